@@ -155,7 +155,7 @@ Gates are checked before and after each node. When a rule stops the rollout, not
 
 const EXAMPLE = `    fairlead upgrade plan demo --to v1.35.4        # the plan and its findings; nothing is touched
     fairlead upgrade start demo --to v1.35.4       # plan, ask for approval, and watch
-    fairlead upgrade status demo --follow          # each node: phase, time, what it waits for
+    fairlead upgrade status demo --watch          # each node: phase, time, what it waits for
     fairlead upgrade pause demo --reason "the sale begins"
     fairlead upgrade resume demo --watch
 

@@ -142,7 +142,7 @@ describe('a refusal', () => {
     const errors = [first, second, { ...second, field: 'worker[0].name' }, again];
     gateway.on('POST', '/ns/default/clusters', refusal(400, first.reason, first.message, { ...first, errors }));
     expect((await ask(['cluster', 'create', 'demo', '--connection', 'lab', '--machine-type', 's'])).stderr).toBe(
-      'Error: First. [cluster.pod-cidr]\n  Field: config.kubernetes.podCidr\n  See "fairlead namespace list".\n' +
+      'Error: First. [cluster.pod-cidr]\n  Option: --pod-cidr\n  See "fairlead namespace list".\n' +
         'Error: Second. [cluster.name]\n  Fields: worker[0].name, worker[1].name\n',
     );
     const { stderr } = await ask([

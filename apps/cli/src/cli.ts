@@ -1,5 +1,6 @@
 import { CommanderError, type Command } from 'commander';
 import { unusedSharedText } from './command/command.js';
+import { inPresentWords } from './command/former.js';
 import { unknownCommand } from './command/suggestions.js';
 import { failureJson, failureText } from './failure.text.js';
 import { exitCodeOf } from './exit-codes.js';
@@ -13,16 +14,23 @@ export const runCli = async (args: readonly string[], given: Io): Promise<number
   const io = guardedIo(given);
   const program = buildProgram(io);
   try {
-    await program.parseAsync([...args], { from: 'user' });
+    await program.parseAsync([...inPresentWords(args, io)], { from: 'user' });
     return exitCodeOf('ok');
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodeOf('ok'); // Help or version was asked for.
     if (error instanceof CommanderError && error.code === 'commander.help') return exitCodeOf('usage'); // A group alone: it printed its help.
     if (error instanceof AnsweredExit) return typeof error.exit === 'number' ? error.exit : exitCodeOf(error.exit);
     const failure = asFailure(error, program, io);
-    io.err(wantsJson(args) ? failureJson(failure) : failureText(failure, io.colors));
+    io.err(wantsJson(args) ? failureJson(failure) : failureText(failure, io.colors, optionsOf(program, args)));
     return exitCodeOf(failure.exit);
   }
+};
+
+/** Of the command that ran; none where a file holds the request, whose fields the user knows. */
+const optionsOf = (program: Command, args: readonly string[]): readonly string[] => {
+  if (args.some((arg) => arg === '-f' || /^--(file|strategy|settings-file)\b/.test(arg))) return [];
+  const command = reached(program, '');
+  return command.options.flatMap(({ long }) => long ?? []);
 };
 
 const asFailure = (error: unknown, program: Command, io: Io): CliFailure => {

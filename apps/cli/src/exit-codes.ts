@@ -14,15 +14,24 @@ export const EXIT_CODES = {
 } as const;
 
 export type ExitClass = keyof typeof EXIT_CODES;
+export const EXIT_CLASSES = Object.keys(EXIT_CODES) as readonly ExitClass[];
+
 export type ExitCode = (typeof EXIT_CODES)[ExitClass]['code'];
 
 export const exitCodeOf = (exit: ExitClass): ExitCode => EXIT_CODES[exit].code;
 
-/** The class of an HTTP answer that is no success. 503 says that what stands behind the gateway does not answer. */
-export const exitClassOfStatus = (status: number): ExitClass => {
+/** Codes of answers that say that the server cannot answer now. */
+const UNAVAILABLE: readonly string[] = ['system.unavailable', 'wait.too-long'];
+
+/**
+ * The class of an HTTP answer that is no success. 503 says that what is behind the gateway does not answer, unless the gateway itself gives
+ * another reason in `code`.
+ */
+export const exitClassOfStatus = (status: number, code?: string): ExitClass => {
   if (status === 401 || status === 403) return 'unauthorised';
   if (status === 404) return 'not-found';
   if (status === 409) return 'conflict';
-  if (status === 502 || status === 503 || status === 504) return 'unreachable';
+  if (status === 502 || status === 503 || status === 504)
+    return code === undefined || UNAVAILABLE.includes(code) ? 'unreachable' : 'failed';
   return status >= 400 && status < 500 ? 'refused' : 'failed';
 };

@@ -1,31 +1,44 @@
 import type { Colors } from 'picocolors/types.js';
+import { inOptions } from './command/options.of.fields.js';
 import { exitCodeOf } from './exit-codes.js';
 import type { CliFailure, Fault } from './failures.js';
 
 /** A failure for a person: each sentence once, with where it is, what can be done, and the code to search for. */
-export const failureText = (failure: CliFailure, colors: Colors): string => {
+export const failureText = (failure: CliFailure, colors: Colors, options: readonly string[] = []): string => {
   const title = colors.red(failure.exit === 'interrupted' ? 'Interrupted:' : 'Error:');
-  return bySentence([failure, ...failure.further])
-    .flatMap(({ message, fields, help, code }) => [
+  const faults = [failure, ...failure.further].map(({ code, message, help, field }) =>
+    inOptions({ code, message, help, field }, options),
+  );
+  return bySentence(faults)
+    .flatMap(({ message, fields, options: named, help, code }) => [
       `${title} ${message}${code.startsWith('cli.') ? '' : colors.dim(` [${code}]`)}`,
-      ...(fields.length === 0 ? [] : [`  ${fields.length === 1 ? 'Field' : 'Fields'}: ${fields.join(', ')}`]),
+      ...placeLine('Option', named),
+      ...placeLine('Field', fields),
       ...(help === undefined || help === '' ? [] : [`  ${help}`]),
     ])
     .join('\n')
     .concat('\n');
 };
 
+const placeLine = (what: string, places: readonly string[]): readonly string[] =>
+  places.length === 0 ? [] : [`  ${what}${places.length === 1 ? '' : 's'}: ${places.join(', ')}`];
+
 interface Said extends Fault {
   readonly fields: readonly string[];
+  readonly options: readonly string[];
 }
 
 /** The same sentence about several fields is said once. */
 const bySentence = (faults: readonly Fault[]): readonly Said[] => {
   const said = new Map<string, Said>();
-  for (const { code, message, help, field } of faults) {
+  for (const { code, message, help, field, option } of faults) {
     const key = `${code} ${message}`;
-    const fields = [...(said.get(key)?.fields ?? []), ...(field === undefined ? [] : [field])];
-    said.set(key, { code, message, help, fields: [...new Set(fields)] });
+    const { fields = [], options = [] } = said.get(key) ?? {};
+    const place = option ?? field;
+    const further = (before: readonly string[], isHere: boolean): readonly string[] =>
+      place === undefined || !isHere ? before : [...new Set([...before, place])];
+    const places = { fields: further(fields, option === undefined), options: further(options, option !== undefined) };
+    said.set(key, { code, message, help, ...places });
   }
   return [...said.values()];
 };

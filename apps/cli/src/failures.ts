@@ -1,4 +1,5 @@
 import type { ExitClass } from './exit-codes.js';
+import { ownWordsOf } from './foreign.words.js';
 
 /** One thing that is wrong. */
 export interface Fault {
@@ -6,6 +7,8 @@ export interface Fault {
   readonly message: string;
   readonly help?: string | undefined;
   readonly field?: string | undefined;
+  /** The option of the command that sets the field. */
+  readonly option?: string | undefined;
 }
 
 interface CliFailureDetails {
@@ -58,6 +61,8 @@ export const usageFailure = (message: string, help?: string): CliFailure =>
 export const wordsOf = (thrown: unknown): string => {
   if (!(thrown instanceof Error)) return String(thrown);
   if (thrown instanceof AggregateError) return thrown.errors.map(wordsOf).join('; ') || thrown.message;
+  const own = ownWordsOf(thrown);
+  if (own !== undefined) return own;
   return thrown.cause instanceof Error ? `${thrown.message}: ${wordsOf(thrown.cause)}` : thrown.message;
 };
 

@@ -44,7 +44,7 @@ export const refusalOf = async (response: Response, request: string): Promise<Cl
   const unsaid = `${request} was answered with ${response.status} ${response.statusText}`.trim();
   const first = faultOf(body, { code: `http.${response.status}`, message: unsaid });
   const others = (Array.isArray(body.errors) ? (body.errors as readonly ErrorBody[]) : []).slice(1);
-  return new CliFailure(exitClassOfStatus(response.status), {
+  return new CliFailure(exitClassOfStatus(response.status, textOf(body.reason)), {
     ...first,
     further: others.map((error) => faultOf(error, first)).filter(({ message }) => message !== ''),
   });
@@ -74,5 +74,5 @@ export const streamFailureOf = (access: Access, error: unknown): unknown => {
   if (!(error instanceof StreamFailed)) return error;
   if (error.status === undefined) return unreachable(access, error);
   const { status, reason, message } = error;
-  return new CliFailure(exitClassOfStatus(status), { code: reason ?? `http.${status}`, message, cause: error });
+  return new CliFailure(exitClassOfStatus(status, reason), { code: reason ?? `http.${status}`, message, cause: error });
 };

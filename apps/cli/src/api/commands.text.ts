@@ -4,7 +4,7 @@ const COMMANDS: readonly (readonly [route: RegExp, command: (...names: string[])
   [/^POST \/ns$/, () => 'namespace create <namespace>'],
   [/^GET \/connections$/, () => 'connection list'],
   [/^GET \/connections\/([^/]+)$/, (name = '') => `connection get ${name}`],
-  [/^PUT \/connections\/([^/]+)$/, (name = '') => `connection set ${name} --provider <name>`],
+  [/^PUT \/connections\/([^/]+)$/, (name = '') => `connection register ${name} --provider <name>`],
   [/^POST \/connections\/([^/]+)\/verify$/, (name = '') => `connection verify ${name}`],
   [/^GET \/connections\/([^/]+)\/orphans$/, (name = '') => `connection orphans list ${name}`],
   [
@@ -13,7 +13,7 @@ const COMMANDS: readonly (readonly [route: RegExp, command: (...names: string[])
   ],
   [/^GET \/mcir\/connections\/([^/]+)\/specs$/, (name = '') => `connection specs ${name}`],
   [/^GET \/applications$/, () => 'application list'],
-  [/^GET \/applications\/([^/]+)$/, (name = '') => `application show ${name}`],
+  [/^GET \/applications\/([^/]+)$/, (name = '') => `application get ${name}`],
   [/^GET \/tokens$/, () => 'token list'],
   [/^GET \/quarantine$/, () => 'quarantine list'],
   [/^GET \/ns\/([^/]+)\/realms$/, (namespace = '') => `realm list${within(namespace)}`],
@@ -62,7 +62,7 @@ const COMMANDS: readonly (readonly [route: RegExp, command: (...names: string[])
   ],
   [
     /^GET \/ns\/([^/]+)\/clusters\/([^/]+)\/etcd\/snapshots$/,
-    (namespace = '', cluster = '') => `etcd snapshots ${cluster}${within(namespace)}`,
+    (namespace = '', cluster = '') => `etcd list ${cluster}${within(namespace)}`,
   ],
 ];
 

@@ -85,12 +85,12 @@ interface ShowOptions {
 
 const addShow = (parent: Command, io: Io): void => {
   addCommand(parent, {
-    usage: 'show <application>',
+    usage: 'get <application>',
     shared: 'installation',
     summary: 'Show an application with its versions, or the schema of one',
     examples: [
-      ['fairlead application show grafana', 'Show its versions, or why it is not synchronized'],
-      ['fairlead application show grafana --chart-version 8.5.1', 'Print the JSON Schema of the values of a version'],
+      ['fairlead application get grafana', 'Show its versions, or why it is not synchronized'],
+      ['fairlead application get grafana --chart-version 8.5.1', 'Print the JSON Schema of the values of a version'],
     ],
   })
     .option('--chart-version <version>', 'the version whose schema is shown')

@@ -75,8 +75,8 @@ describe('fairlead application', () => {
     const version = { kind: 'ApplicationVersion', application: 'grafana', ...view().versions[0] };
     gateway.on('GET', `${GRAFANA}/versions/8.5.1`, { body: { ...version, schema: { type: 'object' } } });
     expect(JSON.parse((await application('list', '--output', 'json')).stdout)).toEqual([view()]);
-    expect((await application('show', 'grafana')).stdout).toContain('8.5.1 (11.2.0)');
-    const shown = await application('show', 'grafana', '--chart-version', '8.5.1');
+    expect((await application('get', 'grafana')).stdout).toContain('8.5.1 (11.2.0)');
+    const shown = await application('get', 'grafana', '--chart-version', '8.5.1');
     expect(JSON.parse(shown.stdout)).toEqual({ type: 'object' });
   });
 
@@ -92,6 +92,6 @@ describe('fairlead application', () => {
   it('has its names completed', async () => {
     gateway.on('GET', LIST, { body: { kind: 'ApplicationList', items: [view()] } });
     const env = { FAIRLEAD_SERVER: gateway.url };
-    expect((await run(['__complete', '--', 'application', 'show', ''], fakeIo({ env }))).stdout).toBe('grafana\n');
+    expect((await run(['__complete', '--', 'application', 'get', ''], fakeIo({ env }))).stdout).toBe('grafana\n');
   });
 });

@@ -37,5 +37,5 @@ const tooLong = ({ name }: ApplicationView, timeoutMs: number): CliFailure =>
   new CliFailure('timed-out', {
     code: 'cli.timed-out',
     message: `The application ${name} is registered; it was not synchronized within ${formatDuration(timeoutMs)}`,
-    help: `Look again with "fairlead application show ${name}".`,
+    help: `Look again with "fairlead application get ${name}".`,
   });

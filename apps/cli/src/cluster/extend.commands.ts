@@ -42,7 +42,11 @@ export const addExtend = (parent: Command, io: Io): void => {
           spec: { ...spec, lease: { ...lease, endsAt } },
         };
         const { manifest } = await api.putManifest(at, changed, { dryRun: false, idempotencyKey: randomUUID() });
-        return { data: manifest, table: `cluster/${name}: its lease is to end at ${endsAt}`, names: [name] };
+        return {
+          data: manifest,
+          table: `The lease of ${name} will end at ${endsAt}, if a reservation does not prevent it.`,
+          names: [name],
+        };
       }),
     );
 };

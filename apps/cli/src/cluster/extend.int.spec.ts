@@ -33,7 +33,7 @@ describe('fairlead cluster extend', () => {
     declared({ endsAt: END, gracePeriod: '1h' });
     const { code, stdout, stderr } = await ask(option, value);
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toContain(`its lease is to end at ${endsAt}`);
+    expect(stdout).toContain(`The lease of demo will end at ${endsAt}, if a reservation does not prevent it.`);
     expect(gateway.asked('PUT', MANIFEST)[0]?.body).toEqual({
       apiVersion: 'fairlead.dev/v1alpha1',
       kind: 'Cluster',

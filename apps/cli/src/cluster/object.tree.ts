@@ -53,7 +53,7 @@ const conditionBranches = ({ conditions, status }: ClusterView, all: boolean): r
   const shown = [...wrong.filter(decides), ...wrong.filter((condition) => !decides(condition)), ...(all ? well : [])];
   const branches = shown.map(conditionBranch);
   if (all || well.length === 0) return branches;
-  const label = `${well.length} other ${well.length === 1 ? 'condition is as it' : 'conditions are as they'} should be`;
+  const label = `${well.length} other ${well.length === 1 ? 'condition is' : 'conditions are'} normal`;
   return [...branches, { mark: 'done', label, children: [] }];
 };
 

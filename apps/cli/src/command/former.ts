@@ -23,3 +23,42 @@ export const withFormerOption = (
     command.setOptionValueWithSource(option.attributeName(), value, 'cli');
   });
 };
+
+/** The same for an option without a value. */
+export const withFormerFlag = (
+  command: Command,
+  io: Pick<Io, 'err'>,
+  former: `--${string}`,
+  now: `--${string}`,
+): Command => {
+  const option = command.options.find(({ long }) => long === now);
+  if (option === undefined) throw new Error(`${command.name()} has no option ${now}`);
+  return command.addOption(new Option(former).hideHelp()).on(`option:${former.slice(2)}`, () => {
+    sayFormer(io, former, now);
+    command.setOptionValueWithSource(option.attributeName(), true, 'cli');
+  });
+};
+
+/** Commands that had another name: the group, and its word before and now. */
+export const FORMER_COMMANDS: readonly (readonly [group: string, former: string, now: string])[] = [
+  ['connection', 'set', 'register'],
+  ['application', 'show', 'get'],
+  ['etcd', 'snapshots', 'list'],
+  ['hook', 'secrets', 'list-secrets'],
+];
+
+/** A command line with former names of commands in today's. What follows the command is left alone. */
+export const inPresentWords = (args: readonly string[], io: Pick<Io, 'err'>): readonly string[] => {
+  for (const [group, former, now] of FORMER_COMMANDS) {
+    const at = args.findIndex((word, index) => [group, `${group}s`].includes(word) && args[index + 1] === former);
+    const isCommand =
+      at === 0 || (at > 0 && args.slice(0, at).every((word, index) => isOptionOrValue(args, word, index)));
+    if (!isCommand) continue;
+    sayFormer(io, `"fairlead ${group} ${former}"`, `"fairlead ${group} ${now}"`);
+    return args.map((word, index) => (index === at + 1 ? now : word));
+  }
+  return args;
+};
+
+const isOptionOrValue = (args: readonly string[], word: string, index: number): boolean =>
+  word.startsWith('-') || args[index - 1]?.startsWith('-') === true;

@@ -117,7 +117,7 @@ const addHosts = (parent: Command, io: Io): void => {
             host.state,
             host.cluster,
             host.machine,
-            host.warning === '' ? host.problem : `warning: ${host.warning}`,
+            [host.problem, host.warning ? `warning: ${host.warning}` : ''].filter(Boolean).join('; '),
           ]),
           empty: `The connection ${name} has no inventory of hosts, or none that your token can read: that requires the role admin in all namespaces.`,
         },
@@ -205,18 +205,18 @@ const collectSetting = (
 
 const addSet = (parent: Command, io: Io): void => {
   addCommand(parent, {
-    usage: 'set <connection>',
+    usage: 'register <connection>',
     shared: 'installation',
     summary: 'Register a connection or replace its settings',
     description:
       'Register a connection, or replace its settings, and wait until it is verified. The secret is sealed by the server and never shown again; without --secret-file, the existing secret is kept.',
     examples: [
       [
-        'fairlead connection set lab2 --provider lab --region lab-1 --setting endpoint=http://127.0.0.1:9999 --secret-file lab.token',
+        'fairlead connection register lab2 --provider lab --region lab-1 --setting endpoint=http://127.0.0.1:9999 --secret-file lab.token',
         'Register another lab (a simulation)',
       ],
       [
-        'fairlead connection set site --provider ssh --settings-file site.yaml --secret-file ~/.ssh/id_ed25519',
+        'fairlead connection register site --provider ssh --settings-file site.yaml --secret-file ~/.ssh/id_ed25519',
         'Register your own hosts, with an inventory in YAML (docs/providers.md) and an SSH key',
       ],
     ],

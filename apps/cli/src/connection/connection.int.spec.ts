@@ -29,7 +29,7 @@ describe('connection', () => {
     await ask(
       [
         'connection',
-        'set',
+        'register',
         'lab2',
         '--provider',
         'lab',
@@ -54,7 +54,7 @@ describe('connection', () => {
     gateway.on('PUT', '/connections/site', { body });
     const set = [
       'connection',
-      'set',
+      'register',
       'site',
       '--provider',
       'ssh',
@@ -78,7 +78,7 @@ describe('connection', () => {
     const at = '2026-11-21T09:00:00.000Z';
     const verified = { at, zones: ['z'], specs: 3, nlb: false, simulated: false };
     const unknown = { ...settings, verified: null, checkedTime: null, problem: '' };
-    const set = ['connection', 'set', 'site', '--provider', 'ssh'];
+    const set = ['connection', 'register', 'site', '--provider', 'ssh'];
 
     const answers = (before: unknown, ...looks: readonly unknown[]): void => {
       let count = 0;

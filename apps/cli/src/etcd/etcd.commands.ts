@@ -48,9 +48,9 @@ const addSnapshot = (parent: Command, io: Io): void => {
 
 const addSnapshots = (parent: Command, io: Io): void => {
   addCommand(parent, {
-    usage: 'snapshots <cluster>',
+    usage: 'list <cluster>',
     summary: 'List the snapshots of etcd, latest first',
-    examples: [['fairlead etcd snapshots demo', 'List the snapshots, with their age']],
+    examples: [['fairlead etcd list demo', 'List the snapshots, with their age']],
   }).action(
     runs(io, async (session, name: string) =>
       snapshotsAnswer(await session.api.etcdSnapshots(clusterAt(session, name))),

@@ -90,6 +90,9 @@ const followed = async (
     for (const event of latest(found.filter(isWanted), tail)) print(event);
     after = found.at(-1)?.seq ?? seq;
   }
+  io.err(
+    `Waiting for new events of ${at.cluster} ${tail === undefined && since === undefined ? `after ${after} ` : ''}(Ctrl-C ends it) ...\n`,
+  );
   for await (const event of api.followEvents(at, { since: after, types }, io.interrupts.first))
     if (isWanted(event)) print(event);
   return undefined;

@@ -99,7 +99,7 @@ const addExport = (handover: Command, io: Io): void => {
       usage: 'export',
       summary: 'At the source: stop all work, and export the installation to a file',
       description:
-        'Close the log to all writers, wait until the services have stopped, and write the history, secrets and etcd snapshots to a file. Only the key of the target decrypts the secrets. The file is signed, and the key that verifies the signature is printed. From then on this installation is read-only, until "fairlead handover cancel". If the command is interrupted, run it again.',
+        'Close the log to all writers, wait until the services have stopped, and write the history, secrets and etcd list to a file. Only the key of the target decrypts the secrets. The file is signed, and the key that verifies the signature is printed. From then on this installation is read-only, until "fairlead handover cancel". If the command is interrupted, run it again.',
       shared: 'output',
       examples: [
         [

@@ -59,9 +59,9 @@ const addSkip = (parent: Command, io: Io): void => {
 
 const addSecrets = (parent: Command, io: Io): void => {
   addCommand(parent, {
-    usage: 'secrets',
+    usage: 'list-secrets',
     summary: 'List the hook secrets of a namespace, without their values',
-    examples: [['fairlead hook secrets -n team-a', 'List the secrets that manifests of team-a can use']],
+    examples: [['fairlead hook list-secrets -n team-a', 'List the secrets that manifests of team-a can use']],
   }).action(
     runs(io, async (session) => {
       const items = await session.api.hookSecrets(session.namespace);

@@ -37,7 +37,7 @@ export const inTurn = async (
   const answers: Answer[] = [];
   for (const document of documents) {
     const answer = await one(document).catch((error: unknown) => {
-      const done = answers.map((one) => textOf(one, Number.POSITIVE_INFINITY)).join('; ');
+      const done = answers.map((one) => textOf(one, Number.POSITIVE_INFINITY).replace(/\.$/, '')).join('; ');
       io.err(`${titleOf(document)} failed${done === '' ? '' : `. Done before: ${done}`}.\n`);
       throw error;
     });

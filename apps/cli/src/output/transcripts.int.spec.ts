@@ -82,7 +82,7 @@ const EVENTS = [
 
 const host = (name: string, problem: string) => ({
   ...{ name, address: '198.51.100.11', zone: 'hall-1', spec: 'metal.large', state: 'free', lastNamespace: '' },
-  ...{ cluster: 'default/demo', machine: 'demo-w-2-c5v7r', problem, hostKey: null },
+  ...{ cluster: 'default/demo', machine: 'demo-w-2-c5v7r', problem, warning: '', hostKey: null },
 });
 
 const rejected = upgradeView({

@@ -3,6 +3,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive, makeFolder, prepareDataFolder } from '@fairlead/embedded';
+import { EXIT_CLASSES, exitCodeOf, type ExitClass } from '../exit-codes.js';
 import { CliFailure } from '../failures.js';
 import { readInstance, removeInstance, type Instance } from '../instance/instance.store.js';
 import type { Io } from '../io/io.js';
@@ -46,11 +47,17 @@ export const startInBackground = async (settings: UpSettings, args: readonly str
   const instance = serving();
   if (instance !== undefined && !hasEnded) return instance;
   if (!hasEnded) child.kill('SIGTERM');
-  throw new CliFailure(io.interrupts.first.aborted ? 'interrupted' : 'failed', {
+  throw new CliFailure(io.interrupts.first.aborted ? 'interrupted' : classOfExit(child.exitCode), {
     code: 'cli.start-failed',
-    message: `Fairlead did not start: ${lastWords(log)}`,
+    message: `Fairlead did not start: ${lastWords(log).replace(/^Error: /, '')}`,
     help: `Its whole output is in ${log}.`,
   });
+};
+
+/** The detached program ends as this one would. */
+const classOfExit = (code: number | null): ExitClass => {
+  const [same = 'failed'] = EXIT_CLASSES.filter((exit) => exitCodeOf(exit) === code && exit !== 'ok');
+  return same;
 };
 
 const lastWords = (log: string): string =>

@@ -58,7 +58,7 @@ const COMMANDS: readonly SteeringDefinition[] = [
   {
     usage: 'pause <cluster>',
     summary: 'Pause a rollout; nodes in progress are finished',
-    examples: [['fairlead upgrade pause demo --reason "the sale begins"', 'Pause, and record the reason']],
+    examples: [['fairlead upgrade pause demo --reason "a release is due today"', 'Pause, and record the reason']],
     goesOn: false,
     reason: 'optional',
     steering: (options) => ({ action: 'pause', reason: reasonOf(options) }),

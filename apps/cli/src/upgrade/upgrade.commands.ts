@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { ClusterAt, UpgradeView, UpgradeFields } from '../api/api.ports.js';
 import { clusterAt } from '../command/session.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
+import { withFormerFlag } from '../command/former.js';
 import { duration } from '../command/parsers.js';
 import type { Session } from '../command/session.js';
 import { CliFailure, usageFailure } from '../failures.js';
@@ -163,14 +164,14 @@ const leftPlanned = (at: ClusterAt, upgrade: UpgradeView): CliFailure =>
 const watched = async (session: Session, at: ClusterAt, id: string, options: WatchOptions): Promise<Answer> => {
   const { api, io } = session;
   if (options.detach === true) {
-    io.err(`Watch it with "fairlead upgrade status ${at.cluster} --follow".\n`);
+    io.err(`Watch it with "fairlead upgrade status ${at.cluster} --watch".\n`);
     return summaryAnswer(await api.upgrade(at, id));
   }
   session.waitsForServer();
   return summaryAnswer(orFail(await followUpgrade(api, io, { at, id }, { until: isOver, timeoutMs: options.timeout })));
 };
 
-type StatusOptions = WhichUpgrade & { readonly follow?: true; readonly all?: true; readonly timeout?: number };
+type StatusOptions = WhichUpgrade & { readonly watch?: true; readonly all?: true; readonly timeout?: number };
 
 const addStatus = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
@@ -178,34 +179,41 @@ const addStatus = (parent: Command, io: Io): void => {
     summary: 'Show the progress of an upgrade, node by node',
     examples: [
       ['fairlead upgrade status demo', 'Show the current state'],
-      ['fairlead upgrade status demo --follow', 'Follow the upgrade until it ends, or until Ctrl-C'],
+      ['fairlead upgrade status demo --watch', 'Watch the upgrade until it ends, or until Ctrl-C'],
       ['fairlead upgrade status demo --all --output yaml', 'Print all fields'],
     ],
   });
   addWhichOption(command)
-    .option('--follow', 'follow the upgrade until it ends')
-    .option('--timeout <duration>', 'with --follow: how long to follow', duration)
-    .option('--all', 'show all nodes, also those that are done or waiting')
-    .action(
-      runs(io, async (session, name: string, options: StatusOptions) => {
-        const at = clusterAt(session, name);
-        const id = await upgradeMeant(session, at, options);
-        if (options.follow === true) return watched(session, at, id, options);
-        const upgrade = await session.api.upgrade(at, id);
-        if (upgrade.phase === 'Planned' && upgrade.mode === 'ask') io.err(`${waitsForApproval(at, upgrade)}\n`);
-        return statusAnswer(upgrade, io, options.all === true);
-      }),
-    );
+    .option('-w, --watch', 'show the upgrade until it ends')
+    .option('--timeout <duration>', 'with --watch: how long to watch', duration)
+    .option('--all', 'show all nodes, also those that are done or waiting');
+  withFormerFlag(command, io, '--follow', '--watch').action(
+    runs(io, async (session, name: string, options: StatusOptions) => {
+      const at = clusterAt(session, name);
+      const id = await upgradeMeant(session, at, options);
+      if (options.watch === true) return watched(session, at, id, options);
+      const upgrade = await session.api.upgrade(at, id);
+      if (upgrade.phase === 'Planned' && upgrade.mode === 'ask') io.err(`${waitsForApproval(at, upgrade)}\n`);
+      return statusAnswer(upgrade, io, options.all === true);
+    }),
+  );
 };
 
 const addList = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'list <cluster>',
     summary: 'List the upgrades of a cluster, latest first',
-    examples: [['fairlead upgrade list demo', 'List all upgrades, including dry runs']],
+    examples: [
+      ['fairlead upgrade list demo', 'List the upgrades'],
+      ['fairlead upgrade list demo --all', 'List dry runs, too'],
+    ],
   })
     .alias('ls')
+    .option('--all', 'list dry runs, too')
     .action(
-      runs(io, async (session, name: string) => upgradesAnswer(await session.api.upgrades(clusterAt(session, name)))),
+      runs(io, async (session, name: string, { all }: { readonly all?: true }) => {
+        const upgrades = await session.api.upgrades(clusterAt(session, name));
+        return upgradesAnswer(upgrades.filter(({ mode }) => all === true || mode !== 'dry-run'));
+      }),
     );
 };

@@ -69,4 +69,4 @@ export const planned = async (
 };
 
 const howToComeBack = (at: ClusterAt): string =>
-  `Come back with "${commandAt('upgrade status', at, '--follow')}"; stop it with "${commandAt('upgrade pause', at)}".`;
+  `Come back with "${commandAt('upgrade status', at, '--watch')}"; stop it with "${commandAt('upgrade pause', at)}".`;

@@ -174,7 +174,7 @@ describe('upgrade start', () => {
     const { code, stderr } = await ran;
     expect(code).toBe(130);
     expect(stderr).toContain('Interrupted: The upgrade u-8f3k2m9q01 of demo continues on the server');
-    expect(stderr).toContain('fairlead upgrade status demo --follow');
+    expect(stderr).toContain('fairlead upgrade status demo --watch');
     await eventually(() => gateway.listeners === 0);
   });
 
@@ -344,7 +344,7 @@ describe('what belongs to upgrades', () => {
     expect(gateway.asked('POST', `${ROOT}/etcd/restore`)[0]?.body).toEqual({
       ...{ snapshot: 's1', confirm: 'demo', confirmVersion: '' },
     });
-    expect((await ask(['etcd', 'snapshots', 'demo'])).stdout).toMatch(
+    expect((await ask(['etcd', 'list', 'demo'])).stdout).toMatch(
       /s1 +v1\.34\.4 +1h06m .* 19\.5 MiB +1290 +command +2026-11-21T09:00:00\.000Z +yes/,
     );
   });

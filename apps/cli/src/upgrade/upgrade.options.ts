@@ -48,7 +48,9 @@ export const addRequestOptions = (command: Command): Command =>
     );
 
 export const fieldsOf = async (session: Session, options: RequestOptions): Promise<UpgradeFields> => {
-  const { strategy: file } = options;
+  const { strategy: file, to, software, certificates, reboot } = options;
+  if (to === undefined && software === undefined && certificates === undefined && reboot === undefined)
+    throw usageFailure('Give at least one of --to, --software, --certificates and --reboot');
   if (file === undefined) return upgradeFields(options);
   try {
     const text = file === '-' ? await session.io.readStdin() : await readFile(resolve(session.io.cwd, file), 'utf8');

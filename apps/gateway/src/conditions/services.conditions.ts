@@ -73,7 +73,7 @@ export const backupsHealthy: Read = (facts) => {
     return found({
       status: 'False',
       reason: failed.what === 'snapshot' ? 'BackupFailed' : 'BackupNotVerified',
-      message: `${failed.message}; ${ageOf(facts)}. See "fairlead etcd snapshots"`,
+      message: `${failed.message}; ${ageOf(facts)}. See "fairlead etcd list"`,
       since: failed.since,
       calls: 'Degraded',
     });

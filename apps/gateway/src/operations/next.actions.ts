@@ -36,8 +36,7 @@ const RETRIED: ReadonlySet<Course> = new Set<Course>([
 ]);
 
 const afterFailure = ({ course, phase, isOver }: OperationDoc, command: Command): readonly string[] => {
-  if (course === 'restore-etcd' || course === 'verify-snapshot')
-    return [`List the snapshots: ${command('etcd snapshots')}`];
+  if (course === 'restore-etcd' || course === 'verify-snapshot') return [`List the snapshots: ${command('etcd list')}`];
   if (course === 'snapshot-etcd') return [`Take another snapshot: ${command('etcd snapshot')}`];
   if (isOver === true || !RETRIED.has(course)) return [];
   if (phase === 'Rejected' && course !== 'create') return [];

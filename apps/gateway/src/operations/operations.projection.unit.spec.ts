@@ -624,7 +624,7 @@ describe('a request about etcd', () => {
     expect([failed.phase, failed.message, failed.nextActions]).toEqual([
       'Failed',
       'restore etcd on demo failed: no quorum',
-      ['List the snapshots: fairlead etcd snapshots demo'],
+      ['List the snapshots: fairlead etcd list demo'],
     ]);
   });
 

@@ -70,7 +70,7 @@ export const CONNECTION_REFUSALS = {
   'connection.secret-again': definition(
     422,
     "The stored secret of connection '{connection}' was not given for {address}",
-    'Give the secret again (fairlead connection set --secret-file): a stored one is never used at a new address or provider.',
+    'Give the secret again (fairlead connection register --secret-file): a stored one is never used at a new address or provider.',
   ),
   'connection.key-foreign': definition(
     422,
@@ -80,7 +80,7 @@ export const CONNECTION_REFUSALS = {
   'connection.would-orphan': definition(
     409,
     "The connection '{connection}' is used by {clusters}, whose machines would be out of reach: {changed} cannot change",
-    'Delete those clusters first, or register the new place under another name. If the same machines are found at the new place, add "moved": true (fairlead connection set --moved).',
+    'Delete those clusters first, or register the new place under another name. If the same machines are found at the new place, add "moved": true (fairlead connection register --moved).',
   ),
   'connection.provider-unknown': definition(
     422,
@@ -165,7 +165,7 @@ export const CONNECTION_REFUSALS = {
   'connection.ssh-key-own': definition(
     409,
     "The SSH key of connection '{connection}' is your own",
-    'Add the new public key on every host, register the connection again with the new private key (fairlead connection set --secret-file), then remove the former key from the hosts.',
+    'Add the new public key on every host, register the connection again with the new private key (fairlead connection register --secret-file), then remove the former key from the hosts.',
   ),
   'connection.ssh-key-none': definition(
     409,

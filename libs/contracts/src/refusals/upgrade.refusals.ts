@@ -5,7 +5,7 @@ export const UPGRADE_REFUSALS = {
   'hook.secret-unknown': definition(
     404,
     "The namespace '{namespace}' has no hook secret '{secret}'",
-    'List them with "fairlead hook secrets".',
+    'List them with "fairlead hook list-secrets".',
   ),
   'hook.too-many-secrets': definition(
     409,

@@ -1,0 +1,34 @@
+/** What the system calls a failure, as a sentence says it. Its own words repeat the file and name the call. */
+const SYSTEM: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or folder',
+  EACCES: 'permission denied',
+  EPERM: 'the operation is not permitted',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of its path is no folder',
+  ENOSPC: 'no space is left on the disk',
+  EROFS: 'the file system is read-only',
+  EMFILE: 'too many files are open',
+  ECONNREFUSED: 'nothing listens there',
+  ECONNRESET: 'the connection was cut',
+  EHOSTUNREACH: 'there is no route to the host',
+  ENETUNREACH: 'there is no route to the network',
+  ETIMEDOUT: 'no answer came in time',
+  ENOTFOUND: 'the name of the host is not known',
+  EAI_AGAIN: 'the name of the host cannot be looked up now',
+};
+
+/** OpenSSL: the other side uses no TLS. */
+const NOT_TLS = /^(EPROTO|ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG))$/;
+
+/** JSON.parse: its words show a piece of the text and change with the version of Node.js. */
+const IN_JSON = /\bin JSON at position (\d+)|\bJSON\b/;
+
+/** The failure of a library in our words; undefined: its own are good enough. */
+export const ownWordsOf = (error: Error): string | undefined => {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (NOT_TLS.test(code)) return 'it does not answer in TLS: use http:// for this address';
+  if (SYSTEM[code] !== undefined) return SYSTEM[code];
+  const json = error instanceof SyntaxError ? IN_JSON.exec(error.message) : null;
+  if (json === null) return undefined;
+  return json[1] === undefined ? 'it is not valid JSON' : `it is not valid JSON (character ${Number(json[1]) + 1})`;
+};

@@ -1,0 +1,70 @@
+import { expect, it } from '@jest/globals';
+import type { Command } from 'commander';
+import { titleOf } from './command/command.js';
+import { FORMER_COMMANDS, inPresentWords } from './command/former.js';
+import { buildProgram } from './program.js';
+import { fakeIo, run } from './spec/io.fixtures.js';
+
+const io = fakeIo();
+const program = buildProgram(io);
+const leavesOf = (command: Command): readonly Command[] =>
+  command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
+const leaves = leavesOf(program);
+const optionsOf = (command: Command): readonly string[] =>
+  command.options.filter(({ hidden }) => !hidden).flatMap(({ long }) => long ?? []);
+
+/** Words that other programs use for what has one name here: the name is the key. */
+const ONE_NAME_EACH: Readonly<Record<string, readonly string[]>> = {
+  get: ['show', 'view', 'inspect-one', 'print'],
+  list: ['snapshots', 'secrets', 'index', 'ls-all'],
+  register: ['set', 'add-connection', 'put'],
+  delete: ['destroy', 'drop', 'purge'],
+};
+
+it.each(Object.entries(ONE_NAME_EACH))('the verb for one thing is %s, and nothing else', (_verb, others) => {
+  const words = leaves.filter((leaf) => !/^fairlead (audit|context) /.test(titleOf(leaf))).map((leaf) => leaf.name());
+  expect(words.filter((word) => others.includes(word))).toEqual([]);
+});
+
+it.each(['list', 'get', 'describe', 'delete', 'register', 'hold', 'wait'])(
+  'each command %s says the same kind of thing of its group',
+  (verb) => {
+    const first = {
+      list: 'List',
+      get: 'Show',
+      describe: 'Show',
+      delete: 'Delete',
+      register: 'Register',
+      hold: 'Exclude',
+      wait: 'Wait',
+    }[verb];
+    const others = leaves.filter((leaf) => leaf.name() === verb && !leaf.summary().startsWith(first ?? ''));
+    expect(others.map((leaf) => `${titleOf(leaf)}: ${leaf.summary()}`)).toEqual([]);
+  },
+);
+
+it('what has a lifetime is awaited with --wait or left with --no-wait or --detach, what is looked at is kept with --watch, and streams are followed', () => {
+  const followed = leaves.filter((leaf) => optionsOf(leaf).includes('--follow')).map(titleOf);
+  expect(followed).toEqual(['fairlead node logs', 'fairlead events']);
+});
+
+it('machines have a type, by whatever command', () => {
+  const named = leaves.flatMap((leaf) => optionsOf(leaf).filter((option) => /spec$|^--size|^--flavor/.test(option)));
+  expect(named).toEqual([]);
+});
+
+it.each(FORMER_COMMANDS)('%s %s is understood as %s, and says so', async (group, former, now) => {
+  expect(leaves.map(titleOf)).toContain(`fairlead ${group} ${now}`);
+  expect(leaves.map(titleOf)).not.toContain(`fairlead ${group} ${former}`);
+  const { code, stdout, stderr } = await run([group, former, '--help']);
+  expect([code, stdout]).toEqual([0, expect.stringContaining(`fairlead ${group} ${now}`)]);
+  expect(stderr).toContain(`"fairlead ${group} ${former}" is now "fairlead ${group} ${now}"`);
+});
+
+it('what follows a command is no former name of another', () => {
+  const line = ['node', 'exec', 'demo', 'w-1', '--', 'connection', 'set'];
+  expect(inPresentWords(line, io)).toEqual(line);
+  expect(inPresentWords(['--server', 'http://x', 'connection', 'set', 'a'], fakeIo())).toEqual([
+    ...['--server', 'http://x', 'connection', 'register', 'a'],
+  ]);
+});
