@@ -22,7 +22,9 @@ const ONE_NAME_EACH: Readonly<Record<string, readonly string[]>> = {
 };
 
 it.each(Object.entries(ONE_NAME_EACH))('the verb for one thing is %s, and nothing else', (_verb, others) => {
-  const words = leaves.filter((leaf) => !/^fairlead (audit|context|lab) /.test(titleOf(leaf))).map((leaf) => leaf.name());
+  const words = leaves
+    .filter((leaf) => !/^fairlead (audit|context|lab) /.test(titleOf(leaf)))
+    .map((leaf) => leaf.name());
   expect(words.filter((word) => others.includes(word))).toEqual([]);
 });
 
