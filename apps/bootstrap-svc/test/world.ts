@@ -459,6 +459,7 @@ class FakeCluster implements KubernetesCluster {
         ready: this.world.network && !this.world.unreachable.has(name),
         message: '',
         kubeletVersion: 'v1.34.4',
+        cordonedBy: null,
       })),
     );
   }
@@ -517,6 +518,10 @@ class FakeCluster implements KubernetesCluster {
       const ready = nodes.filter((name) => !this.world.unreachable.has(name)).length;
       return { version: 'v1.0.0', desired: nodes.length, ready };
     });
+  }
+
+  async untaint(): Promise<void> {
+    await this.pass('untaint', () => undefined);
   }
 
   async uncordon(node: string): Promise<void> {

@@ -309,6 +309,9 @@ export const UpgradePlan = z.strictObject({
 export type UpgradePlan = z.infer<typeof UpgradePlan>;
 
 /** The rules of upgrades. `overridable`: an operator may override it, for one upgrade. */
+/** Of nodes that a rollout has not reached yet: pods that move prefer those that are done (D3). */
+export const UPGRADE_TAINT = 'fairlead.dev/upgrade-pending';
+
 export const UPGRADE_RULES = {
   A1: { title: 'API servers are at most one minor version apart, and skip none', overridable: false },
   A2: {

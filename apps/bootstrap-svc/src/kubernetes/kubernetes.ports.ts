@@ -3,7 +3,7 @@ import type { DrainableCluster, DrainPod } from '@fairlead/kubernetes/drain';
 
 export type { Manifest, SigningRequest, WorkloadView } from '@fairlead/kubernetes';
 
-export type NodeView = Pick<FullNodeView, 'name' | 'ready' | 'message' | 'kubeletVersion'>;
+export type NodeView = Pick<FullNodeView, 'name' | 'ready' | 'message' | 'kubeletVersion' | 'cordonedBy'>;
 
 /** The label `component` says which: kube-apiserver, kube-controller-manager, kube-scheduler or etcd. */
 export type StaticPodView = Pick<PodView, 'node' | 'labels' | 'ready'>;
@@ -27,6 +27,7 @@ export interface KubernetesCluster
       | 'setNodeMetadata'
       | 'signClientCertificate'
       | 'uncordon'
+      | 'untaint'
     > {
   nodes(): Promise<readonly NodeView[]>;
   node(name: string): Promise<NodeView | undefined>;

@@ -24,7 +24,7 @@ import type { KubernetesCluster } from '../kubernetes/kubernetes.ports.js';
 const STEPS_END_AGAIN_MS = 500;
 const DRAIN_AGAIN_MS = 1_000;
 /** Under this mark a node that leaves is cordoned. */
-const REMOVAL = 'removal';
+export const REMOVAL = 'removal';
 
 const countsOf = ({ evictedPods, dead, leftPods, attachedVolumes, returned }: Drained) => ({
   evictedPods,

@@ -1,12 +1,14 @@
-import { releaseOf, WorldFailure } from '@fairlead/contracts';
+import { releaseOf, UPGRADE_TAINT, UpgradeId, WorldFailure } from '@fairlead/contracts';
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
-import { hostsOf, initialControlPlane } from '../bootstrap/bootstrap.state.js';
+import { hostsOf, initialControlPlane, type Cluster } from '../bootstrap/bootstrap.state.js';
 import type { Step } from '../bootstrap/step.js';
 import { CLUSTER_ACCESS } from '../bootstrap/tokens.js';
 import { clusterLabel, versionOn } from '../hosts/node.settings.js';
 import { OPERATORS_BINDING } from '../kubeconfigs/operators.manifests.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
+import type { KubernetesCluster, NodeView } from '../kubernetes/kubernetes.ports.js';
+import { REMOVAL } from '../removal/node-removal.effects.js';
 import { kubeadmManifests } from './declared.manifests.js';
 
 const KUBE_SYSTEM = 'kube-system';
@@ -15,6 +17,26 @@ const KUBE_SYSTEM = 'kube-system';
 @Controller()
 export class DeclaredEffects {
   constructor(@Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess) {}
+
+  /**
+   * A snapshot of the middle of an upgrade, or of a removal that was cancelled since, has nodes that Fairlead cordoned then. No rollout is in
+   * progress during a restore (B1). What operators cordoned stays.
+   */
+  private async restoreNodes(api: KubernetesCluster, cluster: Cluster, nodes: readonly NodeView[]): Promise<void> {
+    const registered = new Map(nodes.map((node) => [node.name, node]));
+    const staying = hostsOf(cluster).filter(({ joinedAt, removal }) => joinedAt !== null && removal === 'none');
+    await api.untaint(
+      staying.map(({ machine }) => machine.name).filter((name) => registered.has(name)),
+      UPGRADE_TAINT,
+    );
+    for (const { machine } of staying) {
+      const node = registered.get(machine.name);
+      if (node === undefined) continue;
+      await api.label(node.name, clusterLabel(cluster.spec.name));
+      const mark = node.cordonedBy;
+      if (mark !== null && (mark === REMOVAL || UpgradeId.safeParse(mark).success)) await api.uncordon(node.name, mark);
+    }
+  }
 
   /** Tried for half a day: until then the cluster is Degraded. */
   @OnTask('ReapplyDeclared', { attemptsMax: 75, backoffFirstMs: 1_000, backoffMaxMs: 600_000, timeoutMs: 2 * 60_000 })
@@ -42,9 +64,7 @@ export class DeclaredEffects {
     const clusterConfiguration = config?.['ClusterConfiguration'] ?? '';
     const there = { clusterConfiguration, kubeProxy: kubeProxy !== undefined, coreDns: coreDns !== undefined };
     await api.apply([OPERATORS_BINDING, ...kubeadmManifests(release, there)]);
-    const registered = new Set(nodes.map(({ name }) => name));
-    for (const { machine, joinedAt } of hostsOf(cluster))
-      if (joinedAt !== null && registered.has(machine.name)) await api.label(machine.name, clusterLabel(spec.name));
+    await this.restoreNodes(api, cluster, nodes);
     await step.record({ type: 'DeclaredStateReapplied', data: { uid, requestId, kubernetesVersion: version } });
   }
 }

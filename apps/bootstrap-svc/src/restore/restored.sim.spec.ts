@@ -29,6 +29,8 @@ interface Objects {
   readonly labels: Map<string, Record<string, string>>;
   readonly taints: Map<string, readonly string[]>;
   readonly images: Map<string, string>;
+  /** By the mark under which it is cordoned. */
+  readonly cordoned: Map<string, string>;
   kubeadm: string;
 }
 
@@ -65,10 +67,18 @@ class Api {
   }
 
   label = async (): Promise<void> => undefined;
+  untaint = async (): Promise<void> => undefined;
+  uncordon = async (node: string): Promise<void> => void this.objects.cordoned.delete(node);
   configMap = async () => ({ ClusterConfiguration: this.objects.kubeadm });
   workload = async () => ({ version: 'v1', desired: 1, ready: 1 });
   nodes = async () =>
-    [cp(1), cp(2), cp(3), ...WORKERS].map((name) => ({ name, ready: true, message: '', kubeletVersion: '' }));
+    [cp(1), cp(2), cp(3), ...WORKERS].map((name) => ({
+      name,
+      ready: true,
+      message: '',
+      kubeletVersion: '',
+      cordonedBy: this.objects.cordoned.get(name) ?? null,
+    }));
 }
 
 /** One cluster, its log folded, and the API that its tasks work on. */
@@ -80,6 +90,7 @@ class World {
     labels: new Map(),
     taints: new Map(),
     images: new Map(),
+    cordoned: new Map(),
     kubeadm: 'apiVersion: kubeadm.k8s.io/v1beta4\nkubernetesVersion: v1.34.4\n',
   });
   private readonly clusters = { of: async () => this.api } as never;
@@ -221,7 +232,11 @@ const anyHistory = async (
       // As kubeadm's upgrade leaves it.
       world.api.objects.kubeadm = `apiVersion: kubeadm.k8s.io/v1beta4\nkubernetesVersion: ${VERSIONS[version]}\n`;
     }
-    if (random() < 0.4) snapshot = copyOf(world.api.objects);
+    if (random() < 0.4) {
+      snapshot = copyOf(world.api.objects);
+      // In the middle of an upgrade, of a removal that is cancelled later, and under the mark of an operator.
+      snapshot.cordoned.set(w(1), ['u-1234567890', 'removal', 'request/r'][Math.floor(random() * 3)] ?? '');
+    }
   }
   await world.settle();
   world.api.objects = snapshot;
@@ -235,7 +250,7 @@ describe('after a restore of etcd', () => {
     async (seed) => {
       const { world, last, version } = await anyHistory(seededRandom(seed));
       expect(await world.settle()).toEqual([]);
-      const { bindings, labels, taints, kubeadm, images } = world.api.objects;
+      const { bindings, labels, taints, kubeadm, images, cordoned } = world.api.objects;
       for (const role of ROLES) {
         const groups = last.roleBindings.find(({ clusterRole }) => clusterRole === role)?.groups ?? [];
         expect(bindings.get(`fairlead:oidc:${role}`) ?? []).toEqual(groups.map((group) => `oidc:${group}`));
@@ -250,6 +265,7 @@ describe('after a restore of etcd', () => {
       }
       expect(parse(kubeadm)).toEqual({ apiVersion: 'kubeadm.k8s.io/v1beta4', kubernetesVersion: version });
       expect(images.get('kube-proxy')).toBe(`registry.k8s.io/kube-proxy:${version}`);
+      expect(['u-1234567890', 'removal']).not.toContain(cordoned.get(w(1)));
       expect(bindings.get('fairlead:operators')).toEqual(['fairlead:operators']);
     },
   );

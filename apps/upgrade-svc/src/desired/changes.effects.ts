@@ -1,9 +1,8 @@
-import type { NodeName, Probe } from '@fairlead/contracts';
+import { UPGRADE_TAINT, type NodeName, type Probe } from '@fairlead/contracts';
 import { HANDLE, OnTask, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
 import pLimit from 'p-limit';
-import { UPGRADE_TAINT } from '../kubernetes/upgrade.taint.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import { sayToNode } from './decisions.js';
 import { viewOf, nodeOf, recordFacts, whereOf, type RolloutContext } from '../rollout/rollout.context.js';

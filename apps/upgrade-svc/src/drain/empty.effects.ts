@@ -1,4 +1,4 @@
-import { WorldFailure, type NodeName } from '@fairlead/contracts';
+import { UPGRADE_TAINT, WorldFailure, type NodeName } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { NodeDrain, rulesFor, type DrainLook } from '@fairlead/kubernetes/drain';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
@@ -15,7 +15,6 @@ import { drainOf, NEW_OPERATION } from '../rollout/rollout.state.js';
 import { poolOf } from '../plan/plan.request.js';
 import { CLUSTER_ACCESS, SETTINGS } from '../tokens.js';
 import { d5OnTimeout } from '../rules/workers.rules.js';
-import { UPGRADE_TAINT } from '../kubernetes/upgrade.taint.js';
 
 const DRAINS_MAX = 2_000;
 const SECOND_MS = 1_000;
