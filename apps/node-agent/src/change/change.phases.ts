@@ -21,11 +21,13 @@ import {
   pointKubelet,
 } from './kubelet.exchange.js';
 
+import { KUBELET_PATCH, KUBELET_PATCH_NAME, KUBELET_PATCHES_FOLDER } from '../software/kubelet.settings.js';
 import type { PhaseParts, PhaseTask } from './phase.task.js';
 import { exchangeStaticPods, withStaticPodsAway } from './static.pods.exchange.js';
 import { restartStaticPods, stopApiServer, whileApiServerAway } from './static.pods.js';
 import { unitEtcdUpgrade } from './unit.etcd.js';
 
+const PRIVATE = 0o600;
 const SUPER_ADMIN = '/etc/kubernetes/super-admin.conf';
 
 /** Wall limit of `kubeadm upgrade` (upgrade rule C4). */
@@ -35,8 +37,9 @@ const SERVICE_TIMEOUT_MS = 120_000;
 const REBOOT_LIMIT_MS = 600_000;
 
 const upgradeArguments = (
-  { kubeadm, kubernetes, emulatedVersion, ignoredPreflightErrors = [] }: NodeChange,
+  { kubeadm, kubernetes, ignoredPreflightErrors = [] }: NodeChange,
   profile: AgentProfile,
+  patches: string | null,
 ): readonly string[] => {
   const ignored = [
     // CreateJob waits 15 s for a job that no node may run now; the gates before and after look at the cluster itself.
@@ -48,15 +51,28 @@ const upgradeArguments = (
   return [
     ...(kubeadm === 'apply' ? ['upgrade', 'apply', kubernetes ?? '', '--yes'] : ['upgrade', 'node']),
     ...(ignored.length === 0 ? [] : [`--ignore-preflight-errors=${ignored.join(',')}`]),
-    ...(emulatedVersion === null ? [] : [`--patches=${PATCHES_FOLDER}`]),
+    ...(patches === null ? [] : [`--patches=${patches}`]),
   ];
+};
+
+const emulationOf = ({ emulatedVersion }: NodeChange): string | null =>
+  emulatedVersion === null ? null : PATCHES_FOLDER;
+
+/** What is different on this node was given to kubeadm at its join, and every upgrade has to name it again, or it is gone. */
+const patchesOf = async ({ host }: PhaseParts, change: NodeChange): Promise<string | null> => {
+  const emulation = emulationOf(change);
+  const ofNode = await host.readFile(KUBELET_PATCH);
+  if (ofNode === undefined) return emulation;
+  if (emulation === null) return KUBELET_PATCHES_FOLDER;
+  await host.writeFile(`${emulation}/${KUBELET_PATCH_NAME}`, ofNode, PRIVATE);
+  return emulation;
 };
 
 /** For people and for events: the command that a phase is about, where it is about one. */
 export const commandOf = (phase: ChangePhase, change: NodeChange, profile: AgentProfile): string | null => {
   switch (phase) {
     case 'kubeadm':
-      return commandLine('kubeadm', upgradeArguments(change, profile));
+      return commandLine('kubeadm', upgradeArguments(change, profile, emulationOf(change)));
     case 'kubelet':
     case 'kubelet-restart':
       return 'systemctl restart kubelet';
@@ -79,10 +95,9 @@ export const commandOf = (phase: ChangePhase, change: NodeChange, profile: Agent
 const prepareExchange = async (
   parts: PhaseParts,
   { change }: PhaseTask,
-  kubeletGoes: boolean,
+  { kubeletGoes, patches }: { readonly kubeletGoes: boolean; readonly patches: string | null },
 ): Promise<ReadonlyMap<string, string> | undefined> => {
   if (change.balancedEndpoint === null || change.kubernetes === null) return undefined;
-  const patches = change.emulatedVersion === null ? null : PATCHES_FOLDER;
   try {
     const desired = await writeNewManifests(parts.host, { version: change.kubernetes, patches });
     if (kubeletGoes) await configureNewKubelet(parts.host, patches);
@@ -103,6 +118,7 @@ const upgrade = async (parts: PhaseParts, task: PhaseTask): Promise<void> => {
   const { change } = task;
   if (change.kubernetes !== null) await parts.software.packages.install({ kubeadm: packageVersion(change.kubernetes) });
   if (change.emulatedVersion !== null) await writeEmulationPatches(parts.host, change.emulatedVersion);
+  const patches = await patchesOf(parts, change);
   const ownServer = await ownServerOf(parts, task);
   // A kubelet of a newer minor version may talk to this node's own API server only: the others are older (A).
   const kubeletGoes = ownServer !== null && (await restartsStaticPods(parts, task));
@@ -110,7 +126,7 @@ const upgrade = async (parts: PhaseParts, task: PhaseTask): Promise<void> => {
   if (kubeletGoes) await task.remember({ ownServer });
   const etcd = change.kubernetes === null ? undefined : await unitEtcdUpgrade(parts, change.kubernetes);
   const [desired] = await Promise.all([
-    prepareExchange(parts, task, kubeletGoes),
+    prepareExchange(parts, task, { kubeletGoes, patches }),
     etcd?.prepare(),
     kubeletGoes ? undefined : pointKubelet(parts, task),
   ]);
@@ -120,7 +136,7 @@ const upgrade = async (parts: PhaseParts, task: PhaseTask): Promise<void> => {
   if (desired !== undefined) await exchangeStaticPods(parts, desired, { ...kubelet, ...unitEtcd });
   else if (etcd !== undefined) await whileApiServerAway(parts, etcd.exchange);
   else if (change.stopApiServerFirst) await stopApiServer(parts);
-  await mustRun(parts.host, 'kubeadm', upgradeArguments(change, parts.profile), KUBEADM_TIMEOUT_MS);
+  await mustRun(parts.host, 'kubeadm', upgradeArguments(change, parts.profile, patches), KUBEADM_TIMEOUT_MS);
 };
 
 /** Nothing where it came with the static pods, unless kubeadm has written something else for it since. */

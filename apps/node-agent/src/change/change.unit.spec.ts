@@ -328,6 +328,25 @@ describe('a change of a control plane', () => {
     expect(host.starts.filter((name) => name === 'etcd')).toHaveLength(1);
   });
 
+  it('keep what is different on this node: kubeadm is given the patch of its join at every upgrade', async () => {
+    const patch = '/etc/fairlead/kubeadm-patches/kubeletconfiguration0+merge.yaml';
+    const upgraded = async (emulatedVersion: string | null): Promise<ModelHost> => {
+      const host = new ModelHost().asByKubeadm;
+      host.files.set(patch, 'failSwapOn: false\n');
+      const step = change({ id: 'u-2/op-1', emulatedVersion, reboot: false, renewCertificates: false });
+      expect(await host.changes().ensure(desired({ change: step }), host.bootId, nothing)).toBeUndefined();
+      return host;
+    };
+    const plain = await upgraded(null);
+    expect(plain.commands.findLast((line) => line.startsWith('kubeadm upgrade'))).toContain(
+      '--patches=/etc/fairlead/kubeadm-patches',
+    );
+    const emulating = await upgraded('1.33');
+    expect(emulating.files.get('/etc/kubernetes/fairlead-patches/kubeletconfiguration0+merge.yaml')).toBe(
+      'failSwapOn: false\n',
+    );
+  });
+
   it('is left to kubeadm where the manifests are not as kubeadm writes them, or it has no others to answer meanwhile', async () => {
     const single = new ModelHost().asByKubeadm;
     const alone = change({ balancedEndpoint: null, reboot: false, renewCertificates: false });

@@ -4,8 +4,10 @@ import type { HostPort } from '../node/host.ports.js';
 
 /** The kubelet's unit reads it: what people add to its command line. */
 const EXTRA_ARGS = '/etc/default/kubelet';
-/** As a join writes it. */
-const PATCH = '/etc/fairlead/kubeadm-patches/kubeletconfiguration0+merge.yaml';
+/** Where a join writes what is different on this node, for kubeadm. */
+export const KUBELET_PATCHES_FOLDER = '/etc/fairlead/kubeadm-patches';
+export const KUBELET_PATCH_NAME = 'kubeletconfiguration0+merge.yaml';
+export const KUBELET_PATCH = `${KUBELET_PATCHES_FOLDER}/${KUBELET_PATCH_NAME}`;
 const CONFIG = '/var/lib/kubelet/config.yaml';
 const TEXT_LENGTH_MAX = 256 * 1_024;
 const SETTINGS_MAX = 100;
@@ -88,6 +90,8 @@ export const kubeletSettingsIn = ({ extraArgs, patch, config }: KubeletFiles): K
 
 /** Reads what people and joins have set for the kubelet of this host. */
 export const kubeletSettingsOn = async (host: Pick<HostPort, 'readFile'>): Promise<KubeletSettings | undefined> => {
-  const [extraArgs, patch, config] = await Promise.all([EXTRA_ARGS, PATCH, CONFIG].map((path) => host.readFile(path)));
+  const [extraArgs, patch, config] = await Promise.all(
+    [EXTRA_ARGS, KUBELET_PATCH, CONFIG].map((path) => host.readFile(path)),
+  );
   return kubeletSettingsIn({ extraArgs, patch, config });
 };
