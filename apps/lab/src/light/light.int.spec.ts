@@ -140,7 +140,9 @@ describe('a light lab', () => {
         'chmod 600 "${FAIRLEAD_ROOT:-}"/opt/agent.new',
         'mv -f "${FAIRLEAD_ROOT:-}"/opt/agent.new "${FAIRLEAD_ROOT:-}"/opt/agent',
       ];
-      expect(await ssh.execCommand(commands.join(' && '))).toMatchObject({ code: 0, stderr: '' });
+      // In a shell of its own, whatever the login shell is.
+      const command = `sh -c '${commands.join(' && ').replaceAll("'", `'\\''`)}'`;
+      expect(await ssh.execCommand(command)).toMatchObject({ code: 0, stderr: '' });
       const placed = await promisify(sftp.stat.bind(sftp))('/opt/agent');
       expect(placed.mode & 0o777).toBe(0o600);
       ssh.dispose();

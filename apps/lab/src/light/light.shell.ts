@@ -21,6 +21,10 @@ const failed = (code: number, stderr: string): Answer => ({ code, stdout: '', st
 const withoutRoot = (command: string): string =>
   command.replaceAll('"${FAIRLEAD_ROOT:-}"', '').replaceAll('$FAIRLEAD_ROOT', '');
 
+/** A login shell may be one that reads other words, so commands come in a shell of their own. */
+const inOwnShell = (command: string): string =>
+  /^sh -c '([\s\S]*)'$/.exec(command)?.[1]?.replaceAll("'\\''", "'") ?? command;
+
 const CHECK_COMMAND = /^printf '%s {2}%s\\n' ([0-9a-f]{64}) (\/\S+) \| sha256sum --check --status$/;
 const MODE_COMMAND = /^chmod ([0-7]+) (\/\S+)$/;
 const MOVE_COMMAND = /^mv -f (\/\S+) (\/\S+)$/;
@@ -70,7 +74,7 @@ export class LightShell implements HostShell {
     if (step !== undefined)
       return attempt(light, { what: command, signal, work: () => this.step(light, { name: step, stdin }, signal) });
     let stdout = '';
-    for (const clause of withoutRoot(command).split(' && ')) {
+    for (const clause of withoutRoot(inOwnShell(command)).split(' && ')) {
       const what = clause.trim();
       const answer = await attempt(light, { what, signal, work: () => carryOutClause(light, what) });
       stdout += answer.stdout;
