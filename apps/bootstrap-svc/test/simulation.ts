@@ -102,7 +102,7 @@ class FakeKit extends AgentKit {
   override async prepareInput() {
     return {
       agent: { sha256: 'ab'.repeat(32), version: '0.1.0' },
-      config: {},
+      config: { uid: 'u', node: 'n' },
       credentials: null,
       nodeBinary: '',
       ownNode: null,
