@@ -30,7 +30,9 @@ export const processIo = (): Io => {
     outColumns: () => columnsOf(stdout, env),
     errColumns: () => columnsOf(stderr, env),
     rows: () => stderr.rows ?? ROWS_WITHOUT_TERMINAL,
-    colors: pc.createColors(stderr.isTTY === true && stdout.isTTY === true && !env['NO_COLOR']),
+    colors: pc.createColors(
+      stderr.isTTY === true && stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
+    ),
     env,
     cwd: process.cwd(),
     now: Date.now,
@@ -78,10 +80,16 @@ const standardError = (stderr: NodeJS.WriteStream): Pick<Io, 'err' | 'openRegion
       region?.update(region.text);
     },
     openRegion: (): Region => {
-      const opened = { update: createLogUpdate(stderr), text: '' };
+      const opened = { update: createLogUpdate(stderr), text: '', columns: 0 };
       region = opened;
       return {
-        draw: (lines) => opened.update((opened.text = lines.join('\n'))),
+        draw: (lines) => {
+          const text = lines.join('\n');
+          if (text === opened.text && stderr.columns === opened.columns) return; // Each update hides the cursor again.
+          opened.text = text;
+          opened.columns = stderr.columns;
+          opened.update(text);
+        },
         close: () => {
           opened.update.done();
           region = undefined;
