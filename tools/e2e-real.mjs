@@ -43,6 +43,7 @@ const MINUTES = {
   systems: 4,
   recorded: 5,
   restore: 6,
+  field: 12,
   surge: 8,
   chain: 8,
   'day-two': 14,
@@ -101,6 +102,7 @@ const VERSIONS = {
   'upgrade-ratio': ONE_MINOR,
   recorded: ONE_MINOR,
   chain: [...ONE_MINOR, 'v1.35.4'],
+  field: ['v1.34.4', 'v1.35.4'],
 };
 const versions = [...new Set([version, ...desired.flatMap((story) => VERSIONS[story] ?? [])])];
 
