@@ -12,6 +12,7 @@ import type { AgentLog } from './node/host.ports.js';
 import type { HostFiles } from './files/files.ports.js';
 import { fullLine, journaldLine, type LogLine } from './record/log.line.js';
 import { recordingHost } from './record/recording.host.js';
+import { proxyEnvironment } from './software/host.proxy.js';
 import { AGENT_VERSION } from './version.js';
 
 export * from './index.js';
@@ -92,6 +93,8 @@ const main = async (): Promise<void> => {
   const host = recordingHost(realHost(root), log);
   const files = realFiles(root);
   const config = await readConfig(values.config ?? `${root}${AGENT_PATHS.config}`);
+  // Whatever it runs on the host, such as apt-get, reads these names.
+  Object.assign(process.env, proxyEnvironment(config.profile?.proxy));
   const credentials = (await host.readFile(AGENT_PATHS.credentials)) ?? '';
   const stopped = untilSignal();
   const agent = await startAgent({ config, host, files, credentials, log });

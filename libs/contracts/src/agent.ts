@@ -50,6 +50,7 @@ export const AgentProfile = HostProfile.pick({
   imageRepository: true,
   imagePullPolicy: true,
   ignorePreflightErrors: true,
+  proxy: true,
 });
 export type AgentProfile = z.infer<typeof AgentProfile>;
 

@@ -28,6 +28,32 @@ export const SoftwareSource = z.discriminatedUnion('kind', [
 ]);
 export type SoftwareSource = z.infer<typeof SoftwareSource>;
 
+const proxyUrl = z
+  .string()
+  .max(TEXT_LENGTH_MAX)
+  .regex(/^http:\/\/([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?\/?$/, {
+    error:
+      'is not http://<host>:<port>. A proxy with a user and a password is not supported, because settings are visible in events: let it admit the hosts by their addresses',
+  });
+/** Most exceptions that a provider gives; an agent has those of its cluster besides. */
+export const NO_PROXY_MAX = 100;
+
+/** How hosts reach what is outside of their network. */
+export const HostProxy = z
+  .strictObject({
+    http: proxyUrl.optional().describe('For http:// addresses'),
+    https: proxyUrl.optional().describe('For https:// addresses'),
+    no: z
+      .array(z.string().regex(/^[A-Za-z0-9.:/-]{1,253}$/, { error: 'is no host, domain or network' }))
+      .max(NO_PROXY_MAX * 2)
+      .optional()
+      .describe(
+        'Hosts, domains (.example.org) and networks that are reached directly, besides those of the cluster and its hosts',
+      ),
+  })
+  .describe('The HTTP proxy of the hosts: for the agent, the package manager and the container runtime');
+export type HostProxy = z.infer<typeof HostProxy>;
+
 /** What differs between kinds of hosts, not between clusters; the connection's provider sets it. Absent: our default. */
 export const HostProfile = z.strictObject({
   source: SoftwareSource.optional(),
@@ -38,6 +64,7 @@ export const HostProfile = z.strictObject({
   tuneConntrack: z.boolean().optional().describe('false leaves connection tracking limits alone (shared kernel)'),
   imagePullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).optional(),
   imageRepository: text.optional(),
+  proxy: HostProxy.optional(),
   resolvConf: text.optional(),
   ignorePreflightErrors: z.array(text).max(PREFLIGHT_ERRORS_MAX).optional(),
   failCgroupV1: z.boolean().optional().describe('false lets a kubelet of 1.35 or newer run on cgroup v1'),

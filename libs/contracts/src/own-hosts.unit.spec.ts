@@ -110,6 +110,11 @@ describe('the settings of your own hosts', () => {
       { hosts: [{ ...hosts[0], labels: { 'kubernetes.io/os': 'x' } }] },
       ['hosts[0].labels.kubernetes.io/os'],
     ],
+    [
+      'a proxy with a password',
+      { hosts, profile: { proxy: { https: 'http://user:secret@10.0.0.1:3128' } } },
+      ['profile.proxy.https'],
+    ],
     ['a network that is none', { hosts, networkCidr: '198.51.100.0/33' }, ['networkCidr']],
     ['a name that is no RFC 1123 label', { hosts: [{ name: 'rack_1', address: '198.51.100.11' }] }, ['hosts[0].name']],
     [

@@ -3,7 +3,6 @@ import {
   wordsOf,
   type AgentConfig,
   type AgentProfile,
-  type ClusterUid,
   type HostProfile,
   type NodeAddress,
   type StreamId,
@@ -34,10 +33,14 @@ const versionOf = async (file: string): Promise<string> => {
 };
 
 /** The agent's view of its host's kind: the settings that kubeadm gets, too, and where its software comes from. */
-const agentProfile = (tuning: Tuning, profile: HostProfile | undefined, signers: readonly string[]): AgentProfile => {
+const agentProfile = (
+  tuning: Tuning,
+  profile: HostProfile | undefined,
+  { signers, direct }: { readonly signers: readonly string[]; readonly direct: readonly string[] },
+): AgentProfile => {
   const tuned = tuningOf(tuning, profile);
   const { cgroupDriver, failSwapOn, imageRepository, imagePullPolicy, ignorePreflightErrors } = tuned;
-  const { source = { kind: 'packages' } as const } = profile ?? {};
+  const { source = { kind: 'packages' } as const, proxy } = profile ?? {};
   return {
     source: agentSource(source, signers),
     cgroupDriver,
@@ -45,8 +48,25 @@ const agentProfile = (tuning: Tuning, profile: HostProfile | undefined, signers:
     imagePullPolicy,
     ignorePreflightErrors: [...ignorePreflightErrors],
     ...(imageRepository === undefined ? {} : { imageRepository }),
+    ...(proxy === undefined ? {} : { proxy: { ...proxy, no: [...new Set([...direct, ...(proxy.no ?? [])])] } }),
   };
 };
+
+/** What never goes through a proxy: the host itself, pods, services and the API. The provider adds the network of the hosts. */
+const reachedDirectly = (
+  { spec: { kubernetes }, endpoint }: Cluster,
+  { privateIp }: Host['machine'],
+): readonly string[] => [
+  'localhost',
+  '127.0.0.0/8',
+  '::1',
+  '.svc',
+  '.cluster.local',
+  privateIp,
+  kubernetes.podCidr,
+  kubernetes.serviceCidr,
+  ...(endpoint === null ? [] : [endpoint.host]),
+];
 
 /** The archive with a host's software; null: the software comes from elsewhere. */
 export const bundleOf = ({ machine }: Host): NamedBundle | null => {
@@ -84,9 +104,9 @@ export class AgentKit {
   }
 
   /** The parameters of the step that starts the agent. Its NATS credentials are new each time. */
-  async prepareInput(stream: StreamId, { uid }: Cluster, host: Host): Promise<PrepareInput> {
+  async prepareInput(stream: StreamId, cluster: Cluster, host: Host): Promise<PrepareInput> {
     const { sha256, version } = await this.bundle();
-    const config = this.configOf(stream, uid, host);
+    const config = this.configOf(stream, cluster, host);
     const own = await this.runtime.facts();
     return {
       agent: { sha256, version },
@@ -110,16 +130,19 @@ export class AgentKit {
     return { content, version, sha256: createHash('sha256').update(content).digest('hex') };
   }
 
-  private configOf({ namespace, cluster }: StreamId, uid: ClusterUid, { machine, desired }: Host): AgentConfig {
+  private configOf({ namespace, cluster }: StreamId, of: Cluster, { machine, desired }: Host): AgentConfig {
     if (desired === null) throw new Error(`the plan starts no agent before ${machine.name}'s software is decided`);
     return {
       namespace,
       cluster,
-      uid,
+      uid: of.uid,
       node: machine.name,
       role: machine.role,
       leader: machine.leader,
-      profile: agentProfile(this.tuning, machine.profile, this.settings.softwareSigners),
+      profile: agentProfile(this.tuning, machine.profile, {
+        signers: this.settings.softwareSigners,
+        direct: reachedDirectly(of, machine),
+      }),
       natsUrls: [...this.settings.natsUrls],
       ...this.natsTrust(),
       heartbeatIntervalMs: this.settings.heartbeatIntervalMs,

@@ -11,6 +11,7 @@ import {
   type NodeMetadata,
   type SoftwareSource,
 } from '@fairlead/contracts';
+import { isIP } from 'node:net';
 import {
   authenticationConfig,
   LOCAL_ETCD,
@@ -18,7 +19,7 @@ import {
   type NodeSettings,
   type Tuning,
 } from '@fairlead/node-scripts';
-import { initialControlPlane, type Cluster, type Host } from '../bootstrap/bootstrap.state.js';
+import { controlPlanesOf, initialControlPlane, type Cluster, type Host } from '../bootstrap/bootstrap.state.js';
 
 /**
  * Labels that a kubelet may give itself; `kubernetes.io/cluster` is not one of them (NodeRestriction admission), so that
@@ -76,6 +77,14 @@ const authenticationOf = ({
     ? { authentication: authenticationConfig(authentication?.oidc) }
     : {};
 
+/** Of own hosts that SSH reaches at another address than the nodes: users outside of their network connect to it as well. */
+const publicAddressesOf = (cluster: Cluster): Pick<ClusterSettings, 'publicAddresses'> => {
+  const addresses = controlPlanesOf(cluster)
+    .filter(({ machine }) => machine.publicIp !== machine.privateIp && isIP(machine.publicIp) !== 0)
+    .map(({ machine }) => machine.publicIp);
+  return addresses.length === 0 ? {} : { publicAddresses: addresses };
+};
+
 /** `version`: that of the host; by default that of the request for the cluster. */
 export const clusterSettings = (
   cluster: Cluster,
@@ -98,6 +107,7 @@ export const clusterSettings = (
     kubernetesVersion: version,
     clusterName: name,
     endpoint: cluster.endpoint,
+    ...publicAddressesOf(cluster),
     podCidr: kubernetes.podCidr,
     ...(kubernetes.nodeCidrMask === undefined ? {} : { nodeCidrMask: kubernetes.nodeCidrMask }),
     serviceCidr: kubernetes.serviceCidr,

@@ -47,6 +47,14 @@ it("the cluster is set as its first control plane's host asks for, each node as 
   expect(nodeSettings(hostNamed(cluster, w(1)), DEFAULT_TUNING).tuning).toEqual(DEFAULT_TUNING);
 });
 
+it('the certificate of API servers is for the addresses at which control planes are reached from outside, too', () => {
+  const behindNat = { ...machine(cp(1), true), publicIp: '198.51.100.33', privateIp: '10.77.0.2' };
+  const plain = { ...machine(cp(1), true), publicIp: '10.77.0.2', privateIp: '10.77.0.2' };
+  expect(clusterSettings(stateWith(behindNat), DEFAULT_TUNING).publicAddresses).toEqual(['198.51.100.33']);
+  expect(nodeSettings(hostNamed(stateWith(behindNat), cp(1)), DEFAULT_TUNING).address).toBe('10.77.0.2');
+  expect(clusterSettings(stateWith(plain), DEFAULT_TUNING)).not.toHaveProperty('publicAddresses');
+});
+
 it('a node is labelled with its pool, provider, region and zone by its kubelet [CB-Ladybug 21]', () => {
   const ofMachine = { rack: '7', 'fairlead.dev/pool': 'workers' };
   const at = { ...machine(w(1)), csp: 'lab', region: 'lab-1', zone: 'lab-1b', labels: ofMachine };

@@ -12,7 +12,7 @@ const NATS = 'NATS, which the agents of the nodes connect to,';
 /** What pods, services and shared addresses must leave alone. */
 export interface Surroundings {
   readonly connection: ConnectionName;
-  /** The network of its machines; undefined: nobody has named it. */
+  /** The network of its machines; undefined: no setting names it. */
   readonly cidr: string | undefined;
   /** Addresses of hosts, load balancers, mirrors and NATS, which need not be in that network. */
   readonly addresses: readonly KnownAddress[];

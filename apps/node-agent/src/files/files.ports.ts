@@ -1,3 +1,4 @@
+import type { HostProxy } from '@fairlead/contracts';
 /** What the file system reports of a file without reading it. */
 export interface FileStat {
   /** Another text whenever the content may be another one. */
@@ -37,4 +38,4 @@ export interface SourceFiles {
 }
 
 /** The place at a URL, or in a folder of the host. */
-export type OpenSource = (location: string, files: HostFiles) => SourceFiles;
+export type OpenSource = (location: string, files: HostFiles, proxy?: HostProxy) => SourceFiles;

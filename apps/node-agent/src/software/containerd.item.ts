@@ -1,12 +1,15 @@
+import type { HostProxy } from '@fairlead/contracts';
 import type { Difference } from '../node/difference.js';
 import type { HostPort } from '../node/host.ports.js';
 import { containerdConfig, type RuntimeSettings } from './containerd.config.js';
+import { proxyDropIn } from './host.proxy.js';
 import { fileDifference, mustRun, replaceFile, type Item } from './item.js';
 import type { PackageDriver } from './package.driver.js';
 import { unitState } from './unit.state.js';
 
 const ITEM = 'container-runtime';
 const FILE = '/etc/containerd/config.toml';
+const PROXY_FILE = '/etc/systemd/system/containerd.service.d/fairlead-proxy.conf';
 const SERVICE = 'containerd';
 
 /** capabilities(7): the right to lower an OOM score is CAP_SYS_RESOURCE. */
@@ -21,10 +24,12 @@ const lacksOomRight = async (host: HostPort): Promise<boolean> => {
 export interface ContainerdOptions extends Omit<RuntimeSettings, 'restrictOomScore'> {
   readonly host: HostPort;
   readonly packages: PackageDriver;
+  /** Through which it pulls images; undefined: directly. */
+  readonly proxy?: HostProxy | undefined;
 }
 
 /** The container runtime is configured, starts at boot and runs. It is restarted only for another configuration. */
-export const containerdItem = ({ host, packages, ...settings }: ContainerdOptions): Item => {
+export const containerdItem = ({ host, packages, proxy, ...settings }: ContainerdOptions): Item => {
   const desired = async (): Promise<string> => {
     const version = (await packages.installed([SERVICE])).get(SERVICE)?.version ?? '';
     return containerdConfig(version, { ...settings, restrictOomScore: await lacksOomRight(host) });
@@ -35,6 +40,10 @@ export const containerdItem = ({ host, packages, ...settings }: ContainerdOption
 
     inspect: async () => {
       const differences: Difference[] = [...(await fileDifference(host, ITEM, FILE, await desired()))];
+      const dropIn = proxyDropIn(proxy);
+      // Without a proxy an empty file says so, where there was one before.
+      if (dropIn !== '' || (await host.exists(PROXY_FILE)))
+        differences.push(...(await fileDifference(host, ITEM, PROXY_FILE, dropIn)));
       const { enabled, active } = await unitState(host, SERVICE);
       if (!enabled) differences.push({ item: ITEM, what: 'boot', observed: 'not enabled', desired: 'enabled' });
       if (!active) differences.push({ item: ITEM, what: 'service', observed: 'not running', desired: 'running' });
@@ -43,6 +52,11 @@ export const containerdItem = ({ host, packages, ...settings }: ContainerdOption
 
     ensure: async (differences) => {
       const differs = (part: string): boolean => differences.some(({ what }) => what === part);
+      if (differs(PROXY_FILE)) {
+        await mustRun(host, 'systemctl', ['stop', SERVICE]);
+        await replaceFile(host, PROXY_FILE, proxyDropIn(proxy), 0o644);
+        await mustRun(host, 'systemctl', ['daemon-reload']);
+      }
       if (differs(FILE)) {
         // A crash between the file and the restart would leave the old configuration running and nothing to see it by.
         await mustRun(host, 'systemctl', ['stop', SERVICE]);

@@ -202,7 +202,7 @@ export const hostSoftware = (options: HostSoftwareOptions): HostSoftware => {
     case 'files': {
       if (files === undefined) throw new Error('software as files needs a host with files');
       const { kind: _, location, ...trust } = source;
-      const opened = openSource(location, files);
+      const opened = openSource(location, files, config.profile?.proxy);
       return byFiles({ config, host, files, source: { location, trust, files: opened }, architecture, log });
     }
   }

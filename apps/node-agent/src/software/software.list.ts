@@ -26,7 +26,7 @@ export interface SoftwareOptions {
 /** What is the same wherever the software comes from, by what it is. */
 const commonItems = (options: SoftwareOptions, host: HostPort, packages: PackageDriver) => {
   const { node, desired, hasBeenReady } = options;
-  const { failSwapOn = true, cgroupDriver = 'systemd', imageRepository } = options.profile ?? {};
+  const { failSwapOn = true, cgroupDriver = 'systemd', imageRepository, proxy } = options.profile ?? {};
   const pauseImage = pauseImageOf(desired['kubelet'] ?? '', imageRepository);
   return {
     hostname: hostnameItem(host, node),
@@ -34,7 +34,7 @@ const commonItems = (options: SoftwareOptions, host: HostPort, packages: Package
     swap: failSwapOn ? [swapItem(host)] : [],
     modules: modulesItem(host),
     sysctl: sysctlItem(host),
-    runtime: containerdItem({ host, packages, pauseImage, cgroupDriver }),
+    runtime: containerdItem({ host, packages, pauseImage, cgroupDriver, proxy }),
     kubelet: kubeletItem(host, hasBeenReady),
   };
 };

@@ -73,7 +73,7 @@ const clusterConfiguration = (cluster: ClusterSettings): Document => ({
     dnsDomain: cluster.dnsDomain,
   },
   apiServer: {
-    certSANs: [cluster.endpoint.host],
+    certSANs: [...new Set([cluster.endpoint.host, ...(cluster.publicAddresses ?? [])])],
     ...authentication(cluster),
     ...(cluster.api === 'kubeadm.k8s.io/v1beta3' ? { timeoutForControlPlane: API_SERVER_TIMEOUT } : {}),
   },

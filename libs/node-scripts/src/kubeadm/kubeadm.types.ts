@@ -6,6 +6,8 @@ export interface ClusterSettings {
   readonly clusterName: string;
   /** The load balancer's address: what certificates and kubeconfigs name. */
   readonly endpoint: Endpoint;
+  /** Addresses besides at which control planes are reached from outside of their network, e.g. through NAT. */
+  readonly publicAddresses?: readonly string[];
   readonly podCidr: string;
   /** Prefix length of each node's range of it; absent: Kubernetes' default. */
   readonly nodeCidrMask?: number;

@@ -69,6 +69,7 @@ const SETTINGS = [
   '/etc/sysctl.d/99-fairlead.conf',
   '/etc/modules-load.d/fairlead.conf',
   '/etc/apt/sources.list.d/fairlead.list',
+  '/etc/systemd/system/containerd.service.d/fairlead-proxy.conf',
 ];
 
 /** Takes away what a reset leaves for the next node of the same cluster: images, the runtime's state, logs, steps, programs. */

@@ -85,9 +85,29 @@ tasks() {
 `;
 
 const AGENT = `
+# What the agent began outlives it (KillMode=process): an apt-get would keep the next agent from its lock.
+begun() {
+  cat "$root/sys/fs/cgroup/system.slice/fairlead-agent.service/cgroup.procs" "$root/sys/fs/cgroup/systemd/system.slice/fairlead-agent.service/cgroup.procs" 2>/dev/null | while read -r pid; do
+    if kill -0 "$pid" 2>/dev/null; then printf '%s\\n' "$pid"; fi
+  done
+}
+end_begun() {
+  if [ -z "$(begun)" ]; then return; fi
+  # shellcheck disable=SC2046 # Each word is a process.
+  quiet kill -TERM $(begun)
+  waited=0
+  while [ -n "$(begun)" ] && [ "$waited" -lt 10 ]; do
+    sleep 1
+    waited=$((waited + 1))
+  done
+  # shellcheck disable=SC2046 # The same.
+  if [ -n "$(begun)" ]; then quiet kill -KILL $(begun); fi
+  if [ -z "$root" ] && has dpkg; then quiet timeout 60 dpkg --configure -a --force-confold; fi
+}
 if [ -e ${hostPath(AGENT_PATHS.unit)} ]; then
   changed=true
   quiet systemctl disable --now fairlead-agent.service
+  end_begun
   rm -f ${hostPath(AGENT_PATHS.unit)}
   quiet systemctl daemon-reload
 fi

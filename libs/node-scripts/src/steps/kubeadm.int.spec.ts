@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { authenticationConfig } from '../kubeadm/authentication.config.js';
@@ -279,6 +279,15 @@ describe('kubeadm reset', () => {
     await host.run(renderStep('kubeadm-reset', { removeAgent: true, of: UID, wipe }).script, 'ops');
     for (const path of gone) expect([path, host.read(path)]).toEqual([path, undefined]);
     expect(host.read(`${home}/.fairlead/instance/file`)).toBe('something');
+  });
+
+  it('ends what the agent had begun and left behind, such as an apt-get', async () => {
+    host.standIn('systemctl', 'exit 0').write('/etc/systemd/system/fairlead-agent.service', 'u');
+    const begun = spawn('sleep', ['60']);
+    const ended = new Promise((resolve) => begun.once('exit', (_code, signal) => resolve(signal)));
+    host.write('/sys/fs/cgroup/system.slice/fairlead-agent.service/cgroup.procs', `${begun.pid}\n`);
+    expect(await host.run(text)).toMatchObject({ code: 0 });
+    expect(await ended).toBe('SIGTERM');
   });
 
   it('makes the host one that never was a node; a second time there is nothing to do', async () => {

@@ -127,7 +127,7 @@ export const problemsOfHost = (facts: HostFacts, { address, lookedAt }: Expected
   ...folderProblems(facts),
 ];
 
-/** A host as it is told apart from others. */
+/** What identifies a host. */
 export interface Identified {
   readonly name: string;
   /** SHA256:<base64>; null: not known. */

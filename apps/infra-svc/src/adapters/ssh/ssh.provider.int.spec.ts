@@ -209,6 +209,18 @@ describe('your own hosts', () => {
     expect(rack.hosts[0]!.forwarded).toBeGreaterThan(0);
   });
 
+  it('reach each other without their proxy', async () => {
+    const proxy = { https: 'http://10.0.0.1:3128', no: ['.example.org'] };
+    const named = { apiAddress: '127.0.72.200', networkCidr: '127.0.72.0/24', profile: { proxy } };
+    expect(await make(groupOf(1), named)).toMatchObject([
+      { profile: { proxy: { https: proxy.https, no: ['127.0.72.0/24', '127.0.72.200', '.example.org'] } } },
+    ]);
+    const [unnamed] = await make(groupOf(1, 'next'), { profile: { proxy } });
+    expect(unnamed).toMatchObject({
+      profile: { proxy: { no: ['127.0.72.1', '127.0.72.2', '127.0.72.3', '.example.org'] } },
+    });
+  });
+
   it('have the sizes that the inventory names, and one that all of them have', async () => {
     const [first, ...others] = rack.inventory();
     const hosts = [{ ...first, spec: 'rack.large' }, ...others];

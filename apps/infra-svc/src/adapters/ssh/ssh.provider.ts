@@ -2,11 +2,13 @@ import {
   AGENT_PATHS,
   apiAddressesOf,
   isRefusal,
+  NO_PROXY_MAX,
   nodeAddressOf,
   refuse,
   PROVIDER_REFUSED,
   WorldFailure,
   type HostKeys,
+  type HostProfile,
   type MachineSpec,
   type OwnHost,
   type Refusal,
@@ -42,6 +44,8 @@ import { specsOf } from './ssh.specs.js';
 /** How many hosts are looked at, or cleaned, at a time. */
 const HOSTS_AT_ONCE_MAX = 20;
 const API_PORT = 6443;
+/** Without a network that is named, so many hosts are named one by one. */
+const DIRECT_MAX = 30;
 /** How many hosts are asked whether an address answers, until one does. */
 const ASKED_MAX = 3;
 
@@ -289,7 +293,7 @@ export class SshProvider implements InfrastructureProvider {
       : usable;
   }
 
-  /** Asked from the first host that answers; where none does, there is nobody to ask. */
+  /** Asked from the first host that answers; where none does, no address counts as taken. */
   private async answering(addresses: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
     for (const host of this.inventory.slice(0, ASKED_MAX)) {
       try {
@@ -355,7 +359,7 @@ export class SshProvider implements InfrastructureProvider {
         ...hop(host, this.hosts.keyOf(keys, host)),
         ...(own.jump === undefined ? {} : { jump: hop(own.jump, this.hosts.jumpKey(keys)) }),
       },
-      ...(own.profile === undefined ? {} : { profile: own.profile }),
+      ...(own.profile === undefined ? {} : { profile: withDirectNetwork(own.profile, own) }),
       ...(Object.keys(host.labels).length === 0 ? {} : { labels: host.labels }),
     };
   }
@@ -377,3 +381,12 @@ export class SshProvider implements InfrastructureProvider {
     return new WorldFailure({ operation, target: this.connection.name, message, retryable, reason });
   }
 }
+
+/** Hosts reach each other without their proxy. */
+const withDirectNetwork = (profile: HostProfile, own: SshSettings): HostProfile => {
+  const { proxy } = profile;
+  if (proxy === undefined) return profile;
+  const hosts = own.networkCidr === undefined ? own.hosts.map(nodeAddressOf).slice(0, DIRECT_MAX) : [own.networkCidr];
+  const no = [...new Set([...hosts, ...apiAddressesOf(own).slice(0, DIRECT_MAX), ...(proxy.no ?? [])])];
+  return { ...profile, proxy: { ...proxy, no: no.slice(0, NO_PROXY_MAX) } };
+};

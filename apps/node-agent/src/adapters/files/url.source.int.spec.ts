@@ -45,6 +45,60 @@ describe('a mirror at a web address', () => {
     expect(asked).toEqual(['/mirror/release/kubelet']);
   });
 
+  describe('behind a proxy', () => {
+    const requests: string[] = [];
+    let proxy: Server;
+    const proxyUrl = (): string => `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+
+    beforeEach(async () => {
+      requests.length = 0;
+      proxy = createServer((request, response) => {
+        requests.push(`${request.method} ${request.url}`);
+        response.end('through the proxy');
+      });
+      proxy.on('connect', (request, socket) => {
+        requests.push(`${request.method} ${request.url}`);
+        socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+      });
+      await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    });
+    afterEach(async () => {
+      proxy.closeAllConnections();
+      await new Promise((resolve) => proxy.close(resolve));
+    });
+
+    it('is read through it, and directly where the proxy is not for its network', async () => {
+      answer = (_request, response) => response.end('directly');
+      const http = proxyUrl();
+      const through = urlSource('http://mirror.example.org/k8s/', realFiles(root), { proxy: { http } });
+      expect(await through.text('catalogue.json')).toBe('through the proxy');
+      expect(requests).toEqual(['GET http://mirror.example.org/k8s/catalogue.json']);
+      const near = urlSource(location(), realFiles(root), { proxy: { http, no: ['127.0.0.0/8'] } });
+      expect(await near.text('catalogue.json')).toBe('directly');
+    });
+
+    it('is asked for a tunnel to a server with TLS, and its refusal is not repeated', async () => {
+      const https = proxyUrl();
+      const through = urlSource('https://mirror.example.org/k8s/', realFiles(root), { proxy: { https } });
+      await expect(through.text('catalogue.json')).rejects.toThrow(
+        /^the proxy 127\.0\.0\.1:\d+ refuses mirror\.example\.org:443: it answers 403$/,
+      );
+      expect(requests).toEqual(['CONNECT mirror.example.org:443']);
+    });
+  });
+
+  it('that nothing answers at is named soon, and is not waited for again for the next file', async () => {
+    let lookups = 0;
+    const lookup = (): void => {
+      lookups += 1; // A name server that is dropped.
+    };
+    const dropped = urlSource('https://mirror.example.org/', realFiles(root), { connectMs: 30, lookup });
+    const words = /^cannot reach mirror\.example\.org:443 from \S+: no answer for 0\.03 s; .*profile\.proxy/;
+    await expect(dropped.text('catalogue.json')).rejects.toThrow(words);
+    await expect(dropped.text('catalogue.json.sig')).rejects.toThrow(words);
+    expect(lookups).toBe(2);
+  });
+
   it('that breaks off in the middle is asked for the rest', async () => {
     answer = (request, response) => {
       const from = Number(/bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0);

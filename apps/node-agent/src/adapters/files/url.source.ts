@@ -1,11 +1,15 @@
-import { mirrorLocation, WorldFailure, wordsOf } from '@fairlead/contracts';
+import { mirrorLocation, WorldFailure, wordsOf, type HostProxy } from '@fairlead/contracts';
 import { createHash, type Hash } from 'node:crypto';
 import { mkdir, open, type FileHandle } from 'node:fs/promises';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpRequest, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import type { LookupFunction, Socket } from 'node:net';
+import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as tlsConnect } from 'node:tls';
 import type { HostFiles, SourceFiles } from '../../files/files.ports.js';
+import { proxyOf } from '../../software/host.proxy.js';
 
 const REDIRECTS_MAX = 5;
 const TRIES_MAX = 4;
@@ -20,20 +24,107 @@ const NOT_FOUND = 404;
 /** What no second try changes. */
 class Final extends Error {}
 
-const ask = (url: URL, from: number): Promise<IncomingMessage> =>
+const CONNECT_MS = 10_000;
+const UNREACHED_TRIES_MAX = 2;
+/** For so long the next file fails at once: who needs several has the answer within a minute. */
+const UNREACHABLE_FOR_MS = 20_000;
+
+/** How a server is reached. */
+export interface Way {
+  readonly proxy?: HostProxy | undefined;
+  /** A connection that is not open within this time, including the lookup of the name, counts as dropped. */
+  readonly connectMs?: number;
+  readonly lookup?: LookupFunction;
+}
+
+/** Nothing answers at the address. */
+class Unreachable extends Error {}
+
+const portOf = ({ protocol, port }: URL): string => port || (protocol === 'https:' ? '443' : '80');
+
+const unreachable = (url: URL, through: URL | undefined, ms: number): Unreachable => {
+  const at = through ?? url;
+  const what = `${at.hostname}:${portOf(at)}`;
+  const hint =
+    through === undefined
+      ? 'if the way out leads through a proxy, give it as profile.proxy of the connection'
+      : `it is the proxy for ${url.hostname}`;
+  return new Unreachable(`cannot reach ${what} from ${hostname()}: no answer for ${ms / 1000} s; ${hint}`);
+};
+
+/** Ends a request that is not connected in time, or on which nothing comes any more. */
+const bounded = (request: ClientRequest, url: URL, through: URL | undefined, way: Way): ClientRequest => {
+  const { connectMs = CONNECT_MS } = way;
+  const timer = setTimeout(() => request.destroy(unreachable(url, through, connectMs)), connectMs);
+  const stop = (): void => clearTimeout(timer);
+  request.on('socket', (socket) => {
+    if (socket.connecting) socket.once('connect', stop);
+    else stop();
+  });
+  request.on('close', stop);
+  request.on('timeout', () => request.destroy(new Error(`no answer for ${SILENCE_MS / 1000} s`)));
+  return request;
+};
+
+/** A way to the server through the proxy (RFC 9110, CONNECT). */
+const tunnel = (url: URL, through: URL, way: Way): Promise<Socket> =>
   new Promise((resolve, reject) => {
-    const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
-    const headers = from > 0 ? { range: `bytes=${from}-` } : {};
-    const request = send(url, { headers, timeout: SILENCE_MS }, resolve);
-    request.on('timeout', () => request.destroy(new Error(`no answer for ${SILENCE_MS / 1000} s`)));
+    const path = `${url.hostname}:${portOf(url)}`;
+    const to = { host: through.hostname.replace(/^\[|\]$/g, ''), port: portOf(through), method: 'CONNECT', path };
+    const request = bounded(
+      httpRequest({ ...to, headers: { host: path }, timeout: SILENCE_MS, ...lookupOf(way) }),
+      url,
+      through,
+      way,
+    );
+    request.once('connect', ({ statusCode = 0 }, socket: Socket) => {
+      if (statusCode === OK) return resolve(socket);
+      socket.destroy();
+      reject(new Final(`the proxy ${through.host} refuses ${path}: it answers ${statusCode}`));
+    });
+    request.on('response', (response: IncomingMessage) => {
+      response.resume();
+      reject(new Final(`the proxy ${through.host} refuses ${path}: it answers ${response.statusCode ?? 0}`));
+    });
     request.on('error', reject);
     request.end();
   });
 
-const follow = async (address: string, from: number): Promise<IncomingMessage> => {
+const lookupOf = ({ lookup }: Way): Pick<RequestOptions, 'lookup'> => (lookup === undefined ? {} : { lookup });
+
+const requestOf = async (
+  url: URL,
+  through: URL | undefined,
+  way: Way,
+  headers: Record<string, string>,
+): Promise<ClientRequest> => {
+  const options: RequestOptions = { headers, timeout: SILENCE_MS, ...lookupOf(way) };
+  if (through === undefined) return (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, options);
+  if (url.protocol === 'https:') {
+    const socket = await tunnel(url, through, way);
+    // The pool of the default agent would keep the connection for another server.
+    const secured = (): Socket => tlsConnect({ socket, servername: url.hostname });
+    return httpsRequest(url, { ...options, agent: false, createConnection: secured });
+  }
+  const to = { host: through.hostname.replace(/^\[|\]$/g, ''), port: portOf(through), path: url.href };
+  return httpRequest({ ...options, ...to, headers: { ...headers, host: url.host } });
+};
+
+const ask = async (url: URL, from: number, way: Way): Promise<IncomingMessage> => {
+  const through = proxyOf(url, way.proxy);
+  const headers: Record<string, string> = from > 0 ? { range: `bytes=${from}-` } : {};
+  const request = bounded(await requestOf(url, through, way, headers), url, through, way);
+  return new Promise((resolve, reject) => {
+    request.on('response', resolve);
+    request.on('error', reject);
+    request.end();
+  });
+};
+
+const follow = async (address: string, from: number, way: Way): Promise<IncomingMessage> => {
   let url = new URL(address);
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
-    const response = await ask(url, from);
+    const response = await ask(url, from, way);
     const { statusCode = 0 } = response;
     const { location } = response.headers;
     if (statusCode < 300 || statusCode >= 400 || location === undefined) return response;
@@ -45,14 +136,32 @@ const follow = async (address: string, from: number): Promise<IncomingMessage> =
   throw new Final(`more than ${REDIRECTS_MAX} redirects`);
 };
 
-const retried = async <T>(address: string, work: () => Promise<T>): Promise<T> => {
+/** What is known of a server that does not answer. */
+class Reachability {
+  private known: { readonly error: Unreachable; readonly untilMs: number } | undefined;
+
+  check(): void {
+    if (this.known !== undefined && performance.now() < this.known.untilMs) throw this.known.error;
+  }
+
+  failed(error: unknown): void {
+    if (error instanceof Unreachable && error !== this.known?.error)
+      this.known = { error, untilMs: performance.now() + UNREACHABLE_FOR_MS };
+  }
+}
+
+const retried = async <T>(address: string, reach: Reachability, work: () => Promise<T>): Promise<T> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
+      reach.check();
       return await work();
     } catch (error) {
       const message = wordsOf(error);
-      if (error instanceof Final || attempt === TRIES_MAX)
+      const triesMax = error instanceof Unreachable ? UNREACHED_TRIES_MAX : TRIES_MAX;
+      if (error instanceof Final || attempt >= triesMax) {
+        reach.failed(error);
         throw new WorldFailure({ operation: 'download', target: address, message, cause: error });
+      }
       await sleep(RETRY_FIRST_MS * 2 ** (attempt - 1));
     }
   }
@@ -66,8 +175,8 @@ const unexpected = (response: IncomingMessage): Error => {
   return statusCode >= 400 && statusCode < 500 && statusCode !== 429 ? new Final(message) : new Error(message);
 };
 
-const textOf = async (address: string): Promise<string | undefined> => {
-  const response = await follow(address, 0);
+const textOf = async (address: string, way: Way): Promise<string | undefined> => {
+  const response = await follow(address, 0, way);
   if (response.statusCode === NOT_FOUND) {
     response.resume();
     return undefined;
@@ -89,8 +198,8 @@ interface Progress {
   hash: Hash;
 }
 
-const receive = async (address: string, file: FileHandle, done: Progress): Promise<void> => {
-  const response = await follow(address, done.bytes);
+const receive = async (address: string, file: FileHandle, done: Progress, way: Way): Promise<void> => {
+  const response = await follow(address, done.bytes, way);
   if (response.statusCode === OK && done.bytes > 0) {
     // A server without support for ranges begins again, and so does the copy.
     done.bytes = 0;
@@ -108,18 +217,19 @@ const receive = async (address: string, file: FileHandle, done: Progress): Promi
 };
 
 /** A web server with the files of a mirror, or the official site itself. */
-export const urlSource = (location: string, files: HostFiles): SourceFiles => {
+export const urlSource = (location: string, files: HostFiles, way: Way = {}): SourceFiles => {
+  const reach = new Reachability();
   const address = (path: string): string => mirrorLocation(location, path);
   return {
     address,
-    text: (path) => retried(address(path), () => textOf(address(path))),
+    text: (path) => retried(address(path), reach, () => textOf(address(path), way)),
     get: async (path, to, mode) => {
       await mkdir(dirname(files.at(to)), { recursive: true });
       const file = await open(files.at(to), 'w', mode);
       try {
         await file.chmod(mode);
         const done: Progress = { bytes: 0, hash: createHash('sha256') };
-        await retried(address(path), () => receive(address(path), file, done));
+        await retried(address(path), reach, () => receive(address(path), file, done, way));
         await file.sync();
         return done.hash.digest('hex');
       } finally {
