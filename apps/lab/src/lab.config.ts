@@ -17,7 +17,8 @@ export const LabConfig = z.strictObject({
   /** A Node whose kubelet is silent for so long is Unknown to Kubernetes. */
   nodeMonitorGraceMs: z.coerce.number().int().min(100).max(600_000),
   /** Certificates of clusters that are made count as made so long ago; kubeadm's live a year. */
-  certificateAgeDays: z.coerce.number().int().min(0).max(364),
+  /** Fractions, up to the whole year for which they are valid: certificates may end while a test runs. */
+  certificateAgeDays: z.coerce.number().min(0).max(365),
 });
 export type LabConfig = z.infer<typeof LabConfig>;
 

@@ -45,6 +45,7 @@ import { NetworkEffects } from './network/network.effects.js';
 import { NodesQueries } from './nodes/nodes.queries.js';
 import { PresenceEffects } from './presence/presence.effects.js';
 import { ClusterSurvey } from './preflight/cluster.survey.effects.js';
+import { OfflineRenewal } from './certificates/offline.renewal.effects.js';
 import { CheckEffects } from './preflight/check.effects.js';
 import { RemediationEffects } from './remediation/remediation.effects.js';
 import {
@@ -53,6 +54,7 @@ import {
   GATE_SOURCES,
   HOOK_CALLER,
   KUBERNETES_API,
+  OFFLINE_RENEWAL,
   SETTINGS,
   SNAPSHOT_KEEPER,
 } from './tokens.js';
@@ -131,6 +133,12 @@ const providersOf = (settings: Settings): Provider[] => [
         passIntervalMs: settings.passIntervalMs,
       }),
     inject: [EVENT_STORE, HeartbeatListener, CLOCK],
+  },
+  {
+    provide: OFFLINE_RENEWAL,
+    useFactory: (store: EventStore, handle: Handle, clusters: ClusterAccess, survey: ClusterSurvey) =>
+      new OfflineRenewal({ store, handle, clusters, survey }),
+    inject: [EVENT_STORE, HANDLE, CLUSTER_ACCESS, CLUSTER_SURVEY],
   },
   presenceProvider(settings),
   { provide: JOB_FAILURES, useValue: logFailure },

@@ -9,13 +9,17 @@ export interface EndingCertificate {
 }
 
 /** As kubeadm names them in "certs check-expiration": ca, etcd-ca, front-proxy-ca. */
-const isAuthority = (name: string): boolean => name === 'ca' || name.endsWith('-ca');
+export const isAuthority = ({ name }: Pick<EndingCertificate, 'name'>): boolean =>
+  name === 'ca' || name.endsWith('-ca');
 
 /** The client certificate of a kubelet, which it renews itself when a tenth to a third of its time is left. */
 export const KUBELET_CERTIFICATE = 'kubelet';
 
 /** A kubelet whose certificate (of a year) ends sooner has not renewed it in time. */
 export const KUBELET_LATE_MS = 30 * DAY_MS;
+
+/** The administrator's kubeconfig on a control plane, whose copy Fairlead uses. */
+export const ADMIN_CERTIFICATE = 'admin.conf';
 
 export const isOfKubelet = ({ name }: Pick<EndingCertificate, 'name'>): boolean => name === KUBELET_CERTIFICATE;
 
@@ -24,7 +28,11 @@ const endsWithin = ({ expiresAt }: EndingCertificate, now: string, ms: number): 
 
 /** F1: leaf certificates that should be renewed now. CAs need a rotation instead, and kubelets renew their own. */
 export const f1Expiring = <C extends EndingCertificate>(certificates: readonly C[], now: string): readonly C[] =>
-  certificates.filter((one) => !isAuthority(one.name) && !isOfKubelet(one) && endsWithin(one, now, RENEW_BEFORE_MS));
+  certificates.filter((one) => !isAuthority(one) && !isOfKubelet(one) && endsWithin(one, now, RENEW_BEFORE_MS));
+
+/** Leaf certificates of a control plane that have ended, or end within `ms`. */
+export const endedOf = <C extends EndingCertificate>(certificates: readonly C[], now: string, ms = 0): readonly C[] =>
+  certificates.filter((one) => !isAuthority(one) && !isOfKubelet(one) && endsWithin(one, now, ms));
 
 /** Those of kubelets that did not renew them in time. */
 export const lateOfKubelets = <C extends EndingCertificate>(certificates: readonly C[], now: string): readonly C[] =>

@@ -191,6 +191,10 @@ export const UPGRADE_FINDINGS = {
     'certificates of {node} expire too soon: {expiring}',
     'Renew them first: "fairlead certificates renew <cluster>".',
   ),
+  'B8.ended': refuses(
+    'certificates of {node} have ended, so that the API refuses Fairlead: {ended}',
+    '"fairlead certificates renew <cluster>" renews them through the agents, without the API. If that was the request, check that the agent of the node runs, or run "kubeadm certs renew all" on it; then repeat the request.',
+  ),
   'B8.clock': refuses(
     'the clock of {node} is off by {skewMs} ms',
     'Synchronize it with the time server of the other nodes (chrony, systemd-timesyncd).',

@@ -577,6 +577,22 @@ describe('a condition', () => {
     });
   });
 
+  it('CertificatesValid says since when certificates have ended, that of Fairlead among them, and the way out', () => {
+    const ended = (name: string, days: number) => ({ node: 'cp-1', name, expiresAt: inDays(days) });
+    const certificates = [ended('apiserver', -2), ended('admin.conf', -1), ended('ca', 300)];
+    expect(of({ certificates }, 'CertificatesValid').message).toBe(
+      `apiserver on cp-1 ended at ${inDays(-2)}, 2 days ago, and with admin.conf the client certificate by which Fairlead reaches the API. "fairlead certificates renew" renews them through the agents, without the API`,
+    );
+    expect(of({ certificates: [ended('apiserver', -1)] }, 'CertificatesValid').message).not.toContain('admin.conf');
+  });
+
+  it('CertificatesValid names the nodes whose kubelets cannot reach the API any longer, and how to replace them', () => {
+    const certificates = [{ node: 'w-1', name: 'kubelet', expiresAt: inDays(-3) }];
+    expect(of({ certificates }, 'CertificatesValid').message).toBe(
+      'the client certificates of the kubelets of w-1 have ended, so that the API refuses them. Replace the nodes with "fairlead node replace"',
+    );
+  });
+
   it('names a few nodes of many', () => {
     const nodes = Array.from({ length: 500 }, (_, at) => node(`w-${at}`, away));
     expect(of({ nodes }, 'NodesReady').message).toMatch(/^not Ready: w-0, w-1, w-2, w-3, w-4 and 495 more\./u);

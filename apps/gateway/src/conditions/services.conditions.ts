@@ -1,4 +1,4 @@
-import { f1Expiring, isIdentityAwaited, lateOfKubelets, nextRunAfter } from '@fairlead/contracts';
+import { ADMIN_CERTIFICATE, f1Expiring, isIdentityAwaited, lateOfKubelets, nextRunAfter } from '@fairlead/contracts';
 import type { ConditionFacts } from './condition.facts.js';
 import {
   MINUTE_MS,
@@ -93,6 +93,46 @@ const CERTIFICATES_ENDING_MS = 30 * DAY_MS;
 
 const before = (time: string, ms: number): string => new Date(Date.parse(time) - ms).toISOString();
 
+type Ending = Parameters<Read>[0]['certificates'][number];
+
+const hasEnded = ({ expiresAt }: Ending, now: string): boolean => expiresAt <= now;
+
+const endedWords = ({ expiresAt }: Ending, now: string): string => {
+  const days = Math.floor((Date.parse(now) - Date.parse(expiresAt)) / DAY_MS);
+  return `ended at ${expiresAt}${days === 0 ? '' : `, ${days} ${days === 1 ? 'day' : 'days'} ago`}`;
+};
+
+const endingSentence = (first: Ending, ending: readonly Ending[], now: string): string => {
+  if (!hasEnded(first, now))
+    return `${first.name} on ${first.node} expires at ${first.expiresAt}. Renew the certificates with "fairlead certificates renew"`;
+  const admin = ending.find((one) => one.name === ADMIN_CERTIFICATE && hasEnded(one, now));
+  return [
+    `${first.name} on ${first.node} ${endedWords(first, now)}`,
+    ...(admin === undefined
+      ? []
+      : [`, and with ${admin.name} the client certificate by which Fairlead reaches the API`]),
+    '. "fairlead certificates renew" renews them through the agents, without the API',
+  ].join('');
+};
+
+const kubeletSentences = (late: readonly Ending[], now: string): readonly string[] => {
+  const nodesOf = (some: readonly Ending[]): string => named(some.map(({ node }) => node));
+  const ended = late.filter((one) => hasEnded(one, now));
+  const ending = late.filter((one) => !hasEnded(one, now));
+  return [
+    ...(ended.length === 0
+      ? []
+      : [
+          `the client certificates of the kubelets of ${nodesOf(ended)} have ended, so that the API refuses them. Replace the nodes with "fairlead node replace"`,
+        ]),
+    ...(ending.length === 0
+      ? []
+      : [
+          `the kubelets of ${nodesOf(ending)} have not renewed their certificates, and leave the cluster when they end. Look at their logs and at the CertificateSigningRequests, or replace the nodes`,
+        ]),
+  ];
+};
+
 export const certificatesValid: Read = ({ certificates, marks, createdAt, now }) => {
   const ending = f1Expiring(certificates, now)
     .filter(({ expiresAt }) => before(expiresAt, CERTIFICATES_ENDING_MS) <= now)
@@ -101,16 +141,8 @@ export const certificatesValid: Read = ({ certificates, marks, createdAt, now })
   const late = lateOfKubelets(certificates, now);
   if (first === undefined && late.length === 0) return holds(marks.controlPlane ?? createdAt);
   const sentences = [
-    ...(first === undefined
-      ? []
-      : [
-          `${first.name} on ${first.node} expires at ${first.expiresAt}. Renew the certificates with "fairlead certificates renew"`,
-        ]),
-    ...(late.length === 0
-      ? []
-      : [
-          `the kubelets of ${named(late.map(({ node }) => node))} have not renewed their certificates, and leave the cluster when they end. Look at their logs and at the CertificateSigningRequests, or replace the nodes`,
-        ]),
+    ...(first === undefined ? [] : [endingSentence(first, ending, now)]),
+    ...kubeletSentences(late, now),
   ];
   const ends = [...ending, ...late].map(({ expiresAt }) => expiresAt);
   return found({

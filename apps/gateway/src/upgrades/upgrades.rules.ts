@@ -36,7 +36,7 @@ const software = (request: UpgradeRequest): readonly Refusal[] =>
     ),
   );
 
-const somebody = ({ controlPlane, pools }: UpgradeRequest): readonly Refusal[] =>
+const hasTargets = ({ controlPlane, pools }: UpgradeRequest): readonly Refusal[] =>
   when(!controlPlane && pools?.length === 0, () => refuse('upgrade.no-targets', {}, 'controlPlane'));
 
 const unbounded = ({ onDrainTimeout, forceUntil }: UpgradeStrategy['workers'], field: string): readonly Refusal[] =>
@@ -88,7 +88,7 @@ const overrides = (request: UpgradeRequest): readonly Refusal[] =>
 
 /** Everything that is wrong with the request. */
 export const faultsOfUpgrade = (request: UpgradeRequest): readonly Refusal[] =>
-  [target, version, software, somebody, force, gateUrls, gateJobs, overrides].flatMap((rule) => rule(request));
+  [target, version, software, hasTargets, force, gateUrls, gateJobs, overrides].flatMap((rule) => rule(request));
 
 /** The strategy of a request without faults: the Jobs of its gates are objects. */
 export const toUpgradeStrategy = ({ strategy }: UpgradeRequest): UpgradeStrategy => ({

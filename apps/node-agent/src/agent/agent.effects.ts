@@ -25,6 +25,8 @@ import { SteadyReadiness } from './steady.readiness.js';
 const RESYNC_MS = 60_000;
 /** Certificates live for days and years: those that are as they were reported are read again after this, or after a change of the host. */
 const CERTIFICATES_EVERY_MS = 10 * 60_000;
+/** Certificates that end sooner are read again with each look for drift. */
+const URGENT_MS = 24 * 60 * 60_000;
 /**
  * The desired state is pushed when it is decided, and asked for after each connect. This finds what was lost between the two; it costs the
  * services some milliseconds each.
@@ -234,12 +236,14 @@ export class AgentLoop {
   }
 
   private async lookAtCertificates(): Promise<void> {
-    const { config, host, journal } = this.parts;
+    const { config, host, journal, clock } = this.parts;
     const certificates = await certificatesOn(host, config.role, this.certificates);
     const text = JSON.stringify(certificates);
     if (certificates.length === 0) return;
     if (text === (await this.memory.read()).certificates) {
-      this.certificatesDueMs = performance.now() + CERTIFICATES_EVERY_MS;
+      // Someone renews one that has ended or is about to, possibly by hand: then Fairlead waits for its own.
+      const isUrgent = certificates.some(({ expiresAt }) => Date.parse(expiresAt) - clock.now().getTime() < URGENT_MS);
+      this.certificatesDueMs = performance.now() + (isUrgent ? 0 : CERTIFICATES_EVERY_MS);
       return;
     }
     const data = { uid: config.uid, node: config.node, certificates };

@@ -21,6 +21,12 @@ export class ClusterAccess {
     return this.api.of({ uid, cluster, kubeconfig });
   }
 
+  /** The kubeconfig was replaced: the next one who opens the cluster reads it, and opens connections of its own. */
+  forget(uid: string): void {
+    this.kubeconfigs.delete(uid);
+    this.api.forget(uid);
+  }
+
   private async read(uid: string, cluster: string): Promise<string> {
     const kubeconfig = await this.secrets.get(`bootstrap-svc.kubeconfig.${uid}` as SecretRef);
     if (kubeconfig !== undefined) {

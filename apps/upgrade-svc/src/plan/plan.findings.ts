@@ -13,7 +13,7 @@ import { b5RemovedApis } from '../rules/apis.rules.js';
 import { b3EtcdHealthy, b4FreshSnapshot, b10EtcdMinor, b10V2Store, hasVersion } from '../rules/etcd.rules.js';
 import { b12Corefile } from '../rules/corefile.rules.js';
 import { b11HandMade } from '../rules/hand-made.rules.js';
-import { b8Certificates, b8Clocks, b9Room, b9Source } from '../rules/nodes.rules.js';
+import { b8Certificates, b8Clocks, b8Ended, b9Room, b9Source } from '../rules/nodes.rules.js';
 import { b7Capacity, b7PodsCanMove } from '../rules/pods.rules.js';
 import { asksForNothing, b1OneOperation, b2ClusterHealthy, unreadFindings } from '../rules/preflight.rules.js';
 import { b5RemovedSettings } from '../rules/settings.rules.js';
@@ -116,7 +116,7 @@ const worldFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding[] 
       .flatMap(({ name, atOnce, surge }) => b7Capacity(facts, name, atOnce - surge)),
     ...b11HandMade(facts, rewritten),
     ...b12Corefile(facts.corefile, plan.path),
-    ...b8Certificates(facts, endsAtMs, renewed),
+    ...b8Certificates(facts, endsAtMs, { renewed, isRenewal: request.target.renewCertificates }),
     ...b8Clocks(facts),
     ...b9Room(facts, changed),
     ...b9Source(facts, broughtTo(plan)),
@@ -124,7 +124,14 @@ const worldFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding[] 
 };
 
 /** Everything that the rules say about a plan and the cluster that it is for. */
-export const findingsOf = (input: PlanInput, plan: UpgradePlan): readonly Finding[] => [
+export const findingsOf = (input: PlanInput, plan: UpgradePlan): readonly Finding[] => {
+  const ended = b8Ended(input.facts);
+  // Without a valid certificate, nothing can be read: one cause, and not a finding for each thing that was not read.
+  if (ended.length > 0 && input.facts.unread.length > 0) return ended;
+  return [...ended, ...findingsOfReadable(input, plan)];
+};
+
+const findingsOfReadable = (input: PlanInput, plan: UpgradePlan): readonly Finding[] => [
   ...targetFindings(input, plan.path[0] ?? 'v0.0.0'),
   ...unreadFindings(input.facts),
   ...b1OneOperation(input.underWay),

@@ -1,5 +1,5 @@
 import { releaseOf } from '@fairlead/contracts';
-import { OnTask } from '@fairlead/event-sourcing/jetstream';
+import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
@@ -9,7 +9,10 @@ import type { ClusterFacts } from '../rules/cluster.facts.js';
 import { checkUpgrade } from '../rollout/check.planner.js';
 import { viewOf, type RolloutContext } from '../rollout/rollout.context.js';
 import type { CheckUpgrade } from '../rollout/rollout.tasks.js';
-import { CLUSTER_ACCESS, CLUSTER_SURVEY } from '../tokens.js';
+import { CLUSTER_ACCESS, CLUSTER_SURVEY, OFFLINE_RENEWAL } from '../tokens.js';
+import type { OfflineRenewal } from '../certificates/offline.renewal.effects.js';
+
+const RENEWAL_AGAIN_MS = 1_000;
 
 /** Surveys the cluster and plans its upgrade. */
 @Controller()
@@ -17,16 +20,20 @@ export class CheckEffects {
   constructor(
     @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
     @Inject(CLUSTER_SURVEY) private readonly survey: ClusterSurvey,
+    @Inject(OFFLINE_RENEWAL) private readonly renewal: OfflineRenewal,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   @OnTask('CheckUpgrade', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 10 * 60_000 })
-  async checkUpgrade(task: RolloutContext<CheckUpgrade>): Promise<void> {
+  async checkUpgrade(task: RolloutContext<CheckUpgrade>): Promise<RequeueAfter | undefined> {
+    const waits = await this.renewal.renewEnded(task, this.clock.now());
+    if (waits !== undefined) return task.requeueAfter(RENEWAL_AGAIN_MS, waits);
     const check = checkUpgrade(viewOf(task), await this.facts(task));
     const outcome = check.outcome === 'planned' ? { ...check, planHash: planHash(check.plan) } : check;
     const { uid, upgradeId } = task.data;
     const now = this.clock.now().toISOString();
     await task.record({ type: 'RecordCheck', data: { uid, upgradeId, now, ...outcome } });
+    return undefined;
   }
 
   private async facts(task: RolloutContext<CheckUpgrade>): Promise<ClusterFacts> {

@@ -163,7 +163,9 @@ export class ClusterSurvey {
           const { name: node, role } = known;
           const bare = bareNode(known, views, pods);
           const view = views.find((one) => one.name === node);
-          if (view === undefined) return bare;
+          // Also of a node that the API does not show: it may be the certificates that keep Fairlead from it.
+          const certificates = log.certificates.get(node) ?? null;
+          if (view === undefined) return { ...bare, certificates };
           const freeBytes = await read({ what: `nodes.${node}.disk`, rule: 'B9' }, null, () =>
             of.cluster.freeDisk(node),
           );
@@ -173,7 +175,7 @@ export class ClusterSurvey {
           return {
             ...bare,
             kubeProxy: kubeProxyOn(pods, node),
-            certificates: log.certificates.get(node) ?? null,
+            certificates,
             clockSkewMs: heartbeat?.skewMs ?? null,
             source: heartbeat?.source ?? null,
             kubeletSettings: heartbeat?.kubelet ?? null,

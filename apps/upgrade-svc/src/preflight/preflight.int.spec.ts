@@ -289,8 +289,10 @@ describe('The survey before an upgrade', () => {
     );
     skewMs = -2_500;
     const facts = await survey();
-    expect(rules(b8Certificates(facts, Date.parse('2026-11-21T12:00:00Z'), []))).toEqual(['B8']);
-    expect(b8Certificates(facts, Date.parse('2026-10-01T12:00:00Z'), [])).toEqual([]);
+    expect(rules(b8Certificates(facts, Date.parse('2026-11-21T12:00:00Z'), { renewed: [], isRenewal: false }))).toEqual(
+      ['B8'],
+    );
+    expect(b8Certificates(facts, Date.parse('2026-10-01T12:00:00Z'), { renewed: [], isRenewal: false })).toEqual([]);
     expect(rules(b8Clocks(facts))).toHaveLength(5);
   });
 

@@ -1,4 +1,4 @@
-import { isOfKubelet, type Finding, type NodeName } from '@fairlead/contracts';
+import { endedOf, isAuthority, isOfKubelet, type Finding, type NodeName } from '@fairlead/contracts';
 import type { ClusterFacts } from './cluster.facts.js';
 import { finding, when } from './finding.js';
 
@@ -9,7 +9,7 @@ const CLOCK_SKEW_MAX_MS = 1_000;
 export const b8Certificates = (
   facts: ClusterFacts,
   endsAtMs: number,
-  renewed: readonly NodeName[],
+  { renewed, isRenewal }: { readonly renewed: readonly NodeName[]; readonly isRenewal: boolean },
 ): readonly Finding[] =>
   facts.nodes.flatMap(({ name, certificates }) => {
     const early = (certificates ?? []).filter(
@@ -17,15 +17,28 @@ export const b8Certificates = (
         !isOfKubelet(one) &&
         Date.parse(one.expiresAt) < endsAtMs + CERTIFICATE_MARGIN_MS &&
         (!renewed.includes(name) ||
-          one.name === 'ca' ||
-          one.name.endsWith('-ca') ||
-          Date.parse(one.expiresAt) < endsAtMs),
+          isAuthority(one) ||
+          // A renewal needs no other renewal first: those that end before their turn were renewed before it was planned.
+          (!isRenewal && Date.parse(one.expiresAt) < endsAtMs)),
     );
     return when(early.length > 0, () =>
       finding(
         'B8.certificates',
         { node: name, certificates: early },
         { expiring: early.map((one) => `${one.name} ${one.expiresAt}`).join(', ') },
+      ),
+    );
+  });
+
+/** B8: no certificate has ended; those of kubelets are a matter of their own nodes. */
+export const b8Ended = (facts: ClusterFacts): readonly Finding[] =>
+  facts.nodes.flatMap(({ name, certificates }) => {
+    const ended = endedOf(certificates ?? [], facts.at);
+    return when(ended.length > 0, () =>
+      finding(
+        'B8.ended',
+        { node: name, certificates: ended },
+        { ended: ended.map((one) => `${one.name} ${one.expiresAt}`).join(', ') },
       ),
     );
   });

@@ -4,7 +4,7 @@ import type { ClusterFacts, Component, EtcdFacts, NodeFacts, PodFacts } from './
 import { b5RemovedApis } from './apis.rules.js';
 import { b3EtcdHealthy, b4FreshSnapshot, b10EtcdMinor, b10V2Store } from './etcd.rules.js';
 import { b11HandMade } from './hand-made.rules.js';
-import { b8Certificates, b8Clocks, b9Room, b9Source } from './nodes.rules.js';
+import { b8Certificates, b8Ended, b8Clocks, b9Room, b9Source } from './nodes.rules.js';
 import { b7Capacity, b7PodsCanMove } from './pods.rules.js';
 import { b1OneOperation, b2ClusterHealthy, unreadFindings } from './preflight.rules.js';
 import { b5RemovedSettings } from './settings.rules.js';
@@ -295,12 +295,24 @@ describe('B8 certificates and clocks', () => {
   const ends = (days: number, name = 'apiserver') =>
     withNode(cp(1), { certificates: [{ name, expiresAt: later(days * 24 * 3_600_000) }] });
   it('refuses a certificate that ends within 30 days after the plan, unless the plan renews it [Cluster API 23]', () => {
-    expectRefused(b8Certificates(ends(20), Date.parse(AT), []), 'B8');
-    expect(b8Certificates(ends(20), Date.parse(AT), [cp(1)])).toEqual([]);
-    expect(b8Certificates(ends(40), Date.parse(AT), [])).toEqual([]);
+    expectRefused(b8Certificates(ends(20), Date.parse(AT), { renewed: [], isRenewal: false }), 'B8');
+    expect(b8Certificates(ends(20), Date.parse(AT), { renewed: [cp(1)], isRenewal: false })).toEqual([]);
+    expect(b8Certificates(ends(40), Date.parse(AT), { renewed: [], isRenewal: false })).toEqual([]);
+  });
+  it('does not tell a renewal to renew first, however soon a certificate ends', () => {
+    const soon = ends(0.01);
+    const endsAtMs = Date.parse(AT) + 3_600_000;
+    expectRefused(b8Certificates(soon, endsAtMs, { renewed: [cp(1)], isRenewal: false }), 'B8');
+    expect(b8Certificates(soon, endsAtMs, { renewed: [cp(1)], isRenewal: true })).toEqual([]);
+  });
+  it('names certificates that have ended, and how they are renewed without the API', () => {
+    expectRefused(b8Ended(ends(-1)), 'B8');
+    expect(b8Ended(ends(-1))[0]?.help).toContain('through the agents, without the API');
+    expect(b8Ended(ends(0.01))).toEqual([]);
+    expect(b8Ended(ends(-1, 'kubelet'))).toEqual([]);
   });
   it('refuses an authority that ends, for no renewal helps it', () =>
-    expectRefused(b8Certificates(ends(20, 'etcd-ca'), Date.parse(AT), [cp(1)]), 'B8'));
+    expectRefused(b8Certificates(ends(20, 'etcd-ca'), Date.parse(AT), { renewed: [cp(1)], isRenewal: false }), 'B8'));
   it('refuses clocks that are a second apart', () => {
     expectRefused(b8Clocks(withNode(w(1), { clockSkewMs: -1_200 })), 'B8');
     expect(b8Clocks(healthy)).toEqual([]);

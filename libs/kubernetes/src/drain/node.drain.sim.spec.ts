@@ -128,7 +128,7 @@ describe('A drain', () => {
         counts.set(controller, (counts.get(controller) ?? 0) + 1);
         expect([seed, pod.createdMs <= begunMs]).toEqual([seed, true]);
       }
-      // A pod that is made within the second in which the drain begins cannot be told from those before, after a crash.
+      // A pod that is made within the second in which the drain begins is indistinguishable from earlier ones after a crash.
       for (const [controller, count] of counts)
         expect([seed, count <= (initial.get(controller) ?? 0) * (1 + crashes)]).toEqual([seed, true]);
     }

@@ -1,0 +1,104 @@
+import { endedOf, streamSubject, WorldFailure, type NodeName } from '@fairlead/contracts';
+import type { EventStore } from '@fairlead/event-sourcing';
+import type { Handle } from '@fairlead/event-sourcing/jetstream';
+import { LRUCache } from 'lru-cache';
+import { sayToNode } from '../desired/decisions.js';
+import type { ClusterAccess } from '../kubernetes/cluster.access.js';
+import { certificatesIn } from '../preflight/node.facts.js';
+import type { ClusterSurvey } from '../preflight/cluster.survey.effects.js';
+import { viewOf, type RolloutContext } from '../rollout/rollout.context.js';
+import type { CheckUpgrade } from '../rollout/rollout.tasks.js';
+import { b2ClusterHealthy, HEALTHY_PASSES_MIN } from '../rules/preflight.rules.js';
+import { renewalOf } from './renewal.change.js';
+
+/** Agents, static pods and the kubeconfig of Fairlead have so long together; then the survey reports what it finds. */
+const LIMIT_MS = 5 * 60_000;
+const RENEWALS_MAX = 2_000;
+
+interface OfflineRenewalParts {
+  readonly store: EventStore;
+  readonly handle: Handle;
+  readonly clusters: ClusterAccess;
+  readonly survey: ClusterSurvey;
+}
+
+/**
+ * Renews certificates that have ended before a renewal is planned: no API accepts Fairlead by then, and members of etcd do not accept each other,
+ * so that there is nothing to survey, no gate to pass, and no order in which one control plane after the other could stay available. All of
+ * them renew at once, through their agents.
+ */
+export class OfflineRenewal {
+  /** When the renewal of an upgrade began here. A process that starts later waits as long again. */
+  private readonly begun = new LRUCache<string, number>({ max: RENEWALS_MAX });
+
+  constructor(private readonly parts: OfflineRenewalParts) {}
+
+  /** What is waited for; undefined: nothing has ended, everything was renewed, or its time is over. */
+  async renewEnded(task: RolloutContext<CheckUpgrade>, now: Date): Promise<string | undefined> {
+    const { upgrade } = viewOf(task);
+    const { mode, target } = upgrade.request;
+    if (mode === 'dry-run' || !target.renewCertificates) return undefined;
+    const ended = await this.ended(task, now.toISOString());
+    const beganMs = this.begun.get(upgrade.id);
+    if (ended.length === 0 && beganMs === undefined) return undefined;
+    const nowMs = now.getTime();
+    this.begun.set(upgrade.id, beganMs ?? nowMs);
+    if (nowMs - (beganMs ?? nowMs) >= LIMIT_MS) return this.end(task);
+    if (ended.length > 0) {
+      for (const node of ended) await this.change(task, node, 'AskForChange');
+      return `certificates of ${ended.join(', ')} have ended and are renewed by the agents of these nodes`;
+    }
+    const problem = await this.problem(task);
+    return problem ?? this.end(task);
+  }
+
+  private async end(task: RolloutContext<CheckUpgrade>): Promise<undefined> {
+    for (const node of this.controlPlanes(task)) await this.change(task, node, 'WithdrawPermission');
+    this.begun.delete(viewOf(task).upgrade.id);
+    return undefined;
+  }
+
+  private controlPlanes(task: RolloutContext<CheckUpgrade>): readonly NodeName[] {
+    return Object.values(viewOf(task).cluster.nodes).flatMap(({ name, role }) => (role === 'worker' ? [] : [name]));
+  }
+
+  private async ended(task: RolloutContext<CheckUpgrade>, now: string): Promise<readonly NodeName[]> {
+    const subject = streamSubject({ namespace: task.namespace, cluster: task.cluster, context: '*' });
+    const reports = await this.parts.store.read(`${subject}.CertificatesReported`, 0);
+    const latest = certificatesIn(
+      reports.map(({ event }) => event),
+      task.data.uid,
+    );
+    return this.controlPlanes(task).filter((node) => endedOf(latest.get(node) ?? [], now).length > 0);
+  }
+
+  private async change(
+    task: RolloutContext<CheckUpgrade>,
+    node: NodeName,
+    type: 'AskForChange' | 'WithdrawPermission',
+  ): Promise<void> {
+    const { uid, upgradeId } = task.data;
+    const id = `${upgradeId}-ended`;
+    const command =
+      type === 'AskForChange'
+        ? { type, data: { uid, node, change: renewalOf(id) } }
+        : { type, data: { uid, node, change: id } };
+    await sayToNode(this.parts.handle, task, node, command);
+  }
+
+  /** The cluster as it answers to the renewed certificate of Fairlead, which bootstrap-svc reads from a control plane. */
+  private async problem(task: RolloutContext<CheckUpgrade>): Promise<string | undefined> {
+    const { clusters, survey } = this.parts;
+    const { cluster: known, upgrade } = viewOf(task);
+    clusters.forget(known.uid);
+    try {
+      const cluster = await clusters.of(known.uid, task.cluster);
+      const health = await survey.health({ cluster, known });
+      const look = { ...health, healthyPasses: HEALTHY_PASSES_MIN };
+      return b2ClusterHealthy(look, upgrade.request.strategy.excusedNodes).map(({ sentence }) => sentence)[0];
+    } catch (error) {
+      if (!(error instanceof WorldFailure)) throw error;
+      return error.message;
+    }
+  }
+}
