@@ -1,5 +1,6 @@
 import { Command } from 'commander';
-import { addCommand, runs, sharedOptions } from './command/command.js';
+import { addCommand, runs, SHARED_HEADING, sharedOptions } from './command/command.js';
+import { formatHelp, indented } from './command/help.text.js';
 import { commandNamed } from './command/suggestions.js';
 import { EXIT_CODES } from './exit-codes.js';
 import type { Io } from './io/io.js';
@@ -40,6 +41,14 @@ import { VERSION } from './version.js';
 /** Longer lines are hard to read, and a pipe has no width. */
 const HELP_COLUMNS_MAX = 120;
 
+/** Summaries are wrapped in columns of at least 20. */
+const HELP = {
+  showGlobalOptions: false,
+  sortSubcommands: false,
+  minWidthToWrap: 20,
+  formatHelp: formatHelp(SHARED_HEADING),
+};
+
 /** The whole command tree. Building it does nothing: documentation and completion read it too. */
 export const buildProgram = (io: Io): Command => {
   const program = new Command('fairlead')
@@ -52,7 +61,7 @@ export const buildProgram = (io: Io): Command => {
     .enablePositionalOptions()
     .showSuggestionAfterError()
     .exitOverride()
-    .configureHelp({ showGlobalOptions: false, sortSubcommands: false })
+    .configureHelp(HELP)
     .configureOutput({
       writeOut: io.out,
       writeErr: io.err,
@@ -62,39 +71,47 @@ export const buildProgram = (io: Io): Command => {
       getOutHelpWidth: () => Math.min(io.outColumns(), HELP_COLUMNS_MAX),
       getErrHelpWidth: () => Math.min(io.errColumns(), HELP_COLUMNS_MAX),
     })
-    .addHelpText('after', exitCodesText);
+    .addHelpText('after', () => exitCodesText(io));
   for (const option of sharedOptions('server')) program.addOption(option);
 
-  addUpCommands(program, io);
+  program.commandsGroup('Clusters:');
   addClusterCommands(program, io);
   addInitCommand(program, io);
   addValidateCommands(program, io);
   addManifestCommands(program, io);
   addTemplateCommands(program, io);
+  addKubeconfigCommand(program, io);
+  addHookCommands(program, io);
+  program.commandsGroup('Nodes:');
   addNodeCommands(program, io);
   addPoolCommands(program, io);
   addAutoscalerCommands(program, io);
-  addHookCommands(program, io);
+  program.commandsGroup('Upgrades and backups:');
   addUpgradeCommands(program, io);
   addEtcdCommands(program, io);
   addCertificateCommands(program, io);
+  addBundleCommands(program, io);
+  program.commandsGroup('History:');
   addEventCommands(program, io);
   addAuditCommands(program, io);
-  addKubeconfigCommand(program, io);
-  addNamespaceCommands(program, io);
-  addConnectionCommands(program, io);
-  addRealmCommands(program, io);
-  addApplicationCommands(program, io);
-  addLabCommands(program, io);
-  addTokenCommands(program, io);
+  program.commandsGroup('Access:');
   addContextCommands(program, io);
   addWhoamiCommand(program, io);
-  addQuarantineCommands(program, io);
+  addTokenCommands(program, io);
+  addNamespaceCommands(program, io);
+  addRealmCommands(program, io);
+  program.commandsGroup('Machines and applications:');
+  addConnectionCommands(program, io);
+  addApplicationCommands(program, io);
+  addLabCommands(program, io);
+  program.commandsGroup('Operate Fairlead:');
+  addUpCommands(program, io);
   addProvisionCommands(program, io);
   addHandoverCommands(program, io);
   addKeysCommands(program, io);
-  addBundleCommands(program, io);
+  addQuarantineCommands(program, io);
   addSupportCommand(program, io);
+  program.commandsGroup('Help:');
   addVersionCommand(program, io);
   addCompletionCommands(program, io);
   addHelpCommand(program, io);
@@ -113,7 +130,14 @@ const addHelpCommand = (program: Command, io: Io): void => {
     .action(runs(io, async (_session, words: readonly string[]) => commandNamed(program, words).outputHelp()));
 };
 
-const exitCodesText = (): string =>
-  `\nExit codes:\n${Object.values(EXIT_CODES)
-    .map(({ code, meaning }) => `  ${String(code).padStart(3)}  ${meaning}`)
+const CODE_WIDTH = 7;
+
+const exitCodesText = ({ outColumns }: Io): string => {
+  const columns = Math.min(outColumns(), HELP_COLUMNS_MAX);
+  return `\nExit codes:\n${Object.values(EXIT_CODES)
+    .map(({ code, meaning }) => {
+      const text = indented(meaning, columns, CODE_WIDTH);
+      return `  ${String(code).padStart(3)}  ${text.trimStart()}`;
+    })
     .join('\n')}\n`;
+};

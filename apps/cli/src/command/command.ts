@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import type { Io } from '../io/io.js';
 import { answerText, FORMATS, type Answer } from '../output/format.js';
 import { AnsweredExit, usageFailure } from '../failures.js';
+import { examplesText, sharedText } from './help.text.js';
 import { Session, type SharedOptions } from './session.js';
 
 /** A line that a user can type, and what it does. */
@@ -37,7 +38,10 @@ export const addCommand = (parent: Command, definition: CommandDefinition): Comm
   for (const option of shared) command.addOption(option);
   command.hook('preAction', () => refuseMisplaced(command, shared));
   examplesByCommand.set(command, definition.examples);
-  return command.addHelpText('after', () => examplesText(definition.examples));
+  return command.addHelpText('after', () => {
+    const columns = command.configureOutput().getOutHelpWidth?.() ?? HELP_COLUMNS;
+    return sharedText(shared, columns) + examplesText(definition.examples, columns);
+  });
 };
 
 /** Before the command all shared options are understood; one that means nothing to the command must not be swallowed. */
@@ -73,10 +77,7 @@ export const unusedSharedText = (command: Command, flag: string): string | undef
 export const addGroup = (parent: Command, name: string, summary: string): Command =>
   parent.command(name).summary(summary).description(`${summary}.`);
 
-const examplesText = (examples: readonly Example[]): string =>
-  examples.length === 0
-    ? ''
-    : `\nExamples:\n${examples.map(([line, meaning]) => `  # ${meaning}\n  ${line}`).join('\n\n')}\n`;
+const HELP_COLUMNS = 80;
 
 export const SHARED_HEADING = 'Shared options:';
 

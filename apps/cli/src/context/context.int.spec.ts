@@ -1,6 +1,6 @@
 import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clusterView, FakeGateway } from '../spec/gateway.fixtures.js';
 import { fakeIo, run } from '../spec/io.fixtures.js';
@@ -96,6 +96,14 @@ describe('fairlead context', () => {
       names.toSorted(),
     );
     expect(existsSync(`${file()}.lock`)).toBe(false);
+  });
+
+  it('is not stopped by the lock of a command that was killed', async () => {
+    await setProd();
+    writeFileSync(`${file()}.lock`, '');
+    const longAgo = new Date(Date.now() - 60_000);
+    utimesSync(`${file()}.lock`, longAgo, longAgo);
+    expect((await as(['context', 'unset'])).code).toBe(0);
   });
 
   it.each([

@@ -14,7 +14,7 @@ const FORMS: readonly (readonly [form: RegExp, replacement: string])[] = [
   [/\b(bearer|basic) +[\w.~+/=-]{8,}/gi, `$1 ${REMOVED}`],
   [/(\w+:\/\/[^\s/:@"']*:)[^\s@"']+@/g, `$1${REMOVED}@`],
   [
-    /((?:client-key-data|password|passwd|secret|token|api[_-]?key)["']?\s*[:=]\s*["']?)[^\s"',}&]{6,}/gi,
+    /((?:client-key-data|password|passwd|secret|token|api[_-]?key)\\*["']?\s*[:=]\s*\\*["']?)[^\s"'\\,}&]{6,}/gi,
     `$1${REMOVED}`,
   ],
 ];

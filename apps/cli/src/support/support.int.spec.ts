@@ -145,6 +145,7 @@ describe('a text of a support bundle', () => {
   it.each([
     ['password: correct-horse', 'password: [removed]'],
     ['{"token":"abcdefgh"}', '{"token":"[removed]"}'],
+    ['{"msg":"{\\"apiKey\\":\\"abcdefgh\\"}"}', '{"msg":"{\\"apiKey\\":\\"[removed]\\"}"}'],
     ['AKIAABCDEFGHIJKLMNOP', '[removed]'],
     ['10.244.0.0/16 on demo-w-1-p4t6z at v1.34.4', '10.244.0.0/16 on demo-w-1-p4t6z at v1.34.4'],
     ['https://fairlead.example.com:7080/ns/default', 'https://fairlead.example.com:7080/ns/default'],

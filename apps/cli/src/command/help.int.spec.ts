@@ -1,0 +1,39 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Command } from 'commander';
+import { buildProgram } from '../program.js';
+import { fakeIo, run } from '../spec/io.fixtures.js';
+import { titleOf } from './command.js';
+
+const COLUMNS = 80;
+const io = () => ({ ...fakeIo(), outColumns: () => COLUMNS, errColumns: () => COLUMNS });
+
+const allOf = (command: Command): readonly Command[] => [
+  command,
+  ...command.commands.filter((child) => !child.name().startsWith('__')).flatMap(allOf),
+];
+
+describe('help', () => {
+  const titles = allOf(buildProgram(fakeIo())).map(titleOf);
+
+  it.each(titles)('fits %i columns: %s'.replace('%i', String(COLUMNS)), async (title) => {
+    const { code, stdout } = await run([...title.split(' ').slice(1), '--help'], io());
+    expect(code).toBe(0);
+    expect(stdout.split('\n').filter((line) => line.length > COLUMNS)).toEqual([]);
+    expect(stdout).not.toContain('display help for command');
+  });
+
+  it('groups the commands of the program, each in one group', async () => {
+    const { stdout } = await run(['--help'], io());
+    expect([...stdout.matchAll(/^[A-Z][\w ]+:$/gm)].map(([heading]) => heading)).toEqual(
+      expect.arrayContaining(['Clusters:', 'Nodes:', 'Upgrades and backups:', 'Access:', 'Operate Fairlead:']),
+    );
+    expect(stdout).not.toMatch(/^Commands:$/m);
+  });
+
+  it('names shared options below the own ones, and describes them once', async () => {
+    const { stdout } = await run(['node', 'list', '--help'], io());
+    expect(stdout.indexOf('--selector')).toBeLessThan(stdout.indexOf('Shared options (see "fairlead --help"):'));
+    expect(stdout).not.toContain('address of the REST API');
+    expect((await run(['--help'], io())).stdout).toContain('address of the REST API');
+  });
+});

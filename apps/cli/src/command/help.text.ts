@@ -1,0 +1,65 @@
+import { Help, type Command, type Option } from 'commander';
+import type { Example } from './command.js';
+
+const INDENT = 2;
+const CONTINUED = 6;
+
+/** Words in lines of at most `width`; a longer word has a line of its own. */
+const wrapped = (words: readonly string[], width: number): readonly string[] => {
+  const lines: string[] = [];
+  for (const word of words) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > width) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
+};
+
+/** A text below an indent, in lines that fit. */
+export const indented = (text: string, columns: number, indent = INDENT): string =>
+  wrapped(text.split(' '), columns - indent)
+    .map((line) => `${' '.repeat(indent)}${line}`)
+    .join('\n');
+
+/** A command line that fits: what follows is on further lines, as a shell reads it. */
+const commandText = (line: string, columns: number): string => {
+  const words = line.match(/(?:"[^"]*"|'[^']*'|\S)+/g) ?? [];
+  const [first = '', ...others] = wrapped(words, columns - CONTINUED - 2);
+  return [`  ${first}`, ...others.map((other) => `${' '.repeat(CONTINUED)}${other}`)].join(' \\\n');
+};
+
+const meaningText = (meaning: string, columns: number): string =>
+  wrapped(meaning.split(' '), columns - 4)
+    .map((line) => `  # ${line}`)
+    .join('\n');
+
+export const examplesText = (examples: readonly Example[], columns: number): string =>
+  examples.length === 0
+    ? ''
+    : `\nExamples:\n${examples
+        .map(([line, meaning]) => `${meaningText(meaning, columns)}\n${commandText(line, columns)}`)
+        .join('\n\n')}\n`;
+
+/** The shared options of a command in a line or two: the program's own help describes them. */
+export const sharedText = (options: readonly Option[], columns: number): string => {
+  if (options.length === 0) return '';
+  const names = options.map(({ short, long }) => short ?? long ?? '').join(', ');
+  return `\nShared options (see "fairlead --help"):\n${indented(names, columns)}\n`;
+};
+
+/**
+ * The help of a command without the options that every command has, which the program's describes, and without commander's own word for
+ * help. Only what is shown: suggestions for what is misspelt know them.
+ */
+export const formatHelp =
+  (sharedHeading: string) =>
+  (command: Command, helper: Help): string => {
+    const isProgram = command.parent === null;
+    const own: Help = Object.assign(Object.create(helper) as Help, {
+      visibleOptions: (one: Command) =>
+        helper.visibleOptions(one).filter(({ helpGroupHeading }) => isProgram || helpGroupHeading !== sharedHeading),
+      visibleCommands: (one: Command) =>
+        helper.visibleCommands(one).filter((child) => isProgram || child.name() !== 'help'),
+    });
+    return Help.prototype.formatHelp.call(own, command, own);
+  };
