@@ -84,10 +84,10 @@ describe.each([{ light: true }, { light: false }])(
       expect(await onLeader.step('etcd-remove-member', removal)).toEqual({ changed: false, members: 1 });
       const problemsOf = async (host: SteppedHost) =>
         problemsOfHost((await host.step('look', {})).facts, { address: null, lookedAt: null });
-      expect(await problemsOf(onWorker)).toEqual([
-        'it is a Kubernetes node already (/etc/kubernetes/kubelet.conf exists)',
-        'it has an agent of another cluster',
-      ]);
+      // A host with real scripts also names the node of its agent, and the kubelet that runs.
+      const problems = await problemsOf(onWorker);
+      expect(problems).toContain('it is a Kubernetes node already (/etc/kubernetes/kubelet.conf exists)');
+      expect(problems.join('; ')).toMatch(/it has an agent of another cluster/);
       expect(await onWorker.step('kubeadm-reset', { removeAgent: true, of: UID })).toEqual({ changed: true, left: [] });
       expect(await problemsOf(onWorker)).toEqual([]);
       expect(await onWorker.step('kubeadm-reset', { removeAgent: true, of: UID })).toEqual({
