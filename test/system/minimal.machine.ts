@@ -38,7 +38,8 @@ export const minimalMachine = (): MinimalMachine => {
 };
 
 /**
- * A copy of the root in memory for each command, so that one leaves nothing for the next. What follows the five arguments is run; node
+ * A copy of the root in memory for each command, so that one leaves nothing for the next, and shared memory of its own: test runs remove
+ * folders there whose processes are gone, and processes of this machine are not seen. What follows the five arguments is run; node
  * and npm are mounted where the system looks for programs.
  */
 const ENTER = `set -eu
@@ -51,6 +52,7 @@ rm -rf /mnt/etc/apt/sources.list /mnt/etc/apt/sources.list.d; cp -a /etc/apt/sou
 if [ -e /etc/apt/sources.list ]; then cp -a /etc/apt/sources.list /mnt/etc/apt/; fi
 mount -t proc proc /mnt/proc
 mount --rbind /dev /mnt/dev
+mount -t tmpfs -o mode=1777 tmpfs /mnt/dev/shm
 mount -t sysfs -o ro sysfs /mnt/sys
 touch /mnt/usr/local/bin/node; mount --bind -o ro "$node" /mnt/usr/local/bin/node
 mkdir -p /mnt/usr/local/lib/node_modules/npm; mount --bind -o ro "$npm" /mnt/usr/local/lib/node_modules/npm

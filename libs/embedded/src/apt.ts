@@ -1,4 +1,5 @@
-/** The Debian archives that this machine uses. */
+/** The Debian archives that this machine uses, and programs from them. */
 export { aptSourceLine } from './apt/apt.config.js';
+export { provideDebianProgram } from './apt/apt.program.js';
 export { debianMirrors, type DebianMirror } from './apt/apt.sources.js';
 export { readAptSources } from './apt/apt.download.js';

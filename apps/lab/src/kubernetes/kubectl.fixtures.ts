@@ -1,6 +1,7 @@
+import { provideDebianProgram } from '@fairlead/embedded/apt';
 import { newFolder, removeFolder } from '@fairlead/testing';
 import { execFile } from 'node:child_process';
-import { readdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { SimulatedCluster } from './cluster/simulated.cluster.js';
@@ -29,11 +30,9 @@ export const installedKubectl = async (): Promise<Kubectl | undefined> => {
 /** Debian's own kubectl, unpacked from its package into a folder; undefined, with the reason on the console, when that is not possible. */
 export const debianKubectl = async (folder: string): Promise<Kubectl | undefined> => {
   try {
-    await run('apt-get', ['download', 'kubernetes-client'], { cwd: folder, timeout: COMMAND_TIMEOUT_MS });
-    const [archive] = (await readdir(folder)).filter((name) => name.endsWith('.deb'));
-    if (archive === undefined) throw new Error('apt-get downloaded nothing');
-    await run('dpkg-deb', ['-x', archive, 'debian'], { cwd: folder });
-    const path = join(folder, 'debian/usr/bin/kubectl');
+    const path = join(folder, 'kubectl');
+    const reasons = await provideDebianProgram({ name: 'kubernetes-client', path: 'usr/bin/kubectl' }, path);
+    if (reasons.length > 0) throw new Error(reasons.join('; '));
     return { path, version: await versionOf(path) };
   } catch (error) {
     process.stderr.write(
