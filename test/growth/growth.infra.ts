@@ -23,7 +23,7 @@ const machineOf = ({ rootDisk: _disk, zone: _zone, ...plan }: MachinePlan): Mach
     region: 'lab-1',
     zone: 'lab-1a',
     labels: { [POOL_LABEL]: plan.pool },
-  }) as Machine;
+  }) as unknown as Machine;
 
 /** A task of infra-svc. The provider is played. */
 export const infraJob = (world: ServiceWorld, job: Job): void => {

@@ -431,8 +431,6 @@ const podOn = (node: string, name: string): PlacedPod => ({
   labels: {},
   annotations: {},
   priority: 0,
-  volumes: [],
-  sidecars: [],
   claims: [],
 });
 

@@ -12,6 +12,7 @@ const nodeNamed = (name: string): RolloutNode => ({
   readyRevision: 1,
   lost: false,
   unwellSince: null,
+  readySince: null,
 });
 
 /** What the log would say of a cluster with these nodes. */

@@ -73,7 +73,7 @@ export const machine = (name: NodeName, leader = false): Machine =>
     region: 'lab-1',
     zone: 'lab-1a',
     labels: { [POOL_LABEL]: poolOf(name) },
-  }) as Machine;
+  }) as unknown as Machine;
 
 export const machinesOf = (controlPlanes: number, workers: number): Machine[] => [
   ...Array.from({ length: controlPlanes }, (_, index) => machine(cp(index + 1), index === 0)),

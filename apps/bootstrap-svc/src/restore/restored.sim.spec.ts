@@ -37,22 +37,33 @@ interface Objects {
 const copyOf = (objects: Objects): Objects => structuredClone(objects);
 
 /** The API of a cluster, as far as what is declared goes through it. */
+/** What is read of an object, by its kind. */
+interface Applied {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly subjects: readonly { readonly name: string }[];
+  readonly data: { readonly ClusterConfiguration: string };
+  readonly spec: {
+    readonly template: { readonly spec: { readonly containers: readonly [{ readonly image: string }] } };
+  };
+}
+
 class Api {
   constructor(public objects: Objects) {}
 
   async apply(manifests: readonly Manifest[]): Promise<void> {
-    for (const manifest of manifests) this.applyOne(manifest as Manifest & Readonly<Record<string, never>>);
+    for (const manifest of manifests) this.applyOne(manifest as unknown as Applied);
   }
 
-  private applyOne({ kind, metadata: { name }, ...of }: Manifest & Readonly<Record<string, never>>): void {
+  private applyOne({ kind, metadata: { name }, subjects, data, spec }: Applied): void {
     if (kind === 'ClusterRoleBinding')
       this.objects.bindings.set(
         name,
-        (of['subjects'] as readonly { readonly name: string }[]).map((subject) => subject.name),
+        subjects.map((subject) => subject.name),
       );
-    if (kind === 'ConfigMap') this.objects.kubeadm = of['data']['ClusterConfiguration'];
+    if (kind === 'ConfigMap') this.objects.kubeadm = data.ClusterConfiguration;
     if (kind === 'DaemonSet' || kind === 'Deployment')
-      this.objects.images.set(name, of['spec']['template']['spec']['containers'][0]['image']);
+      this.objects.images.set(name, spec.template.spec.containers[0].image);
   }
 
   async setNodeMetadata(node: string, change: NodeMetadataChange): Promise<boolean> {
@@ -252,7 +263,7 @@ describe('after a restore of etcd', () => {
       expect(await world.settle()).toEqual([]);
       const { bindings, labels, taints, kubeadm, images, cordoned } = world.api.objects;
       for (const role of ROLES) {
-        const groups = last.roleBindings.find(({ clusterRole }) => clusterRole === role)?.groups ?? [];
+        const groups = last.roleBindings?.find(({ clusterRole }) => clusterRole === role)?.groups ?? [];
         expect(bindings.get(`fairlead:oidc:${role}`) ?? []).toEqual(groups.map((group) => `oidc:${group}`));
       }
       for (const node of WORKERS) {

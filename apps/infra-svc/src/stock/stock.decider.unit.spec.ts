@@ -155,7 +155,7 @@ describe('the stock', () => {
         .when(take([desiredHost('x')], candidates([ownHost(1)]), foreign))
         .thenRefused('stock.other-namespace');
       given(...before)
-        .when(take([desiredHost('x')], candidates([ownHost(1)], 0, { ownSince: null }), foreign))
+        .when(take([desiredHost('x')], candidates([ownHost(1)], [], { ownSince: null }), foreign))
         .then({
           type: 'HostsTaken',
           data: { ...foreign, cluster: 'other' as never, hosts: [{ machine: 'x' as NodeName, host: ownHost(1) }] },
@@ -164,7 +164,7 @@ describe('the stock', () => {
 
     it('takes a later namespace of the same name for another one', () => {
       given(taken(['a', 1]), returned('a', 'rack-1'))
-        .when(take([desiredHost('b')], candidates([ownHost(1)], 0, { ownSince: 2 })))
+        .when(take([desiredHost('b')], candidates([ownHost(1)], [], { ownSince: 2 })))
         .thenRefused('stock.other-namespace');
     });
 

@@ -10,6 +10,8 @@ describe('a connection that cannot be closed', () => {
     natsConnections(nc, 'ACCOUNT', (level, sentence) => void said.push([level, sentence])).close({
       server: 'NS1',
       id: 7,
+      user: 'UAGENT',
+      node: 'default/demo/w-1',
     });
     await turn();
     expect(said).toEqual([
