@@ -45,7 +45,7 @@ import { NetworkEffects } from './network/network.effects.js';
 import { NodesQueries } from './nodes/nodes.queries.js';
 import { PresenceEffects } from './presence/presence.effects.js';
 import { ClusterSurvey } from './preflight/cluster.survey.effects.js';
-import { OfflineRenewal } from './certificates/offline.renewal.effects.js';
+import { OfflineRenewal } from './preflight/offline.renewal.effects.js';
 import { CheckEffects } from './preflight/check.effects.js';
 import { RemediationEffects } from './remediation/remediation.effects.js';
 import {

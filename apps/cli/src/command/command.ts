@@ -2,11 +2,8 @@ import { Command, Option } from 'commander';
 import type { Io } from '../io/io.js';
 import { answerText, FORMATS, type Answer } from '../output/format.js';
 import { AnsweredExit, usageFailure } from '../failures.js';
-import { examplesText, sharedText } from './help.text.js';
+import { examplesText, sharedText, type Example } from './help.text.js';
 import { Session, type SharedOptions } from './session.js';
-
-/** A line that a user can type, and what it does. */
-export type Example = readonly [line: string, meaning: string];
 
 const examplesByCommand = new WeakMap<Command, readonly Example[]>();
 export const examplesOf = (command: Command): readonly Example[] => examplesByCommand.get(command) ?? [];

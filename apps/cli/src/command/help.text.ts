@@ -1,5 +1,7 @@
 import { Help, type Command, type Option } from 'commander';
-import type { Example } from './command.js';
+
+/** A line that a user can type, and what it does. */
+export type Example = readonly [line: string, meaning: string];
 
 const INDENT = 2;
 const CONTINUED = 6;

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import type { NodeActionFields, NodeActionView } from '../api/api.ports.js';
-import { addCommand, runs, type Example } from '../command/command.js';
+import { addCommand, runs } from '../command/command.js';
+import type { Example } from '../command/help.text.js';
 import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
 import { duration, integerBetween } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';

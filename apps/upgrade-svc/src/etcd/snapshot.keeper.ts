@@ -10,7 +10,7 @@ import type { EventStore } from '@fairlead/event-sourcing';
 import type { SecretStore } from '@fairlead/service-kit';
 import { snapshotKeyRef, type SnapshotStore } from '@fairlead/service-kit/snapshots';
 import type { PodView, UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
-import { versionOfImage } from '../preflight/node.facts.js';
+import { versionOfImage } from '../kubernetes/image.version.js';
 import { Etcd } from './etcd.effects.js';
 
 export type Taken = Pick<

@@ -10,7 +10,7 @@ import { checkUpgrade } from '../rollout/check.planner.js';
 import { viewOf, type RolloutContext } from '../rollout/rollout.context.js';
 import type { CheckUpgrade } from '../rollout/rollout.tasks.js';
 import { CLUSTER_ACCESS, CLUSTER_SURVEY, OFFLINE_RENEWAL } from '../tokens.js';
-import type { OfflineRenewal } from '../certificates/offline.renewal.effects.js';
+import type { OfflineRenewal } from './offline.renewal.effects.js';
 
 const RENEWAL_AGAIN_MS = 1_000;
 

@@ -8,14 +8,11 @@ import {
 } from '@fairlead/contracts';
 import { leaves } from '@fairlead/kubernetes/drain';
 import type { NodeView, PodView } from '../kubernetes/kubernetes.ports.js';
+import { versionOfImage } from '../kubernetes/image.version.js';
 import type { BudgetFacts, EtcdFacts, PodFacts, StaticPodFacts } from '../rules/cluster.facts.js';
 import type { BudgetView } from '../kubernetes/kubernetes.ports.js';
 
 const COMPONENTS = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'etcd'] as const;
-
-/** `registry.k8s.io/etcd:3.6.5-0` runs 3.6.5; a digest or no tag says nothing. */
-export const versionOfImage = (image: string): string =>
-  /:v?(\d[\w.-]*?)(?:-\d+)?(?:@|$)/.exec(image)?.[1] ?? 'unknown';
 
 export const staticPodFacts = (pods: readonly PodView[], node: string): readonly StaticPodFacts[] =>
   pods.flatMap((pod) => {

@@ -4,12 +4,12 @@ import type { Handle } from '@fairlead/event-sourcing/jetstream';
 import { LRUCache } from 'lru-cache';
 import { sayToNode } from '../desired/decisions.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
-import { certificatesIn } from '../preflight/node.facts.js';
-import type { ClusterSurvey } from '../preflight/cluster.survey.effects.js';
+import { certificatesIn } from './node.facts.js';
+import type { ClusterSurvey } from './cluster.survey.effects.js';
 import { viewOf, type RolloutContext } from '../rollout/rollout.context.js';
 import type { CheckUpgrade } from '../rollout/rollout.tasks.js';
 import { b2ClusterHealthy, HEALTHY_PASSES_MIN } from '../rules/preflight.rules.js';
-import { renewalOf } from './renewal.change.js';
+import { renewalOf } from '../certificates/renewal.change.js';
 
 /** Agents, static pods and the kubeconfig of Fairlead have so long together; then the survey reports what it finds. */
 const LIMIT_MS = 5 * 60_000;
