@@ -100,7 +100,10 @@ describe('fairlead apply and diff of a template', () => {
     gateway.on('GET', PATH, refusal(404, 'template.unknown', 'there is none'));
     gateway.on('PUT', PATH, ({ body }) => ({ body: { ...view, ...(body as object), metadata: view.metadata } }));
     const dry = await fairlead('apply', '-f', fileOf(changed), '--dry-run');
-    expect(dry.stdout).toBe('template/small created (dry run: nothing is changed)\n');
+    expect(dry.stdout).toMatch(
+      /^Changes of template default\/small:\n[^]+\ntemplate\/small created \(dry run: nothing is changed\)\n$/,
+    );
+    expect(dry.stderr).toBe('');
     expect(gateway.asked('PUT', PATH)).toHaveLength(1);
     await fairlead('apply', '-f', fileOf(changed), '--yes');
     expect(sent(2).body.metadata.resourceVersion).toBe('');

@@ -91,10 +91,10 @@ const LISTS = `
 # Lines become a list of texts.
 list() {
   head -n ${ITEMS_MAX} | {
-    comma=''
+    between=''
     while IFS= read -r line; do
-      printf '%s%s' "$comma" "$(json_text "$(printf '%s' "$line" | cut -c 1-300)")"
-      comma=,
+      printf '%s%s' "$between" "$(json_text "$(printf '%s' "$line" | cut -c 1-300)")"
+      between=,
     done
   }
 }
@@ -114,7 +114,9 @@ units() {
     if systemctl is-active --quiet "$unit.service" 2>/dev/null; then printf '%s\\n' "$unit"; fi
   done
 }
-devices() { ls "$root/sys/class/net" 2>/dev/null | grep -E '${DEVICES}' || true; }
+devices() {
+  for device in "$root"/sys/class/net/*; do printf '%s\\n' "\${device##*/}"; done | grep -E '${DEVICES}' || true
+}
 agent=null
 if [ -e ${hostPath(AGENT_PATHS.config)} ]; then
   node=$(awk -F '"' '$2 == "node" { print $4; exit }' ${hostPath(AGENT_PATHS.config)} | cut -c 1-100)
