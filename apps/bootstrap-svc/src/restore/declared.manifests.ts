@@ -1,6 +1,5 @@
 import { WorldFailure, type KubernetesRelease } from '@fairlead/contracts';
 import { parseYaml, ParseFailure } from '@fairlead/parsers';
-import { stringify } from 'yaml';
 import type { Manifest } from '../kubernetes/kubernetes.ports.js';
 
 const KUBE_SYSTEM = 'kube-system';
@@ -12,9 +11,18 @@ type Document = Readonly<Record<string, unknown>>;
 const isDocument = (value: unknown): value is Document =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+const failed = (message: string): WorldFailure =>
+  new WorldFailure({ operation: 'read kubeadm-config', target: 'ConfigMap kube-system/kubeadm-config', message });
+
+const VERSION_LINE = /^kubernetesVersion:.*$/m;
+
+/** Everything else stays as it is written, comments too. */
+const atVersion = (text: string, version: string): string => {
+  if (!VERSION_LINE.test(text)) throw failed('kubernetesVersion has no line of its own');
+  return text.replace(VERSION_LINE, `kubernetesVersion: ${version}`);
+};
+
 const parsed = (text: string): Document => {
-  const failed = (message: string): WorldFailure =>
-    new WorldFailure({ operation: 'read kubeadm-config', target: 'ConfigMap kube-system/kubeadm-config', message });
   try {
     const document = parseYaml(text, { lengthMax: CONFIG_LENGTH_MAX });
     if (isDocument(document)) return document;
@@ -65,7 +73,7 @@ export const kubeadmManifests = (
   const repository = textIn(document, 'imageRepository') ?? DEFAULT_REPOSITORY;
   const ofDns = textIn(document['dns'], 'imageRepository') ?? repository;
   const dnsRepository = ofDns === DEFAULT_REPOSITORY ? `${ofDns}/coredns` : ofDns;
-  const configuration = stringify({ ...document, kubernetesVersion: version }, { lineWidth: 0 });
+  const configuration = atVersion(clusterConfiguration, version);
   return [
     configMap(configuration),
     ...(kubeProxy ? [workload('DaemonSet', 'kube-proxy', `${repository}/kube-proxy:${version}`)] : []),
