@@ -114,7 +114,7 @@ describe('a command that waits', () => {
     'ends with 130 at Ctrl-C, says how to come back, and nothing of the past is followed',
     async () => {
       const watching = start('cluster', 'describe', 'shop', '--watch');
-      await watching.says(/shop {2}Ready/);
+      await watching.says(/shop {2}Running: nothing is in progress/);
       watching.child.kill('SIGINT');
       const { code, stderr } = await watching.ended;
       expect(code).toBe(130);

@@ -45,8 +45,10 @@ const seqOf = ({ cluster, operations }: Described): number =>
 /** Of the latest operation. */
 const linesOf = (before: Described | undefined, { at, cluster, operations }: Described): readonly string[] => {
   const operation = operations.at(-1);
+  if (operation === undefined) return [];
   // What had ended before is not what is waited for.
-  if (operation === undefined || (before === undefined && isOver(operation))) return [];
+  if (before === undefined && isOver(operation))
+    return cluster === null ? [] : [`${at.cluster}  ${cluster.status.state}: nothing is in progress`];
   const former = before?.operations.find(({ id }) => id === operation.id);
   const shown = { at, version: cluster?.k8sVersion ?? '', operation, nodes: operation.nodes };
   return linesBetween(former, shown);
