@@ -90,9 +90,9 @@ describe('a pool is upgraded with a surge machine', () => {
   it('which its plan shows, with its reason and its place', async () => {
     const plan = await fairlead('upgrade', 'plan', 'demo', '--to', NEW, '--max-surge', '1', '--max-unavailable', '0');
     expect(plan).toContain('Pool worker-1: 1 at a time of 2, with 1 extra');
-    expect(plan).toMatch(/book-surge .*1 surge node in worker-1 first, to keep its capacity \(D2\)/);
-    expect(plan.indexOf('book-surge')).toBeLessThan(plan.indexOf('canary:'));
-    expect(plan.indexOf('return-surge')).toBeGreaterThan(plan.indexOf('canary:'));
+    expect(plan).toMatch(/Add surge nodes .*1 surge node in worker-1 first, to keep its capacity \(D2\)/);
+    expect(plan.indexOf('Add surge nodes')).toBeLessThan(plan.indexOf('canary:'));
+    expect(plan.indexOf('Remove surge nodes')).toBeGreaterThan(plan.indexOf('canary:'));
   }, 60_000);
 
   it(
