@@ -58,7 +58,9 @@ touch /mnt/usr/local/bin/node; mount --bind -o ro "$node" /mnt/usr/local/bin/nod
 mkdir -p /mnt/usr/local/lib/node_modules/npm; mount --bind -o ro "$npm" /mnt/usr/local/lib/node_modules/npm
 for name in npm npx; do ln -s "../lib/node_modules/npm/bin/$name-cli.js" "/mnt/usr/local/bin/$name"; done
 mkdir -p "/mnt$folder"; mount --bind "$folder" "/mnt$folder"
-exec chroot /mnt sh -c 'cd "$0" && exec "$@"' "$work" "$@"
+# The first process of a machine collects those whose parents have died; npm would not.
+chroot /mnt sh -c 'cd "$0" && exec "$@"' "$work" "$@" &
+wait "$!"
 `;
 
 const ensureRoot = (): string => {
