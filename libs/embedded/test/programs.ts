@@ -1,6 +1,6 @@
 import { newFolder, removeFolder } from '@fairlead/testing';
 import { spawn, type ChildProcess } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runCommand } from '../src/process/command.js';
@@ -55,8 +55,20 @@ export class Program {
   }
 }
 
-/** Numbers of the processes whose command line names that text; a zombie has none. */
+const argumentsOf = (pid: string): string => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+  } catch {
+    return ''; // It has ended meanwhile.
+  }
+};
+
+/** Numbers of the processes whose command line names that text; a zombie has none. A minimal Debian has no ps. */
 export const processesNaming = async (text: string): Promise<readonly number[]> => {
+  if (existsSync('/proc/self/cmdline'))
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name) && argumentsOf(name).includes(text))
+      .map(Number);
   const { stdout } = await runCommand('ps', ['-eo', 'pid=,args='], { timeoutMs: 5_000 });
   return stdout
     .split('\n')
