@@ -110,7 +110,7 @@ describe(`a real cluster of ${FROM} that lived in the field`, () => {
   );
 
   it(
-    'is restored from a snapshot of before the upgrade only by the word of an operator, and has the versions of after it',
+    'is restored from an earlier version only with confirmVersion, and has the later versions afterwards',
     async () => {
       expect(await versionsInCluster()).toEqual([TO, TO, TO]);
       expect(await restore({})).toMatchObject({ status: 422, body: { reason: 'etcd.restore-other-version' } });

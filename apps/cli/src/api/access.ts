@@ -102,14 +102,18 @@ const tokenOf = (
   return local === undefined ? undefined : readToken(local.tokenFile);
 };
 
-const readToken = (file: string): string => {
+/** The token in a file; `help` says how else to give one. */
+export const readToken = (
+  file: string,
+  help = 'Give another one with --token-file, or the token itself in FAIRLEAD_TOKEN.',
+): string => {
   try {
     return readFileSync(file, 'utf8').trim();
   } catch (error) {
     throw new CliFailure('unauthorised', {
       code: 'cli.token-unreadable',
       message: `The token file ${file} cannot be read: ${codeOf(error) === 'ENOENT' ? 'it does not exist' : wordsOf(error)}`,
-      help: 'Give another one with --token-file, or the token itself in FAIRLEAD_TOKEN.',
+      help,
       cause: error,
     });
   }

@@ -1,11 +1,11 @@
 import type { LabFaultKind } from '@fairlead/contracts';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseJsonOrUndefined } from '@fairlead/parsers';
 import * as z from 'zod';
 import { deadlineAfter } from '../time/deadline.js';
 import type { Session } from '../command/session.js';
-import { CliFailure, codeOf, wordsOf } from '../failures.js';
+import { readToken } from '../api/access.js';
+import { CliFailure, wordsOf } from '../failures.js';
 
 /** As the lab has it. */
 export interface LabFault {
@@ -57,16 +57,7 @@ const tokenOf = ({ access }: Session, { labTokenFile }: LabOptions): string => {
       message: 'The lab of another machine has a token of its own',
       help: 'Give the file that holds it with --lab-token-file: keys/lab.token of the data folder there.',
     });
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch (error) {
-    throw new CliFailure('unauthorised', {
-      code: 'cli.token-unreadable',
-      message: `The token file ${file} cannot be read: ${codeOf(error) === 'ENOENT' ? 'it does not exist' : wordsOf(error)}`,
-      help: 'Give the token of the lab with --lab-token-file.',
-      cause: error,
-    });
-  }
+  return readToken(file, 'Give the token of the lab with --lab-token-file.');
 };
 
 const bodyOf = (text: string): unknown => (text === '' ? undefined : parseJsonOrUndefined(text, ANSWER_LIMITS));

@@ -10,14 +10,14 @@ const through = (url: string): string | undefined => proxyOf(new URL(url), proxy
 
 describe('the proxy of a host', () => {
   it('is the one of the scheme, and none for what is excepted', () => {
-    expect(through('http://deb.debian.org/x')).toBe('10.0.0.1:3128');
-    expect(through('https://dl.k8s.io/x')).toBe('10.0.0.2:3128');
+    expect(through('http://packages.example.net/x')).toBe('10.0.0.1:3128');
+    expect(through('https://releases.example.net/x')).toBe('10.0.0.2:3128');
     for (const url of ['https://mirror.example.org', 'http://10.9.9.9:5000', 'http://near/'])
       expect(through(url)).toBeUndefined();
     // As Go has it: a leading dot is for subdomains only.
     expect(through('https://example.org')).toBe('10.0.0.2:3128');
     expect(through('https://notexample.org')).toBe('10.0.0.2:3128');
-    expect(proxyOf(new URL('https://dl.k8s.io'), undefined)).toBeUndefined();
+    expect(proxyOf(new URL('https://releases.example.net'), undefined)).toBeUndefined();
   });
 
   it('is what programs of the host and the container runtime read', () => {

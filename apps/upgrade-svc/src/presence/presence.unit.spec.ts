@@ -101,7 +101,7 @@ describe('a Node that a restore of etcd brings back', () => {
   const removed = [fact('NodeRemoved', { node: 'w-2' }), fact('VmDeleted', { name: 'w-2' })];
   const unready = nodeOf('w-2', { ready: false });
 
-  it('after its node was removed is deleted once Kubernetes has no word of it, and nobody has to find out whose it is', () => {
+  it('of a node that was removed is deleted once it is not Ready, and is not reported as a stranger', () => {
     const watch = new Watch().say(...removed, ...restored).expecting('cp-1', 'w-1');
     expect([watch.look(...NODES), watch.look(...NODES)]).toEqual([[], []]);
     expect(watch.deletable).toEqual([]);
