@@ -15,7 +15,7 @@ const rowsOf = (source: string): readonly string[] =>
     .page.split('\n')
     .filter((line) => /^\| \d/u.test(line));
 
-const linkTo = (name: string): string => `[${name}](../apps/one/src/one.unit.spec.ts)`;
+const linkTo = (name: string): string => `[${name}](../../apps/one/src/one.unit.spec.ts)`;
 
 describe('the titles of a spec', () => {
   const titles = (source: string): readonly string[] =>

@@ -14,7 +14,13 @@ const markdownIn = (folder: string): readonly string[] =>
 
 /** They are held against the code by `npm run generate:check` and a spec of the CLI. */
 const GENERATED: ReadonlySet<string> = new Set(['docs/cli.md', 'docs/events.md', 'docs/refusals.md']);
-const PAGES = ['README.md', 'CONTRIBUTING.md', ...markdownIn('docs'), ...markdownIn('docs/adr')];
+const PAGES = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'SECURITY.md',
+  ...['docs', 'docs/adr', 'docs/reports'].flatMap(markdownIn),
+];
 const WRITTEN = PAGES.filter((page) => !GENERATED.has(page));
 
 const FENCE = /^( *)```.*\n[\s\S]*?^\1```$/gmu;
@@ -178,6 +184,15 @@ describe('the documentation', () => {
         .map((path) => `${page}: ${path}`),
     );
     expect([...new Set(missing)]).toEqual([]);
+  });
+
+  it('names an owner for every app and library, and no folder that does not exist', () => {
+    const owned = [...textOf('CODEOWNERS').matchAll(/^\/(\S+) +@/gmu)].map(([, path = '']) => path);
+    const projects = ['apps', 'libs'].flatMap((folder) =>
+      readdirSync(join(root, folder)).map((name) => `${folder}/${name}/`),
+    );
+    expect(projects.filter((project) => !owned.includes(project))).toEqual([]);
+    expect(owned.filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 
   it('names only refusals that the catalogue has', () => {

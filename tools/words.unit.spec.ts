@@ -49,7 +49,7 @@ const describedIn = (value: unknown): readonly string[] => {
 };
 
 const GENERATED: ReadonlySet<string> = new Set([
-  'docs/checklists.md',
+  'docs/reports/checklists.md',
   'docs/cli.md',
   'docs/events.md',
   'docs/refusals.md',
@@ -73,17 +73,26 @@ const commentsOf = (source: string): string =>
     .join('\n');
 
 /** Their sentences are those of others: the conformance suite's, and what was asked. */
-const hasOwnWords = (path: string): boolean => !['docs/conformance.md', 'docs/checklists.md'].includes(path);
+const hasOwnWords = (path: string): boolean =>
+  !['docs/reports/conformance.md', 'docs/reports/checklists.md'].includes(path);
 
 describe('the words of the project', () => {
-  it.each(['README.md', 'CONTRIBUTING.md', ...markdownIn('docs').filter(hasOwnWords)])(
+  it.each(['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', ...markdownIn('docs').filter(hasOwnWords)])(
     'of %s are those of the field',
     (path) => expect(bannedIn(path, withoutQuotations(textOf(path)))).toEqual([]),
   );
 
-  it.each(['README.md', 'CONTRIBUTING.md', ...markdownIn('docs'), ...markdownIn('docs/adr')].filter(isWritten))(
-    'of %s do not personify programs',
-    (path) => expect(bannedIn(path, withoutQuotations(textOf(path)), BANNED_IN_PROSE)).toEqual([]),
+  it.each(
+    [
+      'README.md',
+      'CONTRIBUTING.md',
+      'CHANGELOG.md',
+      'SECURITY.md',
+      ...markdownIn('docs'),
+      ...markdownIn('docs/adr'),
+    ].filter(isWritten),
+  )('of %s do not personify programs', (path) =>
+    expect(bannedIn(path, withoutQuotations(textOf(path)), BANNED_IN_PROSE)).toEqual([]),
   );
 
   it('of the comments of the sources, the tools and the stories are those of the field', () => {

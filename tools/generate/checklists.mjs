@@ -1,4 +1,4 @@
-// docs/checklists.md: which test shows which line of the checklists of the four systems that Fairlead unites. The title of a test names
+// docs/reports/checklists.md: which test shows which line of the checklists of the four systems that Fairlead unites. The title of a test names
 // the lines that it holds at its end: "a second call creates nothing [ORBITER 4, CB-Ladybug 8]".
 import { readFile } from 'node:fs/promises';
 import { specTitles } from './spec.titles.mjs';
@@ -60,7 +60,7 @@ const escaped = (text) =>
     .replaceAll(/[\\*_[\]<>|~]/gu, '\\$&')
     .replaceAll(/\s+/gu, ' ');
 
-const testsCell = (tests) => tests.map(({ file, name }) => `[${escaped(name)}](../${file})`).join('<br>');
+const testsCell = (tests) => tests.map(({ file, name }) => `[${escaped(name)}](../../${file})`).join('<br>');
 
 /** Whether a line holds as it is written; `lab`: only what Fairlead itself simulates does it. */
 const verdictOf = ({ missing, onlySimulated = false }, tests) => {

@@ -33,7 +33,7 @@ const generated = async () => {
     ['docs/events.md', await markdown(eventReference())],
     ['docs/refusals.md', await markdown(refusalReference())],
     ['docs/upgrades.md', await markdown(upgradeReference())],
-    ['docs/checklists.md', await unpadded(await checklistReference(root))],
+    ['docs/reports/checklists.md', await unpadded(await checklistReference(root))],
     ['libs/api-client/src/generated/openapi.ts', await clientTypes(openApi)],
   ]);
 };

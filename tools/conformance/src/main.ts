@@ -20,7 +20,7 @@ const HELP = `Runs the node and network cases of Kubernetes' own conformance tes
   --timeout <time>          ends each of the two rounds (side by side, then alone) after this; what was not run is said (2h)
   --focus <text>            only cases whose name contains it; the report then goes to standard output unless --report is given
   --list                    says what would run and what is left out, and ends
-  --report <file>           where to write the result (docs/conformance.md)
+  --report <file>           where to write the result (docs/reports/conformance.md)
 `;
 
 const exec = promisify(execFile);
@@ -75,7 +75,7 @@ const main = async (args: readonly string[]): Promise<void> => {
     minutes: Math.round((Date.now() - begunAt) / 60_000),
   };
   const text = reportText(subject, results, plan);
-  const file = options.report ?? (options.focus === undefined ? 'docs/conformance.md' : undefined);
+  const file = options.report ?? (options.focus === undefined ? 'docs/reports/conformance.md' : undefined);
   if (file === undefined) process.stdout.write(text);
   else await writeWhole(resolve(file), text);
   const passed = results.filter(({ outcome }) => outcome === 'passed').length;

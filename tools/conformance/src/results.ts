@@ -56,7 +56,7 @@ export interface Subject {
   readonly minutes: number;
 }
 
-/** docs/conformance.md */
+/** docs/reports/conformance.md */
 export const reportText = (
   subject: Subject,
   results: readonly Result[],
