@@ -7,6 +7,14 @@ import { describe, expect, it } from '@jest/globals';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');
 
+const tracked = (...patterns: readonly string[]): readonly string[] =>
+  execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...patterns], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+    .split('\n')
+    .filter((path) => path !== '');
+
 const markdownIn = (folder: string): readonly string[] =>
   readdirSync(join(root, folder))
     .filter((name) => name.endsWith('.md'))
@@ -170,13 +178,10 @@ describe('the documentation', () => {
     expect(PAGES.flatMap(linksOf).flatMap(brokenLink)).toEqual([]));
 
   it('names only files and folders that exist', () => {
-    const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
-      cwd: root,
-      encoding: 'utf8',
-    }).split('\n');
+    const files = tracked();
     const isThere = (path: string): boolean => {
       const bare = path.replace(/\/$/u, '');
-      return tracked.some((file) => file === bare || file.startsWith(`${bare}/`) || file.startsWith(`${bare}.`));
+      return files.some((file) => file === bare || file.startsWith(`${bare}/`) || file.startsWith(`${bare}.`));
     };
     const missing = WRITTEN.flatMap((page) =>
       pathsIn(page)
@@ -193,6 +198,26 @@ describe('the documentation', () => {
     );
     expect(projects.filter((project) => !owned.includes(project))).toEqual([]);
     expect(owned.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  it('shows architecture.md and event-flows.md in 160 columns', () =>
+    expect(
+      ['docs/architecture.md', 'docs/event-flows.md'].flatMap((page) =>
+        textOf(page)
+          .split('\n')
+          .filter((line) => line.length > 160),
+      ),
+    ).toEqual([]));
+
+  it('names every app, library, service and reconciler in architecture.md', () => {
+    const architecture = textOf('docs/architecture.md');
+    const projects = ['apps', 'libs'].flatMap((folder) => readdirSync(join(root, folder)));
+    const reconcilers = tracked('apps/*.reconciler.ts').flatMap((file) =>
+      [...textOf(file).matchAll(/^ {2}name: '([^']+)'/gmu)].map(([, name = '']) => name),
+    );
+    expect(reconcilers.length).toBeGreaterThan(15);
+    const isNamed = (name: string): boolean => new RegExp(`\`(apps/)?${name}\``, 'u').test(architecture);
+    expect([...projects, ...reconcilers].filter((name) => !isNamed(name))).toEqual([]);
   });
 
   it('names only refusals that the catalogue has', () => {
