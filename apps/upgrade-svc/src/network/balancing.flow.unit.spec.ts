@@ -64,6 +64,21 @@ class Story {
 }
 
 const removed = (node: NodeName): Fact => ({ type: 'NodeRemovalRequested', data: { uid, node } });
+const rolledBack = (node: NodeName): Fact => ({
+  type: 'NodesFailed',
+  data: {
+    uid,
+    requestId: 'r-1',
+    nodes: [node],
+    onFailure: 'rollback',
+    reason: 'AddNodeFailedReason',
+    cause: { operation: 'join', target: node, message: 'timed out' },
+  },
+});
+const released = (node: NodeName): Fact => ({
+  type: 'SurgeReleased',
+  data: { uid, upgradeId: 'u-1' as never, operation: 'return', pool: 'w', nodes: [node] },
+});
 const made = (): Story =>
   new Story()
     .say(created(CP, W1, W2), agentStarted(CP), agentStarted(W1), agentStarted(W2))
@@ -81,6 +96,33 @@ describe('virtual addresses of a cluster', () => {
     const story = settled().say(removed(W1));
     expect(story.due).toContain(W2);
     expect(story.behind(W2)).toEqual([W2]);
+  });
+
+  it('send nothing to a node that is rolled back, and are handed over by it while it is drained', () => {
+    const story = settled().say(rolledBack(W1));
+    expect(story.due).toContain(W2);
+    expect(story.behind(W2)).toEqual([W2]);
+    expect(story.holds(W1)).toBe(false);
+  });
+
+  it('send nothing to a surge node that is released, and are handed over by it while it is drained', () => {
+    const story = settled().say(released(W1));
+    expect(story.due).toContain(W2);
+    expect(story.behind(W2)).toEqual([W2]);
+    expect(story.holds(W1)).toBe(false);
+  });
+
+  it('send nothing to a node of a surge that has failed, while it is drained', () => {
+    const { data } = created(W1);
+    const surge = { ...data, machines: data.machines.map((machine) => ({ ...machine, surge: 'u-1' as never })) };
+    const story = new Story()
+      .say({ type: 'VmsCreated', data: surge }, created(CP, W2), agentStarted(W1), agentStarted(W2))
+      .say(declared({ virtualAddresses: [ingress] }))
+      .give(W1, W2)
+      .apply(W1, W2);
+    const cause = { operation: 'create surge machines', target: 'w', message: 'no room' };
+    story.say({ type: 'SurgeFailed', data: { uid, upgradeId: 'u-1' as never, pool: 'w', cause } });
+    expect([story.behind(W2), story.holds(W1)]).toEqual([[W2], false]);
   });
 
   it('are handed over by a node that is removed, as soon as another one can hold them', () => {

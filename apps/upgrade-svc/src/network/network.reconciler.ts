@@ -157,7 +157,7 @@ const networks: Decider<Network, never, never> = {
 /** Gives each node whose network configuration has changed the new one. */
 export const networkReconciler: Reconciler<Network, never, never> = {
   name: 'network',
-  version: 4,
+  version: 5,
   context: 'rollout',
   decider: networks,
   generation: (state) => (state.status === 'none' ? '' : state.uid),

@@ -1,6 +1,6 @@
 import {
+  departuresIn,
   isAddress,
-  replacedIn,
   without,
   type ClusterSpec,
   type ClusterUid,
@@ -11,6 +11,7 @@ import {
   type NodeActionKind,
   type NodeName,
   type NodeRole,
+  type UpgradeId,
   type StoredEvent,
 } from '@fairlead/contracts';
 
@@ -19,6 +20,8 @@ export interface NetworkNode {
   readonly name: NodeName;
   readonly role: NodeRole;
   readonly pool: string;
+  /** The upgrade of which it is a surge node; absent: none. */
+  readonly surge?: UpgradeId;
   /** Sorted, each once; names are not among them, because rules are about addresses. */
   readonly addresses: readonly string[];
   readonly sshPort: number;
@@ -92,6 +95,7 @@ export const nodeOfMachine = (machine: Machine): NetworkNode => ({
   name: machine.name,
   role: machine.role,
   pool: machine.pool,
+  ...(machine.surge === undefined ? {} : { surge: machine.surge }),
   addresses: addressesOf(machine),
   sshPort: machine.ssh.port,
   address: addressOf(machine),
@@ -133,12 +137,6 @@ const takesDown = (action: NodeActionKind): boolean => action === 'reboot' || ac
 /** What only virtual addresses depend on: nodes that leave, are emptied or are lost, and what they were given. */
 const balancedAfter = (basis: NetworkBasis, event: StoredEvent): NetworkBasis => {
   switch (event.type) {
-    case 'NodeRemovalRequested':
-      return withChange(basis, event.data.node, { isLeaving: true });
-    case 'NodeRemovalCancelled':
-      return withChange(basis, event.data.node, { isLeaving: false });
-    case 'NodesAbandoned':
-      return event.data.nodes.reduce((before, node) => withChange(before, node, { isLeaving: true }), basis);
     case 'UpgradePlanned': {
       const drains = event.data.plan.operations.filter(({ drain }) => drain).map(({ id }) => id);
       return basis.drains.join() === drains.join() ? basis : { ...basis, drains };
@@ -171,11 +169,13 @@ const balancedAfter = (basis: NetworkBasis, event: StoredEvent): NetworkBasis =>
     case 'NodeLost':
       return withChange(basis, event.data.node, { isLost: true });
     case 'NodeRecovered':
+    case 'NodeReady':
       return withChange(basis, event.data.node, { isLost: false });
-    default: {
-      const replaced = replacedIn(event);
-      return replaced === undefined ? basis : withChange(basis, replaced, { isLeaving: true });
-    }
+    default:
+      return departuresIn(event, basis.nodes).reduce(
+        (before, { node, leaving: isLeaving }) => withChange(before, node, { isLeaving }),
+        basis,
+      );
   }
 };
 
