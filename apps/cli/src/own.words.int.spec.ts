@@ -36,7 +36,7 @@ describe('a refusal of the server', () => {
   it('names the field where the user wrote it in a file', async () => {
     gateway.on('POST', '/ns/default/clusters', cni);
     const stdin = 'name: demo\ncontrolPlane: [{ connection: lab, count: 1, spec: s }]\n';
-    expect((await ask(['cluster', 'create', '-f', '-'], stdin)).stderr).toContain(
+    expect((await ask(['cluster', 'create', '--ladybug', '-f', '-'], stdin)).stderr).toContain(
       'Field: config.kubernetes.networkCni',
     );
   });
@@ -70,6 +70,7 @@ it.each([
 describe('what libraries and the system say', () => {
   it.each([
     [['cluster', 'create', '-f', 'none.yaml']],
+    [['cluster', 'create', '--ladybug', '-f', 'none.yaml']],
     [['apply', '-f', 'none.yaml']],
     [['upgrade', 'plan', 'demo', '--reboot', '--strategy', 'none.yaml']],
     [['connection', 'register', 'site', '--provider', 'ssh', '--settings-file', 'none.yaml']],

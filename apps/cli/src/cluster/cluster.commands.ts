@@ -1,31 +1,24 @@
-import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { ON_CREATION_FAILURES } from '@fairlead/contracts';
-import { Option, type Command } from 'commander';
-import type { ClusterAt, ClusterRequest } from '../api/api.ports.js';
+import type { Command } from 'commander';
+import type { ClusterAt } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
-import { withFormerOption } from '../command/former.js';
-import { integerBetween, kubernetesVersion, moment } from '../command/parsers.js';
+import { moment } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
 import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
-import { usageFailure, wordsOf } from '../failures.js';
+import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 import { commandAt, orContinues, stoppedWatching } from '../progress/stopped.watching.js';
 import { describeAnswer, describedOf, objectsAnswer } from './cluster.describe.js';
+import { addCreate } from './create.commands.js';
 import { addExtend } from './extend.commands.js';
 import { addList } from './list.commands.js';
 import { silentServices } from './silent.services.js';
 import { addWait } from './wait.commands.js';
 import { isGone, watchCluster } from './watch.effects.js';
-import { clusterAnswer, oneClusterAnswer } from './cluster.answers.js';
+import { oneClusterAnswer } from './cluster.answers.js';
+import { checkLadybug, LADYBUG_OPTION, withDocument, type LadybugOption } from './one.cluster.effects.js';
 import { addPause, addResume, addRetryNetwork } from './pause.commands.js';
-import { clusterRequest, parseClusterDocument, type ClusterFlags } from './cluster.request.js';
-
-const CONTROL_PLANES_MAX = 7;
-const WORKERS_MAX = 500;
 
 export const addClusterCommands = (program: Command, io: Io): void => {
   const cluster = addGroup(program, 'cluster', 'Create, watch and delete clusters').alias('clusters');
@@ -42,121 +35,31 @@ export const addClusterCommands = (program: Command, io: Io): void => {
   addDelete(cluster, io);
 };
 
-type CreateOptions = ClusterFlags & WaitOptions & { readonly file?: string; readonly idempotencyKey?: string };
-
-const addCreate = (parent: Command, io: Io): void => {
-  const command = addCommand(parent, {
-    usage: 'create [name]',
-    summary: 'Create a cluster',
-    description:
-      'Create a cluster from options, from a file (YAML or JSON, a ClusterRequest of docs/openapi.json), or from a file with options that override it. The default is 3 control planes and 2 workers.',
-    examples: [
-      [
-        'fairlead cluster create demo --connection lab --machine-type lab.medium --wait',
-        'Create 3 control planes and 2 workers, and wait until the cluster is Ready',
-      ],
-      [
-        'fairlead cluster create small --workers 0 --connection lab --machine-type lab.medium',
-        'Create a single-node cluster',
-      ],
-      ['fairlead cluster create -f cluster.yaml --wait --timeout 15m', 'Read the request from a file'],
-      [
-        'fairlead cluster create demo --connection lab --machine-type lab.medium --on-failure cleanup',
-        'Delete everything if the creation fails',
-      ],
-      ['sed s/demo/demo2/ cluster.yaml | fairlead cluster create -f -', 'Read from standard input'],
-    ],
-  })
-    .option('-f, --file <file>', 'cluster request in YAML or JSON; - reads standard input')
-    .option(
-      '--control-planes <count>',
-      'number of control planes: 1, 3, 5 or 7 (1 without workers)',
-      integerBetween(1, CONTROL_PLANES_MAX),
-    )
-    .option('--workers <count>', 'number of workers; 0 creates a single-node cluster', integerBetween(0, WORKERS_MAX))
-    .option('--connection <name>', 'connection that provides the machines')
-    .option('--machine-type <name>', 'machine size, as the provider names it')
-    .option('--worker-machine-type <name>', 'machine size of the workers (default: --machine-type)')
-    .option('--kubernetes-version <version>', "Kubernetes version (default: the server's)", kubernetesVersion)
-    .option('--cni <name>', 'pod network: calico, flannel or cilium (service type single), canal or kilo (multi)')
-    .option(
-      '--service-type <type>',
-      'single: all machines on one connection; multi: on several (default: single, or multi with --cni canal or kilo)',
-    )
-    .option(
-      '--etcd <kind>',
-      'local: etcd in static pods; external: etcd in systemd units, with 3, 5 or 7 control planes',
-    )
-    .option('--pod-cidr <cidr>', 'pod network (CIDR)')
-    .option('--service-cidr <cidr>', 'service network (CIDR)')
-    .option('--description <text>', 'description of the cluster')
-    .addOption(
-      new Option(
-        '--on-failure <what>',
-        'if the creation fails, keep everything for a retry or delete everything (default: keep)',
-      ).choices(ON_CREATION_FAILURES),
-    )
-    .option(
-      '--idempotency-key <key>',
-      'repeating the request with the same key has no further effect (default: generated)',
-    );
-  withFormerOption(command, io, '--spec <name>', '--machine-type');
-  withFormerOption(command, io, '--worker-spec <name>', '--worker-machine-type');
-  addWaitOptions(command).action(runs(io, create));
-};
-
-const create = async (session: Session, name: string | undefined, options: CreateOptions): Promise<Answer> => {
-  checkWaitOptions(options);
-  const { file, connection, machineType } = options;
-  if (file === undefined && (connection === undefined || machineType === undefined))
-    throw usageFailure(
-      'A cluster needs --connection and --machine-type, or a file',
-      'List them with "fairlead connection list" and "fairlead connection specs <connection>".',
-    );
-  const document = file === undefined ? undefined : await readDocument(file, session.io);
-  const request = clusterRequest(name, document, options);
-  const { seq, cluster } = await session.api.createCluster(
-    session.namespace,
-    request,
-    options.idempotencyKey ?? randomUUID(),
-  );
-  const at = clusterAt(session, cluster.name);
-  const followed = await waitFor(session, at, { seq, what: `the creation of ${cluster.name}` }, options);
-  if (followed === undefined) {
-    session.io.err(
-      `The cluster ${cluster.name} is being created. Watch it with "${commandAt('cluster describe', at, '--watch')}", or wait for it with "${commandAt('cluster wait', at)}".\n`,
-    );
-    return clusterAnswer(cluster, session.io.now());
-  }
-  return clusterAnswer(await session.api.cluster(at, followed.seq), session.io.now());
-};
-
-const readDocument = async (file: string, io: Io): Promise<ClusterRequest> => {
-  if (file === '-') return parseClusterDocument(await io.readStdin(), 'Standard input');
-  return parseClusterDocument(await textOf(resolve(io.cwd, file)), file);
-};
-
-const textOf = async (file: string): Promise<string> => {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    throw usageFailure(`${file} cannot be read: ${wordsOf(error)}`);
-  }
-};
-
 const addGet = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'get <cluster>',
     summary: 'Show one cluster, what it waits for, and what can be done',
+    description:
+      'Show one cluster, what it waits for, and what can be done. As YAML or JSON it is the manifest with the status, which "fairlead apply" accepts as it is.',
     examples: [
       ['fairlead cluster get demo', 'Print one line, and why it waits or has failed'],
-      ['fairlead cluster get demo --output json', 'Print all fields'],
+      ['fairlead cluster get demo --output yaml', 'Print the manifest, with the status'],
+      [
+        'fairlead cluster get demo -o yaml | sed "s/replicas: 2/replicas: 3/" | fairlead apply -f - --yes',
+        'Change and apply it',
+      ],
+      ['fairlead cluster get demo --ladybug -o json', 'Print the fields of CB-Ladybug'],
     ],
-  }).action(
-    runs(io, async (session, name: string) =>
-      oneClusterAnswer(await session.api.cluster(clusterAt(session, name)), io.now()),
-    ),
-  );
+  })
+    .option(...LADYBUG_OPTION)
+    .action(
+      runs(io, async (session, name: string, options: LadybugOption) => {
+        checkLadybug(session, options);
+        const cluster = await session.api.cluster(clusterAt(session, name));
+        const answer = oneClusterAnswer(cluster, io.now());
+        return options.ladybug === true ? answer : withDocument(session, cluster, answer);
+      }),
+    );
 };
 
 interface DescribeFlags {
@@ -236,7 +139,7 @@ const addRetry = (parent: Command, io: Io): void => {
       const at = clusterAt(session, name);
       const { seq } = await session.api.retryCluster(at);
       const followed = await waitFor(session, at, { seq, what: `the retry of ${name}` }, options);
-      return clusterAnswer(await session.api.cluster(at, followed?.seq ?? seq), io.now());
+      return withDocument(session, await session.api.cluster(at, followed?.seq ?? seq));
     }),
   );
 };

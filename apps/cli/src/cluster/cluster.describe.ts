@@ -17,6 +17,7 @@ import { treeOf, type ShownOperation } from '../progress/operation.tree.js';
 import { summaryOf } from '../progress/operation.words.js';
 import { linesOfTree } from '../progress/tree.text.js';
 import { targetText } from '../upgrade/plan.text.js';
+import { clusterWithoutSpec } from './cluster.object.js';
 import { leaseText } from './lease.text.js';
 import { objectTreeOf } from './object.tree.js';
 
@@ -53,13 +54,14 @@ export const describedOf = async (api: Api, at: ClusterAt, minSeq = 0): Promise<
 
 /** The objects of a cluster as they are, or were at an earlier moment. */
 export const objectsAnswer = (cluster: ClusterView, options: DescribeOptions): Answer => ({
-  data: { cluster },
+  data: { cluster: clusterWithoutSpec(cluster) },
   table: linesOfTree(objectTreeOf(cluster, options), options).join('\n'),
   names: [cluster.name],
 });
 
 export const describeAnswer = (described: Described, options: DescribeOptions): Answer => {
-  const { at, ...data } = described;
+  const { at, cluster, operations, upgrades } = described;
+  const data = { cluster: cluster && clusterWithoutSpec(cluster), operations, upgrades };
   return { data, table: describeLines(described, options).join('\n'), names: [at.cluster] };
 };
 

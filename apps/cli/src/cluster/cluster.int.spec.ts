@@ -23,13 +23,13 @@ const DEMO = '/ns/default/clusters/demo';
 
 const reach = (moment: string): void => reachMoment(gateway, happening, moment);
 describe('cluster', () => {
-  it('list prints a table, and the same whole as JSON', async () => {
+  it('list prints a table, and the same as documents in JSON', async () => {
     gateway.on('GET', '/ns/team-a/clusters', { body: { items: [clusterView({ namespace: 'team-a' })] } });
     expect((await ask(['cluster', 'list', '-n', 'team-a'])).stdout).toBe(
       'NAME   STATE     READY   VERSION   AGE     MESSAGE\ndemo   Running   5/5     v1.34.4   1h00m   -\n',
     );
     expect(JSON.parse((await ask(['cluster', 'list', '-n', 'team-a', '-o', 'json'])).stdout)).toMatchObject([
-      { name: 'demo' },
+      { kind: 'Cluster', metadata: { name: 'demo' }, status: { state: 'Running' } },
     ]);
   });
 
@@ -56,14 +56,14 @@ describe('cluster', () => {
     ]);
   });
 
-  it('create sends the file of standard input, with an idempotency key', async () => {
+  it('create sends the request for CB-Ladybug of standard input below its flag, with an idempotency key', async () => {
     gateway.on('POST', '/ns/default/clusters', {
       status: 202,
       headers: { 'x-fairlead-seq': '101' },
       body: clusterView(),
     });
     const stdin = 'name: demo\ncontrolPlane: [{ connection: lab, count: 1, spec: s }]\n';
-    const { code, stderr } = await ask(['cluster', 'create', '-f', '-'], fakeIo({ stdin }));
+    const { code, stderr } = await ask(['cluster', 'create', '--ladybug', '-f', '-'], fakeIo({ stdin }));
     expect(code).toBe(0);
     expect(stderr).toContain('wait for it with "fairlead cluster wait demo"');
     const [request] = gateway.asked('POST', '/ns/default/clusters');
@@ -85,7 +85,7 @@ describe('cluster', () => {
       return asked < 3 ? { status: 409, body: underWay } : { status: 202, body: clusterView() };
     });
     const stdin = 'name: demo\ncontrolPlane: [{ connection: lab, count: 1, spec: s }]\n';
-    const { code, stderr } = await ask(['cluster', 'create', '-f', '-'], fakeIo({ stdin }));
+    const { code, stderr } = await ask(['cluster', 'create', '--ladybug', '-f', '-'], fakeIo({ stdin }));
     expect([code, stderr, asked]).toEqual([0, expect.not.stringContaining('worked on'), 3]);
     const keys = gateway.asked('POST', '/ns/default/clusters').map(({ headers }) => headers['idempotency-key']);
     expect(new Set(keys.slice(-3)).size).toBe(1);

@@ -111,12 +111,12 @@ export const parseClusterDocument = (text: string, source: string): ClusterReque
   const document = parsedYaml(text, source);
   if (typeof document !== 'object' || document === null || Array.isArray(document)) {
     throw usageFailure(
-      `${source} does not hold a cluster request`,
-      'It is a mapping with name, controlPlane and worker; see docs/cli.md.',
+      `${source} does not hold a request for CB-Ladybug`,
+      'It is a mapping with name, controlPlane and worker; ClusterRequest in docs/openapi.json describes it.',
     );
   }
   if ('apiVersion' in document || 'kind' in document)
-    throw usageFailure(`${source} holds a manifest, not a cluster request`, 'Use "fairlead apply -f <file>".');
+    throw usageFailure(`${source} holds a manifest, not a request for CB-Ladybug`, 'Leave --ladybug out.');
   return document;
 };
 

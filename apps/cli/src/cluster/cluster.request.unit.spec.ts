@@ -105,7 +105,7 @@ describe('a request from a file', () => {
     ['a word', 'hello'],
     ['nothing', ''],
   ])('is refused when it holds %s', (_what, text) =>
-    expect(usageOf(() => parseClusterDocument(text, 'f.yaml'))).toBe('f.yaml does not hold a cluster request'),
+    expect(usageOf(() => parseClusterDocument(text, 'f.yaml'))).toBe('f.yaml does not hold a request for CB-Ladybug'),
   );
 
   it('is refused when it is not YAML', () =>
@@ -113,8 +113,8 @@ describe('a request from a file', () => {
 });
 
 describe('a file that is a manifest', () => {
-  it('is refused with the command that takes it', () =>
+  it('is no request for CB-Ladybug', () =>
     expect(usageOf(() => parseClusterDocument(MANIFEST, 'shop.yaml'))).toBe(
-      'shop.yaml holds a manifest, not a cluster request',
+      'shop.yaml holds a manifest, not a request for CB-Ladybug',
     ));
 });

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClusterView } from '../api/api.ports.js';
 import { addCommand, runs } from '../command/command.js';
 import type { Session } from '../command/session.js';
 import { usageFailure } from '../failures.js';
@@ -7,8 +8,9 @@ import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 import { tableText, type Table } from '../output/table.js';
 import { clustersAnswer, clustersOfAll } from './cluster.answers.js';
+import { checkLadybug, LADYBUG_OPTION, withDocuments, type LadybugOption } from './one.cluster.effects.js';
 
-interface ListOptions {
+interface ListOptions extends LadybugOption {
   readonly allNamespaces?: true;
   readonly watch?: true;
 }
@@ -27,11 +29,16 @@ export const addList = (parent: Command, io: Io): void => {
     .alias('ls')
     .option('-A, --all-namespaces', 'list the clusters of all namespaces that your token can read')
     .option('-w, --watch', 'keep showing them until Ctrl-C')
+    .option(...LADYBUG_OPTION)
     .action(runs(io, list));
 };
 
-const list = async (session: Session, options: ListOptions): Promise<Answer> =>
-  options.watch === true ? watchList(session, options) : listed(session, options);
+const list = async (session: Session, options: ListOptions): Promise<Answer> => {
+  checkLadybug(session, options);
+  if (options.watch === true) return watchList(session, options);
+  const { clusters, answer } = await listed(session, options);
+  return options.ladybug === true ? answer : withDocuments(session, clusters, answer);
+};
 
 /** Every two seconds: no stream has the events of several clusters for everyone. */
 const watchList = async (session: Session, options: ListOptions): Promise<never> => {
@@ -40,8 +47,8 @@ const watchList = async (session: Session, options: ListOptions): Promise<never>
   let known: ReadonlySet<string> = new Set();
   try {
     for (;;) {
-      const { table } = await listed(session, options);
-      const lines = tableText(table, region === undefined ? io.outColumns() : io.errColumns()).split('\n');
+      const { answer } = await listed(session, options);
+      const lines = tableText(answer.table, region === undefined ? io.outColumns() : io.errColumns()).split('\n');
       const fitting = lines.slice(0, Math.max(1, io.rows() - 1));
       if (region === undefined) for (const line of lines.filter((one) => !known.has(ageless(one)))) io.out(`${line}\n`);
       region?.draw(fitting);
@@ -58,14 +65,19 @@ const AGAIN_MS = 2_000;
 /** A row that is only older than before is not worth another line. */
 const ageless = (line: string): string => line.replaceAll(/\s+(\d+(\.\d+)?(d|h|m|s))+(?=\s)/g, ' ');
 
-const listed = async (
-  session: Session,
-  { allNamespaces }: ListOptions,
-): Promise<Answer & { readonly table: Table }> => {
+interface Listed {
+  readonly clusters: readonly ClusterView[];
+  readonly answer: Answer & { readonly table: Table };
+}
+
+const listed = async (session: Session, { allNamespaces }: ListOptions): Promise<Listed> => {
   const { api, io, namespace, namespaceOption } = session;
-  if (allNamespaces !== true) return clustersAnswer(await api.clusters(namespace), io.now());
+  if (allNamespaces !== true) {
+    const clusters = await api.clusters(namespace);
+    return { clusters, answer: clustersAnswer(clusters, io.now()) };
+  }
   if (namespaceOption !== undefined) throw usageFailure('--all-namespaces and --namespace exclude each other');
-  const clusters = [];
+  const clusters: ClusterView[] = [];
   for (const { name } of await api.namespaces()) clusters.push(...(await api.clusters(name)));
-  return clustersOfAll(clusters, io.now());
+  return { clusters, answer: clustersOfAll(clusters, io.now()) };
 };

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { addCommand, runs } from '../command/command.js';
 import { clusterAt } from '../command/session.js';
 import type { Io } from '../io/io.js';
-import { clusterAnswer } from './cluster.answers.js';
+import { withDocument } from './one.cluster.effects.js';
 
 interface ReasonOption {
   readonly reason: string;
@@ -24,7 +24,7 @@ export const addPause = (parent: Command, io: Io): void => {
     .option('--reason <text>', 'reason, recorded in the history', '')
     .action(
       runs(io, async (session, name: string, { reason }: ReasonOption) =>
-        clusterAnswer(await session.api.pauseCluster(clusterAt(session, name), reason), io.now()),
+        withDocument(session, await session.api.pauseCluster(clusterAt(session, name), reason)),
       ),
     );
 };
@@ -38,7 +38,7 @@ export const addRetryNetwork = (parent: Command, io: Io): void => {
     examples: [['fairlead cluster retry-network demo', 'Retry after the cause was fixed']],
   }).action(
     runs(io, async (session, name: string) =>
-      clusterAnswer(await session.api.retryNetwork(clusterAt(session, name)), io.now()),
+      withDocument(session, await session.api.retryNetwork(clusterAt(session, name))),
     ),
   );
 };
@@ -53,7 +53,7 @@ export const addResume = (parent: Command, io: Io): void => {
     .option('--reason <text>', 'reason, recorded in the history', '')
     .action(
       runs(io, async (session, name: string, { reason }: ReasonOption) =>
-        clusterAnswer(await session.api.resumeCluster(clusterAt(session, name), reason), io.now()),
+        withDocument(session, await session.api.resumeCluster(clusterAt(session, name), reason)),
       ),
     );
 };

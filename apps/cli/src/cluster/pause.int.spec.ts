@@ -41,11 +41,11 @@ describe.each([
     expect(gateway.asked('POST', `${DEMO}/${action}`)[0]?.body).toEqual({ reason: '' });
   });
 
-  it('answers --output json with the view of the cluster', async () => {
+  it('answers --output json with the document of the cluster', async () => {
     gateway.on('POST', `${DEMO}/${action}`, inState(state));
     const { code, stdout } = await ask(action, 'demo', '--output', 'json');
     expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ name: 'demo', status: { state } });
+    expect(JSON.parse(stdout)).toMatchObject({ metadata: { name: 'demo' }, status: { state } });
   });
 
   it('of a cluster that does not exist ends with 5', async () => {

@@ -7,8 +7,8 @@ import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 import { orContinues, stoppedWatching, commandAt } from '../progress/stopped.watching.js';
-import { clusterAnswer } from './cluster.answers.js';
 import type { Described } from './cluster.describe.js';
+import { withDocument } from './one.cluster.effects.js';
 import { goal, goalWords, isHopeless, isReached, type Goal } from './wait.goal.js';
 import { isKnown, watchCluster } from './watch.effects.js';
 
@@ -56,7 +56,7 @@ const wait = async (session: Session, at: ClusterAt, { for: of, timeout }: WaitF
   });
   if (ended.end !== 'reached') throw stoppedWatching(ended.end, stopped, timeout);
   if (!isReached(of, ended.view)) throw hopeless(at, of, ended.view);
-  return ended.view.cluster === null ? deletedAnswer(at) : clusterAnswer(ended.view.cluster, io.now());
+  return ended.view.cluster === null ? deletedAnswer(at) : withDocument(session, ended.view.cluster);
 };
 
 const deletedAnswer = ({ cluster: name }: ClusterAt): Answer => ({

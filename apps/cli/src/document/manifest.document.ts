@@ -84,7 +84,18 @@ export const parseManifest = (text: string, file: string): ManifestDocument => {
 
 const KINDS: readonly unknown[] = [MANIFEST_KIND, TEMPLATE_KIND];
 
+/** A ClusterRequest has its machines at the top, and neither apiVersion nor kind. */
+const isLadybug = (document: unknown): boolean =>
+  isMapping(document) &&
+  !('apiVersion' in document || 'metadata' in document) &&
+  ('controlPlane' in document || 'worker' in document);
+
 const manifestOf = (manifest: unknown, source: Source): ManifestDocument => {
+  if (isLadybug(manifest))
+    throw usageFailure(
+      `${subjectOf(source)} holds a request for CB-Ladybug, not a manifest`,
+      `Type "fairlead cluster create --ladybug -f ${source.file === 'Standard input' ? '-' : source.file}", or start from a manifest with "fairlead init <name>".`,
+    );
   const metadata = isMapping(manifest) ? manifest['metadata'] : undefined;
   if (!isMapping(manifest) || !isMapping(metadata) || typeof metadata['name'] !== 'string')
     throw usageFailure(

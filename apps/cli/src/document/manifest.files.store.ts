@@ -34,12 +34,14 @@ export const readManifests = async (
   return manifests;
 };
 
-const titleOf = (file: string): string => (file === STDIN ? 'Standard input' : file);
+/** As a sentence begins with it. */
+export const titleOf = (file: string): string => (file === STDIN ? 'Standard input' : file);
 
 const manifestsOf = async (file: string, io: Pick<Io, 'cwd' | 'readStdin'>): Promise<readonly SourcedManifest[]> =>
-  parseManifests(await textOf(file, io), titleOf(file));
+  parseManifests(await readText(file, io), titleOf(file));
 
-const textOf = (file: string, { cwd, readStdin }: Pick<Io, 'cwd' | 'readStdin'>): Promise<string> =>
+/** A file, or standard input. */
+export const readText = (file: string, { cwd, readStdin }: Pick<Io, 'cwd' | 'readStdin'>): Promise<string> =>
   file === STDIN ? readStdin() : readable(file, readFile(resolve(cwd, file), 'utf8'));
 
 const readable = <T>(file: string, reading: Promise<T>): Promise<T> =>

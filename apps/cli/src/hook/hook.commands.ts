@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { HOOK_POINTS, type HookPoint } from '@fairlead/contracts';
 import { Option, type Command } from 'commander';
-import { clusterAnswer } from '../cluster/cluster.answers.js';
+import { withDocument } from '../cluster/one.cluster.effects.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
 import { durationBetween } from '../command/parsers.js';
@@ -52,7 +52,7 @@ const addSkip = (parent: Command, io: Io): void => {
     .action(
       runs(io, async (session, name: string, hook: string, { point, node, reason }: SkipOptions) => {
         const request = { ...(point && { point }), ...(node && { node }), reason };
-        return clusterAnswer(await session.api.skipHook(clusterAt(session, name), hook, request), io.now());
+        return withDocument(session, await session.api.skipHook(clusterAt(session, name), hook, request));
       }),
     );
 };

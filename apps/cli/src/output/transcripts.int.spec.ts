@@ -111,6 +111,7 @@ beforeEach(async () => {
     status: { phase: 'Provisioned', pools: [status('web', 'ScalingUp', 1), status('batch', 'Running', 2)] },
   };
   gateway.on('GET', `${DEMO}/manifest`, { body: view });
+  gateway.on('GET', '/ns/default/clusters/a-cluster-with-a-long-name/manifest', { body: view });
   const plan = [{ action: 'add-nodes', pool: 'web', count: 2, nodes: [], reason: 'add 2 machines (2 → 4)' }];
   const pools = [{ ...spec.pools[0], replicas: 4 }, spec.pools[1]];
   gateway.on('PUT', `${DEMO}/manifest`, { body: { ...manifestOf({ ...spec, pools }), plan } });
@@ -147,6 +148,7 @@ const newCluster = { ...declared, metadata: { name: 'new' } };
 const COMMANDS: readonly (readonly [line: string, stdin?: object])[] = [
   ['cluster list'],
   ['cluster get demo'],
+  ['cluster get demo -o yaml'],
   ['cluster describe demo'],
   ['node list demo'],
   ['node describe demo demo-w-3-k8j2h'],

@@ -1,0 +1,56 @@
+import type { ClusterView } from '../api/api.ports.js';
+import type { Session } from '../command/session.js';
+import { usageFailure } from '../failures.js';
+import type { Answer } from '../output/format.js';
+import { unlessUnknown } from '../progress/follow.effects.js';
+import { clusterAnswer } from './cluster.answers.js';
+import { clusterObject, clusterWithoutSpec } from './cluster.object.js';
+
+export interface LadybugOption {
+  readonly ladybug?: true;
+}
+
+export const LADYBUG_OPTION = [
+  '--ladybug',
+  'with -o json or yaml: the fields of CB-Ladybug, instead of the manifest with its status',
+] as const;
+
+const isForPrograms = ({ format }: Pick<Session, 'format'>): boolean => format === 'json' || format === 'yaml';
+
+/** Before anything is asked of the server. */
+export const checkLadybug = (session: Session, { ladybug }: LadybugOption): void => {
+  if (ladybug === true && !isForPrograms(session))
+    throw usageFailure('--ladybug needs -o json or -o yaml', 'Tables are the same with and without it.');
+};
+
+/** What json and yaml print of a cluster: one document, which can be applied. A cluster that is gone by now has no spec. */
+export const documentOf = async (
+  { api }: Pick<Session, 'api'>,
+  cluster: ClusterView,
+): Promise<ReturnType<typeof clusterObject> | ReturnType<typeof clusterWithoutSpec>> => {
+  const { namespace, name, lastSeq } = cluster;
+  const manifest = await unlessUnknown(api.manifest({ namespace, cluster: name }, lastSeq));
+  return manifest === undefined ? clusterWithoutSpec(cluster) : clusterObject(manifest, cluster);
+};
+
+/** A cluster after a change of it, or as it is: `answer` is for people. */
+export const withDocument = async (
+  session: Session,
+  cluster: ClusterView,
+  answer: Answer = clusterAnswer(cluster, session.io.now()),
+): Promise<Answer> => (isForPrograms(session) ? { ...answer, data: await documentOf(session, cluster) } : answer);
+
+/** At most so many manifests are read at once. */
+const READS_MAX = 8;
+
+export const withDocuments = async <A extends Answer>(
+  session: Session,
+  clusters: readonly ClusterView[],
+  answer: A,
+): Promise<A> => {
+  if (!isForPrograms(session)) return answer;
+  const data: object[] = [];
+  for (let at = 0; at < clusters.length; at += READS_MAX)
+    data.push(...(await Promise.all(clusters.slice(at, at + READS_MAX).map((one) => documentOf(session, one)))));
+  return { ...answer, data };
+};
