@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { versionRanges } from '@fairlead/contracts';
 import type { VersionView } from './api/api.ports.js';
 import { addCommand, runs } from './command/command.js';
 import type { Session } from './command/session.js';
@@ -46,7 +47,7 @@ const versionText = (server: VersionView | undefined, isClientOnly: boolean): st
   return [
     `client      ${VERSION}`,
     `server      ${server.fairlead}`,
-    `kubernetes  ${known.map((version) => (version === preferred ? `${version} (default)` : version)).join(', ')}`,
+    `kubernetes  ${versionRanges(known)}; default: ${preferred}`,
     ...networkLines(server),
   ].join('\n');
 };

@@ -360,7 +360,7 @@ describe('an agent at a real log', () => {
     const [failed] = await eventsOf(config);
     expect(failed?.data).toMatchObject({
       item: 'packages',
-      command: expect.stringMatching(/^apt-get install -y .* kubelet=1\.34\.4\* /),
+      command: expect.stringMatching(/^apt-get install -y .* kubelet=1\.34\.4-\* /),
       message: 'exit code 100: E: Could not get lock /var/lib/dpkg/lock-frontend',
       attempt: 1,
     });

@@ -170,7 +170,7 @@ export class MemoryHost implements HostPort {
       return ok();
     }
     for (const spec of args.filter((word) => word.includes('=') && word.endsWith('*'))) {
-      const [name = '', version = ''] = spec.slice(0, -1).split('=');
+      const [name = '', version = ''] = spec.replace(/-?\*$/, '').split('=');
       this.packages.set(name, { version: `${version}-1.1`, held: false });
       if (name === 'containerd') this.active.add(name);
     }

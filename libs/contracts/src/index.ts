@@ -126,6 +126,7 @@ export * from './readiness.js';
 export * from './replacements.js';
 export * from './requests.js';
 export * from './rollout.reasons.js';
+export * from './kubernetes.release.js';
 export * from './software.js';
 export { pinnedSha256 } from './software.digests.js';
 export * from './software.trust.js';

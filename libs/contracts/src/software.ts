@@ -1,74 +1,71 @@
 import type { KubernetesVersion } from './cluster-spec.js';
 import type { SoftwareVersions } from './events/node.events.js';
+import type { KubernetesRelease, Verification } from './kubernetes.release.js';
 import type { NodeRole } from './machines.js';
-
-/** One Kubernetes version that can be built. Data, not code: to add a version, add a row. */
-export interface KubernetesRelease {
-  readonly version: string;
-  readonly kubeadmApi: 'kubeadm.k8s.io/v1beta3' | 'kubeadm.k8s.io/v1beta4';
-  readonly containerd: string;
-  /** Tags of the images that this kubeadm asks for (`kubeadm config images list`). */
-  readonly etcd: string;
-  readonly coredns: string;
-  readonly pause: string;
-  readonly cniPlugins: string;
-}
+import { KUBERNETES_DIGESTS } from './software.digests.js';
 
 /** What a row has that does not follow from its kubeadm. 1.7.24 is Debian 13's containerd, the one that the real-host tests run. */
 const COMMON = { containerd: '1.7.24', cniPlugins: 'v1.9.1' } as const;
 
-/**
- * v1beta4 came with kubeadm 1.31 (kubernetes.io, kubeadm configuration v1beta4). Tags are the constants of each version's
- * `cmd/kubeadm/app/constants`.
- */
-export const KUBERNETES_RELEASES: readonly KubernetesRelease[] = [
-  {
-    version: 'v1.30.14',
-    kubeadmApi: 'kubeadm.k8s.io/v1beta3',
-    etcd: '3.5.15-0',
-    coredns: 'v1.11.3',
-    pause: '3.9',
-    ...COMMON,
-  },
-  {
-    version: 'v1.33.13',
-    kubeadmApi: 'kubeadm.k8s.io/v1beta4',
-    etcd: '3.5.24-0',
-    coredns: 'v1.12.0',
-    pause: '3.10',
-    ...COMMON,
-  },
-  {
-    version: 'v1.34.4',
-    kubeadmApi: 'kubeadm.k8s.io/v1beta4',
-    etcd: '3.6.5-0',
-    coredns: 'v1.12.1',
-    pause: '3.10.1',
-    ...COMMON,
-  },
-  {
-    version: 'v1.35.4',
-    kubeadmApi: 'kubeadm.k8s.io/v1beta4',
-    etcd: '3.6.6-0',
-    coredns: 'v1.13.1',
-    pause: '3.10.1',
-    ...COMMON,
-  },
-  {
-    version: 'v1.36.3',
-    kubeadmApi: 'kubeadm.k8s.io/v1beta4',
-    etcd: '3.6.8-0',
-    coredns: 'v1.14.2',
-    pause: '3.10.2',
-    ...COMMON,
-  },
+type Images = Pick<KubernetesRelease, 'etcd' | 'coredns' | 'pause'>;
+
+/** Patches of a minor version whose kubeadm has the same constants. */
+type Range = readonly [minor: number, first: number, last: number, Images];
+
+/** Tags are the constants of each version's `cmd/kubeadm/app/constants`. */
+const RANGES: readonly Range[] = [
+  [30, 0, 4, { etcd: '3.5.12-0', coredns: 'v1.11.1', pause: '3.9' }],
+  [30, 5, 14, { etcd: '3.5.15-0', coredns: 'v1.11.3', pause: '3.9' }],
+  [31, 0, 0, { etcd: '3.5.15-0', coredns: 'v1.11.1', pause: '3.10' }],
+  [31, 1, 13, { etcd: '3.5.15-0', coredns: 'v1.11.3', pause: '3.10' }],
+  [31, 14, 14, { etcd: '3.5.24-0', coredns: 'v1.11.3', pause: '3.10' }],
+  [32, 0, 9, { etcd: '3.5.16-0', coredns: 'v1.11.3', pause: '3.10' }],
+  [32, 10, 13, { etcd: '3.5.24-0', coredns: 'v1.11.3', pause: '3.10' }],
+  [33, 0, 5, { etcd: '3.5.21-0', coredns: 'v1.12.0', pause: '3.10' }],
+  [33, 6, 13, { etcd: '3.5.24-0', coredns: 'v1.12.0', pause: '3.10' }],
+  [34, 0, 1, { etcd: '3.6.4-0', coredns: 'v1.12.1', pause: '3.10.1' }],
+  [34, 2, 11, { etcd: '3.6.5-0', coredns: 'v1.12.1', pause: '3.10.1' }],
+  [35, 0, 8, { etcd: '3.6.6-0', coredns: 'v1.13.1', pause: '3.10.1' }],
+  [36, 0, 4, { etcd: '3.6.8-0', coredns: 'v1.14.2', pause: '3.10.2' }],
 ];
+
+/** What stories have run (docs/real-hosts.md, test/*.e2e.spec.ts); every other row is only listed. */
+const VERIFIED: Readonly<Record<string, Verification>> = {
+  'v1.33.13': 'real',
+  'v1.34.4': 'real',
+  'v1.35.4': 'real',
+  'v1.36.3': 'lab',
+};
+
+/** v1beta4 came with kubeadm 1.31 (kubernetes.io, kubeadm configuration v1beta4). */
+const FIRST_V1BETA4 = 31;
+
+const builtIn = (version: string, minor: number, images: Images): KubernetesRelease => ({
+  version,
+  kubeadmApi: minor < FIRST_V1BETA4 ? 'kubeadm.k8s.io/v1beta3' : 'kubeadm.k8s.io/v1beta4',
+  ...images,
+  ...COMMON,
+  verified: VERIFIED[version] ?? 'listed',
+  sha256: KUBERNETES_DIGESTS.get(version) ?? null,
+});
+
+/** The releases that Fairlead knows from the start, oldest first. An installation adds others (kubernetes.releases.ts). */
+export const KUBERNETES_RELEASES: readonly KubernetesRelease[] = RANGES.flatMap(([minor, first, last, images]) =>
+  Array.from({ length: last - first + 1 }, (_, index) => builtIn(`v1.${minor}.${first + index}`, minor, images)),
+);
 
 /** The newest release that the real-host tests build. */
 export const DEFAULT_KUBERNETES_VERSION = 'v1.34.4' as KubernetesVersion;
 
-export const releaseOf = (version: string): KubernetesRelease | undefined =>
-  KUBERNETES_RELEASES.find((release) => release.version === version);
+const BY_VERSION: ReadonlyMap<string, KubernetesRelease> = new Map(
+  KUBERNETES_RELEASES.map((release) => [release.version, release]),
+);
+
+/** `releases`: those that an installation has beside the built-in ones; what they say of a version counts. */
+export const releaseOf = (
+  version: string,
+  releases: readonly KubernetesRelease[] = [],
+): KubernetesRelease | undefined => releases.find((release) => release.version === version) ?? BY_VERSION.get(version);
 
 /** The versions of every package that a node of this Kubernetes version must have. */
 export const softwareOf = (release: KubernetesRelease): SoftwareVersions => {

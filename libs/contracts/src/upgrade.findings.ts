@@ -70,6 +70,10 @@ export const UPGRADE_FINDINGS = {
     'the request names nothing to change',
     'Name a version, software, renewCertificates or reboot.',
   ),
+  'A4.release-listed': informs(
+    '{version} is only listed: neither a real host nor the lab has run it with Fairlead',
+    'Upgrade a cluster that may fail first.',
+  ),
   'A4.release-unknown': refuses('Fairlead knows no release {version}', 'Request one that it knows: {known}.'),
   'A5.kubeadm': refuses(
     '{operation} would run kubeadm {kubeadm} for Kubernetes {kubernetes} on {node}',

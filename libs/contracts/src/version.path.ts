@@ -1,4 +1,5 @@
-import { KUBERNETES_RELEASES, type KubernetesRelease } from './software.js';
+import { VERIFICATIONS, type KubernetesRelease } from './kubernetes.release.js';
+import { KUBERNETES_RELEASES } from './software.js';
 import { compareVersions, minorOf, minorsAhead, newestVersion, versionOf } from './versions.js';
 
 /** Through which versions an upgrade goes, the present one first. */
@@ -8,12 +9,16 @@ export interface VersionPath {
   readonly obstacle?: { readonly kind: 'lower' } | { readonly kind: 'minor-unknown'; readonly missing: string };
 }
 
-const latestOf = (releases: readonly KubernetesRelease[], minor: string): string | undefined =>
-  newestVersion(releases.map(({ version }) => version).filter((version) => minorOf(version) === minor));
+/** The latest patch among those that were run best: on real hosts, else in the lab, else any. */
+const preferredOf = (releases: readonly KubernetesRelease[], minor: string): string | undefined => {
+  const patches = releases.filter(({ version }) => minorOf(version) === minor);
+  const best = VERIFICATIONS.find((one) => patches.some(({ verified }) => verified === one));
+  return newestVersion(patches.filter(({ verified }) => verified === best).map(({ version }) => version));
+};
 
 /**
- * First the latest patch of the present minor, then minor by minor, each at its latest patch; the target as it was asked for.
- * A minor that no release is known of ends the way.
+ * First the preferred patch of the present minor, unless a later one runs; then minor by minor, each at its preferred patch; the target
+ * as it was asked for. A minor that no release is known of ends the way.
  */
 export const versionPath = (
   present: string,
@@ -24,10 +29,13 @@ export const versionPath = (
   if (ahead < 0) return { versions: [present], obstacle: { kind: 'lower' } };
   if (ahead === 0) return { versions: present === target ? [present] : [present, target] };
   const { major, minor } = versionOf(present);
-  const latest = latestOf(releases, minorOf(present));
-  const versions = [present, ...(latest !== undefined && compareVersions(latest, present) > 0 ? [latest] : [])];
+  const preferred = preferredOf(releases, minorOf(present));
+  const versions = [
+    present,
+    ...(preferred !== undefined && compareVersions(preferred, present) > 0 ? [preferred] : []),
+  ];
   for (let next = minor + 1; next < minor + ahead; next += 1) {
-    const between = latestOf(releases, `${major}.${next}`);
+    const between = preferredOf(releases, `${major}.${next}`);
     if (between === undefined) return { versions, obstacle: { kind: 'minor-unknown', missing: `${major}.${next}` } };
     versions.push(between);
   }

@@ -42,3 +42,19 @@ export const minorsAhead = (from: string, to: string): number => {
 };
 
 export const isMinorChange = (from: string, to: string): boolean => minorsAhead(from, to) !== 0;
+
+/** `v1.33.0 to v1.33.13, v1.34.4`: patches that follow each other as a range, oldest first. */
+export const versionRanges = (versions: readonly string[]): string => {
+  const ranges: { first: string; last: string }[] = [];
+  for (const version of versions.toSorted(compareVersions)) {
+    const range = ranges.at(-1);
+    if (range !== undefined && follows(range.last, version)) range.last = version;
+    else ranges.push({ first: version, last: version });
+  }
+  return ranges.map(({ first, last }) => (first === last ? first : `${first} to ${last}`)).join(', ');
+};
+
+const follows = (one: string, other: string): boolean => {
+  const [a, b] = [versionOf(one), versionOf(other)];
+  return a.major === b.major && a.minor === b.minor && b.patch === a.patch + 1;
+};

@@ -3,6 +3,7 @@ import {
   DEFAULT_KUBERNETES_VERSION,
   KUBERNETES_RELEASES,
   releaseOf,
+  versionRanges,
   wordsOf,
   type KubernetesRelease,
 } from '@fairlead/contracts';
@@ -22,7 +23,7 @@ export const HELP = `Makes a mirror of Kubernetes from Go modules, for machines 
 
   npm run kubernetes:build -- [options] [version ...]
 
-  version             ${KUBERNETES_RELEASES.map(({ version }) => version).join(', ')};
+  version             ${versionRanges(KUBERNETES_RELEASES.map(({ version }) => version))};
                       absent: ${DEFAULT_KUBERNETES_VERSION}
   --out <folder>      where the mirror shall be; else $FAIRLEAD_CACHE, $XDG_CACHE_HOME/fairlead or
                       ~/.cache/fairlead, and there "kubernetes"
@@ -70,7 +71,7 @@ const releaseNamed = (text: string): KubernetesRelease => {
   const release = releaseOf(version);
   if (release !== undefined) return release;
   throw new Refusal(
-    `${version} is not in the catalogue, which has ${KUBERNETES_RELEASES.map((each) => each.version).join(', ')}. Another version is another row in libs/contracts/src/software.ts.`,
+    `${version} is not in the catalogue, which has ${versionRanges(KUBERNETES_RELEASES.map((each) => each.version))}. Another version is another row in libs/contracts/src/software.ts.`,
   );
 };
 

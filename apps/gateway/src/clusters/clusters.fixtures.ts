@@ -1,4 +1,4 @@
-import { KUBERNETES_RELEASES, type ClusterRequest, type RefusalCode } from '@fairlead/contracts';
+import { KUBERNETES_RELEASES, versionRanges, type ClusterRequest, type RefusalCode } from '@fairlead/contracts';
 
 /** What CB-Ladybug's clients send. */
 export const goodRequest: ClusterRequest = {
@@ -226,7 +226,7 @@ export const WRONG_REQUESTS: readonly WrongRequest[] = [
   wrong('an unknown Kubernetes version', kubernetes({ version: '1.23.13' }), [
     'cluster.version-unknown',
     400,
-    `Kubernetes 1.23.13 is not available; available versions: ${KUBERNETES_RELEASES.map((release) => release.version).join(', ')}`,
+    `Kubernetes 1.23.13 is not available; available versions: ${versionRanges(KUBERNETES_RELEASES.map((release) => release.version))}`,
     'config.kubernetes.version',
   ]),
   wrong('an unknown monitoring request', { ...goodRequest, config: { installMonAgent: 'maybe' } }, [

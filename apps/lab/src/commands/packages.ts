@@ -1,4 +1,4 @@
-import { KUBERNETES_RELEASES } from '@fairlead/contracts';
+import { KUBERNETES_RELEASES, versionOf } from '@fairlead/contracts';
 
 /** One package as the simulated mirror has it. */
 export interface PackageDefinition {
@@ -32,10 +32,18 @@ const unitFile = (description: string, execStart: string): string =>
     '',
   ].join('\n');
 
-/** Oldest first; the mirror has every patch of a minor from .0 on, as the real one does. */
-const kubernetesVersions = KUBERNETES_RELEASES.flatMap(({ version }) => {
-  const [major, minor, patch] = version.slice(1).split('.');
-  return Array.from({ length: Number(patch) + 1 }, (_, number) => `${major}.${minor}.${number}${KUBERNETES_REVISION}`);
+/** How many patches of each minor version the mirror has that came after the latest that Fairlead knows from the start. */
+const LATER_PATCHES = 3;
+
+/** Oldest first. */
+const kubernetesVersions = KUBERNETES_RELEASES.flatMap(({ version }, index) => {
+  const { major, minor, patch } = versionOf(version);
+  const next = KUBERNETES_RELEASES[index + 1]?.version;
+  const isLast = next === undefined || versionOf(next).minor !== minor;
+  return Array.from(
+    { length: isLast ? 1 + LATER_PATCHES : 1 },
+    (_, later) => `${major}.${minor}.${patch + later}${KUBERNETES_REVISION}`,
+  );
 });
 
 const containerdVersions = [

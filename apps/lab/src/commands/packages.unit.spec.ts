@@ -6,11 +6,16 @@ describe('the simulated mirror', () => {
   it('has every release that Fairlead can build, of all that a node needs', () => {
     for (const { version, containerd } of KUBERNETES_RELEASES) {
       for (const name of ['kubelet', 'kubeadm', 'kubectl']) {
-        const found = versionMatching(packageNamed(name)!, `${version.slice(1)}*`);
+        const found = versionMatching(packageNamed(name)!, `${version.slice(1)}-*`);
         expect(found === undefined ? undefined : upstreamVersion(found)).toBe(version.slice(1));
       }
       expect(versionMatching(packageNamed('containerd')!, `${containerd}*`)).toBe(`${containerd}-1`);
     }
+  });
+
+  it('has patches of which one begins as the other, and the newest of those that match', () => {
+    expect(versionMatching(packageNamed('kubelet')!, '1.30.1-*')).toBe('1.30.1-1.1');
+    expect(versionMatching(packageNamed('kubelet')!, '1.30.1*')).toBe('1.30.17-1.1');
   });
 
   it('has the newest when no version is asked for, and none that is not there', () => {

@@ -1,4 +1,4 @@
-import type { SoftwareVersions } from '@fairlead/contracts';
+import { NODE_BINARIES, type SoftwareVersions } from '@fairlead/contracts';
 import type { CommandResult, HostPort } from '../node/host.ports.js';
 import { mustRun, replaceFile } from './item.js';
 import { noRepository, type LocalRepository } from './local.repository.js';
@@ -53,8 +53,12 @@ const COMMON_OPTIONS = [
   'Dpkg::Options::=--force-confold',
 ];
 
-/** Distributions add a revision of their own to the upstream version: `-1.1`, `~ds1-6`. */
-const specOf = ([name, version]: readonly [string, string]): string => `${name}=${version}*`;
+/**
+ * Distributions add a revision of their own to the upstream version: `-1.1`, `~ds1-6`. Kubernetes' own packages always have the first form,
+ * and apt takes the newest version that matches: `1.30.1*` would be 1.30.14.
+ */
+const specOf = ([name, version]: readonly [string, string]): string =>
+  (NODE_BINARIES as readonly string[]).includes(name) ? `${name}=${version}-*` : `${name}=${version}*`;
 
 /** Debian and Ubuntu: apt with holds. */
 export const aptPackages = (host: HostPort, local: LocalRepository = noRepository): Distribution => {

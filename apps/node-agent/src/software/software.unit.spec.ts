@@ -41,7 +41,7 @@ describe('a fresh host', () => {
       'sysctl -w net.bridge.bridge-nf-call-iptables=1',
       'sysctl -w net.bridge.bridge-nf-call-ip6tables=1',
       'write /etc/sysctl.d/99-fairlead.conf',
-      `apt-get install ${OPTIONS} containerd=1.7.24* kubelet=1.34.4* kubeadm=1.34.4* kubectl=1.34.4*`,
+      `apt-get install ${OPTIONS} containerd=1.7.24* kubelet=1.34.4-* kubeadm=1.34.4-* kubectl=1.34.4-*`,
       'apt-mark hold containerd kubelet kubeadm kubectl',
       'systemctl stop containerd',
       'write /etc/containerd/config.toml',
@@ -116,7 +116,7 @@ describe('a prepared host', () => {
     const host = await prepared();
     const commands = await ensured(host, { ...WANTED, kubelet: '1.34.5', kubectl: '1.34.5' });
     expect(commands).toEqual([
-      `apt-get install ${OPTIONS} kubelet=1.34.5* kubectl=1.34.5*`,
+      `apt-get install ${OPTIONS} kubelet=1.34.5-* kubectl=1.34.5-*`,
       'apt-mark hold kubelet kubectl',
     ]);
   });
@@ -144,9 +144,9 @@ describe('kubelet', () => {
   it('is stopped while its package changes, so that what runs is what is installed', async () => {
     const host = await joined();
     expect(await ensured(host, { ...WANTED, kubelet: '1.34.5' })).toEqual([
-      `apt-get install ${OPTIONS} --download-only kubelet=1.34.5*`,
+      `apt-get install ${OPTIONS} --download-only kubelet=1.34.5-*`,
       'systemctl stop kubelet',
-      `apt-get install ${OPTIONS} kubelet=1.34.5*`,
+      `apt-get install ${OPTIONS} kubelet=1.34.5-*`,
       'apt-mark hold kubelet',
       'systemctl start kubelet',
     ]);

@@ -6,6 +6,7 @@ import {
   type PlanOperation,
   releaseOf,
   type UpgradePlan,
+  versionRanges,
 } from '@fairlead/contracts';
 import { finding, when } from '../rules/finding.js';
 import { c7NoSurge } from '../rules/control-plane.rules.js';
@@ -44,7 +45,15 @@ const targetFindings = ({ request, releases }: PlanInput, present: string): read
   return [
     ...when(asksForNothing(request.target), () => finding('A4.nothing-requested', {})),
     ...when(kubernetes !== undefined && !releases.some(({ version }) => version === kubernetes), () =>
-      finding('A4.release-unknown', { known: releases.map(({ version }) => version) }, { version: String(kubernetes) }),
+      finding(
+        'A4.release-unknown',
+        { known: versionRanges(releases.map(({ version }) => version)) },
+        { version: String(kubernetes) },
+      ),
+    ),
+    ...when(
+      releases.some(({ version, verified }) => version === kubernetes && verified === 'listed'),
+      () => finding('A4.release-listed', {}, { version: String(kubernetes) }),
     ),
     ...when(
       kubernetes !== undefined && minorsAhead(present, kubernetes) === 0 && compareVersions(kubernetes, present) < 0,

@@ -67,12 +67,25 @@ describe('A3 controller manager and scheduler', () => {
 
 describe('A4 the path', () => {
   const path = (from: string, to: string) => a4Path(from, to, KUBERNETES_RELEASES);
-  it('first brings the present minor to its latest patch', () =>
+  it('first brings the present minor to its latest patch that was run', () =>
     expect(path('v1.33.5', 'v1.34.4').versions).toEqual(['v1.33.5', 'v1.33.13', 'v1.34.4']));
+  it('stays with a later patch of the present minor than those that were run', () =>
+    expect(path('v1.34.9', 'v1.35.4').versions).toEqual(['v1.34.9', 'v1.35.4']));
+  it('leads to any patch of the present minor, up and down [ORBITER 14]', () => {
+    expect(path('v1.34.4', 'v1.34.9').versions).toEqual(['v1.34.4', 'v1.34.9']);
+    expect(path('v1.34.4', 'v1.34.2').versions).toEqual(['v1.34.4', 'v1.34.2']);
+  });
+  it('leads out of the oldest minor', () =>
+    expect(path('v1.30.14', 'v1.33.13').versions.map((version) => version.slice(0, 5))).toEqual([
+      'v1.30',
+      'v1.31',
+      'v1.32',
+      'v1.33',
+    ]));
   it('leads minor by minor [ORBITER 14]', () =>
     expect(path('v1.33.13', 'v1.36.3').versions).toEqual(['v1.33.13', 'v1.34.4', 'v1.35.4', 'v1.36.3']));
   it('ends where no release of a minor is known, and says which', () =>
-    expect(path('v1.30.14', 'v1.33.13').findings).toMatchObject([{ rule: 'A4', facts: { missing: '1.31' } }]));
+    expect(path('v1.35.4', 'v1.39.0').findings).toMatchObject([{ rule: 'A4', facts: { missing: '1.37' } }]));
   it('is nothing when the target runs', () => expect(path('v1.34.4', 'v1.34.4').versions).toEqual(['v1.34.4']));
   it('never leads to a lower minor [ORBITER 14]', () =>
     expect(rules(path('v1.34.4', 'v1.33.13').findings)).toEqual(['A1']));

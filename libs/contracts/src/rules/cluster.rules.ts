@@ -13,6 +13,7 @@ import {
   type NodesRequest,
 } from '../requests.js';
 import { DEFAULT_KUBERNETES_VERSION, KUBERNETES_RELEASES, releaseOf } from '../software.js';
+import { versionRanges } from '../versions.js';
 import { isHost, isPath } from './nfs.js';
 import {
   maskBits,
@@ -174,7 +175,7 @@ const nfs: Rule = (request) => {
   ];
 };
 
-const knownVersions = KUBERNETES_RELEASES.map((release) => release.version).join(', ');
+const knownVersions = versionRanges(KUBERNETES_RELEASES.map((release) => release.version));
 
 const version: Rule = (request) => {
   const asked = kubernetesOf(request).version ?? DEFAULT_KUBERNETES_VERSION;

@@ -39,7 +39,7 @@ import { SimulatedEtcd } from '../etcd/simulated.etcd.js';
 import { ContainerFiles } from '../exec/container.files.js';
 import { coreDns, kubeProxy, planKubeadmObjects } from './kubeadm.planner.js';
 import { NodeFleet } from './node.fleet.js';
-import { companionsOf, type ComponentFlags } from '../controlplane/static.pods.planner.js';
+import { companionsOf, etcdReportedBy, type ComponentFlags } from '../controlplane/static.pods.planner.js';
 
 /** How many changes a cluster remembers for watches that resume. */
 const HISTORY_MAX = 2_000;
@@ -141,7 +141,7 @@ export class SimulatedCluster {
       store: this.store,
       registry: this.registry,
       state,
-      versionOf: (member) => companionsOf(this.controlPlaneVersions.get(member) ?? this.version).etcdReports,
+      versionOf: (member) => etcdReportedBy(companionsOf(this.controlPlaneVersions.get(member) ?? this.version).etcd),
       onChange: ({ regained }) => {
         // What controllers missed while etcd took no writes is made up.
         if (regained) this.manager.resync();

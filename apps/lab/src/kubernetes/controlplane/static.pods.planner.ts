@@ -1,38 +1,34 @@
-import { EXTERNAL_ETCD, parseVersion } from '@fairlead/contracts';
+import {
+  compareVersions,
+  EXTERNAL_ETCD,
+  KUBERNETES_RELEASES,
+  releaseOf,
+  type KubernetesRelease,
+} from '@fairlead/contracts';
 import type { Node, Pod } from '../objects/core.types.js';
 import type { Draft } from '../objects/kube.object.js';
 import { internalAddress } from '../nodes/node.planner.js';
 import { create, remove, type Operation } from '../operations/operation.js';
 import { PODS } from '../resources/builtin.resources.js';
 
-/** Which etcd and CoreDNS kubeadm installs with a minor version (kubeadm's constants; the newest listed one stands for later minors). */
-const COMPANIONS: readonly {
-  readonly minor: number;
-  readonly etcd: string;
-  /** What that etcd says of itself: on real hosts another patch stands in under kubeadm's tag where kubeadm's own cannot be built. */
-  readonly etcdReports: string;
-  readonly coredns: string;
-  readonly pause: string;
-}[] = [
-  { minor: 31, etcd: '3.5.15-0', etcdReports: '3.5.15', coredns: 'v1.11.3', pause: '3.10' },
-  { minor: 32, etcd: '3.5.16-0', etcdReports: '3.5.16', coredns: 'v1.11.3', pause: '3.10' },
-  { minor: 33, etcd: '3.5.24-0', etcdReports: '3.5.35', coredns: 'v1.12.0', pause: '3.10' },
-  { minor: 34, etcd: '3.6.5-0', etcdReports: '3.6.8', coredns: 'v1.12.1', pause: '3.10.1' },
-  { minor: 35, etcd: '3.6.6-0', etcdReports: '3.6.8', coredns: 'v1.13.1', pause: '3.10.1' },
-  { minor: 36, etcd: '3.6.8-0', etcdReports: '3.6.8', coredns: 'v1.14.2', pause: '3.10.2' },
-];
-
-const minorOf = (version: string): number => parseVersion(version)?.minor ?? 0;
-
-export const companionsOf = (version: string): (typeof COMPANIONS)[number] => {
-  const known = COMPANIONS.filter(({ minor }) => minor <= minorOf(version)).at(-1) ?? COMPANIONS[0];
-  if (known === undefined) throw new Error('no companion versions are listed');
+/** Tags of what this version's kubeadm installs; a patch that is later than every known one of its minor is taken for the latest. */
+export const companionsOf = (version: string): Pick<KubernetesRelease, 'etcd' | 'coredns' | 'pause'> => {
+  const known = releaseOf(version) ?? newestUpTo(version) ?? KUBERNETES_RELEASES[0];
+  if (known === undefined) throw new Error('no releases are known');
   return known;
 };
 
+const newestUpTo = (version: string): KubernetesRelease | undefined =>
+  KUBERNETES_RELEASES.findLast((release) => compareVersions(release.version, version) <= 0);
+
+/** What etcd says of itself where, on real hosts, another patch stands in under kubeadm's tag because kubeadm's own cannot be built. */
+const STAND_INS: Readonly<Record<string, string>> = { '3.5.24-0': '3.5.35', '3.6.5-0': '3.6.8', '3.6.6-0': '3.6.8' };
+
 /** What the server of an image of etcd reports of itself. */
-export const etcdReportedBy = (image: string): string =>
-  COMPANIONS.find(({ etcd }) => image.endsWith(`:${etcd}`))?.etcdReports ?? /:(\d+\.\d+\.\d+)/.exec(image)?.[1] ?? '';
+export const etcdReportedBy = (image: string): string => {
+  const tag = image.slice(image.lastIndexOf(':') + 1);
+  return STAND_INS[tag] ?? /^(\d+\.\d+\.\d+)/.exec(tag)?.[1] ?? '';
+};
 
 const KUBE_SYSTEM = 'kube-system';
 export const REGISTRY = 'registry.k8s.io';
