@@ -113,7 +113,17 @@ const unpackAll = async (folder: string, root: string): Promise<string | undefin
     const result = await runCommand('dpkg-deb', ['-x', join(folder, file), root], { timeoutMs: UNPACK_TIMEOUT_MS });
     if (result.code !== 0) return lastWordsOf(result);
   }
-  return undefined;
+  return mergeUsr(root);
+};
+
+/** Some packages still have their libraries in /lib, which is /usr/lib on an installed machine. */
+const mergeUsr = async (root: string): Promise<string | undefined> => {
+  const lib = join(root, 'lib');
+  if (!existsSync(lib)) return undefined;
+  const target = join(root, 'usr', 'lib');
+  mkdirSync(target, { recursive: true });
+  const result = await runCommand('cp', ['-R', `${lib}/.`, target], { timeoutMs: UNPACK_TIMEOUT_MS });
+  return result.code === 0 ? undefined : lastWordsOf(result);
 };
 
 /**
