@@ -1,12 +1,11 @@
 import {
   actionHooksAfter,
-  readinessAfter,
-  replacedIn,
-  replacementIn,
+  membersAfter,
+  newMember,
+  withMember,
   without,
   type EventData,
   type NodeName,
-  type ReadinessEvent,
   type StoredEvent,
 } from '@fairlead/contracts';
 import { finalFailure } from '../agents/change.failure.js';
@@ -34,82 +33,37 @@ const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Known => ({
   drainPolicy: {},
 });
 
-const withMember = (state: Known, name: string, change: Partial<Member>): Known => {
-  const member = state.members[name];
-  return member === undefined ? state : { ...state, members: { ...state.members, [name]: { ...member, ...change } } };
-};
+const entering = (event: StoredEvent): readonly Member[] =>
+  event.type === 'VmsPlanned'
+    ? event.data.machines.map((plan) => ({ ...newMember(plan), bootId: null, bootedAt: null, rebootedBy: null }))
+    : [];
 
-const withReadiness = (state: Known, { type, data }: StoredEvent<ReadinessEvent>): Known => {
-  const member = state.members[data.node];
-  return member === undefined ? state : withMember(state, data.node, readinessAfter(member, type));
-};
-
-const leaving = (state: Known, names: readonly string[]): Known =>
-  names.reduce((before, name) => withMember(before, name, { leaving: true }), state);
-
-const planned = (state: Known, { machines }: EventData<'VmsPlanned'>): Known => {
-  const fresh = machines.filter(({ name }) => !(name in state.members));
-  const added = fresh.map(({ name, role, pool }): [string, Member] => [
-    name,
-    { name, role, pool, ready: false, lost: false, bootId: null, bootedAt: null, leaving: false, changedBy: null },
-  ]);
-  return { ...state, members: { ...state.members, ...Object.fromEntries(added) } };
-};
+const changed = (state: Known, name: string, change: Partial<Member>): Known => ({
+  ...state,
+  members: withMember(state.members, name, change),
+});
 
 const gone = (state: Known, name: NodeName): Known => ({
   ...state,
-  members: without(state.members, name),
   cordons: without(state.cordons, name),
   permitted: without(state.permitted, name),
 });
 
-/** The request, or the replacement, came to nothing. */
-const unchanged = (state: Known, requestId: string): Known =>
-  Object.values(state.members)
-    .filter(({ changedBy }) => changedBy === requestId)
-    .reduce((before, { name }) => withMember(before, name, { changedBy: null }), state);
-
-const evolveMachines = (state: Known, event: StoredEvent): Known => {
+/** A reboot by a remediation, until that ends. */
+const evolveRemediations = (state: Known, event: StoredEvent): Known => {
   switch (event.type) {
-    case 'VmsPlanned':
-      return planned(state, event.data);
-    case 'VmDeleted':
-      return gone(state, event.data.name);
-    case 'NodeRemovalRequested':
-    case 'NodeRemoved':
-      return leaving(state, [event.data.node]);
-    case 'NodeRemovalCancelled':
-      return withMember(state, event.data.node, { leaving: false });
-    case 'NodesRejected':
-      return unchanged(state, event.data.requestId);
-    case 'VmsFailed': {
-      const { requestId, onFailure, machines } = event.data;
-      const after = unchanged(state, requestId);
-      return onFailure === 'rollback' ? leaving(after, machines) : after;
+    case 'RemediationRequested': {
+      const { node, action, requestId } = event.data;
+      return action === 'reboot' ? changed(state, node, { rebootedBy: requestId }) : state;
     }
-    case 'NodesFailed': {
-      const { requestId, onFailure, nodes } = event.data;
-      const after = unchanged(state, requestId);
-      return onFailure === 'rollback' ? leaving(after, nodes) : after;
-    }
-    case 'NodesAbandoned':
-      return leaving(unchanged(state, event.data.requestId), event.data.nodes);
     case 'RemediationSucceeded':
-    case 'RemediationFailed':
-      return unchanged(state, event.data.requestId);
+    case 'RemediationFailed': {
+      const { node, requestId } = event.data;
+      return state.members[node]?.rebootedBy === requestId ? changed(state, node, { rebootedBy: null }) : state;
+    }
     default:
       return state;
   }
-};
-
-/** Whatever replaces or remediates a node, until that comes to nothing. */
-const evolveChanges = (state: Known, event: StoredEvent): Known => {
-  const replacement = replacementIn(event);
-  const left = replacedIn(event);
-  const after = left === undefined ? state : leaving(state, [left]);
-  if (event.type === 'RemediationRequested')
-    return withMember(after, event.data.node, { changedBy: event.data.requestId });
-  return replacement === undefined ? after : withMember(after, replacement.node, { changedBy: replacement.requestId });
 };
 
 const withOpen = (state: Known, open: Open): Known => ({
@@ -161,28 +115,19 @@ const progressed = (state: Known, { data, meta }: StoredEvent<'NodeChangeProgres
 const evolveNodes = (state: Known, event: StoredEvent): Known => {
   switch (event.type) {
     case 'NodeInitialized':
-      return withMember(state, event.data.node, { bootId: event.data.bootId });
+      return changed(state, event.data.node, { bootId: event.data.bootId });
     case 'NodeRebooted': {
       const { node, bootId, bootedAt = null } = event.data;
-      return withMember(state, node, { bootId, bootedAt });
+      return changed(state, node, { bootId, bootedAt });
     }
     case 'NodeReady': {
       const { node, revision } = event.data;
-      const after = withMember(withReadiness(state, event), node, { lost: false });
-      return withAllowed(after, node, ({ askedRevision, booted }) =>
+      return withAllowed(state, node, ({ askedRevision, booted }) =>
         booted !== null && askedRevision !== null && revision >= askedRevision ? { readyAgain: true } : {},
       );
     }
-    case 'NodeNotReady':
-    case 'NodeMissing':
-    case 'NodeReturned':
-    case 'NodeReadinessContradicted':
-    case 'NodeReadinessConfirmed':
-      return withReadiness(state, event);
-    case 'NodeLost':
-      return withMember(state, event.data.node, { lost: true });
     case 'NodeRecovered':
-      return withAllowed(withMember(state, event.data.node, { lost: false }), event.data.node, ({ rebootingSince }) =>
+      return withAllowed(state, event.data.node, ({ rebootingSince }) =>
         rebootingSince === null ? {} : { rebootingSince: event.meta.time },
       );
     case 'DesiredVersionsSet':
@@ -190,7 +135,7 @@ const evolveNodes = (state: Known, event: StoredEvent): Known => {
     case 'NodeChangeProgressed':
       return progressed(state, event);
     default:
-      return evolveMachines(state, event);
+      return event.type === 'VmDeleted' ? gone(state, event.data.name) : evolveRemediations(state, event);
   }
 };
 
@@ -328,5 +273,7 @@ export const evolve = (state: Actions, event: StoredEvent): Actions => {
   if (event.type === 'ClusterRequested') return begin(event);
   if (state.status === 'absent' || !('uid' in event.data) || event.data.uid !== state.uid) return state;
   if (event.type === 'ClusterDeleted') return ABSENT;
-  return withHooks(evolveCluster(evolveChanges(state, event), event), event);
+  const members = membersAfter(state.members, event, entering(event));
+  const after = members === state.members ? state : { ...state, members };
+  return withHooks(evolveCluster(after, event), event);
 };

@@ -12,7 +12,16 @@ import {
   type VoidReason,
 } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
-import { cordons, drains, takesDown, type Known, type Member, type Open, type Progress } from './actions.state.js';
+import {
+  cordons,
+  drains,
+  isChanging,
+  type Known,
+  type Member,
+  type Open,
+  type Progress,
+  takesDown,
+} from './actions.state.js';
 
 export type ActionFact = Fact<
   | 'NodeActionStarted'
@@ -167,12 +176,10 @@ const losesQuorum = (state: Known, { name }: Member): boolean => {
 const hindranceOf = (state: Known, { open }: Entry, member: Member): PostponedReason | undefined => {
   if (state.restoring) return 'RestoreInProgress';
   if (state.upgrading) return 'UpgradeInProgress';
-  if (member.leaving || member.changedBy !== null) return 'NodeChanging';
+  if (isChanging(member)) return 'NodeChanging';
   if (open.action === 'reboot' && member.lost) return 'AgentAway';
   if (!takesDown(open) || member.role === 'worker') return undefined;
-  const isAnyChanged = controlPlanesOf(state).some(
-    ({ name, leaving, changedBy }) => name !== member.name && (leaving || changedBy !== null),
-  );
+  const isAnyChanged = controlPlanesOf(state).some((other) => other.name !== member.name && isChanging(other));
   if (isAnyChanged) return 'OtherControlPlane';
   return losesQuorum(state, member) ? 'NoQuorum' : undefined;
 };

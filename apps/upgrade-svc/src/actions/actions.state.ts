@@ -3,28 +3,25 @@ import type {
   ClusterUid,
   DrainPolicy,
   HookState,
+  Member as ClusterMember,
+  Members,
   NodeActionKind,
-  NodeName,
-  NodeRole,
   PostponedReason,
-  Readiness,
 } from '@fairlead/contracts';
 import type { Lifecycle } from '../lifecycle/lifecycle.evolve.js';
 
-/** A machine of a pool, and how its node is. */
-export interface Member extends Readiness {
-  readonly name: NodeName;
-  readonly role: NodeRole;
-  readonly pool: string;
-  readonly lost: boolean;
+export interface Member extends ClusterMember {
   /** The boot that its agent reported last; null: none. */
   readonly bootId: string | null;
   /** When that boot began, by the clock of the node; null: it did not say. */
   readonly bootedAt: string | null;
-  readonly leaving: boolean;
-  /** The request by which it is replaced or remediated; null: none. */
-  readonly changedBy: string | null;
+  /** The remediation that reboots it; null: none. */
+  readonly rebootedBy: string | null;
 }
+
+/** Something else is done to it than what is asked here. */
+export const isChanging = ({ leaving, replacedBy, rebootedBy }: Member): boolean =>
+  leaving || replacedBy !== null || rebootedBy !== null;
 
 /** How far a request is on one of its nodes. A node that is through is not listed any more. */
 export interface Progress {
@@ -92,7 +89,7 @@ export interface Cordon {
 export interface Known extends Lifecycle {
   readonly status: 'known';
   readonly uid: ClusterUid;
-  readonly members: Readonly<Record<string, Member>>;
+  readonly members: Members<Member>;
   /** In the order of their requests. */
   readonly open: Readonly<Record<string, Open>>;
   /** By node. */

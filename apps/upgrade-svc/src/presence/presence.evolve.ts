@@ -1,19 +1,15 @@
 import {
-  readinessAfter,
-  replacedIn,
+  membersAfter,
+  newMember,
+  withMember,
   type ClusterUid,
+  type Member as ClusterMember,
+  type Members,
   type NodePressure,
-  type Readiness,
-  type ReadinessEvent,
   type StoredEvent,
 } from '@fairlead/contracts';
 
-/** A machine of the cluster, from its plan to its end. */
-interface Member extends Readiness {
-  /** Its node was part of the cluster. */
-  readonly joined: boolean;
-  /** Its node is being removed, or was. */
-  readonly leaving: boolean;
+interface Member extends ClusterMember {
   /** null: the machine does not run yet. */
   readonly providerId: string | null;
   /** When it was recorded that it has joined, or returned. */
@@ -30,7 +26,7 @@ export interface Known {
   readonly deleting: boolean;
   readonly restoring: boolean;
   readonly paused: boolean;
-  readonly members: Readonly<Record<string, Member>>;
+  readonly members: Members<Member>;
   /** Those that are installed. */
   readonly addons: ReadonlySet<string>;
   /** As it was stated. */
@@ -66,23 +62,18 @@ const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Known => ({
   restored: false,
 });
 
-const FRESH: Member = {
-  joined: false,
-  leaving: false,
-  providerId: null,
-  sinceMs: 0,
-  nodeUid: null,
-  ready: false,
-  pressures: [],
-};
+const entering = (event: StoredEvent): readonly Member[] =>
+  event.type === 'VmsPlanned'
+    ? event.data.machines.map((plan) => ({
+        ...newMember(plan),
+        ...{ providerId: null, sinceMs: 0, nodeUid: null, pressures: [] },
+      }))
+    : [];
 
-const withMembers = (state: Known, names: readonly string[], change: Partial<Member>): Known => {
-  const changed = names.flatMap((name): [string, Member][] => {
-    const member = state.members[name];
-    return member === undefined ? [] : [[name, { ...member, ...change }]];
-  });
-  return changed.length === 0 ? state : { ...state, members: { ...state.members, ...Object.fromEntries(changed) } };
-};
+const changed = (state: Known, name: string, change: Partial<Member>): Known => ({
+  ...state,
+  members: withMember(state.members, name, change),
+});
 
 const without = (names: ReadonlySet<string>, name: string): ReadonlySet<string> =>
   names.has(name) ? new Set([...names].filter((one) => one !== name)) : names;
@@ -90,57 +81,38 @@ const without = (names: ReadonlySet<string>, name: string): ReadonlySet<string> 
 /** A snapshot of etcd has the Node objects of its time; of the nodes that were removed, so many are remembered. */
 const REMOVED_MAX = 1_000;
 
-const gone = (state: Known, name: string): Known => {
-  const { [name]: left, ...members } = state.members;
-  const removed = left?.joined === true ? new Set([...state.removed, name].slice(-REMOVED_MAX)) : state.removed;
-  return { ...state, members, missing: without(state.missing, name), removed };
-};
-
-/** Nodes that begin to leave with the event. */
-const leavingIn = (event: StoredEvent): readonly string[] => {
-  switch (event.type) {
-    case 'NodeRemovalRequested':
-    case 'NodeRemoved':
-      return [event.data.node];
-    case 'NodesAbandoned':
-    case 'SurgeReleased':
-      return event.data.nodes;
-    case 'VmsFailed':
-      return event.data.onFailure === 'rollback' ? event.data.machines : [];
-    case 'NodesFailed':
-      return event.data.onFailure === 'rollback' ? event.data.nodes : [];
-    default: {
-      const left = replacedIn(event);
-      return left === undefined ? [] : [left];
-    }
-  }
+const gone = (before: Known, after: Known, name: string): Known => {
+  const isRemoved = before.members[name]?.joined === true;
+  const removed = isRemoved ? new Set([...after.removed, name].slice(-REMOVED_MAX)) : after.removed;
+  return { ...after, missing: without(after.missing, name), removed };
 };
 
 /** An agent says again and again that its node is Ready: the first word counts. */
-const joined = (state: Known, name: string, time: string): Known =>
-  state.members[name]?.joined === true
-    ? state
-    : withMembers(state, [name], { joined: true, sinceMs: Date.parse(time) });
+const joined = (before: Known, after: Known, name: string, time: string): Known =>
+  before.members[name]?.joined === false ? changed(after, name, { sinceMs: Date.parse(time) }) : after;
 
-const evolveMembers = (state: Known, event: StoredEvent): Known => {
+const evolveMembers = (before: Known, event: StoredEvent): Known => {
+  const state = { ...before, members: membersAfter(before.members, event, entering(event)) };
   switch (event.type) {
-    case 'VmsPlanned': {
-      const fresh = event.data.machines.filter(({ name }) => state.members[name] === undefined);
-      const added = Object.fromEntries(fresh.map(({ name }) => [name, FRESH]));
-      return { ...state, members: { ...state.members, ...added } };
-    }
     case 'VmCreated': {
       const { name, providerId } = event.data.machine;
-      return withMembers(state, [name], { providerId });
+      return changed(state, name, { providerId });
     }
     case 'ControlPlaneInitialized':
     case 'ControlPlaneJoined':
     case 'WorkerJoined':
-      return joined(state, event.data.node, event.meta.time);
-    case 'NodeRemovalCancelled':
-      return withMembers(state, [event.data.node], { leaving: false });
+    case 'NodeReady':
+      return joined(before, state, event.data.node, event.meta.time);
     case 'VmDeleted':
-      return gone(state, event.data.name);
+      return gone(before, state, event.data.name);
+    default:
+      return state;
+  }
+};
+
+/** What is done to the cluster as a whole. */
+const evolveCluster = (state: Known, event: StoredEvent): Known => {
+  switch (event.type) {
     case 'ClusterDeletionRequested':
       return { ...state, deleting: true };
     case 'ClusterPaused':
@@ -155,7 +127,7 @@ const evolveMembers = (state: Known, event: StoredEvent): Known => {
     case 'EtcdRestoreFailed':
       return { ...state, restoring: false };
     default:
-      return withMembers(state, leavingIn(event), { leaving: true });
+      return state;
   }
 };
 
@@ -180,27 +152,16 @@ const evolveAddons = (state: Known, event: StoredEvent): Known => {
   }
 };
 
-const withReadiness = (state: Known, { type, data }: StoredEvent<ReadinessEvent>): Known => {
-  const member = state.members[data.node];
-  return member === undefined ? state : withMembers(state, [data.node], readinessAfter(member, type));
-};
-
-const evolveKnown = (state: Known, event: StoredEvent): Known => {
+const evolveNodes = (state: Known, event: StoredEvent): Known => {
   switch (event.type) {
-    case 'NodeReady':
-      return withReadiness(joined(state, event.data.node, event.meta.time), event);
-    case 'NodeNotReady':
-    case 'NodeReadinessContradicted':
-    case 'NodeReadinessConfirmed':
-      return withReadiness(state, event);
     case 'NodePressureChanged':
-      return withMembers(state, [event.data.node], { pressures: event.data.conditions });
+      return changed(state, event.data.node, { pressures: event.data.conditions });
     case 'NodeMissing':
-      return withReadiness({ ...state, missing: new Set(state.missing).add(event.data.node) }, event);
+      return { ...state, missing: new Set(state.missing).add(event.data.node) };
     case 'NodeReturned': {
       const { node, nodeUid = null } = event.data;
-      const back = withReadiness({ ...state, missing: without(state.missing, node) }, event);
-      return withMembers(back, [node], { nodeUid, sinceMs: Date.parse(event.meta.time) });
+      const back = { ...state, missing: without(state.missing, node) };
+      return changed(back, node, { nodeUid, sinceMs: Date.parse(event.meta.time) });
     }
     case 'NodeWithoutMachineFound':
       return { ...state, strangers: new Set(state.strangers).add(event.data.name) };
@@ -211,12 +172,12 @@ const evolveKnown = (state: Known, event: StoredEvent): Known => {
       return { ...state, strangers: without(state.strangers, name), expired: without(state.expired, name) };
     }
     default:
-      return evolveAddons(evolveMembers(state, event), event);
+      return evolveAddons(evolveCluster(state, event), event);
   }
 };
 
 export const evolve = (state: Presence, event: StoredEvent): Presence => {
   if (event.type === 'ClusterRequested') return begin(event);
   if (state.status === 'absent' || !('uid' in event.data) || event.data.uid !== state.uid) return state;
-  return event.type === 'ClusterDeleted' ? ABSENT : evolveKnown(state, event);
+  return event.type === 'ClusterDeleted' ? ABSENT : evolveNodes(evolveMembers(state, event), event);
 };

@@ -1,8 +1,7 @@
 import {
   CONTROL_PLANE_POOL,
-  readinessAfter,
-  replacedIn,
-  replacementIn,
+  isHealthEvent,
+  membersAfter,
   without,
   type Cause,
   type DeclaredSpec,
@@ -10,8 +9,6 @@ import {
   type HealthCheck,
   type MachinePlan,
   type NodeName,
-  type Readiness,
-  type ReadinessEvent,
   type StoredEvent,
 } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
@@ -54,18 +51,16 @@ const withOpen = (state: Known, requestId: string, change: Partial<Open>): Known
   return open === undefined ? state : { ...state, open: { ...state.open, [requestId]: { ...open, ...change } } };
 };
 
+const machinesToCheck = (state: Known, { machines }: EventData<'VmsPlanned'>): readonly MachinePlan[] =>
+  machines.filter(({ name, surge }) => surge === undefined && !(name in state.members));
+
 /** A replacement counts on from the node that it replaces. */
-const planned = (state: Known, { machines, requestId }: EventData<'VmsPlanned'>): Known => {
-  const fresh = machines.filter(({ name, surge }: MachinePlan) => surge === undefined && !(name in state.members));
-  const replaces = openOf(state, requestId);
+const entering = (state: Known, event: StoredEvent): readonly Member[] => {
+  if (event.type !== 'VmsPlanned') return [];
+  const replaces = openOf(state, event.data.requestId);
   const tried =
     replaces === undefined ? null : { attempt: replaces.attempt, action: replaces.action, at: replaces.startedAt };
-  const added = Object.fromEntries(fresh.map((machine) => [machine.name, { ...newMember(machine), tried }]));
-  const after = { ...state, members: { ...state.members, ...added } };
-  const [first] = fresh;
-  return replaces === undefined || first === undefined
-    ? after
-    : withOpen(after, replaces.requestId, { replacement: first.name });
+  return machinesToCheck(state, event.data).map((machine) => ({ ...newMember(machine), tried }));
 };
 
 const withMember = (state: Known, name: string, change: (member: Member) => Partial<Member>): Known => {
@@ -79,11 +74,11 @@ const observed = (
   state: Known,
   name: NodeName,
   time: string,
-  change: Partial<Pick<Member, keyof Readiness | 'lost' | 'movedTo' | 'everReady' | 'kept'>>,
+  change: Partial<Pick<Member, 'movedTo' | 'kept'>> = {},
 ): Known =>
   withMember(state, name, (before) => {
     const member = { ...before, ...change };
-    if (!member.everReady) return change;
+    if (!member.wasReady) return change;
     if (member.ready && !member.lost && member.movedTo === null)
       return { ...change, wellSince: member.wellSince ?? time, unwellSince: null, skipped: null };
     const wellForMs =
@@ -94,7 +89,7 @@ const observed = (
 /** A kubelet, and the certificates and etcd of a control plane, keep the address with which the node joined. */
 const moved = (state: Known, { data: { node, privateIp }, meta: { time } }: StoredEvent<'VmAddressChanged'>): Known => {
   const member = state.members[node];
-  if (member?.everReady !== true) return withMember(state, node, () => ({ address: privateIp }));
+  if (member?.wasReady !== true) return withMember(state, node, () => ({ address: privateIp }));
   return observed(state, node, time, { movedTo: privateIp === member.address ? null : privateIp });
 };
 
@@ -107,27 +102,12 @@ const silentSince = ({ data: { lastSeenAt, limitMs }, meta: { time } }: StoredEv
   return lastSeenAt === null ? time : lastSeenAt > earliest ? lastSeenAt : earliest;
 };
 
-const readinessIn = ({ members }: Known, { type, data }: StoredEvent<ReadinessEvent>): Readiness =>
-  readinessAfter(members[data.node] ?? { ready: false }, type);
-
 const evolveHealth = (state: Known, event: StoredEvent): Known => {
-  const { time } = event.meta;
+  if (isHealthEvent(event)) {
+    const time = event.type === 'NodeLost' ? silentSince(event as StoredEvent<'NodeLost'>) : event.meta.time;
+    return observed(state, event.data.node, time, event.type === 'NodeReady' ? { kept: false } : {});
+  }
   switch (event.type) {
-    case 'NodeReady':
-      return observed(state, event.data.node, time, {
-        ...readinessIn(state, event),
-        ...{ lost: false, everReady: true, kept: false },
-      });
-    case 'NodeNotReady':
-    case 'NodeMissing':
-    case 'NodeReturned':
-    case 'NodeReadinessContradicted':
-    case 'NodeReadinessConfirmed':
-      return observed(state, event.data.node, time, readinessIn(state, event));
-    case 'NodeLost':
-      return observed(state, event.data.node, silentSince(event), { lost: true });
-    case 'NodeRecovered':
-      return observed(state, event.data.node, time, { lost: false });
     case 'VmAddressChanged':
       return moved(state, event);
     case 'DesiredVersionsSet': {
@@ -140,25 +120,8 @@ const evolveHealth = (state: Known, event: StoredEvent): Known => {
   }
 };
 
-const leaving = (state: Known, names: readonly string[]): Known =>
-  names.reduce((before, name) => withMember(before, name, () => ({ leaving: true })), state);
-
-/** A node that someone else replaces is theirs, until that comes to nothing. */
-const evolveReplacements = (state: Known, event: StoredEvent): Known => {
-  const replacement = event.type === 'RemediationRequested' ? undefined : replacementIn(event);
-  const left = replacedIn(event);
-  const after = left === undefined ? state : leaving(state, [left]);
-  return replacement === undefined
-    ? after
-    : withMember(after, replacement.node, () => ({ replacedBy: replacement.requestId }));
-};
-
 /** The request, or the replacement, came to nothing. */
-const ended = (state: Known, requestId: string, cause: Cause): Known => {
-  const members = Object.values(state.members).filter(({ replacedBy }) => replacedBy === requestId);
-  const free = members.reduce((before, { name }) => withMember(before, name, () => ({ replacedBy: null })), state);
-  return withOpen(free, requestId, { failed: cause });
-};
+const ended = (state: Known, requestId: string, cause: Cause): Known => withOpen(state, requestId, { failed: cause });
 
 const failedRequest = (
   state: Known,
@@ -166,23 +129,15 @@ const failedRequest = (
   names: readonly string[],
 ): Known => {
   const after = ended(state, requestId, cause);
-  if (onFailure === 'rollback') return leaving(after, names);
+  if (onFailure === 'rollback') return after;
   return names.reduce((before, name) => withMember(before, name, () => ({ kept: true })), after);
 };
-
-const gone = (state: Known, name: NodeName): Known => ({
-  ...state,
-  members: without(state.members, name),
-  permitted: without(state.permitted, name),
-});
 
 const created = (state: Known, { data: { machine }, meta: { time } }: StoredEvent<'VmCreated'>): Known =>
   withMember(state, machine.name, () => ({ createdAt: time, address: machine.privateIp }));
 
 const evolveMachines = (state: Known, event: StoredEvent): Known => {
   switch (event.type) {
-    case 'VmsPlanned':
-      return planned(state, event.data);
     case 'VmCreated':
       return created(state, event);
     case 'NodesRejected': {
@@ -194,24 +149,19 @@ const evolveMachines = (state: Known, event: StoredEvent): Known => {
     case 'NodesFailed':
       return failedRequest(state, event.data, event.data.nodes);
     case 'NodesAbandoned': {
-      const { requestId, nodes } = event.data;
+      const { requestId } = event.data;
       const cause = { operation: 'add nodes', target: requestId, message: 'the request was given up' };
-      return leaving(ended(state, requestId, cause), nodes);
+      return ended(state, requestId, cause);
     }
-    case 'NodeRemovalRequested':
-    case 'NodeRemoved':
-      return leaving(state, [event.data.node]);
-    case 'NodeRemovalCancelled':
-      return withMember(state, event.data.node, () => ({ leaving: false }));
     case 'VmDeleted':
-      return gone(state, event.data.name);
+      return { ...state, permitted: without(state.permitted, event.data.name) };
     case 'NodeActionStarted':
-      return withMember(state, event.data.node, () => ({ replacedBy: event.data.requestId }));
+      return withMember(state, event.data.node, () => ({ actedBy: event.data.requestId }));
     case 'NodeActionSucceeded':
     case 'NodeActionFailed':
     case 'NodeActionVoided': {
       const { requestId, node } = event.data;
-      return withMember(state, node, ({ replacedBy }) => (replacedBy === requestId ? { replacedBy: null } : {}));
+      return withMember(state, node, ({ actedBy }) => (actedBy === requestId ? { actedBy: null } : {}));
     }
     default:
       return evolveHealth(state, event);
@@ -267,8 +217,19 @@ const evolveCluster = (state: Known, event: StoredEvent): Known => {
   }
 };
 
+const evolveMembers = (state: Known, event: StoredEvent): Known => {
+  const members = membersAfter(state.members, event, entering(state, event));
+  const after = members === state.members ? state : { ...state, members };
+  if (event.type !== 'VmsPlanned') return after;
+  const [first] = machinesToCheck(state, event.data);
+  const replaces = openOf(state, event.data.requestId);
+  return replaces === undefined || first === undefined
+    ? after
+    : withOpen(after, replaces.requestId, { replacement: first.name });
+};
+
 export const evolve = (state: Remediation, event: StoredEvent): Remediation => {
   if (event.type === 'ClusterRequested') return begin(event);
   if (state.status === 'absent' || !('uid' in event.data) || event.data.uid !== state.uid) return state;
-  return event.type === 'ClusterDeleted' ? ABSENT : evolveCluster(evolveReplacements(state, event), event);
+  return event.type === 'ClusterDeleted' ? ABSENT : evolveCluster(evolveMembers(state, event), event);
 };

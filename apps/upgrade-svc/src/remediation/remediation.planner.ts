@@ -8,7 +8,14 @@ import {
 } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
 import { e1Meltdown, MELTDOWN_SHARE } from '../rules/stop.rules.js';
-import { limitedSince, nextRequestId, type Known, type Member, type Open } from './remediation.state.js';
+import {
+  isChangedByOthers,
+  type Known,
+  limitedSince,
+  type Member,
+  nextRequestId,
+  type Open,
+} from './remediation.state.js';
 import { checkedPools, isControlPlanes, verdictOf, type CheckedPool, type Unhealthy } from './unhealthy.planner.js';
 
 export type RemediationFact = Fact<
@@ -32,7 +39,7 @@ const limitOf = ({ action }: Open): number => (action === 'reboot' ? REBOOT_LIMI
 const deadlineOf = (state: Known, open: Open): string => later(limitedSince(state, open.startedAt), limitOf(open));
 
 const isWell = (member: Member | undefined): boolean =>
-  member !== undefined && member.everReady && member.unwellSince === null;
+  member !== undefined && member.wasReady && member.unwellSince === null;
 
 type Ended = { readonly ok: true } | { readonly ok: false; readonly message: string } | undefined;
 
@@ -45,7 +52,7 @@ const replacementEnded = ({ members }: Known, { node, replacement }: Open): Ende
   if (replacement === null) return undefined;
   const machine = members[replacement];
   if (machine === undefined) return { ok: false, message: `${replacement}, which was to take its place, is gone` };
-  return machine.everReady && members[node] === undefined ? { ok: true } : undefined;
+  return machine.wasReady && members[node] === undefined ? { ok: true } : undefined;
 };
 
 const endedOf = (state: Known, open: Open, now: string): Ended => {
@@ -86,7 +93,7 @@ interface Suspension extends UnhealthyCount {
 const meltdownOf = ({ members, open }: Known): UnhealthyCount | undefined => {
   const remediated = new Set<string>(Object.values(open).map(({ node }) => node));
   const nodes = Object.values(members).filter(
-    ({ name, everReady, leaving }) => everReady && (!leaving || remediated.has(name)),
+    ({ name, wasReady, leaving }) => wasReady && (!leaving || remediated.has(name)),
   );
   const [total, unhealthy] = [nodes.length, nodes.filter((node) => !isWell(node)).length];
   return e1Meltdown(total, unhealthy) ? { unhealthy, total, limit: Math.floor(total * MELTDOWN_SHARE) } : undefined;
@@ -106,8 +113,7 @@ const quorumLostBy = ({ members: all }: Known): UnhealthyCount | undefined => {
 const isAnyChanged = ({ members, open }: Known): boolean => {
   const own = new Set(Object.values(open).map(({ node }) => node as string));
   return Object.values(members).some(
-    ({ name, role, leaving, replacedBy }) =>
-      role === 'control-plane' && !own.has(name) && (leaving || replacedBy !== null),
+    (member) => member.role === 'control-plane' && !own.has(member.name) && isChangedByOthers(member),
   );
 };
 

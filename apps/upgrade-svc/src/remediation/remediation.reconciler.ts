@@ -53,7 +53,7 @@ const tasksOf = (state: Known, now: string): readonly Task[] => {
 /** Unhealthy nodes are rebooted or replaced, within the limits of their health checks. */
 export const remediationReconciler: Reconciler<Remediation, RequestRemediation, RemediationFact> = {
   name: 'remediation',
-  version: 5,
+  version: 6,
   context: 'rollout',
   decider: remediation,
   generation: (state) => (state.status === 'absent' ? '' : state.uid),

@@ -1,27 +1,23 @@
-import type {
-  Cause,
-  ClusterUid,
-  HealthCheck,
-  NodeName,
-  NodeRole,
-  Readiness,
-  RemediationAction,
-  SkipReason,
-  SuspensionReason,
+import {
+  newMember as newClusterMember,
+  type Cause,
+  type ClusterUid,
+  type HealthCheck,
+  type MachinePlan,
+  type Member as ClusterMember,
+  type Members,
+  type NodeName,
+  type NodeRole,
+  type RemediationAction,
+  type SkipReason,
+  type SuspensionReason,
 } from '@fairlead/contracts';
 import type { Lifecycle } from '../lifecycle/lifecycle.evolve.js';
 
-/** A machine of a pool, from its plan to its end, and how it is. */
-export interface Member extends Readiness {
-  readonly name: NodeName;
-  readonly role: NodeRole;
-  readonly pool: string;
+/** A member, and since when it is well or not. Surge machines are none: they are not remediated. */
+export interface Member extends ClusterMember {
   /** Since when its machine exists; null: it is planned. */
   readonly createdAt: string | null;
-  readonly everReady: boolean;
-  readonly lost: boolean;
-  /** Kubernetes has no Node object of it. */
-  readonly missing: boolean;
   /** The private address with which it joined; null: its machine has none yet. */
   readonly address: string | null;
   /** The private address that its machine has instead; null: it still has that one. */
@@ -34,15 +30,17 @@ export interface Member extends Readiness {
   readonly wellForMs: number;
   /** Its request failed, and its user wants to look at it. */
   readonly kept: boolean;
-  /** The request by which someone else replaces, reboots or drains it. */
-  readonly replacedBy: string | null;
-  /** Someone removes it. */
-  readonly leaving: boolean;
+  /** The request by which someone reboots or drains it; null: none. */
+  readonly actedBy: string | null;
   /** Remediations of it and of the nodes that it replaced; null: none. */
   readonly tried: Tried | null;
   /** Why it stays as it is, as it was stated. */
   readonly skipped: SkipReason | null;
 }
+
+/** Someone removes, replaces, reboots or drains it; an open remediation counts, too. */
+export const isChangedByOthers = ({ leaving, replacedBy, actedBy }: Member): boolean =>
+  leaving || replacedBy !== null || actedBy !== null;
 
 export interface Tried {
   readonly attempt: number;
@@ -70,7 +68,7 @@ export interface Known extends Lifecycle {
   readonly uid: ClusterUid;
   /** By pool, also of control planes. */
   readonly checks: Readonly<Record<string, HealthCheck>>;
-  readonly members: Readonly<Record<string, Member>>;
+  readonly members: Members<Member>;
   /** By request. */
   readonly open: Readonly<Record<string, Open>>;
   /** How many were requested so far: names the next one. */
@@ -99,23 +97,16 @@ export const nextRequestId = ({ requests }: Known): string => `${REQUEST_PREFIX}
 export const isOurs = (changeId: string | undefined): changeId is string =>
   changeId?.startsWith(REQUEST_PREFIX) === true;
 
-export const newMember = ({ name, role, pool }: Pick<Member, 'name' | 'role' | 'pool'>): Member => ({
-  name,
-  role,
-  pool,
+export const newMember = (plan: Pick<MachinePlan, 'name' | 'role' | 'pool'>): Member => ({
+  ...newClusterMember(plan),
   createdAt: null,
-  everReady: false,
-  ready: false,
-  lost: false,
-  missing: false,
   address: null,
   movedTo: null,
   wellSince: null,
   unwellSince: null,
   wellForMs: 0,
   kept: false,
-  replacedBy: null,
-  leaving: false,
+  actedBy: null,
   tried: null,
   skipped: null,
 });

@@ -9,7 +9,7 @@ import {
   type UnhealthyCount,
 } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
-import { limitedSince, type Known, type Member, type Open } from './remediation.state.js';
+import { isChangedByOthers, type Known, limitedSince, type Member, type Open } from './remediation.state.js';
 
 /** A node that is not well, and when that makes it unhealthy. */
 export interface Unhealthy {
@@ -31,7 +31,7 @@ export interface CheckedPool {
 /** Of a node whose agent is silent nothing else matters; an agent says nothing of a Node object that there is not. */
 const unwellOf = ({ lost, missing, ready }: Member): UnhealthyCondition => {
   if (lost) return 'Lost';
-  if (missing) return 'Missing';
+  if (missing === true) return 'Missing';
   return ready ? 'Moved' : 'NotReady';
 };
 
@@ -41,13 +41,13 @@ interface PoolParts extends Pick<Known, 'resumedAt'> {
 }
 
 const conditionOf = (member: Member, { check, resumedAt }: PoolParts): Unhealthy | undefined => {
-  const { unwellSince, createdAt, everReady } = member;
+  const { unwellSince, createdAt, wasReady } = member;
   if (unwellSince !== null) {
     const dueAt = later(limitedSince({ resumedAt }, unwellSince), durationMs(check.unhealthyAfter));
     return { member, condition: unwellOf(member), since: unwellSince, dueAt };
   }
   const startupMs = durationMs(check.startupTimeout);
-  if (everReady || createdAt === null || startupMs === 0) return undefined;
+  if (wasReady || createdAt === null || startupMs === 0) return undefined;
   const dueAt = later(limitedSince({ resumedAt }, createdAt), startupMs);
   return { member, condition: 'NotStarted', since: createdAt, dueAt };
 };
@@ -69,8 +69,8 @@ const countOf = (members: readonly Member[], unhealthy: readonly Unhealthy[], po
 const checkedPool = (pool: string, parts: PoolParts, of: readonly Member[], now: string): CheckedPool => {
   const { check, open } = parts;
   const remediated = new Set(open.flatMap(({ node, replacement }) => [node, replacement]));
-  const isOurs = ({ name, kept, leaving, replacedBy }: Member): boolean =>
-    !kept && !leaving && replacedBy === null && !remediated.has(name);
+  const isOurs = (member: Member): boolean =>
+    !member.kept && !isChangedByOthers(member) && !remediated.has(member.name);
   const members = of.filter(isOurs);
   const unhealthy = members
     .flatMap((member) => conditionOf(member, parts) ?? [])
@@ -121,7 +121,7 @@ const actionOf = (
 };
 
 /** Its agent carries out a reboot: a node whose agent is silent, or never ran, cannot be rebooted. One that has moved has to join again. */
-const isRebootable = ({ lost, everReady, movedTo }: Member): boolean => everReady && !lost && movedTo === null;
+const isRebootable = ({ lost, wasReady, movedTo }: Member): boolean => wasReady && !lost && movedTo === null;
 
 export const verdictOf = (
   { member, dueAt }: Unhealthy,

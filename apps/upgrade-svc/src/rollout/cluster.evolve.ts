@@ -1,8 +1,11 @@
 import {
-  readinessAfter,
-  replacedIn,
+  healthAfter,
+  isHealthEvent,
+  leavingIn,
   replacementIn,
   type DeclaredSpec,
+  type EventData,
+  type HealthEvent,
   type Machine,
   type MachinePlan,
   type NodeName,
@@ -65,28 +68,25 @@ const withoutNode = (cluster: ClusterState, name: NodeName): ClusterState => {
   return repaired({ ...cluster, nodes }, `remove/${name}`);
 };
 
-/** Nodes that are given up are on their way out; nodes that are kept stay as they are, and nothing waits for them. */
+/** Nothing waits for nodes that are kept, and those that are given up leave. */
 const additionEnded = (
   cluster: ClusterState,
   event: StoredEvent<'VmsFailed' | 'NodesAbandoned' | 'NodesFailed'>,
 ): ClusterState => {
   const life = cluster.life === 'building' ? 'ready' : cluster.life;
-  const ended = repaired({ ...cluster, life }, 'nodes', replaceKey(event.data.requestId));
-  if (event.type !== 'NodesAbandoned' && event.data.onFailure === 'keep') return ended;
-  const names = event.type === 'VmsFailed' ? [] : event.data.nodes;
-  return names
-    .filter((name) => ended.nodes[name] !== undefined)
-    .reduce((before, name) => repairing(before, `remove/${name}`, `${name} is being removed`), ended);
+  return repaired({ ...cluster, life }, 'nodes', replaceKey(event.data.requestId));
 };
+
+const removing = (cluster: ClusterState, name: NodeName): ClusterState =>
+  cluster.nodes[name] === undefined ? cluster : repairing(cluster, `remove/${name}`, `${name} is being removed`);
 
 const ROLLOUT = 'rollout/';
 const poolKey = (pool: string): string => `${ROLLOUT}${pool}`;
 const replaceKey = (requestId: string): string => `replace/${requestId}`;
 
-/** A replacement, until its new node is part of the cluster; the removal of the old one is a repair of its own. */
+/** A replacement, until its new node is part of the cluster. Each removal is a repair of its own, but that of a surge node is part of its upgrade. */
 const evolveReplacements = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   const replacement = replacementIn(event);
-  const leaving = replacedIn(event);
   const isKnown = replacement !== undefined && cluster.nodes[replacement.node] !== undefined;
   const begun = isKnown
     ? repairing(cluster, replaceKey(replacement.requestId), `${replacement.node} is being replaced`)
@@ -95,9 +95,7 @@ const evolveReplacements = (cluster: ClusterState, event: StoredEvent): ClusterS
     event.type === 'NodeReplacementReady' || event.type === 'NodesRejected'
       ? repaired(begun, replaceKey(event.data.requestId))
       : begun;
-  return leaving === undefined || ended.nodes[leaving] === undefined
-    ? ended
-    : repairing(ended, `remove/${leaving}`, `${leaving} is being removed`);
+  return event.type === 'SurgeReleased' ? ended : leavingIn(event).reduce(removing, ended);
 };
 
 /** Joins, removals and restores: nothing is upgraded beside them (B1). */
@@ -200,9 +198,18 @@ const evolveExtra = (cluster: ClusterState, event: StoredEvent): ClusterState =>
   }
 };
 
+const withHealth = (cluster: ClusterState, event: StoredEvent<HealthEvent>): ClusterState =>
+  withNode(cluster, event.data.node, event.meta.time, (before) => {
+    const health = healthAfter(before, event.type);
+    if (event.type !== 'NodeReady') return health;
+    const { revision, software } = event.data as EventData<'NodeReady'>;
+    return { ...health, readyRevision: revision, software };
+  });
+
 /** What agents and heartbeats report. */
 const evolveNodes = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   const { time } = event.meta;
+  if (isHealthEvent(event)) return withHealth(cluster, event);
   switch (event.type) {
     case 'DesiredVersionsSet': {
       const { node, revision, software, changesAllowed, changesAllowedUntil, probes = [] } = event.data;
@@ -214,23 +221,6 @@ const evolveNodes = (cluster: ClusterState, event: StoredEvent): ClusterState =>
       return withNode(cluster, event.data.node, time, () => ({ software: event.data.software }));
     case 'VersionChanged':
       return withNode(cluster, event.data.node, time, () => ({ software: event.data.after }));
-    case 'NodeReady': {
-      const { node, revision, software } = event.data;
-      return withNode(cluster, node, time, (before) => ({
-        ...readinessAfter(before, event.type),
-        ...{ lost: false, readyRevision: revision, software },
-      }));
-    }
-    case 'NodeNotReady':
-    case 'NodeMissing':
-    case 'NodeReturned':
-    case 'NodeReadinessContradicted':
-    case 'NodeReadinessConfirmed':
-      return withNode(cluster, event.data.node, time, (before) => readinessAfter(before, event.type));
-    case 'NodeLost':
-      return withNode(cluster, event.data.node, time, () => ({ lost: true }));
-    case 'NodeRecovered':
-      return withNode(cluster, event.data.node, time, () => ({ lost: false }));
     default:
       return cluster;
   }

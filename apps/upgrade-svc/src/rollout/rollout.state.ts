@@ -5,12 +5,12 @@ import {
   type ClusterUid,
   type EventData,
   type Finding,
+  type Health,
   type KubernetesVersion,
   type NodeName,
   type NodeRole,
   type PlanOperation,
   type Probe,
-  type Readiness,
   type SoftwareVersions,
   type UpgradeId,
   type UpgradePlan,
@@ -22,7 +22,7 @@ import { NO_HOLDS, type Holds } from '../holds/holds.js';
 import type { Durations } from '../plan/durations.js';
 
 /** A node as events describe it. */
-export interface RolloutNode extends Readiness {
+export interface RolloutNode extends Health {
   readonly name: NodeName;
   readonly role: NodeRole;
   readonly pool: string;
@@ -36,7 +36,6 @@ export interface RolloutNode extends Readiness {
   readonly software: SoftwareVersions;
   /** The revision that it is Ready with. */
   readonly readyRevision: number;
-  readonly lost: boolean;
   /** Since when it is not Ready or silent; null: it is well. */
   readonly unwellSince: string | null;
   /** Since when it is Ready without a break, and not silent; null: it is not. */
