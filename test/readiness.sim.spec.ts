@@ -3,7 +3,7 @@ import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { isReady } from '../apps/gateway/src/clusters/clusters.facts.js';
-import { NO_NODES, selectableAfter, type SelectableNodes } from '../apps/gateway/src/lifecycle/selectable.nodes.js';
+import { presentAfter, type PresentCluster } from '../apps/gateway/src/lifecycle/present.js';
 import {
   nodesProjection as gatewayNodes,
   readySinceOf,
@@ -83,7 +83,7 @@ class World {
   private row: NodeRow | undefined;
   private remediation: Remediation = ABSENT;
   private rollouts: Rollouts = NO_ROLLOUTS;
-  private selectable: SelectableNodes = NO_NODES;
+  private present: PresentCluster | undefined;
   word: Word = 'ready';
   lost = false;
 
@@ -105,7 +105,7 @@ class World {
     for (const key of upgradeNodes.keys(event)) if (key === KEY) this.row = upgradeNodes.evolve(this.row, event, key);
     this.remediation = remediationAfter(this.remediation, event);
     this.rollouts = rolloutsAfter(this.rollouts, event, () => true);
-    this.selectable = selectableAfter(this.selectable, event);
+    this.present = presentAfter(this.present, event);
   }
 
   take(step: Step): void {
@@ -192,7 +192,7 @@ class World {
       'health checks': member?.unwellSince === null,
       'upgrade-svc': this.row!.ready && !this.row!.lost,
       'rollouts of pools': this.rollouts.ready[NODE] === true && this.rollouts.lost[NODE] !== true,
-      selections: this.selectable.get(NODE)?.ready === true && !this.selectable.get(NODE)!.lost,
+      selections: this.present?.nodes[NODE]?.ready === true && !this.present.nodes[NODE].lost,
     };
   }
 

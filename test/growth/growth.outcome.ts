@@ -15,12 +15,12 @@ export const troubleOf = (world: EndedWorld): string | undefined => {
   if (stuck.size > 0) return `stuck: ${[...stuck].join(', ')}`;
   if (world.boot.status !== 'ready') return `bootstrap is ${world.boot.status}`;
   if (world.infra.status !== 'desired') return `machines are ${world.infra.status}`;
-  const names = [...members.keys()].sort().join();
+  const names = Object.keys(members).sort().join();
   if ([...world.provider].sort().join() !== names) return `machines: ${[...world.provider].join()} of ${names}`;
   if ([...world.kubernetes].sort().join() !== names) return `nodes: ${[...world.kubernetes].join()} of ${names}`;
-  const removing = [...members].filter(([, { removing: leaves }]) => leaves).map(([name]) => name);
+  const removing = Object.values(members).flatMap(({ name, leaving }) => (leaving ? [name] : []));
   if (removing.length > 0) return `on their way out: ${removing.join()}`;
-  const controlPlanes = [...members].filter(([, { role }]) => role === 'control-plane').map(([name]) => name);
+  const controlPlanes = Object.keys(members).filter((name) => members[name]?.role === 'control-plane');
   return [...world.etcd].sort().join() === controlPlanes.sort().join()
     ? undefined
     : 'members of etcd that are no nodes';
@@ -29,10 +29,10 @@ export const troubleOf = (world: EndedWorld): string | undefined => {
 /** What there is at the end, however it came about. */
 export const outcomeOf = (world: EndedWorld): object => {
   const sorted = (names: Iterable<string>): readonly string[] => [...names].toSorted();
-  const members = world.gateway.status === 'absent' ? [] : world.gateway.members;
+  const members = world.gateway.status === 'absent' ? {} : world.gateway.members;
   return {
     status: world.gateway.status,
-    members: [...members],
+    members,
     provider: sorted(world.provider),
     kubernetes: sorted(world.kubernetes),
     etcd: sorted(world.etcd),

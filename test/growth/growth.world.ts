@@ -309,7 +309,7 @@ export class GrowthWorld implements ServiceWorld {
   }
 
   members(): readonly string[] {
-    return this.gateway.status === 'absent' ? [] : [...this.gateway.members.keys()];
+    return this.gateway.status === 'absent' ? [] : Object.keys(this.gateway.members);
   }
 
   /** Does everything that follows, or so many jobs of it; then waits for timers, too. */

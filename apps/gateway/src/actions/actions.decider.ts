@@ -16,7 +16,6 @@ import { refuseBesideActionOf } from '../lifecycle/node.actions.js';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
 import { isForeign, presentAfter, type PresentCluster } from '../lifecycle/present.js';
 import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
-import { NO_NODES, selectableAfter, type SelectableNodes } from '../lifecycle/selectable.nodes.js';
 import { selectNodes } from '../lifecycle/selection.rules.js';
 
 interface Named {
@@ -47,7 +46,6 @@ type ActionRequestFact = Fact<'NodeActionRequested' | 'NodeActionCancelled'>;
 export interface ActionsState {
   readonly cluster: PresentCluster | undefined;
   readonly upgrade: PhasedUpgrade | undefined;
-  readonly members: SelectableNodes;
   /** Nodes that stay cordoned until someone asks for the end. */
   readonly cordoned: ReadonlySet<string>;
 }
@@ -70,14 +68,14 @@ const hindranceOf = ({ cluster, upgrade }: ActionsState, { data }: RequestAction
 
 /** C8, as agents report it; it is checked again before each node. */
 const breaksQuorum = (
-  { members }: ActionsState,
+  { nodes }: PresentCluster,
   { action }: RequestAction['data'],
   node: string,
 ): Refusal | undefined => {
   if (action !== 'reboot' && action !== 'drain') return undefined;
-  if (members.get(node)?.role !== 'control-plane') return undefined;
-  const all = [...members].filter(([, { role }]) => role === 'control-plane');
-  const after = all.filter(([name, { ready, lost }]) => name !== node && ready && !lost).length;
+  if (nodes[node]?.role !== 'control-plane') return undefined;
+  const all = Object.values(nodes).filter(({ role }) => role === 'control-plane');
+  const after = all.filter(({ name, ready, lost }) => name !== node && ready && !lost).length;
   if (all.length === 1 || after >= majorityOf(all.length)) return undefined;
   return refuse('node.action-quorum', { action, node, after, before: all.length });
 };
@@ -90,7 +88,7 @@ const faultOf = (
   node: string,
 ): Refusal | undefined => {
   const { action } = data;
-  if (cluster.removing.has(node)) return refuse('node.leaving', { node });
+  if (cluster.nodes[node]?.leaving === true) return refuse('node.leaving', { node });
   if (isReplaced(cluster.additions, node)) return refuse('node.being-replaced', { ...named(data), node });
   const open = refuseBesideActionOf(cluster.actions, { ...named(data), node }, action);
   if (open !== undefined) return open;
@@ -108,7 +106,7 @@ const takingPart = (
   cluster: PresentCluster,
   data: RequestAction['data'],
 ): readonly string[] | Refusal => {
-  const selected = selectNodes(state.members, data.select, data);
+  const selected = selectNodes(cluster.nodes, data.select, data);
   if (isRefusal(selected)) return selected;
   const isNamed = data.select.nodes.length > 0;
   const able: string[] = [];
@@ -128,7 +126,8 @@ const request = (state: ActionsState, command: RequestAction): readonly ActionRe
   const nodes = takingPart(state, state.cluster, data);
   if (isRefusal(nodes)) return nodes;
   const toDo = nodes.filter((node) => !isIdle(state, data, node));
-  const quorum = toDo.flatMap((node) => breaksQuorum(state, data, node) ?? [])[0];
+  const { cluster } = state;
+  const quorum = toDo.flatMap((node) => breaksQuorum(cluster, data, node) ?? [])[0];
   if (quorum !== undefined || toDo.length === 0) return quorum ?? nothing;
   const { requestId, action, reason, drain, drainTimeoutSeconds, maxUnavailable, expiresAt } = data;
   return [
@@ -170,7 +169,7 @@ const cordonedAfter = (cordoned: ReadonlySet<string>, event: StoredEvent): Reado
 
 /** What people may ask of nodes that stay. */
 export const actions: Decider<ActionsState, ActionsCommand, ActionRequestFact> = {
-  initial: { cluster: undefined, upgrade: undefined, members: NO_NODES, cordoned: new Set() },
+  initial: { cluster: undefined, upgrade: undefined, cordoned: new Set() },
   reads: 'cluster',
 
   decide: (state, command) => (command.type === 'RequestAction' ? request(state, command) : cancel(state, command)),
@@ -182,7 +181,6 @@ export const actions: Decider<ActionsState, ActionsCommand, ActionRequestFact> =
     return {
       cluster,
       upgrade: latestUpgradeAfter(state.upgrade, event),
-      members: selectableAfter(state.members, event),
       cordoned: cordonedAfter(state.cordoned, event),
     };
   },

@@ -120,10 +120,7 @@ describe('a request about nodes', () => {
 
 describe('a selection of nodes', () => {
   const node = (labels: Readonly<Record<string, string>>): Selectable => ({ role: 'worker', pool: 'web', labels });
-  const nodes = new Map([
-    ['a', node({ tier: 'web', zone: '1' })],
-    ['b', node({ tier: 'web', zone: '2' })],
-  ]);
+  const nodes = { a: node({ tier: 'web', zone: '1' }), b: node({ tier: 'web', zone: '2' }) };
   const of = { namespace: 'default', cluster: 'demo' };
 
   it('takes nodes with all of its labels', () => {
@@ -131,8 +128,13 @@ describe('a selection of nodes', () => {
     expect(selectNodes(nodes, { ...NOTHING, labels: { tier: 'web', zone: '2' } }, of)).toEqual(['b']);
   });
 
+  it('knows no node by a name that every object has', () => {
+    const selected = selectNodes(nodes, { ...NOTHING, nodes: ['constructor'] }, of);
+    expect(selected).toMatchObject({ code: 'node.unknown' });
+  });
+
   it('says which name was probably meant', () => {
-    const known = new Map([['demo-w-1', node({})]]);
+    const known = { 'demo-w-1': node({}) };
     expect(selectNodes(known, { ...NOTHING, nodes: ['demo-w-2'] }, of)).toMatchObject({
       help: 'Did you mean demo-w-1?',
     });

@@ -6,11 +6,14 @@ import {
   endOf,
   lifetimeAfter,
   majorityOf,
+  memberOf,
+  membersAfter,
+  newMember,
   pauseAfter,
-  readinessAfter,
   refuse,
   templateOf,
   warningsDue,
+  withMember,
   type ClusterPause,
   type ClusterPhase,
   type ClusterSpec,
@@ -19,12 +22,11 @@ import {
   type Fact,
   type MachineTemplate,
   type Lifetime,
+  type Member as ClusterMember,
+  type Members,
   type NodeName,
-  type NodeRole,
   type NodeSet,
   type OnFailure,
-  type Readiness,
-  type ReadinessEvent,
   type Refusal,
   type ReplacementOrder,
   type StoredEvent,
@@ -42,7 +44,6 @@ import {
   hasFailedRollout,
   isReplaced,
   isReplacing,
-  leavingIn,
   NO_ADDITIONS,
   stuckAfter,
   stuckKey,
@@ -154,18 +155,12 @@ type ClusterRequestFact = Fact<
   | 'ClusterResumed'
 >;
 
-interface Member extends Readiness {
-  readonly role: NodeRole;
+interface Member extends ClusterMember {
   readonly leader: boolean;
-  readonly lost: boolean;
-  readonly removing: boolean;
-  /** How far its removal is that someone asked for; absent: it stays, or leaves because of something else. */
-  readonly removal?: 'requested' | 'drained' | 'cancelling';
-  readonly pool: string;
+  /** How far its removal is that someone asked for; null: it stays, or leaves because of something else. */
+  readonly removal: 'requested' | 'drained' | 'cancelling' | null;
   /** What its machine was made like. */
   readonly machine: MachineTemplate;
-  /** It was Ready once. */
-  readonly joined: boolean;
   /** Empty: the provider chose, and has not said which yet. */
   readonly zone: string;
 }
@@ -184,7 +179,7 @@ interface Present {
   readonly lifetime: Lifetime | undefined;
   /** null: it is not paused. */
   readonly pause: ClusterPause | null;
-  readonly members: ReadonlyMap<string, Member>;
+  readonly members: Members<Member>;
   /** Requests for nodes that are not done. */
   readonly additions: Additions;
   /** What has failed permanently and needs an operator. */
@@ -244,11 +239,11 @@ const hindranceOf = (state: Present, address: Named, action: string): Refusal | 
 const crowdedBy = (state: Present, { workers, controlPlane, instead }: RequestNodes['data']): Refusal | undefined => {
   const awaited = awaitedIn(withoutRequests(state.additions, instead));
   const added = workers.reduce((total, { count }) => total + count, 0);
-  const workersNow = [...state.members.values()].filter(({ role }) => role === 'worker').length;
+  const workersNow = Object.values(state.members).filter(({ role }) => role === 'worker').length;
   const count = workersNow + awaited + added;
   if (added > 0 && count > CLUSTER_WORKERS_MAX)
     return refuse('cluster.too-many-nodes', { max: CLUSTER_WORKERS_MAX, count }, 'worker');
-  const all = state.members.size + awaited + added + (controlPlane?.count ?? 0);
+  const all = Object.keys(state.members).length + awaited + added + (controlPlane?.count ?? 0);
   return podRoomFault(state.spec.kubernetes, all, 'worker');
 };
 
@@ -302,15 +297,15 @@ const abandon = (state: ClusterState, { data }: AbandonNodes): readonly ClusterR
 
 const named = ({ namespace, cluster }: Named): { namespace: string; cluster: string } => ({ namespace, cluster });
 
-const isHealthy = (member: Member): boolean => member.ready && !member.lost && !member.removing;
+const isHealthy = (member: Member): boolean => member.ready && !member.lost && !member.leaving;
 
 /** The control planes that are left when all have gone that were asked to. */
 export const remainingControlPlanes = ({ members }: Pick<Present, 'members'>): readonly string[] =>
-  [...members].flatMap(([name, { role, removing }]) => (role === 'control-plane' && !removing ? [name] : []));
+  Object.values(members).flatMap(({ name, role, leaving }) => (role === 'control-plane' && !leaving ? [name] : []));
 
 /** An even number of members tolerates no more failures than one less. A node that is not Ready may be removed all the same. */
 const leavesEven = (state: Present, { node, asLadybug, after }: RemoveNode['data']): Refusal | undefined => {
-  const member = state.members.get(node);
+  const member = memberOf(state.members, node);
   const left = remainingControlPlanes(state).filter((name) => name !== node).length;
   if (asLadybug === true || after !== undefined || left % 2 === 1) return undefined;
   if (member === undefined || !member.ready || member.lost) return undefined;
@@ -319,13 +314,13 @@ const leavesEven = (state: Present, { node, asLadybug, after }: RemoveNode['data
 
 /** C8, by what agents say: etcd goes on without the node only if a majority is healthy now, and of those that stay. */
 const breaksQuorum = (
-  members: ReadonlyMap<string, Member>,
+  members: Members<Member>,
   { node, after = [] }: Pick<RemoveNode['data'], 'node' | 'after'>,
 ): Refusal | undefined => {
   const gone: ReadonlySet<string> = new Set(after);
-  const controlPlanes = [...members].filter(([name, { role }]) => role === 'control-plane' && !gone.has(name));
-  const healthy = controlPlanes.filter(([, member]) => isHealthy(member));
-  const itIsHealthy = healthy.some(([name]) => name === node);
+  const controlPlanes = Object.values(members).filter(({ name, role }) => role === 'control-plane' && !gone.has(name));
+  const healthy = controlPlanes.filter(isHealthy);
+  const itIsHealthy = healthy.some(({ name }) => name === node);
   const quorum = { members: controlPlanes.length, healthy: healthy.length };
   if (c8MayRemove(quorum, itIsHealthy)) return undefined;
   const target = quorum.members - 1;
@@ -335,10 +330,10 @@ const breaksQuorum = (
 
 const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterRequestFact[] | Refusal => {
   if (state.status === 'absent') return unknown(data);
-  const member = state.members.get(data.node);
+  const member = memberOf(state.members, data.node);
   if (member === undefined) return refuse('node.unknown', { ...named(data), node: data.node });
   if (member.removal === 'cancelling') return busy(data, 'remove a node whose removal is being cancelled');
-  if (member.removing && !state.stuck.has(stuckKey('RemoveNode', data.node))) return nothing;
+  if (member.leaving && !state.stuck.has(stuckKey('RemoveNode', data.node))) return nothing;
   const paused = refuseWhilePaused(state.pause, data, 'remove a node');
   if (paused !== undefined) return paused;
   // A cluster that failed while it was made may be whole without the node that failed.
@@ -359,9 +354,9 @@ const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterRequ
 const replace = (state: ClusterState, { data }: ReplaceNode): readonly ClusterRequestFact[] | Refusal => {
   const { node, requestId, order, reason } = data;
   if (state.status === 'absent') return unknown(data);
-  const member = state.members.get(node);
+  const member = memberOf(state.members, node);
   if (member === undefined) return refuse('node.unknown', { ...named(data), node });
-  if (member.removing) return refuse('node.leaving', { node });
+  if (member.leaving) return refuse('node.leaving', { node });
   if (isReplaced(state.additions, node)) return refuse('node.being-replaced', { ...named(data), node });
   const paused = refuseWhilePaused(state.pause, data, 'replace a node');
   if (paused !== undefined) return paused;
@@ -440,19 +435,20 @@ const resume = (state: ClusterState, { data }: ResumeCluster): readonly ClusterR
   return state.pause === null ? nothing : [{ type: 'ClusterResumed', data: { uid: state.uid, reason: data.reason } }];
 };
 
-const removalFault = ({ joined, removing, removal, role }: Member): string | undefined => {
-  if (!removing) return 'it is not being removed';
-  if (removal === undefined) return 'another node takes its place, or its request was given up';
+const removalFault = ({ wasReady, leaving, removal, role }: Member): string | undefined => {
+  if (!leaving) return 'it is not being removed';
+  if (removal === null)
+    return 'another node takes its place, its request was given up, or its upgrade no longer needs it';
   if (removal === 'drained') return 'its pods are evicted already';
   if (role === 'control-plane') return 'it is a control plane, whose departure has begun with its member of etcd';
-  return joined ? undefined : 'it was never Ready';
+  return wasReady ? undefined : 'it was never Ready';
 };
 
 /** bootstrap-svc decides: a drain that ends at the same moment comes first. */
 const cancelRemoval = (state: ClusterState, { data }: CancelRemoval): readonly ClusterRequestFact[] | Refusal => {
   const { node, reason } = data;
   if (state.status === 'absent') return unknown(data);
-  const member = state.members.get(node);
+  const member = memberOf(state.members, node);
   if (member === undefined) return refuse('node.unknown', { ...named(data), node });
   if (member.removal === 'cancelling') return nothing;
   if (state.phase === 'Deleting') return refuse('cluster.deleting', { cluster: data.cluster });
@@ -462,33 +458,16 @@ const cancelRemoval = (state: ClusterState, { data }: CancelRemoval): readonly C
   return paused ?? [{ type: 'NodeRemovalCancellationRequested', data: { uid: state.uid, node, reason } }];
 };
 
-const withMember = (state: Present, name: string, change: Partial<Member>): Present => {
-  const member = state.members.get(name);
-  if (member === undefined) return state;
-  return { ...state, members: new Map(state.members).set(name, { ...member, ...change }) };
-};
-
-const withReadiness = (state: Present, { type, data }: StoredEvent<ReadinessEvent>): Present =>
-  withMember(state, data.node, readinessAfter(state.members.get(data.node) ?? { ready: false }, type));
-
-const withoutMember = (state: Present, name: string): Present => {
-  const members = new Map(state.members);
-  members.delete(name);
-  return { ...state, members };
-};
+const changed = (state: Present, name: string, change: Partial<Member>): Present => ({
+  ...state,
+  members: withMember(state.members, name, change),
+});
 
 /** What is drained stays so, also when its removal is asked for again. */
-const asked = (state: Present, name: string): Present => {
-  const isDrained = state.members.get(name)?.removal === 'drained';
-  return withMember(state, name, { removing: true, removal: isDrained ? 'drained' : 'requested' });
-};
+const asked = (state: Present, name: string): Present =>
+  memberOf(state.members, name)?.removal === 'drained' ? state : changed(state, name, { removal: 'requested' });
 
-const stays = (state: Present, name: string): Present => {
-  const member = state.members.get(name);
-  if (member === undefined) return state;
-  const { removal: _cancelled, ...kept } = member;
-  return { ...state, members: new Map(state.members).set(name, { ...kept, removing: false }) };
-};
+const isEmpty = ({ members }: Pick<Present, 'members'>): boolean => Object.keys(members).length === 0;
 
 /**
  * infra-svc names no machine after the first two until a retry is requested. It may have reserved some for a cluster with a lease, and not
@@ -497,9 +476,9 @@ const stays = (state: Present, name: string): Present => {
 const unmadeAfter = ({ unmade, members, creation, lifetime }: Present, event: StoredEvent): boolean => {
   switch (event.type) {
     case 'ClusterRejected':
-      return members.size === 0;
+      return isEmpty({ members });
     case 'InfrastructureFailed':
-      return members.size === 0 && creation?.isOver === false && lifetime === undefined;
+      return isEmpty({ members }) && creation?.isOver === false && lifetime === undefined;
     case 'ClusterRetryRequested':
     case 'VmsPlanned':
       return false;
@@ -512,49 +491,34 @@ const unmadeAfter = ({ unmade, members, creation, lifetime }: Present, event: St
 export const isCorrectable = (state: ClusterState): boolean =>
   state.status === 'present' && state.phase === 'Failed' && state.unmade;
 
-const newMember = { ready: false, lost: false, removing: false, joined: false } as const;
+const entering = (event: StoredEvent): readonly Member[] =>
+  event.type === 'VmsPlanned'
+    ? event.data.machines.map((plan) => ({
+        ...newMember(plan),
+        ...{ leader: plan.leader, removal: null, zone: plan.zone ?? '', machine: templateOf(plan) },
+      }))
+    : [];
 
 /** What an event says about the nodes and the requests for nodes of the present cluster. */
-const evolveNodes = (state: Present, event: StoredEvent): Present => {
+const evolveNodes = (before: Present, event: StoredEvent): Present => {
+  const state = { ...before, members: membersAfter(before.members, event, entering(event)) };
   switch (event.type) {
-    case 'VmsPlanned': {
-      const planned = event.data.machines.filter(({ name }) => !state.members.has(name));
-      const added = planned.map(({ role, leader, zone = '', ...plan }) => {
-        const member: Member = { ...newMember, role, leader, zone, pool: plan.pool, machine: templateOf(plan) };
-        return [plan.name, member] as const;
-      });
-      return { ...state, members: new Map([...state.members, ...added]) };
-    }
     case 'VmCreated':
-      return withMember(state, event.data.machine.name, { zone: event.data.machine.zone });
-    case 'NodeReady':
-      return withMember(withReadiness(state, event), event.data.node, { joined: true });
-    case 'NodeNotReady':
-    case 'NodeMissing':
-    case 'NodeReturned':
-    case 'NodeReadinessContradicted':
-    case 'NodeReadinessConfirmed':
-      return withReadiness(state, event);
-    case 'NodeLost':
-      return withMember(state, event.data.node, { lost: true });
-    case 'NodeRecovered':
-      return withMember(state, event.data.node, { lost: false });
+      return changed(state, event.data.machine.name, { zone: event.data.machine.zone });
     case 'NodeRemovalRequested':
       return asked(state, event.data.node);
     case 'NodeRemovalCancellationRequested':
-      return withMember(state, event.data.node, { removal: 'cancelling' });
+      return changed(state, event.data.node, { removal: 'cancelling' });
     case 'NodeDrained':
-      return withMember(state, event.data.node, { removal: 'drained' });
+      return changed(state, event.data.node, { removal: 'drained' });
     case 'NodeRemovalCancelled':
-      return stays(state, event.data.node);
-    case 'VmDeleted':
-      return withoutMember(state, event.data.name);
+      return changed(state, event.data.node, { removal: null });
     case 'ControlPlaneInitialized':
       return { ...state, initialized: true, authenticationFile: event.data.authentication !== undefined };
     case 'InitialControlPlaneChanged':
-      return withMember(withMember(state, event.data.from, { leader: false }), event.data.to, { leader: true });
+      return changed(changed(state, event.data.from, { leader: false }), event.data.to, { leader: true });
     default:
-      return leavingIn(event).reduce((before, name) => withMember(before, name, { removing: true }), state);
+      return state;
   }
 };
 
@@ -569,7 +533,7 @@ const begin = (event: StoredEvent<'ClusterRequested'>): Present => ({
   unmade: false,
   lifetime: lifetimeAfter(undefined, event),
   pause: null,
-  members: new Map(),
+  members: {},
   additions: NO_ADDITIONS,
   stuck: new Set(),
   initialized: false,

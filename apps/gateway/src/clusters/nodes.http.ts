@@ -1,4 +1,5 @@
 import {
+  memberOf,
   ClusterPath,
   MachineList,
   NodeList,
@@ -84,7 +85,7 @@ const removalStatus = (node: string, gone: boolean, note: string): StatusView =>
 
 /** An even number is pointed out: it was allowed because the node is not Ready. */
 const controlPlanesLeft = (node: string, state: ClusterState): string => {
-  if (state.status === 'absent' || state.members.get(node)?.role !== 'control-plane') return '';
+  if (state.status === 'absent' || memberOf(state.members, node)?.role !== 'control-plane') return '';
   const left = remainingControlPlanes(state).length;
   if (left % 2 === 1) return '';
   return ` The cluster then has ${left} control planes, an even number, and tolerates no more failures than with ${left - 1}: add one (fairlead pool scale).`;

@@ -45,7 +45,7 @@ type About = Named & { readonly node: NodeName };
 
 const unknownNode = ({ nodes }: PresentCluster, { namespace, cluster, node }: About): Refusal => {
   const refusal = refuse('node.unknown', { namespace, cluster, node });
-  const nearest = nearestOf(node, [...nodes.keys()]);
+  const nearest = nearestOf(node, Object.keys(nodes));
   return nearest === undefined ? refusal : { ...refusal, help: `Did you mean ${nearest}?` };
 };
 
@@ -61,7 +61,7 @@ const present = ({ cluster, executions: state }: ExecutionsState, data: About): 
   const { namespace, cluster: name, node } = data;
   if (cluster === undefined) return refuse('cluster.unknown', { namespace, cluster: name });
   if (cluster.phase === 'Deleting' || state === undefined) return refuse('cluster.deleting', { cluster: name });
-  return cluster.nodes.has(node) ? { cluster, state } : unknownNode(cluster, data);
+  return Object.hasOwn(cluster.nodes, node) ? { cluster, state } : unknownNode(cluster, data);
 };
 
 const follow = (

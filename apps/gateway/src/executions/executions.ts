@@ -1,4 +1,5 @@
 import {
+  memberOf,
   EXEC_LIMITS,
   ExecOutput,
   refuse,
@@ -93,7 +94,8 @@ export class Executions {
   /** The shell of a simulated host is a process of the user that Fairlead runs as, and reads the keys of the installation. */
   private async refuseSimulated(path: NodePath): Promise<void> {
     const { state } = await this.recorded(path, randomUUID());
-    const node = state.cluster?.nodes.get(path.node);
+    const { cluster } = state;
+    const node = cluster === undefined ? undefined : memberOf(cluster.nodes, path.node);
     if (node !== undefined && (await this.connections.isSimulated(node.connection)))
       throw new Refused(refuse('node.exec-simulated', { node: path.node }));
   }

@@ -9,7 +9,6 @@ import {
 } from '@fairlead/contracts';
 import { type Command, type Decider } from '@fairlead/event-sourcing';
 import { hasPool, isForeign, presentAfter, type PresentCluster } from '../lifecycle/present.js';
-import { NO_NODES, selectableAfter, type SelectableNodes } from '../lifecycle/selectable.nodes.js';
 import { selectNodes } from '../lifecycle/selection.rules.js';
 
 export type Scope = EventData<'UpdatesDisabledSet'>['scope'];
@@ -41,7 +40,6 @@ export type HoldsCommand = SetUpdates | SetNodeUpdates;
 /** The cluster of a name, and what of it is held. */
 export interface HoldsState {
   readonly cluster: PresentCluster | undefined;
-  readonly nodes: SelectableNodes;
   /** By scope; the reason. */
   readonly held: ReadonlyMap<string, string>;
 }
@@ -49,13 +47,13 @@ export interface HoldsState {
 const keyOf = (scope: Scope): string => (scope.kind === 'node' ? `node/${scope.node}` : `pool/${scope.pool}`);
 
 /** Why a node, or its pool, is held; undefined: neither is. */
-export const holdOn = ({ held, nodes }: HoldsState, node: string): string | undefined =>
-  held.get(`node/${node}`) ?? held.get(`pool/${nodes.get(node)?.pool}`);
+export const holdOn = ({ held, cluster }: HoldsState, node: string): string | undefined =>
+  held.get(`node/${node}`) ?? held.get(`pool/${cluster?.nodes[node]?.pool}`);
 
 const unknownScope = (cluster: PresentCluster, { data }: SetUpdates): Refusal | undefined => {
   const { scope, namespace, cluster: name } = data;
   if (scope.kind === 'node')
-    return cluster.nodes.has(scope.node)
+    return Object.hasOwn(cluster.nodes, scope.node)
       ? undefined
       : refuse('node.unknown', { namespace, cluster: name, node: scope.node });
   return hasPool(cluster, scope.pool)
@@ -79,11 +77,11 @@ const facts = (
 
 const set = (state: HoldsState, command: HoldsCommand): readonly Fact<'UpdatesDisabledSet'>[] | Refusal => {
   const { namespace, cluster: name } = command.data;
-  const { cluster, nodes } = state;
+  const { cluster } = state;
   if (cluster === undefined) return refuse('cluster.unknown', { namespace, cluster: name });
   if (command.type === 'SetUpdates')
     return unknownScope(cluster, command) ?? facts(state, cluster.uid, [command.data.scope], command.data);
-  const selected = selectNodes(nodes, command.data.select, command.data);
+  const selected = selectNodes(cluster.nodes, command.data.select, command.data);
   if (isRefusal(selected)) return selected;
   if (selected.length === 0) return refuse('node.none-selected', { namespace, cluster: name, done: 'held' }, 'select');
   const scopes = selected.map((node): Scope => ({ kind: 'node', node: node as NodeName }));
@@ -92,7 +90,7 @@ const set = (state: HoldsState, command: HoldsCommand): readonly Fact<'UpdatesDi
 
 /** What people hold out of changes, and release. A rollout that is under way leaves what is held after it began, too. */
 export const holds: Decider<HoldsState, HoldsCommand, Fact<'UpdatesDisabledSet'>> = {
-  initial: { cluster: undefined, nodes: NO_NODES, held: new Map() },
+  initial: { cluster: undefined, held: new Map() },
   reads: 'cluster',
 
   decide: set,
@@ -101,12 +99,11 @@ export const holds: Decider<HoldsState, HoldsCommand, Fact<'UpdatesDisabledSet'>
     const cluster = presentAfter(state.cluster, event);
     if (event.type === 'ClusterRequested' || cluster === undefined) return { ...holds.initial, cluster };
     if (isForeign(cluster, event)) return { ...state, cluster };
-    const nodes = selectableAfter(state.nodes, event);
-    if (event.type !== 'UpdatesDisabledSet') return { ...state, cluster, nodes };
+    if (event.type !== 'UpdatesDisabledSet') return { ...state, cluster };
     const { scope, disabled, reason } = event.data;
     const held = new Map(state.held);
     if (disabled) held.set(keyOf(scope), reason);
     else held.delete(keyOf(scope));
-    return { cluster, nodes, held };
+    return { cluster, held };
   },
 };

@@ -84,7 +84,7 @@ export class HoldsHttp {
     const command = { type: 'SetNodeUpdates', data } as const;
     const { state, events, seq } = orRefuse(await this.handle(holds, stream, command, causeOf(caller)));
     showSeq(response, seq);
-    const selected = selectNodes(state.nodes, select, address);
+    const selected = selectNodes(state.cluster?.nodes ?? {}, select, address);
     return {
       kind: 'NodeUpdates',
       nodes: isRefusal(selected) ? [] : [...selected],

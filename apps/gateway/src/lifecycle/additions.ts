@@ -1,5 +1,5 @@
 import {
-  replacedIn,
+  leavingIn,
   replacementIn,
   requestedSets,
   type EventData,
@@ -178,27 +178,6 @@ export const additionsAfter = (additions: Additions, event: StoredEvent): Additi
       const replacement = replacementIn(event);
       return replacement === undefined ? additions : replaced(additions, replacement);
     }
-  }
-};
-
-/** Nodes that begin to leave with an event: someone asked for it, another takes their place, or their request is given up. */
-export const leavingIn = (event: StoredEvent): readonly string[] => {
-  if (event.type === 'NodeRemovalRequested') return [event.data.node];
-  const node = replacedIn(event);
-  return node === undefined ? givenUpIn(event) : [node];
-};
-
-/** Nodes that are on their way out because their request is given up. */
-const givenUpIn = (event: StoredEvent): readonly string[] => {
-  switch (event.type) {
-    case 'VmsFailed':
-      return event.data.onFailure === 'rollback' ? event.data.machines : [];
-    case 'NodesFailed':
-      return event.data.onFailure === 'rollback' ? event.data.nodes : [];
-    case 'NodesAbandoned':
-      return event.data.nodes;
-    default:
-      return [];
   }
 };
 

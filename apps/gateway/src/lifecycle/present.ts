@@ -1,19 +1,25 @@
 import {
+  membersAfter,
+  newMember,
   pauseAfter,
+  POOL_LABEL,
+  withMember,
   type ClusterPause,
   type ClusterPhase,
   type ClusterUid,
-  type NodeRole,
+  type Machine,
+  type Member,
+  type Members,
   type StoredEvent,
 } from '@fairlead/contracts';
-import { additionsAfter, leavingIn, NO_ADDITIONS, type Additions } from './additions.js';
+import { additionsAfter, NO_ADDITIONS, type Additions } from './additions.js';
 import { openActionsAfter, type OpenAction } from './node.actions.js';
 import { phaseAfter } from './cluster.phase.js';
 
-export interface PresentNode {
-  readonly role: NodeRole;
-  readonly pool: string;
+export interface PresentNode extends Member {
   readonly connection: string;
+  /** Those that Fairlead sets on its Node. */
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 /** What requests about the nodes of a cluster have to know of it. */
@@ -22,11 +28,9 @@ export interface PresentCluster {
   readonly phase: ClusterPhase;
   /** null: it is not paused. */
   readonly pause: ClusterPause | null;
-  readonly nodes: ReadonlyMap<string, PresentNode>;
+  readonly nodes: Members<PresentNode>;
   /** Requests for nodes that are not done. */
   readonly additions: Additions;
-  /** Nodes that were asked to go and still have a machine. */
-  readonly removing: ReadonlySet<string>;
   /** Requests about nodes that are not over. */
   readonly actions: readonly OpenAction[];
 }
@@ -35,35 +39,40 @@ const begin = ({ data }: StoredEvent<'ClusterRequested'>): PresentCluster => ({
   uid: data.uid,
   phase: 'Pending',
   pause: null,
-  nodes: new Map(),
+  nodes: {},
   additions: NO_ADDITIONS,
-  removing: new Set(),
   actions: [],
 });
 
-const without = (names: ReadonlySet<string>, name: string): ReadonlySet<string> =>
-  new Set([...names].filter((one) => one !== name));
+/** The labels that a node has because of its machine. */
+export const machineLabels = ({ labels, pool, csp, region, zone }: Machine): Readonly<Record<string, string>> => ({
+  ...labels,
+  [POOL_LABEL]: pool,
+  'topology.cloud-barista.github.io/csp': csp,
+  'topology.kubernetes.io/region': region,
+  'topology.kubernetes.io/zone': zone,
+});
 
-const nodesAfter = (cluster: PresentCluster, event: StoredEvent): PresentCluster => {
+const entering = (event: StoredEvent): readonly PresentNode[] =>
+  event.type === 'VmsPlanned'
+    ? event.data.machines.map((plan) => ({
+        ...newMember(plan),
+        ...{ connection: plan.connection, labels: { 'kubernetes.io/hostname': plan.name } },
+      }))
+    : [];
+
+const withLabels = (nodes: Members<PresentNode>, name: string, labels: PresentNode['labels']): Members<PresentNode> =>
+  withMember(nodes, name, { labels: { ...nodes[name]?.labels, ...labels } });
+
+const nodesAfter = (before: Members<PresentNode>, event: StoredEvent): Members<PresentNode> => {
+  const nodes = membersAfter(before, event, entering(event));
   switch (event.type) {
-    case 'VmsPlanned': {
-      const planned = event.data.machines.map(
-        ({ name, role, pool, connection }) => [name, { role, pool, connection }] as const,
-      );
-      return { ...cluster, nodes: new Map([...cluster.nodes, ...planned]) };
-    }
-    case 'VmDeleted':
-      return {
-        ...cluster,
-        nodes: new Map([...cluster.nodes].filter(([name]) => name !== event.data.name)),
-        removing: without(cluster.removing, event.data.name),
-      };
-    case 'NodeRemovalCancelled':
-      return { ...cluster, removing: without(cluster.removing, event.data.node) };
-    default: {
-      const leaving = leavingIn(event).filter((name) => cluster.nodes.has(name));
-      return leaving.length === 0 ? cluster : { ...cluster, removing: new Set([...cluster.removing, ...leaving]) };
-    }
+    case 'VmCreated':
+      return withLabels(nodes, event.data.machine.name, machineLabels(event.data.machine));
+    case 'NodeLabelsSet':
+      return withLabels(nodes, event.data.node, event.data.labels);
+    default:
+      return nodes;
   }
 };
 
@@ -80,12 +89,14 @@ export const presentAfter = (cluster: PresentCluster | undefined, event: StoredE
   const phase = phaseAfter(cluster.phase, event);
   const pause = pauseAfter(cluster.pause, event);
   const actions = openActionsAfter(cluster.actions, event);
-  return nodesAfter({ ...cluster, phase, pause, additions, actions }, event);
+  return { ...cluster, phase, pause, additions, actions, nodes: nodesAfter(cluster.nodes, event) };
 };
 
+export const isShrinking = ({ nodes }: PresentCluster): boolean => Object.values(nodes).some(({ leaving }) => leaving);
+
 export const hasPool = ({ nodes }: PresentCluster, pool: string): boolean =>
-  [...nodes.values()].some((node) => node.pool === pool);
+  Object.values(nodes).some((node) => node.pool === pool);
 
 /** The names of the pools that workers are in, in order. */
 export const workerPoolsOf = ({ nodes }: PresentCluster): readonly string[] =>
-  [...new Set([...nodes.values()].flatMap(({ role, pool }) => (role === 'worker' ? [pool] : [])))].sort();
+  [...new Set(Object.values(nodes).flatMap(({ role, pool }) => (role === 'worker' ? [pool] : [])))].sort();

@@ -20,7 +20,7 @@ interface Named {
   readonly cluster: string;
 }
 
-type Nodes = ReadonlyMap<string, Selectable>;
+type Nodes = Readonly<Record<string, Selectable>>;
 
 const poolOf = ({ role, pool }: Selectable): string => (role === 'control-plane' ? CONTROL_PLANE_POOL : pool);
 
@@ -32,13 +32,13 @@ export const isSelectedBy = ({ pools, labels }: Pick<NodeSelection, 'pools' | 'l
 /** The nearest name goes into the help: most wrong names are misspelled. */
 const unknownNode = (nodes: Nodes, { namespace, cluster }: Named, name: string, index: number): Refusal => {
   const refusal = refuse('node.unknown', { namespace, cluster, node: name }, `select.nodes[${index}]`);
-  const nearest = nearestOf(name, [...nodes.keys()]);
+  const nearest = nearestOf(name, Object.keys(nodes));
   return nearest === undefined ? refusal : { ...refusal, help: `Did you mean ${nearest}?` };
 };
 
 const unknownPool = (nodes: Nodes, { namespace, cluster }: Named, name: string, index: number): Refusal => {
   const refusal = refuse('pool.unknown', { namespace, cluster, pool: name }, `select.pools[${index}]`);
-  const nearest = nearestOf(name, [...new Set([...nodes.values()].map(poolOf))]);
+  const nearest = nearestOf(name, [...new Set(Object.values(nodes).map(poolOf))]);
   return nearest === undefined ? refusal : { ...refusal, help: `Did you mean ${nearest}?` };
 };
 
@@ -53,7 +53,7 @@ const faultOf = ({ nodes, pools, labels, all }: NodeSelection): Refusal | undefi
 
 /** Control planes before workers, each in the order of their names: the same order for the same request. */
 const inOrder = (nodes: Nodes, names: readonly string[]): readonly string[] => {
-  const rank = (name: string): number => (nodes.get(name)?.role === 'control-plane' ? 0 : 1);
+  const rank = (name: string): number => (nodes[name]?.role === 'control-plane' ? 0 : 1);
   return [...new Set(names)].toSorted((one, other) => rank(one) - rank(other) || (one < other ? -1 : 1));
 };
 
@@ -62,15 +62,17 @@ export const selectNodes = (nodes: Nodes, selection: NodeSelection, of: Named): 
   const fault = faultOf(selection);
   if (fault !== undefined) return fault;
   const strangers = [
-    ...selection.nodes.flatMap((name, index) => (nodes.has(name) ? [] : [unknownNode(nodes, of, name, index)])),
+    ...selection.nodes.flatMap((name, index) =>
+      Object.hasOwn(nodes, name) ? [] : [unknownNode(nodes, of, name, index)],
+    ),
     ...selection.pools.flatMap((name, index) =>
-      [...nodes.values()].some((node) => poolOf(node) === name) ? [] : [unknownPool(nodes, of, name, index)],
+      Object.values(nodes).some((node) => poolOf(node) === name) ? [] : [unknownPool(nodes, of, name, index)],
     ),
   ];
   if (strangers[0] !== undefined) return strangers[0];
   if (selection.nodes.length > 0) return inOrder(nodes, selection.nodes);
   return inOrder(
     nodes,
-    [...nodes].flatMap(([name, node]) => (isSelectedBy(selection, node) ? [name] : [])),
+    Object.entries(nodes).flatMap(([name, node]) => (isSelectedBy(selection, node) ? [name] : [])),
   );
 };

@@ -1,4 +1,5 @@
 import {
+  memberOf,
   abandonedOf,
   addedControlPlanes,
   additionsOf,
@@ -105,9 +106,9 @@ type ManifestFact = Fact<
 export const poolMembers = ({ cluster, declared }: ManifestState): readonly PoolMember[] => {
   if (cluster.status === 'absent' || declared === undefined) return [];
   return Object.entries(declared.nodes).flatMap(([name, pool]) => {
-    const member = cluster.members.get(name);
+    const member = memberOf(cluster.members, name);
     if (member === undefined) return [];
-    const { ready, lost, joined, zone, machine, leader } = member;
+    const { ready, lost, wasReady: joined, zone, machine, leader } = member;
     return [{ name, pool, ready: ready && !lost, joined, zone, machine, leader }];
   });
 };
@@ -122,7 +123,7 @@ export const isCorrection = ({ cluster, declared }: ManifestState, spec: Declare
   changedFields(declared.spec, spec).some(({ field }) => !BESIDE_CREATION.test(field));
 
 const isUnnamed = ({ cluster }: ManifestState): boolean =>
-  cluster.status === 'present' && cluster.members.size === 0 && cluster.creation?.isOver === false;
+  cluster.status === 'present' && Object.keys(cluster.members).length === 0 && cluster.creation?.isOver === false;
 
 /** What has to be done so that the cluster is as declared. */
 export const planFor = (
@@ -488,7 +489,7 @@ const apply = (state: ManifestState, command: ApplyManifest): readonly ManifestF
 
 /** The pool that it would return to may have been changed since. */
 const poolFault = ({ cluster, declared }: ManifestState, node: string): string | undefined => {
-  const pool = cluster.status === 'absent' ? undefined : cluster.members.get(node)?.pool;
+  const pool = cluster.status === 'absent' ? undefined : memberOf(cluster.members, node)?.pool;
   const found = declared?.spec.pools.find(({ name }) => name === pool);
   if (found === undefined) return `pool ${pool} is not declared any more`;
   const max = found.autoscaling?.max ?? Number.POSITIVE_INFINITY;

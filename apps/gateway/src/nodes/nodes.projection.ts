@@ -1,8 +1,9 @@
 import {
   attemptWords,
+  leavingIn,
   machineAt,
   readinessAfter,
-  replacedIn,
+  stayingIn,
   sentenceOf,
   sentenceOfFailures,
   sentenceOfEvent,
@@ -109,10 +110,8 @@ const listedIn = (event: StoredEvent): readonly string[] => {
     case 'NodeReadinessConfirmed':
     case 'NodePressureChanged':
       return [event.data.node];
-    default: {
-      const leaving = replacedIn(event);
-      return leaving === undefined ? [] : [leaving];
-    }
+    default:
+      return leavingIn(event);
   }
 };
 
@@ -132,7 +131,6 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'VmDeletionFailed':
       return event.data.machines;
     case 'NodesFailed':
-    case 'NodesAbandoned':
     case 'NodeActionRequested':
       return event.data.nodes;
     case 'BootstrapStepFailed':
@@ -160,13 +158,11 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'NodeActionSucceeded':
     case 'NodeActionFailed':
     case 'NodeActionVoided':
-    case 'NodeRemovalRequested':
     case 'NodeRemovalCancelled':
     case 'ControlPlaneRemovalBlocked':
     case 'ControlPlaneRemovalUnblocked':
     case 'NodeDrainBlocked':
     case 'NodeDrained':
-    case 'NodeRemoved':
     case 'VmGone':
     case 'VmReturned':
     case 'VmStopped':
@@ -269,15 +265,9 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'NodeRemoved':
       return pass(doc, 'removed', time);
     case 'NodeRemovalCancelled':
-      return { ...withoutDrain(doc), isRemoving: false, changedAt: time };
-    case 'NodeRemovalRequested':
-    case 'NodesAbandoned':
-      return { ...doc, isRemoving: true, changedAt: time };
+      return { ...withoutDrain(doc), changedAt: time };
     default:
-      return failing(
-        acted(remediated(replaced(networkAfter(awayAfter(listed(doc, event), event), event), event), event), event),
-        event,
-      );
+      return failing(acted(remediated(networkAfter(awayAfter(listed(doc, event), event), event), event), event), event);
   }
 };
 const withoutAction = ({ action: _past, ...doc }: NodeDoc): NodeDoc => doc;
@@ -337,8 +327,11 @@ const networkAfter = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
   }
 };
 
-const replaced = (doc: NodeDoc, event: StoredEvent): NodeDoc =>
-  replacedIn(event) === doc.name ? { ...doc, isRemoving: true, changedAt: event.meta.time } : doc;
+const withDeparture = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
+  const isMeant = (name: string): boolean => name === doc.name;
+  if (leavingIn(event).some(isMeant)) return { ...doc, isRemoving: true, changedAt: event.meta.time };
+  return stayingIn(event).some(isMeant) ? { ...doc, isRemoving: false, changedAt: event.meta.time } : doc;
+};
 
 const present = ({ away: _away, ...doc }: NodeDoc, time: string): NodeDoc => ({ ...doc, changedAt: time });
 
@@ -435,8 +428,7 @@ const failing = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
   switch (event.type) {
     case 'VmsFailed':
     case 'NodesFailed': {
-      const isRemoving = doc.isRemoving || event.data.onFailure === 'rollback';
-      return { ...doc, isRemoving, isKept: !isRemoving, reason: sentenceOf(event.data.cause), changedAt: time };
+      return { ...doc, isKept: !doc.isRemoving, reason: sentenceOf(event.data.cause), changedAt: time };
     }
     case 'ControlPlaneRemovalBlocked':
       return { ...doc, reason: `it cannot leave yet: ${sentenceOf(event.data.cause)}`, changedAt: time };
@@ -477,6 +469,8 @@ export const nodesProjection: Projection<NodeDoc> = {
     if (event.type === 'VmsPlanned') return doc ?? planned(event, key);
     // A late word about a machine that is gone, or about another cluster of the same name, changes nothing.
     if (doc === undefined || !('uid' in event.data) || event.data.uid !== doc.uid) return doc;
-    return event.type === 'VmDeleted' ? undefined : withReadySince(doc, change(doc, event), event.meta.time);
+    return event.type === 'VmDeleted'
+      ? undefined
+      : withReadySince(doc, change(withDeparture(doc, event), event), event.meta.time);
   },
 };

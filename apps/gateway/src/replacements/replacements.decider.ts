@@ -42,11 +42,11 @@ const hindranceOf = (cluster: PresentCluster, { upgrade }: ReplacementsState, da
 
 /** Why a node that was named cannot be replaced. */
 const faultOf = (
-  { additions, removing }: PresentCluster,
+  { additions, nodes: members }: PresentCluster,
   nodes: HoldsState,
   { node, of }: { readonly node: string; readonly of: Data },
 ): Refusal | undefined => {
-  if (removing.has(node)) return refuse('node.leaving', { node });
+  if (members[node]?.leaving === true) return refuse('node.leaving', { node });
   if (isReplaced(additions, node)) return refuse('node.being-replaced', { ...named(of), node });
   const isKept = [...additions.values()].some(({ nodes: kept }) => kept.includes(node));
   if (isKept) return refuse('node.not-joined', { ...named(of), node });
@@ -56,7 +56,7 @@ const faultOf = (
 
 /** Nodes that were named must all be able to; of a pool, or of all, those that are not take no part. */
 const takingPart = (cluster: PresentCluster, nodes: HoldsState, of: Data): readonly NodeName[] | Refusal => {
-  const selected = selectNodes(nodes.nodes, of.select, of);
+  const selected = selectNodes(cluster.nodes, of.select, of);
   if (isRefusal(selected)) return selected;
   const faults = selected.map((node) => faultOf(cluster, nodes, { node, of }));
   const [first] = of.select.nodes.length > 0 ? faults.flatMap((fault) => fault ?? []) : [];
@@ -75,7 +75,7 @@ const decide = (
   if (hindrance !== undefined) return hindrance;
   const nodes = takingPart(cluster, state.nodes, data);
   if (isRefusal(nodes)) return nodes;
-  const poolOf = (node: string): string => cluster.nodes.get(node)?.pool ?? '';
+  const poolOf = (node: string): string => cluster.nodes[node]?.pool ?? '';
   const pools = [...new Set(nodes.map(poolOf))];
   const stopped = pools.find((pool) => failedRolloutOf(cluster.additions, pool) !== undefined);
   if (stopped !== undefined) return refuse('pool.rollout-failed', { ...named(data), pool: stopped });

@@ -16,7 +16,7 @@ import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { refuseBesideActions } from '../lifecycle/node.actions.js';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
 import { isGrowing } from '../lifecycle/additions.js';
-import { isForeign, presentAfter, workerPoolsOf, type PresentCluster } from '../lifecycle/present.js';
+import { isForeign, isShrinking, presentAfter, workerPoolsOf, type PresentCluster } from '../lifecycle/present.js';
 import { isOpen, latestUpgradeAfter, refuseBeside, wayOn, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
 
 /** Whose cluster it is about, for the sentences of refusals. */
@@ -120,7 +120,7 @@ const hindrance = (cluster: PresentCluster, { namespace, cluster: name }: Named)
   const paused = refuseWhilePaused(cluster.pause, { namespace, cluster: name }, 'upgrade');
   if (paused !== undefined) return paused;
   if (cluster.phase !== 'Provisioned') return refuse('cluster.not-ready', { action: 'upgrade', phase: cluster.phase });
-  if (isGrowing(cluster.additions) || cluster.removing.size > 0)
+  if (isGrowing(cluster.additions) || isShrinking(cluster))
     return refuse('cluster.busy', { namespace, cluster: name, action: 'upgrade' });
   return refuseBesideActions(cluster.actions, { namespace, cluster: name }, 'upgrade');
 };

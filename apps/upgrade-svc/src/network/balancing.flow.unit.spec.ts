@@ -71,6 +71,7 @@ const rolledBack = (node: NodeName): Fact => ({
     requestId: 'r-1',
     nodes: [node],
     onFailure: 'rollback',
+    step: 'JoinWorker',
     reason: 'AddNodeFailedReason',
     cause: { operation: 'join', target: node, message: 'timed out' },
   },

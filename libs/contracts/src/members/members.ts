@@ -40,9 +40,13 @@ export const newMember = ({
   ...{ ready: false, lost: false },
 });
 
+/** Safe for any name that a user gives, such as `constructor`. */
+export const memberOf = <M extends Member>(members: Members<M>, name: string): M | undefined =>
+  Object.hasOwn(members, name) ? members[name] : undefined;
+
 /** The same object where nothing changes. */
 export const withMember = <M extends Member>(members: Members<M>, name: string, change: Partial<M>): Members<M> => {
-  const member = members[name];
+  const member = memberOf(members, name);
   if (member === undefined) return members;
   const isSame = Object.entries(change).every(([field, value]) => member[field as keyof M] === value);
   return isSame ? members : { ...members, [name]: { ...member, ...change } };
@@ -55,7 +59,7 @@ const withEach = <M extends Member>(
 ): Members<M> => names.reduce((before, name) => withMember(before, name, change as Partial<M>), members);
 
 const withEntering = <M extends Member>(members: Members<M>, entering: readonly M[]): Members<M> => {
-  const fresh = entering.filter(({ name }) => members[name] === undefined);
+  const fresh = entering.filter(({ name }) => memberOf(members, name) === undefined);
   return fresh.length === 0
     ? members
     : { ...members, ...Object.fromEntries(fresh.map((member) => [member.name, member])) };
@@ -104,7 +108,9 @@ const withReplacements = <M extends Member>(members: Members<M>, event: StoredEv
   const replacement = replacementIn(event);
   if (replacement !== undefined) {
     const { node, requestId } = replacement;
-    return members[node]?.replacedBy === null ? withEach(members, [node], { replacedBy: requestId }) : members;
+    return memberOf(members, node)?.replacedBy === null
+      ? withEach(members, [node], { replacedBy: requestId })
+      : members;
   }
   const ended = endedRequestIn(event);
   if (ended === undefined) return members;
@@ -115,7 +121,7 @@ const withReplacements = <M extends Member>(members: Members<M>, event: StoredEv
 const withHealth = <M extends Member>(members: Members<M>, event: StoredEvent): Members<M> => {
   if (!isHealthEvent(event)) return members;
   const { node } = event.data;
-  const member = members[node];
+  const member = memberOf(members, node);
   return member === undefined ? members : withEach(members, [node], healthAfter(member, event.type));
 };
 
