@@ -2,6 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { REFUSALS } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -135,3 +136,62 @@ describe('the words of the project', () => {
 
 /** Without comments. */
 const codeOf = (source: string): string => source.replaceAll(/\/\*[\s\S]*?\*\//gu, '').replaceAll(/^\s*\/\/.*$/gmu, '');
+
+/** Texts that users could not read, each with its kind. In the sources of what people read, quoted or as a template. */
+const GIVEN_UP: Readonly<Record<string, RegExp>> = {
+  'an attempt that is the last of several, or of one': /that was the last attempt|attempt 1 of 1\b/u,
+  'a wait for an attempt that nothing names': /another attempt at \$\{|for another attempt at/u,
+  'a failure as something that could not be made sure': /could not be ensured|cannot be ensured/u,
+  'rules that talk': /\brules? [A-Z\d${}.()a-z]* ?says\b|\brule says\b/u,
+  'a place by a preposition': /`at \$\{(field|path|place)\}|[.;] at \$\{(field|path)\}/u,
+  'a log that has something not yet': /has no event \$\{[^}]*\} yet/u,
+  'nodes that are heard of': /\b(not|is|be) heard\b|heard of since/u,
+  'a heartbeat that comes': /no heartbeat of (its|the) agent|heartbeat [^'`]*\bcomes\b/u,
+  'a state and its opposite': /Ready, no heartbeat/u,
+  'work that is not begun': /is not begun|, desired done/u,
+  'resources as what is held': /release what it holds outside/u,
+  'a count of others in brackets': /\(with \$\{[^}]*\} more\)/u,
+  'an end without its subject': /\bit ends at \$\{|is to end at/u,
+  'a call as a question': /without being asked, because/u,
+  'numbers that need no plural, or the wrong one':
+    /\b1 (clusters|nodes|pools|machines|hours|minutes)\b|are taken, and/u,
+  'a result that names the request, not the thing': /The \$\{[^}]*\bwhat\} of the etcd/u,
+  'a comparative after its noun': /\b(machines|nodes|workers|pods|hosts) more\b/u,
+  'a day in minutes': /valid for \$\{[^}]*60\)\} min/u,
+  'hosts that go back': /goes back to the stock|back to the stock/u,
+  'nodes as people': /was found dead|found dead/u,
+  'a title for one role that all have': /Leave etcd and Kubernetes/u,
+  'a stop that is said twice': /Stopped (watching|waiting): /u,
+  'what is normal as a sentence': /are as they should be/u,
+  'two spellings of one word': /lower-case|upper-case|time-out\b/iu,
+};
+
+describe('texts that users could not read', () => {
+  // The lab and the specs imitate others; comments are read by developers.
+  const sources = trackedFiles('apps/*.ts', 'libs/*.ts').filter(
+    (path) => !/\.(spec|fixtures|trial)\.ts$|\/generated\/|^apps\/lab\//u.test(path),
+  );
+  const lines = sources.flatMap((path) => {
+    const code = codeOf(textOf(path));
+    return code.split('\n').flatMap((text) => (/['"`]/u.test(text) ? [{ path, text }] : []));
+  });
+
+  it.each(Object.entries(GIVEN_UP))('are written nowhere: %s', (_kind, pattern) => {
+    expect(lines.length).toBeGreaterThan(10_000);
+    const found = lines.filter(({ text }) => pattern.test(text));
+    expect(found.map(({ path, text }) => `${path}: ${text.trim().slice(0, 160)}`)).toEqual([]);
+  });
+
+  it('are no advice that repeats the sentence before it', () => {
+    const wordsIn = (text: string): readonly string[] => text.toLowerCase().match(/[a-z]{4,}/gu) ?? [];
+    const refusals = Object.entries(
+      REFUSALS as Readonly<Record<string, { readonly sentence: string; readonly help: string }>>,
+    );
+    const repeated = refusals.filter(([, { sentence, help }]) => {
+      const [said, advice] = [new Set(wordsIn(sentence)), wordsIn(help)];
+      const again = advice.filter((word) => said.has(word)).length;
+      return advice.length >= 4 && again / advice.length > 0.7;
+    });
+    expect(repeated.map(([code]) => code)).toEqual([]);
+  });
+});

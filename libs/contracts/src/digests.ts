@@ -1,9 +1,9 @@
 import * as z from 'zod';
 
-/** Lower-case hex. */
+/** Lowercase hex. */
 export const Sha256 = z
   .string()
-  .regex(/^[0-9a-f]{64}$/, { error: 'is not a SHA-256: 64 lower-case hexadecimal digits' });
+  .regex(/^[0-9a-f]{64}$/, { error: 'is not a SHA-256: 64 lowercase hexadecimal digits' });
 
 /** Relative, without a step upwards: a catalogue must not be able to name a file outside of its mirror. */
 export const MirrorPath = z

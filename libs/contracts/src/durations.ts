@@ -9,6 +9,17 @@ export const Duration = z
   .meta({ examples: ['90s', '5m', '1h30m'] });
 export type Duration = z.infer<typeof Duration>;
 
+/** A duration for people: `24h`, `1h30m`, `45s`. */
+export const durationWords = (seconds: number): string => {
+  const whole = Math.max(0, Math.round(seconds));
+  const parts = [
+    [Math.floor(whole / 3_600), 'h'],
+    [Math.floor((whole % 3_600) / 60), 'm'],
+    [whole % 60, 's'],
+  ] as const;
+  return parts.map(([count, unit]) => (count === 0 ? '' : `${count}${unit}`)).join('') || '0s';
+};
+
 /** Only for a duration that its schema has accepted. */
 export const durationMs = (duration: Duration): number => {
   const [, hours = 0, minutes = 0, seconds = 0] = DURATION.exec(duration) ?? [];

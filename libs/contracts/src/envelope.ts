@@ -21,7 +21,7 @@ export const Envelope = z.strictObject({
   causationid: z.string().describe('The direct cause: the id of the event or request that led to this one'),
   actor: z.string().describe('Who: user/<name of the token>#<its id>, system/<service>, node/<name>'),
   streamversion: z.int().min(1),
-  prevhash: z.string().describe('Lower-case hex, or 64 zeros for the first of a stream'),
+  prevhash: z.string().describe('Lowercase hex, or 64 zeros for the first of a stream'),
   data: z.record(z.string(), z.unknown()),
 });
 export type Envelope = z.infer<typeof Envelope>;

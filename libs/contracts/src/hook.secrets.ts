@@ -85,4 +85,4 @@ export const unsignedHooks = (
 
 /** What is the matter with it, and what to do, without a full stop. */
 export const unsignedSentence = ({ hook, secret }: UnsignedHook): string =>
-  `the hook ${hook} fails without being asked, because its namespace has no hook secret ${secret}. Set it with "fairlead hook set-secret ${secret}"`;
+  `the hook ${hook} cannot be called: its namespace has no hook secret ${secret}. Set it with "fairlead hook set-secret ${secret}"`;

@@ -2,12 +2,12 @@ import * as z from 'zod';
 
 /** A DNS label (RFC 1123): what Kubernetes accepts as a name, at most 63 characters. */
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
-const DNS_LABEL_WORDS = 'must be lower-case letters, digits and dashes, with a letter or digit at each end (RFC 1123)';
+const DNS_LABEL_WORDS = 'must be lowercase letters, digits and dashes, with a letter or digit at each end (RFC 1123)';
 
 /** CB-Ladybug's rule for a cluster's name: a DNS label that starts with a letter and fits the names derived from it. */
 const CLUSTER_NAME = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
 const CLUSTER_NAME_WORDS =
-  'must be lower-case letters, digits and dashes, beginning with a letter and not ending with a dash';
+  'must be lowercase letters, digits and dashes, beginning with a letter and not ending with a dash';
 
 /** Derived machine names add `-cp-NNN-xxxxx` to the cluster's name and must stay a DNS label of 63 characters. */
 export const CLUSTER_NAME_LENGTH_MAX = 40;

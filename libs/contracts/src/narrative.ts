@@ -1,4 +1,5 @@
 import { attemptWords } from './attempts.js';
+import { durationWords } from './durations.js';
 import type { EventData, EventType } from './events/catalogue.js';
 import type { StoredEvent } from './envelope.js';
 import { sentenceOf } from './failures.js';
@@ -223,7 +224,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   UpgradeHookFailed: (data) => hookFailed(data),
   KubeconfigRead: () => 'the administrator kubeconfig was read',
   KubeconfigRequested: ({ user, ttlSeconds }) =>
-    `a kubeconfig for ${user} was requested, valid for ${Math.round(ttlSeconds / 60)} min`,
+    `a kubeconfig for ${user} was requested, valid for ${durationWords(ttlSeconds)}`,
   KubeconfigIssued: ({ user, expiresAt }) => `a client certificate for ${user} was signed; it expires ${expiresAt}`,
   KubeconfigNotIssued: ({ user, cause }) => `no client certificate for ${user} was signed: ${sentenceOf(cause)}`,
   KubeconfigRemoved: ({ user }) => `a sealed kubeconfig of ${user} was deleted`,
@@ -389,7 +390,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeDrainBlocked: ({ node, left, pods }) =>
     `${node} cannot be drained yet: ${count(left, 'pod')} left, such as ${pods[0]?.pod ?? 'one'} (${pods[0]?.reason ?? 'it has not ended'})`,
   NodeDrained: ({ node, evictedPods, dead, leftPods = 0, attachedVolumes = 0, returned }) => {
-    if (dead) return `${node} was found dead`;
+    if (dead) return `${node} does not run: it leaves without a drain`;
     const left = [
       ...(leftPods === 0 ? [] : [`, ${count(leftPods, 'pod')} left`]),
       ...(attachedVolumes === 0 ? [] : [`, ${count(attachedVolumes, 'volume')} still attached`]),
@@ -412,7 +413,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `${count(number, 'message')} from the agent of ${node} ${was(number)} rejected: ${detail}`,
   NodeInitialized: ({ node, software }) => `${node} has ${listed(software)}`,
   NodeInitializationFailed: ({ node, item, message, attempt }) =>
-    `${item} could not be ensured on ${node} (attempt ${attempt}): ${message}`,
+    `${item} failed on ${node} (attempt ${attempt}): ${message}`,
   NodeReady: ({ node }) => `${node} is Ready`,
   NodeNotReady: ({ node, message }) => `${node} is not Ready: ${message}`,
   NodeDiverged: ({ node, differences }) =>

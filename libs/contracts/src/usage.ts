@@ -236,6 +236,8 @@ const scopesOf = ({ namespaces, connections }: Registered, { namespace, machines
 export const hasQuota = (known: Registered, desired: Desired): boolean =>
   scopesOf(known, desired).some(({ quota }) => QUOTA_MEASURES.some((what) => quota[what] !== undefined));
 
+const SINGULAR: Readonly<Record<QuotaMeasure, string>> = { clusters: 'cluster', nodes: 'node', cores: 'core' };
+
 /** Why there is no capacity for the request; undefined: there is. */
 export const quotaRefusal = (known: Registered, usage: Usage, desired: Desired): Refusal | undefined => {
   const before = countedBefore(usage, desired);
@@ -249,7 +251,7 @@ export const quotaRefusal = (known: Registered, usage: Usage, desired: Desired):
       if (limit === undefined || (what === 'clusters' && desired.more)) continue;
       const counts = { used: measure(usage, what, used), desired: measure(usage, what, asked) };
       if (counts.used + counts.desired > limit)
-        return refuse('quota.exceeded', { scope: name, what, limit, ...counts });
+        return refuse('quota.exceeded', { scope: name, what: limit === 1 ? SINGULAR[what] : what, limit, ...counts });
     }
   }
   return undefined;

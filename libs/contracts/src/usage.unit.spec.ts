@@ -39,11 +39,11 @@ describe('a quota', () => {
     const usage = usageOf(asked(2, 'one'));
     expect(verdict({ clusters: 2, nodes: 6, cores: 12 }, usage, cluster(undefined))).toBeUndefined();
     expect(verdict({ clusters: 1 }, usage, cluster(undefined))).toBe(
-      'The quota of namespace a is 1 clusters: 1 are taken, and 1 more are desired',
+      'Quota exceeded: namespace a may have 1 cluster and has 1, and the request adds 1',
     );
-    expect(verdict({ nodes: 5 }, usage, cluster(undefined))).toContain('5 nodes: 3 are taken, and 3 more');
-    expect(verdict({ cores: 11 }, usage, cluster(undefined))).toContain('11 cores: 6 are taken, and 6 more');
-    expect(verdict({ cores: 12 }, usage, cluster(undefined, [set(1, 'lab', 'large')]))).toContain('8 more');
+    expect(verdict({ nodes: 5 }, usage, cluster(undefined))).toContain('5 nodes and has 3, and the request adds 3');
+    expect(verdict({ cores: 11 }, usage, cluster(undefined))).toContain('11 cores and has 6, and the request adds 6');
+    expect(verdict({ cores: 12 }, usage, cluster(undefined, [set(1, 'lab', 'large')]))).toContain('adds 8');
   });
 
   it('of nothing lets nothing in', () =>
@@ -59,7 +59,7 @@ describe('a quota', () => {
     const spec = { controlPlane: set(1), workers: [set(9)] };
     const corrected = fact(4, 'ClusterRetryRequested', { uid: 'one', correction: { spec, requestHash: 'h' } });
     const usage = usageOf(asked(2, 'one'), asked(3, 'two'), corrected);
-    expect(verdict({ nodes: 15 }, usage, cluster(undefined))).toContain('13 are taken');
+    expect(verdict({ nodes: 15 }, usage, cluster(undefined))).toContain('has 13');
     expect(verdict({ clusters: 1 }, usage, cluster('two'))).toBeUndefined();
     expect(verdict({ clusters: 1 }, usage, cluster('one'))).toBeDefined();
   });
@@ -103,7 +103,7 @@ describe('a quota', () => {
     const planned = fact(3, 'VmsPlanned', { uid: 'one', machines: ['x', 'y', 'z'].map(machine) });
     const surge = fact(4, 'VmsPlanned', { uid: 'one', machines: [machine('extra')] });
     const usage = usageOf(asked(2, 'one'), planned, surge);
-    expect(verdict({ nodes: 6 }, usage, cluster(undefined))).toContain('4 are taken');
+    expect(verdict({ nodes: 6 }, usage, cluster(undefined))).toContain('has 4');
     const less = [fact(5, 'VmDeleted', { uid: 'one', name: 'extra' }), fact(6, 'VmDeleted', { uid: 'one', name: 'x' })];
     expect(verdict({ nodes: 5 }, less.reduce(usageAfter, usage), cluster(undefined))).toBeUndefined();
     const leaving = usageAfter(usage, fact(7, 'ClusterDeletionRequested', { uid: 'one' }));
@@ -118,7 +118,7 @@ describe('a quota', () => {
     const refusal = quotaRefusal(known({}, { nodes: 5 }), usage, cluster(undefined));
     expect([refusal?.code, refusal?.message]).toEqual([
       'quota.exceeded',
-      'The quota of connection lab is 5 nodes: 3 are taken, and 3 more are desired',
+      'Quota exceeded: connection lab may have 5 nodes and has 3, and the request adds 3',
     ]);
     const elsewhere = usageOf(asked(2, 'one', [set(9, 'other')]));
     expect(quotaRefusal(known({}, { nodes: 5 }), elsewhere, cluster(undefined))).toBeUndefined();

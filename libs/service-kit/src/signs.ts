@@ -55,7 +55,7 @@ export class SignsOfLife {
 
   private signOf(service: ServiceName, nowMs: number): string {
     const silentMs = nowMs - Math.max(this.listensSinceMs, this.heardAtMs.get(service) ?? 0);
-    return silentMs < SILENT_AFTER_MS ? 'ok' : `not heard for ${Math.round(silentMs / 1_000)} s; what it does waits`;
+    return silentMs < SILENT_AFTER_MS ? 'ok' : `silent for ${Math.round(silentMs / 1_000)} s; its work waits`;
   }
 
   private say(): void {

@@ -18,7 +18,7 @@ describe('the signs of life that a service has of the others', () => {
     nowMs += 15_000;
     for (const service of ['infra-svc', 'upgrade-svc']) signs.received(service);
     nowMs += 10_000;
-    expect(signs.report()).toEqual({ ...good, 'bootstrap-svc': 'not heard for 25 s; what it does waits' });
+    expect(signs.report()).toEqual({ ...good, 'bootstrap-svc': 'silent for 25 s; its work waits' });
     signs.received('bootstrap-svc');
     expect(signs.report()).toEqual(good);
     signs.stop();

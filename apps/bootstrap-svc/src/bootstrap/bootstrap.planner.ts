@@ -338,7 +338,7 @@ export const renewals = (state: Bootstrap, now: string): readonly Operation[] =>
   agentsToRenew(state)
     .filter(({ silence }) => silence !== undefined && silence.credentialEndsAt <= now)
     .slice(0, HOSTS_AT_ONCE_MAX)
-    .map((host) => onNode('RenewCredential', host, 'its agent is not heard, and its NATS credential has ended'));
+    .map((host) => onNode('RenewCredential', host, 'its agent is silent, and its NATS credential has ended'));
 
 /** The next moment after `now` at which a renewal becomes due; null: none. */
 export const renewalDueAfter = (state: Bootstrap, now: string): string | null =>

@@ -166,17 +166,17 @@ describe('cluster', () => {
     expect((await ask(['cluster', 'describe', 'unknown'])).code).toBe(5);
   });
 
-  it('describe says which service is not heard of, and that the disk of the log is low', async () => {
+  it('describe says which service is silent, and that the disk of the log is low', async () => {
     reach('ready');
     gateway.on('GET', '/readyz', {
       body: {
         status: 'degraded',
-        services: { 'infra-svc': 'not heard for 34 s; what it does waits', 'upgrade-svc': 'ok' },
+        services: { 'infra-svc': 'silent for 34 s; its work waits', 'upgrade-svc': 'ok' },
         alarms: { disk: 'only 5.0 MiB are left to the event log' },
       },
     });
     expect((await ask(['cluster', 'describe', 'demo'])).stderr).toBe(
-      'infra-svc: not heard for 34 s; what it does waits\ndisk: only 5.0 MiB are left to the event log\n',
+      'infra-svc: silent for 34 s; its work waits\ndisk: only 5.0 MiB are left to the event log\n',
     );
   });
 });

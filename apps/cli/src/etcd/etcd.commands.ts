@@ -143,13 +143,21 @@ const ended = async (
 };
 
 const requestAnswer = (cluster: string, request: EtcdRequestView): Answer => {
-  const words = request.phase === 'Running' ? 'is under way' : 'is done';
-  const named = request.snapshot === null ? '' : ` (${request.snapshot})`;
+  const { what, phase, snapshot, id } = request;
+  const [under, done] = ETCD_WORDS[what];
+  const named = snapshot === null ? 'The snapshot' : `The snapshot ${snapshot}`;
   return {
     data: request,
-    table: `The ${request.what} of the etcd of ${cluster}${named} ${words}.`,
-    names: [request.snapshot ?? request.id],
+    table: `${named} of ${cluster} ${phase === 'Running' ? under : done}.`,
+    names: [snapshot ?? id],
   };
+};
+
+/** What happens to a snapshot, and what has happened to it. One that is not valid, or a restore that fails, ends the command before. */
+const ETCD_WORDS: Readonly<Record<EtcdRequestView['what'], readonly [under: string, done: string]>> = {
+  snapshot: ['is being taken', 'is complete'],
+  verification: ['is being verified', 'is valid'],
+  restore: ['is being restored', 'is restored'],
 };
 
 const ageOf = ({ ageSeconds }: EtcdSnapshotView): string => formatDuration(ageSeconds * MS_PER_SECOND);

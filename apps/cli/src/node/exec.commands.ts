@@ -91,7 +91,7 @@ const finished = async (
     if (!session.io.interrupts.first.aborted) throw error;
     throw new CliFailure('interrupted', {
       code: 'cli.interrupted',
-      message: `Stopped waiting: the command continues on ${node} until it ends or its time is up`,
+      message: `The command continues on ${node} until it ends or its time is up`,
       help: `"fairlead events ${cluster} --node ${node}" shows how it ends.`,
       cause: error,
     });

@@ -64,7 +64,7 @@ describe('fairlead node exec [ORBITER 31]', () => {
     );
     expect([code, stderr]).toEqual([
       130,
-      `Interrupted: Stopped waiting: the command continues on demo-w-1 until it ends or its time is up
+      `Interrupted: The command continues on demo-w-1 until it ends or its time is up
   "fairlead events demo --node demo-w-1" shows how it ends.
 `,
     ]);

@@ -315,7 +315,7 @@ describe('what belongs to upgrades', () => {
     };
     gateway.on('GET', `${ROOT}/operations`, { body: { items: [operation] } });
     const saved = await ask(['etcd', 'snapshot', 'demo', '--wait']);
-    expect(saved.stdout).toBe('The snapshot of the etcd of demo (s1) is done.\n');
+    expect(saved.stdout).toBe('The snapshot s1 of demo is complete.\n');
     expect(saved.stderr).toContain('demo  Take a snapshot: done (s1), 2.0s');
     const snapshot = {
       name: 's1',

@@ -303,6 +303,11 @@ const TABLE: readonly Row[] = [
     'ConnectionBusy',
     'WaitingForConnection',
   ]),
+  row(
+    'has a node that its upgrade changes',
+    { nodes: instead(node('w-1', { ...away, isBeingChanged: true })), ...upgrade('Running') },
+    ['Maintaining', 'NodesChanging', 'NodesReady'],
+  ),
   row('is upgraded', upgrade('Running'), ['Maintaining', 'UpgradeRunning', 'Upgrading']),
   row('has a plan that waits for an approval', upgrade('Planned'), ['Maintaining', 'AwaitingApproval', 'Upgrading']),
   row('has kubelets of several versions', { nodes: instead(node('w-1', { kubelet: 'v1.33.13' })) }, [
@@ -554,9 +559,11 @@ describe('a condition', () => {
 
   it('NodesReady of nodes that an upgrade changes names the upgrade, not their hosts', () => {
     const nodes = instead(node('w-1', { ...away, isBeingChanged: true }));
-    expect(of({ nodes, ...upgrade('Running') }, 'NodesReady').message).toMatch(
-      /^being changed: w-1\. See "fairlead upgrade status/,
-    );
+    for (const type of ['NodesReady', 'Ready'] as const)
+      expect(of({ nodes, ...upgrade('Running') }, type)).toMatchObject({
+        reason: 'NodesChanging',
+        message: expect.stringMatching(/^being changed: w-1\. See "fairlead upgrade status/),
+      });
   });
 
   it('Upgrading of an upgrade that was aborted among its nodes names the version to finish with', () => {

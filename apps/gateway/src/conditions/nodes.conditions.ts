@@ -72,7 +72,7 @@ export const controlPlaneReady: Read = (facts) => {
   if (away.length === 0) return holds(latestOf([since, ...timesOf(controlPlanes)], since));
   return found({
     status: 'False',
-    reason: 'ControlPlanesNotReady',
+    reason: away.every(isChanging) ? 'NodesChanging' : 'ControlPlanesNotReady',
     message: notReady(facts, away),
     since: earliestOf(timesOf(away), since),
     calls: whenNodesAreAway(facts),
@@ -88,7 +88,7 @@ export const nodesReady: Read = (facts) => {
   const names = (some: readonly NodeFacts[]): string => named(some.map(({ name }) => name));
   return found({
     status: 'False',
-    reason: lost.length > 0 ? 'NodesLost' : 'NodesNotReady',
+    reason: lost.length > 0 ? 'NodesLost' : away.every(isChanging) ? 'NodesChanging' : 'NodesNotReady',
     message:
       lost.length > 0
         ? `no heartbeat from ${names(lost)}. Check that the machine runs and reaches NATS`
@@ -132,8 +132,8 @@ export const whole: Read = (facts) => {
   if (base.status !== 'True' || away.length === 0) return base;
   return {
     status: 'False',
-    reason: 'NodesNotReady',
-    message: `not Ready: ${named(away.map(({ name }) => name))}`,
+    reason: away.every(isChanging) ? 'NodesChanging' : 'NodesNotReady',
+    message: away.every(isChanging) ? notReady(facts, away) : `not Ready: ${named(away.map(({ name }) => name))}`,
     lastTransitionTime: latestOf(timesOf(away), facts.changedAt),
   };
 };

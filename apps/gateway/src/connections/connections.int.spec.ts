@@ -416,11 +416,13 @@ describe('a connection', () => {
     const worker = [{ connection: 'lab', count: 4, spec: 's' }];
     const large = await gateway.ask<ErrorView>('POST', path, { body: request('large', { worker }) });
     expect([large.status, large.body.reason]).toEqual([409, 'quota.exceeded']);
-    expect(large.body.message).toBe('The quota of namespace bounded is 6 nodes: 0 are taken, and 7 more are desired');
+    expect(large.body.message).toBe(
+      'Quota exceeded: namespace bounded may have 6 nodes and has 0, and the request adds 7',
+    );
     expect((await gateway.ask('POST', path, { body: request('fits') })).status).toBe(202);
     const second = await gateway.ask<ErrorView>('POST', path, { body: request('second') });
     expect(second.body.message).toBe(
-      'The quota of namespace bounded is 1 clusters: 1 are taken, and 1 more are desired',
+      'Quota exceeded: namespace bounded may have 1 cluster and has 1, and the request adds 1',
     );
     await put('small', { ...lab, quota: { nodes: 1 } });
     const onSmall = request('on-small', { worker: [{ connection: 'small', count: 2, spec: 's' }], ...MULTI });

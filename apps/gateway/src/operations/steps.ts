@@ -158,7 +158,7 @@ const PLAN_MACHINES: Step = { name: 'plan-machines', title: 'Plan machines', clo
 
 const REMOVE: readonly Step[] = [
   { name: 'drain', title: 'Cordon and drain', closedBy: 'NodeDrained', attempts: ['RemoveNode'] },
-  { name: 'remove-node', title: 'Leave etcd and Kubernetes', closedBy: 'NodeRemoved' },
+  { name: 'remove-node', title: 'Leave the cluster', closedBy: 'NodeRemoved' },
   {
     name: 'delete-machine',
     title: 'Delete the machine',

@@ -187,13 +187,13 @@ const saidByAgent = (event: AgentEvent): Change => {
     case 'NodeInitialized':
       return at('Changing', 'Kubernetes to call it Ready with what it has now');
     case 'NodeInitializationFailed':
-      return at('Changing', `another attempt at ${event.data.item}: ${event.data.message}`);
+      return at('Changing', `another attempt, because ${event.data.item} failed: ${event.data.message}`);
     case 'NodeRebooted':
       return at('Changing', 'its agent to go on after the boot');
     case 'NodeReady':
       return at('Verifying', 'its gates');
     case 'NodeLost':
-      return waiting('a heartbeat of its agent: none comes');
+      return waiting('its agent, which has stopped sending heartbeats');
     case 'NodeRecovered':
       return waiting('its agent to go on');
   }

@@ -85,7 +85,7 @@ describe('what is asked of the world before anything is made', () => {
     await story.log.say(ownNamespaceStream, { type: 'NamespaceQuotaSet', data: { name: 'default' as never, quota } });
     const { code, message } = await verdict({});
     expect(code).toBe('quota.exceeded');
-    expect(message).toContain(`${what}: 0 are taken`);
+    expect(message).toContain(`${what} and has 0, and the request adds `);
   });
 
   it('lets one of two clusters pass that were asked for at once and fit only one by one', async () => {

@@ -14,7 +14,7 @@ export interface HostFiles {
   at(path: string): string;
   /** undefined: there is no such file. */
   stat(path: string): Promise<FileStat | undefined>;
-  /** Lower-case hex. */
+  /** Lowercase hex. */
   sha256(path: string): Promise<string>;
   /** Into folders that are made where they are missing; shares blocks where the file system can; on the disk when it resolves. */
   copy(from: string, to: string, mode: number): Promise<void>;

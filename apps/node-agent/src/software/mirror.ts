@@ -77,7 +77,7 @@ export class Mirror {
     throw this.failure('read the mirror', mirrorPaths.catalogue, `it has no ${version}, only ${there}`);
   }
 
-  /** Lower-case hex: of the catalogue, else of the connection, else of the releases that Fairlead supports. */
+  /** Lowercase hex: of the catalogue, else of the connection, else of the releases that Fairlead supports. */
   async sha256Of(path: string): Promise<string> {
     const listed = (await this.catalogue())?.files.find((file) => file.path === path)?.sha256;
     const sha256 = listed ?? this.from.trust.digests?.[path] ?? pinnedSha256(path);

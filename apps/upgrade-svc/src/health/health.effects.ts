@@ -160,7 +160,7 @@ export class HealthEffects implements OnApplicationBootstrap, BeforeApplicationS
     this.nodes.setLost(finding.key, finding.kind === 'lost');
     const name = nodeKey(namespace, cluster, node);
     if (finding.kind === 'lost') this.logger.warn(`${name} is silent for ${Math.round(finding.silentMs)} ms`);
-    else this.logger.log(`${name} is heard again`);
+    else this.logger.log(`${name} answers again`);
   }
 
   private commandOf({ kind }: Finding, { key, row }: Watched): ReportLost | ReportRecovered {

@@ -2262,7 +2262,7 @@ export interface components {
         | 'removed';
       leader: boolean;
       connection: string;
-      /** @description Kubernetes calls it Ready and its agent is heard of */
+      /** @description Kubernetes calls it Ready, and its agent sends heartbeats */
       ready: boolean;
       /** @description Why it is not Ready, in one sentence; empty when it is */
       reason: string;
@@ -2514,7 +2514,7 @@ export interface components {
      *     }
      */
     ClusterRequest: {
-      /** @description A lower-case letter, then lower-case letters, digits and dashes; no dash at the end */
+      /** @description A lowercase letter, then lowercase letters, digits and dashes; no dash at the end */
       name: string;
       /** @description Exactly one set; its count is 1, 3, 5 or 7 */
       controlPlane: components['schemas']['NodeSetRequest'][];
@@ -4444,7 +4444,7 @@ export interface components {
       /** @description Sequence of the latest event that changed this view */
       lastSeq: number;
     };
-    /** @description What a rule says about an upgrade */
+    /** @description What a rule found in an upgrade */
     Finding: {
       rule: string;
       /** @enum {string} */

@@ -455,7 +455,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'A node that is being removed is cordoned and its pods are evicted, or it was found dead.',
+    doc: 'A node that is being removed is cordoned and its pods are evicted; one that does not run leaves without a drain.',
     data: z.strictObject({
       uid,
       node,

@@ -382,7 +382,7 @@ export const rolloutFactEvents = {
   ),
   RolloutResumed: fact('The rollout has resumed.', z.strictObject({ uid, upgradeId })),
   RolloutHalted: fact(
-    'A rule says stop: nodes in flight are left as they are, and nothing starts until an operator decides.',
+    'A rule halts the rollout: nodes in progress are left as they are, and nothing starts until an operator decides.',
     z.strictObject({
       uid,
       upgradeId,

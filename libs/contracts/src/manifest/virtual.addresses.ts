@@ -9,7 +9,7 @@ const NETWORKS_MAX = 100;
 
 /** It is part of the names of firewall rules, and of what haproxy and keepalived call things. */
 export const AddressLabel = z.string().regex(/^[a-z]([-a-z0-9]{0,22}[a-z0-9])?$/, {
-  error: 'is not a name: a lower-case letter, then letters, digits and hyphens, at most 24 characters',
+  error: 'is not a name: a lowercase letter, then letters, digits and hyphens, at most 24 characters',
 });
 
 const port = z.int().min(1).max(65_535);

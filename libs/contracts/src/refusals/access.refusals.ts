@@ -31,7 +31,7 @@ export const ACCESS_REFUSALS = {
   'namespace.name-invalid': definition(
     400,
     '{name} is not a namespace name',
-    'Use lower-case letters, digits and dashes, at most 63.',
+    'Use lowercase letters, digits and dashes, at most 63.',
   ),
   'namespace.exists': definition(409, "The namespace '{namespace}' already exists.", 'Use it, or take another name.'),
   'namespace.not-empty': definition(

@@ -161,8 +161,8 @@ export const CLUSTER_REFUSALS = {
   'cluster.name-empty': definition(400, 'The name of the cluster is empty', 'Give the cluster a name.'),
   'cluster.name-invalid': definition(
     400,
-    "'{name}' is not a valid name: it can have at most {max} lowercase letters, digits and dashes, begins with a letter, and does not end with a dash",
-    'Use at most {max} lower-case letters, digits and dashes.',
+    "'{name}' is not a valid name of a cluster",
+    'Use at most {max} lowercase letters, digits and dashes, beginning with a letter and not ending with a dash.',
   ),
   'cluster.control-plane-missing': definition(
     400,
@@ -223,12 +223,12 @@ export const CLUSTER_REFUSALS = {
   'cluster.spec-empty': definition(400, 'A node set names no machine type', 'Name a machine spec for every node set.'),
   'cluster.cni-multi': definition(
     400,
-    'networkCni must be canal or kilo with serviceType multi',
+    'The pod network does not suit serviceType multi',
     'Use canal or kilo, or serviceType single.',
   ),
   'cluster.cni-single': definition(
     400,
-    'networkCni must be calico, flannel or cilium with serviceType single',
+    'The pod network does not suit serviceType single',
     'Use calico, flannel or cilium, or serviceType multi.',
   ),
   'cluster.service-type': definition(400, 'serviceType must be multi or single', 'Use multi or single.'),
@@ -237,7 +237,7 @@ export const CLUSTER_REFUSALS = {
   'cluster.etcd-external-count': definition(
     400,
     'An external etcd needs 3, 5 or 7 control planes',
-    'Use 3, 5 or 7 control planes, or etcd local.',
+    'Change their number, or use etcd local.',
   ),
   'cluster.pod-cidr': definition(
     400,

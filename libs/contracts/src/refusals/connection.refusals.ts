@@ -15,7 +15,7 @@ export const CONNECTION_REFUSALS = {
   'connection.name-invalid': definition(
     400,
     '{name} is not a connection name',
-    'Use lower-case letters, digits and dashes, at most 63.',
+    'Use lowercase letters, digits and dashes, at most 63.',
   ),
   'connection.orphan-unknown': definition(
     404,
@@ -64,8 +64,8 @@ export const CONNECTION_REFUSALS = {
   ),
   'quota.exceeded': definition(
     409,
-    'The quota of {scope} is {limit} {what}: {used} are taken, and {desired} more are desired',
-    'Ask for less, delete what is not needed, or ask an administrator for a higher quota.',
+    'Quota exceeded: {scope} may have {limit} {what} and has {used}, and the request adds {desired}',
+    'Request less, delete what is not needed, or ask an administrator for a higher quota.',
   ),
   'connection.secret-again': definition(
     422,
@@ -95,7 +95,7 @@ export const CONNECTION_REFUSALS = {
   'connection.host-name-invalid': definition(
     422,
     'A host of connection {connection} has a name that is not an RFC 1123 label: {detail}',
-    'Use lower-case letters, digits and dashes, with a letter or digit at each end, 63 characters at most.',
+    'Use lowercase letters, digits and dashes, with a letter or digit at each end, 63 characters at most.',
   ),
   'connection.host-repeated': definition(
     422,

@@ -37,7 +37,7 @@ describe('What is wrong with a value', () => {
 
   it('leaves the words of a schema as they are', () => {
     expect(wordsOf(ClusterName, 'Shop')).toEqual([
-      'must be lower-case letters, digits and dashes, beginning with a letter and not ending with a dash',
+      'must be lowercase letters, digits and dashes, beginning with a letter and not ending with a dash',
     ]);
   });
 

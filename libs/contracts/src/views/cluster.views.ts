@@ -68,6 +68,7 @@ export const CONDITION_REASONS = [
   'ControlPlanesNotReady',
   'NodesLost',
   'NodesNotReady',
+  'NodesChanging',
   'RemovalStuck',
   'DrainBlocked',
   'MachinesAway',

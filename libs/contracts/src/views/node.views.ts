@@ -80,7 +80,7 @@ export const NodeView = z
     stage: NodeStage.describe('The latest stage of its life that it reached'),
     leader: z.boolean(),
     connection: z.string(),
-    ready: z.boolean().describe('Kubernetes calls it Ready and its agent is heard of'),
+    ready: z.boolean().describe('Kubernetes calls it Ready, and its agent sends heartbeats'),
     reason: z.string().describe('Why it is not Ready, in one sentence; empty when it is'),
     software: z.record(z.string(), z.string()).describe('Versions that its agent reported'),
     pool: z.string(),

@@ -42,7 +42,7 @@ export const UPGRADE_NODE_PHASES = [
 export const UpgradeNodePhase = z.enum(UPGRADE_NODE_PHASES);
 export type UpgradeNodePhase = z.infer<typeof UpgradeNodePhase>;
 
-const FindingView = Finding.meta({ id: 'Finding', description: 'What a rule says about an upgrade' });
+const FindingView = Finding.meta({ id: 'Finding', description: 'What a rule found in an upgrade' });
 
 const AttemptView = {
   attempt: z.int().min(0).describe('0: not begun'),

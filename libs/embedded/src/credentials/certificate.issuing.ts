@@ -112,7 +112,7 @@ export const issueServer = async (
 
 /** What a client asks to be signed: its public key, and proof that it has the private one. */
 export interface ClientKey {
-  /** SHA-256 of the SubjectPublicKeyInfo, DER; lower-case hex. */
+  /** SHA-256 of the SubjectPublicKeyInfo, DER; lowercase hex. */
   readonly sha256: string;
   readonly csr: string;
 }

@@ -151,7 +151,7 @@ export class Balancers {
   }
 
   private define({ name, port }: DesiredBalancer, network: HostNetwork): Balancer {
-    if (!NAME.test(name)) throw failure(name, 'a name has lower-case letters, digits, dots and hyphens', false);
+    if (!NAME.test(name)) throw failure(name, 'a name has lowercase letters, digits, dots and hyphens', false);
     const address = this.claimsOf(network.name).claim(ownerOf(name), this.networks.planOf(network).balancers);
     const balancer = { name, network: network.name, address, port };
     mkdirSync(this.folderOf(name), { recursive: true, mode: FOLDER_MODE });

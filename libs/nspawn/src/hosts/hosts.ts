@@ -21,7 +21,7 @@ import { keeperScript, NSPAWN_LOCKS, portOf, WITHHELD } from './keeper.script.js
 import { untilGreets } from './reach.js';
 
 export interface DesiredHost {
-  /** A host name: lower-case letters, digits and hyphens. */
+  /** A host name: lowercase letters, digits and hyphens. */
   readonly name: string;
   /** A network that exists. */
   readonly network: string;
@@ -250,7 +250,7 @@ export class Hosts {
 
   private async define(desired: DesiredHost): Promise<HostRecord> {
     const { name, system = DEFAULT_SYSTEM, cpus, memoryMiB, labels, readOnly } = desired;
-    if (!NAME.test(name)) throw refusal(name, 'a host name has lower-case letters, digits and hyphens');
+    if (!NAME.test(name)) throw refusal(name, 'a host name has lowercase letters, digits and hyphens');
     if (!hasRootfs(this.places.cacheDir, system))
       throw refusal(name, `the root file system of local hosts of ${system} is not built yet`);
     const network = this.networkOf(desired.network);

@@ -39,7 +39,7 @@ export interface HostFile {
   readonly content: Uint8Array | string;
   /** Permission bits, e.g. 0o600. */
   readonly mode: number;
-  /** Lower-case hex. */
+  /** Lowercase hex. */
   readonly sha256: string;
 }
 
