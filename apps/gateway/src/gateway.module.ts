@@ -27,6 +27,7 @@ import { CertificateQueries } from './certificates/certificates.queries.js';
 import { RenewalEffects } from './certificates/renewal.effects.js';
 import { RenewalSchedule } from './certificates/renewal.schedule.js';
 import { CleanupEffects } from './clusters/cleanup.effects.js';
+import { RecreationEffects } from './clusters/recreation.effects.js';
 import { LifetimeEffects } from './clusters/lifetime.effects.js';
 import { ClusterCommands } from './clusters/clusters.commands.js';
 import { ClusterReadsHttp } from './clusters/cluster.reads.http.js';
@@ -134,6 +135,7 @@ const CONTROLLERS: Type<unknown>[] = [
   ChangesHttp,
   ClustersHttp,
   CleanupEffects,
+  RecreationEffects,
   LifetimeEffects,
   PauseHttp,
   KubeconfigHttp,

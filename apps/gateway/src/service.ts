@@ -5,6 +5,7 @@ import { Authentication } from './auth/authentication.js';
 import { certificatesProjection } from './certificates/certificates.projection.js';
 import { renewalProcess } from './certificates/renewal.process.js';
 import { cleanupProcess } from './clusters/cleanup.process.js';
+import { recreationProcess } from './clusters/recreation.process.js';
 import { clustersProjection } from './clusters/clusters.projection.js';
 import { lifetimeProcess } from './clusters/lifetime.process.js';
 import { SETTINGS, type Settings } from './config.js';
@@ -73,7 +74,7 @@ export const gatewayService = (settings: Settings): ServiceDefinition =>
     name: 'gateway',
     module: gatewayModule(settings),
     projections,
-    processes: [renewalProcess, cleanupProcess, lifetimeProcess],
+    processes: [renewalProcess, cleanupProcess, recreationProcess, lifetimeProcess],
     migrations: [
       GatewayTables1763700000000,
       UpgradeTables1763800000000,

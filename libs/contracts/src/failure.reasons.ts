@@ -10,7 +10,9 @@ const OWN: Readonly<Record<string, string>> = {
   GetMCISFailedReason: 'MachineLookupFailed',
   DeleteMCISFailedReason: 'MachineDeletionFailed',
   CreateNLBFailedReason: 'LoadBalancerFailed',
+  AddNodeEntityFailedReason: 'MachineAddressMissing',
   SetupBoostrapFailedReason: 'BootstrapFailed',
+  SetupHaproxyFailedReason: 'ApiBalancingFailed',
   InitExternalEtcdFailedReason: 'ExternalEtcdFailed',
   InitControlPlaneFailedReason: 'ControlPlaneInitFailed',
   JoinControlPlaneFailedReason: 'ControlPlaneJoinFailed',
@@ -26,6 +28,17 @@ const LADYBUG: ReadonlyMap<string, string> = new Map(Object.entries(OWN).map(([t
 export const reasonCodeOf = (recorded: string): string =>
   OWN[recorded] ?? (recorded.endsWith(SUFFIX) ? recorded.slice(0, -SUFFIX.length) : recorded);
 
+/** What CB-Ladybug finds only after it has recorded the cluster: its status then has a reason where ours has the code of the refusal. */
+const REJECTIONS: Readonly<Record<string, string>> = {
+  'connection.unknown': 'InvalidMCIRReason',
+  'connection.provider-unknown': 'InvalidMCIRReason',
+  'cluster.spec-unknown': 'InvalidMCIRReason',
+  'cluster.spec-cpu': 'InvalidMCIRReason',
+  'cluster.spec-memory': 'InvalidMCIRReason',
+  'cluster.region-unknown': 'InvalidMCIRReason',
+  'cluster.machines-exist': 'AlreadyExistMCISFailedReason',
+};
+
 /** CB-Ladybug's code for one of ours; for a failure that it does not know, one in its style. */
 export const ladybugReasonOf = (code: string): string =>
-  LADYBUG.get(code) ?? (code === '' || code.includes('.') ? code : `${code}${SUFFIX}`);
+  REJECTIONS[code] ?? LADYBUG.get(code) ?? (code === '' || code.includes('.') ? code : `${code}${SUFFIX}`);

@@ -5,7 +5,7 @@ const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const DNS_LABEL_WORDS = 'must be lowercase letters, digits and dashes, with a letter or digit at each end (RFC 1123)';
 
 /** CB-Ladybug's rule for a cluster's name: a DNS label that starts with a letter and fits the names derived from it. */
-const CLUSTER_NAME = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
+export const CLUSTER_NAME = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
 const CLUSTER_NAME_WORDS =
   'must be lowercase letters, digits and dashes, beginning with a letter and not ending with a dash';
 

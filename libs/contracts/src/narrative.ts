@@ -193,6 +193,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
       ? 'the deletion of the cluster was requested'
       : `the creation failed, and everything that was created is deleted (onFailure: cleanup): ${failure.message}`;
   },
+  ClusterRecreationRequested: () => 'the cluster is requested again, and is created as soon as what failed is deleted',
+  ClusterRecreationCancelled: () => 'the cluster is not created again: its deletion was requested',
   ClusterExpiring: ({ warning, endsAt, deletionAt }) =>
     `the lease of the cluster ends in ${warning}, at ${endsAt}; the cluster is deleted at ${deletionAt} unless its end is moved`,
   NodesRequested: ({ workers, controlPlane, adopts }) => {

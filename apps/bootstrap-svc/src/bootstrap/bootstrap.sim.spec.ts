@@ -336,7 +336,7 @@ describe('the reason of a creation that fails', () => {
     ['SetupBoostrapFailedReason', 'prepare', begin],
     ['SetupBoostrapFailedReason', 'verify', begin],
     ['InitExternalEtcdFailedReason', 'etcd-member', beginWithEtcdBeside],
-    ['InitControlPlaneFailedReason', 'balance-api', beginOnOwnHosts],
+    ['SetupHaproxyFailedReason', 'balance-api', beginOnOwnHosts],
     ['InitControlPlaneFailedReason', 'kubeadm-init', begin],
     ['SetupNetworkCNIFailedReason', 'apply', begin],
     ['JoinControlPlaneFailedReason', 'kubeadm-join-control-plane', begin],

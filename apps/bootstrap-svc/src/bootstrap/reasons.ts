@@ -4,7 +4,7 @@ import type { Operation } from './bootstrap.planner.js';
 const REASONS: Readonly<Record<Operation['step'], string>> = {
   BootstrapHost: 'SetupBoostrapFailedReason',
   VerifyNode: 'SetupBoostrapFailedReason',
-  BalanceApi: 'InitControlPlaneFailedReason',
+  BalanceApi: 'SetupHaproxyFailedReason',
   SetupExternalEtcd: 'InitExternalEtcdFailedReason',
   AddEtcdMember: 'JoinControlPlaneFailedReason',
   InitControlPlane: 'InitControlPlaneFailedReason',

@@ -1,4 +1,5 @@
 import {
+  ConnectionName,
   hasQuota,
   mayUse,
   quotaRefusal,
@@ -9,6 +10,7 @@ import {
   type Namespace,
   type NodeName,
   type NodeSet,
+  type NodeSetRequest,
   type NodeReplacement,
   type NodesRequest,
   type Refusal,
@@ -22,6 +24,7 @@ import {
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 import { createHash, randomUUID } from 'node:crypto';
+import * as z from 'zod';
 import type { Identity } from '../access/identity.js';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import { canonicalJson } from '../common/json.js';
@@ -29,7 +32,7 @@ import { Registry } from '../common/registry.js';
 import { maySee } from '../connections/connection.access.js';
 import type { RegisteredConnectionDoc } from '../connections/connections.projection.js';
 import { ConnectionQueries } from '../connections/connections.queries.js';
-import { causeOf, type Caller } from '../http/caller.js';
+import { causeOf, type Caller, type Exchange } from '../http/caller.js';
 import { orRefuse, refuseAny } from '../http/refused.js';
 import { clusters, type ClusterCommand, type ClusterState } from './clusters.decider.js';
 import { unknownSpecs, unknownZones } from './offered.specs.js';
@@ -55,7 +58,15 @@ export const namespaceFaults = ({ namespaces }: Registered, namespace: Namespace
 const closedConnections = (
   { connections }: Registered,
   namespace: Namespace,
-  { sets, field, identity }: { readonly sets: readonly NodeSet[]; readonly field: string; readonly identity: Identity },
+  {
+    sets,
+    field,
+    identity,
+  }: {
+    readonly sets: readonly Pick<NodeSet, 'connection'>[];
+    readonly field: string;
+    readonly identity: Identity;
+  },
 ): readonly Refusal[] =>
   sets.flatMap(({ connection }, index) => {
     const known = connections.get(connection);
@@ -64,6 +75,12 @@ const closedConnections = (
     if (known === undefined || !maySee(identity, known)) return [refuse('connection.unknown', { connection }, at)];
     return mayUse(known, namespace) ? [] : [refuse('connection.not-granted', { connection, namespace }, at)];
   });
+
+/** Empty where one of them is not a name: that is refused first. */
+const withNamedConnections = (sets: readonly NodeSetRequest[] = []): readonly Pick<NodeSet, 'connection'>[] => {
+  const named = z.array(z.object({ connection: ConnectionName })).safeParse(sets);
+  return named.success ? named.data : [];
+};
 
 /** Of the others, not even what they offer is shown. */
 const usable = (
@@ -85,9 +102,13 @@ export class ClusterCommands {
     @Inject(ConnectionQueries) private readonly connections: ConnectionQueries,
   ) {}
 
-  async create(namespace: Namespace, request: ClusterRequest, caller: Caller): Promise<Decided<ClusterState>> {
+  async create(
+    namespace: Namespace,
+    request: ClusterRequest,
+    { caller, asLadybug }: Pick<Exchange, 'caller' | 'asLadybug'>,
+  ): Promise<Decided<ClusterState>> {
     const known = await this.registry.latest();
-    refuseAny(faultsOfCluster(request, namespaceFaults(known, namespace)));
+    refuseAny(this.requestFaults(known, namespace, request, caller.identity));
     const spec = toClusterSpec(request);
     const asker = { namespace, identity: caller.identity, isNew: true };
     const connectionFaults = await this.machineFaults(known, asker, [
@@ -104,12 +125,28 @@ export class ClusterCommands {
           spec,
           requestHash: hashOfSpec(spec),
           actor: caller.identity.actor,
+          asLadybug,
           connectionFaults,
         },
       },
       { namespace, cluster: spec.name },
       caller,
     );
+  }
+
+  /** In CB-Ladybug's order: connections before counts. What is wrong with connections alone is left to the decider, which knows repetitions. */
+  private requestFaults(
+    known: Registered,
+    namespace: Namespace,
+    request: ClusterRequest,
+    identity: Identity,
+  ): readonly Refusal[] {
+    const unknown = namespaceFaults(known, namespace);
+    if (faultsOfCluster(request, unknown).length === 0) return [];
+    const closed = (['controlPlane', 'worker'] as const).flatMap((field) =>
+      closedConnections(known, namespace, { field, identity, sets: withNamedConnections(request[field]) }),
+    );
+    return faultsOfCluster(request, unknown.length > 0 ? unknown : closed);
   }
 
   /** Namespaces and connections, as the log has them. */

@@ -66,6 +66,8 @@ export type RequestCluster = Command<
     readonly spec: ClusterSpec;
     readonly requestHash: string;
     readonly actor: string;
+    /** As CB-Ladybug does it: a cluster whose creation failed is deleted and created again. */
+    readonly asLadybug?: boolean;
     /** Why its connections cannot be used, or have no room. */
     readonly connectionFaults: readonly Refusal[];
   }
@@ -150,6 +152,8 @@ type ClusterRequestFact = Fact<
   | 'NodeRemovalCancellationRequested'
   | 'ClusterRetryRequested'
   | 'ClusterDeletionRequested'
+  | 'ClusterRecreationRequested'
+  | 'ClusterRecreationCancelled'
   | 'ClusterExpiring'
   | 'ClusterPaused'
   | 'ClusterResumed'
@@ -175,6 +179,8 @@ interface Present {
   readonly creation: Creation | undefined;
   /** Its creation stopped before a machine was named: its request can still be corrected. */
   readonly unmade: boolean;
+  /** The request that takes its place once it is gone; undefined: none. */
+  readonly successor: { readonly requestHash: string; readonly actor: string } | undefined;
   /** undefined: it has no end, or is being deleted. */
   readonly lifetime: Lifetime | undefined;
   /** null: it is not paused. */
@@ -205,18 +211,40 @@ const withNodeCidrMask = (spec: ClusterSpec): ClusterSpec => {
   return { ...spec, kubernetes: { ...spec.kubernetes, nodeCidrMask: nodeCidrMaskFor(pods) } };
 };
 
-const request = (state: ClusterState, { data }: RequestCluster): readonly ClusterRequestFact[] | Refusal => {
-  const { uid, spec, requestHash, actor, namespace, cluster } = data;
+/** Nothing runs on a cluster that was never Ready. */
+const hasFailedToStart = ({ phase, creation }: Present): boolean => phase === 'Failed' && creation?.isOver === false;
+
+const recreate = (state: Present, { data }: RequestCluster): readonly ClusterRequestFact[] | Refusal => {
+  const successor = { uid: data.uid, spec: withNodeCidrMask(data.spec), requestHash: data.requestHash };
+  return (
+    data.connectionFaults[0] ??
+    refuseWhilePaused(state.pause, data, 'create the cluster again') ?? [
+      { type: 'ClusterRecreationRequested', data: { uid: state.uid, successor } },
+      { type: 'ClusterDeletionRequested', data: { uid: state.uid } },
+    ]
+  );
+};
+
+/** The same request of the same person is a repetition, e.g. after an answer that was lost. */
+const isRepeated = ({ requestHash, actor }: { requestHash: string; actor: string }, data: RequestCluster['data']) =>
+  requestHash === data.requestHash && actor === data.actor;
+
+const request = (state: ClusterState, command: RequestCluster): readonly ClusterRequestFact[] | Refusal => {
+  const { data } = command;
+  const { uid, spec, requestHash, namespace, cluster } = data;
   if (state.status === 'absent')
     return (
       data.connectionFaults[0] ?? [
         { type: 'ClusterRequested', data: { uid, spec: withNodeCidrMask(spec), requestHash } },
       ]
     );
-  if (state.phase === 'Deleting') return refuse('cluster.deleting', { cluster });
-  // The same request of the same person is a repetition, e.g. after an answer that was lost.
-  if (state.requestHash === requestHash && state.actor === actor) return nothing;
-  return refuse('cluster.name-taken', { namespace, cluster }, 'name');
+  if (state.phase === 'Deleting') {
+    const { successor } = state;
+    return successor !== undefined && isRepeated(successor, data) ? nothing : refuse('cluster.deleting', { cluster });
+  }
+  if (data.asLadybug === true && hasFailedToStart(state)) return recreate(state, command);
+  if (isRepeated(state, data)) return nothing;
+  return data.connectionFaults[0] ?? refuse('cluster.name-taken', { namespace, cluster }, 'name');
 };
 
 /** More requests are refused, so that the state of a cluster stays small. */
@@ -390,7 +418,8 @@ const retry = (state: ClusterState, { data }: RetryCluster): readonly ClusterReq
 
 const end = (state: ClusterState, { data }: DeleteCluster): readonly ClusterRequestFact[] | Refusal => {
   if (state.status === 'absent') return unknown(data);
-  if (state.phase === 'Deleting') return nothing;
+  if (state.phase === 'Deleting')
+    return state.successor === undefined ? nothing : [{ type: 'ClusterRecreationCancelled', data: { uid: state.uid } }];
   // Nothing of a paused cluster would be deleted, so the request waits for the one who paused it.
   return (
     refuseWhilePaused(state.pause, data, 'delete the cluster') ?? [
@@ -487,6 +516,17 @@ const unmadeAfter = ({ unmade, members, creation, lifetime }: Present, event: St
   }
 };
 
+const successorAfter = (successor: Present['successor'], event: StoredEvent): Present['successor'] => {
+  switch (event.type) {
+    case 'ClusterRecreationRequested':
+      return { requestHash: event.data.successor.requestHash, actor: event.meta.actor };
+    case 'ClusterRecreationCancelled':
+      return undefined;
+    default:
+      return successor;
+  }
+};
+
 /** Whether the request of a cluster whose creation has failed can be replaced by another: there is nothing of it. */
 export const isCorrectable = (state: ClusterState): boolean =>
   state.status === 'present' && state.phase === 'Failed' && state.unmade;
@@ -531,6 +571,7 @@ const begin = (event: StoredEvent<'ClusterRequested'>): Present => ({
   phase: 'Pending',
   creation: creationAfter(undefined, event),
   unmade: false,
+  successor: undefined,
   lifetime: lifetimeAfter(undefined, event),
   pause: null,
   members: {},
@@ -590,6 +631,7 @@ export const clusters: Decider<ClusterState, ClusterCommand, ClusterRequestFact>
         ...(event.type === 'ClusterRetryRequested' ? event.data.correction : {}),
         creation: creationAfter(state.creation, event),
         unmade: unmadeAfter(state, event),
+        successor: successorAfter(state.successor, event),
         lifetime: lifetimeAfter(state.lifetime, event),
         pause: pauseAfter(state.pause, event),
         upgrade: latestUpgradeAfter(upgrade, event),

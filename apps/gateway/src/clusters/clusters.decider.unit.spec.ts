@@ -12,6 +12,7 @@ import {
   type RequestNodes,
 } from './clusters.decider.js';
 import { goodRequest } from './clusters.fixtures.js';
+import { recreationProcess } from './recreation.process.js';
 
 const uid = '00000000-0000-4000-8000-000000000001' as ClusterUid;
 const otherUid = '00000000-0000-4000-8000-000000000002' as ClusterUid;
@@ -121,12 +122,13 @@ describe('a request for a cluster', () => {
     },
   );
 
-  it('is refused when a connection is not known, and not before the name was looked at [CB-Ladybug 6]', () => {
+  it('is refused for its connections before the name is looked at; a repetition is answered as before [CB-Ladybug 6]', () => {
     const connectionFaults = [refuse('connection.unknown', { connection: 'moon' }, 'worker[0].connection')];
     given().when(ask({ connectionFaults })).thenRefused('connection.unknown');
     given(requested)
       .when(ask({ connectionFaults, requestHash: 'other' }))
-      .thenRefused('cluster.name-taken');
+      .thenRefused('connection.unknown');
+    given(requested).when(ask({ connectionFaults })).thenNothing();
   });
 
   it('is answered as before when the same person sends the same again', () =>
@@ -146,6 +148,85 @@ describe('a request for a cluster', () => {
     given(requested, deletionRequested, deleted)
       .when(ask({ uid: otherUid }))
       .then({ type: 'ClusterRequested', data: { uid: otherUid, spec, requestHash: 'hash' } });
+  });
+});
+
+describe('a request for a cluster whose creation failed, below the base of CB-Ladybug', () => {
+  const again = (change: Partial<RequestCluster['data']> = {}): RequestCluster =>
+    ask({ uid: otherUid, asLadybug: true, ...change });
+  const recreation: Fact<'ClusterRecreationRequested'> = {
+    type: 'ClusterRecreationRequested',
+    data: { uid, successor: { uid: otherUid, spec, requestHash: 'hash' } },
+  };
+  const cancelled: Fact<'ClusterRecreationCancelled'> = { type: 'ClusterRecreationCancelled', data: { uid } };
+  const deletion = deletionRequested as Fact<'ClusterDeletionRequested'>;
+  const successor: Fact = { type: 'ClusterRequested', data: { uid: otherUid, spec, requestHash: 'hash' } };
+  const jobsAfter = (...facts: readonly Fact[]): readonly unknown[] => {
+    let known = recreationProcess.initial;
+    return facts
+      .map((fact, at) => stored(fact, at + 1))
+      .flatMap((event) => {
+        known = recreationProcess.evolve(known, event) ?? recreationProcess.initial;
+        return recreationProcess.react(known, event);
+      });
+  };
+
+  it('deletes it and creates it again, whether the request is the same or another [CB-Ladybug 27]', () => {
+    given(requested, accepted, failed).when(again()).then(recreation, deletion);
+    given(requested, rejected).when(again()).then(recreation, deletion);
+    given(requested, accepted, failed)
+      .when(again({ requestHash: 'other' }))
+      .then(
+        { ...recreation, data: { uid, successor: { ...recreation.data.successor, requestHash: 'other' } } },
+        deletion,
+      );
+  });
+
+  it('is answered as before when the same person sends it again, and refused from others, until it is done', () => {
+    const recreating = [requested, accepted, failed, recreation, deletionRequested];
+    given(...recreating)
+      .when(again())
+      .thenNothing();
+    given(...recreating)
+      .when(again({ requestHash: 'other' }))
+      .thenRefused('cluster.deleting');
+    given(...recreating)
+      .when(again({ actor: 'user/else' }))
+      .thenRefused('cluster.deleting');
+    given(...recreating, deleted, successor)
+      .when(again())
+      .thenNothing();
+  });
+
+  it('never deletes a cluster that was Ready once, one that is paused, or one whose connections are not usable', () => {
+    given(requested, accepted, ready, failed)
+      .when(again({ requestHash: 'other' }))
+      .thenRefused('cluster.name-taken');
+    given(requested, accepted, failed, { type: 'ClusterPaused', data: { uid, reason: '' } })
+      .when(again())
+      .thenRefused('cluster.paused');
+    given(requested, accepted, failed)
+      .when(again({ connectionFaults: [refuse('connection.unknown', { connection: 'moon' })] }))
+      .thenRefused('connection.unknown');
+  });
+
+  it('is for those clients only: elsewhere the name is taken', () =>
+    given(requested, accepted, failed)
+      .when(again({ asLadybug: false, requestHash: 'other' }))
+      .thenRefused('cluster.name-taken'));
+
+  it('is carried out as soon as the failed one is gone, once', () => {
+    const next = { ...recreation.data.successor, actor: expect.any(String) };
+    const job = expect.objectContaining({ type: 'RecreateCluster', data: next });
+    expect(jobsAfter(requested, failed, recreation, deletionRequested)).toEqual([]);
+    expect(jobsAfter(requested, failed, recreation, deletionRequested, deleted)).toEqual([job]);
+    expect(jobsAfter(requested, failed, recreation, deletionRequested, deleted, successor, deleted)).toEqual([job]);
+  });
+
+  it('is withdrawn by a deletion, which then has no other effect', () => {
+    given(requested, accepted, failed, recreation, deletionRequested).when(end).then(cancelled);
+    given(requested, accepted, failed, recreation, deletionRequested, cancelled).when(end).thenNothing();
+    expect(jobsAfter(requested, failed, recreation, deletionRequested, cancelled, deleted)).toEqual([]);
   });
 });
 

@@ -119,9 +119,9 @@ export const WRONG_REQUESTS: readonly WrongRequest[] = [
     'name',
   ]),
   wrong('a name of 41 characters', { ...goodRequest, name: 'a'.repeat(41) }, [
-    'cluster.name-invalid',
+    'cluster.name-too-long',
     400,
-    `'${'a'.repeat(41)}' is not a valid name of a cluster`,
+    `The name '${'a'.repeat(41)}' has 41 characters; the maximum is 40`,
     'name',
   ]),
   wrong('a pod network with an octet above 255', kubernetes({ podCidr: '999.999.999.999/99' }), [
@@ -230,6 +230,12 @@ export const WRONG_REQUESTS: readonly WrongRequest[] = [
     'cluster.mon-agent',
     400,
     'installMonAgent must be yes or no',
+    'config.installMonAgent',
+  ]),
+  wrong('a monitoring agent, which Fairlead does not install', { ...goodRequest, config: { installMonAgent: 'yes' } }, [
+    'cluster.mon-agent-unsupported',
+    400,
+    'Fairlead installs no monitoring agent',
     'config.installMonAgent',
   ]),
   wrong('a set without a connection', { ...goodRequest, worker: [{ count: 1, spec: 'lab.small' }] }, [

@@ -33,6 +33,7 @@ const BUILD_ENDS: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'VmsFailed',
   'NodesFailed',
   'ClusterDeletionRequested',
+  'ClusterRecreationCancelled',
 ]);
 
 const isBuilt = ({ state }: Decided<ClusterState>): boolean =>
@@ -65,6 +66,7 @@ const CREATE_REFUSALS: readonly RefusalCode[] = [
   'cluster.etcd-external-count',
   'cluster.name-empty',
   'cluster.name-invalid',
+  'cluster.name-too-long',
   'cluster.pod-cidr',
   'cluster.service-cidr',
   'cluster.service-cidr-size',
@@ -76,6 +78,7 @@ const CREATE_REFUSALS: readonly RefusalCode[] = [
   'cluster.nfs-path',
   'cluster.version-unknown',
   'cluster.mon-agent',
+  'cluster.mon-agent-unsupported',
   'cluster.connection-empty',
   'connection.name-invalid',
   'cluster.spec-empty',
@@ -129,7 +132,7 @@ export class ClustersHttp {
   ): Promise<ClusterView> {
     // The rules refuse a name that is none before anything is read of it.
     const address = { namespace, cluster: request.name as ClusterName };
-    return this.answers.of(exchange, this.commands.create(namespace, request, exchange.caller), {
+    return this.answers.of(exchange, this.commands.create(namespace, request, exchange), {
       address,
       location: locationOf(address),
       isOver: isBuildEnd,
@@ -157,7 +160,11 @@ export class ClustersHttp {
   delete(@Param({ schema: ClusterPath }) path: ClusterPath, @FromExchange() exchange: Exchange): Promise<StatusView> {
     return this.answers.of(exchange, this.commands.delete(path, exchange.caller), {
       address: path,
-      location: operationLocation(path),
+      // The deletion that runs is the one that began the recreation.
+      location: (decided) =>
+        operationLocation(path)(
+          decided.events[0]?.type === 'ClusterRecreationCancelled' ? { ...decided, events: [] } : decided,
+        ),
       isOver: isDeleted,
       view: ({ ended }) => deletionStatus(path, ended),
     });

@@ -75,14 +75,14 @@ const everyNode = (count: number, role: string) => ({
   rootDisk: { type: 'ssd', size: '40' },
 });
 
-/** A request in which no field of CB-Ladybug is left out, and none has its default. */
+/** A request in which no field of CB-Ladybug is left out, and none but the monitoring agent, which Fairlead does not install, has its default. */
 export const EVERY_FIELD = {
   name: 'every-field',
   controlPlane: [everyNode(3, 'control-plane-role')],
   worker: [everyNode(2, 'worker-role')],
   serviceType: 'single',
   config: {
-    installMonAgent: 'yes',
+    installMonAgent: 'no',
     kubernetes: {
       version: '1.34.4',
       networkCni: 'calico',

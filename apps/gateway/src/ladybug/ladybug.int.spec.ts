@@ -86,7 +86,7 @@ describe("a body of CB-Ladybug's own clients", () => {
       202,
       {
         ...{ name: 'every-field', serviceType: 'single', label: 'team=a', description: 'all of it' },
-        ...{ installMonAgent: 'yes', networkCni: 'calico', loadbalancer: 'nlb', etcd: 'external' },
+        ...{ installMonAgent: 'no', networkCni: 'calico', loadbalancer: 'nlb', etcd: 'external' },
         ...{ k8sVersion: 'v1.34.4', podCidr: '10.200.0.0/16', serviceCidr: '10.97.0.0/16' },
         serviceDnsDomain: 'every.local',
       },
@@ -183,7 +183,7 @@ describe('an answer below the base of CB-Ladybug', () => {
     const more = await gateway.ask<ErrorView>('POST', `${ladybug}/going/nodes`, { body: { worker } });
     expect(more.body.message).toBe("Unable to add a node. status is 'Deleting'.");
     const nobody = await gateway.ask<ErrorView>('GET', `${ladybug}/nobody`);
-    expect(nobody.body.message).toBe("Could not be found a cluster 'nobody'. (namespace=default)");
+    expect(nobody.body.message).toBe("Could not be found a cluster 'nobody' (namespace=default)");
   });
 
   it('says in its words why a cluster was rejected; elsewhere the words are ours', async () => {
@@ -197,6 +197,29 @@ describe('an answer below the base of CB-Ladybug', () => {
     });
     const { body } = await gateway.ask<ClusterView>('GET', `${ladybug}/rejected`);
     expect(body.status.message).toBe("Could not be found a spec 'x'. (connection=lab, csp=lab)");
+  });
+
+  it('looks at connections before counts [CB-Ladybug 6]', async () => {
+    const body = request('ordered', { serviceType: 'multi', worker: [{ connection: 'moon', count: 0, spec: 's' }] });
+    const refused = await gateway.ask<ErrorView>('POST', ladybug, { body });
+    expect(refused.body.errors.map(({ reason }) => reason)).toEqual(['connection.unknown', 'cluster.worker-count']);
+    expect(refused.body.message).toBe('Connection does not exist. (moon)');
+  });
+
+  it('creates a cluster again whose creation failed, after what there is of it has been deleted [CB-Ladybug 27]', async () => {
+    const { body: first } = await gateway.ask<ClusterView>('POST', ladybug, { body: request('again') });
+    const cause = { operation: 'create machines', target: 'lab', message: 'no capacity' };
+    const failure = { uid: first.uid, reason: 'CreateMCISFailedReason', step: 'create', cause };
+    await gateway.state({ type: 'ClusterFailed', data: failure } as unknown as Fact, { cluster: 'again' });
+    const second = await gateway.ask<ClusterView>('POST', ladybug, { body: request('again') });
+    expect([second.status, second.body.status.phase]).toEqual([202, 'Deleting']);
+    await gateway.state({ type: 'ClusterDeleted', data: { uid: first.uid } } as Fact, { cluster: 'again' });
+    await eventually(async () => {
+      const { body } = await gateway.ask<ClusterView>('GET', `${ladybug}/again`);
+      return body.uid !== undefined && body.uid !== first.uid && body.status.phase === 'Pending';
+    });
+    const requests = await gateway.log('evt.*.default.again.request.ClusterRequested');
+    expect(requests.map(({ meta }) => meta.actor)).toEqual([localActor(gateway), localActor(gateway)]);
   });
 
   it('names the reason of a failure by its code there, and by ours elsewhere', async () => {

@@ -28,8 +28,8 @@ type Reader = Pick<Caller, 'identity' | 'requestId'>;
 /** The status of a cluster that was rejected, or failed, says why. */
 const worded = (view: ClusterView): ClusterView => {
   const { status } = view;
-  const reason = ladybugReasonOf(status.reason);
-  return { ...view, status: { ...status, reason, message: sentenceOf(reason, status.message) } };
+  const message = sentenceOf(status.reason, status.message);
+  return { ...view, status: { ...status, reason: ladybugReasonOf(status.reason), message } };
 };
 
 const isObject = (value: unknown): value is object =>
@@ -80,9 +80,10 @@ export class LadybugInterceptor implements NestInterceptor {
     );
   }
 
-  private reworded({ refusals: [first, ...others] }: Refused, { params, body }: HttpRequest): Refused {
-    const { namespace = '', cluster } = params;
-    const place = { namespace, cluster: cluster ?? nameIn(body), ofNodes: cluster !== undefined };
+  private reworded({ refusals: [first, ...others] }: Refused, { method, params, body }: HttpRequest): Refused {
+    const { namespace = '', cluster, node } = params;
+    const about = node === undefined ? {} : { node };
+    const place = { method, namespace, cluster: cluster ?? nameIn(body), ...about, addsNodes: cluster !== undefined };
     return new Refused(inItsWords(first, place), ...others.map((other) => inItsWords(other, place)));
   }
 

@@ -55,11 +55,15 @@ const ROUTES: readonly (readonly [pattern: RegExp, route: LadybugRoute])[] = [
 export const ladybugRouteOf = (method: string, path: string): LadybugRoute =>
   ROUTES.find(([pattern]) => pattern.test(`${method} ${path}`))?.[1] ?? {};
 
+/** What a refused request was about. */
 export interface Place {
+  readonly method: string;
   readonly namespace: string;
   readonly cluster: string;
-  /** The request is about nodes of the cluster, and not about the cluster. */
-  readonly ofNodes: boolean;
+  /** undefined: the path names none. */
+  readonly node?: string;
+  /** The request adds nodes to the cluster. */
+  readonly addsNodes: boolean;
 }
 
 /** The refusal in CB-Ladybug's words, where it has some. */
@@ -68,14 +72,17 @@ export const inItsWords = (refusal: Refusal, place: Place): Refusal => ({
   message: messageOf(refusal, place),
 });
 
-const messageOf = ({ code, message }: Refusal, { namespace, cluster, ofNodes }: Place): string => {
+const messageOf = ({ code, message }: Refusal, place: Place): string => {
+  const { method, namespace, cluster, node } = place;
+  const names = { namespace, cluster, ...(node === undefined ? {} : { node }) };
+  const sentence = sentenceOf(code, message, { method, of: node === undefined ? 'cluster' : 'node', names });
   switch (code) {
     // For CB-Ladybug, the name of a cluster that is being deleted is taken.
     case 'cluster.deleting':
-      return messageOf(refuse('cluster.name-taken', { namespace, cluster }), { namespace, cluster, ofNodes });
+      return messageOf(refuse('cluster.name-taken', { namespace, cluster }), place);
     case 'cluster.single-connection':
-      return ofNodes ? sentenceOf(code, message).replace(/^All nodes/u, 'The new node') : sentenceOf(code, message);
+      return place.addsNodes ? sentence.replace(/^All nodes/u, 'The new node') : sentence;
     default:
-      return sentenceOf(code, message);
+      return sentence;
   }
 };

@@ -54,12 +54,16 @@ describe('a body below the base of CB-Ladybug', () => {
 
 type Text = readonly [code: RefusalCode, values: Readonly<Record<string, string | number>>, text: string];
 
-/** The texts of CB-Ladybug v0.6 for its rules, in their order. */
+/**
+ * The texts of CB-Ladybug v0.7.2 for its rules, in their order, as its source has them: rest-api/router/cluster.go and node.go,
+ * utils/lang/functions.go, core/service/cluster.go, mcir.go and node.go.
+ */
 const TEXTS: readonly Text[] = [
   ['cluster.control-plane-missing', {}, 'Control plane node must be at least one'],
   ['cluster.control-plane-sets', {}, 'Only one control plane node is supported'],
   ['cluster.worker-missing', {}, 'Worker node must be at least one'],
   ['cluster.cni-multi', {}, 'Network-cni allows only canal or kilo in Multi-Cloud type'],
+  ['cluster.cni-single', {}, 'Network-cni allows only calico or flannel in Single-Cloud type'],
   ['cluster.loadbalancer', {}, 'loadbalancer allows only haproxy or nlb'],
   ['cluster.etcd', {}, 'etcd allows only local or external'],
   ['cluster.etcd-external-count', {}, 'External etcd must have 3,5,7 controlPlane count'],
@@ -70,7 +74,7 @@ const TEXTS: readonly Text[] = [
     'Wrong: The first character of name must be a lowercase letter, and all following characters must be a dash, lowercase letter, or digit, except the last character, which cannot be a dash.',
   ],
   ['cluster.pod-cidr', { value: '10.0/8' }, 'podCidr 10.0/8 : Type mismatch ex)10.244.0.0/16'],
-  ['cluster.service-cidr', { value: '10.0/8' }, 'serviceCidr 10.0/8 : Type mismatch ex)10.96.0.0/12'],
+  ['cluster.service-cidr', { value: '10.0/8' }, 'serviceCidr 10.0/8 : Type mismatch ex)10.244.0.0/16'],
   ['cluster.connection-empty', {}, 'Connection is empty'],
   ['cluster.spec-empty', {}, 'Machine specification is empty'],
   ['node.control-plane-unsupported', {}, 'Control plane node is not supported'],
@@ -96,32 +100,62 @@ const TEXTS: readonly Text[] = [
     "Could not be found a spec 'x'. (connection=lab, csp=aws)",
   ],
   ['cluster.region-unknown', { region: 'moon' }, 'Region does not exist (moon)'],
-  ['cluster.spec-cpu', { spec: 'x', cpu: 1 }, 'Kubernetes control plane node needs 2 cpu at least. (spec=x, cpu=1)'],
-  ['cluster.spec-memory', { spec: 'x', memory: 1 }, 'kubernetes node needs 2 GiB or more of RAM. (spec=x, memory=1)'],
+  [
+    'cluster.spec-cpu',
+    { spec: 'x', provider: 'aws', cpu: 1 },
+    'Kubernetes control plane node needs 2 cpu at least. (csp=aws, spec=x, cpu=1)',
+  ],
+  [
+    'cluster.spec-memory',
+    { spec: 'x', provider: 'aws', memory: 1 },
+    'kubernetes node needs 2 GiB or more of RAM. (csp=aws, spec=x, memory=1GB)',
+  ],
+  [
+    'spec-list.range',
+    { name: 'cpu', min: 4, max: 2 },
+    'The cpu-max must be greater than or equal to the cpu-min. (cpu-min=4 cpu-max=2)',
+  ],
+  [
+    'spec-list.range',
+    { name: 'memory', min: 4, max: 2 },
+    'The memory-max must be greater than or equal to the memory-min. (memory-min=4 memory-max=2)',
+  ],
   ['cluster.not-ready', { action: 'add a node', phase: 'Failed' }, "Unable to add a node. status is 'Failed'."],
   ['node.initial-control-plane', {}, 'Could not be delete a control-plane leader node.'],
-  ['node.unknown', { node: 'n' }, "Could not be found a node-entity 'n'"],
-  [
-    'cluster.unknown',
-    { cluster: 'demo', namespace: 'default' },
-    "Could not be found a cluster 'demo'. (namespace=default)",
-  ],
+];
+
+/** What CB-Ladybug does not find, by the request. */
+const UNKNOWN: readonly (readonly [request: string, code: 'cluster.unknown' | 'node.unknown', text: string])[] = [
+  ['GET cluster', 'cluster.unknown', "Could not be found a cluster 'demo' (namespace=default)"],
+  ['DELETE cluster', 'cluster.unknown', "Could not be found cluster 'demo'. (namespace=default)"],
+  ['POST cluster', 'cluster.unknown', "Could not be found a cluster 'demo'. (namespace=default)"],
+  ['GET node', 'cluster.unknown', "Could not be found a node 'n' (namespace=default, cluster=demo)"],
+  ['GET node', 'node.unknown', "Could not be found a node 'n' (namespace=default, cluster=demo)"],
+  ['DELETE node', 'cluster.unknown', 'Could not be found a cluster. (namespace=default, cluster=demo)'],
+  ['DELETE node', 'node.unknown', "Could not be found a node-entity 'n'"],
 ];
 
 describe('a refusal below the base of CB-Ladybug', () => {
-  const place = { namespace: 'default', cluster: 'demo', ofNodes: false };
+  const place = { method: 'POST', namespace: 'default', cluster: 'demo', addsNodes: false };
   const other = refuse('cluster.single-connection', { connection: 'moon' }, 'worker[0].connection');
 
   it.each([
     [false, 'All nodes must be the same connection config. (connection=moon)'],
     [true, 'The new node must be the same connection config. (connection=moon)'],
-  ])('has its text for a second connection, of new nodes (%s) as of a cluster [CB-Ladybug 3]', (ofNodes, message) =>
-    expect(inItsWords(other, { ...place, ofNodes })).toEqual({ ...other, message }),
+  ])('has its text for a second connection, of new nodes (%s) as of a cluster [CB-Ladybug 3]', (addsNodes, message) =>
+    expect(inItsWords(other, { ...place, addsNodes })).toEqual({ ...other, message }),
   );
 
   it.each(TEXTS)('has the exact text of CB-Ladybug for %s [CB-Ladybug 3]', (code, values, text) =>
     expect(inItsWords(refuse(code, values), place).message).toBe(text),
   );
+
+  it.each(UNKNOWN)('of a %s has its text for %s: %s [CB-Ladybug 3]', (asked, code, text) => {
+    const [method = '', of] = asked.split(' ');
+    const values = { cluster: 'demo', namespace: 'default', node: 'n' };
+    const node = of === 'node' ? { node: 'n' } : {};
+    expect(inItsWords(refuse(code, values), { ...place, method, ...node }).message).toBe(text);
+  });
 
   it('keeps what a value says, even if it is a part of our sentence', () => {
     const values = { cluster: "a' does not exist in the namespace 'b", namespace: 'default' };

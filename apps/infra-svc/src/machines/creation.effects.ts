@@ -17,6 +17,7 @@ import { missingOf, targetsOf, type Cluster, type Machines } from './machines.st
 import { BALANCE_POLICY, clusterOf, CREATE_POLICY, refOf, type MachinesTask } from './machines.task.js';
 import { keyRefOf } from '../resources/resources.planner.js';
 import { Placement, type PreparedConnection } from './placement.effects.js';
+import { USE_MACHINE } from './reasons.planner.js';
 import { sizeAt } from './reservations.planner.js';
 import { surgeKey } from './surges.js';
 
@@ -168,8 +169,8 @@ export class CreationEffects {
   }
 }
 
-const failure = (target: string, message: string): WorldFailure =>
-  new WorldFailure({ operation: 'create machines', target, message, retryable: false });
+const failure = (target: string, message: string, operation = 'create machines'): WorldFailure =>
+  new WorldFailure({ operation, target, message, retryable: false });
 
 const silent = (names: readonly string[]): WorldFailure =>
   new WorldFailure({
@@ -201,7 +202,7 @@ const machineFrom = (
   if (answer.status === 'failed') return failure(plan.name, answer.message);
   const needed = cluster.spec.serviceType === 'multi' ? 'public' : 'private';
   const address = needed === 'public' ? answer.publicIp : answer.privateIp;
-  if (address === '') return failure(plan.name, `the machine runs but has no ${needed} address`);
+  if (address === '') return failure(plan.name, `the machine runs but has no ${needed} address`, USE_MACHINE);
   // A machine that a crash interrupted may have been created with an earlier key than the one that is current now.
   const own = keyRefOf(open.connection.name, answer.sshKey, keyRef);
   const machine = machineOf(plan, answer, { provider: open.connection.provider, keyRef: own });

@@ -51,7 +51,7 @@ describe('a cluster that was asked for', () => {
   });
 
   it('is rejected with the code, the sentence and the field of the refusal', () => {
-    const refusal = refuse('cluster.spec-memory', { spec: 'lab.tiny', memory: 1 }, 'worker[0].spec');
+    const refusal = refuse('cluster.spec-memory', { spec: 'lab.tiny', provider: 'lab', memory: 1 }, 'worker[0].spec');
     given(requested())
       .when({ type: 'Reject', data: about({ refusal }) })
       .then({

@@ -285,13 +285,13 @@ describe('the machines of a cluster', () => {
     ['multi', 'public'],
     ['single', 'private'],
   ] as const)(
-    'of a %s-cloud cluster fail when one of them has no %s address [CB-Ladybug 12]',
+    'of a %s-cloud cluster fail when one of them has no %s address [CB-Ladybug 12, CB-Ladybug 25]',
     async (serviceType, kind) => {
       (kind === 'public' ? story.cloud.withoutPublicIp : story.cloud.withoutPrivateIp).add(worker(1));
       await story.request(requested(clusterSpec({ serviceType })));
       expect(story.last('InfrastructureFailed')).toMatchObject({
-        reason: 'CreateMCISFailedReason',
-        cause: { target: worker(1), message: `the machine runs but has no ${kind} address` },
+        reason: 'AddNodeEntityFailedReason',
+        cause: { operation: 'use machine', target: worker(1), message: `the machine runs but has no ${kind} address` },
       });
     },
   );

@@ -23,9 +23,14 @@ const REASONS = {
   'release reservation': 'DeleteMCISFailedReason',
 } as const satisfies Record<ProviderOperation, string>;
 
+/** What is done with the answer of a provider: a machine has what a node needs. */
+export const USE_MACHINE = 'use machine';
+
 const isProviderOperation = (operation: string): operation is ProviderOperation =>
   (PROVIDER_OPERATIONS as readonly string[]).includes(operation);
 
 /** The reason code of a failed operation; what is not a provider's (the event log, a bug) counts as the creation of machines. */
-export const reasonOf = (operation: string): string =>
-  isProviderOperation(operation) ? REASONS[operation] : REASONS['create machines'];
+export const reasonOf = (operation: string): string => {
+  if (operation === USE_MACHINE) return 'AddNodeEntityFailedReason';
+  return isProviderOperation(operation) ? REASONS[operation] : REASONS['create machines'];
+};

@@ -91,14 +91,13 @@ export const checkSpecs = (
     ({ set, role, field: place }) => {
       const field = `${place}.spec`;
       const found = specs.find(({ name }) => name === set.spec);
-      if (found === undefined) {
-        const { name, provider } = connection;
+      const { name, provider } = connection;
+      if (found === undefined)
         return refuse('cluster.spec-unknown', { spec: set.spec, connection: name, provider }, field);
-      }
       if (role === 'control-plane' && found.cpuCount < CONTROL_PLANE_CPUS_MIN)
-        return refuse('cluster.spec-cpu', { spec: set.spec, cpu: found.cpuCount }, field);
+        return refuse('cluster.spec-cpu', { spec: set.spec, provider, cpu: found.cpuCount }, field);
       if (found.memoryGiB < MEMORY_GIB_MIN)
-        return refuse('cluster.spec-memory', { spec: set.spec, memory: found.memoryGiB }, field);
+        return refuse('cluster.spec-memory', { spec: set.spec, provider, memory: found.memoryGiB }, field);
       return undefined;
     },
   );

@@ -157,7 +157,7 @@ describe('what is asked of the world before anything is made', () => {
   it('refuses a control plane with less than 2 CPUs, and lets a worker have one [CB-Ladybug 3, CB-Ladybug 7]', async () => {
     expect(await verdict({ controlPlane: nodeSet(1, { spec: 'lab.thin' }) })).toMatchObject({
       code: 'cluster.spec-cpu',
-      message: 'A control plane needs at least 2 CPUs, and the machine type lab.thin has 1',
+      message: 'A control plane needs at least 2 CPUs, and the machine type lab.thin (lab) has 1',
       field: 'controlPlane[0].spec',
     });
     const other = new Story();
@@ -169,7 +169,7 @@ describe('what is asked of the world before anything is made', () => {
   it('refuses less than 2 GiB anywhere [CB-Ladybug 3, CB-Ladybug 7]', async () =>
     expect(await verdict({ workers: [nodeSet(1, { spec: 'lab.tiny' })] })).toMatchObject({
       code: 'cluster.spec-memory',
-      message: 'A node needs at least 2 GiB of memory, and the machine type lab.tiny has 1',
+      message: 'A node needs at least 2 GiB of memory, and the machine type lab.tiny (lab) has 1',
     }));
 
   it.each([

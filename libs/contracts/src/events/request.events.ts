@@ -261,6 +261,27 @@ export const requestEvents = {
         .describe('The lease that ends; absent: the deletion has another reason'),
     }),
   }),
+  ClusterRecreationRequested: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    doc: 'A cluster whose creation failed is requested again: it is deleted, and requested under the same name once it is gone.',
+    data: z.strictObject({
+      uid,
+      successor: z.strictObject({
+        uid,
+        spec: ClusterSpec,
+        requestHash: z.string().describe('SHA-256 of the request, to know a repetition'),
+      }),
+    }),
+  }),
+  ClusterRecreationCancelled: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    doc: 'The deletion of the cluster was requested while it was being recreated: it is not requested again.',
+    data: z.strictObject({ uid }),
+  }),
   ClusterExpiring: defineEvent({
     version: 1,
     writer: 'gateway',

@@ -164,6 +164,11 @@ export const CLUSTER_REFUSALS = {
     "'{name}' is not a valid name of a cluster",
     'Use at most {max} lowercase letters, digits and dashes, beginning with a letter and not ending with a dash.',
   ),
+  'cluster.name-too-long': definition(
+    400,
+    "The name '{name}' has {length} characters; the maximum is {max}",
+    'Names of nodes are made from it, and Kubernetes limits those to 63 characters.',
+  ),
   'cluster.control-plane-missing': definition(
     400,
     'A cluster needs at least one control plane',
@@ -210,6 +215,11 @@ export const CLUSTER_REFUSALS = {
     'Give controlPlane a count of 1 and leave worker out; or set singleNode to false and give workers.',
   ),
   'cluster.mon-agent': definition(400, 'installMonAgent must be yes or no', 'Use yes or no.'),
+  'cluster.mon-agent-unsupported': definition(
+    400,
+    'Fairlead installs no monitoring agent',
+    'Leave installMonAgent out, or set it to no.',
+  ),
   'cluster.too-many-nodes': definition(
     400,
     'A cluster may have at most {max} workers, not {count}',
@@ -299,12 +309,12 @@ export const CLUSTER_REFUSALS = {
   ),
   'cluster.spec-cpu': definition(
     422,
-    'A control plane needs at least 2 CPUs, and the machine type {spec} has {cpu}',
+    'A control plane needs at least 2 CPUs, and the machine type {spec} ({provider}) has {cpu}',
     'Choose a larger spec.',
   ),
   'cluster.spec-memory': definition(
     422,
-    'A node needs at least 2 GiB of memory, and the machine type {spec} has {memory}',
+    'A node needs at least 2 GiB of memory, and the machine type {spec} ({provider}) has {memory}',
     'Choose a larger spec.',
   ),
   'cluster.region-unknown': definition(422, 'The region {region} does not exist', "Check the connection's region."),

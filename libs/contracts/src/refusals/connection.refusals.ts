@@ -209,8 +209,8 @@ export const CONNECTION_REFUSALS = {
   ),
   'spec-list.range': definition(
     400,
-    'The {name}-max must be greater than or equal to the {name}-min. ({name}-min={min}, {name}-max={max})',
-    'Swap the two numbers.',
+    '{name}-max ({max}) is less than {name}-min ({min})',
+    'Use a maximum that is at least the minimum.',
   ),
   'spec-list.number': definition(400, '{name} is not a number: {value}', 'Give a number.'),
   'spec-list.unverified': definition(

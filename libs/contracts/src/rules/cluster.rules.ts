@@ -1,7 +1,7 @@
 import { CNIS_OF, ClusterSpec, ETCDS, LOAD_BALANCERS, NodeSet, SERVICE_TYPES } from '../cluster-spec.js';
 import { CLUSTER_WORKERS_MAX, CONTROL_PLANES_MAX } from '../cluster.limits.js';
 import { EXTERNAL_ETCD_COUNTS } from '../external-etcd.js';
-import { CLUSTER_NAME_LENGTH_MAX, ClusterName, ConnectionName } from '../ids.js';
+import { CLUSTER_NAME, CLUSTER_NAME_LENGTH_MAX, ClusterName, ConnectionName } from '../ids.js';
 import { withV } from '../manifest/cluster.manifest.js';
 import { refuse, type Refusal } from '../refusals.js';
 import {
@@ -88,6 +88,9 @@ const externalEtcd: Rule = (request) => {
 const name: Rule = (request) => {
   const given = request.name ?? '';
   if (given === '') return [refuse('cluster.name-empty', {}, 'name')];
+  const [length, max] = [given.length, CLUSTER_NAME_LENGTH_MAX];
+  if (length > max && CLUSTER_NAME.test(given))
+    return [refuse('cluster.name-too-long', { name: given, length, max }, 'name')];
   return when(!ClusterName.safeParse(given).success, () =>
     refuse('cluster.name-invalid', { name: given, max: CLUSTER_NAME_LENGTH_MAX }, 'name'),
   );
@@ -186,10 +189,12 @@ const version: Rule = (request) => {
 
 const MONITORING = ['yes', 'no'];
 
-const monitoring: Rule = (request) =>
-  when(!oneOf(MONITORING, request.config?.installMonAgent ?? CLUSTER_DEFAULTS.installMonAgent), () =>
-    refuse('cluster.mon-agent', {}, 'config.installMonAgent'),
-  );
+const monitoring: Rule = (request) => {
+  const given = request.config?.installMonAgent ?? CLUSTER_DEFAULTS.installMonAgent;
+  const field = 'config.installMonAgent';
+  if (!oneOf(MONITORING, given)) return [refuse('cluster.mon-agent', {}, field)];
+  return when(given === 'yes', () => refuse('cluster.mon-agent-unsupported', {}, field));
+};
 
 const setFaults = (set: NodeSetRequest, path: string): readonly Refusal[] => {
   const connection = set.connection ?? '';
