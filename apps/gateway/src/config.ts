@@ -127,7 +127,7 @@ const Environment = z.object({
     .min(0)
     .max(1024 * 1024 * 1024)
     .default(1024)
-    .describe('With less left to the event log, commands that begin something are refused'),
+    .describe('With less free space for the event log, commands that start new work are refused'),
   NATS_STORE_DIR: z
     .string()
     .min(1)

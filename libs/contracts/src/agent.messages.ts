@@ -49,10 +49,10 @@ export const AgentNetworkMessage = z.object({
 export type AgentNetworkMessage = z.infer<typeof AgentNetworkMessage>;
 
 export const AgentStateMessage = z.object({
-  desired: AgentDesiredMessage.nullable().describe('null: nothing was asked of the node yet'),
+  desired: AgentDesiredMessage.nullable().describe('null: nothing was requested of the node yet'),
   network: AgentNetworkMessage.nullable()
     .optional()
-    .describe('null: nothing was asked of the node yet; absent: from services without it'),
+    .describe('null: nothing was requested of the node yet; absent: from services without it'),
   last: z
     .array(z.object({ type: z.string(), data: z.record(z.string(), z.unknown()) }))
     .nullable()

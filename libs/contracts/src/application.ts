@@ -50,7 +50,7 @@ export const ApplicationSettings = z.strictObject({
     .regex(CERTIFICATES, 'certificates in PEM, and nothing else')
     .optional()
     .describe('Authorities that the certificate of the repository is checked with, in PEM. Left out: public ones'),
-  label: plain(LABEL_LENGTH_MAX).describe('What people call it'),
+  label: plain(LABEL_LENGTH_MAX).describe('Display name'),
   description: plain(DESCRIPTION_LENGTH_MAX),
   icon: z
     .union([z.literal(''), z.string().max(URL_LENGTH_MAX).regex(HTTPS, 'an https URL')])
@@ -98,7 +98,7 @@ export const ApplicationRequest = z
   .strictObject({
     ...ApplicationSettings.shape,
     keep: ApplicationSettings.shape.keep.default(VERSIONS_KEPT),
-    label: ApplicationSettings.shape.label.default('').describe('What people call it; empty: its name'),
+    label: ApplicationSettings.shape.label.default('').describe('Display name; empty: its name'),
     description: ApplicationSettings.shape.description.default(''),
     icon: ApplicationSettings.shape.icon.default(''),
   })

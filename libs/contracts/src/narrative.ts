@@ -57,19 +57,19 @@ const hookFailed = ({ hook, point, node, cause, attempt, nextAttemptAt }: EventD
 const strangerBecause = (reason: EventData<'NodeWithoutMachineFound'>['reason'], providerId: string): string => {
   switch (reason) {
     case undefined:
-      return 'of which no machine is recorded';
+      return 'which has no recorded machine';
     case 'no-provider-id':
-      return 'which has no provider ID, and of which no machine is recorded';
+      return 'which has neither a provider ID nor a recorded machine';
     case 'unknown-provider-id':
-      return `whose provider ID ${providerId} is that of no recorded machine`;
+      return `whose provider ID ${providerId} belongs to no recorded machine`;
     case 'duplicate-provider-id':
-      return `whose provider ID ${providerId} is that of a machine that has another Node`;
+      return `whose provider ID ${providerId} belongs to a machine with another Node`;
   }
 };
 const FOLLOW_ENDS: Readonly<Record<EventData<'NodeLogsFollowEnded'>['reason'], string>> = {
-  'reader-gone': 'as its reader has gone',
-  'time-limit': 'as its time limit is over',
-  failed: 'as it could not be read',
+  'reader-gone': 'because its reader disconnected',
+  'time-limit': 'because its time limit expired',
+  failed: 'because it could not be read',
 };
 const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 100) / 10} s`;
 const earliest = (dates: readonly string[]): string => [...dates].sort()[0] ?? 'never';
@@ -88,7 +88,7 @@ const desired = ({
 
 const addressWords = (addresses: EventData<'VirtualAddressesProbed'>['addresses']): string =>
   addresses.length === 0
-    ? 'no virtual address any more'
+    ? 'no virtual addresses'
     : addresses
         .map(({ name, held, transports }) => {
           const ports = transports.map(({ name: transport, up, of }) => `${transport} ${up} of ${of} up`);
@@ -116,13 +116,13 @@ export const RESTORE_WORDS: Readonly<Record<RestoreStep, string>> = {
 /** Each event as a sentence for people, in the past or present tense, without a full stop. */
 const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   HookSecretSet: ({ name, secretName, oldValidUntil }) =>
-    `the hook secret ${secretName} of namespace ${name} was set${oldValidUntil === undefined ? '' : `; the value before is valid until ${oldValidUntil}`}`,
+    `the hook secret ${secretName} of namespace ${name} was set${oldValidUntil === undefined ? '' : `; the previous value is valid until ${oldValidUntil}`}`,
   ClusterTemplateCreated: ({ name, template, cluster }) =>
     `template ${template} of namespace ${name} declares clusters of ${cluster.version}`,
   ClusterTemplateChanged: ({ name, template, deprecated }) =>
     deprecated
       ? `template ${template} of namespace ${name} is deprecated`
-      : `template ${template} of namespace ${name} may be chosen`,
+      : `template ${template} of namespace ${name} is available`,
   ClusterTemplateDeleted: ({ name, template }) => `template ${template} of namespace ${name} was deleted`,
   HookSecretDeleted: ({ name, secretName }) => `the hook secret ${secretName} of namespace ${name} was deleted`,
   RealmRegistered: ({ name, realm, provider, issuerUrl }) =>
@@ -131,13 +131,13 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `the realm ${realm} of namespace ${name} was removed${abandoned.length === 0 ? '' : `, although ${abandoned.join(', ')} used it`}`,
   RealmReady: ({ name, realm }) => `the realm ${realm} of namespace ${name} is ready`,
   RealmNotReady: ({ name, realm, message }) => `the realm ${realm} of namespace ${name} is not ready: ${message}`,
-  IdentityBlocked: ({ message }) => `users cannot be given a client to sign in with yet: ${message}`,
-  IdentityRequested: ({ realm, clientId }) => `the client ${clientId} and its group are made at realm ${realm}`,
+  IdentityBlocked: ({ message }) => `the client for users to sign in with is not ready yet: ${message}`,
+  IdentityRequested: ({ realm, clientId }) => `the client ${clientId} and its group are created at realm ${realm}`,
   IdentityReady: ({ realm, clientId, group }) =>
     `users sign in at realm ${realm} with the client ${clientId}, and the group ${group} has access`,
   IdentityReleased: ({ realm, left }) =>
     left === true
-      ? `the client and the group at realm ${realm} stay there: it is not registered any more`
+      ? `the client and the group at realm ${realm} are kept: the realm is no longer registered`
       : `the client and the group at realm ${realm} are deleted`,
   NamespaceQuotaSet: ({ name }) => `the quota of namespace ${name} was set`,
   NamespaceCreated: ({ name }) => `namespace ${name} was created`,
@@ -150,7 +150,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ApplicationRemoved: ({ name }) => `the application ${name} was removed`,
   ApplicationVersionAdded: ({ application, version }) => `the application ${application} has version ${version}`,
   ApplicationVersionRemoved: ({ application, version }) =>
-    `the application ${application} has version ${version} no more`,
+    `the application ${application} no longer has version ${version}`,
   ApplicationSynchronized: ({ application, versions }) =>
     `the application ${application} is synchronized: ${versions.join(', ')}`,
   ApplicationNotSynchronized: ({ application, message }) =>
@@ -165,19 +165,19 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `${namespace}/${cluster} has taken ${count(hosts.length, 'host')} of ${connection}: ${hosts.map(({ host, machine }) => `${host.name} is ${machine}`).join(', ')}`,
   HostReturned: ({ connection, host }) => `host ${host} of ${connection} is clean and free`,
   HostWithheld: ({ connection, host, cause }) =>
-    `host ${host} of ${connection} is kept out of the stock: ${sentenceOf(cause)}`,
+    `host ${host} of ${connection} is withheld from the inventory: ${sentenceOf(cause)}`,
   HostReadmitted: ({ connection, host, accepted }) =>
     `host ${host} of ${connection} is ${accepted === true ? 'free again as it is' : 'clean and free again'}`,
   ApiAddressTaken: ({ namespace, cluster, address }) => `${address} is the API address of ${namespace}/${cluster}`,
   ApiAddressReturned: ({ address }) => `the API address ${address} is free`,
-  StockClosed: ({ connection, uid }) => `${uid} takes nothing from ${connection} any more`,
+  StockClosed: ({ connection, uid }) => `${uid} can no longer allocate hosts from ${connection}`,
   OrphanVmRemovalRequested: ({ name, id }) => `the deletion of the orphaned machine ${id} of ${name} was requested`,
   ConnectionRemoved: ({ name }) => `connection ${name} was removed`,
   ClusterRequested: ({ spec }) =>
     `a cluster of ${count(spec.controlPlane.count, 'control plane')} and ${count(total(spec.workers), 'worker')} with Kubernetes ${spec.kubernetes.version} was requested`,
   ClusterSpecChanged: ({ revision, spec }) =>
     `manifest revision ${revision} was applied: ${spec.pools.map(({ name, replicas }) => `${name} ${replicas}`).join(', ') || 'no pools'}`,
-  ClusterTemplateChosen: ({ template }) => `the cluster has the values of template ${template}`,
+  ClusterTemplateChosen: ({ template }) => `the cluster uses the values of template ${template}`,
   ClusterRetryRequested: ({ correction }) =>
     correction === undefined
       ? 'a retry of the failed cluster was requested'
@@ -196,7 +196,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ClusterRecreationRequested: () => 'the cluster is requested again, and is created as soon as what failed is deleted',
   ClusterRecreationCancelled: () => 'the cluster is not created again: its deletion was requested',
   ClusterExpiring: ({ warning, endsAt, deletionAt }) =>
-    `the lease of the cluster ends in ${warning}, at ${endsAt}; the cluster is deleted at ${deletionAt} unless its end is moved`,
+    `the lease of the cluster ends in ${warning}, at ${endsAt}; the cluster is deleted at ${deletionAt} unless the lease is extended`,
   NodesRequested: ({ workers, controlPlane, adopts }) => {
     if (adopts !== undefined)
       return `the adoption of machine ${adopts} into pool ${workers[0]?.pool ?? ''} was requested`;
@@ -209,14 +209,14 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeRemovalRequested: ({ node, reason = '' }) => `the removal of ${node} was requested${because(reason)}`,
   NodeRemovalCancellationRequested: ({ node, reason }) =>
     `the cancellation of the removal of ${node} was requested${because(reason)}`,
-  NodeRemovalCancelled: ({ node }) => `${node} stays: it is uncordoned, and was not drained`,
+  NodeRemovalCancelled: ({ node }) => `${node} is kept: it is uncordoned, and was not drained`,
   NodeReplacementRequested: ({ node, order, reason }) =>
-    `the replacement of ${node} was requested${order === 'remove-first' ? ', and it leaves first' : ''}${reason === '' ? '' : `: ${reason}`}`,
+    `the replacement of ${node} was requested${order === 'remove-first' ? '; the old node is removed first' : ''}${reason === '' ? '' : `: ${reason}`}`,
   ClusterQuarantineReleased: ({ service, consumer, mode }) => `${consumer} of ${service} was released (${mode})`,
   ClusterQuarantined: ({ service, consumer, eventSeq, error }) =>
     `${consumer} of ${service} could not process event ${eventSeq}: ${error}`,
   EventLoopBlocked: ({ service, blockedMs, work, others }) =>
-    `a process of ${service} did nothing else for ${seconds(blockedMs)}; under way: ${work.length === 0 ? 'nothing that is named' : work.join(', ')}${others === 0 ? '' : ` and ${count(others, 'other')}`}`,
+    `a process of ${service} was blocked for ${seconds(blockedMs)}; in progress: ${work.length === 0 ? 'unnamed work' : work.join(', ')}${others === 0 ? '' : ` and ${count(others, 'other')}`}`,
   HookSkipped: ({ hook, point, node, reason }) => `${hookOf(hook, point, node)} is skipped${because(reason)}`,
   HookBlocked: (data) => hookBlocked(data),
   HookSucceeded: (data) => hookSucceeded(data),
@@ -245,7 +245,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `the SSH key rotation of connection ${failed.connection} failed: ${sentenceOf(failed.cause)} (${attemptWords(failed)})`,
   SshKeyRotated: ({ connection, leftOut }) =>
     `the former SSH key of connection ${connection} is destroyed${leftOut === 0 ? '' : `; ${count(leftOut, 'host')} ${was(leftOut)} left out`}`,
-  SshKeyReplacementRequested: ({ connection }) => `the SSH key of hosts of connection ${connection} is to be replaced`,
+  SshKeyReplacementRequested: ({ connection }) =>
+    `the replacement of the SSH key on hosts of connection ${connection} was requested`,
   ClusterAccepted: ({ waits }) =>
     waits === undefined ? 'the request passed every check' : `the request passed every check; ${waitsFor(waits)}`,
   ReservationConfirmed: ({ connection, startsAt, endsAt, machines }) => {
@@ -259,7 +260,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   },
   ReservationDenied: ({ connection, endsAt, until, cause }) =>
     `${connection} does not reserve the machines until ${endsAt}${until === undefined ? '' : `; they stay reserved until ${until}`}: ${sentenceOf(cause)}`,
-  ReservationReleased: ({ connection }) => `nothing is reserved on ${connection} any more`,
+  ReservationReleased: ({ connection }) => `${connection} no longer reserves machines`,
   ClusterRejected: ({ message }) => `the cluster was rejected: ${message}`,
   NodesRejected: ({ message }) => `the workers were rejected: ${message}`,
   VmsPlanned: ({ machines }) => `${count(machines.length, 'machine')} ${was(machines.length)} planned`,
@@ -287,8 +288,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   VmStarted: ({ node }) => `machine ${node} is running again`,
   VmAddressChanged: ({ node, publicIp, privateIp }) =>
     `machine ${node} has new addresses: ${[...new Set([publicIp, privateIp])].filter((address) => address !== '').join(', ')}`,
-  NodeMissing: ({ node }) => `Kubernetes has no Node object of ${node}, which is part of the cluster`,
-  NodeReturned: ({ node }) => `Kubernetes has the Node object of ${node} again`,
+  NodeMissing: ({ node }) => `Kubernetes has no Node object for ${node}, which is part of the cluster`,
+  NodeReturned: ({ node }) => `Kubernetes has the Node object for ${node} again`,
   NodeReadinessContradicted: ({ node, message }) =>
     `Kubernetes lists ${node} as not Ready, although its agent reports it as Ready: ${message.replace(/\.$/, '')}`,
   NodeReadinessConfirmed: ({ node }) => `Kubernetes lists ${node} as Ready again`,
@@ -298,13 +299,12 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
       : `Kubernetes keeps pods away from ${node}: ${conditions.join(', ')}`,
   NodeWithoutMachineFound: ({ name, ready, reason, providerId = '' }) =>
     `Kubernetes has the ${ready ? 'Ready' : 'unready'} Node ${name}, ${strangerBecause(reason, providerId)}; it is ignored`,
-  NodeWithoutMachineExpired: ({ name }) =>
-    `the Node ${name}, of which no machine is recorded, is not Ready: it is deleted`,
-  NodeWithoutMachineGone: ({ name }) => `the Node ${name} is gone from Kubernetes, or its machine is recorded`,
+  NodeWithoutMachineExpired: ({ name }) => `Node ${name} has no recorded machine and is not Ready; it is deleted`,
+  NodeWithoutMachineGone: ({ name }) => `Node ${name} no longer exists, or its machine is now recorded`,
   AddonDegraded: ({ addon, message }) => `the addon ${addon} is degraded: ${message}`,
   AddonRecovered: ({ addon }) => `the addon ${addon} runs again`,
   OrphanVmFound: ({ connection, id, name }) =>
-    `${connection} lists machine ${name} (${id}), which no cluster has planned`,
+    `${connection} lists machine ${name} (${id}), which belongs to no cluster`,
   OrphanVmGone: ({ connection, id }) => `${id} of ${connection} is no longer an orphaned machine`,
   OrphanVmAdopted: ({ connection, id, namespace, cluster, node }) =>
     `the orphaned machine ${id} of ${connection} was adopted as node ${node} of ${namespace}/${cluster}`,
@@ -316,7 +316,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `connection ${connection} answers and offers ${count(offer.specs.length, 'spec')}`,
   ConnectionBusy: ({ connection, tasks, places, since }) =>
     `${count(tasks, 'task')} ${tasks === 1 ? 'waits' : 'wait'} for one of the ${places} places of connection ${connection} since ${since}`,
-  ConnectionFree: ({ connection }) => `no task waits for a place of connection ${connection} any more`,
+  ConnectionFree: ({ connection }) => `no task is waiting for a task slot of connection ${connection}`,
   ConnectionUnverified: ({ connection, cause }) => `connection ${connection} cannot be used: ${sentenceOf(cause)}`,
   NetworkEnsured: ({ network, cidr }) => `network ${network} (${cidr}) exists`,
   FirewallEnsured: ({ firewall }) => `firewall ${firewall} exists`,
@@ -339,25 +339,25 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ApiBalanced: ({ node, controlPlanes }) =>
     `${node} balances the API over ${count(controlPlanes.length, 'control plane')}`,
   EtcdSnapshotPlaced: ({ node, snapshot }) => `${snapshot} was copied to ${node}`,
-  EtcdSnapshotRemoved: ({ node }) => `the snapshot of the restore that failed is gone from ${node}`,
+  EtcdSnapshotRemoved: ({ node }) => `the snapshot of the failed restore was removed from ${node}`,
   EtcdSnapshotVerified: ({ snapshot, node, objects }) =>
     `${snapshot} was verified on ${node}: etcd was restored from it with ${count(objects, 'object')}`,
   EtcdSnapshotVerificationFailed: ({ snapshot, invalid, cause }) =>
     `${snapshot} ${invalid ? 'is not valid' : 'could not be verified'}: ${sentenceOf(cause)}`,
   EtcdReady: ({ version, members }) => `etcd ${version} has ${members.length} healthy members`,
-  EtcdMemberAdded: ({ node, members }) => `etcd has a member on ${node}, and ${members} in all`,
+  EtcdMemberAdded: ({ node, members }) => `etcd has a new member on ${node}, ${members} in total`,
   ControlPlaneInitialized: ({ node, endpoint }) => `kubeadm init has run on ${node}; the API is at ${endpoint}`,
   KubeconfigRefreshed: ({ node, expiresAt }) =>
-    `the kubeconfig of the cluster is the one renewed on ${node}, and expires ${expiresAt}`,
+    `the kubeconfig of the cluster was updated from ${node}; it expires ${expiresAt}`,
   NetworkReady: ({ cni, version }) => `the pod network is installed: ${cni} ${version}`,
   ControlPlaneJoined: ({ node }) => `control plane ${node} has joined`,
   ControlPlaneReady: ({ nodes }) =>
     nodes.length === 1 ? 'the control plane is healthy' : `all ${nodes.length} control planes are healthy`,
-  JoinTokenRenewed: ({ node, endedAt }) => `the join token of ${node} had ended at ${endedAt}; it has a new one`,
-  AuthenticationConfigured: ({ node }) => `the API server on ${node} lets users in as declared`,
+  JoinTokenRenewed: ({ node, endedAt }) => `the join token of ${node} expired at ${endedAt}; it has a new one`,
+  AuthenticationConfigured: ({ node }) => `the API server on ${node} authenticates users as declared`,
   UsersAuthorized: ({ roleBindings }) => {
     const bound = roleBindings.filter(({ groups }) => groups.length > 0);
-    if (bound.length === 0) return 'no group of the identity provider has a role of Fairlead in the cluster any more';
+    if (bound.length === 0) return 'groups of the identity provider no longer have roles of Fairlead in the cluster';
     const words = bound.map(({ clusterRole, groups }) => `${clusterRole} (${groups.join(', ')})`);
     return `groups of the identity provider have their roles: ${words.join('; ')}`;
   },
@@ -365,7 +365,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   WorkerJoined: ({ node }) => `worker ${node} has joined`,
   AddonInstalled: ({ addon, version }) => `addon ${addon} ${version} is installed`,
   DeclaredStateReapplied: ({ kubernetesVersion }) =>
-    `kubeadm-config, kube-proxy, CoreDNS and the binding of operators are those of ${kubernetesVersion} again`,
+    `kubeadm-config, kube-proxy, CoreDNS and the binding of operators match ${kubernetesVersion} again`,
   ClusterReady: () => 'the cluster is ready',
   BootstrapStepFailed: (failed) => `${sentenceOf(failed.cause)} (${attemptWords(failed)})`,
   ClusterFailed: ({ reason, cause }) => `the cluster has failed (${reason}): ${sentenceOf(cause)}`,
@@ -373,12 +373,12 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `the request for nodes failed: ${sentenceOf(cause)}${keptOr(nodes, onFailure, 'will be removed')}`,
   PoolRolloutRequested: ({ pool, nodes, reason = '' }) =>
     nodes === undefined
-      ? `the replacement of nodes of pool ${pool} whose machines are not as declared was requested`
+      ? `the replacement of outdated nodes of pool ${pool} was requested`
       : `the replacement of ${namesOf(nodes)} of pool ${pool} was requested${because(reason)}`,
   NodeReplacementPlanned: ({ node, pool, order, reason }) =>
-    `${node} of pool ${pool} is replaced${order === 'remove-first' ? ', and leaves first' : ''}: ${reason}`,
+    `${node} of pool ${pool} is replaced${order === 'remove-first' ? ', and removed first' : ''}: ${reason}`,
   PoolRolloutCompleted: ({ pool, heldBack }) =>
-    `the rollout of pool ${pool} is complete${heldBack.length === 0 ? '' : `, except those that are held back: ${heldBack.map(({ node }) => node).join(', ')}`}`,
+    `the rollout of pool ${pool} is complete${heldBack.length === 0 ? '' : `, except for nodes on hold: ${heldBack.map(({ node }) => node).join(', ')}`}`,
   PoolRolloutFailed: ({ pool, cause }) => `the rollout of pool ${pool} has stopped: ${sentenceOf(cause)}`,
   NodeReplacementReady: ({ node, newNode }) => `${newNode} is part of the cluster in place of ${node}`,
   ControlPlaneRemovalStarted: ({ node, attempt }) =>
@@ -388,7 +388,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `etcd keeps its quorum without ${node} (${quorumWords(quorum)}), and is saved as ${snapshot}`,
   ControlPlaneRemovalBlocked: ({ node, quorum, cause, attempt }) =>
     `${node} cannot leave yet: ${sentenceOf(cause)}${quorum === null ? '' : ` (${quorumWords(quorum)})`} (attempt ${attempt})`,
-  ControlPlaneRemovalUnblocked: ({ node }) => `etcd no longer needs ${node}, which leaves when its turn comes`,
+  ControlPlaneRemovalUnblocked: ({ node }) => `etcd no longer needs ${node}, so it can be removed`,
   NodeDrainBlocked: ({ node, left, pods }) =>
     `${node} cannot be drained yet: ${count(left, 'pod')} left, such as ${pods[0]?.pod ?? 'one'} (${pods[0]?.reason ?? 'it has not ended'})`,
   NodeDrained: ({ node, evictedPods, dead, leftPods = 0, attachedVolumes = 0, returned }) => {
@@ -401,12 +401,12 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   },
   NodeRemoved: ({ node, undeleted }) =>
     undeleted === undefined
-      ? `Kubernetes and etcd no longer know ${node}`
+      ? `Kubernetes and etcd no longer list ${node}`
       : `${node} has left the cluster, but Kubernetes did not delete its Node: ${sentenceOf(undeleted)}`,
   ClusterDismantled: ({ left = [] }) =>
     left.length === 0
       ? 'all work on the cluster has stopped'
-      : `all work on the cluster has stopped; not released in time, and to be deleted at the provider: ${left.join(', ')}`,
+      : `all work on the cluster has stopped; not released in time, delete at the provider: ${left.join(', ')}`,
   DesiredVersionsSet: ({ node, revision, software, changesAllowed }) =>
     `desired versions of ${node} set: ${listed(software)} (revision ${revision}${changesAllowed ? '' : '; changes are not allowed yet'})`,
   NodeLost: ({ node }) => `${node} has stopped sending heartbeats`,
@@ -419,7 +419,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeReady: ({ node }) => `${node} is Ready`,
   NodeNotReady: ({ node, message }) => `${node} is not Ready: ${message}`,
   NodeDiverged: ({ node, differences }) =>
-    `${node} differs from what is desired and may not be changed: ${differences.map((one) => `${one.item} ${one.what} is ${one.observed}, not ${one.desired}`).join('; ')}`,
+    `${node} differs from its desired state and may not be changed: ${differences.map((one) => `${one.item} ${one.what} is ${one.observed}, not ${one.desired}`).join('; ')}`,
   VersionChanged: ({ node, after }) => `software of ${node} changed to ${listed(after)}`,
   NodeRebooted: ({ node }) => `${node} has rebooted`,
   NodeChangeProgressed: ({ node, phase, status, message, tookMs }) =>
@@ -429,10 +429,10 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   VirtualAddressesProbed: ({ node, addresses }) => `${node} reports ${addressWords(addresses)}`,
   NetworkRetryRequested: () => 'a retry of the network configuration was requested',
   DesiredNetworkSet: ({ node, revision, attempt }) =>
-    `${node} must have the network configuration ${revision}${attempt === 1 ? '' : ` (attempt ${attempt})`}`,
+    `the network configuration ${revision} was set for ${node}${attempt === 1 ? '' : ` (attempt ${attempt})`}`,
   NodeNetworkApplied: ({ node, revision }) => `${node} has the network configuration ${revision}`,
   NodeNetworkFailed: ({ node, failures }) =>
-    `${node} could not be given its network configuration: ${sentenceOfFailures(failures)}`,
+    `${node} could not apply its network configuration: ${sentenceOfFailures(failures)}`,
   ProbeFailed: ({ node, probe, message }) => `${probe} does not answer ${node}: ${message}`,
   ProbeRecovered: ({ node, probe, failedForMs }) => `${probe} answers ${node} again after ${seconds(failedForMs)}`,
   UpgradeRequested: ({ target, mode }) =>
@@ -502,7 +502,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   RolloutPaused: ({ by, reason }) => `the rollout is paused (${by}): ${reason}`,
   RolloutResumed: () => 'the rollout has resumed',
   RolloutHalted: ({ rule, cause, nodes }) =>
-    `the rollout has stopped by rule ${rule}: ${sentenceOf(cause)}${nodes.length === 0 ? '' : ` (${nodes.join(', ')})`}`,
+    `the rollout was stopped by rule ${rule}: ${sentenceOf(cause)}${nodes.length === 0 ? '' : ` (${nodes.join(', ')})`}`,
   RolloutAborted: ({ leftFailed }) =>
     leftFailed.length === 0
       ? 'the rollout was aborted'

@@ -86,7 +86,7 @@ export const RealmDeletionQuery = z.strictObject({
   force: z
     .enum(['true', 'false'])
     .optional()
-    .describe('true: also while clusters use it. Their clients and groups stay at the identity provider'),
+    .describe('true: delete it even if clusters use it. Their clients and groups are kept at the identity provider'),
 });
 export type RealmDeletionQuery = z.infer<typeof RealmDeletionQuery>;
 

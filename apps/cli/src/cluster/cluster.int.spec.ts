@@ -86,7 +86,7 @@ describe('cluster', () => {
     });
     const stdin = 'name: demo\ncontrolPlane: [{ connection: lab, count: 1, spec: s }]\n';
     const { code, stderr } = await ask(['cluster', 'create', '--ladybug', '-f', '-'], fakeIo({ stdin }));
-    expect([code, stderr, asked]).toEqual([0, expect.not.stringContaining('worked on'), 3]);
+    expect([code, stderr, asked]).toEqual([0, expect.not.stringContaining('in progress'), 3]);
     const keys = gateway.asked('POST', '/ns/default/clusters').map(({ headers }) => headers['idempotency-key']);
     expect(new Set(keys.slice(-3)).size).toBe(1);
   });
@@ -172,11 +172,11 @@ describe('cluster', () => {
       body: {
         status: 'degraded',
         services: { 'infra-svc': 'silent for 34 s; its work waits', 'upgrade-svc': 'ok' },
-        alarms: { disk: 'only 5.0 MiB are left to the event log' },
+        alarms: { disk: 'only 5.0 MiB are left for the event log' },
       },
     });
     expect((await ask(['cluster', 'describe', 'demo'])).stderr).toBe(
-      'infra-svc: silent for 34 s; its work waits\ndisk: only 5.0 MiB are left to the event log\n',
+      'infra-svc: silent for 34 s; its work waits\ndisk: only 5.0 MiB are left for the event log\n',
     );
   });
 });

@@ -175,8 +175,8 @@ describe('fairlead node logs --follow [ORBITER 31]', () => {
   });
 
   it('shows what the server refuses', async () => {
-    gateway.on('GET', STREAM, refusal(409, 'node.follow-busy', '5 logs of nodes of demo are followed'));
+    gateway.on('GET', STREAM, refusal(409, 'node.follow-busy', '5 logs of nodes of demo are already being followed'));
     const { code, stderr } = await node('logs', 'demo', 'demo-w-1', '--follow');
-    expect([code, stderr]).toEqual([6, expect.stringContaining('5 logs of nodes of demo are followed')]);
+    expect([code, stderr]).toEqual([6, expect.stringContaining('5 logs of nodes of demo are already being followed')]);
   });
 });

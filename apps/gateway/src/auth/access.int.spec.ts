@@ -79,7 +79,7 @@ describe('a role', () => {
     expect((await gateway.ask('GET', '/ns/default/clusters/demo', { token })).status).toBe(200);
     for (const [method, path] of MUTATIONS) {
       const { status, body } = await gateway.ask<ErrorView>(method, path, { token });
-      expect([path, status, body.message]).toEqual([path, 403, 'This needs the role operator in namespace default']);
+      expect([path, status, body.message]).toEqual([path, 403, 'This requires the role operator in namespace default']);
     }
     const other = await gateway.ask<ErrorView>('GET', '/ns/team/clusters', { token });
     expect([other.status, other.body.reason]).toEqual([403, 'auth.role-missing']);

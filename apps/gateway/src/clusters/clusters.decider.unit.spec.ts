@@ -511,7 +511,7 @@ describe('the removal of a node', () => {
       clusters.initial,
     );
     const outcome = clusters.decide(state, asLadybug('cp-1'));
-    expect(isRefusal(outcome) && outcome.message).toBe('The initial control plane cannot be removed below /ladybug');
+    expect(isRefusal(outcome) && outcome.message).toBe('The initial control plane cannot be removed through /ladybug');
   });
 
   it('is refused when it would leave an even number of control planes, unless the node is not Ready, or it is a part of a change', () => {

@@ -27,7 +27,7 @@ describe('the faults of a body', () => {
     expect(errors).toHaveLength(21);
     expect(errors.at(-1)).toMatchObject({
       reason: 'request.more-faults',
-      message: 'The request has 14980 more faults, which are not listed',
+      message: 'The request has 14980 more errors, which are not listed',
     });
     expect(JSON.stringify(errors).length).toBeLessThan(10_000);
     expect(refusalsOf({ items: Array.from({ length: 30 }, () => 'x'), other: 1 })).toHaveLength(21);

@@ -54,7 +54,7 @@ describe('a disk of the log that fills up', () => {
 
     const low = await until(({ alarms }) => alarms.disk !== 'ok');
     expect(low.status).toBe('degraded');
-    expect(low.alarms.disk).toMatch(/^only .* MiB are left to the event log, less than its reserve of 168\.0 MiB/);
+    expect(low.alarms.disk).toMatch(/^only .* MiB are left for the event log, less than its reserve of 168\.0 MiB/);
     const refused = await create('refused');
     expect([refused.status, refused.body.reason]).toEqual([507, 'log.disk-reserve']);
     expect(await gateway.log('evt.*.default.refused.>')).toEqual([]);

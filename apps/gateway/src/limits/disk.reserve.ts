@@ -76,11 +76,10 @@ export class DiskReserve implements OnModuleInit, BeforeApplicationShutdown {
 
   /** `ok`, or what is wrong. */
   private report(): string {
-    if (this.freeBytes === undefined)
-      return this.isWatched() ? 'how much is left to the event log cannot be found out' : 'ok';
+    if (this.freeBytes === undefined) return this.isWatched() ? 'the free space for the event log is unknown' : 'ok';
     if (!this.isLow()) return 'ok';
     const [free, reserve] = [bytesText(this.freeBytes), bytesText(this.config.disk.reserveBytes)];
-    return `only ${free} are left to the event log, less than its reserve of ${reserve}: nothing new is begun`;
+    return `only ${free} are left for the event log, less than its reserve of ${reserve}: no new work is accepted`;
   }
 
   private isWatched(): boolean {
@@ -132,7 +131,7 @@ export class DiskReserve implements OnModuleInit, BeforeApplicationShutdown {
     } catch (error) {
       const words = wordsOf(error);
       if (this.told.get(what) !== words && !this.stopping.signal.aborted)
-        this.log.warn(`${what} does not say how much is left to the event log: ${words}`);
+        this.log.warn(`${what} does not report the free space for the event log: ${words}`);
       this.told.set(what, words);
       return undefined;
     }

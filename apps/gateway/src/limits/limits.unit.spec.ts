@@ -57,7 +57,7 @@ describe('the default limits', () => {
     const create = () => requests.take(identity, 'n', { records: 'work', bodyBytes: 600 });
     for (let index = 0; index < limits.tokenChanges.burst; index += 1) create();
     expect(limits.tokenChanges.burst).toBeGreaterThanOrEqual(5_000);
-    expect(create).toThrow('more changes than 20 a second');
+    expect(create).toThrow('more changes than 20 per second');
   });
 
   it('let no single token use up its namespace', () => {
@@ -79,7 +79,7 @@ describe('what a token may have at once', () => {
     const ends: (() => void)[] = [];
     const response = { once: (_event: string, end: () => void) => ends.push(end) } as never;
     slots.take('streams', 'a', response);
-    expect(() => slots.take('streams', 'a', response)).toThrow('1 event streams open');
+    expect(() => slots.take('streams', 'a', response)).toThrow('1 open event streams');
     slots.take('streams', 'b', response);
     slots.take('waits', 'a', response);
     ends.shift()?.();

@@ -84,7 +84,7 @@ describe('a machine that no cluster has planned, and that a pool adopts', () => 
     await story.request(adoption('r2'));
     expect(rejected()).toMatchObject({
       code: 'connection.orphan-recorded',
-      message: "Machine i-1 of connection 'lab' is a machine of default/demo already",
+      message: "Machine i-1 of connection 'lab' already belongs to default/demo",
     });
   });
 

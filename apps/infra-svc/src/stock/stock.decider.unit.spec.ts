@@ -64,7 +64,7 @@ describe('the stock', () => {
       take([desiredHost('x'), desiredHost('y')], candidates(ownHosts(2), ['rack-9: its clock is 36 h behind']), other),
     );
     expect(isRefusal(refusal) && refusal.message).toBe(
-      'Connection site has 1 free hosts that fit, and 2 are desired (1 in use, 0 kept out because they could not be reset, 1 that do not answer or are unfit, e.g. rack-9: its clock is 36 h behind)',
+      'Connection site has 1 free hosts that fit, but 2 are requested (1 in use, 0 kept out because they could not be reset, 1 that do not answer or are unfit, e.g. rack-9: its clock is 36 h behind)',
     );
   });
 

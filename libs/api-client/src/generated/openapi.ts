@@ -2114,7 +2114,7 @@ export interface components {
       /** @description Authorities that the certificate of the repository is checked with, in PEM. Left out: public ones */
       ca?: string;
       /**
-       * @description What people call it; empty: its name
+       * @description Display name; empty: its name
        * @default
        */
       label: string;
@@ -2246,7 +2246,7 @@ export interface components {
       /** @enum {string} */
       phase: 'Planned' | 'Bootstrapping' | 'Joining' | 'Ready' | 'NotReady' | 'Lost' | 'Removing';
       /**
-       * @description The latest stage of its life that it reached
+       * @description The latest stage that it reached
        * @enum {string}
        */
       stage:
@@ -2271,11 +2271,11 @@ export interface components {
         [key: string]: string;
       };
       pool: string;
-      /** @description The upgrade while which it is extra; absent: of the size of its pool */
+      /** @description The upgrade for which it is a surge node; absent: it is part of the size of its pool */
       extraFor?: string;
       /** @description Why it or its pool is excluded from changes; null: it is not */
       updatesDisabled: string | null;
-      /** @description What its health check leads to, or why nothing is done, in one sentence; absent: it is well, or has none */
+      /** @description What its health check leads to, or why nothing is done, in one sentence; absent: it is healthy, or has none */
       remediation?: string;
       /** @description Why and for whom Fairlead cordoned it, until someone asks for the end; absent: it did not */
       cordon?: {
@@ -4755,7 +4755,7 @@ export interface components {
         | 'Quarantined';
       /** @description What its agent does now: stage, kubeadm, kubelet, runtime, reboot, ... */
       step: string | null;
-      /** @description In one sentence; empty when it waits for nothing any more */
+      /** @description In one sentence; empty when it no longer waits */
       waitsFor: string;
       /** @description What changes, as it was: "kubelet 1.33.13" */
       from: string;
@@ -5098,7 +5098,7 @@ export interface components {
       /** @enum {string} */
       role: 'control-plane' | 'worker';
       /**
-       * @description The latest stage of its life that it reached
+       * @description The latest stage that it reached
        * @enum {string}
        */
       stage:
@@ -6951,7 +6951,7 @@ export interface operations {
   deleteRealm: {
     parameters: {
       query?: {
-        /** @description true: also while clusters use it. Their clients and groups stay at the identity provider */
+        /** @description true: delete it even if clusters use it. Their clients and groups are kept at the identity provider */
         force?: 'true' | 'false';
       };
       header?: never;

@@ -73,7 +73,7 @@ export const actionEvents = {
     z.strictObject({ ...one, byRequest: z.boolean() }),
   ),
   NodeActionEvictionRefused: fact(
-    'Kubernetes refused to evict pods; stated when the set of refusals changes, not for each attempt.',
+    'Kubernetes refused to evict pods; recorded when the set of refusals changes, not for each attempt.',
     z.strictObject({
       ...one,
       budget: z.string().nullable().describe('namespace/name of the PodDisruptionBudget; null: another reason'),

@@ -9,7 +9,7 @@ export const addressEvents = {
     version: 1,
     writer: 'node-agent',
     context: 'node-<node>',
-    doc: 'What this node, which may hold these virtual addresses, sees of them; stated when it changes.',
+    doc: 'The state of virtual addresses, as a node that may hold them observes it; recorded when it changes.',
     data: z.strictObject({ uid: ClusterUid, node: NodeName, addresses: AddressReports }),
   }),
 } as const;

@@ -27,13 +27,13 @@ export const applicationEvents = {
   ApplicationRemoved: defineEvent({
     version: 1,
     ...ofInstallation,
-    doc: 'The catalogue has this application no more.',
+    doc: 'The catalogue no longer has this application.',
     data: z.strictObject({ name: ApplicationName }),
   }),
   ApplicationVersionAdded: defineEvent({
     version: 1,
     ...ofCatalogue,
-    doc: 'The repository has this version, and its archive is the one that the index names; it replaces one of the same version.',
+    doc: 'The repository has this version, and its archive matches the index; it replaces an earlier archive of the same version.',
     data: z.strictObject({
       application: ApplicationName,
       ...ApplicationVersion.shape,
@@ -47,13 +47,13 @@ export const applicationEvents = {
   ApplicationVersionRemoved: defineEvent({
     version: 1,
     ...ofCatalogue,
-    doc: 'The catalogue has this version no more: it is outside the range or the number of versions, or gone.',
+    doc: 'The catalogue no longer has this version: it is outside the range or the number of versions, or was deleted from the repository.',
     data: z.strictObject({ application: ApplicationName, version: ApplicationVersion.shape.version }),
   }),
   ApplicationSynchronized: defineEvent({
     version: 1,
     ...ofCatalogue,
-    doc: 'The catalogue has these versions, and all that were to be kept; stated only when something is different.',
+    doc: 'The catalogue has these versions, which are all that are kept; recorded only when something changes.',
     data: z.strictObject({
       application: ApplicationName,
       registration,
@@ -63,7 +63,7 @@ export const applicationEvents = {
   ApplicationNotSynchronized: defineEvent({
     version: 1,
     ...ofCatalogue,
-    doc: 'Some or all versions could not be taken over; stated again when the reason is another one.',
+    doc: 'Some or all versions could not be imported; recorded again when the reason changes.',
     data: z.strictObject({
       application: ApplicationName,
       registration,

@@ -76,7 +76,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'NATS takes these users no more, whatever claims they show: their nodes or their cluster are gone, or newer users took their place.',
+    doc: 'NATS no longer accepts these users, whatever their claims: their nodes or cluster were removed, or newer users replaced them.',
     data: z.strictObject({
       uid,
       users: z.array(NatsUserKey).min(1).max(AGENT_CREDENTIALS_REVOKED_MAX),
@@ -87,14 +87,14 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'Every node of the cluster is to run the agent with this checksum, which came with bootstrap-svc.',
+    doc: 'Every node of the cluster must run the agent with this checksum, which bootstrap-svc contains.',
     data: z.strictObject({ uid, agentVersion: z.string(), sha256: z.string() }),
   }),
   AgentUpdated: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'The node runs the agent with this checksum, which has said that it works; the one before is kept no longer.',
+    doc: 'The node runs the agent with this checksum, which has reported that it works; the previous one is no longer kept.',
     data: z.strictObject({ uid, node, agentVersion: z.string(), sha256: z.string() }),
   }),
   ClusterTakenOver: defineEvent({
@@ -140,7 +140,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'Nothing of the snapshot of a restore that has failed is left on the control plane.',
+    doc: 'The snapshot of a failed restore was removed from the control plane.',
     data: z.strictObject({ uid, node, requestId: z.string() }),
   }),
   EtcdSnapshotVerified: defineEvent({
@@ -174,7 +174,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'The external etcd is there: every member runs beside its control plane, knows the others and is healthy.',
+    doc: 'The external etcd is running: every member runs beside its control plane, knows the others and is healthy.',
     data: z.strictObject({
       uid,
       version: z.string(),
@@ -186,7 +186,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'The external etcd has a further voting member, beside a control plane that joins now. It has all data of the others.',
+    doc: 'The external etcd has a new voting member, with all data, beside a control plane that joins now.',
     data: z.strictObject({
       uid,
       node,
@@ -240,7 +240,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: "The administrator's kubeconfig that was renewed on the control plane is sealed in place of the one before.",
+    doc: "The administrator's kubeconfig that was renewed on the control plane replaces the sealed one.",
     data: z.strictObject({ uid, node, kubeconfigRef: SecretRef, expiresAt: z.iso.datetime() }),
   }),
   KubeconfigIssued: defineEvent({
@@ -260,7 +260,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'access',
-    doc: 'The cluster did not sign the client certificate that an operator asked for.',
+    doc: 'The cluster did not sign the client certificate that an operator requested.',
     data: z.strictObject({ uid, requestId: z.uuid(), user: KubernetesUser, cause: Cause }),
   }),
   KubeconfigRemoved: defineEvent({
@@ -306,21 +306,21 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'The token with which the node was to join had ended before the host was ready; its join continues with a new one.',
+    doc: 'The join token of the node had expired before the host was ready; its join continues with a new one.',
     data: z.strictObject({ uid, node, endedAt: z.iso.datetime() }),
   }),
   AuthenticationConfigured: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'The API server of the control plane has read another file for the authentication of users, without a restart.',
+    doc: 'The API server of the control plane has loaded a changed authentication file, without a restart.',
     data: z.strictObject({ uid, node, authentication }),
   }),
   UsersAuthorized: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'Groups of the identity provider have their roles in the cluster; roles without groups were taken from all of them.',
+    doc: 'Groups of the identity provider have their roles in the cluster; roles without groups were revoked.',
     data: z.strictObject({
       uid,
       authentication,
@@ -331,7 +331,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'The node has the labels and taints of its pool, or of a control plane; those that its pool has no longer were removed.',
+    doc: 'The node has the labels and taints of its pool, or of a control plane; those that its pool no longer has were removed.',
     data: z.strictObject({ uid, node, ...NodeMetadata.shape }),
   }),
   AddonInstalled: defineEvent({
@@ -345,7 +345,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'After a restore of etcd, kubeadm-config, kube-proxy and CoreDNS have the version of the cluster again, and operators their binding.',
+    doc: 'After a restore of etcd, kubeadm-config, kube-proxy and CoreDNS have the version of the cluster again, and operators their role binding.',
     data: z.strictObject({
       uid,
       requestId: z.string().describe('Of the EtcdRestoreRequested that made it necessary'),
@@ -407,7 +407,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'The new node of a replacement is part of the cluster; the old one is drained and removed from here on, if it is still there.',
+    doc: 'The new node of a replacement is part of the cluster; the old one is drained and removed next, if it still exists.',
     data: z.strictObject({
       uid,
       requestId: z.string(),
@@ -419,21 +419,21 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'It is the turn of this control plane to leave. Its quorum is checked, etcd is saved and its leader moved before it is drained.',
+    doc: 'The removal of this control plane begins: the quorum is checked, etcd is saved and its leader is moved before the drain.',
     data: z.strictObject({ uid, node, attempt: z.int().min(1) }),
   }),
   InitialControlPlaneChanged: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'The control plane on which kubeadm init ran leaves; another one has its part from now on.',
+    doc: 'The initial control plane leaves; another one takes its role.',
     data: z.strictObject({ uid, from: node, to: node }),
   }),
   NodeDrainBlocked: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'The drain of a node that is being removed takes long. It goes on waiting for the pods that are left.',
+    doc: 'The drain of a node that is being removed takes long. It continues to wait for the remaining pods.',
     data: z.strictObject({
       uid,
       node,
@@ -448,7 +448,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'A node whose drain had not ended stays: it is uncordoned, and its pool counts it again. Pods that were evicted do not return by themselves.',
+    doc: 'The node is kept because its drain had not ended: it is uncordoned, and its pool counts it again. Evicted pods do not return by themselves.',
     data: z.strictObject({ uid, node, pool: z.string() }),
   }),
   NodeDrained: defineEvent({
@@ -474,7 +474,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'Kubernetes and etcd no longer know the node; its machine can be deleted.',
+    doc: 'Kubernetes and etcd no longer list the node; its machine can be deleted.',
     data: z.strictObject({
       uid,
       node,

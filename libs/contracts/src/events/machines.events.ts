@@ -83,7 +83,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'A provider has reserved the machines of the cluster on this connection until endsAt; stated again when it has moved the end.',
+    doc: 'A provider has reserved the machines of the cluster on this connection until endsAt; recorded again when the end changes.',
     data: z.strictObject({
       uid,
       connection,
@@ -96,7 +96,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'The reservation on this connection has begun: machines may be requested, by the sizes that it maps theirs to.',
+    doc: 'The reservation on this connection has begun: machines can be requested, with the sizes that it maps theirs to.',
     data: z.strictObject({ uid, connection, sizes: ReservedSizes }),
   }),
   ReservationDenied: defineEvent({
@@ -116,7 +116,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'The provider of this connection has nothing reserved for the cluster any more.',
+    doc: 'The provider of this connection no longer reserves anything for the cluster.',
     data: z.strictObject({ uid, connection }),
   }),
   ClusterRejected: defineEvent({
@@ -307,7 +307,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'Everything that the providers had of the cluster is gone; the deletion is completed once hooks of AfterClusterDelete let it, and its client at an identity realm is gone. Stated only where one of them holds it.',
+    doc: 'Everything that the cluster had at providers is deleted; the deletion completes after hooks of AfterClusterDelete and the deletion of its client at an identity realm. Recorded only if one of them delays it.',
     data: z.strictObject({ uid }),
   }),
   ClusterDeleted: defineEvent({
@@ -321,7 +321,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'The SSH key of a connection is being rotated: hosts of the cluster that have the former key must accept the new one, and then the new one only.',
+    doc: 'The SSH key of a connection is being rotated: hosts of the cluster that have the former key must accept the new one, and then only the new one.',
     data: z.strictObject({
       uid,
       connection,
@@ -343,7 +343,7 @@ export const machinesEvents = {
     writer: 'infra-svc',
     context: 'ssh-keys',
     scope: 'installation',
-    doc: 'So many hosts accept the new SSH key only, and so many still need the former one; stated again when that changes.',
+    doc: 'How many hosts accept only the new SSH key, and how many still need the former one; recorded again when that changes.',
     data: z.strictObject({
       connection,
       replaced: z.int().min(0),
@@ -384,7 +384,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'resources-<connection>',
-    doc: 'The provider answers, and this is what it offers; stated again when the offer changes, and after each request to verify it.',
+    doc: 'The provider answers, and this is what it offers; recorded again when the offer changes, and after each request to verify it.',
     data: z.strictObject({ connection, offer: ConnectionOffer }),
   }),
   ConnectionUnverified: defineEvent({
@@ -398,7 +398,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'resources-<connection>',
-    doc: 'Tasks have waited for a while for one of the places that tasks of the connection have in a replica; stated again while they do.',
+    doc: 'Tasks have been waiting for one of the concurrency slots of the connection in a replica; recorded again while they wait.',
     data: z.strictObject({
       connection,
       tasks: z.int().min(1).describe('How many wait'),
@@ -412,7 +412,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'resources-<connection>',
-    doc: 'No task waits any more for a place among the tasks of the connection.',
+    doc: 'No task is waiting for a concurrency slot of the connection.',
     data: z.strictObject({ connection }),
   }),
   NetworkEnsured: defineEvent({

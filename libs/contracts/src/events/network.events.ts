@@ -18,7 +18,7 @@ export const networkEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Nodes that failed at their network configuration are asked to try it once more.',
+    doc: 'A retry was requested for nodes that failed to apply their network configuration.',
     data: z.strictObject({ uid: ClusterUid }),
   }),
   DesiredNetworkSet: defineEvent({
@@ -39,7 +39,7 @@ export const networkEvents = {
     version: 1,
     writer: 'node-agent',
     context: 'node-<node>',
-    doc: 'The node could not be given the network configuration that is desired. What was reverted is as it was before, and is not tried again until it changes or an operator asks.',
+    doc: 'The node could not apply its desired network configuration. What was reverted is as it was before, and is not retried until it changes or an operator requests it.',
     data: z.strictObject({
       ...of,
       failures: z

@@ -31,7 +31,7 @@ export const rolloutEvents = {
     version: 1,
     writer: 'upgrade-svc',
     context: 'desired-<node>',
-    doc: 'The node is to run exactly this software; its agent may change the node only while changesAllowed, and no longer than changesAllowedUntil.',
+    doc: 'The node must run exactly this software; its agent may change the node only while changesAllowed, and no longer than changesAllowedUntil.',
     data: z.strictObject({
       uid,
       node,
@@ -51,7 +51,7 @@ export const rolloutEvents = {
     version: 1,
     writer: 'upgrade-svc',
     context: 'health-<node>',
-    doc: 'No heartbeat of the node came for longer than the limit; that says nothing about its machine.',
+    doc: 'No heartbeat of the node arrived within the limit; its machine may still run.',
     data: z.strictObject({ uid, node, lastSeenAt: z.iso.datetime().nullable(), limitMs: z.int() }),
   }),
   NodeRecovered: defineEvent({
@@ -100,7 +100,7 @@ export const nodeEvents = {
     version: 1,
     writer: 'node-agent',
     context: 'node-<node>',
-    doc: 'The node could not be given what was desired; the agent goes on trying.',
+    doc: 'The agent could not apply the desired state of the node; it continues to try.',
     data: z.strictObject({
       uid,
       node,
@@ -115,14 +115,14 @@ export const nodeEvents = {
     version: 1,
     writer: 'node-agent',
     context: 'node-<node>',
-    doc: 'Kubernetes calls the node Ready, and it runs the desired software.',
+    doc: 'Kubernetes reports the node as Ready, and it runs the desired software.',
     data: z.strictObject({ uid, node, revision: z.int(), software: SoftwareVersions }),
   }),
   NodeNotReady: defineEvent({
     version: 1,
     writer: 'node-agent',
     context: 'node-<node>',
-    doc: 'The node is no longer Ready: it is about to change its software, or Kubernetes says so.',
+    doc: 'The node is no longer Ready: it is about to change its software, or Kubernetes reports it.',
     data: z.strictObject({
       uid,
       node,
@@ -199,7 +199,7 @@ export const nodeEvents = {
     version: 1,
     writer: 'node-agent',
     context: 'node-<node>',
-    doc: 'The certificate of the kubelet, and those of the control plane on this node, end then; stated when they change.',
+    doc: 'When the certificates of the kubelet and of the control plane on this node expire; recorded when they change.',
     data: z.strictObject({
       uid,
       node,
@@ -217,7 +217,7 @@ export const nodeEvents = {
     version: 1,
     writer: 'node-agent',
     context: 'node-<node>',
-    doc: 'What did not answer answers again.',
+    doc: 'A probe of the node that had failed succeeds again.',
     data: z.strictObject({ uid, node, probe: z.string(), failedForMs: z.int() }),
   }),
 } as const;

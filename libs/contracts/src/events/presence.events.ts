@@ -18,11 +18,11 @@ const stranger = z.string().min(1).max(NODE_OBJECT_NAME_MAX).describe('As Kubern
 /** What upgrade-svc finds when it lists the Nodes of a cluster. Each change is stated once. */
 export const presenceEvents = {
   NodeMissing: fact(
-    'Kubernetes has no Node object of a node that is part of the cluster. Two looks in a row agree; an API that does not answer has not said so.',
+    'Kubernetes has no Node object for a node that is part of the cluster. Two consecutive lists agree; an API that does not answer does not count.',
     z.strictObject({ uid, node: NodeName }),
   ),
   NodeReturned: fact(
-    'Kubernetes has the Node object of a node again that was missing, or has another one than it had: the node was registered again between two looks.',
+    'Kubernetes has the Node object for a node again that was missing, or has a different one: the node was registered again between two lists.',
     z.strictObject({
       uid,
       node: NodeName,
@@ -35,7 +35,7 @@ export const presenceEvents = {
     }),
   ),
   NodeReadinessContradicted: fact(
-    'Kubernetes lists a node as not Ready that its agent reports as Ready: it counts as not Ready until a list shows it as Ready. Two looks in a row agree.',
+    'Kubernetes lists a node as not Ready that its agent reports as Ready: it counts as not Ready until a list shows it as Ready. Two consecutive lists agree.',
     z.strictObject({
       uid,
       node: NodeName,
@@ -47,11 +47,11 @@ export const presenceEvents = {
     z.strictObject({ uid, node: NodeName }),
   ),
   NodePressureChanged: fact(
-    'Other conditions of a node keep pods away from it than before, in the list of Nodes. Two looks in a row agree.',
+    'The conditions that keep pods away from a node have changed in the list of Nodes. Two consecutive lists agree.',
     z.strictObject({ uid, node: NodeName, conditions: z.array(z.enum(NODE_PRESSURES)).describe('Empty: none') }),
   ),
   NodeWithoutMachineFound: fact(
-    'Kubernetes has a Node of which no machine is recorded.',
+    'Kubernetes has a Node without a recorded machine.',
     z.strictObject({
       uid,
       name: stranger,
@@ -66,15 +66,15 @@ export const presenceEvents = {
     }),
   ),
   NodeWithoutMachineExpired: fact(
-    'A Node of which no machine is recorded was not Ready in any look for the whole limit: its Node object is deleted.',
+    'A Node without a recorded machine was not Ready in any list for the whole limit: its Node object is deleted.',
     z.strictObject({ uid, name: stranger }),
   ),
   NodeWithoutMachineGone: fact(
-    'Kubernetes no longer has a Node of which no machine is recorded, or its machine is recorded by now.',
+    'Kubernetes no longer has a Node without a recorded machine, or its machine is recorded now.',
     z.strictObject({ uid, name: stranger }),
   ),
   AddonDegraded: fact(
-    'What Kubernetes runs of an installed addon is missing, has no pod that is Ready, or lacks pods on nodes that are Ready. Two looks in a row agree.',
+    'What Kubernetes runs of an installed addon is missing, has no pod that is Ready, or lacks pods on nodes that are Ready. Two consecutive looks agree.',
     z.strictObject({ uid, addon: z.string(), message: z.string().max(ADDON_MESSAGE_MAX) }),
   ),
   AddonRecovered: fact('An addon that was degraded runs again.', z.strictObject({ uid, addon: z.string() })),

@@ -7,7 +7,7 @@ export const quarantineEvents = {
     version: 1,
     writer: 'every-service',
     context: 'quarantine-<service>',
-    doc: "A consumer of a service could not take an event; it takes no more of this cluster's events until an operator releases it.",
+    doc: 'A consumer of a service could not process an event; it processes no more events of this cluster until an operator releases it.',
     data: z.strictObject({
       service: z.string(),
       consumer: z.string(),

@@ -23,7 +23,7 @@ export const realmEvents = {
     writer: 'gateway',
     context: 'request',
     scope: 'namespace',
-    doc: 'The namespace has this realm no more, and its credential is gone.',
+    doc: 'The namespace no longer has this realm, and its credential was deleted.',
     data: z.strictObject({
       ...ofNamespace,
       abandoned: z.array(z.string()).optional().describe('Clusters whose client and group stay there; absent: none'),
@@ -42,7 +42,7 @@ export const realmEvents = {
     writer: 'infra-svc',
     context: 'realms',
     scope: 'namespace',
-    doc: 'The realm cannot be used now; stated again when the reason is another one.',
+    doc: 'The realm cannot be used now; recorded again when the reason changes.',
     data: z.strictObject({
       ...ofNamespace,
       registration: z.string().describe('The RealmRegistered that was tried'),
@@ -58,7 +58,7 @@ export const identityEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'identity',
-    doc: 'The client of the cluster cannot be made at its realm, or deleted there; what waits for it goes on by itself. Stated again when the reason is another one.',
+    doc: 'The client of the cluster cannot be created at its realm, or deleted there; it is retried automatically. Recorded again when the reason changes.',
     data: z.strictObject({
       uid,
       realm: RealmName.nullable().describe('null: none is named, and the namespace has none'),
@@ -70,7 +70,7 @@ export const identityEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'identity',
-    doc: 'A client and a group of the cluster are made at this realm. From here on they may exist, and are deleted with the cluster.',
+    doc: 'A client and a group of the cluster are created at this realm. From now on they may exist, and they are deleted with the cluster.',
     data: z.strictObject({ uid, ...RealmClient.shape }),
   }),
   IdentityReady: defineEvent({
@@ -84,14 +84,14 @@ export const identityEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'identity',
-    doc: 'The realm has no client and no group of the cluster any more.',
+    doc: 'The realm no longer has a client and a group of the cluster.',
     data: z.strictObject({
       uid,
       realm: RealmName,
       left: z
         .literal(true)
         .optional()
-        .describe('The realm is not registered any more: what it had of the cluster stays there'),
+        .describe('The realm is no longer registered: its client and group of the cluster are kept there'),
     }),
   }),
 } as const;

@@ -49,11 +49,11 @@ export const remediationEvents = {
     z.strictObject({ uid, node, pool, ...unhealthy, reason: SkipReason }),
   ),
   RemediationSuspended: fact(
-    'No node of the pool is remediated, although one is unhealthy; stated once until remediation resumes or the reason is another one.',
+    'No node of the pool is remediated, although one is unhealthy; recorded once until remediation resumes or the reason changes.',
     z.strictObject({ uid, pool, reason: SuspensionReason, ...UnhealthyCount.shape }),
   ),
   RemediationResumed: fact(
-    'Nodes of the pool may be remediated again, or none is unhealthy any more.',
+    'Nodes of the pool may be remediated again, or none is unhealthy.',
     z.strictObject({ uid, pool }),
   ),
 } as const;

@@ -36,7 +36,7 @@ export const requestEvents = {
     writer: 'gateway',
     context: 'request',
     scope: 'namespace',
-    doc: 'The most that the clusters of a namespace may take together; it replaces what was set before.',
+    doc: 'The quota of all clusters of a namespace together; it replaces the previous one.',
     data: z.strictObject({ name: Namespace, quota: Quota }),
   }),
   HookSecretSet: defineEvent({
@@ -44,14 +44,14 @@ export const requestEvents = {
     writer: 'gateway',
     context: 'request',
     scope: 'namespace',
-    doc: 'Requests to hooks and gates that name this secret are signed with its value, which is sealed, and for some time also with the value before.',
+    doc: 'Requests to hooks and gates that name this secret are signed with its value, which is sealed, and for some time also with the previous value.',
     data: z.strictObject({
       name: Namespace,
       secretName: PoolName,
       oldValidUntil: z.iso
         .datetime()
         .optional()
-        .describe('Until then the value before is valid, too; absent: there is none, or it is not valid any more'),
+        .describe('Until then the previous value is valid, too; absent: there is none, or it is no longer valid'),
     }),
   }),
   HookSecretDeleted: defineEvent({
@@ -81,7 +81,7 @@ export const requestEvents = {
     writer: 'gateway',
     context: 'request',
     scope: 'namespace',
-    doc: 'A template has another description, or may be chosen for clusters from here on, or not any more.',
+    doc: 'The description of a template was changed, or whether it can be chosen for clusters.',
     data: z.strictObject({
       name: Namespace,
       template: TemplateName,
@@ -94,7 +94,7 @@ export const requestEvents = {
     writer: 'gateway',
     context: 'request',
     scope: 'namespace',
-    doc: 'A template that no cluster has is gone.',
+    doc: 'A template that no cluster uses was deleted.',
     data: z.strictObject({ name: Namespace, template: TemplateName }),
   }),
   NamespaceDeleted: defineEvent({
@@ -130,7 +130,7 @@ export const requestEvents = {
     writer: 'gateway',
     context: 'request',
     scope: 'installation',
-    doc: 'The verification of a connection was requested; hosts that were kept out of its stock are reset.',
+    doc: 'The verification of a connection was requested; hosts that were withheld from its inventory are reset.',
     data: z.strictObject({ name: ConnectionName }),
   }),
   OrphanVmRemovalRequested: defineEvent({
@@ -154,7 +154,7 @@ export const requestEvents = {
     writer: 'gateway',
     context: 'request',
     scope: 'installation',
-    doc: 'An administrator accepted an SSH host key: the server has to show this one from here on.',
+    doc: 'An administrator accepted an SSH host key: the server must present this one from now on.',
     data: z.strictObject({
       name: ConnectionName,
       host: NodeName.nullable().describe('Its name in the inventory; null: the jump host'),

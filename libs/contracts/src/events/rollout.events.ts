@@ -69,7 +69,7 @@ export const upgradeRequestEvents = {
     'The rollout ends: nodes in flight are finished or left as failed, and no other starts.',
     z.strictObject({ uid, upgradeId, reason: z.string() }),
   ),
-  UpgradeRetryRequested: request('What failed is to be retried.', z.strictObject({ uid, upgradeId })),
+  UpgradeRetryRequested: request('A retry of what failed was requested.', z.strictObject({ uid, upgradeId })),
   UpgradeNodeSkipRequested: request(
     'A node is to be skipped by this rollout.',
     z.strictObject({ uid, upgradeId, node, reason: z.string() }),
@@ -169,7 +169,7 @@ export const rolloutFactEvents = {
     }),
   ),
   ControlPlaneRemovalUnblocked: fact(
-    'What kept the control plane from leaving is over: its removal begins again when its turn comes.',
+    'The control plane is no longer blocked: its removal begins again in its turn.',
     z.strictObject({ uid, node, attempt: z.int().min(1).describe('The one that was blocked') }),
   ),
   EtcdRestoreStarted: fact(
@@ -244,7 +244,7 @@ export const rolloutFactEvents = {
     z.strictObject({ uid, upgradeId, operation, pool: z.string(), count: z.int().min(1) }),
   ),
   SurgeReleased: fact(
-    'The surge nodes of a pool are no longer needed and are to be deleted.',
+    'The surge nodes of a pool are no longer needed and will be deleted.',
     z.strictObject({ uid, upgradeId, operation, pool: z.string(), nodes: z.array(node) }),
   ),
   SurgeSkipped: fact(
@@ -274,7 +274,7 @@ export const rolloutFactEvents = {
     z.strictObject({ uid, upgradeId, operation, node, byPlan: z.boolean() }),
   ),
   EvictionRefused: fact(
-    'Kubernetes refused to evict pods; stated when the set of refusals changes, not for each attempt.',
+    'Kubernetes refused to evict pods; recorded when the set of refusals changes, not for each attempt.',
     z.strictObject({
       uid,
       upgradeId,
@@ -408,7 +408,7 @@ export const rolloutFactEvents = {
     }),
   ),
   CertificatesExpiring: fact(
-    'Certificates of a control plane end soon, and should be renewed; or a kubelet has not renewed its own in time.',
+    'Certificates of a control plane expire soon and should be renewed, or a kubelet has not renewed its own in time.',
     z.strictObject({ uid, node, earliest: z.iso.datetime(), names: z.array(z.string()) }),
   ),
 } as const;

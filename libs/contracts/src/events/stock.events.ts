@@ -14,7 +14,7 @@ export const stockEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'stock-<connection>',
-    doc: "These hosts of the inventory are a cluster's machines from now on, and no other cluster's.",
+    doc: 'These hosts of the inventory are allocated to a cluster, and to no other.',
     data: z.strictObject({
       connection,
       uid,
@@ -37,21 +37,21 @@ export const stockEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'stock-<connection>',
-    doc: 'The host was wiped, nothing of its cluster was found any more, and it is free.',
+    doc: 'The host was wiped, nothing of its cluster was found on it, and it is free.',
     data: z.strictObject({ connection, uid, machine: NodeName, host }),
   }),
   HostWithheld: defineEvent({
     version: 1,
     writer: 'infra-svc',
     context: 'stock-<connection>',
-    doc: 'The cluster has given the host back, but it could not be reset: it is kept out of the stock until it can.',
+    doc: 'The cluster has released the host, but it could not be reset: it is withheld from the inventory until it can be.',
     data: z.strictObject({ connection, uid, machine: NodeName, host, cause: Cause }),
   }),
   HostReadmitted: defineEvent({
     version: 1,
     writer: 'infra-svc',
     context: 'stock-<connection>',
-    doc: 'A host that was kept out of the stock has been reset, or was accepted by an administrator, and is free.',
+    doc: 'A host that was withheld from the inventory has been reset, or was accepted by an administrator, and is free.',
     data: z.strictObject({
       connection,
       host,
@@ -65,7 +65,7 @@ export const stockEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'stock-<connection>',
-    doc: 'The first SSH host key that a server of the connection has shown; from here on any other is refused until it is accepted.',
+    doc: 'The first SSH host key that a server of the connection has presented; from now on any other is refused until it is accepted.',
     data: z.strictObject({
       connection,
       host: host.nullable().describe('Its name in the inventory; null: the jump host'),
@@ -77,7 +77,7 @@ export const stockEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'stock-<connection>',
-    doc: "The address is that of a cluster's API, and no other cluster's.",
+    doc: 'The address is allocated to the API of a cluster, and to no other.',
     data: z.strictObject({ connection, uid, namespace: Namespace, cluster: ClusterName, address: z.string() }),
   }),
   ApiAddressReturned: defineEvent({
@@ -91,7 +91,7 @@ export const stockEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'stock-<connection>',
-    doc: 'This incarnation of a cluster takes nothing from the stock any more, however late it asks.',
+    doc: 'This incarnation of a cluster can no longer allocate anything from the inventory, however late it asks.',
     data: z.strictObject({ connection, uid }),
   }),
 } as const;

@@ -16,7 +16,7 @@ export const watchEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'The provider no longer lists a machine that runs according to the log. Two looks in a row agree; a provider that does not answer has not said so. It is stated again when the decision about its replacement is another one.',
+    doc: 'The provider no longer lists a machine that runs according to the log. Two consecutive lists agree; a provider that does not answer does not count. Recorded again when the decision about its replacement changes.',
     data: z.strictObject({
       uid,
       node,
@@ -31,7 +31,7 @@ export const watchEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: "The provider no longer lists a large share of a cluster's machines. Nothing is repaired while so many are missing: each that still is when fewer are is gone (VmGone).",
+    doc: "The provider no longer lists a large share of a cluster's machines. Nothing is repaired while so many are missing; those that are still missing when fewer are count as gone (VmGone).",
     data: z.strictObject({
       uid,
       connection,
@@ -78,7 +78,7 @@ export const watchEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'resources-<connection>',
-    doc: 'The provider lists a machine that carries our marks, and that no cluster has planned. It is never deleted automatically.',
+    doc: "The provider lists a machine that carries Fairlead's labels and belongs to no cluster. It is never deleted automatically.",
     data: z.strictObject({
       connection,
       id: orphanId,
@@ -97,7 +97,7 @@ export const watchEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'resources-<connection>',
-    doc: 'The provider no longer lists an orphaned machine, or a cluster has planned it by now.',
+    doc: 'The provider no longer lists an orphaned machine, or it belongs to a cluster now.',
     data: z.strictObject({ connection, id: orphanId }),
   }),
   OrphanVmAdopted: defineEvent({

@@ -4,24 +4,28 @@ import { definition, type RefusalDefinition } from './refusal.definition.js';
 export const ACCESS_REFUSALS = {
   'auth.token-missing': definition(
     401,
-    'A bearer token is needed',
-    'Send "Authorization: Bearer <token>"; the CLI uses the local token by itself.',
+    'A bearer token is required',
+    'Send "Authorization: Bearer <token>"; the CLI uses the local token automatically.',
   ),
   'auth.token-unknown': definition(
     401,
-    'The bearer token is not known or was revoked',
+    'The bearer token is unknown or was revoked',
     'Ask an administrator for a token.',
   ),
   'auth.token-expired': definition(
     401,
-    'The bearer token ended at {expiresAt}',
+    'The bearer token expired at {expiresAt}',
     'Ask an administrator for a new token.',
   ),
-  'auth.role-missing': definition(403, 'This needs the role {role} in {where}', 'Ask an administrator for that role.'),
+  'auth.role-missing': definition(
+    403,
+    'This requires the role {role} in {where}',
+    'Ask an administrator for that role.',
+  ),
   'auth.too-many-failures': definition(
     429,
     'Too many wrong tokens came from {address}',
-    'Use a valid token: it is accepted at once. Wrong ones are answered again in {seconds} seconds.',
+    'Use a valid token, which is accepted at once, or wait {seconds} seconds.',
   ),
   'namespace.unknown': definition(
     404,
@@ -33,7 +37,7 @@ export const ACCESS_REFUSALS = {
     '{name} is not a namespace name',
     'Use lowercase letters, digits and dashes, at most 63.',
   ),
-  'namespace.exists': definition(409, "The namespace '{namespace}' already exists.", 'Use it, or take another name.'),
+  'namespace.exists': definition(409, "The namespace '{namespace}' already exists.", 'Use it, or choose another name.'),
   'namespace.not-empty': definition(
     409,
     "The namespace '{namespace}' still holds clusters: {clusters}",
@@ -47,7 +51,7 @@ export const ACCESS_REFUSALS = {
   ),
   'token.in-use': definition(
     409,
-    'The API token {id} is the one that this request was sent with',
+    'This request was sent with the API token {id} itself',
     'Revoke it with another token.',
   ),
   'token.namespace-unknown': definition(
@@ -57,33 +61,37 @@ export const ACCESS_REFUSALS = {
   ),
   'token.expiry-invalid': definition(
     422,
-    'An API token cannot end at {expiresAt}',
+    'An API token cannot expire at {expiresAt}',
     'Give a time in the future, at most {days} days from now.',
   ),
   'token.outlives-caller': definition(
     422,
-    'The token of this request ends at {expiresAt}, and a token that it makes must not end later',
-    'Give expiresAt, no later than that; or make it with a token that does not end.',
+    'The token of this request expires at {expiresAt}, and a token that it creates must not expire later',
+    'Set expiresAt to that time or earlier, or use a token that does not expire.',
   ),
   'token.too-many-requests': definition(
     429,
-    'The token {of} sends more {what} than {perSecond} a second',
-    'Wait {seconds} seconds. {burst} may come at once, then {perSecond} a second; a large body counts several times.',
+    'The token {of} sends more {what} than {perSecond} per second',
+    'Wait {seconds} seconds. Bursts of {burst} are allowed, then {perSecond} per second; a large body counts several times.',
   ),
   'namespace.too-many-requests': definition(
     429,
-    'The tokens of the namespace {of} together send more {what} than {perSecond} a second',
-    'Wait {seconds} seconds. {burst} may come at once, then {perSecond} a second; a large body counts several times.',
+    'The tokens of the namespace {of} together send more {what} than {perSecond} per second',
+    'Wait {seconds} seconds. Bursts of {burst} are allowed, then {perSecond} per second; a large body counts several times.',
   ),
-  'token.too-many-streams': definition(429, 'The token has {max} event streams open already', 'End one of them first.'),
+  'token.too-many-streams': definition(
+    429,
+    'This token already has {max} open event streams',
+    'Close one of them first.',
+  ),
   'token.too-many-waits': definition(
     429,
-    '{max} requests of the token wait for their end already',
+    'This token already has {max} waiting requests',
     'Send the command without Prefer: wait, and follow its events. Nothing was recorded.',
   ),
   'token.too-many-audits': definition(
     429,
-    '{max} audits or earlier states are read with the token already',
+    'This token is already reading {max} audits or earlier states',
     'Read one after the other.',
   ),
 } as const satisfies Record<string, RefusalDefinition>;

@@ -10,8 +10,8 @@ export const API_REFUSALS = {
   ),
   'request.more-faults': definition(
     400,
-    'The request has {count} more faults, which are not listed',
-    'Correct those that are listed, and send it again.',
+    'The request has {count} more errors, which are not listed',
+    'Correct the listed errors and send the request again.',
   ),
   'request.text-unstorable': definition(
     400,
@@ -27,14 +27,14 @@ export const API_REFUSALS = {
   ),
   'idempotency.in-progress': definition(
     409,
-    'The first request with this idempotency key is still being worked on',
-    'Ask again in a few seconds.',
+    'The first request with this idempotency key is still in progress',
+    'Try again in a few seconds.',
   ),
   'idempotency.key-invalid': definition(400, 'An idempotency key has 1 to 255 printable characters', 'Use a UUID.'),
   'operation.not-cancellable': definition(
     409,
     'Operation {operation} of {namespace}/{cluster} cannot be cancelled: {detail}',
-    'Requests about nodes can be, while a node of theirs has not begun. An upgrade ends with "fairlead upgrade abort", an addition with "fairlead node abandon".',
+    'A request for nodes can be cancelled until all of its nodes have started. End an upgrade with "fairlead upgrade abort", an addition with "fairlead node abandon".',
   ),
   'operation.unknown': definition(
     404,
@@ -43,23 +43,23 @@ export const API_REFUSALS = {
   ),
   'quarantine.unknown': definition(
     404,
-    'Nothing of {namespace}/{cluster} is quarantined at {consumer} of {service}',
-    'List what is quarantined with GET /quarantine.',
+    '{consumer} of {service} has not quarantined {namespace}/{cluster}',
+    'List quarantined clusters with GET /quarantine.',
   ),
   'wait.seq-ahead': definition(
     422,
     'Event {seq} does not exist yet',
-    'Use a sequence of the log: one that a command returned or that an event has.',
+    'Use a sequence number returned by a command or shown on an event.',
   ),
   'list.continue-invalid': definition(
     400,
     'The continue token does not belong to this list',
-    'Give metadata.continue of the page before, unchanged, to the same list; or leave it out to begin again.',
+    'Pass metadata.continue of the previous page, unchanged, to the same list; or omit it to start again.',
   ),
   'wait.too-long': definition(
     503,
-    'This replica has not caught up with minSeq {seq} in {seconds} seconds',
-    'Ask again, or leave minSeq out.',
+    'This replica has not caught up with minSeq {seq} within {seconds} seconds',
+    'Try again, or omit minSeq.',
   ),
   'route.unknown': definition(404, 'There is no {method} {path}', 'The API is described at /docs and /openapi.json.'),
   'route.method': definition(
@@ -71,16 +71,16 @@ export const API_REFUSALS = {
   'system.permission-missing': definition(
     503,
     '{operation} on {target} failed: {detail}',
-    'The NATS credential of a service lacks this right. An administrator creates the credentials again ("fairlead provision keys", or a start of the embedded instance) and restarts the service.',
+    'The NATS credential of a service lacks this right. An administrator must create the credentials again ("fairlead provision keys", or a start of the embedded instance) and restart the service.',
   ),
   'system.secret-unreadable': definition(
     503,
     '{operation} on {target} failed: {detail}',
-    'An administrator checks that every service has the current master.key; a secret that was changed or lost is set again.',
+    'An administrator must check that every service has the current master.key, and set a changed or lost secret again.',
   ),
   'system.too-many-streams': definition(
     503,
-    'This replica serves {max} event streams already',
+    'This replica already serves {max} event streams',
     'Connect again in a few seconds; another replica may answer.',
   ),
   'system.internal': definition(
@@ -91,17 +91,17 @@ export const API_REFUSALS = {
   'conflict.concurrent': definition(409, 'Too many concurrent changes of {what}', 'Try again.'),
   'request.answer-too-large': definition(
     422,
-    'The answer would be larger than {max}',
-    'Ask for less: one namespace, one cluster, or a smaller page.',
+    'The response would be larger than {max}',
+    'Request less: one namespace, one cluster, or a smaller page.',
   ),
   'installation.handed-over': definition(
     409,
-    'This installation takes no commands: {detail}',
-    'Send the request to the installation that has taken over. Reads are answered here.',
+    'This installation accepts no commands: {detail}',
+    'Send the request to the installation that has taken over. This one still answers reads.',
   ),
   'log.disk-reserve': definition(
     507,
-    'Only {free} are left to the event log, less than its reserve of {reserve}: nothing new is begun',
-    'Make room on the disk of NATS, or delete clusters: reads and deletions are still accepted.',
+    'Only {free} are left for the event log, less than its reserve of {reserve}: no new work is accepted',
+    'Free space on the disk of NATS, or delete clusters: reads and deletions are still accepted.',
   ),
 } as const satisfies Record<string, RefusalDefinition>;

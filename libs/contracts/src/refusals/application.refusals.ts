@@ -19,12 +19,12 @@ export const APPLICATION_REFUSALS = {
   ),
   'application.ca-invalid': definition(
     400,
-    'ca has a certificate that cannot be read: {reason}',
-    'Give the authorities of the certificate of the repository as PEM.',
+    'ca contains a certificate that cannot be read: {reason}',
+    'Provide the CA certificates of the repository in PEM.',
   ),
   'application.too-many': definition(
     409,
-    'The catalogue has {max} applications already',
+    'The catalogue already has {max} applications',
     'Delete one that is not needed.',
   ),
 } as const satisfies Record<string, RefusalDefinition>;

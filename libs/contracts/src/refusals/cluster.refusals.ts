@@ -10,28 +10,28 @@ export const CLUSTER_REFUSALS = {
   'cluster.name-taken': definition(
     409,
     "The cluster '{cluster}' already exists in the namespace '{namespace}'",
-    'Take another name, or delete that cluster first.',
+    'Choose another name, or delete that cluster first.',
   ),
-  'cluster.deleting': definition(409, "The cluster '{cluster}' is being deleted.", 'Wait until it is gone.'),
+  'cluster.deleting': definition(409, "The cluster '{cluster}' is being deleted.", 'Wait until it is deleted.'),
   'cluster.not-ready': definition(
     409,
     'Unable to {action}: the cluster is {phase}',
-    'Wait until the cluster is Provisioned. One that is Failed is retried, or deleted and created again.',
+    'Wait until the cluster is Provisioned. Retry a Failed cluster, or delete it and create it again.',
   ),
   'cluster.creation-failed': definition(
     409,
-    "Unable to {action}: the creation of the cluster '{cluster}' has failed, and there may be machines of it",
-    'Remove the cause and run "fairlead cluster retry {cluster}" to continue as it was declared. For another declaration, run "fairlead cluster delete {cluster} --wait" and apply the manifest again.',
+    "Unable to {action}: the creation of the cluster '{cluster}' has failed, and some of its machines may exist",
+    'Remove the cause and run "fairlead cluster retry {cluster}" to continue as declared. For a different declaration, run "fairlead cluster delete {cluster} --wait" and apply the manifest again.',
   ),
   'cluster.busy': definition(
     409,
     'Unable to {action}: another request for nodes is not finished',
-    'Wait until it is: see GET /ns/{namespace}/clusters/{cluster}/operations. POST /ns/{namespace}/clusters/{cluster}/nodes/abandon gives it up.',
+    'Wait for it (GET /ns/{namespace}/clusters/{cluster}/operations), or abandon it (POST /ns/{namespace}/clusters/{cluster}/nodes/abandon).',
   ),
   'cluster.nodes-busy': definition(
     409,
     'Unable to {action}: a request to {what} nodes is not finished (operation {operation})',
-    'Wait for its end, or cancel it: "fairlead node cancel {cluster} {operation}".',
+    'Wait for it to end, or cancel it: "fairlead node cancel {cluster} {operation}".',
   ),
   'cluster.paused': definition(
     409,
@@ -40,27 +40,27 @@ export const CLUSTER_REFUSALS = {
   ),
   'cluster.lease-over': definition(
     422,
-    'The deletion of the cluster would begin at {deletionAt}, and it is {now}.',
-    'Give spec.lease.endsAt a later time, or spec.lease.gracePeriod a shorter duration.',
+    'The deletion of the cluster would begin at {deletionAt}, which has passed: it is {now}.',
+    'Set spec.lease.endsAt to a later time, or spec.lease.gracePeriod to a shorter duration.',
   ),
   'cluster.lease-empty': definition(
     422,
     'The cluster would start at {startsAt}, and its deletion would begin at {deletionAt}.',
-    'Give spec.lease.startsAt an earlier time, or spec.lease.endsAt a later one.',
+    'Set spec.lease.startsAt to an earlier time, or spec.lease.endsAt to a later one.',
   ),
   'cluster.lease-warning-late': definition(
     422,
-    'A warning {warning} before the end would come when the deletion has begun: the grace period is {gracePeriod}.',
-    'Give spec.lease.warnings only durations that are longer than spec.lease.gracePeriod.',
+    'A warning {warning} before the end would come after the deletion has begun: the grace period is {gracePeriod}.',
+    'Set spec.lease.warnings to durations that are longer than spec.lease.gracePeriod.',
   ),
   'cluster.lease-reserved': definition(
     409,
-    'Machines are reserved for the cluster, and a reservation has an end.',
+    'Machines are reserved for the cluster, and a reservation must have an end.',
     'Move spec.lease.endsAt instead of taking spec.lease out of the manifest.',
   ),
   'cluster.reservation-late': definition(
     409,
-    'The cluster exists, and machines are reserved before they are created.',
+    'The cluster exists, and machines can be reserved only before they are created.',
     'Set spec.lease.reservation to IfSupported: the cluster then ends without a reservation. To reserve machines, create another cluster.',
   ),
   'cluster.reservation-unsupported': definition(
@@ -76,7 +76,7 @@ export const CLUSTER_REFUSALS = {
   'cluster.not-failed': definition(
     409,
     'Nothing can be retried: the cluster is {phase}',
-    'Nothing of the cluster has failed. A failed cluster, nodes that were kept, removals and deletions can be retried.',
+    'You can retry a failed cluster, nodes that were kept, and failed removals and deletions.',
   ),
   'cluster.resource-version': definition(
     409,
@@ -85,12 +85,12 @@ export const CLUSTER_REFUSALS = {
   ),
   'cluster.uid-mismatch': definition(
     409,
-    "The cluster '{cluster}' is another one: its uid is {current}, not {given}",
+    "The cluster '{cluster}' is a different one: its uid is {current}, not {given}",
     'Get the manifest again, or leave metadata.uid out.',
   ),
   'cluster.manifest-address': definition(
     400,
-    '{field} is {given}, and the request is about {expected}',
+    '{field} is {given}, but the request is for {expected}',
     'Send the manifest to the address of its cluster.',
   ),
   'cluster.field-immutable': definition(
@@ -100,18 +100,18 @@ export const CLUSTER_REFUSALS = {
   ),
   'cluster.oidc-prefix': definition(
     422,
-    '{field} must keep the names of users and groups apart from those that Kubernetes, kubeadm and Fairlead give rights to: {prefix} does not',
-    'Take a prefix that neither begins system:, kubeadm: or fairlead: nor begins with one of them, such as oidc:',
+    '{field} must keep names of users and groups apart from those that have rights in Kubernetes, kubeadm and Fairlead: {prefix} does not',
+    'Use a prefix such as oidc: that does not start with system:, kubeadm: or fairlead:, and is not the start of one of them.',
   ),
   'cluster.oidc-realm': definition(
     400,
     'spec.authentication.oidc has {field} and {other}, and only a realm has the latter',
-    'Name a realm, and leave issuerUrl, clientId and ca out: they are those of the realm. Or give issuerUrl and clientId without a realm.',
+    'Set a realm and omit issuerUrl, clientId and ca, which then come from the realm; or set issuerUrl and clientId without a realm.',
   ),
   'cluster.oidc-incomplete': definition(
     400,
     'spec.authentication.oidc lacks {field}',
-    'Give issuerUrl and clientId; or leave both out, and they are those of a realm of the namespace.',
+    'Set issuerUrl and clientId, or omit both to use a realm of the namespace.',
   ),
   'cluster.oidc-issuer': definition(
     422,
@@ -125,32 +125,32 @@ export const CLUSTER_REFUSALS = {
   ),
   'cluster.oidc-ca': definition(
     422,
-    'ca has a certificate that cannot be read: {reason}',
-    'Give the certificates of the authorities in PEM.',
+    'ca contains a certificate that cannot be read: {reason}',
+    'Provide the CA certificates in PEM.',
   ),
   'cluster.authentication-fixed': definition(
     409,
-    "The API servers of the cluster '{cluster}' were started without a file for their authentication, so users cannot sign in by OpenID Connect there",
-    'Fairlead gives that file to clusters that it creates from this release on. Create a cluster with spec.authentication, and delete this one.',
+    "The API servers of the cluster '{cluster}' were started without an authentication file, so users cannot sign in with OpenID Connect",
+    'Only clusters that this release or a later one creates have that file. Create a cluster with spec.authentication, and delete this one.',
   ),
   'cluster.kubeconfig-no-oidc': definition(
     409,
-    "Users of the cluster '{cluster}' do not sign in by OpenID Connect",
-    'Declare spec.authentication.oidc in its manifest, or ask for a kubeconfig with a client certificate.',
+    "Users of the cluster '{cluster}' do not sign in with OpenID Connect",
+    'Declare spec.authentication.oidc in its manifest, or request a kubeconfig with a client certificate.',
   ),
   'cluster.version-with-changes': definition(
     409,
-    'The manifest changes the version from {before} to {after}, and what needs nodes to come, go or change beside it: {fields}',
-    'An upgrade and other changes of nodes never mix. Apply the version alone, and the rest when the upgrade is over; or the other way round.',
+    'The manifest changes the version from {before} to {after} together with fields that add, remove or change nodes: {fields}',
+    'Apply the version alone and the rest after the upgrade, or the other way round.',
   ),
   'cluster.version-lower': definition(
     422,
-    '{after} is a lower minor version than {before}, and Kubernetes cannot go back to one',
+    '{after} is a lower minor version than {before}, and Kubernetes does not support minor downgrades',
     'Declare {before}, or a later version. For a lower one, create another cluster.',
   ),
   'cluster.version-path': definition(
     422,
-    'The way from {before} to {after} leads through {missing}, of which Fairlead knows no release',
+    'An upgrade from {before} to {after} needs {missing}, of which Fairlead knows no release',
     'Update Fairlead, or declare a nearer version.',
   ),
   'cluster.control-plane-surge': definition(
@@ -197,7 +197,7 @@ export const CLUSTER_REFUSALS = {
   'cluster.worker-missing': definition(
     400,
     'At least one set of workers is needed',
-    'Give a set in worker; only a single node (controlPlane count 1, singleNode true) goes without.',
+    'Give a set in worker; only a single-node cluster (controlPlane count 1, singleNode true) has none.',
   ),
   'cluster.worker-count': definition(
     400,
@@ -223,7 +223,7 @@ export const CLUSTER_REFUSALS = {
   'cluster.too-many-nodes': definition(
     400,
     'A cluster may have at most {max} workers, not {count}',
-    'Ask for fewer nodes.',
+    'Request fewer nodes.',
   ),
   'cluster.connection-empty': definition(
     400,
@@ -279,7 +279,7 @@ export const CLUSTER_REFUSALS = {
   'cluster.pod-cidr-small': definition(
     400,
     'podCidr {value} has room for {room} nodes, not {count}: each takes a /{mask} of it',
-    'Ask for fewer nodes; a new cluster may have a larger network.',
+    'Request fewer nodes, or create a cluster with a larger network.',
   ),
   'cluster.service-cidr-size': definition(
     400,
@@ -300,12 +300,12 @@ export const CLUSTER_REFUSALS = {
   'cluster.machines-exist': definition(
     422,
     "The provider already has machines of a cluster '{cluster}' in the namespace '{namespace}'",
-    'Machines of that name exist at the provider; remove them, or take another name.',
+    'Remove them at the provider, or choose another name.',
   ),
   'cluster.spec-unknown': definition(
     422,
     "The machine type '{spec}' is not offered by the connection {connection} ({provider})",
-    'List them with GET /mcir/connections/{connection}/specs. One that is new there is known after POST /connections/{connection}/verify.',
+    'List them with GET /mcir/connections/{connection}/specs. New ones are listed after POST /connections/{connection}/verify.',
   ),
   'cluster.spec-cpu': definition(
     422,
@@ -342,12 +342,12 @@ export const CLUSTER_REFUSALS = {
   'cluster.kubeconfig-failed': definition(
     503,
     "The cluster '{cluster}' did not sign a client certificate: {cause}",
-    'Ask again when its API answers; GET /ns/{namespace}/clusters/{cluster}/operations shows what is under way.',
+    'Try again when its API answers; GET /ns/{namespace}/clusters/{cluster}/operations shows operations in progress.',
   ),
   'cluster.kubeconfig-late': definition(
     503,
     "The cluster '{cluster}' has not signed a client certificate within {seconds} seconds",
-    'Ask again in a few seconds.',
+    'Try again in a few seconds.',
   ),
   'cluster.api-unbalanced': definition(
     409,
@@ -356,7 +356,7 @@ export const CLUSTER_REFUSALS = {
   ),
   'bootstrap.step-not-needed': definition(
     409,
-    '{step} is not what {cluster} needs now',
+    '{cluster} does not need {step} now',
     'Nothing to do: it was done already, or the cluster has failed or is being deleted.',
   ),
 } as const satisfies Record<string, RefusalDefinition>;

@@ -20,12 +20,12 @@ export const CONNECTION_REFUSALS = {
   'connection.orphan-unknown': definition(
     404,
     "The connection '{connection}' has no orphaned machine {orphan}",
-    'A machine that is gone, or that a cluster has planned, is not an orphan. GET /connections/{connection}/orphans lists those there are.',
+    'A machine that no longer exists, or that belongs to a cluster, is not an orphan. List orphans with GET /connections/{connection}/orphans.',
   ),
   'connection.orphan-recorded': definition(
     409,
-    "Machine {orphan} of connection '{connection}' is a machine of {owner} already",
-    'GET /connections/{connection}/orphans lists the machines that no cluster has planned.',
+    "Machine {orphan} of connection '{connection}' already belongs to {owner}",
+    'GET /connections/{connection}/orphans lists the machines that belong to no cluster.',
   ),
   'connection.orphan-unfit': definition(
     422,
@@ -40,12 +40,12 @@ export const CONNECTION_REFUSALS = {
   'connection.adoption-unsupported': definition(
     422,
     "Machines of connection '{connection}' cannot be adopted: {detail}",
-    'Scale the pool instead. A host that is not in the inventory yet is added to it first, and an orphaned machine that is of no use is deleted.',
+    'Scale the pool instead. Add a host to the inventory first; delete an orphaned machine that you do not need.',
   ),
   'connection.machine-full': definition(
     409,
-    "The machine of connection '{connection}' has no room for these hosts: {detail}",
-    'Do what the message says, or ask for fewer hosts. Clusters that exist are not changed.',
+    "The machine of connection '{connection}' has no capacity for these hosts: {detail}",
+    'Follow the message, or request fewer hosts. Existing clusters are not changed.',
   ),
   'connection.secret-in-settings': definition(
     400,
@@ -74,12 +74,12 @@ export const CONNECTION_REFUSALS = {
   ),
   'connection.key-foreign': definition(
     422,
-    "{field} names a secret that is not one of connection '{connection}'",
+    "{field} names a secret that does not belong to connection '{connection}'",
     'Give the key as settings.keys.<name> and name it gateway.connection.{connection}.<name>.',
   ),
   'connection.would-orphan': definition(
     409,
-    "The connection '{connection}' is used by {clusters}, whose machines would be out of reach: {changed} cannot change",
+    "The connection '{connection}' is used by {clusters}, whose machines would become unreachable: {changed} cannot change",
     'Delete those clusters first, or register the new place under another name. If the same machines are found at the new place, add "moved": true (fairlead connection register --moved).',
   ),
   'connection.provider-unknown': definition(
@@ -100,17 +100,17 @@ export const CONNECTION_REFUSALS = {
   'connection.host-repeated': definition(
     422,
     'Two hosts of connection {connection} are the same: {detail}',
-    'Give each host a name and an address of its own.',
+    'Give each host a unique name and address.',
   ),
   'connection.api-address-taken': definition(
     422,
-    'An address for the API of connection {connection} is taken: {detail}',
-    'List each virtual address once, and none of a host.',
+    'An address for the API of connection {connection} is in use: {detail}',
+    'List each virtual address once, and no address of a host.',
   ),
   'connection.api-address-in-use': definition(
     422,
-    'Connection {connection} cannot have the API address {address}: {owner} has it',
-    'Give apiAddress a free address in the network of the hosts: keepalived would take this one from its owner.',
+    'Connection {connection} cannot use the API address {address}: {owner} uses it',
+    'Give apiAddress a free address in the network of the hosts: keepalived would take this one over.',
   ),
   'connection.outside-network': definition(
     422,
@@ -130,7 +130,7 @@ export const CONNECTION_REFUSALS = {
   'connection.api-ambiguous': definition(
     422,
     'Connection {connection} names two ways to the API: {detail}',
-    'Give apiAddress for a virtual address, or apiEndpoint for a load balancer of yours.',
+    'Give apiAddress for a virtual address, or apiEndpoint for your own load balancer.',
   ),
   'connection.nats-unreachable': definition(
     422,
@@ -139,12 +139,12 @@ export const CONNECTION_REFUSALS = {
   ),
   'stock.exhausted': definition(
     409,
-    'Connection {connection} has {free} free hosts that fit, and {desired} are desired ({detail})',
-    'Add hosts to the connection, or give some back; fairlead connection hosts {connection} lists them.',
+    'Connection {connection} has {free} free hosts that fit, but {desired} are requested ({detail})',
+    'Add hosts to the connection, or release some; fairlead connection hosts {connection} lists them.',
   ),
   'stock.other-namespace': definition(
     409,
-    'Connection {connection} has {free} free hosts for namespace {namespace}, and {desired} are desired: {count} more were used by another namespace last',
+    'Connection {connection} has {free} free hosts for namespace {namespace}, but {desired} are requested: {count} more were last used by another namespace',
     'Reinstall those hosts and accept them (fairlead connection accept-host {connection} <host>), or let an administrator set hostReuse: any-namespace.',
   ),
   'stock.host-in-use': definition(
@@ -159,8 +159,8 @@ export const CONNECTION_REFUSALS = {
   ),
   'connection.host-key-in-settings': definition(
     409,
-    'The settings of connection {connection} name the host key of {host}, and that one counts',
-    'Change hostKey in the settings (fairlead connection set), or take it out of them.',
+    'The host key of {host} is pinned in the settings of connection {connection}, which take precedence',
+    'Change hostKey in the settings (fairlead connection set), or remove it there.',
   ),
   'connection.ssh-key-own': definition(
     409,
@@ -184,23 +184,23 @@ export const CONNECTION_REFUSALS = {
   ),
   'stock.closed': definition(
     409,
-    'The cluster {uid} has given everything back to connection {connection}',
-    'Ask for another cluster.',
+    'The cluster {uid} has released everything of connection {connection}',
+    'Create another cluster.',
   ),
   'stock.api-address-missing': definition(
     422,
     'Connection {connection} has no address for the API of {count} control planes',
-    'Give it apiAddress (a free address in the network of its hosts) or apiEndpoint (a balancer of yours).',
+    'Give it apiAddress (a free address in the network of its hosts) or apiEndpoint (your own load balancer).',
   ),
   'stock.api-address-taken': definition(
     409,
-    'The API addresses of connection {connection} are taken: {detail}',
-    'Give the connection one more apiAddress, or use a connection of its own for each apiEndpoint.',
+    'The API addresses of connection {connection} are in use: {detail}',
+    'Give the connection one more apiAddress, or use a separate connection for each apiEndpoint.',
   ),
   'stock.api-address-answers': definition(
     409,
-    'Every free API address of connection {connection} answers already: {detail}',
-    'Something else has the address: take it from there, or give the connection another apiAddress.',
+    'Every free API address of connection {connection} is in use by something else: {detail}',
+    'Free the address there, or give the connection another apiAddress.',
   ),
   'connection.unreachable': definition(
     422,
@@ -215,7 +215,7 @@ export const CONNECTION_REFUSALS = {
   'spec-list.number': definition(400, '{name} is not a number: {value}', 'Give a number.'),
   'spec-list.unverified': definition(
     409,
-    'It is not known yet what connection {connection} offers',
-    'infra-svc asks its provider after the registration; see GET /connections/{connection}.',
+    'The machine types of connection {connection} are not known yet',
+    'infra-svc queries its provider after the registration; see GET /connections/{connection}.',
   ),
 } as const satisfies Record<string, RefusalDefinition>;

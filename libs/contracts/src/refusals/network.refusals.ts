@@ -4,8 +4,8 @@ import { definition, type RefusalDefinition } from './refusal.definition.js';
 export const NETWORK_REFUSALS = {
   'firewall.rule-twice': definition(
     400,
-    'There are two firewall rules {rule}',
-    'Give each rule a name of its own; a rule may have several ports and networks.',
+    'Two firewall rules are named {rule}',
+    'Give each rule a unique name; a rule may have several ports and networks.',
   ),
   'firewall.rule-pool': definition(
     422,
@@ -14,13 +14,13 @@ export const NETWORK_REFUSALS = {
   ),
   'address.name-taken': definition(
     400,
-    'There are two virtual addresses {address}',
-    'Give each virtual address a name of its own.',
+    'Two virtual addresses are named {address}',
+    'Give each virtual address a unique name.',
   ),
   'address.taken': definition(
     422,
-    'The address {address} is taken: {owner} has it',
-    'Choose an address that nothing in the network has; for hosts of nspawn, one of the ten lowest of their network.',
+    'Address {address} is already in use by {owner}',
+    'Choose an unused address; for nspawn hosts, one of the ten lowest of their network.',
   ),
   'address.unusable': definition(
     422,
@@ -44,7 +44,7 @@ export const NETWORK_REFUSALS = {
   ),
   'address.provider': definition(
     422,
-    'The nodes of connection {connection} ({provider}) cannot hold the virtual address {address}: its network does not let a node take another address',
+    'The nodes of connection {connection} ({provider}) cannot hold the virtual address {address}: its network does not let a node use additional addresses',
     'Name pools of own hosts (ssh, nspawn). In a cloud, use a service of type LoadBalancer.',
   ),
   'address.networks': definition(
@@ -54,13 +54,13 @@ export const NETWORK_REFUSALS = {
   ),
   'transport.name-taken': definition(
     400,
-    'The virtual address has two transports {transport}',
-    'Give each transport of an address a name of its own.',
+    'Two transports of the virtual address are named {transport}',
+    'Give each transport of an address a unique name.',
   ),
   'transport.port-twice': definition(
     422,
     'The transports {first} and {transport} have the same frontendPort {port}',
-    'Give each transport of an address a frontendPort of its own.',
+    'Give each transport of an address a different frontendPort.',
   ),
   'transport.port-used': definition(
     422,
@@ -70,7 +70,7 @@ export const NETWORK_REFUSALS = {
   'transport.port-same': definition(
     422,
     'frontendPort and backendPort of the transport {transport} are both {port}',
-    'Choose another frontendPort: a node that holds the address may be one of those behind it.',
+    'Choose another frontendPort: a node that holds the address may also be a backend.',
   ),
   'transport.allow-family': definition(
     422,

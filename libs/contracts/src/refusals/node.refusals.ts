@@ -4,8 +4,8 @@ import { definition, type RefusalDefinition } from './refusal.definition.js';
 export const NODE_REFUSALS = {
   'drain.rule-twice': definition(
     400,
-    'There are two drain rules {rule}',
-    'Give each rule a name of its own; the first rule that applies to a pod decides.',
+    'Two drain rules are named {rule}',
+    'Give each rule a unique name; the first rule that applies to a pod decides.',
   ),
   'drain.rule-order': definition(
     400,
@@ -19,12 +19,12 @@ export const NODE_REFUSALS = {
   ),
   'drain.detach-timeout': definition(
     400,
-    'Volumes cannot be given {given} to be detached; the most is {max}',
+    'The timeout for detaching volumes cannot be {given}; the maximum is {max}',
     'Give a shorter time.',
   ),
   'nodes.nothing-to-abandon': definition(
     409,
-    "No request for nodes of '{cluster}' is under way or was kept after a failure",
+    "No request for nodes of '{cluster}' is in progress or was kept after a failure",
     'Remove a node with DELETE /ns/{namespace}/clusters/{cluster}/nodes/{node}.',
   ),
   'node.unknown': definition(
@@ -34,7 +34,7 @@ export const NODE_REFUSALS = {
   ),
   'node.initial-control-plane': definition(
     409,
-    'The initial control plane cannot be removed below /ladybug',
+    'The initial control plane cannot be removed through /ladybug',
     'Remove another node; outside the base path /ladybug, it can be removed like any other control plane.',
   ),
   'node.control-plane-even': definition(
@@ -47,7 +47,7 @@ export const NODE_REFUSALS = {
     'Removing {node} would leave etcd with {after} healthy of {target} members, and it needs {majority}: {healthy} of {members} are healthy now',
     'Repair the other control planes, or add control planes, first.',
   ),
-  'node.leaving': definition(409, '{node} is being removed', 'Wait until it is gone.'),
+  'node.leaving': definition(409, '{node} is being removed', 'Wait until it is removed.'),
   'node.removal-not-cancellable': definition(
     409,
     'The removal of {node} cannot be cancelled: {detail}',
@@ -56,7 +56,7 @@ export const NODE_REFUSALS = {
   'node.being-replaced': definition(
     409,
     '{node} is being replaced',
-    'Wait until it is: see GET /ns/{namespace}/clusters/{cluster}/operations. POST /ns/{namespace}/clusters/{cluster}/nodes/abandon gives it up.',
+    'Wait for it (GET /ns/{namespace}/clusters/{cluster}/operations), or abandon it (POST /ns/{namespace}/clusters/{cluster}/nodes/abandon).',
   ),
   'node.held': definition(
     409,
@@ -66,12 +66,12 @@ export const NODE_REFUSALS = {
   'node.not-joined': definition(
     409,
     '{node} is not part of the cluster: the request for it failed',
-    'Try again with "fairlead cluster retry {cluster}", or give the request up with "fairlead node abandon {cluster}".',
+    'Retry it with "fairlead cluster retry {cluster}", or abandon it with "fairlead node abandon {cluster}".',
   ),
   'node.selection-invalid': definition(
     400,
-    'Nodes are selected by their names, or by pools and labels, or all of them: {detail}',
-    'Name the nodes, or give pools, labels or all, and not both.',
+    'Select nodes by name, by pools and labels, or all of them: {detail}',
+    'Specify names, or pools, labels or all, but not both.',
   ),
   'node.none-selected': definition(
     409,
@@ -81,7 +81,7 @@ export const NODE_REFUSALS = {
   'node.action-open': definition(
     409,
     'Unable to {action} {node}: it is being {done} (operation {operation})',
-    'Wait for its end, or cancel it with POST /ns/{namespace}/clusters/{cluster}/operations/{operation}/cancel.',
+    'Wait for it to end, or cancel it with POST /ns/{namespace}/clusters/{cluster}/operations/{operation}/cancel.',
   ),
   'node.exec-simulated': definition(
     403,
@@ -90,7 +90,7 @@ export const NODE_REFUSALS = {
   ),
   'node.exec-busy': definition(
     409,
-    '{open} commands are under way on nodes of {cluster}',
+    '{open} commands are already running on nodes of {cluster}',
     'Wait until one of them has ended.',
   ),
   'node.exec-too-long': definition(400, 'The command is longer than {max} bytes', 'Put it into a script on the host.'),
@@ -101,11 +101,11 @@ export const NODE_REFUSALS = {
   ),
   'node.follow-busy': definition(
     409,
-    '{open} logs of nodes of {cluster} are followed',
-    'End one of them, or read the log without following it.',
+    '{open} logs of nodes of {cluster} are already being followed',
+    'Stop one of them, or read the log without following it.',
   ),
-  'node.logs-failed': definition(503, 'The log of {node} could not be read: {cause}', 'Check the host, and ask again.'),
-  'node.logs-late': definition(503, 'The log of {node} has not arrived within {seconds} seconds', 'Ask again.'),
+  'node.logs-failed': definition(503, 'The log of {node} could not be read: {cause}', 'Check the host, and try again.'),
+  'node.logs-late': definition(503, 'The log of {node} has not arrived within {seconds} seconds', 'Try again.'),
   'node.not-cordoned': definition(
     409,
     '{node} is not cordoned by Fairlead',
@@ -113,7 +113,7 @@ export const NODE_REFUSALS = {
   ),
   'node.action-quorum': definition(
     409,
-    'Unable to {action} {node}: without it {after} of {before} control planes would be well, and etcd would lose its majority',
+    'Unable to {action} {node}: without it {after} of {before} control planes would be healthy, and etcd would lose its majority',
     'Repair the other control planes first.',
   ),
   'node.control-plane-unsupported': definition(

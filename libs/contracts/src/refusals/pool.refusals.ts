@@ -30,7 +30,7 @@ export const POOL_REFUSALS = {
   'autoscaler.csr-invalid': definition(
     400,
     'The certificate request cannot be signed: {reason}',
-    'Send a PKCS#10 request in PEM with an ECDSA key (P-256, P-384) or an RSA key of at least 2048 bit. "fairlead autoscaler credentials" makes one.',
+    'Send a PKCS#10 request in PEM with an ECDSA key (P-256, P-384) or an RSA key of at least 2048 bit. "fairlead autoscaler credentials" creates one.',
   ),
   'autoscaler.too-many-credentials': definition(
     409,
@@ -65,7 +65,7 @@ export const POOL_REFUSALS = {
   'autoscaler.template-unknown': definition(
     503,
     'The CPUs and memory of {spec} on connection {connection} are not known yet',
-    'Verify the connection with "fairlead connection verify {connection}"; a machine type of its list is known after that.',
+    'Verify the connection with "fairlead connection verify {connection}"; the machine types that it offers are known after that.',
   ),
   'pool.rollout-blocked': definition(
     422,
@@ -74,8 +74,8 @@ export const POOL_REFUSALS = {
   ),
   'pool.rollout-failed': definition(
     409,
-    'The rollout of pool {pool} has failed, and some of its nodes are still to be replaced',
-    'Go on with "fairlead cluster retry {cluster}", or give it up with "fairlead node abandon {cluster}".',
+    'The rollout of pool {pool} has failed, and some of its nodes have not been replaced',
+    'Continue with "fairlead cluster retry {cluster}", or abandon it with "fairlead node abandon {cluster}".',
   ),
   'pool.key-reserved': definition(
     400,
@@ -90,17 +90,21 @@ export const POOL_REFUSALS = {
   ),
   'pool.removals-exceed': definition(
     422,
-    '{named} nodes of pool {pool} are to be removed, and its size shrinks by {count}',
+    'The request names {named} nodes of pool {pool} for removal, but its size shrinks by {count}',
     'Name fewer nodes, or choose a smaller size.',
   ),
-  'pool.name-taken': definition(400, 'Two pools are named {pool}', 'Give each pool a name of its own.'),
-  'pool.name-reserved': definition(400, 'No pool of workers can be named {pool}', 'Take another name.'),
+  'pool.name-taken': definition(400, 'Two pools are named {pool}', 'Give each pool a unique name.'),
+  'pool.name-reserved': definition(400, 'No pool of workers can be named {pool}', 'Choose another name.'),
   'health.duration': definition(
     400,
     '{field} of a health check cannot be {value}',
-    'Take a duration from {min} to 168h.',
+    'Use a duration from {min} to 168h.',
   ),
-  'health.two-limits': definition(400, 'A health check has maxUnhealthy and unhealthyRange', 'Give one of the two.'),
+  'health.two-limits': definition(
+    400,
+    'A health check sets both maxUnhealthy and unhealthyRange',
+    'Set one of the two.',
+  ),
   'health.range': definition(
     400,
     'The range {range} of a health check has no number of nodes',

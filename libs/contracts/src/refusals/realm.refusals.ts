@@ -10,12 +10,12 @@ export const REALM_REFUSALS = {
   'realm.issuer-invalid': definition(
     400,
     '{issuerUrl} is not the issuer of a realm of Keycloak',
-    'Give the URL as the discovery document of the realm has it, such as https://id.example.org/realms/team.',
+    'Use the URL of the discovery document of the realm, such as https://id.example.org/realms/team.',
   ),
   'realm.ca-invalid': definition(
     400,
-    'ca has a certificate that cannot be read: {reason}',
-    'Give the authorities of the certificate of the identity provider as PEM.',
+    'ca contains a certificate that cannot be read: {reason}',
+    'Provide the CA certificates of the identity provider in PEM.',
   ),
   'realm.secret-missing': definition(
     400,
@@ -25,16 +25,16 @@ export const REALM_REFUSALS = {
   'realm.in-use': definition(
     409,
     "The realm '{realm}' is used by {clusters}",
-    'Delete those clusters, or give them another realm or none. If the identity provider is gone for good, delete the realm with force=true: clients and groups of these clusters then stay there.',
+    'Delete those clusters, or change their realm. If the identity provider no longer exists, delete the realm with force=true: clients and groups of these clusters are then kept there.',
   ),
   'realm.would-move': definition(
     409,
     "The realm '{realm}' is used by {clusters}, and its issuer is {issuerUrl}",
-    'Register the new issuer as another realm, and name that one in the manifests.',
+    'Register the new issuer as another realm, and reference it in the manifests.',
   ),
   'realm.too-many': definition(
     409,
-    'The namespace {namespace} has {max} realms already',
+    'The namespace {namespace} already has {max} realms',
     'Delete one that no cluster uses.',
   ),
 } as const satisfies Record<string, RefusalDefinition>;

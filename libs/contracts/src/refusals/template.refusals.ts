@@ -10,12 +10,12 @@ export const TEMPLATE_REFUSALS = {
   'template.not-found': definition(
     422,
     "The manifest names the template '{template}', which does not exist in the namespace '{namespace}'",
-    'List those that there are with "fairlead template list", or apply it first.',
+    'List existing templates with "fairlead template list", or apply it first.',
   ),
   'template.deprecated': definition(
     409,
-    'Template {template} is deprecated: only clusters that use it already can keep it',
-    'Name another template: "fairlead template list" shows which may be chosen.',
+    'Template {template} is deprecated: only clusters that already use it can keep it',
+    'Choose another template: "fairlead template list" shows which are available.',
   ),
   'template.field-fixed': definition(
     422,
@@ -24,28 +24,28 @@ export const TEMPLATE_REFUSALS = {
   ),
   'template.values-immutable': definition(
     422,
-    'The values of template {template} never change, and these differ: {fields}',
-    'Apply them as a template of another name, name that one in the manifests of clusters, and deprecate this one.',
+    'The values of template {template} are immutable, and these differ: {fields}',
+    'Apply them as a new template, reference it in the manifests of clusters, and deprecate this one.',
   ),
   'template.version-lower': definition(
     422,
-    'Template {template} has {after}, and the cluster has {before} already',
+    'Template {template} specifies {after}, but the cluster already runs {before}',
     'Name a template of {before} or a later version.',
   ),
   'template.version-step': definition(
     422,
-    'Template {template} has {after}, more than one minor version above {before}',
-    'Name a template of the minor version between first, and this one when that upgrade is over.',
+    'Template {template} specifies {after}, more than one minor version above {before}',
+    'First use a template of the minor version in between, then this one.',
   ),
   'template.kubelet-too-old': definition(
     422,
-    'Template {template} has {after}, more than one minor version above kubelet {kubelet} of {node}',
-    'Bring the node to the version of its cluster first: end its hold, or replace it.',
+    'Template {template} specifies {after}, more than one minor version above kubelet {kubelet} of {node}',
+    'First bring the node to the version of its cluster: release its hold, or replace it.',
   ),
   'template.version-fixed': definition(
     409,
-    'Cluster {cluster} has its version from template {template}',
-    'Name a template of the other version in its manifest: that is the upgrade.',
+    'The version of cluster {cluster} is set by template {template}',
+    'To upgrade, reference a template of another version in its manifest.',
   ),
   'template.in-use': definition(
     409,
@@ -55,21 +55,21 @@ export const TEMPLATE_REFUSALS = {
   'template.name-taken': definition(
     409,
     "The template '{template}' already exists in the namespace '{namespace}'",
-    'Take another name, or leave metadata.resourceVersion out to change what may be changed.',
+    'Choose another name, or omit metadata.resourceVersion to change the existing one.',
   ),
   'template.resource-version': definition(
     409,
     "The template '{template}' has changed since it was read: it has resource version {current}, not {given}",
-    'Read it again, and apply the change to what it is now.',
+    'Read it again, and apply the change to the current one.',
   ),
   'template.manifest-address': definition(
     400,
     'The manifest gives {field} as {given}, but the request is for {expected}',
-    'Leave it out, or send the manifest where it belongs.',
+    'Omit it, or send the manifest to the matching URL.',
   ),
   'template.too-many': definition(
     422,
-    'A namespace has at most {max} templates, and {namespace} has as many',
-    'Delete those that no cluster has.',
+    'The namespace {namespace} already has {max} templates, the maximum',
+    'Delete templates that no cluster uses.',
   ),
 } as const satisfies Record<string, RefusalDefinition>;

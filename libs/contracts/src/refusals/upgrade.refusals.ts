@@ -14,20 +14,20 @@ export const UPGRADE_REFUSALS = {
   ),
   'hook.holds-nothing': definition(
     409,
-    'The hook {hook} holds nothing of the cluster {cluster}{about}',
+    'The hook {hook} does not hold the cluster {cluster}{about}',
     'See what waits for which hook with "fairlead cluster describe {cluster}".',
   ),
-  'hook.name-taken': definition(400, 'Two hooks are named {hook}', 'Give each hook a name of its own.'),
+  'hook.name-taken': definition(400, 'Two hooks are named {hook}', 'Give each hook a unique name.'),
   'hook.url-invalid': definition(
     400,
-    'The hook {hook} cannot be asked at its URL: {reason}',
+    'The URL of the hook {hook} cannot be used: {reason}',
     'Give an http or https URL without a user name.',
   ),
   'hook.timeout': definition(400, 'The hook {hook} may take at most {max}', 'Give a shorter timeout.'),
   'upgrade.minor-downgrade': definition(
     422,
     'downgrading {software} of {node} from {from} to {to} is not possible as they are on different minors',
-    'Ask for a version of the same minor or of the next one.',
+    'Request a version of the same or the next minor version.',
   ),
   'upgrade.no-changes': definition(
     400,
@@ -78,7 +78,7 @@ export const UPGRADE_REFUSALS = {
     'Unable to {action}. The upgrade {upgrade} is not finished ({state}).',
     '{wayOn}, or end it (fairlead upgrade abort {cluster}). See GET /ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}.',
   ),
-  'upgrade.not-planned': definition(409, 'The upgrade {upgrade} has no plan yet', 'Ask again in a few seconds.'),
+  'upgrade.not-planned': definition(409, 'The upgrade {upgrade} has no plan yet', 'Try again in a few seconds.'),
   'upgrade.not-approvable': definition(
     409,
     'The plan of {upgrade} is a dry run and cannot be approved',
@@ -87,7 +87,7 @@ export const UPGRADE_REFUSALS = {
   'upgrade.hash-mismatch': definition(
     409,
     'The plan of {upgrade} has the hash {actual}, not {given}',
-    'Read the plan again, and approve the one that you mean.',
+    'Read the plan again, and approve its current hash.',
   ),
   'upgrade.phase': definition(
     409,
@@ -109,7 +109,7 @@ export const UPGRADE_REFUSALS = {
     'The change of {node} has not failed',
     'Only a failed worker is rolled back. Leave it out (fairlead upgrade skip {cluster} {node}), or wait for its end.',
   ),
-  'upgrade.node-done': definition(409, '{node} is done already', 'Nothing is left to skip.'),
+  'upgrade.node-done': definition(409, '{node} is already done', 'Nothing is left to skip.'),
   'upgrade.rollback-worker-only': definition(
     422,
     '{node} is a control plane: it is never rolled back by itself (G2)',
@@ -127,8 +127,8 @@ export const UPGRADE_REFUSALS = {
   ),
   'etcd.schedule-invalid': definition(
     400,
-    'A snapshot of etcd cannot be taken at {schedule}',
-    'Give five fields of cron that name a time there is, such as 0 */6 * * *. Times are UTC.',
+    '{schedule} is not a schedule for snapshots of etcd',
+    'Use a five-field cron expression that matches at least one time, such as 0 */6 * * *. Times are UTC.',
   ),
   'etcd.schedule-too-often': definition(
     400,
@@ -143,8 +143,8 @@ export const UPGRADE_REFUSALS = {
   ),
   'etcd.restore-other-version': definition(
     422,
-    "{snapshot} was taken of Kubernetes {taken}, and '{cluster}' runs {running}",
-    'Confirm with {taken} in confirmVersion (CLI: --confirm-version {taken}); afterwards kubeadm-config, kube-proxy and CoreDNS are brought to {running} again.',
+    "{snapshot} was taken with Kubernetes {taken}, but '{cluster}' runs {running}",
+    'Confirm with {taken} in confirmVersion (CLI: --confirm-version {taken}); afterwards kubeadm-config, kube-proxy and CoreDNS are updated to {running} again.',
   ),
   'etcd.request-unknown': definition(
     404,

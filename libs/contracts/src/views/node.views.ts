@@ -34,7 +34,7 @@ export const NodeProgressView = z
   .strictObject({
     name: z.string(),
     role: NodeRole,
-    stage: NodeStage.describe('The latest stage of its life that it reached'),
+    stage: NodeStage.describe('The latest stage that it reached'),
     since: time.describe('When it reached the stage, or when its state changed after that'),
     state: z.enum(NODE_STATES),
     ready: z
@@ -77,20 +77,23 @@ export const NodeView = z
       .record(z.string(), z.string())
       .describe('Labels that Fairlead sets on it, by which it can be selected; others are known to Kubernetes alone'),
     phase: NodePhase,
-    stage: NodeStage.describe('The latest stage of its life that it reached'),
+    stage: NodeStage.describe('The latest stage that it reached'),
     leader: z.boolean(),
     connection: z.string(),
     ready: z.boolean().describe('Kubernetes calls it Ready, and its agent sends heartbeats'),
     reason: z.string().describe('Why it is not Ready, in one sentence; empty when it is'),
     software: z.record(z.string(), z.string()).describe('Versions that its agent reported'),
     pool: z.string(),
-    extraFor: z.string().optional().describe('The upgrade while which it is extra; absent: of the size of its pool'),
+    extraFor: z
+      .string()
+      .optional()
+      .describe('The upgrade for which it is a surge node; absent: it is part of the size of its pool'),
     updatesDisabled: z.string().nullable().describe('Why it or its pool is excluded from changes; null: it is not'),
     remediation: z
       .string()
       .optional()
       .describe(
-        'What its health check leads to, or why nothing is done, in one sentence; absent: it is well, or has none',
+        'What its health check leads to, or why nothing is done, in one sentence; absent: it is healthy, or has none',
       ),
     cordon: z
       .strictObject({ reason: z.string(), actor: z.string(), since: time })

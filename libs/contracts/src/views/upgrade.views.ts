@@ -74,7 +74,7 @@ export const UpgradeNodeView = z
     pool: z.string(),
     phase: UpgradeNodePhase,
     step: z.string().nullable().describe('What its agent does now: stage, kubeadm, kubelet, runtime, reboot, ...'),
-    waitsFor: z.string().describe('In one sentence; empty when it waits for nothing any more'),
+    waitsFor: z.string().describe('In one sentence; empty when it no longer waits'),
     from: z.string().describe('What changes, as it was: "kubelet 1.33.13"'),
     to: z.string(),
     startedAt: time.nullable(),

@@ -68,7 +68,7 @@ describe('trust in your own hosts', () => {
       await rack.hosts[0]!.isReplaced();
       const [problem] = await problemsOf(unnamed());
       expect(problem).toContain(`shows the key ${rack.hosts[0]!.fingerprint}, and ${pinned} is the one that is known`);
-      await expect(make(groupOf(3), unnamed())).rejects.toThrow(/has 2 free hosts that fit, and 3 are desired/);
+      await expect(make(groupOf(3), unnamed())).rejects.toThrow(/has 2 free hosts that fit, but 3 are requested/);
       expect(pins()).toHaveLength(3);
     });
 
@@ -153,7 +153,7 @@ describe('trust in your own hosts', () => {
       await expect(make(group, only(0))).rejects.toMatchObject({
         retryable: false,
         message:
-          'Connection site has 0 free hosts for namespace team-b, and 1 are desired: 1 more were used by another namespace last',
+          'Connection site has 0 free hosts for namespace team-b, but 1 are requested: 1 more were last used by another namespace',
       });
       const refusal = await rack
         .open(only(0))
@@ -166,13 +166,13 @@ describe('trust in your own hosts', () => {
       await use('team-a');
       await rack.namespace('team-a', 'NamespaceDeleted');
       await rack.namespace('team-a');
-      await expect(make(groupOf(1, 'team-a'), only(0))).rejects.toThrow(/used by another namespace last/);
+      await expect(make(groupOf(1, 'team-a'), only(0))).rejects.toThrow(/last used by another namespace/);
     });
 
     it('nor under another name of the host at the same address', async () => {
       await use('team-a');
       const renamed = { hosts: [{ ...rack.inventory()[0], name: 'fresh' }] };
-      await expect(make(groupOf(1, 'team-b'), renamed)).rejects.toThrow(/used by another namespace last/);
+      await expect(make(groupOf(1, 'team-b'), renamed)).rejects.toThrow(/last used by another namespace/);
     });
 
     it('gives it wiped to any where the connection says so', async () => {
@@ -244,7 +244,7 @@ describe('trust in your own hosts', () => {
       expect((await rack.stock.look(SITE)).held).toHaveLength(1);
       await rack.open().deleteGroup(group, signal());
       await rack.open().accept?.('rack-1', asOf);
-      await expect(make(groupOf(1, 'team-b'), only(0))).rejects.toThrow(/used by another namespace last/);
+      await expect(make(groupOf(1, 'team-b'), only(0))).rejects.toThrow(/last used by another namespace/);
     });
   });
 });

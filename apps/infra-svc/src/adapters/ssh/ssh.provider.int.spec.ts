@@ -59,7 +59,7 @@ describe('your own hosts', () => {
     await expect(make(groupOf(2, 'second'))).rejects.toMatchObject({
       name: 'WorldFailure',
       retryable: false,
-      message: expect.stringMatching(/has 1 free hosts that fit, and 2 are desired \(2 in use/),
+      message: expect.stringMatching(/has 1 free hosts that fit, but 2 are requested \(2 in use/),
     });
     expect((await rack.stock.look(SITE)).held).toHaveLength(2);
     expect(await make(groupOf(1, 'third'))).toHaveLength(1);
@@ -96,7 +96,7 @@ describe('your own hosts', () => {
     expect([kept?.host.name, kept?.cause.message]).toEqual(['rack-2', expect.stringMatching(/does not answer/)]);
     const { hosts } = await rack.open().verify(signal());
     expect(hosts?.find(({ name }) => name === 'rack-2')?.problem).toMatch(/could not be reset: .*does not answer/);
-    await expect(make(groupOf(3, 'next'))).rejects.toThrow(/2 are desired|3 are desired.*1 kept out/);
+    await expect(make(groupOf(3, 'next'))).rejects.toThrow(/2 are requested|3 are requested.*1 kept out/);
     await rack.open().recover?.(signal());
     expect((await rack.stock.look(SITE)).withheld).toHaveLength(1);
     await rack.hosts[1]!.comeBack();
@@ -182,7 +182,7 @@ describe('your own hosts', () => {
     expect(reports.map(({ id }) => id)).toEqual(['rack-1/demo-w-1-aaaaa', 'rack-2/demo-w-2-aaaaa']);
     await rack.open(without).deleteGroup(group, signal());
     expect(rack.has(0, '/var/lib/etcd/member/wal')).toBe(false);
-    await expect(make(groupOf(3, 'next'), without)).rejects.toThrow(/has 2 free hosts that fit, and 3 are desired/);
+    await expect(make(groupOf(3, 'next'), without)).rejects.toThrow(/has 2 free hosts that fit, but 3 are requested/);
     expect(await make(groupOf(3, 'next'))).toHaveLength(3);
   });
 
@@ -267,7 +267,7 @@ describe('your own hosts', () => {
       await rack.hosts[0]!.goAway();
       await rack.open(shared).deleteGroup(group, signal());
       // The host that does not answer may hold it still.
-      await expect(ask(other, [], shared)).rejects.toThrow(/are taken/);
+      await expect(ask(other, [], shared)).rejects.toThrow(/are in use/);
       await rack.hosts[0]!.comeBack();
       await rack.open(shared).recover?.(signal());
       expect((await ask(other, [], shared)).host).toBe('127.0.72.200');
