@@ -7,6 +7,10 @@ import { WRONG_REQUESTS } from './clusters.fixtures.js';
 
 const gateway = useGateway(async () => {
   await gateway.startReplica();
+  const settings = { endpoint: 'http://127.0.0.1:1', token: 'not-used' };
+  await gateway.ask('PUT', '/connections/other', {
+    body: { provider: 'lab', region: 'lab-1', namespaces: ['*'], settings },
+  });
 });
 
 const clusters = '/ns/default/clusters';

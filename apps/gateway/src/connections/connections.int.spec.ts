@@ -537,11 +537,19 @@ describe('the list of specs', () => {
   });
 
   it.each([
-    ['?cpu-min=4&cpu-max=2', 'spec-list.range', 'cpu-max (2) is less than cpu-min (4)'],
-    ['?memory-min=4&memory-max=2', 'spec-list.range', 'memory-max (2) is less than memory-min (4)'],
+    [
+      '?cpu-min=4&cpu-max=2',
+      'spec-list.range',
+      'The cpu-max must be greater than or equal to the cpu-min. (cpu-min=4 cpu-max=2)',
+    ],
+    [
+      '?memory-min=4&memory-max=2',
+      'spec-list.range',
+      'The memory-max must be greater than or equal to the memory-min. (memory-min=4 memory-max=2)',
+    ],
     ['?cpu-min=two', 'spec-list.number', 'cpu-min is not a number: two'],
     ['?control-plane=maybe', 'request.malformed', undefined],
-  ])('refuses %s [CB-Ladybug 33]', async (query, reason, message) => {
+  ])('refuses %s [CB-Ladybug 3, CB-Ladybug 33]', async (query, reason, message) => {
     const { status, body } = await specs(query);
     expect([status, body.reason]).toEqual([400, reason]);
     if (message !== undefined) expect(body.message).toBe(message);
