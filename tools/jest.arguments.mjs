@@ -17,6 +17,7 @@ export const LONG_STORIES = [
   'test/authentication',
   'test/backups',
   'test/control-plane',
+  'test/declared-version',
   'test/ended-certificates',
   'test/etcd-external',
   'test/etcd-members',

@@ -66,6 +66,9 @@ const STATES = `stateDiagram-v2
   [*] --> Planning: fairlead upgrade start
   Planning --> Rejected: a rule refuses
   Planning --> Planned
+  Planning --> Waiting: a finding holds a declared version
+  Waiting --> Planned: none is left
+  Waiting --> Aborted: abort, or another version is declared
   Planned --> Approved: approve
   Approved --> Running
   Running --> Paused: pause, a window closes, a probe or a gate
@@ -89,11 +92,12 @@ const assertNamed = (what, names, text) => {
 };
 
 const EFFECTS = {
-  refuse: 'The upgrade is rejected',
+  refuse: 'The upgrade is rejected, or waits',
   ask: 'The plan waits for approval',
   inform: 'The plan shows it',
 };
-const effectOf = ({ severity, when }) => {
+const effectOf = ({ severity, when, permanent }) => {
+  if (permanent) return 'The upgrade is rejected';
   if (when === 'request') return 'The request is refused';
   return when === 'node' ? 'The node does not begin' : EFFECTS[severity];
 };
@@ -285,6 +289,17 @@ const refusals = () => [
   ),
 ];
 
+const declared = () => [
+  '## Versions that a manifest declares',
+  '',
+  'A version that a [manifest](manifests.md) declares stays declared until another is. Findings that a change in the cluster or time may cure do not reject its upgrade: it is `Waiting`, with the findings as its reason, looks at the cluster again every 15 seconds, and goes on by itself when none is left. Meanwhile it keeps nothing else from happening: nodes are repaired, replaced, added and removed, and a node that is replaced is the end of its finding. A plan that waits for its approval is made again if nodes have come or gone since.',
+  '',
+  'Another declared version takes its place, and the version before declared again ends it; so does `fairlead upgrade abort`, after which the manifest declares the version before again. A finding that only another request can cure rejects it, and then the manifest has the version before, too; the tables below show which.',
+  '',
+  'An upgrade that is requested by `fairlead upgrade start` is rejected at once by any of them.',
+  '',
+];
+
 export const upgradeReference = () => {
   assertNamed('operation', PLAN_OPERATION_KINDS, Object.keys(OPERATIONS).join(' '));
   assertNamed('phase', UPGRADE_PHASES, STATES);
@@ -316,6 +331,7 @@ export const upgradeReference = () => {
     STATES,
     '```',
     '',
+    ...declared(),
     ...overrides(),
     '## Rules',
     '',

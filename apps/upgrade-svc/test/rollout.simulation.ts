@@ -28,7 +28,7 @@ import { checkUpgrade } from '../src/rollout/check.planner.js';
 import type { RolloutCommand } from '../src/rollout/rollout.commands.js';
 import { rollout } from '../src/rollout/rollout.decider.js';
 import { rolloutReconciler } from '../src/rollout/rollout.reconciler.js';
-import { ABSENT, type Rollout } from '../src/rollout/rollout.state.js';
+import { ABSENT, LOOK_AGAIN_MS, type Rollout } from '../src/rollout/rollout.state.js';
 import { rolloutView } from '../src/rollout/rollout.view.js';
 import type { AnyRolloutTask, CallHook, EmptyNode } from '../src/rollout/rollout.tasks.js';
 import { agentStep } from './model.agent.js';
@@ -247,7 +247,7 @@ export class RolloutSimulation {
     const task = desiredTask(rolloutReconciler, this.known(), ref, this.now)?.data as AnyRolloutTask | undefined;
     if (task === undefined || this.lost.has(`${type}/${task.node ?? ''}`)) return;
     if (task.type === 'CheckUpgrade') {
-      this.check();
+      this.check(queued);
       return;
     }
     if (task.type === 'CallHook') {
@@ -259,7 +259,7 @@ export class RolloutSimulation {
     else this.work(queued, task, attempt);
   }
 
-  private check(): void {
+  private check(queued: Queued): void {
     const view = this.state.status === 'known' ? rolloutView(this.state) : null;
     if (view === null) return;
     const { id } = view.upgrade;
@@ -269,6 +269,9 @@ export class RolloutSimulation {
       type: 'RecordCheck',
       data: check.outcome === 'planned' ? { ...base, ...check, planHash: planHash(check.plan) } : { ...base, ...check },
     });
+    const after = this.state.status === 'known' ? this.state.upgrade : null;
+    if (after?.waits !== undefined && this.isStillDesired(queued.ref))
+      this.at(LOOK_AGAIN_MS / SECOND, 'CheckUpgrade', () => this.deliver(queued, 1));
   }
 
   /** What the handler does, with scripted replies; a crash between the call and its record loses the reply. */

@@ -452,6 +452,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   EtcdRestoreRequested: ({ snapshot }) => `the restore of etcd from ${snapshot} was requested`,
   UpgradeRejected: ({ findings }) =>
     `the change was refused: ${findings.map(({ rule, sentence }) => `${sentence} (${rule})`).join('; ')}`,
+  UpgradeWaiting: ({ findings }) =>
+    `the declared upgrade waits: ${findings.map(({ rule, sentence }) => `${sentence} (${rule})`).join('; ')}`,
   UpgradePlanned: ({ plan, planHash }) =>
     `${count(plan.operations.length, 'operation')} ${was(plan.operations.length)} planned (${planHash.slice(0, 12)})`,
   RolloutStarted: ({ planHash }) => `the rollout of plan ${planHash.slice(0, 12)} has started`,
@@ -503,10 +505,14 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   RolloutResumed: () => 'the rollout has resumed',
   RolloutHalted: ({ rule, cause, nodes }) =>
     `the rollout was stopped by rule ${rule}: ${sentenceOf(cause)}${nodes.length === 0 ? '' : ` (${nodes.join(', ')})`}`,
-  RolloutAborted: ({ leftFailed }) =>
-    leftFailed.length === 0
-      ? 'the rollout was aborted'
-      : `the rollout was aborted; left as failed: ${leftFailed.join(', ')}`,
+  RolloutAborted: ({ leftFailed, supersededBy, declaredAgain }) =>
+    [
+      supersededBy === undefined
+        ? 'the rollout was aborted'
+        : `another version was declared: upgrade ${supersededBy} takes its place`,
+      ...(declaredAgain === undefined ? [] : [`${declaredAgain} is declared again`]),
+      ...(leftFailed.length === 0 ? [] : [`left as failed: ${leftFailed.join(', ')}`]),
+    ].join('; '),
   RolloutCompleted: ({ upgraded, tookMs }) =>
     `the rollout is complete: ${count(upgraded.length, 'node')} in ${seconds(tookMs)}`,
   RemediationRequested: ({ node, action, attempt, reason }) =>

@@ -10,11 +10,16 @@ interface FindingDefinition {
   readonly when: 'plan' | 'request' | 'node';
   readonly sentence: string;
   readonly help: string;
+  /** Only another request cures it. Absent: an upgrade that a manifest declares waits until it holds no longer. */
+  readonly permanent?: true;
 }
 
 /** The upgrade does not begin, unless the rule can be overridden and an operator did. */
 const refuses = <const S extends string, const H extends string>(sentence: S, help: H) =>
   ({ severity: 'refuse', when: 'plan', sentence, help }) as const satisfies FindingDefinition;
+/** The upgrade does not begin, and nothing that happens in the cluster changes that. */
+const forbids = <const S extends string, const H extends string>(sentence: S, help: H) =>
+  ({ severity: 'refuse', when: 'plan', sentence, help, permanent: true }) as const satisfies FindingDefinition;
 /** Something that was requested of the upgrade is refused, and the upgrade stays as it is. */
 const denies = <const S extends string, const H extends string>(sentence: S, help: H) =>
   ({ severity: 'refuse', when: 'request', sentence, help }) as const satisfies FindingDefinition;
@@ -36,11 +41,11 @@ export const UPGRADE_FINDINGS = {
     'API servers would run {oldest} and {newest} at the same time, more than one minor version apart',
     'Bring every control plane to the same minor version first; release those that are held: "fairlead node release <cluster> <node>".',
   ),
-  'A1.lower': refuses(
+  'A1.lower': forbids(
     '{to} is a lower minor version than {from}, which runs now',
     'Request the same minor version or a later one.',
   ),
-  'A1.skips': refuses('upgrading from {from} to {to} skips a minor version', 'Request each minor version in between.'),
+  'A1.skips': forbids('upgrading from {from} to {to} skips a minor version', 'Request each minor version in between.'),
   'A1.earlier-patch': asks(
     '{to} is an earlier patch than {from}, which runs now',
     'This is possible; approve the plan if it is intended.',
@@ -62,11 +67,11 @@ export const UPGRADE_FINDINGS = {
     '{component} {version} of {node} is not compatible with API server {apiServer}',
     'Bring it to the version of its API server, or one minor version below.',
   ),
-  'A4.minor-unknown': refuses(
+  'A4.minor-unknown': forbids(
     'the path from {from} to {to} passes through {missing}, of which Fairlead knows no release',
     'Update Fairlead, or request a nearer version.',
   ),
-  'A4.nothing-requested': refuses(
+  'A4.nothing-requested': forbids(
     'the request names nothing to change',
     'Name a version, software, renewCertificates or reboot.',
   ),
@@ -74,8 +79,8 @@ export const UPGRADE_FINDINGS = {
     '{version} is only listed: neither a real host nor the lab has run it with Fairlead',
     'Upgrade a cluster that may fail first.',
   ),
-  'A4.release-unknown': refuses('Fairlead knows no release {version}', 'Request one that it knows: {known}.'),
-  'A5.kubeadm': refuses(
+  'A4.release-unknown': forbids('Fairlead knows no release {version}', 'Request one that it knows: {known}.'),
+  'A5.kubeadm': forbids(
     '{operation} would run kubeadm {kubeadm} for Kubernetes {kubernetes} on {node}',
     'Leave kubeadm out of the requested software: it is upgraded together with Kubernetes.',
   ),
@@ -244,7 +249,7 @@ export const UPGRADE_FINDINGS = {
     'kubeadm cannot migrate the Corefile to CoreDNS {coredns}: it does not know {unsupported}',
     'Take them out of the Corefile ("kubectl -n kube-system edit configmap coredns"); or check that CoreDNS {coredns} has them, and override B12: kubeadm then leaves them as they are.',
   ),
-  'C7.surge': refuses(
+  'C7.surge': forbids(
     'control planes are upgraded in place and have no surge nodes',
     'Leave out maxSurge for pool control-plane.',
   ),
@@ -252,12 +257,12 @@ export const UPGRADE_FINDINGS = {
     'etcd has {healthy} healthy of {members} members and would lose its quorum without {node}',
     'Fix the unhealthy member first.',
   ),
-  'D5.unbounded': refuses('pool {pool} would force pods out without a time limit', 'Set forceUntil.'),
+  'D5.unbounded': forbids('pool {pool} would force pods out without a time limit', 'Set forceUntil.'),
   'E6.unreachable': refuses(
     'the cluster could not be surveyed: {message}',
     'Fix what prevents Fairlead from reaching it, then start the upgrade again.',
   ),
-  'G2.etcd': refuses(
+  'G2.etcd': forbids(
     'Kubernetes {to} comes with etcd {etcdBefore}, and etcd {etcdNow} has already written its data',
     'Stay at this version or upgrade further; restoring a snapshot ("fairlead etcd restore <cluster> <snapshot>") also restores the objects of the cluster.',
   ),
@@ -271,13 +276,13 @@ export const UPGRADE_FINDINGS = {
     'the previous kubelet {version} of {node} is not compatible with API server {apiServer}',
     'Retry the node ("fairlead upgrade retry <cluster>"), or skip it ("fairlead upgrade skip <cluster> <node>").',
   ),
-  'G5.unsupported': refuses('API servers of {to} cannot emulate {from}', 'Leave out twoStep.'),
-  'G5.not-one-minor': refuses('only an upgrade by one minor version can be done in two steps', 'Leave out twoStep.'),
-  'G5.between-steps': refuses(
+  'G5.unsupported': forbids('API servers of {to} cannot emulate {from}', 'Leave out twoStep.'),
+  'G5.not-one-minor': forbids('only an upgrade by one minor version can be done in two steps', 'Leave out twoStep.'),
+  'G5.between-steps': forbids(
     'API servers of {from} already emulate {minor}, and kubeadm {to} downgrades neither CoreDNS nor etcd',
     'Stay as it is for as long as needed, or continue to {from}; a snapshot restores the objects of the cluster.',
   ),
-  'G5.emulating': refuses(
+  'G5.emulating': forbids(
     'API servers of {from} still emulate {emulated}: for clients {to} would skip a minor version',
     'Request {from} first: this ends the emulation.',
   ),

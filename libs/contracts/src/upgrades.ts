@@ -275,6 +275,10 @@ export const Finding = z.strictObject({
   sentence: z.string(),
   facts: z.record(z.string(), z.unknown()),
   help: z.string().describe('What to do about it'),
+  permanent: z
+    .literal(true)
+    .optional()
+    .describe('Only another request cures it; absent: a change in the cluster or the passing of time may'),
 });
 export type Finding = z.infer<typeof Finding>;
 

@@ -74,7 +74,13 @@ const planUpgrade = async (
     return undefined;
   const asked = { dryRun: true, idempotencyKey: randomUUID() };
   const request = { version: planned.spec.version };
-  return untilPlanned(session, at, await session.api.requestUpgrade(at, request, asked));
+  try {
+    return await untilPlanned(session, at, await session.api.requestUpgrade(at, request, asked));
+  } catch (error) {
+    // Beside one that waits there is no other plan: the declaration takes its place, or is refused.
+    if (error instanceof CliFailure && error.code === 'upgrade.open') return undefined;
+    throw error;
+  }
 };
 
 /** How a change is planned, and how what was shown is sent. */
@@ -106,6 +112,9 @@ export const changeManifest = (
     options,
   );
 
+/** What is declared waits for everything that another request need not cure. */
+const mayPass = ({ findings }: UpgradeView): boolean => findings.every(({ permanent }) => permanent !== true);
+
 /** Shows a change that was planned, asks, sends it and follows its operations. */
 export const carryOut = async (
   session: Session,
@@ -127,15 +136,18 @@ export const carryOut = async (
     [
       changeText(before, planned, { colors: io.colors, columns }, change.declared),
       ...(upgrade === undefined ? [] : ['', planText(upgrade, columns)]),
+      ...(upgrade?.phase === 'Rejected' && mayPass(upgrade)
+        ? ['', 'The version is declared all the same: its upgrade waits until these findings hold no longer.']
+        : []),
     ].join('\n');
   const outcome = before === undefined ? 'created' : 'configured';
-  if (options.dryRun === true && upgrade?.phase !== 'Rejected') {
+  if (options.dryRun === true && (upgrade?.phase !== 'Rejected' || mayPass(upgrade))) {
     const answer = answerOf(at, planned, outcome, ' (dry run: nothing is changed)');
     const table = (columns: number): string => `${shown(columns)}\n${shownText(answer.table, columns)}`;
     return { ...answer, table, data: upgrade === undefined ? planned : { ...planned, upgrade } };
   }
   io.err(`${shown(io.errColumns())}\n`);
-  if (upgrade !== undefined) orFail(upgrade);
+  if (upgrade !== undefined && !mayPass(upgrade)) orFail(upgrade);
   await confirm(io, { question: 'Apply this?' }, options);
   const { seq, manifest: applied } = await change.send(before, options.idempotencyKey ?? randomUUID());
   await follow(session, at, { seq, operations: applied.operations ?? [] }, options);

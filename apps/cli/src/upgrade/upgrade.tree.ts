@@ -156,6 +156,7 @@ const partsOf = (upgrade: UpgradeView, options: UpgradeTreeOptions): readonly Br
 
 const MARK_OF_PHASE: Readonly<Record<UpgradeView['phase'], Mark>> = {
   Planning: 'running',
+  Waiting: 'waiting',
   Rejected: 'failed',
   Planned: 'waiting',
   Approved: 'running',

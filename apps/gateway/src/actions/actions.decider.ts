@@ -15,7 +15,7 @@ import { isReplaced } from '../lifecycle/additions.js';
 import { refuseBesideActionOf } from '../lifecycle/node.actions.js';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
 import { isForeign, presentAfter, type PresentCluster } from '../lifecycle/present.js';
-import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
+import { blocksOthers, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
 import { selectNodes } from '../lifecycle/selection.rules.js';
 
 interface Named {
@@ -62,7 +62,7 @@ const hindranceOf = ({ cluster, upgrade }: ActionsState, { data }: RequestAction
   const paused = refuseWhilePaused(cluster.pause, data, action);
   if (paused !== undefined) return paused;
   if (cluster.phase !== 'Provisioned') return refuse('cluster.not-ready', { action, phase: cluster.phase });
-  if (upgrade !== undefined && isOpen(upgrade)) return refuseBeside(upgrade, named(data), action);
+  if (upgrade !== undefined && blocksOthers(upgrade)) return refuseBeside(upgrade, named(data), action);
   return cluster.actions.length >= REQUESTS_OPEN_MAX ? refuse('cluster.busy', { ...named(data), action }) : undefined;
 };
 

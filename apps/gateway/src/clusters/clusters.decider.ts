@@ -35,7 +35,7 @@ import {
   podRoomFault,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
-import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
+import { blocksOthers, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
 import {
   additionsAfter,
   awaitedIn,
@@ -252,7 +252,7 @@ const REQUESTS_OPEN_MAX = 20;
 
 /** An upgrade and a change of nodes never mix (B1). */
 export const upgrading = ({ upgrade }: Present, address: Named, action: string): Refusal | undefined =>
-  upgrade !== undefined && isOpen(upgrade) ? refuseBeside(upgrade, named(address), action) : undefined;
+  upgrade !== undefined && blocksOthers(upgrade) ? refuseBeside(upgrade, named(address), action) : undefined;
 
 export const busy = (address: Named, action: string): Refusal => refuse('cluster.busy', { ...named(address), action });
 
@@ -404,7 +404,7 @@ const replace = (state: ClusterState, { data }: ReplaceNode): readonly ClusterRe
 const retry = (state: ClusterState, { data }: RetryCluster): readonly ClusterRequestFact[] | Refusal => {
   if (state.status === 'absent') return unknown(data);
   const { upgrade } = state;
-  if (hasFailedRollout(state.additions) && upgrade !== undefined && isOpen(upgrade))
+  if (hasFailedRollout(state.additions) && upgrade !== undefined && blocksOthers(upgrade))
     return refuseBeside(upgrade, named(data), 'retry the rollout of a pool');
   const isWaiting = state.phase === 'Failed' || state.stuck.size > 0 || isKept(state.additions);
   if (!isWaiting) return refuse('cluster.not-failed', { phase: state.phase });

@@ -26,6 +26,14 @@ export const upgrading: Read = (facts) => {
       return found({ status: 'True', reason: 'UpgradeHalted', message: text, since, calls: 'Degraded' });
     if (CHANGING.has(phase))
       return found({ status: 'True', reason: 'UpgradeRunning', message: text, since, calls: 'Maintaining' });
+    if (phase === 'Waiting')
+      return found({
+        status: 'True',
+        reason: 'UpgradeWaiting',
+        message: `${text}. It goes on by itself when that is over; what to do: "fairlead upgrade status ${facts.name}"`,
+        since,
+        calls: 'Maintaining',
+      });
     if (phase === 'Planned')
       return found({
         status: 'True',

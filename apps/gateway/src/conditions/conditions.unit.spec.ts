@@ -309,6 +309,7 @@ const TABLE: readonly Row[] = [
     ['Maintaining', 'NodesChanging', 'NodesReady'],
   ),
   row('is upgraded', upgrade('Running'), ['Maintaining', 'UpgradeRunning', 'Upgrading']),
+  row('has an upgrade that waits for it', upgrade('Waiting'), ['Maintaining', 'UpgradeWaiting', 'Upgrading']),
   row('has a plan that waits for an approval', upgrade('Planned'), ['Maintaining', 'AwaitingApproval', 'Upgrading']),
   row('has kubelets of several versions', { nodes: instead(node('w-1', { kubelet: 'v1.33.13' })) }, [
     'Maintaining',

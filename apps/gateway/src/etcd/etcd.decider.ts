@@ -2,7 +2,7 @@ import { newestVersion, refuse, type EventData, type Fact, type Refusal, type St
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
 import { isForeign, presentAfter, type PresentCluster } from '../lifecycle/present.js';
-import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
+import { blocksOthers, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
 
 interface Named {
   readonly namespace: string;
@@ -77,7 +77,7 @@ const restore = (state: EtcdState, { data }: RequestRestore): readonly EtcdReque
   if (confirm !== name) return refuse('etcd.restore-unconfirmed', { cluster: name, takenAt: saved.takenAt }, 'confirm');
   if (taken !== '' && running !== '' && taken !== running && data.confirmVersion !== taken)
     return refuse('etcd.restore-other-version', { snapshot: asked, taken, cluster: name, running }, 'confirmVersion');
-  if (state.upgrade !== undefined && isOpen(state.upgrade))
+  if (state.upgrade !== undefined && blocksOthers(state.upgrade))
     return refuseBeside(state.upgrade, { namespace, cluster: name }, 'restore etcd');
   if (state.restore !== undefined) return refuse('cluster.busy', { namespace, cluster: name, action: 'restore etcd' });
   return [{ type: 'EtcdRestoreRequested', data: { uid: state.cluster.uid, requestId, snapshot: asked } }];

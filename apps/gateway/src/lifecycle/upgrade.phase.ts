@@ -45,6 +45,8 @@ export const upgradePhaseAfter = (
   switch (event.type) {
     case 'UpgradeRejected':
       return 'Rejected';
+    case 'UpgradeWaiting':
+      return running(phase, 'Waiting');
     case 'UpgradePlanned':
       return running(phase, 'Planned');
     case 'UpgradeApproved':
@@ -72,9 +74,13 @@ export const upgradePhaseAfter = (
 
 const OVER: ReadonlySet<UpgradePhase> = new Set<UpgradePhase>(['Rejected', 'Aborted', 'Completed']);
 
-/** Whether it may still change the cluster: while one may, nothing else begins (B1). */
+/** Whether it may still change the cluster. */
 export const isOpen = ({ mode, phase }: Pick<PhasedUpgrade, 'mode' | 'phase'>): boolean =>
   !OVER.has(phase) && !(mode === 'dry-run' && phase === 'Planned');
+
+/** Whether nothing else begins beside it (B1). One that waits for the cluster must not keep anyone from repairing that. */
+export const blocksOthers = (upgrade: Pick<PhasedUpgrade, 'mode' | 'phase'>): boolean =>
+  isOpen(upgrade) && upgrade.phase !== 'Waiting';
 
 /** The latest upgrade of a cluster after an event. */
 export const latestUpgradeAfter = (
@@ -103,6 +109,8 @@ export const wayOn = (
   cluster: string,
 ): string => {
   switch (phase) {
+    case 'Waiting':
+      return `It goes on by itself once its findings hold no longer (fairlead upgrade status ${cluster}); declare another version, or end it (fairlead upgrade abort ${cluster})`;
     case 'Planned':
       return `Its plan waits for an approval: read it (fairlead upgrade status ${cluster}) and approve it (${approval(cluster, planHash)})`;
     case 'Halted':

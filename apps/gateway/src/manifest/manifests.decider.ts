@@ -100,6 +100,7 @@ type ManifestFact = Fact<
   | 'PoolRolloutRequested'
   | 'UpdatesDisabledSet'
   | 'UpgradeRequested'
+  | 'UpgradeAbortRequested'
 >;
 
 /** The nodes that control plane and pools count, in the order in which they were planned. */
@@ -125,6 +126,15 @@ export const isCorrection = ({ cluster, declared }: ManifestState, spec: Declare
 const isUnnamed = ({ cluster }: ManifestState): boolean =>
   cluster.status === 'present' && Object.keys(cluster.members).length === 0 && cluster.creation?.isOver === false;
 
+/** Another version than that of an upgrade that waits leads away from the version that nodes have. */
+const basisOf = (
+  { declared, upgrades: { latest } }: ManifestState,
+  { version }: DeclaredSpec,
+): DeclaredSpec | undefined =>
+  declared !== undefined && latest?.phase === 'Waiting' && declared.spec.version !== version
+    ? specBeforeUpgrade(declared)
+    : declared?.spec;
+
 /** What has to be done so that the cluster is as declared. */
 export const planFor = (
   state: ManifestState,
@@ -133,7 +143,7 @@ export const planFor = (
 ): readonly PlanStep[] => {
   if (isDeclared(state, spec)) return [];
   const requests = state.declared?.requests ?? {};
-  const before = isCorrection(state, spec) ? undefined : state.declared?.spec;
+  const before = isCorrection(state, spec) ? undefined : basisOf(state, spec);
   const plan = planOf(before, spec, { members: poolMembers(state), requests, named });
   // The machines of a creation are asked for already, and have no names yet.
   return before !== undefined && isUnnamed(state) ? plan.filter(({ action }) => action !== 'add-nodes') : plan;
@@ -398,6 +408,15 @@ const upgradeFacts = (
   declared: Declared,
   { data: { namespace, cluster, plan, spec, upgrade, actor } }: ApplyManifest,
 ): readonly ManifestFact[] | Refusal => {
+  const { latest } = before;
+  const { uid, upgrading: waiting } = declared;
+  if (latest?.phase === 'Waiting' && waiting?.from === spec.version && declared.spec.version !== spec.version)
+    return [
+      {
+        type: 'UpgradeAbortRequested',
+        data: { uid, upgradeId: latest.id, reason: `the manifest declares ${spec.version} again` },
+      },
+    ];
   if (!isUpgradePlan(plan)) return nothing;
   const others = plan.filter(({ action }) => action !== 'upgrade');
   if (others.length > 0) {
@@ -409,7 +428,7 @@ const upgradeFacts = (
   const chosen = { ...before, declared: undefined };
   const resumed = before.cluster === undefined ? chosen : { ...chosen, cluster: { ...before.cluster, pause: null } };
   // Whoever applies the manifest approves the plan.
-  const data = { namespace, cluster, actor, ...upgrade, mode: 'go' as const };
+  const data = { namespace, cluster, actor, ...upgrade, mode: 'go' as const, declared: true as const };
   return upgrades.decide(resumed, { type: 'RequestUpgrade', data }) as readonly ManifestFact[] | Refusal;
 };
 

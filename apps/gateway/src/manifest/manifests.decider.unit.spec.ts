@@ -403,7 +403,7 @@ describe('a manifest that is applied', () => {
       const log = provisioned(pool('web', 1));
       const facts = log.apply(later) as readonly Fact[];
       expect(typesOf(facts)).toEqual(['UpgradeRequested', 'ClusterSpecChanged']);
-      expect(facts[0]?.data).toEqual({ uid, ...UPGRADE, mode: 'go' });
+      expect(facts[0]?.data).toEqual({ uid, ...UPGRADE, mode: 'go', declared: true });
       log.say(...facts);
       expect(log.apply(later)).toEqual([]);
       const another = { upgrade: { ...UPGRADE, upgradeId: 'u-000002' as never } };
@@ -411,6 +411,50 @@ describe('a manifest that is applied', () => {
       log.say({ type: 'UpgradeRejected', data: { uid, upgradeId: UPGRADE.upgradeId, findings: [] } });
       expect(log.state.declared?.spec.version).toBe('v1.34.4');
       expect(typesOf(log.apply(later, another))).toEqual(['UpgradeRequested', 'ClusterSpecChanged']);
+    });
+
+    describe('while its upgrade waits', () => {
+      const UPGRADE_2 = { upgrade: { ...UPGRADE, upgradeId: 'u-000002' as never, requestHash: 'other' } };
+      const about = { uid, upgradeId: UPGRADE.upgradeId };
+      const waiting = () => {
+        const log = provisioned(pool('web', 1));
+        log.say(...(log.apply(later) as readonly Fact[]));
+        log.say({ type: 'UpgradeWaiting', data: { ...about, findings: [] } });
+        return log;
+      };
+
+      it('stays declared, is not requested again, and keeps no nodes from coming or being replaced', () => {
+        const log = waiting();
+        expect(log.state.declared?.spec.version).toBe('v1.35.4');
+        expect(log.apply(later)).toEqual([]);
+        expect(typesOf(log.apply(withVersion('v1.35.4', pool('web', 2))))).toEqual([
+          'NodesRequested',
+          'ClusterSpecChanged',
+        ]);
+      });
+
+      it('gives way to another version, whose upgrade leads away from the same one', () => {
+        const log = waiting();
+        const next = withVersion('v1.35.5', pool('web', 1));
+        const facts = log.apply(next, UPGRADE_2) as readonly Fact[];
+        expect(typesOf(facts)).toEqual(['UpgradeRequested', 'ClusterSpecChanged']);
+        log.say(...facts);
+        log.say({ type: 'RolloutAborted', data: { ...about, leftFailed: [], supersededBy: 'u-000002' as never } });
+        expect(log.state.declared).toMatchObject({
+          spec: { version: 'v1.35.5' },
+          upgrading: { upgradeId: 'u-000002', from: 'v1.34.4' },
+        });
+      });
+
+      it('is ended by the version before, declared again', () => {
+        const log = waiting();
+        const facts = log.apply(declared(pool('web', 1)), UPGRADE_2) as readonly Fact[];
+        expect(typesOf(facts)).toEqual(['UpgradeAbortRequested', 'ClusterSpecChanged']);
+        log.say(...facts);
+        log.say({ type: 'RolloutAborted', data: { ...about, leftFailed: [] } });
+        expect(log.state.declared?.spec.version).toBe('v1.34.4');
+        expect(log.state.declared?.upgrading).toBeUndefined();
+      });
     });
 
     it('records nothing for a command that was carried out before, when its upgrade is over', () => {

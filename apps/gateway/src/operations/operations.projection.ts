@@ -365,7 +365,8 @@ const upgradePlanned: Advance<'UpgradePlanned'> = (doc, event) => {
   const { upgradeId, mode } = event.data;
   const isDryRun = mode === 'dry-run';
   return mapRunning(doc, upgrades(upgradeId), (operation) => {
-    const marked = mark(event)(operation);
+    // Of one that has waited, it is known no longer why.
+    const marked = { ...mark(event)(operation), message: '' };
     return isDryRun ? ended('Succeeded', event.meta.time, { message: 'dry run: nothing is changed' })(marked) : marked;
   });
 };
@@ -465,8 +466,15 @@ const ADVANCES: { readonly [T in EventType]?: Advance<T> } = {
   },
   RolloutStarted: (doc, event) => marks(upgrades(event.data.upgradeId))(doc, event),
   RolloutCompleted: (doc, event) => succeeds(upgrades(event.data.upgradeId))(doc, event),
-  RolloutAborted: (doc, { meta, data }) =>
-    mapRunning(doc, upgrades(data.upgradeId), ended('Failed', meta.time, { message: 'it was aborted' })),
+  UpgradeWaiting: (doc, { data }) => {
+    const message = `it waits: ${data.findings.map(({ sentence }) => sentence).join('; ')}`;
+    return mapRunning(doc, upgrades(data.upgradeId), (operation) => ({ ...operation, message }));
+  },
+  RolloutAborted: (doc, { meta, data }) => {
+    const end = data.supersededBy === undefined ? 'Failed' : 'Superseded';
+    const message = data.supersededBy === undefined ? 'it was aborted' : 'another version was declared';
+    return mapRunning(doc, upgrades(data.upgradeId), ended(end, meta.time, { message }));
+  },
   NodeActionStarted: acted,
   NodeActionPostponed: acted,
   NodeActionHookBlocked: acted,

@@ -6,7 +6,7 @@ import { refuseBesideActions } from '../lifecycle/node.actions.js';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
 import type { PresentCluster } from '../lifecycle/present.js';
 import { selectNodes } from '../lifecycle/selection.rules.js';
-import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
+import { blocksOthers, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
 
 /** Nodes that are selected are replaced by rollouts of their pools. */
 export type ReplaceNodes = Command<
@@ -36,7 +36,7 @@ const hindranceOf = (cluster: PresentCluster, { upgrade }: ReplacementsState, da
   if (paused !== undefined) return paused;
   if (phase !== 'Provisioned') return refuse('cluster.not-ready', { action: ACTION, phase });
   if (isGrowing(additions)) return refuse('cluster.busy', { ...named(data), action: ACTION });
-  if (upgrade !== undefined && isOpen(upgrade)) return refuseBeside(upgrade, named(data), ACTION);
+  if (upgrade !== undefined && blocksOthers(upgrade)) return refuseBeside(upgrade, named(data), ACTION);
   return refuseBesideActions(actions, data, ACTION);
 };
 

@@ -146,7 +146,8 @@ const request = (state: UpgradesState, command: RequestUpgrade): readonly Upgrad
   if (cluster === undefined) return unknownCluster(command.data);
   if (latest?.id === request.upgradeId || over.has(request.upgradeId)) return nothing;
   if (latest !== undefined && isGivenUp(latest, command)) return nothing;
-  if (latest !== undefined && isOpen(latest)) {
+  const isSuperseded = latest?.phase === 'Waiting' && request.declared === true && !isRepetition(latest, command);
+  if (latest !== undefined && isOpen(latest) && !isSuperseded) {
     // The same request of the same person is a repetition, e.g. after an answer that was lost; but not of what is given up.
     if (latest.phase !== 'Aborting' && isRepetition(latest, command)) return nothing;
     return refuseBeside(latest, { namespace, cluster: name }, 'upgrade');
@@ -356,8 +357,12 @@ const progressed = (upgrade: Upgrade, event: StoredEvent): Upgrade => {
   }
 };
 
-const remembered = ({ over, latest }: UpgradesState): UpgradesState['over'] =>
-  latest === undefined ? over : new Map([...over, [latest.id, latest.phase] as const].slice(-OVER_MAX));
+/** One that is followed by another while it waits has ended by that. */
+const remembered = ({ over, latest }: UpgradesState): UpgradesState['over'] => {
+  if (latest === undefined) return over;
+  const phase = latest.phase === 'Waiting' ? 'Aborted' : latest.phase;
+  return new Map([...over, [latest.id, phase] as const].slice(-OVER_MAX));
+};
 
 /** What people may ask of the upgrades of a cluster. Whether a plan is safe is upgrade-svc's to say. */
 export const upgrades: Decider<UpgradesState, UpgradeCommand, UpgradeRequestFact> = {

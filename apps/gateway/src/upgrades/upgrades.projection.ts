@@ -157,11 +157,17 @@ const decided = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
       const { findings } = event.data;
       return { ...doc, findings, finishedAt: time, message: findings.map(({ sentence }) => sentence).join('; ') };
     }
+    case 'UpgradeWaiting': {
+      const { findings } = event.data;
+      const nextActions = [...new Set(findings.map(({ rule, help }) => `${rule}: ${help}`))];
+      const message = findings.map(({ sentence }) => sentence).join('; ');
+      return { ...doc, findings, message, nextActions, plan: null, planHash: null, approvedBy: null };
+    }
     case 'UpgradePlanned': {
       const { plan, planHash } = event.data;
       const asks = doc.mode !== 'dry-run' && plan.findings.some(({ severity }) => severity === 'ask');
       const mode = asks ? 'ask' : doc.mode;
-      return { ...doc, plan, planHash, findings: plan.findings, message: PLANNED[mode] };
+      return { ...doc, plan, planHash, findings: plan.findings, message: PLANNED[mode], nextActions: [] };
     }
     case 'UpgradeApproved':
       return { ...doc, approvedBy: actor, message: ABOUT_TO_BEGIN };
@@ -185,16 +191,19 @@ const decided = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
 const ABORTING = 'nodes in progress are finished, and those that failed are let go';
 
 /** With the reason of who aborted it, and what is left to do about nodes that stay cordoned. */
-const aborted = (doc: UpgradeDoc, { data: { leftFailed }, meta }: StoredEvent<'RolloutAborted'>): UpgradeDoc => {
+const aborted = (doc: UpgradeDoc, { data, meta }: StoredEvent<'RolloutAborted'>): UpgradeDoc => {
+  const { leftFailed, supersededBy, declaredAgain } = data;
   const { cluster, abortedBy } = doc;
-  const who = abortedBy === undefined ? 'ended early' : `aborted by ${abortedBy.actor}`;
+  const ended = supersededBy === undefined ? 'ended early' : `another version was declared: see ${supersededBy}`;
+  const again = declaredAgain === undefined ? '' : `; the manifest declares ${declaredAgain} again`;
+  const who = abortedBy === undefined ? ended : `aborted by ${abortedBy.actor}`;
   const why = abortedBy === undefined || abortedBy.reason === '' ? '' : `: ${abortedBy.reason}`;
   const left = leftFailed.length === 0 ? '' : `; not Ready and still cordoned: ${leftFailed.join(', ')}`;
   const nextActions = leftFailed.map(
     (node) =>
       `repair ${node}, then let it take pods again: "fairlead node uncordon ${cluster} ${node}"; or replace it: "fairlead node replace ${cluster} ${node}"`,
   );
-  return { ...doc, message: `${who}${why}${left}`, leftFailed, finishedAt: meta.time, nextActions };
+  return { ...doc, message: `${who}${why}${again}${left}`, leftFailed, finishedAt: meta.time, nextActions };
 };
 
 const rolled = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
@@ -255,6 +264,7 @@ const change = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
 const CHANGING: ReadonlySet<string> = new Set<EventType>([
   'UpgradeRequested',
   'UpgradeRejected',
+  'UpgradeWaiting',
   'UpgradePlanned',
   'UpgradeApproved',
   'UpgradePauseRequested',

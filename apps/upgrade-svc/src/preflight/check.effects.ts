@@ -1,13 +1,16 @@
-import { releaseOf } from '@fairlead/contracts';
+import { releaseOf, WorldFailure } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
+import type { Check } from '../plan/upgrade.planner.js';
 import { planHash } from '../plan/plan.hash.js';
 import type { ClusterSurvey } from './cluster.survey.effects.js';
 import type { ClusterFacts } from '../rules/cluster.facts.js';
+import { finding } from '../rules/finding.js';
 import { checkUpgrade } from '../rollout/check.planner.js';
 import { viewOf, type RolloutContext } from '../rollout/rollout.context.js';
+import { isDeclared, isWaiting, LOOK_AGAIN_MS } from '../rollout/rollout.state.js';
 import type { CheckUpgrade } from '../rollout/rollout.tasks.js';
 import { CLUSTER_ACCESS, CLUSTER_SURVEY, OFFLINE_RENEWAL } from '../tokens.js';
 import type { OfflineRenewal } from './offline.renewal.effects.js';
@@ -28,12 +31,26 @@ export class CheckEffects {
   async checkUpgrade(task: RolloutContext<CheckUpgrade>): Promise<RequeueAfter | undefined> {
     const waits = await this.renewal.renewEnded(task, this.clock.now());
     if (waits !== undefined) return task.requeueAfter(RENEWAL_AGAIN_MS, waits);
-    const check = checkUpgrade(viewOf(task), await this.facts(task));
+    const check = await this.check(task);
     const outcome = check.outcome === 'planned' ? { ...check, planHash: planHash(check.plan) } : check;
-    const { uid, upgradeId } = task.data;
+    const { uid, upgradeId, run } = task.data;
     const now = this.clock.now().toISOString();
-    await task.record({ type: 'RecordCheck', data: { uid, upgradeId, now, ...outcome } });
-    return undefined;
+    const after = await task.record({ type: 'RecordCheck', data: { uid, upgradeId, now, ...outcome } });
+    const upgrade = after.status === 'known' ? after.upgrade : null;
+    const isLeft = upgrade?.id === upgradeId && upgrade.run === run && isWaiting(upgrade);
+    return isLeft ? task.requeueAfter(LOOK_AGAIN_MS, 'the declared upgrade waits for the same findings') : undefined;
+  }
+
+  /** What is declared waits for a cluster that cannot be reached, as for any other finding. */
+  private async check(task: RolloutContext<CheckUpgrade>): Promise<Check> {
+    const view = viewOf(task);
+    try {
+      return checkUpgrade(view, await this.facts(task));
+    } catch (error) {
+      if (!isDeclared(view.upgrade) || !(error instanceof WorldFailure) || task.signal.aborted) throw error;
+      const { operation, target, message } = error;
+      return { outcome: 'rejected', findings: [finding('E6.unreachable', { operation, target }, { message })] };
+    }
   }
 
   private async facts(task: RolloutContext<CheckUpgrade>): Promise<ClusterFacts> {

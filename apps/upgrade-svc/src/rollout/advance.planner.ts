@@ -11,11 +11,13 @@ import {
   type Finding,
   type GateStage,
   type NodeName,
+  type UpgradeId,
 } from '@fairlead/contracts';
 import { hooksDueAt, isUpgradeHeld } from './hooks.planner.js';
 import { heldBecause } from '../holds/holds.js';
 import { later } from '@fairlead/event-sourcing';
 import { finding } from '../rules/finding.js';
+import { b1OneOperation } from '../rules/preflight.rules.js';
 import { g3MayRollBack } from '../rules/rollback.rules.js';
 import { REGRESSION_MS } from '../rules/stop.rules.js';
 import { underWay } from './check.planner.js';
@@ -27,8 +29,10 @@ import {
   hasEnded,
   hasFailed,
   isAway,
+  isDeclared,
   isInFlight,
   isOpen,
+  looksAgainAt,
   type ClusterState,
   type OperationState,
   type Pause,
@@ -383,7 +387,9 @@ const aborted = (view: RolloutView): RolloutFact => {
     (tracked) => isAway(tracked) && drainOf(tracked.state, tracked.operation.node).cordon !== null,
   );
   const names = [...new Set(leftFailed.flatMap(({ operation }) => operation.nodes))];
-  return { type: 'RolloutAborted', data: { ...ids(view), leftFailed: names } };
+  const { request, from } = view.upgrade;
+  const again = request.declared === true && request.target.kubernetes !== undefined ? { declaredAgain: from } : {};
+  return { type: 'RolloutAborted', data: { ...ids(view), leftFailed: names, ...again } };
 };
 
 /** The end, if it has come. */
@@ -467,6 +473,21 @@ const anotherRuns = (cluster: ClusterState): readonly RolloutFact[] =>
     },
   }));
 
+/** Another version was declared while they waited: nothing of them had begun. */
+const replacedByOthers = ({ uid, superseded = {} }: ClusterState): readonly RolloutFact[] =>
+  Object.entries(superseded).map(([upgradeId, supersededBy]) => ({
+    type: 'RolloutAborted',
+    data: { uid, upgradeId: upgradeId as UpgradeId, leftFailed: [], supersededBy },
+  }));
+
+/** Declared while another is under way. */
+const comesNext = (cluster: ClusterState): readonly RolloutFact[] => {
+  const { uid, nextUpgrade, upgrade } = cluster;
+  if (nextUpgrade === undefined || nextUpgrade.isStated) return [];
+  const findings = [finding('B1.another-upgrade', { upgradeId: upgrade?.id }, openUpgrade(cluster))];
+  return [{ type: 'UpgradeWaiting', data: { uid, upgradeId: nextUpgrade.request.upgradeId, findings } }];
+};
+
 const refusals = (view: RolloutView): readonly RolloutFact[] =>
   view.upgrade.refused.map(({ request, finding }) => ({
     type: 'UpgradeCommandRefused',
@@ -479,7 +500,16 @@ const started = (view: RolloutView): readonly RolloutFact[] => {
   // One that is to pause does so now if hooks hold it, else after its start and before its first change.
   if (pauseAsked !== null && isUpgradeHeld(view)) return [pausedFact(view, { by: 'user', reason: pauseAsked })];
   if (paused !== null) return resumeAsked ? [{ type: 'RolloutResumed', data: ids(view) }] : [];
-  if (!approved || planHash === null || underWay(view.cluster).length > 0 || isUpgradeHeld(view)) return [];
+  const operations = underWay(view.cluster);
+  // Nodes have come or gone since its plan was made, or will: it is made again.
+  if (operations.length > 0 && isDeclared(view.upgrade))
+    return [
+      {
+        type: 'UpgradeWaiting',
+        data: { ...ids(view), findings: [...b1OneOperation({ operations, clusterReady: true })] },
+      },
+    ];
+  if (!approved || planHash === null || operations.length > 0 || isUpgradeHeld(view)) return [];
   return [{ type: 'RolloutStarted', data: { ...ids(view), planHash } }];
 };
 
@@ -498,7 +528,8 @@ const opened = (view: RolloutView, now: string): readonly RolloutFact[] => {
  */
 export const advance = (cluster: ClusterState, now: string): readonly RolloutFact[] => {
   if (cluster.isPaused === true) return [];
-  if (cluster.refusedUpgrades.length > 0) return anotherRuns(cluster);
+  const beside = [...anotherRuns(cluster), ...replacedByOthers(cluster), ...comesNext(cluster)];
+  if (beside.length > 0) return beside;
   const view = rolloutView(cluster);
   return view === null || !isOpen(view.upgrade) ? releasedAgain(cluster, now) : opened(view, now);
 };
@@ -511,7 +542,7 @@ export const wakeAt = (cluster: ClusterState, now: string): string | null => {
   const view = rolloutView(cluster);
   const hooks = view === null ? [] : hooksDueAt(view);
   if (view === null || !isOpen(view.upgrade)) return nearest([...releasesAgainAt(cluster), ...hooks], now);
-  if (view.upgrade.status !== 'running') return nearest(hooks, now);
+  if (view.upgrade.status !== 'running') return nearest([...hooks, looksAgainAt(view.upgrade)], now);
   const soaks = currentBatch(view).map(soakEndsAt);
   const deadlines = view.operations.map(deadlineOf);
   const regressions = regressedNodes(view).map(({ unwellSince }) =>

@@ -4,6 +4,7 @@ import type { Command } from '@fairlead/event-sourcing';
 /** Everything that the decider of a rollout states. */
 export type RolloutFact = Fact<
   | 'UpgradeRejected'
+  | 'UpgradeWaiting'
   | 'UpgradePlanned'
   | 'RolloutStarted'
   | 'OperationStarted'

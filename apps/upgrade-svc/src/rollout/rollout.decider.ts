@@ -1,10 +1,11 @@
-import type { StoredEvent } from '@fairlead/contracts';
+import type { ClusterUid, Finding, StoredEvent } from '@fairlead/contracts';
 import { nothing, type Decider } from '@fairlead/event-sourcing';
 import { advance } from './advance.planner.js';
 import { isChange } from './changes.planner.js';
 import type { RecordCheck, RecordFact, RolloutCommand, RolloutFact } from './rollout.commands.js';
 import { evolve } from './rollout.evolve.js';
-import { ABSENT, type ClusterState, type Rollout } from './rollout.state.js';
+import { areSameFindings, mayPass } from '../rules/finding.js';
+import { ABSENT, isDeclared, type ClusterState, type Rollout, type Upgrade } from './rollout.state.js';
 
 /** One thing leads to the next; far more than a plan has, so that a fault here is a fault and no endless loop. */
 const CONSEQUENCES_MAX = 1_000;
@@ -36,15 +37,18 @@ export const withConsequences = (
 
 const present = (state: Rollout, uid: string): state is ClusterState => state.status === 'known' && state.uid === uid;
 
+/** What is declared waits for what time can cure, and states only what is new. */
+const refused = (upgrade: Upgrade, uid: ClusterUid, findings: readonly Finding[]): readonly RolloutFact[] => {
+  const data = { uid, upgradeId: upgrade.id, findings: [...findings] };
+  if (!isDeclared(upgrade) || !mayPass(findings)) return [{ type: 'UpgradeRejected', data }];
+  if (upgrade.waits !== undefined && areSameFindings(upgrade.waits.findings, findings)) return nothing;
+  return [{ type: 'UpgradeWaiting', data }];
+};
+
 const recordCheck = (state: Rollout, { data }: RecordCheck): readonly RolloutFact[] => {
   const { uid, upgradeId, now } = data;
   if (!present(state, uid) || state.upgrade?.id !== upgradeId || state.upgrade.status !== 'checking') return nothing;
-  if (data.outcome === 'rejected')
-    return withConsequences(
-      state,
-      [{ type: 'UpgradeRejected', data: { uid, upgradeId, findings: [...data.findings] } }],
-      now,
-    );
+  if (data.outcome === 'rejected') return withConsequences(state, refused(state.upgrade, uid, data.findings), now);
   const { plan, planHash } = data;
   const { mode } = state.upgrade.request;
   return withConsequences(state, [{ type: 'UpgradePlanned', data: { uid, upgradeId, plan, planHash, mode } }], now);

@@ -68,6 +68,108 @@ describe('workers of a pool with minReadySeconds', () => {
   });
 });
 
+describe('a version that a manifest declares', () => {
+  const declares = (upgradeId = UPGRADE, version = 'v1.34.4'): Fact =>
+    asked(toVersion(version), {}, { upgradeId, declared: true });
+  const other = 'u-second01' as UpgradeId;
+  const timesOf = ({ log }: RolloutSimulation, type: string): readonly number[] =>
+    log.flatMap((event) => (event.type === type ? [Date.parse(event.meta.time)] : []));
+
+  it('waits for a node that is not Ready, states that once, and goes on by itself [Cluster API 23]', () => {
+    const simulation = cluster();
+    simulation.happens(w(3), { ready: false });
+    simulation.say('request', declares());
+    simulation.after(100, () => simulation.happens(w(3), { ready: true }));
+    simulation.run();
+    expect(simulation.count('UpgradeRejected')).toBe(0);
+    expect(simulation.count('UpgradeWaiting')).toBe(1);
+    expect(data(simulation, 'UpgradeWaiting')).toMatchObject({ findings: [{ rule: 'B2' }] });
+    const [waits, plans] = ['UpgradeWaiting', 'UpgradePlanned'].map((type) => timesOf(simulation, type)[0]!);
+    expect(plans! - waits!).toBeGreaterThan(90_000);
+    expect(plans! - waits!).toBeLessThan(100_000 + 16_000);
+    expect(simulation.count('RolloutCompleted')).toBe(1);
+  });
+
+  it('waits for repairs that begin meanwhile', () => {
+    const simulation = cluster();
+    simulation.happens(w(3), { ready: false });
+    simulation.say('request', declares());
+    simulation.after(20, () => simulation.say('request', request('NodeRemovalRequested', { node: w(3), reason: '' })));
+    simulation.after(60, () => {
+      simulation.happens(w(3), { ready: true });
+      simulation.say('request', request('NodeRemovalCancelled', { node: w(3), pool: 'workers' }));
+    });
+    simulation.run();
+    const rules = simulation.log.flatMap((event) =>
+      event.type === 'UpgradeWaiting' ? [event.data.findings.map(({ rule }) => rule)] : [],
+    );
+    expect(rules).toEqual([['B2'], expect.arrayContaining(['B1', 'B2'])]);
+    expect(simulation.count('RolloutCompleted')).toBe(1);
+  });
+
+  it('makes its plan again when nodes come or go before it was approved', () => {
+    const simulation = cluster();
+    const approves = (): void => {
+      const hash = simulation.log.findLast((event) => event.type === 'UpgradePlanned')?.data.planHash;
+      simulation.say('request', request('UpgradeApproved', { planHash: hash }));
+    };
+    simulation.say('request', asked(toNext, {}, { mode: 'ask', declared: true }));
+    simulation.after(30, () => simulation.say('request', request('NodeRemovalRequested', { node: w(3), reason: '' })));
+    simulation.after(60, () =>
+      simulation.say('request', request('NodeRemovalCancelled', { node: w(3), pool: 'workers' })),
+    );
+    simulation.after(120, approves);
+    simulation.run();
+    expect(simulation.count('UpgradePlanned')).toBe(2);
+    expect(simulation.count('RolloutCompleted')).toBe(1);
+  });
+
+  it('is superseded by another that is declared while it waits', () => {
+    const simulation = cluster();
+    simulation.happens(w(3), { ready: false });
+    simulation.say('request', declares());
+    simulation.after(40, () => simulation.say('request', declares(other, 'v1.33.13')));
+    simulation.after(80, () => simulation.happens(w(3), { ready: true }));
+    simulation.run();
+    expect(data(simulation, 'RolloutAborted')).toMatchObject({ upgradeId: UPGRADE, supersededBy: other });
+    expect(data(simulation, 'RolloutCompleted')).toMatchObject({ upgradeId: other });
+    expect(simulation.count('UpgradeRejected')).toBe(0);
+  });
+
+  it('comes next where another upgrade is under way', () => {
+    const simulation = cluster();
+    simulation.say('request', asked(toNext));
+    simulation.when(
+      ({ type }) => type === 'RolloutStarted',
+      () => simulation.say('request', declares(other)),
+    );
+    simulation.run();
+    expect(data(simulation, 'UpgradeWaiting')).toMatchObject({ upgradeId: other, findings: [{ rule: 'B1' }] });
+    const ends = simulation.log.flatMap((event) => (event.type === 'RolloutCompleted' ? [event.data.upgradeId] : []));
+    expect(ends).toEqual([UPGRADE, other]);
+  });
+
+  it('is given up when it is aborted, and the version before is declared again', () => {
+    const simulation = cluster();
+    simulation.happens(w(3), { ready: false });
+    simulation.say('request', declares());
+    simulation.after(40, () => simulation.say('request', request('UpgradeAbortRequested', { reason: 'not today' })));
+    simulation.run();
+    expect(data(simulation, 'RolloutAborted')).toMatchObject({ leftFailed: [], declaredAgain: 'v1.33.13' });
+    expect(simulation.count('UpgradePlanned')).toBe(0);
+  });
+
+  it('is rejected by what only another request can cure', () => {
+    const simulation = cluster();
+    simulation.happens(w(3), { ready: false });
+    simulation.say('request', declares(UPGRADE, 'v1.30.14'));
+    simulation.run();
+    expect(data(simulation, 'UpgradeRejected')).toMatchObject({
+      findings: expect.arrayContaining([expect.objectContaining({ permanent: true })]),
+    });
+  });
+});
+
 describe('a plan that is given up before it began', () => {
   it.each(['ask', 'go'] as const)('ends as aborted, with nothing leftFailed (mode %s)', (mode) => {
     const simulation = cluster();

@@ -1,17 +1,38 @@
-import { upgradeHooksAfter, type StoredEvent } from '@fairlead/contracts';
+import { upgradeHooksAfter, without, type EventData, type StoredEvent } from '@fairlead/contracts';
 import { evolveCluster } from './cluster.evolve.js';
 import { evolvePause } from './pause.evolve.js';
-import { ABSENT, isOpen, newCluster, type ClusterState, type Rollout } from './rollout.state.js';
+import { ABSENT, isOpen, isWaiting, newCluster, type ClusterState, type Rollout } from './rollout.state.js';
 import { evolveUpgrade, learn, newUpgrade } from './upgrade.evolve.js';
+
+/** One at a time (B1): what is open goes on. What is declared takes the place of what waits, or comes next; the rest is rejected. */
+const withRequest = (cluster: ClusterState, request: EventData<'UpgradeRequested'>): ClusterState => {
+  const { upgrade, nextUpgrade, refusedUpgrades, superseded } = cluster;
+  if (upgrade === null || !isOpen(upgrade)) return { ...cluster, upgrade: newUpgrade(request, cluster) };
+  if (request.declared !== true) return { ...cluster, refusedUpgrades: [...refusedUpgrades, request.upgradeId] };
+  const before = isWaiting(upgrade) ? upgrade.id : nextUpgrade?.request.upgradeId;
+  const given =
+    before === undefined ? cluster : { ...cluster, superseded: { ...superseded, [before]: request.upgradeId } };
+  return isWaiting(upgrade)
+    ? { ...given, upgrade: newUpgrade(request, cluster) }
+    : { ...given, nextUpgrade: { request, isStated: false } };
+};
+
+/** What was declared next begins when the one before it has ended, and left nothing on nodes. */
+const withNext = (cluster: ClusterState): ClusterState => {
+  const { nextUpgrade, ...others } = cluster;
+  const { upgrade, nodes } = cluster;
+  if (nextUpgrade === undefined || upgrade === null || isOpen(upgrade)) return cluster;
+  const isClean = upgrade.marked.length === 0 && Object.values(nodes).every(({ desired }) => !desired?.probes.length);
+  return isClean ? { ...others, upgrade: newUpgrade(nextUpgrade.request, cluster) } : cluster;
+};
 
 const withUpgrade = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   const { upgrade } = cluster;
-  if (event.type === 'UpgradeRequested') {
-    // One at a time (B1): the decider rejects the other, and what is open goes on.
-    return upgrade !== null && isOpen(upgrade)
-      ? { ...cluster, refusedUpgrades: [...cluster.refusedUpgrades, event.data.upgradeId] }
-      : { ...cluster, upgrade: newUpgrade(event.data) };
-  }
+  if (event.type === 'UpgradeRequested') return withRequest(cluster, event.data);
+  if (event.type === 'RolloutAborted' && cluster.superseded?.[event.data.upgradeId] !== undefined)
+    return { ...cluster, superseded: without(cluster.superseded, event.data.upgradeId) };
+  if (event.type === 'UpgradeWaiting' && cluster.nextUpgrade?.request.upgradeId === event.data.upgradeId)
+    return { ...cluster, nextUpgrade: { ...cluster.nextUpgrade, isStated: true } };
   if (event.type === 'UpgradeRejected' && cluster.refusedUpgrades.includes(event.data.upgradeId))
     return { ...cluster, refusedUpgrades: cluster.refusedUpgrades.filter((id) => id !== event.data.upgradeId) };
   if (upgrade === null) return cluster;
@@ -50,5 +71,5 @@ export const evolve = (state: Rollout, event: StoredEvent): Rollout => {
   if (!('uid' in event.data) || event.data.uid !== state.uid) return state;
   if (event.type === 'ClusterDeleted') return ABSENT;
   const evolved = withUpgrade(evolveCluster(learn(evolvePause(state, event), event), event), event);
-  return withVersion(withHooks(evolved, event), event);
+  return withNext(withVersion(withHooks(evolved, event), event));
 };

@@ -2,7 +2,7 @@ import type { Probe } from '@fairlead/contracts';
 import { hookCalls } from './hooks.planner.js';
 import { tasksOf } from './operation.planner.js';
 import type { AnyRolloutTask } from './rollout.tasks.js';
-import type { ClusterState, Rollout, RolloutNode } from './rollout.state.js';
+import { looksAgainAt, type ClusterState, type Rollout, type RolloutNode } from './rollout.state.js';
 import { rolloutView, type RolloutView } from './rollout.view.js';
 
 const baseOf = ({ cluster, upgrade }: RolloutView) => ({
@@ -57,7 +57,7 @@ export const tasks = (state: Rollout, now: string): readonly AnyRolloutTask[] =>
   if (view === null) return [];
   switch (view.upgrade.status) {
     case 'checking':
-      return [{ ...baseOf(view), type: 'CheckUpgrade' }];
+      return (looksAgainAt(view.upgrade) ?? now) > now ? [] : [{ ...baseOf(view), type: 'CheckUpgrade' }];
     case 'running':
       return [...watching(view), ...view.operations.flatMap(tasksOf), ...hookCalls(view, now)];
     case 'ended':

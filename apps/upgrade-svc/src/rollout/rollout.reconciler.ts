@@ -4,7 +4,7 @@ import { wakeAt } from './advance.planner.js';
 import type { RolloutCommand, RolloutFact } from './rollout.commands.js';
 import { rollout, withConsequences } from './rollout.decider.js';
 import { tasks } from './rollout.planner.js';
-import type { ClusterState, Rollout } from './rollout.state.js';
+import { isDeclared, type ClusterState, type Rollout } from './rollout.state.js';
 import { keyOf, type AnyRolloutTask, type RolloutTask, type RolloutTaskType } from './rollout.tasks.js';
 
 const REASONS: Readonly<Record<RolloutTaskType, string>> = {
@@ -23,12 +23,13 @@ const REASONS: Readonly<Record<RolloutTaskType, string>> = {
   ReleaseNode: 'the node is done, has failed or is no longer to change',
 };
 
-/** A check that failed for good is not a plan: the cause is the reason. */
+/** A check that failed for good is not a plan: the cause is the reason. What is declared is looked at again. */
 const checkFailed = ({ uid, upgrade }: ClusterState, { cause, nextAttemptAt }: TaskFailure): readonly RolloutFact[] => {
   if (upgrade === null || nextAttemptAt !== null) return [];
   const { operation, target, message } = cause;
   const unreachable = finding('E6.unreachable', { operation, target }, { message });
-  return [{ type: 'UpgradeRejected', data: { uid, upgradeId: upgrade.id, findings: [unreachable] } }];
+  const type = isDeclared(upgrade) ? 'UpgradeWaiting' : 'UpgradeRejected';
+  return [{ type, data: { uid, upgradeId: upgrade.id, findings: [unreachable] } }];
 };
 
 const operationFailed = (
@@ -46,7 +47,7 @@ const operationFailed = (
 /** The course of an upgrade: its tasks, what follows without any, and what a failed attempt at a task means. */
 export const rolloutReconciler: Reconciler<Rollout, RolloutCommand, RolloutFact> = {
   name: 'rollout',
-  version: 15,
+  version: 16,
   context: 'rollout',
   decider: rollout,
 

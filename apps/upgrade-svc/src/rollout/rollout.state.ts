@@ -18,6 +18,7 @@ import {
   type GateStage,
   type HookState,
 } from '@fairlead/contracts';
+import { later } from '@fairlead/event-sourcing';
 import { NO_HOLDS, type Holds } from '../holds/holds.js';
 import type { Durations } from '../plan/durations.js';
 
@@ -146,6 +147,10 @@ export interface Upgrade {
   readonly refused: readonly Refused[];
   /** Nodes that were unwell when it began. */
   readonly unwellBefore: readonly NodeName[];
+  /** What a declared one waits for, and since when it is the same; absent: it does not wait. */
+  readonly waits?: { readonly findings: readonly Finding[]; readonly since: string };
+  /** The version of the cluster when it was requested. */
+  readonly from: KubernetesVersion;
 }
 
 /** A machine beyond the requested size of its pool, from its name to its end. */
@@ -183,6 +188,10 @@ export interface ClusterState {
   readonly upgrade: Upgrade | null;
   /** Asked for while another was open; it will be rejected. */
   readonly refusedUpgrades: readonly UpgradeId[];
+  /** Declared while another was under way: it begins when that has ended. Absent: none. */
+  readonly nextUpgrade?: { readonly request: EventData<'UpgradeRequested'>; readonly isStated: boolean };
+  /** Another version was declared while they waited, by the upgrade that takes their place. Absent: none. */
+  readonly superseded?: Readonly<Record<UpgradeId, UpgradeId>>;
   /** Seconds that operations of this cluster took, the last of each kind. */
   readonly durations: Durations;
 }
@@ -302,6 +311,19 @@ export const touchedNodes = (upgrade: Upgrade): readonly NodeName[] =>
 /** Whether an operator has overridden the rule, and may. */
 export const isOverridden = ({ overridden }: Upgrade, rule: UpgradeRule): boolean =>
   UPGRADE_RULES[rule].overridable && overridden.includes(rule);
+
+/** A manifest declares its version: it is given up by an operator or by another declaration alone. */
+export const isDeclared = ({ request }: Pick<Upgrade, 'request'>): boolean => request.declared === true;
+
+/** Nothing of it has begun, and repairs and other declarations go first. */
+export const isWaiting = ({ status, waits }: Upgrade): boolean => status === 'checking' && waits !== undefined;
+
+/** How often the findings that a declared upgrade waits for are looked at. */
+export const LOOK_AGAIN_MS = 15_000;
+
+/** When its cluster is looked at again after news of it; null: it does not wait. */
+export const looksAgainAt = ({ status, waits }: Upgrade): string | null =>
+  status === 'checking' && waits !== undefined ? later(waits.since, LOOK_AGAIN_MS) : null;
 
 export const isOpen = (upgrade: Upgrade): boolean => upgrade.status !== 'ended' && upgrade.status !== 'rejected';
 

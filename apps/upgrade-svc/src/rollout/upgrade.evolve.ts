@@ -23,8 +23,12 @@ import {
 } from './operation.evolve.js';
 import { isUnwell, operationsOf, type ClusterState, type OperationState, type Upgrade } from './rollout.state.js';
 
-export const newUpgrade = (request: EventData<'UpgradeRequested'>): Upgrade => ({
+export const newUpgrade = (
+  request: EventData<'UpgradeRequested'>,
+  { version }: Pick<ClusterState, 'version'>,
+): Upgrade => ({
   id: request.upgradeId,
+  from: version,
   request,
   overridden: request.overrides.map(({ rule }) => rule),
   status: 'checking',
@@ -152,7 +156,17 @@ const REQUESTS: { readonly [Type in UpgradeRequestType]: EvolveUpgrade<Type> } =
   EtcdSnapshotVerificationRequested: unchanged,
 };
 
-const planned = (upgrade: Upgrade, { plan, planHash, mode }: EventData<'UpgradePlanned'>): Upgrade => {
+/** A plan that was made before is void: the next look makes another. */
+const waiting: EvolveUpgrade<'UpgradeWaiting'> = (upgrade, { data: { findings }, meta: { time } }) => ({
+  ...upgrade,
+  ...{ status: 'checking', plan: null, planHash: null, approved: false, run: upgrade.run + 1 },
+  waits: { findings, since: time },
+});
+
+const planned = (
+  { waits: _past, ...upgrade }: Upgrade,
+  { plan, planHash, mode }: EventData<'UpgradePlanned'>,
+): Upgrade => {
   const known = { ...upgrade, plan, planHash };
   if (mode === 'dry-run') return { ...known, status: 'ended', end: 'dry-run' };
   const mustAsk = mode === 'ask' || plan.findings.some(({ severity }) => severity === 'ask');
@@ -163,6 +177,7 @@ const planned = (upgrade: Upgrade, { plan, planHash, mode }: EventData<'UpgradeP
 const FACTS: { readonly [Type in RolloutFactType]: EvolveUpgrade<Type> } = {
   ...OPERATION_FACTS,
   UpgradeRejected: (upgrade) => ({ ...upgrade, status: 'rejected' }),
+  UpgradeWaiting: waiting,
   UpgradePlanned: (upgrade, { data }) => planned(upgrade, data),
   RolloutStarted: (upgrade, { meta }) => ({ ...upgrade, status: 'running', startedAt: meta.time }),
   RolloutPaused: (upgrade, { data: { by, reason } }) => ({ ...upgrade, paused: { by, reason }, pauseAsked: null }),

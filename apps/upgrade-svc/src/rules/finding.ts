@@ -17,18 +17,20 @@ type Missing<Code extends FindingCode, Facts> = Exclude<Placeholders<TextsOf<Cod
 const filled = (text: string, values: Values): string => fillTemplate<string>(text, values);
 
 /**
- * A finding of the catalogue. `facts`: what was seen, names and numbers, so that a reader can check it; `words` fill the
+ * A finding of the catalogue. `facts`: what was seen, names and numbers, so that a reader can check it; `given` fills the
  * placeholders that no fact fills.
  */
 export const finding = <Code extends FindingCode, Facts extends Values>(
   code: Code,
   facts: Facts,
-  ...words: [Missing<Code, Facts>] extends [never] ? [] : [Readonly<Record<Missing<Code, Facts>, string | number>>]
+  ...given: [Missing<Code, Facts>] extends [never] ? [] : [Readonly<Record<Missing<Code, Facts>, string | number>>]
 ): Finding => {
-  const { severity, sentence, help } = UPGRADE_FINDINGS[code];
-  const values: Values = Object.assign({}, facts, ...words);
+  const { severity, sentence, help, ...others } = UPGRADE_FINDINGS[code];
+  const permanent = 'permanent' in others ? ({ permanent: true } as const) : {};
+  const values: Values = Object.assign({}, facts, ...given);
   const rule = code.slice(0, code.indexOf('.'));
-  return { rule, severity, sentence: filled(sentence, values), facts: { ...facts }, help: filled(help, values) };
+  const words = { sentence: filled(sentence, values), help: filled(help, values) };
+  return { rule, severity, ...words, facts: { ...facts }, ...permanent };
 };
 
 /** What a rule needs and could not be read. */
@@ -49,6 +51,19 @@ export const stopping = (findings: readonly Finding[], overridden: readonly stri
     ({ rule, severity }) =>
       severity === 'refuse' && !(overridden.includes(rule) && UPGRADE_RULES[rule as UpgradeRule].overridable),
   );
+
+/** Whether an upgrade may begin once the cluster has changed: no finding needs another request. */
+export const mayPass = (findings: readonly Finding[]): boolean => findings.every(({ permanent }) => permanent !== true);
+
+/** A number that is measured again at each look. */
+const MEASURED = /(?<= )\d+(?= )/g;
+
+/** The same findings as before, apart from what is measured anew. */
+export const areSameFindings = (one: readonly Finding[], other: readonly Finding[]): boolean => {
+  const wordsOf = (findings: readonly Finding[]): string =>
+    findings.map(({ rule, sentence }) => `${rule} ${sentence.replaceAll(MEASURED, '')}`).join('\n');
+  return wordsOf(one) === wordsOf(other);
+};
 
 /** What was overridden is shown, and no longer stops. */
 export const withOverrides = (findings: readonly Finding[], overridden: readonly string[]): readonly Finding[] => {

@@ -4131,11 +4131,12 @@ export interface components {
       /** @enum {string} */
       mode: 'dry-run' | 'ask' | 'go';
       /**
-       * @description Planned waits for its approval, unless it is a dry run; Halted waits for a person to decide
+       * @description Waiting waits until its findings hold no longer; Planned waits for its approval, unless it is a dry run; Halted waits for a person to decide
        * @enum {string}
        */
       phase:
         | 'Planning'
+        | 'Waiting'
         | 'Rejected'
         | 'Planned'
         | 'Approved'
@@ -4385,11 +4386,12 @@ export interface components {
       /** @enum {string} */
       mode: 'dry-run' | 'ask' | 'go';
       /**
-       * @description Planned waits for its approval, unless it is a dry run; Halted waits for a person to decide
+       * @description Waiting waits until its findings hold no longer; Planned waits for its approval, unless it is a dry run; Halted waits for a person to decide
        * @enum {string}
        */
       phase:
         | 'Planning'
+        | 'Waiting'
         | 'Rejected'
         | 'Planned'
         | 'Approved'
@@ -4455,6 +4457,11 @@ export interface components {
       };
       /** @description What to do about it */
       help: string;
+      /**
+       * @description Only another request cures it; absent: a change in the cluster or the passing of time may
+       * @enum {boolean}
+       */
+      permanent?: true;
     };
     UpgradePlan: {
       upgradeId: string;
@@ -4732,6 +4739,11 @@ export interface components {
         };
         /** @description What to do about it */
         help: string;
+        /**
+         * @description Only another request cures it; absent: a change in the cluster or the passing of time may
+         * @enum {boolean}
+         */
+        permanent?: true;
       }[];
       predictedSeconds: number;
     };

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { KubernetesVersion } from '../cluster-spec.js';
 import { Cause } from '../failures.js';
 import { ClusterUid, NodeName, SecretRef, UpgradeId } from '../ids.js';
 import { Finding, GATE_STAGES, RESTORE_STEPS, UpgradePlan, UpgradeStrategy, UpgradeTarget } from '../upgrades.js';
@@ -57,6 +58,10 @@ export const upgradeRequestEvents = {
         .array(z.strictObject({ rule: z.string(), reason: z.string() }))
         .describe('Safety rules that its author overrides from the start'),
       requestHash: z.string(),
+      declared: z
+        .literal(true)
+        .optional()
+        .describe('A manifest declares its version: it waits for what time can cure; absent: it is rejected'),
     }),
   ),
   UpgradeApproved: request(
@@ -109,6 +114,10 @@ export const upgradeRequestEvents = {
 export const rolloutFactEvents = {
   UpgradeRejected: fact(
     'The upgrade would break a rule; nothing was touched.',
+    z.strictObject({ uid, upgradeId, findings: z.array(Finding).min(1) }),
+  ),
+  UpgradeWaiting: fact(
+    'The declared upgrade waits until these findings hold no longer; nothing was touched.',
     z.strictObject({ uid, upgradeId, findings: z.array(Finding).min(1) }),
   ),
   UpgradePlanned: fact(
@@ -394,7 +403,17 @@ export const rolloutFactEvents = {
   ),
   RolloutAborted: fact(
     'The rollout was aborted; these nodes were left as failed.',
-    z.strictObject({ uid, upgradeId, leftFailed: z.array(node) }),
+    z.strictObject({
+      uid,
+      upgradeId,
+      leftFailed: z.array(node),
+      supersededBy: upgradeId
+        .optional()
+        .describe('Another version was declared while it waited; absent: it was aborted'),
+      declaredAgain: KubernetesVersion.optional().describe(
+        'The version that the manifest declares again; absent: as it is',
+      ),
+    }),
   ),
   RolloutCompleted: fact(
     'Everything in the plan is done.',

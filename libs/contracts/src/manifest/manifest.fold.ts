@@ -233,13 +233,15 @@ const abandon = (declared: Declared, { requestId, nodes }: EventData<'NodesAband
 
 /** The upgrade was requested by the same decision. */
 const upgradingTo = (
-  { spec: { version: from, template: before }, targets, upgrading, template }: Declared,
+  { spec: { version, template: before }, targets, upgrading, template }: Declared,
   to: DeclaredSpec,
 ): Pick<Declared, 'upgrading'> => {
   const upgradeId = Object.entries(targets).findLast(([, target]) => target === to.version)?.[0];
-  if (from === to.version || upgradeId === undefined) return upgrading === undefined ? {} : { upgrading };
+  if (version === to.version || upgradeId === undefined) return upgrading === undefined ? {} : { upgrading };
+  // One that waits has changed nothing: the next one leads away from the same version and template.
+  if (upgrading !== undefined) return { upgrading: { ...upgrading, upgradeId } };
   const left = before === to.template ? {} : { template: template ?? null };
-  return { upgrading: { upgradeId, from, ...left } };
+  return { upgrading: { upgradeId, from: version, ...left } };
 };
 
 /** The choice of its template is part of the decision before it. */
@@ -283,7 +285,7 @@ const withTemplate = (declared: Declared, template: TemplateUse | null | undefin
   return { ...others, template, spec: { ...own, template: template.name } };
 };
 
-/** A version that was not reached is declared no more: the cause is fixed, and it is applied again. */
+/** A version that was given up, or that can never be reached, is declared no more. */
 const upgradeEnded = (declared: Declared, upgradeId: string): Declared => {
   const { rollingTo: _version, upgrading, ...others } = declared;
   const ended = { ...others, targets: without(declared.targets, upgradeId) };
@@ -312,7 +314,10 @@ const upgraded = (declared: Declared, event: StoredEvent): Declared => {
       const version = declared.targets[event.data.upgradeId];
       if (version === undefined) return declared;
       const { template: _before, ...ended } = upgradeEnded(declared, event.data.upgradeId);
-      const { template, spec } = declared;
+      const { template, spec, upgrading } = declared;
+      // Another version was declared before this one was reached.
+      if (upgrading !== undefined && upgrading.upgradeId !== event.data.upgradeId)
+        return { ...ended, upgrading: { ...upgrading, from: version } };
       return { ...ended, ...(template === undefined ? {} : { template }), spec: { ...spec, version }, targets: {} };
     }
     default:

@@ -88,6 +88,7 @@ export const CONDITION_REASONS = [
   'UpgradeHalted',
   'UpgradeRunning',
   'AwaitingApproval',
+  'UpgradeWaiting',
   'MixedVersions',
   'NodesAdding',
   'NodesRemoving',

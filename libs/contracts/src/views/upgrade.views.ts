@@ -11,6 +11,7 @@ const ms = z.int().min(0);
 
 export const UPGRADE_PHASES = [
   'Planning',
+  'Waiting',
   'Rejected',
   'Planned',
   'Approved',
@@ -23,7 +24,9 @@ export const UPGRADE_PHASES = [
 ] as const;
 export const UpgradePhase = z
   .enum(UPGRADE_PHASES)
-  .describe('Planned waits for its approval, unless it is a dry run; Halted waits for a person to decide');
+  .describe(
+    'Waiting waits until its findings hold no longer; Planned waits for its approval, unless it is a dry run; Halted waits for a person to decide',
+  );
 export type UpgradePhase = z.infer<typeof UpgradePhase>;
 
 export const UPGRADE_NODE_PHASES = [
