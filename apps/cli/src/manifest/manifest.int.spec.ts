@@ -451,11 +451,26 @@ describe('fairlead apply of another version', () => {
     expect(changes()).toEqual([]);
   });
 
-  it('changes nothing when the checks reject it', async () => {
-    gateway.on('POST', UPGRADES, { body: upgradeView({ phase: 'Rejected', plan: null, planHash: null }) });
+  const rejected = (permanent: { readonly permanent?: true }) => {
+    const findings = upgradeView().findings.map((one) => ({ ...one, ...permanent }));
+    gateway.on('POST', UPGRADES, { body: upgradeView({ phase: 'Rejected', plan: null, planHash: null, findings }) });
+  };
+
+  it('changes nothing when only another request could pass the checks', async () => {
+    rejected({ permanent: true });
     const { code, stderr } = await ask(['apply', '-f', '-', '--yes'], later());
     expect([code, stderr]).toEqual([7, expect.stringContaining('would break a rule')]);
     expect(changes()).toEqual([]);
+  });
+
+  it('declares the version although the checks reject it now, and tells that its upgrade waits', async () => {
+    rejected({});
+    const { code, stderr } = await ask(['apply', '-f', '-', '--yes', '--no-wait'], later());
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining('its upgrade waits until these findings hold no longer'),
+    ]);
+    expect(changes()).toHaveLength(1);
   });
 
   it('shows the upgrade until it is over', async () => {

@@ -414,7 +414,14 @@ describe('a manifest that is applied', () => {
     });
 
     describe('while its upgrade waits', () => {
-      const UPGRADE_2 = { upgrade: { ...UPGRADE, upgradeId: 'u-000002' as never, requestHash: 'other' } };
+      const UPGRADE_2 = {
+        upgrade: {
+          ...UPGRADE,
+          upgradeId: 'u-000002' as never,
+          requestHash: 'other',
+          target: { ...UPGRADE.target, kubernetes: 'v1.35.5' as const },
+        },
+      };
       const about = { uid, upgradeId: UPGRADE.upgradeId };
       const waiting = () => {
         const log = provisioned(pool('web', 1));

@@ -58,7 +58,7 @@ export const mayPass = (findings: readonly Finding[]): boolean => findings.every
 /** A number that is measured again at each look. */
 const MEASURED = /(?<= )\d+(?= )/g;
 
-/** The same findings as before, apart from what is measured anew. */
+/** The same findings as before, apart from what is measured at each look. */
 export const areSameFindings = (one: readonly Finding[], other: readonly Finding[]): boolean => {
   const wordsOf = (findings: readonly Finding[]): string =>
     findings.map(({ rule, sentence }) => `${rule} ${sentence.replaceAll(MEASURED, '')}`).join('\n');
