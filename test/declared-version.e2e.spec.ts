@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ClusterManifestView, EventType, NodeList, StoredEvent, UpgradeView } from '@fairlead/contracts';
-import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CHECKOUT } from '../apps/cli/src/checkout.js';
 import { startSystem, type System } from './system/system.js';
