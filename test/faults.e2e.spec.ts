@@ -65,8 +65,9 @@ describe('a world that fails', () => {
   };
 
   const deleted = async (name: string): Promise<void> => {
+    const before = (await system.events(name)).at(-1)?.meta.seq ?? 0;
     expect((await system.call('DELETE', `/ns/default/clusters/${name}`)).status).toBe(202);
-    await system.until(name, ({ type }) => type === 'ClusterDeleted', TIMEOUT_MS);
+    await system.until(name, ({ type, meta }) => type === 'ClusterDeleted' && meta.seq > before, TIMEOUT_MS);
     expect(await system.standing()).toMatchObject({ machines: 0, loadBalancers: 0 });
   };
 
@@ -116,6 +117,25 @@ describe('a world that fails', () => {
       expect(after.some(({ type }) => type === 'HostReached' || type === 'VmCreated')).toBe(false);
       expect(after.some(({ type }) => type === 'ControlPlaneInitialized')).toBe(true);
       await deleted('stuck');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'a POST below /ladybug over a create that failed deletes what was made, and creates the cluster again [CB-Ladybug 27]',
+    async () => {
+      const body = { ...clusterBody('again', { controlPlanes: 1, workers: 1 }), serviceType: 'single' };
+      const { end } = await failing('again', { kind: 'boot-failure', machine: 'again-w-*', message: 'no room' });
+      expect(await system.standing()).toMatchObject({ machines: 2 });
+      await system.lab('DELETE', '/v1/faults');
+      expect((await system.call('POST', '/ladybug/ns/default/clusters', body)).status).toBe(202);
+      const next = await system.until('again', (event) => ended(event) && event.meta.seq > end.meta.seq, TIMEOUT_MS);
+      expect(next.type).toBe('ClusterReady');
+      const after = (await system.events('again')).filter(({ meta }) => meta.seq > end.meta.seq);
+      const order = ['ClusterRecreationRequested', 'ClusterDeletionRequested', 'ClusterDeleted', 'ClusterRequested'];
+      expect(after.map(({ type }) => type as string).filter((type) => order.includes(type))).toEqual(order);
+      expect(await system.standing()).toMatchObject({ machines: 2 });
+      await deleted('again');
     },
     TIMEOUT_MS,
   );
