@@ -5,7 +5,7 @@ COPY package.json package-lock.json .npmrc nx.json tsconfig.json tsconfig.base.j
 COPY apps/ apps/
 COPY libs/ libs/
 COPY tools/ tools/
-RUN npm ci --ignore-scripts && npx tsc -b && node tools/bundle.mjs
+RUN npm ci --ignore-scripts && npx tsc -b && node tools/bundle.mjs && node tools/page.mjs
 # What only `fairlead up` needs, PostgreSQL's programs above all, is optional to npm: here it has a container of its own.
 RUN npm prune --omit=dev --omit=optional --ignore-scripts
 
@@ -17,7 +17,7 @@ RUN useradd --system --uid 10001 --create-home --home-dir /home/fairlead fairlea
 WORKDIR /fairlead
 COPY --from=build /fairlead ./
 USER fairlead
-ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 PAGE_DIR=/fairlead/apps/web/dist/page
 # Less memory for each service (docs/adr/0085-services-and-nats-run-with-settings-that-save-memory.md).
 ENV NODE_OPTIONS="--v8-pool-size=2 --max-semi-space-size=4" MALLOC_MMAP_THRESHOLD_=262144 MALLOC_TRIM_THRESHOLD_=262144
 EXPOSE 8080

@@ -6,7 +6,7 @@ import { foreignText, OWN_DATA } from './tools/lint/foreign.text.mjs';
  * layer, and the layer what it may import (docs/architecture.md, "Import rules"). Every message names the replacement.
  */
 
-const APPS = ['gateway', 'infra-svc', 'bootstrap-svc', 'upgrade-svc', 'node-agent', 'revoker', 'cli'];
+const APPS = ['gateway', 'infra-svc', 'bootstrap-svc', 'upgrade-svc', 'node-agent', 'revoker', 'cli', 'web'];
 const app = (name) => ({
   group: [`@fairlead/${name}`, `@fairlead/${name}/*`, `**/apps/${name}/**`],
   message: 'Apps meet only in @fairlead/contracts: publish an event there instead.',
@@ -130,7 +130,7 @@ const pureImports = {
 export default tseslint.config(
   { ignores: ['**/dist/**', '**/node_modules/**', '**/generated/**', '.nx/**', '**/.fairlead/**', 'coverage/**'] },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.ts', '**/*.tsx'],
     languageOptions: {
       parser: tseslint.parser,
       parserOptions: {
@@ -168,7 +168,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['apps/*/src/**/*.ts', 'libs/*/src/**/*.ts'],
+    files: ['apps/*/src/**/*.ts', 'apps/*/src/**/*.tsx', 'libs/*/src/**/*.ts'],
     ignores: [...SPECS, 'libs/testing/**', ...Object.keys(OWN_DATA).map((at) => (at.endsWith('/') ? `${at}**` : at))],
     plugins: { fairlead: { rules: { 'foreign-text': foreignText } } },
     rules: { 'fairlead/foreign-text': 'error' },
@@ -250,6 +250,18 @@ export default tseslint.config(
         },
       ],
       'no-console': 'off',
+    },
+  },
+  {
+    files: ['apps/web/src/**/*.ts', 'apps/web/src/**/*.tsx'],
+    ignores: SPECS,
+    rules: {
+      // Markup is long: a component is as long as what it shows.
+      'max-lines-per-function': ['error', { max: 100, skipBlankLines: true, skipComments: true }],
+      'no-restricted-imports': [
+        'error',
+        { patterns: [...NO_OTHER_APPS, { group: ['node:*'], message: 'The page runs in a browser.' }] },
+      ],
     },
   },
   {

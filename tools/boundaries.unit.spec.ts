@@ -17,6 +17,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'type:kit': ['type:parsers', 'type:contracts', 'type:kernel', 'type:pure', 'type:tool'],
   'type:lab': ['type:parsers', 'type:contracts', 'type:adapter', 'type:pure'],
   'type:client': ['type:parsers', 'type:contracts', 'type:client', 'type:kernel', 'type:tool'],
+  'type:page': ['type:parsers', 'type:client'],
   'type:agent': ['type:parsers', 'type:contracts', 'type:pure', 'type:tool'],
   // Imports nothing, so that the specs of every project can import it; that no sources do is what the other rows say.
   'type:testing': [],
@@ -53,7 +54,7 @@ const filesIn = (folder: string): readonly string[] =>
   readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const at = `${folder}/${entry.name}`;
     if (entry.isDirectory()) return ['dist', 'node_modules'].includes(entry.name) ? [] : filesIn(at);
-    return entry.name.endsWith('.ts') ? [at] : [];
+    return /\.tsx?$/.test(entry.name) ? [at] : [];
   });
 
 const isBuilt = (file: string): boolean =>

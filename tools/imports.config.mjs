@@ -5,6 +5,8 @@
 const LAYERS = {
   gateway: [
     'documents',
+    'page',
+    'fleet',
     'handover',
     'metrics',
     'ladybug',
@@ -49,6 +51,7 @@ const LAYERS = {
     'validate',
     'context',
     'whoami',
+    'page',
     'support',
     'lab',
     'node',

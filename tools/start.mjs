@@ -7,6 +7,7 @@
 import { spawn } from 'child_process';
 import { createHash, randomBytes } from 'crypto';
 import fs from 'fs';
+import os from 'os';
 import path from 'path';
 import { fileURLToPath, pathToFileURL } from 'url';
 
@@ -32,6 +33,7 @@ async function main(args) {
   if (passedOn.some(isHelp) && !isPrepared()) return help();
   await prepare();
   if (passedOn.length !== args.length) return undefined;
+  if (passedOn.indexOf('--once') < 0) buildPage();
   // In this very process, so that signals and the exit code need no passing on, and nothing stays behind when it is killed.
   const program = fs.existsSync(BUNDLE) ? BUNDLE : MAIN;
   process.argv = [process.execPath, program, 'up', '--demo'].concat(passedOn);
@@ -47,6 +49,23 @@ function refuseOldNode() {
       process.versions.node +
       '. Install a newer one (https://nodejs.org/en/download), then run this again.',
   );
+}
+
+/**
+ * The operator's page is built while Fairlead starts, with what the start leaves of the processors: the gateway serves it from the moment
+ * that it is there, and says how it is built until then.
+ */
+function buildPage() {
+  const script = path.join(ROOT, 'tools', 'page.mjs');
+  if (!fs.existsSync(script)) return;
+  const child = spawn(process.execPath, [script, '--if-changed'], { cwd: ROOT, stdio: 'ignore' });
+  child.on('error', () => undefined);
+  child.unref();
+  try {
+    if (child.pid !== undefined) os.setPriority(child.pid, os.constants.priority.PRIORITY_LOW);
+  } catch (error) {
+    if (error.code !== 'ESRCH' && error.code !== 'EACCES') throw error;
+  }
 }
 
 function isHelp(arg) {

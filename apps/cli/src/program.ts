@@ -25,6 +25,7 @@ import { addLabCommands } from './lab/lab.commands.js';
 import { addNamespaceCommands } from './namespace/namespace.commands.js';
 import { addNodeCommands } from './node/node.commands.js';
 import { addQuarantineCommands } from './quarantine/quarantine.commands.js';
+import { addPageCommand } from './page/page.commands.js';
 import { addPoolCommands } from './pool/pool.commands.js';
 import { addProvisionCommands } from './provision/provision.commands.js';
 import { addRealmCommands } from './realm/realm.commands.js';
@@ -97,6 +98,7 @@ export const buildProgram = (io: Io): Command => {
   program.commandsGroup('Access:');
   addContextCommands(program, io);
   addWhoamiCommand(program, io);
+  addPageCommand(program, io);
   addTokenCommands(program, io);
   addNamespaceCommands(program, io);
   addRealmCommands(program, io);

@@ -121,6 +121,11 @@ const Environment = z.object({
     .describe(
       'show: gauges of virtual addresses name namespaces, clusters and nodes, although /metrics needs no token',
     ),
+  PAGE_DIR: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("The built operator's page, apps/web/dist/page of a checkout; left out: / only says how to get it"),
   LOG_DISK_RESERVE_MIB: z.coerce
     .number()
     .int()
@@ -174,6 +179,8 @@ export interface Settings {
   /** Metrics may name clusters and nodes. */
   readonly metricsNames: boolean;
   readonly disk: DiskConfig;
+  /** Where the page is; undefined: not served. */
+  readonly pageDir: string | undefined;
 }
 
 const autoscalerOf = ({
@@ -203,6 +210,7 @@ export const readSettings = (env: Env): Settings => {
     autoscaler: autoscalerOf(parsed),
     stalledAfterMs: parsed.STALLED_AFTER_MINUTES * 60_000,
     metricsNames: parsed.METRICS_NAMES === 'show',
+    pageDir: parsed.PAGE_DIR,
     disk: {
       reserveBytes: parsed.LOG_DISK_RESERVE_MIB * MIB,
       storeDir: parsed.NATS_STORE_DIR,

@@ -10,6 +10,8 @@ import { Authentication } from './auth/authentication.js';
 import { LocalToken } from './auth/local.token.js';
 import { TokenCommands } from './auth/token.commands.js';
 import { RevokedInterceptor } from './auth/revoked.interceptor.js';
+import { SessionsStore } from './auth/sessions.store.js';
+import { SignInHttp, SignOutHttp } from './auth/sign-in.http.js';
 import { TokenSessions } from './auth/token.sessions.js';
 import { TokensHttp } from './auth/tokens.http.js';
 import { WhoamiHttp } from './auth/whoami.http.js';
@@ -39,6 +41,10 @@ import { PastClusters } from './clusters/past.queries.js';
 import { KubeconfigHttp } from './clusters/kubeconfig.http.js';
 import { Kubeconfigs } from './clusters/kubeconfigs.js';
 import { SETTINGS, type Settings } from './config.js';
+import { FleetActivityIndex } from './fleet/fleet.activity.js';
+import { FleetHttp } from './fleet/fleet.http.js';
+import { FleetQueries } from './fleet/fleet.queries.js';
+import { PastFleet } from './fleet/past.fleet.js';
 import { HandoverGuard } from './handover/handover.guard.js';
 import { HandoverHttp } from './handover/handover.http.js';
 import { History } from './common/history.js';
@@ -131,6 +137,7 @@ const CONTROLLERS: Type<unknown>[] = [
   OrphansHttp,
   SpecsHttp,
   ApplicationsHttp,
+  FleetHttp,
   ClusterReadsHttp,
   ChangesHttp,
   ClustersHttp,
@@ -165,6 +172,8 @@ const CONTROLLERS: Type<unknown>[] = [
   QuarantineHttp,
   TokensHttp,
   WhoamiHttp,
+  SignInHttp,
+  SignOutHttp,
   VersionHttp,
   HandoverHttp,
   LadybugHealthHttp,
@@ -212,7 +221,10 @@ const PROVIDERS: Provider[] = [
   EventStreams,
   AddressMetrics,
   Executions,
+  FleetActivityIndex,
   FleetMetrics,
+  FleetQueries,
+  PastFleet,
   History,
   HoldQueries,
   Kubeconfigs,
@@ -237,6 +249,7 @@ const PROVIDERS: Provider[] = [
   OwnWrites,
   Registry,
   RequestLimits,
+  SessionsStore,
   TemplateChoices,
   TemplateCommands,
   TemplateQueries,

@@ -26,9 +26,11 @@ import { manifestsProjection } from './manifest/manifests.projection.js';
 import { ManifestTable1764100000000 } from './migrations/0005-manifests.migration.js';
 import { TemplateTable1764200000000 } from './migrations/0006-templates.migration.js';
 import { ApplicationTables1764400000000 } from './migrations/0007-applications.migration.js';
+import { SessionTables1764500000000 } from './migrations/0008-sessions.migration.js';
 import { namespacesProjection } from './namespaces/namespaces.projection.js';
 import { nodesProjection } from './nodes/nodes.projection.js';
 import { operationsProjection } from './operations/operations.projection.js';
+import { servePage } from './page/serve.page.js';
 import { quarantineProjection } from './quarantine/quarantine.projection.js';
 import { templatesProjection } from './templates/templates.projection.js';
 import { upgradeNodesProjection } from './upgrades/upgrade.nodes.projection.js';
@@ -61,6 +63,7 @@ export const configureHttp = (app: NestExpressApplication): void => {
   boundRequests(app.getHttpServer(), limits.requestMs);
   app.disable('x-powered-by');
   app.use(nameRequest);
+  servePage(app, app.get<Settings>(SETTINGS).pageDir);
   serveDocuments(app);
   app.use(boundAnswers(limits.answerBytes));
   app.use(checkEdge(app));
@@ -83,6 +86,7 @@ export const gatewayService = (settings: Settings): ServiceDefinition =>
       ManifestTable1764100000000,
       TemplateTable1764200000000,
       ApplicationTables1764400000000,
+      SessionTables1764500000000,
     ],
     jobConcurrency: 4,
     commitsWaitMs: COMMITS_WAIT_MS,

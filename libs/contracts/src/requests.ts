@@ -388,6 +388,18 @@ export const TokenRequest = z
   .meta({ id: 'TokenRequest', description: 'An API token to be made' });
 export type TokenRequest = z.infer<typeof TokenRequest>;
 
+/** Longer than any token or code. */
+const CREDENTIAL_LENGTH_MAX = 200;
+const credential = z.string().min(1).max(CREDENTIAL_LENGTH_MAX);
+
+export const SignInRequest = z
+  .union([
+    z.strictObject({ code: credential.describe('A one-time code, from its link') }),
+    z.strictObject({ token: credential.describe('An API token') }),
+  ])
+  .meta({ id: 'SignInRequest', description: 'What begins a session of the page' });
+export type SignInRequest = z.infer<typeof SignInRequest>;
+
 export const QUARANTINE_RELEASE_MODES = ['retry', 'skip', 'replay'] as const;
 export const QuarantineReleaseRequest = z
   .strictObject({
@@ -523,6 +535,33 @@ export const ListQuery = ReadQuery.extend({
   continue: z.string().min(1).max(1_024).optional().describe('metadata.continue of the page before'),
 });
 export type ListQuery = z.infer<typeof ListQuery>;
+
+export const FLEET_SORTS = ['name', 'state', 'since', 'version', 'nodes', 'deadline'] as const;
+const FILTER_LENGTH_MAX = 200;
+
+export const FleetQuery = ListQuery.extend({
+  at: moment
+    .optional()
+    .describe('As it was at this sequence of the log, or at this time (RFC 3339), folded from events'),
+  namespace: z.string().max(FILTER_LENGTH_MAX).optional().describe('Only clusters of this namespace'),
+  state: z.string().max(FILTER_LENGTH_MAX).optional().describe('Only clusters in these states, separated by commas'),
+  search: z
+    .string()
+    .max(FILTER_LENGTH_MAX)
+    .optional()
+    .describe('Only clusters whose name, namespace, version or reason contains this text'),
+  sort: z.enum(FLEET_SORTS).default('name').describe('state: those that need attention first'),
+  order: z.enum(['ascending', 'descending']).default('ascending'),
+});
+export type FleetQuery = z.infer<typeof FleetQuery>;
+
+export const ActivityQuery = z.strictObject({
+  from: z.iso.datetime({ offset: true }).max(TIME_LENGTH_MAX).optional().describe('Left out: from the first event'),
+  to: z.iso.datetime({ offset: true }).max(TIME_LENGTH_MAX).optional().describe('Left out: now'),
+  namespace: z.string().max(FILTER_LENGTH_MAX).optional().describe('Only events of clusters of this namespace'),
+  cluster: z.string().max(FILTER_LENGTH_MAX).optional().describe('Only events of clusters of this name'),
+});
+export type ActivityQuery = z.infer<typeof ActivityQuery>;
 
 /** `tier=web,zone=a`: all of them, as a labelSelector of Kubernetes with equality. */
 const LABEL_SELECTOR = /^[^=,\s]+=[^=,\s]*(?:,[^=,\s]+=[^=,\s]*)*$/;

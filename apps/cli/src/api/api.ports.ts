@@ -17,6 +17,7 @@ export type AutoscalerCredentialView = Schemas['AutoscalerCredential'];
 export type IssuedAutoscalerCredentialView = Schemas['SignedAutoscalerCredential'];
 export type ClusterChanges = Schemas['ClusterChanges'];
 export type WhoamiView = Schemas['Whoami'];
+export type SignInCodeView = Schemas['SignInCode'];
 export type AuditView = Schemas['Audit'];
 export type ClusterView = Schemas['Cluster'];
 export type ConnectionView = Schemas['Connection'];
@@ -167,6 +168,8 @@ export interface Api {
   readonly fetch: (request: Request) => Promise<Response>;
   version(): Promise<VersionView>;
   whoami(): Promise<WhoamiView>;
+  /** Signs a browser on the machine of the gateway in, as the caller, once. */
+  signInCode(): Promise<SignInCodeView>;
 
   namespaces(): Promise<readonly NamespaceView[]>;
   createNamespace(name: string, description: string): Promise<NamespaceView>;

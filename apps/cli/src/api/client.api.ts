@@ -20,6 +20,7 @@ export const clientApi = (access: Access): Api => {
     server: access.server,
     fetch: access.fetch,
     whoami: () => dataOf(access, client.GET('/whoami')),
+    signInCode: () => dataOf(access, client.POST('/sign-in/codes')),
     version: () => dataOf(access, client.GET('/version')),
     ...namespaceMethods(access, client),
     ...realmMethods(access, client),

@@ -3,6 +3,8 @@ import type { Site } from './up.settings.js';
 
 export interface Greeting {
   readonly server: string;
+  /** Where the operator's page signs in; undefined: it is not served any more. */
+  readonly page: string | undefined;
   readonly tokenFile: string;
   readonly dataDir: string;
   /** Set when there is a cluster to reach. */
@@ -26,6 +28,7 @@ export const greetingText = (greeting: Greeting, colors: Colors): string => {
   const { server, tokenFile, dataDir, cluster, serves } = greeting;
   const line = lineOf(greeting);
   const facts: readonly (readonly [string, string])[] = [
+    ...(greeting.page === undefined ? [] : ([['Page', greeting.page]] as const)),
     ['REST API', server],
     ['API docs', `${server}/docs`],
     ['Token', tokenFile],

@@ -150,6 +150,7 @@ const ownEnv = (service: ServiceName, surroundings: Surroundings): Readonly<Reco
     case 'gateway':
       return {
         FAIRLEAD_LOCAL_TOKEN_FILE: surroundings.localTokenFile,
+        PAGE_DIR: `${surroundings.checkout}/apps/web/dist/page`,
         AGENT_NATS_URLS: surroundings.nats.url,
         ...diskEnv(surroundings.nats),
         ...httpEnv(surroundings.http),

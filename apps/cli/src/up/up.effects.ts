@@ -8,6 +8,7 @@ import { failureText } from '../failure.text.js';
 import { CliFailure, wordsOf } from '../failures.js';
 import { writeInstance, type Instance } from '../instance/instance.store.js';
 import type { Io } from '../io/io.js';
+import { pageLink } from '../page/page.link.effects.js';
 import { formatDuration } from '../output/duration.js';
 import { logFileOf, startInstance, type RunningInstance, type Watcher } from './instance.effects.js';
 import { registerDefaults } from './registration.effects.js';
@@ -43,6 +44,7 @@ const serve = async (settings: UpSettings, io: Io, { once, watcher }: ServeOptio
     io.err(
       `Fairlead is ready at ${running.instance.server} (started in ${formatDuration(performance.now() - startedAtMs)}).\n`,
     );
+    if (!once) io.err(`Open ${(await pageLink(api)).url} to watch it (the link signs in once, within 10 minutes).\n`);
     await running.complete();
     const { failure } = await welcome(api, handover === undefined ? settings : { ...settings, demo: undefined }, io, {
       serves: once ? 'no more' : 'here',

@@ -219,6 +219,7 @@ describe('the demo cluster', () => {
 describe('the greeting', () => {
   const base = {
     server: 'http://127.0.0.1:7080',
+    page: 'http://127.0.0.1:7080/#/sign-in/fc_1',
     tokenFile: '/data/keys/local.token',
     dataDir: '/data',
     command: 'npx fairlead',
@@ -234,6 +235,13 @@ describe('the greeting', () => {
     expect(told).toContain('http://127.0.0.1:7080/docs');
     expect(told).toContain('/data/keys/local.token');
     expect(told).toContain('simulated');
+  });
+
+  it('gives the link that signs in, and none when nothing is served any more', () => {
+    expect(text({ ...base, cluster, serves: 'here' })).toContain(
+      'Page            http://127.0.0.1:7080/#/sign-in/fc_1',
+    );
+    expect(text({ ...base, page: undefined, cluster, serves: 'no more' })).not.toContain('sign-in');
   });
 
   it.each(['lab', 'nspawn'] as const)('says that the machines of %s are no security boundary', (site) => {

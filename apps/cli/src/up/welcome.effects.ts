@@ -6,6 +6,7 @@ import type { Api, ClusterAt } from '../api/api.ports.js';
 import { CliFailure } from '../failures.js';
 import { findInstance } from '../instance/instance.store.js';
 import type { Io } from '../io/io.js';
+import { pageLink } from '../page/page.link.effects.js';
 import { followOperation, unlessUnknown } from '../progress/follow.effects.js';
 import { commandName } from './command.name.js';
 import { DEMO_AT, ensureDemo } from './demo.effects.js';
@@ -34,6 +35,7 @@ export const welcome = async (
   const { ready, failure } = await demoOutcome(api, settings, io, serves);
   const greeting: Greeting = {
     server: api.server,
+    page: serves === 'no more' ? undefined : (await pageLink(api)).url,
     tokenFile: join(settings.dataDir, 'keys', 'local.token'),
     dataDir: settings.dataDir,
     cluster: ready === undefined ? undefined : await clusterGreeting(api, ready, settings.dataDir),

@@ -24,7 +24,7 @@ describe('a caller without a token', () => {
   it('gets only health and documents [CB-Ladybug 34]', async () => {
     for (const path of ['/healthz', '/readyz', '/ladybug/healthy', '/openapi.json', '/docs'])
       expect([path, (await gateway.ask('GET', path, { token: null })).status]).toEqual([path, 200]);
-    expect((await gateway.ask('GET', '/', { token: null })).status).toBe(200); // of /docs, to which it is led
+    expect((await gateway.ask('GET', '/', { token: null })).status).toBe(200); // the page, or how to get it
     for (const path of [
       '/ns',
       '/connections',

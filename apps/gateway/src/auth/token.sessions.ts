@@ -3,7 +3,6 @@ import { TAIL, type Tail } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { HttpResponse } from '../http/http.types.js';
-import { idOf } from './tokens.js';
 
 const REVOCATIONS = 'evt.*.*.*.audit.ApiTokenRevoked';
 
@@ -44,23 +43,27 @@ export class TokenSessions implements OnApplicationBootstrap, BeforeApplicationS
     this.stopping.abort();
   }
 
-  /** Lasts as long as the response. */
-  open(token: string, response: HttpResponse): TokenSession {
-    const id = idOf(token);
-    if (id === undefined) return NEVER;
+  /** Of a token, and of a session of the page if it is one; lasts as long as the response. */
+  open(used: readonly (string | undefined)[], response: HttpResponse): TokenSession {
+    const ids = used.filter((id) => id !== undefined);
+    if (ids.length === 0) return NEVER;
     const session = new AbortController();
+    for (const id of ids) this.keep(id, session, response);
+    return { signal: session.signal, endAt: (expiresAt) => this.endAt(session, expiresAt, response) };
+  }
+
+  private keep(id: string, session: AbortController, response: HttpResponse): void {
     const others = this.sessions.get(id) ?? new Set();
     this.sessions.set(id, others.add(session));
     response.once('close', () => {
       others.delete(session);
       if (others.size === 0 && this.sessions.get(id) === others) this.sessions.delete(id);
     });
-    return { signal: session.signal, endAt: (expiresAt) => this.endAt(session, expiresAt, response) };
   }
 
-  /** Ends whatever the token is used for at this replica. */
-  end(id: string): void {
-    for (const session of this.sessions.get(id) ?? []) session.abort(refuse('auth.token-unknown'));
+  /** Ends whatever the token, or the session of the page, is used for at this replica. */
+  end(id: string, refusal: Refusal = refuse('auth.token-unknown')): void {
+    for (const session of this.sessions.get(id) ?? []) session.abort(refusal);
   }
 
   private endAt(session: AbortController, expiresAt: Date, response: HttpResponse): void {

@@ -88,16 +88,22 @@ export class TokenStore {
   /** Who holds the token at that time; a revoked one is unknown. */
   async identify(token: string, now: Date): Promise<Identified> {
     const id = idOf(token);
-    if (id === undefined) return UNKNOWN;
+    const row = id === undefined ? undefined : await this.valid(id);
+    return row === undefined || !opens(token, row.sha256) ? UNKNOWN : identified(row, now);
+  }
+
+  /** The same of a session that began with the token of this id. */
+  async holder(id: string, now: Date): Promise<Identified> {
+    const row = await this.valid(id);
+    return row === undefined ? UNKNOWN : identified(row, now);
+  }
+
+  private async valid(id: string): Promise<TokenRow | undefined> {
     const [row] = await this.database.query<TokenRow[]>(
       `select ${COLUMNS} from api_tokens where id = $1 and revoked_at is null`,
       [id],
     );
-    if (row === undefined || !opens(token, row.sha256)) return UNKNOWN;
-    const { expires_at: expiresAt } = row;
-    if (expiresAt !== null && expiresAt <= now) return { kind: 'expired', expiresAt };
-    const identity = { tokenId: row.id, actor: `user/${row.name}#${row.id}`, roles: standingOf(row) };
-    return { kind: 'known', identity: expiresAt === null ? identity : { ...identity, expiresAt } };
+    return row;
   }
 
   /** Also one that was revoked. */
@@ -158,6 +164,13 @@ export class TokenStore {
     });
   }
 }
+
+const identified = (row: TokenRow, now: Date): Identified => {
+  const { expires_at: expiresAt } = row;
+  if (expiresAt !== null && expiresAt <= now) return { kind: 'expired', expiresAt };
+  const identity = { tokenId: row.id, actor: `user/${row.name}#${row.id}`, roles: standingOf(row) };
+  return { kind: 'known', identity: expiresAt === null ? identity : { ...identity, expiresAt } };
+};
 
 /** Every token that opens everything and does not end by itself, locked until the end of the transaction. */
 const administratorsLocked = async (transaction: EntityManager): Promise<readonly string[]> => {

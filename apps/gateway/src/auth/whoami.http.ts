@@ -8,6 +8,18 @@ import { bothBases, Documented } from '../http/documented.js';
 /** `user/<name>#<id>` */
 const nameOf = ({ actor }: Identity): string => actor.replace(/^user\//, '').replace(/#[^#]*$/, '');
 
+export const whoamiView = (identity: Identity): WhoamiView => {
+  const { tokenId, actor, roles, expiresAt } = identity;
+  return {
+    kind: 'Whoami',
+    name: nameOf(identity),
+    tokenId,
+    actor,
+    roles: roles.map(({ namespace, role }) => ({ namespace, role })),
+    ...(expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() }),
+  };
+};
+
 @Controller(bothBases('whoami'))
 export class WhoamiHttp {
   @Get()
@@ -20,14 +32,6 @@ export class WhoamiHttp {
     answers: [{ status: 200, description: 'The caller', schema: WhoamiView }],
   })
   whoami(@FromCaller() { identity }: Caller): WhoamiView {
-    const { tokenId, actor, roles, expiresAt } = identity;
-    return {
-      kind: 'Whoami',
-      name: nameOf(identity),
-      tokenId,
-      actor,
-      roles: roles.map(({ namespace, role }) => ({ namespace, role })),
-      ...(expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() }),
-    };
+    return whoamiView(identity);
   }
 }

@@ -63,6 +63,13 @@ export class ClusterQueries {
     return row?.has ?? undefined;
   }
 
+  /** Those of these keys that there are. */
+  async named(keys: readonly string[]): Promise<ClusterView[]> {
+    return this.assemble(
+      await this.database.query<ClusterRow[]>('select key, seq, doc from clusters where key = any($1)', [keys]),
+    );
+  }
+
   async all(namespace: string): Promise<ClusterView[]> {
     return this.assemble(
       await this.database.query<ClusterRow[]>('select key, seq, doc from clusters where namespace = $1 order by key', [

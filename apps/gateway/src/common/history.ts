@@ -10,6 +10,8 @@ export type RowsOf = <Doc>(projection: Projection<Doc>) => readonly FoldedRow<Do
 /** A moment of the log: a sequence, or a time (RFC 3339). */
 export type LogMoment = number | string;
 
+const CLUSTER_REQUESTS = 'evt.*.*.*.request.ClusterRequested';
+
 const isUntil =
   (at: LogMoment) =>
   ({ meta }: StoredEvent): boolean =>
@@ -36,6 +38,11 @@ export class History {
 
   async of(namespace: string, cluster: string): Promise<RowsOf> {
     return rowsOfEvents(await this.events(namespace, cluster, 0));
+  }
+
+  /** The requests for clusters after a sequence: every name that there ever was. */
+  async requests(afterSeq: number): Promise<readonly StoredEvent[]> {
+    return (await this.store.read(CLUSTER_REQUESTS, afterSeq)).map(({ event }) => event);
   }
 
   /** All events of the name after a sequence, in order. */

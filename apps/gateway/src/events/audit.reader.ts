@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache';
 import type { ServerResponse } from 'node:http';
 import { TokenSlots } from '../limits/token.slots.js';
 import { AUDIT_BEGINNING, AuditReplay, type AuditPlace } from './audit.js';
-import { PAGE_BYTES_MAX } from './event.reader.js';
+import { PAGE_BYTES_MAX } from './log.page.js';
 
 /** Places at which pages ended, for those who read on: without it a page is replayed from the beginning, as at another replica. */
 const PLACES_MAX = 32;

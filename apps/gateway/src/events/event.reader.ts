@@ -3,15 +3,13 @@ import { decode, NATS, readBatch, READ_BATCH } from '@fairlead/event-sourcing/je
 import { Inject, Injectable } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { Refused } from '../http/refused.js';
+import { PAGE_BYTES_MAX, readLogPage, type LogRequest } from './log.page.js';
 
 export interface EventPage {
   readonly events: readonly StoredEvent[];
   /** Where to read on; null: the end of the log was reached. */
   readonly next: number | null;
 }
-
-/** A page ends with the message that makes it larger than this, and says where to read on. */
-export const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Bounds what one request may read past without finding anything that it wants. */
 const MESSAGES_READ_MAX = 50_000;
@@ -41,6 +39,11 @@ export class EventReader {
   /** Whether anything that matches was stated after the sequence. */
   async hasAny(filter: string, after: number): Promise<boolean> {
     return (await readBatch(this.nats, filter, after, 1)).length > 0;
+  }
+
+  /** Messages as they are stored, with their hashes. */
+  messages(request: LogRequest): ReturnType<typeof readLogPage> {
+    return readLogPage(this.nats, request);
   }
 
   async page({ filter, after, limit, types }: PageRequest): Promise<EventPage> {

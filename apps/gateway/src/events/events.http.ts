@@ -7,6 +7,7 @@ import {
   EventsQuery,
   EventStreamQuery,
   EVERY_EVENT,
+  LogPage,
   refuse,
   type EventView,
   type StoredEvent,
@@ -127,6 +128,29 @@ export class ClusterEventsHttp {
       { tokenId: identity.tokenId, response },
     );
     return { kind: 'Audit', namespace, cluster, ...page };
+  }
+
+  @Get('log')
+  @RoleInNamespace('viewer')
+  @Documented({
+    id: 'getLog',
+    tag: 'events',
+    records: 'nothing',
+    summary: 'The history of a cluster name as it is stored, for those who check its hash chains themselves',
+    description:
+      'prevhash in a message is the SHA-256 of the message before it in its context. Whoever is not an administrator of all namespaces gets messages with settings of connections as hashes only.',
+    answers: [{ status: 200, description: 'A page of messages', schema: LogPage }],
+    refusals: ['namespace.unknown', 'cluster.unknown'],
+  })
+  async log(
+    @Param({ schema: ClusterPath }) { namespace, cluster }: ClusterPath,
+    @Query({ schema: AuditQuery }) { after, limit }: AuditQuery,
+    @FromCaller() { identity }: Caller,
+  ): Promise<LogPage> {
+    const { filter, since } = await this.historyOf({ namespace, cluster }, identity);
+    const isAdministrator = mayEverywhere(identity, 'admin');
+    const page = await this.reader.messages({ filter, after: Math.max(after, since), limit, isAdministrator });
+    return { kind: 'LogPage', namespace, cluster, ...page };
   }
 
   /** What matches the events of the name, and from where on they are the caller's to read; refused when there are none. */

@@ -16,6 +16,8 @@ export interface HttpRequest extends IncomingMessage {
   commandId?: string;
   /** Set by the authentication; absent on public routes. */
   identity?: Identity;
+  /** Set by the authentication: the session of the page that the request belongs to. Absent with a bearer token. */
+  pageSession?: string | undefined;
   /** Aborts when the token of the request ends or is revoked; its reason is the refusal. */
   tokenEnded?: AbortSignal;
 }

@@ -18,7 +18,13 @@ import { Refused } from './refused.js';
 /** When it may be worth asking again, by status. */
 const RETRY_AFTER_SECONDS: Readonly<Record<number, number>> = { 429: 60, 503: 2 };
 
-const TOKEN_REFUSALS: ReadonlySet<string> = new Set(['auth.token-missing', 'auth.token-unknown', 'auth.token-expired']);
+const TOKEN_REFUSALS: ReadonlySet<string> = new Set([
+  'auth.token-missing',
+  'auth.token-unknown',
+  'auth.token-expired',
+  'session.ended',
+  'session.code-unknown',
+]);
 
 const NOT_FOUND = 404;
 const TOO_LARGE = 413;

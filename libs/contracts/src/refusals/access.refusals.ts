@@ -27,6 +27,22 @@ export const ACCESS_REFUSALS = {
     'Too many wrong tokens came from {address}',
     'Use a valid token, which is accepted at once, or wait {seconds} seconds.',
   ),
+  'session.code-unknown': definition(
+    401,
+    'The sign-in code is unknown, was used before or has expired',
+    'Print a new link with "fairlead page", or sign in with an API token.',
+  ),
+  'session.code-elsewhere': definition(
+    403,
+    'Sign-in codes are valid only on the machine that the gateway runs on',
+    'Sign in with an API token.',
+  ),
+  'session.ended': definition(401, 'The session has ended', 'Sign in again.'),
+  'session.other-origin': definition(
+    403,
+    'A session is accepted only from the page of this gateway',
+    'Open the page at its own address. Programs send a bearer token.',
+  ),
   'namespace.unknown': definition(
     404,
     "The namespace '{namespace}' does not exist",

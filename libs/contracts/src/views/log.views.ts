@@ -67,6 +67,33 @@ export const AuditView = z
   .meta({ id: 'Audit', description: 'The history of a cluster name, replayed from the log' });
 export type AuditView = z.infer<typeof AuditView>;
 
+export const LogMessage = z
+  .strictObject({
+    seq: z.int(),
+    context: z.string().describe('The hash chain that it is in'),
+    sha256: z.string().describe('Of the bytes of the message, as the gateway computes it'),
+    prevHash: z.string().describe('What the message says of the one before it in its chain; empty: it is not an event'),
+    message: z
+      .string()
+      .nullable()
+      .describe(
+        "The message as it is stored; null: it is not text, or holds a connection's settings, which the caller may not see",
+      ),
+  })
+  .meta({ id: 'LogMessage', description: 'A message of the log, for those who check its hash chains themselves' });
+export type LogMessage = z.infer<typeof LogMessage>;
+
+export const LogPage = z
+  .strictObject({
+    kind: z.literal('LogPage'),
+    namespace: z.string(),
+    cluster: z.string(),
+    items: z.array(LogMessage),
+    next: z.int().nullable().describe('Give it as `after` to read on; null: the end of the log was reached'),
+  })
+  .meta({ id: 'LogPage' });
+export type LogPage = z.infer<typeof LogPage>;
+
 export const QuarantinedClusterView = z
   .strictObject({
     service: z.string(),

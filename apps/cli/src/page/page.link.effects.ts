@@ -1,0 +1,25 @@
+import type { Api } from '../api/api.ports.js';
+import { CliFailure } from '../failures.js';
+
+/** How the operator's page is opened. */
+export interface PageLink {
+  readonly url: string;
+  /** When its code ends; absent: the link has none, and the page asks for a token. */
+  readonly expiresAt?: string;
+}
+
+/** The code stands in the fragment, which browsers send to no server. */
+const withCode = (server: string, code: string): string => `${server}/#/sign-in/${code}`;
+
+const NO_CODES: ReadonlySet<string> = new Set(['session.code-elsewhere', 'route.unknown']);
+
+/** A link that signs in once, on the machine of the gateway; elsewhere the page alone. */
+export const pageLink = async (api: Api): Promise<PageLink> => {
+  try {
+    const { code, expiresAt } = await api.signInCode();
+    return { url: withCode(api.server, code), expiresAt };
+  } catch (error) {
+    if (error instanceof CliFailure && NO_CODES.has(error.code)) return { url: `${api.server}/` };
+    throw error;
+  }
+};

@@ -1,0 +1,132 @@
+import { refuse, type FleetRow, type StoredEvent } from '@fairlead/contracts';
+import { Inject, Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { setImmediate } from 'node:timers/promises';
+import { mayIn, type Identity } from '../access/identity.js';
+import { certificatesProjection } from '../certificates/certificates.projection.js';
+import { AroundClusters } from '../clusters/around.queries.js';
+import { viewFromLog } from '../clusters/past.queries.js';
+import { eventsUntil, History, type LogMoment } from '../common/history.js';
+import { FoldedHistory } from '../common/rows.fold.js';
+import type { Exchange } from '../http/caller.js';
+import { Refused } from '../http/refused.js';
+import { TokenSlots } from '../limits/token.slots.js';
+import { Incarnations } from '../namespaces/incarnations.js';
+import { fleetRow, READER } from './fleet.rules.js';
+
+/** The history of a name, as far as it was read, with places from which a fold goes on. */
+interface KeptHistory {
+  readonly events: readonly StoredEvent[];
+  readonly places: FoldedHistory[];
+  /** The log was read at that time, up to that sequence. */
+  readonly readAtMs: number;
+  readonly throughSeq: number;
+}
+
+/** A place after each so many events. */
+const PLACE_EVERY = 64;
+/** Clusters of one answer: each may have its history read. */
+export const PAST_CLUSTERS_MAX = 200;
+/** Events that are kept, of all clusters together. */
+const EVENTS_KEPT_MAX = 60_000;
+
+interface Named {
+  readonly namespace: string;
+  readonly cluster: string;
+}
+
+/** The fleet as it was. Histories are read once and kept, so that a moment beside the last one is answered at once. */
+@Injectable()
+export class PastFleet {
+  private readonly names = new Map<string, Named>();
+  private namesThrough = 0;
+  private readonly histories = new LRUCache<string, KeptHistory>({
+    maxSize: EVENTS_KEPT_MAX,
+    sizeCalculation: ({ events }) => events.length + 1,
+  });
+
+  constructor(
+    @Inject(History) private readonly history: History,
+    @Inject(AroundClusters) private readonly around: AroundClusters,
+    @Inject(Incarnations) private readonly incarnations: Incarnations,
+    @Inject(TokenSlots) private readonly slots: TokenSlots,
+  ) {}
+
+  /** The lines of all clusters that there were at that moment, of a namespace or of all that the caller may see. */
+  async rows(
+    at: LogMoment,
+    namespace: string | undefined,
+    { caller: { identity, signal }, response }: Pick<Exchange, 'caller' | 'response'>,
+  ): Promise<readonly FleetRow[]> {
+    this.slots.take('audits', identity.tokenId, response);
+    const visible = (await this.allNames()).filter(
+      (one) => mayIn(identity, READER, one.namespace) && (namespace ?? one.namespace) === one.namespace,
+    );
+    if (visible.length > PAST_CLUSTERS_MAX)
+      throw new Refused(
+        refuse('request.malformed', {
+          detail: `at: ${visible.length} clusters would be replayed, more than ${PAST_CLUSTERS_MAX}. Name a namespace`,
+        }),
+      );
+    const rows: FleetRow[] = [];
+    for (const one of visible) {
+      const row = await this.rowOf(one, at, identity);
+      if (row !== undefined) rows.push(row);
+      await setImmediate(undefined, { signal }); // Other requests are answered in between.
+    }
+    return rows;
+  }
+
+  private async rowOf({ namespace, cluster }: Named, at: LogMoment, identity: Identity): Promise<FleetRow | undefined> {
+    const since = await this.incarnations.visibleAfter(namespace, identity);
+    const { events, places } = await this.historyOf(namespace, cluster, { at, since });
+    const { length } = eventsUntil(events, at);
+    if (length === 0) return undefined;
+    const index = Math.floor(length / PLACE_EVERY);
+    for (let place = places.length; place <= index; place += 1) {
+      const before = places[place - 1];
+      const chunk = events.slice((place - 1) * PLACE_EVERY, place * PLACE_EVERY);
+      places.push(before === undefined ? FoldedHistory.of([]) : before.after(chunk));
+    }
+    const { rowsOf } = places[index]!.after(events.slice(index * PLACE_EVERY, length));
+    const { now, stalledAfterMs } = this.around.moment;
+    const then = typeof at === 'number' ? events[length - 1]!.meta.time : new Date(at).toISOString();
+    const view = viewFromLog(rowsOf, { now: then > now ? now : then, stalledAfterMs });
+    if (view === undefined) return undefined;
+    const ends = rowsOf(certificatesProjection).flatMap(({ doc }) =>
+      doc.certificates.map(({ expiresAt }) => expiresAt),
+    );
+    return fleetRow({ view, certificateEnd: ends.toSorted()[0] });
+  }
+
+  /** Read on only if the moment lies behind what was read. */
+  private async historyOf(
+    namespace: string,
+    cluster: string,
+    { at, since }: { readonly at: LogMoment; readonly since: number },
+  ): Promise<KeptHistory> {
+    const key = `${since} ${namespace}/${cluster}`;
+    const kept = this.histories.get(key);
+    const isRead =
+      kept !== undefined && (typeof at === 'number' ? at <= kept.throughSeq : Date.parse(at) < kept.readAtMs);
+    if (isRead) return kept;
+    const readAtMs = Date.parse(this.around.moment.now);
+    const more = await this.history.events(namespace, cluster, kept?.throughSeq ?? since);
+    const events = kept === undefined ? more : [...kept.events, ...more];
+    const throughSeq = events.at(-1)?.meta.seq ?? since;
+    // A place in the middle of new events is the same: it ends with events that were there.
+    const read = { events, places: kept?.places ?? [], readAtMs, throughSeq };
+    this.histories.set(key, read);
+    return read;
+  }
+
+  /** Every name that was ever requested. */
+  private async allNames(): Promise<readonly Named[]> {
+    for (const { meta } of await this.history.requests(this.namesThrough)) {
+      const { namespace, cluster, seq } = meta;
+      this.names.set(`${namespace}/${cluster}`, { namespace, cluster });
+      this.namesThrough = seq;
+    }
+    return [...this.names.values()];
+  }
+}

@@ -1,0 +1,182 @@
+/** A second of an operation on a node belongs to exactly one of these causes. */
+export const CAUSES = [
+  'wait',
+  'lease',
+  'machine',
+  'connect',
+  'install',
+  'join',
+  'drain',
+  'blocked',
+  'change',
+  'verify',
+  'failed',
+  'done',
+] as const;
+export type Cause = (typeof CAUSES)[number];
+
+export const CAUSE_WORDS: Readonly<Record<Cause, string>> = {
+  wait: 'waits for its turn',
+  lease: 'waits for a reservation or a place',
+  machine: 'machine is created',
+  connect: 'host is reached, agent starts',
+  install: 'software is installed',
+  join: 'joins the cluster',
+  drain: 'is drained',
+  blocked: 'an eviction is refused, or a gate is closed',
+  change: 'is changed',
+  verify: 'waits for Ready',
+  failed: 'an attempt failed; waits for the next',
+  done: 'done',
+};
+
+/** What begins with an event of this type. */
+const BEGUN_BY: Readonly<Record<string, Cause>> = {
+  ClusterRequested: 'wait',
+  ClusterAccepted: 'wait',
+  ReservationConfirmed: 'lease',
+  ConnectionBusy: 'lease',
+  NodesRequested: 'wait',
+  VmsPlanned: 'machine',
+  VmCreated: 'connect',
+  HostReached: 'connect',
+  AgentStarted: 'install',
+  NodeBootstrapped: 'join',
+  ControlPlaneInitialized: 'verify',
+  ControlPlaneJoined: 'verify',
+  WorkerJoined: 'verify',
+  NodeReady: 'done',
+  BootstrapStepFailed: 'failed',
+  InfrastructureStepFailed: 'failed',
+  NodeDrainBlocked: 'blocked',
+  EvictionRefused: 'blocked',
+  NodeActionEvictionRefused: 'blocked',
+  DrainTimedOut: 'failed',
+  HookBlocked: 'blocked',
+  UpgradeHookBlocked: 'blocked',
+  NodeActionHookBlocked: 'blocked',
+  GateFailed: 'blocked',
+  GatePassed: 'verify',
+  RolloutStarted: 'wait',
+  OperationStarted: 'change',
+  OperationPostponed: 'wait',
+  OperationCompleted: 'done',
+  NodeCordoned: 'drain',
+  NodeActionStarted: 'change',
+  NodeActionPostponed: 'wait',
+  NodeActionCordoned: 'drain',
+  NodeActionDrained: 'change',
+  NodeEmptied: 'change',
+  NodeChangeProgressed: 'change',
+  NodeRebooted: 'verify',
+  NodeUncordoned: 'verify',
+  NodeNotReady: 'verify',
+  NodeSkipped: 'done',
+  NodeRemovalRequested: 'drain',
+  NodeDrained: 'change',
+  NodeRemoved: 'machine',
+  VmDeleted: 'done',
+  NodeLost: 'failed',
+  NodeRecovered: 'verify',
+};
+
+/** Events without a row of their own. */
+const RULES: readonly (readonly [RegExp, Cause])[] = [
+  [/Failed$|Rejected$/, 'failed'],
+  [/Blocked$/, 'blocked'],
+  [/(Succeeded|Completed)$/, 'done'],
+];
+
+export const causeBegunBy = (type: string): Cause | undefined =>
+  BEGUN_BY[type] ?? RULES.find(([pattern]) => pattern.test(type))?.[1];
+
+/** What is used of an event. */
+export interface ScoreEvent {
+  readonly seq: number;
+  readonly type: string;
+  readonly time: string;
+  readonly sentence: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface Segment {
+  readonly cause: Cause;
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** The event that it begins with; undefined: the operation itself. */
+  readonly event: ScoreEvent | undefined;
+}
+
+export interface Track {
+  readonly node: string;
+  readonly segments: readonly Segment[];
+}
+
+const namesIn = ({ data }: ScoreEvent): readonly string[] =>
+  ['node', 'name', 'vm', 'machine'].flatMap((field) => (typeof data[field] === 'string' ? [data[field]] : []));
+
+/** Nodes that a list in the event names, as a plan of machines does. */
+const listedIn = ({ data }: ScoreEvent): readonly string[] =>
+  Object.values(data).flatMap((value) =>
+    Array.isArray(value)
+      ? value.flatMap((item: unknown) => {
+          if (typeof item === 'string') return [item];
+          const name = typeof item === 'object' && item !== null && 'name' in item ? item.name : undefined;
+          return typeof name === 'string' ? [name] : [];
+        })
+      : [],
+  );
+
+const concerns = (event: ScoreEvent, node: string): boolean =>
+  namesIn(event).includes(node) || listedIn(event).includes(node);
+
+/** A lane for each node: from the beginning to the end, without a gap and without an overlap. */
+export const lanesOf = (
+  events: readonly ScoreEvent[],
+  nodes: readonly string[],
+  { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+): readonly Track[] =>
+  nodes.map((node) => {
+    const segments: Segment[] = [{ cause: 'wait', fromMs, toMs, event: undefined }];
+    for (const event of events) {
+      const cause = concerns(event, node) ? causeBegunBy(event.type) : undefined;
+      const atMs = Date.parse(event.time);
+      const last = segments.at(-1)!;
+      // A node that is Ready may be said to have joined afterwards.
+      const isLate = last.cause === 'done' && cause === 'verify';
+      if (cause === undefined || isLate || atMs > toMs || (cause === last.cause && cause !== 'failed')) continue;
+      const beginMs = Math.max(last.fromMs, atMs, fromMs);
+      segments[segments.length - 1] = { ...last, toMs: beginMs };
+      segments.push({ cause, fromMs: beginMs, toMs, event });
+    }
+    return { node, segments: segments.filter((segment) => segment.toMs > segment.fromMs) };
+  });
+
+/** How long each cause took, of all lanes together; the longest first. */
+export const totalsOf = (lanes: readonly Track[]): readonly (readonly [Cause, number])[] => {
+  const totals = new Map<Cause, number>();
+  for (const { segments } of lanes)
+    for (const { cause, fromMs, toMs } of segments) totals.set(cause, (totals.get(cause) ?? 0) + toMs - fromMs);
+  totals.delete('done');
+  return [...totals].sort(([, one], [, other]) => other - one);
+};
+
+/** The median of how long such operations took here before; undefined: there was none. */
+export const expectedMs = (
+  operations: readonly {
+    readonly id: string;
+    readonly kind: string;
+    readonly phase: string;
+    readonly durationMs: number | null;
+  }[],
+  { id, kind }: { readonly id: string; readonly kind: string },
+): number | undefined => {
+  const took = operations
+    .flatMap((one) =>
+      one.id !== id && one.kind === kind && one.phase === 'Succeeded' && one.durationMs !== null
+        ? [one.durationMs]
+        : [],
+    )
+    .sort((one, other) => one - other);
+  return took[Math.floor(took.length / 2)];
+};

@@ -1,0 +1,75 @@
+import * as z from 'zod';
+import { ClusterLifeState, CLUSTER_STATES } from './cluster.views.js';
+import { paged } from './list.views.js';
+import { OperationKind } from './operation.views.js';
+import { time } from './time.js';
+
+export const DEADLINE_KINDS = ['lease', 'certificate'] as const;
+
+export const FleetRow = z
+  .strictObject({
+    namespace: z.string(),
+    name: z.string(),
+    uid: z.string(),
+    state: ClusterLifeState,
+    reason: z.string().describe('Why it is in this state, in one sentence; empty while it runs'),
+    since: time.describe('Since when'),
+    version: z.string(),
+    nodesReady: z.int(),
+    nodesTotal: z.int(),
+    operation: z
+      .strictObject({
+        kind: OperationKind,
+        title: z.string().describe('What happens now, for a person'),
+        stepsDone: z.int(),
+        stepsTotal: z.int(),
+      })
+      .nullable()
+      .describe('What is in progress; null: nothing is'),
+    deadline: z
+      .strictObject({ kind: z.enum(DEADLINE_KINDS), at: time })
+      .nullable()
+      .describe('What ends first: its lease, or a certificate of a control plane; null: nothing is known to end'),
+    createdTime: time,
+    lastSeq: z.int().describe('Sequence of the latest event that changed it'),
+  })
+  .meta({ id: 'FleetRow', description: 'A cluster in one line' });
+export type FleetRow = z.infer<typeof FleetRow>;
+
+export const FleetList = z
+  .strictObject({
+    kind: z.literal('FleetList'),
+    items: z.array(FleetRow),
+    total: z.int().describe('Clusters that match, on all pages'),
+    counts: z
+      .partialRecord(z.enum(CLUSTER_STATES), z.int())
+      .describe('How many there are of each state, whichever state was requested'),
+    ...paged,
+  })
+  .meta({ id: 'FleetList', description: 'The clusters of all namespaces that the caller may see' });
+export type FleetList = z.infer<typeof FleetList>;
+
+/** Classes of events, as the time line of the fleet counts them. */
+export const EVENT_CLASSES = ['request', 'decision', 'observation', 'failure'] as const;
+export type EventClass = (typeof EVENT_CLASSES)[number];
+
+export const FleetActivity = z
+  .strictObject({
+    kind: z.literal('FleetActivity'),
+    from: time.describe('Of the first event that is counted; events before it are not'),
+    to: time,
+    bucketSeconds: z.int(),
+    items: z
+      .array(
+        z.strictObject({
+          at: time.describe('When the interval begins'),
+          request: z.int(),
+          decision: z.int(),
+          observation: z.int(),
+          failure: z.int(),
+        }),
+      )
+      .describe('Intervals with events, in order'),
+  })
+  .meta({ id: 'FleetActivity', description: 'How many events of each class there were, by time' });
+export type FleetActivity = z.infer<typeof FleetActivity>;
