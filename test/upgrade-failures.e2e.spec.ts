@@ -72,6 +72,31 @@ describe('kubeadm that refuses an upgrade', () => {
   };
 
   it(
+    'already in its dry run is a finding of the plan in its own words, and nothing has changed; an override ignores the check',
+    async () => {
+      const refusal = { kind: 'upgrade-refused', message: WORDS };
+      await system.lab('PUT', '/v1/faults', { items: [refusal] });
+      const seq = await lastSeq();
+      const request = { version: TO, dryRun: true };
+      expect((await system.call('POST', `${PATH}/upgrades`, request)).status).toBe(202);
+      const rejected = await after(seq, 'UpgradeRejected', 'UpgradePlanned');
+      expect(rejected.data).toMatchObject({
+        findings: [{ rule: 'B13', facts: { version: TO, checks: ['CoreDNSUnsupportedPlugins'] } }],
+      });
+      expect(JSON.stringify(rejected.data)).toContain('there are unsupported plugins in the CoreDNS Corefile');
+      const overrides = [{ rule: 'B13', reason: 'CoreDNS has it' }];
+      expect((await system.call('POST', `${PATH}/upgrades`, { ...request, overrides })).status).toBe(202);
+      const planned = await after(rejected.meta.seq, 'UpgradeRejected', 'UpgradePlanned');
+      expect(JSON.stringify(planned.data)).toContain('"ignoredPreflightErrors":["CoreDNSUnsupportedPlugins"]');
+      const log = (await system.events('sick')).filter(({ meta }) => meta.seq > seq).map(({ type }) => type);
+      expect(log).not.toEqual(expect.arrayContaining(['NodeCordoned']));
+      expect(log).not.toEqual(expect.arrayContaining(['VersionChanged']));
+      await healed();
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
     'on the control plane is seen within seconds; an abort leaves nothing cordoned, and every node Ready',
     async () => {
       await fault('kubeadm upgrade apply*');

@@ -7,6 +7,7 @@ import {
   parseCatalogue,
   type HookCall,
 } from '@fairlead/contracts';
+import { parseKubeadmRefusal } from '@fairlead/parsers';
 import { WORST_JSON, WORST_LINES, WORST_YAML, type WorstText } from '@fairlead/testing/worst.texts';
 import { X509Certificate } from 'node:crypto';
 import validRange from 'semver/ranges/valid.js';
@@ -189,6 +190,17 @@ export const ENTRANCES: readonly Entrance[] = [
     shapes: WORST_YAML,
     lengthMax: 256 * KIB,
     feed: kubeadmConfigOf,
+  },
+  {
+    file: 'libs/parsers/src/kubeadm.refusal.ts',
+    what: 'what kubeadm says when it refuses',
+    shapes: {
+      ...WORST_LINES,
+      'many checks': (length) => '\t[ERROR Check]: words\n'.repeat(length / 22),
+      'one long check': (length) => `\t[ERROR Check]: ${'words\n'.repeat(length / 6)}`,
+    },
+    lengthMax: 16 * KIB,
+    feed: (text) => parseKubeadmRefusal(text, { lengthMax: 16 * KIB }),
   },
   {
     file: 'apps/cli/src/document/manifest.document.ts',

@@ -5,7 +5,7 @@ import { ApiServer } from './api/api.server.js';
 import { cloudRoutes } from './api/api.routes.js';
 import { Addresses, claimAddresses, type AddressClaim } from './cloud/addresses.js';
 import { imageNamed } from './cloud/catalogue.js';
-import { Fault, Faults } from './faults/faults.js';
+import { Fault, Faults, upgradeRefusal } from './faults/faults.js';
 import { Groups } from './cloud/groups.js';
 import { LoadBalancers } from './cloud/load.balancers.js';
 import type { Machine } from './cloud/machine.js';
@@ -117,6 +117,7 @@ class Lab {
     const world: CommandWorld = {
       delays,
       clusters: this.clusters,
+      upgradeRefusal: (machine) => upgradeRefusal(this.faults, machine),
       shutDown: (host, again) => this.shutDown(host, again),
     };
     this.platform = this.createPlatform(new CommandRunner(world, this.faults, stats, settled));

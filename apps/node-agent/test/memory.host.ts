@@ -29,6 +29,10 @@ export class MemoryHost implements HostPort {
   /** Answers instead of the host, e.g. with a failure. */
   fault: ((line: string) => CommandResult | undefined) | undefined;
 
+  at(path: string): string {
+    return path;
+  }
+
   run(command: string, args: readonly string[]): Promise<CommandResult> {
     const line = [command, ...args].join(' ');
     const result = this.fault?.(line) ?? this.answer(command, args, line);

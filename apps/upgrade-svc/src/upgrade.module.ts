@@ -45,6 +45,7 @@ import { NetworkEffects } from './network/network.effects.js';
 import { NodesQueries } from './nodes/nodes.queries.js';
 import { PresenceEffects } from './presence/presence.effects.js';
 import { ClusterSurvey } from './preflight/cluster.survey.effects.js';
+import { KubeadmDryRuns } from './preflight/kubeadm.dry-run.effects.js';
 import { OfflineRenewal } from './preflight/offline.renewal.effects.js';
 import { CheckEffects } from './preflight/check.effects.js';
 import { RemediationEffects } from './remediation/remediation.effects.js';
@@ -53,6 +54,7 @@ import {
   CLUSTER_SURVEY,
   GATE_SOURCES,
   HOOK_CALLER,
+  KUBEADM_DRY_RUNS,
   KUBERNETES_API,
   OFFLINE_RENEWAL,
   SETTINGS,
@@ -139,6 +141,12 @@ const providersOf = (settings: Settings): Provider[] => [
     useFactory: (store: EventStore, handle: Handle, clusters: ClusterAccess, survey: ClusterSurvey) =>
       new OfflineRenewal({ store, handle, clusters, survey }),
     inject: [EVENT_STORE, HANDLE, CLUSTER_ACCESS, CLUSTER_SURVEY],
+  },
+  {
+    provide: KUBEADM_DRY_RUNS,
+    useFactory: (store: EventStore, handle: Handle) =>
+      new KubeadmDryRuns({ store, handle, lookEveryMs: settings.lookEveryMs }),
+    inject: [EVENT_STORE, HANDLE],
   },
   presenceProvider(settings),
   { provide: JOB_FAILURES, useValue: logFailure },

@@ -271,4 +271,5 @@ export const factsOf = (model: Model, at: string): ClusterFacts => ({
   settings: [],
   corefile: null,
   kubeadm: { extraArgs: {}, extraVolumes: {} },
+  dryRun: null,
 });

@@ -120,7 +120,8 @@ export class StandInAgents {
         message: null,
       },
     });
-    if (stage !== undefined) await tell(context, progressed(stage.id, 'stage'));
+    if (stage !== undefined)
+      await tell(context, progressed(stage.id, stage.dryRun === undefined ? 'stage' : 'kubeadm'));
     if (change !== undefined && changesAllowed && !this.done.includes(change.id)) {
       const message = `change ${change.id}`;
       await tell(context, {

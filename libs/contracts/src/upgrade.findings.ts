@@ -249,6 +249,14 @@ export const UPGRADE_FINDINGS = {
     'kubeadm cannot migrate the Corefile to CoreDNS {coredns}: it does not know {unsupported}',
     'Take them out of the Corefile ("kubectl -n kube-system edit configmap coredns"); or check that CoreDNS {coredns} has them, and override B12: kubeadm then leaves them as they are.',
   ),
+  'B13.refused': refuses(
+    'kubeadm {version} refuses the upgrade on {node}: {words}',
+    'kubeadm was run on {node} with --dry-run, and nothing was changed. Correct what it names, and start the upgrade again; or override B13, and kubeadm ignores these checks: {checks}.',
+  ),
+  'B13.fails': refuses(
+    'kubeadm {version} could not finish a dry run of the upgrade on {node}: {words}',
+    'Nothing was changed. Correct what it names, such as an object in kube-system that kubeadm cannot read, and start the upgrade again.',
+  ),
   'C7.surge': forbids(
     'control planes are upgraded in place and have no surge nodes',
     'Leave out maxSurge for pool control-plane.',

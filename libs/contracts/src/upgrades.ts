@@ -232,6 +232,13 @@ export const NodeChange = z.strictObject({
 });
 export type NodeChange = z.infer<typeof NodeChange>;
 
+/** `kubeadm upgrade plan` and `kubeadm upgrade apply --dry-run` of that version, which need not be installed. */
+export const KubeadmDryRun = z.strictObject({
+  kubernetes: KubernetesVersion,
+  ignoredPreflightErrors: z.array(z.string()).describe('Checks of kubeadm that an operator overrode'),
+});
+export type KubeadmDryRun = z.infer<typeof KubeadmDryRun>;
+
 /** The kinds of operations, in the order in which one step of a path has them. */
 export const PLAN_OPERATION_KINDS = [
   'stage',
@@ -338,6 +345,7 @@ export const UPGRADE_RULES = {
   B10: { title: 'etcd is upgraded one minor version at a time, from a version that supports it', overridable: true },
   B11: { title: 'Nothing that people changed by hand is lost', overridable: true },
   B12: { title: 'kubeadm can migrate the Corefile', overridable: true },
+  B13: { title: 'kubeadm accepts the upgrade', overridable: true },
   C1: { title: 'Cluster and etcd are healthy before each control plane', overridable: false },
   C2: { title: 'A control plane is drained, and etcd is led by another member', overridable: false },
   C3: { title: 'The API server stops before its etcd does', overridable: false },

@@ -1,6 +1,7 @@
 import type { Host } from '../hosts/host.js';
 import { parseArguments, type ParsedArguments } from '../arguments/arguments.js';
 import { CommandFault, type Command, type CommandCall } from './command.js';
+import { archiveOf } from './unpacked.commands.js';
 import { packageNamed, upstreamVersion, versionMatching, type PackageDefinition } from './packages.js';
 
 const APT_FAILED = 100;
@@ -56,7 +57,7 @@ const install = async (call: CommandCall, parsed: ParsedArguments, names: readon
   refuseDowngrades(host, desired, parsed);
   out('Reading package lists...');
   out('Building dependency tree...');
-  if (parsed.has('--download-only')) return downloaded(call, desired.length);
+  if (parsed.has('--download-only')) return downloaded(call, desired);
   const upgraded = desired.filter(({ definition }) => definition.name in host.record.packages).length;
   for (const { definition, version } of desired) {
     await world.delays('packageInstall', signal);
@@ -68,8 +69,13 @@ const install = async (call: CommandCall, parsed: ParsedArguments, names: readon
   return 0;
 };
 
-const downloaded = async ({ world, signal, out }: CommandCall, count: number): Promise<number> => {
-  if (count > 0) await world.delays('packageIndex', signal);
+const downloaded = async (
+  { host, world, signal, out }: CommandCall,
+  selections: readonly Selection[],
+): Promise<number> => {
+  if (selections.length > 0) await world.delays('packageIndex', signal);
+  for (const { definition, version } of selections)
+    await host.files.writeText(archiveOf(definition.name, version), `${definition.name} ${version}\n`);
   out('Download complete and in download only mode');
   return 0;
 };

@@ -6,6 +6,8 @@ import type { Delays } from '../time/delays.js';
 export interface CommandWorld {
   readonly delays: Delays;
   readonly clusters: Clusters;
+  /** Why kubeadm must refuse to upgrade from this machine now; undefined: it need not. */
+  upgradeRefusal(machine: string): string | undefined;
   /** Has the host go down, and up again if `again`. Returns at once: the caller dies with the host. */
   shutDown(host: Host, again: boolean): void;
 }
@@ -15,6 +17,8 @@ export interface CommandCall {
   readonly host: Host;
   readonly name: string;
   readonly args: readonly string[];
+  /** Of a program that was unpacked from a package and is not installed; absent: the installed one is called. */
+  readonly programVersion?: string | undefined;
   /** As seen from inside the host. */
   readonly cwd: string;
   readonly world: CommandWorld;

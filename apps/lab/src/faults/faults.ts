@@ -105,3 +105,13 @@ export const evictionFault = (
   const why = failure.message ?? 'no endpoints available for service "drain"';
   return { status: 500, message: `Internal error occurred: failed calling webhook "${WEBHOOK}": ${why}` };
 };
+
+/** What kubeadm says to an upgrade of which it wants nothing to know; undefined: no such fault is armed. */
+export const upgradeRefusal = (faults: Faults, machine: string): string | undefined => {
+  const fault = faults.strike('upgrade-refused', machine);
+  if (fault === undefined) return undefined;
+  return (
+    fault.message ??
+    '[ERROR CoreDNSUnsupportedPlugins]: there are unsupported plugins in the CoreDNS Corefile (simulated by Fairlead lab)'
+  );
+};

@@ -17,18 +17,21 @@ export const kubeadmUpgrade = async (call: CommandCall, parsed: ParsedArguments)
     throw new CommandFault(`couldn't create a Kubernetes client from file "/etc/kubernetes/admin.conf"`);
   if (!cluster.kubernetes.etcd.hasQuorum())
     throw new CommandFault('[upgrade/health] FATAL: the API server does not answer: etcdserver: no leader');
-  const kubeadm = `v${installedVersion(host, 'kubeadm')}`;
+  const kubeadm = `v${call.programVersion ?? installedVersion(host, 'kubeadm')}`;
   const [, verb, requested] = parsed.positional;
-  if (verb === 'plan') {
-    out(`[upgrade/versions] Cluster version: ${cluster.version}`);
-    out(`[upgrade/versions] kubeadm version: ${kubeadm}`);
-    return 0;
-  }
-  if (verb !== 'apply' && verb !== 'node')
+  if (verb !== 'plan' && verb !== 'apply' && verb !== 'node')
     throw new CommandFault(`unknown command "${verb ?? ''}" for "kubeadm upgrade"`);
   const { nodeName, role } = membership;
+  const version = requested ?? kubeadm;
+  if (verb !== 'node') requireAcceptance(call, parsed);
+  if (verb === 'plan' || parsed.has('--dry-run')) {
+    out(`[upgrade/versions] Cluster version: ${cluster.version}`);
+    out(`[upgrade/versions] kubeadm version: ${kubeadm}`);
+    requireOneMinor(cluster.version, version, kubeadm);
+    if (verb === 'apply') out('[dryrun] Finished dryrunning successfully! (simulated by Fairlead lab)');
+    return 0;
+  }
   if (verb === 'apply') {
-    const version = requested ?? kubeadm;
     requireOneMinor(cluster.version, version, kubeadm);
     await exchangeStaticPods(call, cluster, nodeName, { version, flags: await patchedFlags(host, parsed) });
     cluster.version = version;
@@ -88,6 +91,26 @@ const exchangeStaticPods = async (
   }
   await renewCertificates(host, cluster);
   kubernetes.setControlPlaneVersion(node, version, flags);
+};
+
+/** A fault of the lab decides what kubeadm finds. Checks that are ignored are warnings. */
+const requireAcceptance = ({ host, world, err }: CommandCall, parsed: ParsedArguments): void => {
+  const refusal = world.upgradeRefusal(host.facts.name);
+  if (refusal === undefined) return;
+  const ignored = parsed.value('--ignore-preflight-errors')?.split(',') ?? [];
+  const [, check] = /\[ERROR ([^\]]+)\]/.exec(refusal) ?? [];
+  if (check !== undefined && ignored.includes(check)) {
+    err(`\t${refusal.replace('[ERROR', '[WARNING')}`);
+    return;
+  }
+  throw new CommandFault(
+    [
+      'error: error execution phase preflight: [preflight] Some fatal errors occurred:',
+      `\t${refusal}`,
+      '[preflight] If you know what you are doing, you can make a check non-fatal with `--ignore-preflight-errors=...`',
+      'To see the stack trace of this error execute with --v=5 or higher',
+    ].join('\n'),
+  );
 };
 
 const requireOneMinor = (from: string, to: string, kubeadm: string): void => {

@@ -14,6 +14,7 @@ export interface AgentCommandResult {
 
 /** The machine as the agent's program sees it (HostPort of apps/node-agent; the program itself is only loaded at run time). */
 export interface AgentHost {
+  at(path: string): string;
   run(command: string, args: readonly string[], options: { readonly timeoutMs: number }): Promise<AgentCommandResult>;
   readFile(path: string): Promise<string | undefined>;
   writeFile(path: string, text: string, mode: number): Promise<void>;

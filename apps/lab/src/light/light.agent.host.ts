@@ -20,10 +20,18 @@ export const runCollected = async (
   return { code, stdout: out.join(''), stderr: err.join('') };
 };
 
+/** `env NAME=value … program`: no simulated command reads variables. */
+const withoutVariables = (words: readonly string[]): readonly string[] => {
+  if (words[0] !== 'env') return words;
+  const at = words.findIndex((word, index) => index > 0 && !word.includes('='));
+  return at === -1 ? words : words.slice(at);
+};
+
 /** A light host as the agent inside the lab's process sees it. */
 export const lightAgentHost = (host: Host, runner: CommandRunner, gone: AbortSignal): AgentHost => ({
+  at: (path) => path,
   // Simulated commands take seconds at most, and end with their host: no timeout is needed.
-  run: (command, args) => runCollected(runner, host, [command, ...args], gone),
+  run: (command, args) => runCollected(runner, host, withoutVariables([command, ...args]), gone),
   readFile: (path) => host.files.readText(path),
   writeFile: (path, text, mode) => host.files.writeText(path, text, mode),
   rename: (from, to) => host.files.rename(from, to),

@@ -7,8 +7,22 @@ import { checkedConfiguration } from '../commands/balancer.commands.js';
 import { containerd, crictl, ctr, kubectl, kubelet } from '../commands/container.commands.js';
 import { kubeadm } from '../kubeadm/kubeadm.command.js';
 import { packageNamed } from '../commands/packages.js';
+import { dpkgDeb, labProgram } from '../commands/unpacked.commands.js';
 import { journalctl, systemctl } from '../commands/systemctl.commands.js';
 import * as system from '../commands/system.commands.js';
+
+/** Programs that come with a package. */
+const PACKAGED: Readonly<Record<string, Command>> = {
+  kubeadm,
+  kubelet,
+  kubectl,
+  containerd,
+  ctr,
+  crictl,
+  runc: system.nothingToDo,
+  haproxy: checkedConfiguration,
+  keepalived: checkedConfiguration,
+};
 
 /** Programs that every host has. */
 const ALWAYS: Readonly<Record<string, Command>> = {
@@ -18,6 +32,8 @@ const ALWAYS: Readonly<Record<string, Command>> = {
   'apt-cache': aptCache,
   'dpkg-query': dpkgQuery,
   dpkg,
+  'dpkg-deb': dpkgDeb,
+  'lab-program': labProgram(PACKAGED),
   systemctl,
   journalctl,
   etcdutl,
@@ -58,19 +74,6 @@ const ALWAYS: Readonly<Record<string, Command>> = {
   sshd: system.sshd,
   ldconfig: system.nothingToDo,
   udevadm: system.nothingToDo,
-};
-
-/** Programs that come with a package. */
-const PACKAGED: Readonly<Record<string, Command>> = {
-  kubeadm,
-  kubelet,
-  kubectl,
-  containerd,
-  ctr,
-  crictl,
-  runc: system.nothingToDo,
-  haproxy: checkedConfiguration,
-  keepalived: checkedConfiguration,
 };
 
 /** Programs that someone has copied out of an image, to be called by their own path. */

@@ -18,6 +18,16 @@ export interface CommandOutput {
   readonly signal: AbortSignal;
 }
 
+/** The text of a program that dpkg-deb has unpacked (commands/unpacked.ts). */
+const UNPACKED = /^exec (lab-program) (\S+) (\S+) "\$@"$/m;
+
+/** A host without a shell runs what is called by its path here. */
+const unpackedProgram = async (host: Host, request: CommandRequest): Promise<CommandRequest> => {
+  if (!request.name.startsWith('/')) return request;
+  const [, name, ...words] = UNPACKED.exec((await host.files.readText(request.name)) ?? '') ?? [];
+  return name === undefined ? request : { ...request, name, args: [...words, ...request.args] };
+};
+
 /** Exit code of a command whose caller or host went away. */
 const INTERRUPTED_EXIT_CODE = 130;
 const FAULT_EXIT_CODE = 1;
@@ -35,7 +45,8 @@ export class CommandRunner {
   ) {}
 
   /** Never rejects for what the command does wrong: that is an exit code and words. */
-  async run(host: Host, request: CommandRequest, output: CommandOutput): Promise<number> {
+  async run(host: Host, called: CommandRequest, output: CommandOutput): Promise<number> {
+    const request = await unpackedProgram(host, called);
     const line = [request.name, ...request.args].join(' ');
     const exitCode = await this.carryOut(host, request, line, output);
     this.stats.commandRan({ machine: host.facts.name, command: line, exit: exitCode });

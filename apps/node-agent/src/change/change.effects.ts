@@ -20,6 +20,7 @@ import {
 import { AgentStops } from './change.ports.js';
 import { commandOf, runPhase } from './change.phases.js';
 import type { ChangeStore } from './change.store.js';
+import { dryRunKubeadm, type DryRunEnd } from './kubeadm.dry-run.js';
 import type { PhaseParts } from './phase.task.js';
 import { restoreStaticPods } from './static.pods.js';
 
@@ -107,15 +108,23 @@ export class NodeChanges {
     if ((await store.read()).staged === stage.id) return undefined;
     const startedMs = performance.now();
     const common = { phase: 'stage', attempt: 1, command: null } as const;
+    let dryRun: DryRunEnd | undefined;
     try {
       await software.stage(stage.software);
+      if (stage.dryRun !== undefined) dryRun = await dryRunKubeadm(this.options, stage.dryRun);
     } catch (error) {
       const message = wordsOf(error);
       log('warn', 'staging failed', { id: stage.id, cause: message });
       await this.report(stage.id, revision, { ...common, status: 'failed', tookMs: sinceMs(startedMs), message });
       return { item: 'stage', command: error instanceof WorldFailure ? error.operation : '', message };
     }
-    await this.report(stage.id, revision, { ...common, status: 'done', tookMs: sinceMs(startedMs), message: null });
+    const done = { attempt: 1, status: 'done', tookMs: sinceMs(startedMs), message: null } as const;
+    if (dryRun === undefined) await this.report(stage.id, revision, { ...done, phase: 'stage', command: null });
+    else {
+      const { command, refusal: message } = dryRun;
+      const status = message === null ? 'done' : 'failed';
+      await this.report(stage.id, revision, { ...done, phase: 'kubeadm', command, status, message });
+    }
     await store.write({ staged: stage.id });
     return undefined;
   }

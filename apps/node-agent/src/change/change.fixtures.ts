@@ -160,6 +160,7 @@ export class ModelHost {
   private portOf(life: number): HostPort {
     const operate = <T>(effect: () => T): Promise<T> => this.operate(life, effect);
     return {
+      at: (path) => path,
       run: (command, args) => operate(() => this.execute([command, ...args].join(' '))),
       readFile: (path) => Promise.resolve(this.files.get(path)),
       writeFile: (path, text) => operate(() => void this.files.set(path, text)),
@@ -224,6 +225,7 @@ export class ModelHost {
       install,
       installed: (names: readonly string[]) => Promise.resolve(this.installed(names)),
       stage: () => Promise.resolve(),
+      program: (name: string, version: string) => Promise.resolve(`/unpacked/${name}-${version}`),
     };
     return {
       packages,

@@ -36,8 +36,12 @@ const SERVICE_TIMEOUT_MS = 120_000;
 /** A host that shuts its pods down in order may take its time. */
 const REBOOT_LIMIT_MS = 600_000;
 
-const upgradeArguments = (
-  { kubeadm, kubernetes, ignoredPreflightErrors = [] }: NodeChange,
+export const upgradeArguments = (
+  {
+    kubeadm,
+    kubernetes,
+    ignoredPreflightErrors = [],
+  }: Pick<NodeChange, 'kubeadm' | 'kubernetes' | 'ignoredPreflightErrors'>,
   profile: AgentProfile,
   patches: string | null,
 ): readonly string[] => {

@@ -1,3 +1,4 @@
+import type { KubernetesVersion } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { BALANCED, change, desired, ModelHost, OWN, reported } from './change.fixtures.js';
 import { AgentStops } from './change.ports.js';
@@ -414,6 +415,42 @@ describe('what is staged ahead', () => {
     expect([host.commands, reported(host.facts)]).toEqual([['stage'], ['stage done 1']]);
     await host.changes().stageAhead({ ...target, stage: { ...stage, id: 'another' } });
     expect(host.commands).toEqual(['stage', 'stage']);
+  });
+
+  describe('with a dry run of kubeadm', () => {
+    const dryRun = { kubernetes: 'v1.35.4' as KubernetesVersion, ignoredPreflightErrors: ['CoreDNSMigration'] };
+    const stage = { id: 'u-0123456789/dry-run', software: { kubeadm: '1.35.4' }, dryRun };
+    const target = desired({ change: undefined, changesAllowed: false, stage });
+    const KUBEADM = 'env KUBEADM_UPGRADE_DRYRUN_DIR=/var/lib/fairlead/kubeadm-dry-run /unpacked/kubeadm-1.35.4';
+    const ends = (host: ModelHost) =>
+      host.facts.flatMap((fact) =>
+        fact.type === 'NodeChangeProgressed' ? [[fact.data.phase, fact.data.status, fact.data.message]] : [],
+      );
+
+    it('asks the kubeadm of the target for its plan and a dry run, once, and installs nothing', async () => {
+      const host = new ModelHost();
+      const files = new Map(host.files);
+      await host.changes().stageAhead(target);
+      await host.changes().stageAhead({ ...target, revision: 3 });
+      expect(host.commands).toEqual([
+        'stage',
+        `${KUBEADM} upgrade plan v1.35.4 --ignore-preflight-errors=CreateJob,CoreDNSMigration`,
+        `${KUBEADM} upgrade apply v1.35.4 --yes --ignore-preflight-errors=CreateJob,CoreDNSMigration --dry-run`,
+      ]);
+      expect(ends(host)).toEqual([['kubeadm', 'done', null]]);
+      expect([...host.files].filter(([path, text]) => files.get(path) !== text).map(([path]) => path)).toEqual([
+        '/var/lib/fairlead/change.json',
+      ]);
+      expect(host.versions.get('kubeadm')).toBeUndefined();
+    });
+
+    it('that is refused is an answer in the words of kubeadm, and is not asked for again', async () => {
+      const host = new ModelHost();
+      host.failing.set(`${KUBEADM} upgrade plan`, '[ERROR CoreDNSUnsupportedPlugins]: not known');
+      expect(await host.changes().stageAhead(target)).toBeUndefined();
+      expect(await host.changes().stageAhead(target)).toBeUndefined();
+      expect(ends(host)).toEqual([['kubeadm', 'failed', '[ERROR CoreDNSUnsupportedPlugins]: not known']]);
+    });
   });
 });
 

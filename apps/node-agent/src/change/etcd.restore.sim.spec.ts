@@ -63,6 +63,7 @@ class ModelHost {
   }
 
   private readonly port: HostPort = {
+    at: (path) => path,
     run: (command, args) => this.operate(() => this.execute([command, ...args])),
     readFile: (path) => Promise.resolve(this.files.get(path)),
     writeFile: (path, text) => this.operate(() => void this.files.set(path, text)),

@@ -39,6 +39,7 @@ class ModelHost {
   cutAt = Infinity;
 
   readonly port: HostPort = {
+    at: (path) => path,
     run: (command, args) => this.operate(() => this.execute([command, ...args].join(' '))),
     readFile: (path) => Promise.resolve(this.files.get(path)),
     writeFile: (path, text) => this.operate(() => void this.files.set(path, text)),

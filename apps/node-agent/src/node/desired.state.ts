@@ -1,4 +1,4 @@
-import { ChangesAllowedUntil, NodeChange, Probe, SoftwareVersions } from '@fairlead/contracts';
+import { ChangesAllowedUntil, KubeadmDryRun, NodeChange, Probe, SoftwareVersions } from '@fairlead/contracts';
 import * as z from 'zod';
 
 /** What is desired of the node. */
@@ -8,7 +8,7 @@ export const Desired = z.strictObject({
   changesAllowed: z.boolean(),
   changesAllowedUntil: ChangesAllowedUntil.optional(),
   change: NodeChange.strip().optional(),
-  stage: z.strictObject({ id: z.string(), software: SoftwareVersions }).optional(),
+  stage: z.strictObject({ id: z.string(), software: SoftwareVersions, dryRun: KubeadmDryRun.optional() }).optional(),
   probes: z.array(Probe.strip()).optional(),
   /** Id of the event that set it; null: the initial one, from the configuration. */
   event: z.string().nullable(),

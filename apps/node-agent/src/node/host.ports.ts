@@ -17,6 +17,8 @@ export interface CommandOptions {
  * before them. Every method but `run` rejects when the host itself fails (a full disk, a missing right).
  */
 export interface HostPort {
+  /** The path as a command of this host must be given it. */
+  at(path: string): string;
   /** Never rejects: what went wrong is in the result. */
   run(command: string, args: readonly string[], options: CommandOptions): Promise<CommandResult>;
   /** undefined: there is no such file. */

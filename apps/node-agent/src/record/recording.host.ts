@@ -21,6 +21,7 @@ export const onlyLooks = (line: string): boolean =>
 
 /** The host, with every command that may change it on record: what it was, how it ended, and how long it took. */
 export const recordingHost = (host: HostPort, log: AgentLog): HostPort => ({
+  at: (path) => host.at(path),
   readFile: (path) => host.readFile(path),
   writeFile: (path, text, mode) => host.writeFile(path, text, mode),
   rename: (from, to) => host.rename(from, to),

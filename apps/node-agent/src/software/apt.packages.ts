@@ -1,4 +1,4 @@
-import { NODE_BINARIES, type SoftwareVersions } from '@fairlead/contracts';
+import { NODE_BINARIES, WorldFailure, type SoftwareVersions } from '@fairlead/contracts';
 import type { CommandResult, HostPort } from '../node/host.ports.js';
 import { mustRun, replaceFile } from './item.js';
 import { noRepository, type LocalRepository } from './local.repository.js';
@@ -7,6 +7,9 @@ import type { Distribution, InstalledPackage } from './package.driver.js';
 const INSTALL_TIMEOUT_MS = 15 * 60_000;
 const UPDATE_TIMEOUT_MS = 5 * 60_000;
 const LOCK_TIMEOUT_S = 120;
+/** Where apt keeps what it has fetched. */
+const ARCHIVES = '/var/cache/apt/archives';
+const UNPACKED = '/var/lib/fairlead/packages';
 const LOCAL_LIST = '/etc/apt/sources.list.d/fairlead.list';
 
 /** What the kubelet's own Debian package depends on, and where `modprobe` and `sysctl` are. */
@@ -32,12 +35,15 @@ export const parseInstalled = (output: string): ReadonlyMap<string, InstalledPac
   return packages;
 };
 
-/** Upstream versions in `apt-cache madison`: lines `containerd | 1.7.24~ds1-6+b4 | http://... Packages`. */
-export const parseMadison = (output: string): readonly string[] =>
+/** In `apt-cache madison`: lines `containerd | 1.7.24~ds1-6+b4 | http://... Packages`. */
+const wholeVersionsIn = (output: string): readonly string[] =>
   output.split('\n').flatMap((line) => {
     const version = line.split('|')[1]?.trim();
-    return version === undefined || version === '' ? [] : [upstreamOf(version)];
+    return version === undefined || version === '' ? [] : [version];
   });
+
+/** Upstream versions in `apt-cache madison`. */
+export const parseMadison = (output: string): readonly string[] => wholeVersionsIn(output).map(upstreamOf);
 
 /** What apt-get says when its lists are missing or older than the desired version. */
 export const NEEDS_UPDATE = /Unable to locate package|has no installation candidate|Version .* was not found/;
@@ -100,19 +106,39 @@ export const aptPackages = (host: HostPort, local: LocalRepository = noRepositor
     return Object.entries(packages).filter(([name, version]) => present.get(name)?.version !== version);
   };
 
+  const stage = async (packages: SoftwareVersions): Promise<void> => {
+    const specs = (await differing(packages)).map(specOf);
+    if (specs.length > 0) await fetchOrInstall(['--download-only', ...specs]);
+  };
+
+  /** Debian's whole version of a package, as the name of its file has it. */
+  const fileVersion = async (name: string, version: string): Promise<string> => {
+    const offers = await mustRun(host, 'apt-cache', ['madison', name]);
+    const found = wholeVersionsIn(offers).find((one) => upstreamOf(one) === version);
+    if (found !== undefined) return found.replaceAll(':', '%3a');
+    const operation = `find the package ${name} ${version}`;
+    throw new WorldFailure({ operation, target: 'host', message: 'no package list of this host has it' });
+  };
+
   return {
     tools: TOOLS,
     installed,
+    stage,
+
+    program: async (name, version) => {
+      if ((await installed([name])).get(name)?.version === version) return name;
+      await stage({ [name]: version });
+      const architecture = (await mustRun(host, 'dpkg', ['--print-architecture'])).trim();
+      const folder = `${UNPACKED}/${name}-${version}`;
+      const archive = `${ARCHIVES}/${name}_${await fileVersion(name, version)}_${architecture}.deb`;
+      await mustRun(host, 'dpkg-deb', ['--extract', archive, folder], INSTALL_TIMEOUT_MS);
+      return host.at(`${folder}/usr/bin/${name}`);
+    },
 
     install: async (packages) => {
       const specs = (await differing(packages)).map(specOf);
       if (specs.length > 0) await fetchOrInstall(specs);
       await mustRun(host, 'apt-mark', ['hold', ...Object.keys(packages)]);
-    },
-
-    stage: async (packages) => {
-      const specs = (await differing(packages)).map(specOf);
-      if (specs.length > 0) await fetchOrInstall(['--download-only', ...specs]);
     },
 
     require: (names) => fetchOrInstall(names),

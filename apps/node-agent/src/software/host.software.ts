@@ -82,6 +82,7 @@ const bothOf = (ours: PackageDriver, theirs: PackageDriver): PackageDriver => ({
     if (Object.keys(split.theirs).length > 0) await theirs.stage(split.theirs);
     await ours.stage(split.ours);
   },
+  program: (name, version) => (name in splitSoftware({ [name]: version }).ours ? ours : theirs).program(name, version),
 });
 
 /** Resolved when it is first used, so that a host of an unknown kind fails where it can be reported. */
@@ -91,6 +92,7 @@ const lazyDistribution = (distribution: () => Promise<Distribution>): PackageDri
     installed: async (names) => (await runtime()).installed(names),
     install: async (packages) => (await runtime()).install(packages),
     stage: async (packages) => (await runtime()).stage(packages),
+    program: async (name, version) => (await runtime()).program(name, version),
     accepts: async (name, desired, found) => (await (await runtime()).accepts?.(name, desired, found)) === true,
   };
 };

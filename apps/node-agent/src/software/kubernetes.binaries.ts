@@ -82,6 +82,12 @@ export const kubernetesBinaries = ({ host, files, mirror, architecture }: Binari
   return {
     installed,
     stage,
+    program: async (name, version) => {
+      if (!isBinary(name)) throw new Error(`${name} is no program of Kubernetes`);
+      await stage({ [name]: version });
+      const isInstalled = (await installed([name])).get(name)?.version === version;
+      return files.at(isInstalled ? pathOf(name) : stagedPathOf(name, version));
+    },
     install: async (packages) => {
       await stage(packages);
       // A program that runs goes on as what it was; the name is the new one's from one moment to the next.

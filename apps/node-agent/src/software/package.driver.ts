@@ -16,6 +16,11 @@ export interface PackageDriver {
   install(packages: SoftwareVersions): Promise<void>;
   /** Brings what `install` needs onto the host and verifies it, so that `install` is short and needs no network. Changes nothing that runs. */
   stage(packages: SoftwareVersions): Promise<void>;
+  /**
+   * How a program of that version is called where it lies verified, beside what is installed: changes nothing that runs. Packages are fetched
+   * first where they are missing.
+   */
+  program(name: string, version: string): Promise<string>;
   /** Is this other version as good as the desired one, because the host can have no other? Absent: never. */
   accepts?(name: string, desired: string, found: string): Promise<boolean>;
 }

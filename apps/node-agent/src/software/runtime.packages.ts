@@ -28,6 +28,7 @@ export const distributionRuntime = (distribution: Distribution): PackageDriver =
     installed: (names) => distribution.installed(names),
     install: async (packages) => distribution.install(await attainable(packages)),
     stage: (packages) => distribution.stage(packages),
+    program: (name, version) => distribution.program(name, version),
     accepts,
   };
 };

@@ -50,6 +50,17 @@ export type SetProbes = Command<
   { readonly uid: ClusterUid; readonly node: NodeName; readonly probes: readonly Probe[] }
 >;
 
+/** The node prepares this ahead of any change; none: what was staged under this id is no longer asked of it. */
+export type SetStage = Command<
+  'SetStage',
+  {
+    readonly uid: ClusterUid;
+    readonly node: NodeName;
+    readonly id: string;
+    readonly stage?: Omit<NonNullable<DesiredVersions['stage']>, 'id'>;
+  }
+>;
+
 export type Desired = { readonly status: 'none' } | ({ readonly status: 'set' } & EventData<'DesiredVersionsSet'>);
 
 const sameSoftware = (a: SoftwareVersions, b: SoftwareVersions): boolean => {
@@ -83,7 +94,7 @@ const lowerMinor = (before: DesiredVersions, desired: DesiredVersions): Refusal 
   return undefined;
 };
 
-export type DesiredCommand = SetDesiredVersions | AskForChange | WithdrawPermission | SetProbes;
+export type DesiredCommand = SetDesiredVersions | AskForChange | WithdrawPermission | SetProbes | SetStage;
 
 type DesiredFact = Fact<'DesiredVersionsSet'>;
 
@@ -129,6 +140,13 @@ export const desired: Decider<Desired, DesiredCommand, DesiredFact> = {
         if (before === undefined) return nothing;
         const { revision: _revision, status: _status, probes: _probes, ...desired } = before;
         return set(before, { ...desired, ...asking(command.data.probes) });
+      }
+      case 'SetStage': {
+        if (before === undefined) return nothing;
+        const { id, stage } = command.data;
+        const { revision: _revision, status: _status, stage: staged, ...desired } = before;
+        if (stage !== undefined) return set(before, { ...desired, stage: { id, ...stage } });
+        return staged?.id === id ? set(before, desired) : nothing;
       }
     }
   },

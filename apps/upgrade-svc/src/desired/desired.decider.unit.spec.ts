@@ -1,5 +1,5 @@
 import { specification } from '@fairlead/event-sourcing/spec';
-import type { NodeChange } from '@fairlead/contracts';
+import type { KubernetesVersion, NodeChange } from '@fairlead/contracts';
 import { describe, it } from '@jest/globals';
 import { node, otherUid, SOFTWARE_1_34, uid } from '../nodes/nodes.fixtures.js';
 import { desired, type SetDesiredVersions } from './desired.decider.js';
@@ -69,6 +69,26 @@ describe('the desired versions of a node', () => {
     given(set(1), probing(set(2)))
       .when({ type: 'SetProbes', data: { uid, node, probes: [] } })
       .then(set(3));
+  });
+  it('carry what is staged ahead, without a permission, until that is withdrawn', () => {
+    const stage = {
+      software: { kubeadm: '1.35.4' },
+      dryRun: { kubernetes: 'v1.35.4' as KubernetesVersion, ignoredPreflightErrors: [] },
+    };
+    const asked = { type: 'SetStage' as const, data: { uid, node, id: 'u-1/dry-run', stage } };
+    const closed = set(1, SOFTWARE_1_34, false);
+    const staged = set(2, SOFTWARE_1_34, false);
+    const stated = { ...staged, data: { ...staged.data, stage: { id: 'u-1/dry-run', ...stage } } };
+    given(closed).when(asked).then(stated);
+    given(closed, stated).when(asked).thenNothing();
+    const withdrawn = { type: 'SetStage' as const, data: { uid, node, id: 'u-1/dry-run' } };
+    given(closed, stated)
+      .when(withdrawn)
+      .then(set(3, SOFTWARE_1_34, false));
+    given(closed, stated)
+      .when({ ...withdrawn, data: { ...withdrawn.data, id: 'u-2/dry-run' } })
+      .thenNothing();
+    given().when(asked).thenNothing();
   });
   it('carry a change, which is asked for once', () => {
     const change = changeOf('u-1/op-1');

@@ -1,4 +1,4 @@
-import { type KubernetesVersion, minorOf, type NodeName, type SoftwareVersions } from '@fairlead/contracts';
+import { type KubernetesVersion, minorOf, type NodeChange, type NodeName, type SoftwareVersions } from '@fairlead/contracts';
 import {
   c2MayDrain,
   c3StopApiServerFirst,
@@ -69,6 +69,14 @@ const packagesOf = ({ what }: Pass, all: SoftwareVersions): SoftwareVersions => 
 /** Those of kubeadm that B12 stands for: whoever overrides it has looked at the Corefile. */
 const COREFILE_CHECKS = ['CoreDNSUnsupportedPlugins', 'CoreDNSMigration'];
 
+/** Checks of kubeadm that are warnings, for their rules were overridden. */
+const ignoredChecks = ({ facts, request }: PlanInput): Pick<NodeChange, 'ignoredPreflightErrors'> => {
+  const corefile = request.overridden.includes('B12') ? COREFILE_CHECKS : [];
+  const refused = request.overridden.includes('B13') ? (facts.dryRun?.refusal?.checks ?? []) : [];
+  const ignored = [...new Set([...corefile, ...refused])];
+  return ignored.length === 0 ? {} : { ignoredPreflightErrors: ignored };
+};
+
 const draftOf = (input: PlanInput, node: PlannedNode, index: number, pass: Pass): Draft => {
   const { step, what, emulatedVersion } = pass;
   const { renewCertificates, reboot } = input.request.target;
@@ -91,9 +99,7 @@ const draftOf = (input: PlanInput, node: PlannedNode, index: number, pass: Pass)
       balancedEndpoint: kubeadm === null ? null : input.endpoint,
       stopApiServerFirst: kubeadm !== null && c3StopApiServerFirst(step.from, step.to ?? step.from),
       emulatedVersion,
-      ...(kubeadm === 'apply' && input.request.overridden.includes('B12')
-        ? { ignoredPreflightErrors: [...COREFILE_CHECKS] }
-        : {}),
+      ...(kubeadm === 'apply' ? ignoredChecks(input) : {}),
     },
     reason: reasonOf(node, index, pass),
   };

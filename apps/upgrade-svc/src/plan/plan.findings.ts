@@ -13,6 +13,7 @@ import { c7NoSurge } from '../rules/control-plane.rules.js';
 import { b5RemovedApis } from '../rules/apis.rules.js';
 import { b3EtcdHealthy, b4FreshSnapshot, b10EtcdMinor, b10V2Store, hasVersion } from '../rules/etcd.rules.js';
 import { b12Corefile } from '../rules/corefile.rules.js';
+import { b13KubeadmAccepts } from '../rules/dry-run.rules.js';
 import { b11HandMade } from '../rules/hand-made.rules.js';
 import { b8Certificates, b8Clocks, b8Ended, b9Room, b9Source } from '../rules/nodes.rules.js';
 import { b7Capacity, b7PodsCanMove } from '../rules/pods.rules.js';
@@ -125,6 +126,7 @@ const worldFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding[] 
       .flatMap(({ name, atOnce, surge }) => b7Capacity(facts, name, atOnce - surge)),
     ...b11HandMade(facts, rewritten),
     ...b12Corefile(facts.corefile, plan.path),
+    ...b13KubeadmAccepts(facts),
     ...b8Certificates(facts, endsAtMs, { renewed, isRenewal: request.target.renewCertificates }),
     ...b8Clocks(facts),
     ...b9Room(facts, changed),

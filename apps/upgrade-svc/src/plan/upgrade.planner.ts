@@ -1,5 +1,6 @@
 import {
   type Finding,
+  type KubeadmDryRun,
   type KubernetesVersion,
   minorsAhead,
   type NodeName,
@@ -221,12 +222,36 @@ const withoutUnknownPath = ({ facts }: PlanInput, stops: readonly Finding[]): re
   return oldestApiServer(versionsIn(facts)) === undefined && others.length > 0 ? others : stops;
 };
 
-/** Facts and a request become a plan, or the findings for which there can be none. Pure: a dry run and a run get the same. */
-export const planUpgrade = (input: PlanInput): Check => {
+/** The plan for these facts with all that is found, whether or not it may run. */
+const judge = (input: PlanInput): { readonly plan: UpgradePlan; readonly findings: readonly Finding[] } => {
   const path = pathOf(input);
   const plan = grow(input, path);
+  return { plan, findings: [...path.findings, ...findingsOf(input, plan)] };
+};
+
+/** Whatever else stops an upgrade is told alone: it keeps kubeadm from the node, or makes it fail for the same reason. */
+const BESIDE_A_DRY_RUN: readonly string[] = ['B4', 'B5', 'B6', 'B10', 'B11', 'B12'];
+
+export interface DryRunRequest extends KubeadmDryRun {
+  readonly node: NodeName;
+}
+
+/** What kubeadm can be asked before anything is touched: the first step of the plan, on the control plane that begins it. null: nothing. */
+export const dryRunOf = (input: PlanInput): DryRunRequest | null => {
+  const { plan, findings } = judge(input);
+  const stops = stopping(findings, input.request.overridden);
+  if (stops.some(({ rule }) => !BESIDE_A_DRY_RUN.includes(rule))) return null;
+  const first = plan.operations.find(({ change }) => change?.kubeadm === 'apply');
+  const kubernetes = first?.change?.kubernetes ?? null;
+  const node = input.facts.nodes.find(({ name }) => name === first?.node);
+  if (kubernetes === null || node === undefined || node.lost) return null;
+  return { node: node.name, kubernetes, ignoredPreflightErrors: first?.change?.ignoredPreflightErrors ?? [] };
+};
+
+/** Facts and a request become a plan, or the findings for which there can be none. Pure: a dry run and a run get the same. */
+export const planUpgrade = (input: PlanInput): Check => {
+  const { plan, findings } = judge(input);
   const { overridden } = input.request;
-  const findings = [...path.findings, ...findingsOf(input, plan)];
   const stops = stopping(findings, overridden);
   if (stops.length > 0) return { outcome: 'rejected', findings: [...withoutUnknownPath(input, stops)] };
   return { outcome: 'planned', plan: { ...plan, findings: [...withOverrides(findings, overridden)] } };

@@ -7,7 +7,7 @@ import type { ClusterFacts, EtcdMemberFacts, NodeFacts } from '../rules/cluster.
 import { canonical } from './canonical.js';
 import { planHash } from './plan.hash.js';
 import type { PlanInput, RolloutRequest } from './plan.request.js';
-import { planUpgrade } from './upgrade.planner.js';
+import { dryRunOf, planUpgrade } from './upgrade.planner.js';
 
 const AT = '2026-11-21T10:00:00.000Z';
 
@@ -350,6 +350,60 @@ describe('a Corefile that kubeadm cannot migrate', () => {
     expect(applied.map(({ change }) => change?.ignoredPreflightErrors)).toEqual([
       ['CoreDNSUnsupportedPlugins', 'CoreDNSMigration'],
     ]);
+  });
+});
+
+describe("kubeadm's own word on an upgrade (B13)", () => {
+  const model = modelOf(3, 1, '1.33.13');
+  const words = ['CoreDNSUnsupportedPlugins: plugin "k8s_gateway" is unsupported'];
+  const refusal = { checks: ['CoreDNSUnsupportedPlugins'], words };
+  const withFacts = (facts: Partial<ClusterFacts>, overridden: readonly string[] = [], version = 'v1.35.4') =>
+    inputOf(model, { ...to(version), overridden }, {}, { facts: { ...factsOf(model, AT), ...facts } });
+  const refused = (overridden: readonly string[] = []) =>
+    planUpgrade(withFacts({ dryRun: { node: cp(2), version: 'v1.34.4', refusal } }, overridden));
+
+  it('is asked of the control plane that begins, for the first step of the path', () => {
+    const request = dryRunOf(withFacts({}));
+    expect(request).toEqual({ node: cp(2), kubernetes: 'v1.34.4', ignoredPreflightErrors: [] });
+    const [first] = planned(withFacts({})).operations.filter(({ change }) => change?.kubeadm === 'apply');
+    expect(first?.node).toBe(request?.node);
+  });
+
+  it('is asked beside what is wrong with the configuration, and not where the node or its software is concerned', () => {
+    expect(dryRunOf(withFacts({ corefile: '.:53 {\n  k8s_gateway example.org\n}\n' }))?.node).toBe(cp(2));
+    const unread = [{ what: 'etcd', rule: 'B3', message: 'no answer' }] as const;
+    expect(dryRunOf(withFacts({ unread }))).toBeNull();
+    expect(dryRunOf(withFacts({ healthyPasses: 0 }))).toBeNull();
+    const lost = factsOf(model, AT).nodes.map((node) => ({ ...node, lost: node.name === cp(2) }));
+    expect(dryRunOf(withFacts({ nodes: lost }, ['B2']))).toBeNull();
+    expect(dryRunOf(inputOf(model, { target: { renewCertificates: true, reboot: false } }))).toBeNull();
+  });
+
+  it('stops the upgrade when it refuses, with its words, its checks and what to do', () =>
+    expect(refused()).toMatchObject({
+      outcome: 'rejected',
+      findings: [
+        {
+          rule: 'B13',
+          severity: 'refuse',
+          sentence: `kubeadm v1.34.4 refuses the upgrade on ${cp(2)}: ${words.join()}`,
+          facts: { node: cp(2), version: 'v1.34.4', checks: ['CoreDNSUnsupportedPlugins'], words },
+          help: expect.stringContaining('override B13, and kubeadm ignores these checks: CoreDNSUnsupportedPlugins'),
+        },
+      ],
+    }));
+
+  it('that is overridden makes these checks warnings, also of the real upgrade', () => {
+    const check = refused(['B13']);
+    if (check.outcome !== 'planned') throw new Error('it was not planned');
+    expect(check.plan.findings).toMatchObject([{ rule: 'B13', severity: 'inform' }]);
+    const applied = check.plan.operations.filter(({ change }) => change?.kubeadm === 'apply');
+    expect(applied[0]?.change?.ignoredPreflightErrors).toEqual(['CoreDNSUnsupportedPlugins']);
+  });
+
+  it('that could not be heard stops the upgrade, too', () => {
+    const unread = [{ what: `kubeadm's dry run on ${cp(2)}`, rule: 'B13', message: 'no package has it' }] as const;
+    expect(rejectedBy(withFacts({ unread }))).toEqual(['B13']);
   });
 });
 

@@ -8,11 +8,12 @@ import { planHash } from '../plan/plan.hash.js';
 import type { ClusterSurvey } from './cluster.survey.effects.js';
 import type { ClusterFacts } from '../rules/cluster.facts.js';
 import { finding } from '../rules/finding.js';
-import { checkUpgrade } from '../rollout/check.planner.js';
+import { checkUpgrade, dryRunFor } from '../rollout/check.planner.js';
 import { viewOf, type RolloutContext } from '../rollout/rollout.context.js';
 import { isDeclared, isWaiting, LOOK_AGAIN_MS } from '../rollout/rollout.state.js';
 import type { CheckUpgrade } from '../rollout/rollout.tasks.js';
-import { CLUSTER_ACCESS, CLUSTER_SURVEY, OFFLINE_RENEWAL } from '../tokens.js';
+import { CLUSTER_ACCESS, CLUSTER_SURVEY, KUBEADM_DRY_RUNS, OFFLINE_RENEWAL } from '../tokens.js';
+import type { KubeadmDryRuns } from './kubeadm.dry-run.effects.js';
 import type { OfflineRenewal } from './offline.renewal.effects.js';
 
 const RENEWAL_AGAIN_MS = 1_000;
@@ -24,6 +25,7 @@ export class CheckEffects {
     @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
     @Inject(CLUSTER_SURVEY) private readonly survey: ClusterSurvey,
     @Inject(OFFLINE_RENEWAL) private readonly renewal: OfflineRenewal,
+    @Inject(KUBEADM_DRY_RUNS) private readonly dryRuns: KubeadmDryRuns,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -45,12 +47,20 @@ export class CheckEffects {
   private async check(task: RolloutContext<CheckUpgrade>): Promise<Check> {
     const view = viewOf(task);
     try {
-      return checkUpgrade(view, await this.facts(task));
+      return checkUpgrade(view, await this.factsWithDryRun(task));
     } catch (error) {
       if (!isDeclared(view.upgrade) || !(error instanceof WorldFailure) || task.signal.aborted) throw error;
       const { operation, target, message } = error;
       return { outcome: 'rejected', findings: [finding('E6.unreachable', { operation, target }, { message })] };
     }
+  }
+
+  private async factsWithDryRun(task: RolloutContext<CheckUpgrade>): Promise<ClusterFacts> {
+    const facts = await this.facts(task);
+    const request = dryRunFor(viewOf(task), facts);
+    if (request === null) return facts;
+    const { dryRun, unread } = await this.dryRuns.run(task, request);
+    return { ...facts, dryRun, unread: [...facts.unread, ...unread] };
   }
 
   private async facts(task: RolloutContext<CheckUpgrade>): Promise<ClusterFacts> {

@@ -87,7 +87,8 @@ export class ClusterSurvey {
       this.passes(of, { nodes: knownNodes(of.known).map((node) => bareNode(node, views, pods)), system }),
     ]);
     const podsOfNodes = podFacts(pods, namesOf(views));
-    return { at, unread, nodes, etcd, system, ...others, ...configured, pods: podsOfNodes, snapshot, healthyPasses };
+    const seen = { at, unread, nodes, etcd, system, ...others, ...configured };
+    return { ...seen, pods: podsOfNodes, snapshot, healthyPasses, dryRun: null };
   }
 
   private async inDepth(

@@ -1,5 +1,6 @@
 import { KUBERNETES_RELEASES } from '@fairlead/contracts';
-import { planUpgrade, type Check } from '../plan/upgrade.planner.js';
+import type { PlanInput } from '../plan/plan.request.js';
+import { dryRunOf, planUpgrade, type Check, type DryRunRequest } from '../plan/upgrade.planner.js';
 import type { ClusterFacts } from '../rules/cluster.facts.js';
 import type { ClusterState } from './rollout.state.js';
 import type { RolloutView } from './rollout.view.js';
@@ -12,10 +13,9 @@ export const underWay = ({ repairs, extra }: ClusterState): readonly string[] =>
   ),
 ];
 
-/** The plan for the open upgrade of a cluster, or why there can be none. What CheckUpgrade answers. */
-export const checkUpgrade = ({ cluster, upgrade }: RolloutView, facts: ClusterFacts): Check => {
+const inputOf = ({ cluster, upgrade }: RolloutView, facts: ClusterFacts): PlanInput => {
   const { target, pools, controlPlane, strategy } = upgrade.request;
-  return planUpgrade({
+  return {
     request: { upgradeId: upgrade.id, target, pools, controlPlane, strategy, overridden: upgrade.overridden },
     facts,
     holds: cluster.holds,
@@ -23,5 +23,12 @@ export const checkUpgrade = ({ cluster, upgrade }: RolloutView, facts: ClusterFa
     endpoint: cluster.endpoint,
     releases: KUBERNETES_RELEASES,
     durations: cluster.durations,
-  });
+  };
 };
+
+/** The plan for the open upgrade of a cluster, or why there can be none. What CheckUpgrade answers. */
+export const checkUpgrade = (view: RolloutView, facts: ClusterFacts): Check => planUpgrade(inputOf(view, facts));
+
+/** What kubeadm is asked before that; null: nothing. */
+export const dryRunFor = (view: RolloutView, facts: ClusterFacts): DryRunRequest | null =>
+  dryRunOf(inputOf(view, facts));

@@ -26,6 +26,8 @@ export interface ClusterFacts {
   readonly corefile: string | null;
   /** What kubeadm adds to its own manifests; null: it could not be read. */
   readonly kubeadm: KubeadmExtras | null;
+  /** What kubeadm of the target says of the upgrade in a dry run; null: it was not asked. */
+  readonly dryRun: DryRunFacts | null;
   /** The newest snapshot of etcd that lies off its node and whose status was read. */
   readonly snapshot: { readonly at: string; readonly name: string } | null;
   /** How often in a row, ten seconds apart, the cluster was found healthy just now; B2 wants two. */
@@ -50,6 +52,20 @@ export interface KubeadmExtras {
   readonly extraArgs: Readonly<Partial<Record<Component, readonly string[]>>>;
   /** Names of volumes. */
   readonly extraVolumes: Readonly<Partial<Record<Component, readonly string[]>>>;
+}
+
+/** kubeadm ran on this node without changing anything. */
+export interface DryRunFacts {
+  readonly node: NodeName;
+  /** Of kubeadm, with v. */
+  readonly version: string;
+  /** null: it objects to nothing. */
+  readonly refusal: {
+    /** Preflight checks that failed, as kubeadm names them; empty: it failed elsewhere. */
+    readonly checks: readonly string[];
+    /** Reasons in kubeadm's own words. */
+    readonly words: readonly string[];
+  } | null;
 }
 
 export interface Unread {

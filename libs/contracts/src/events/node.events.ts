@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ClusterUid, NodeName } from '../ids.js';
-import { NodeChange, Probe } from '../upgrades.js';
+import { KubeadmDryRun, NodeChange, Probe } from '../upgrades.js';
 import { defineEvent } from './definition.js';
 import { Time } from '../time.js';
 
@@ -41,7 +41,11 @@ export const rolloutEvents = {
       changesAllowedUntil: ChangesAllowedUntil.optional(),
       change: NodeChange.optional().describe('More than software: done once, before the node is Ready again'),
       stage: z
-        .strictObject({ id: z.string(), software: DesiredSoftware })
+        .strictObject({
+          id: z.string(),
+          software: DesiredSoftware,
+          dryRun: KubeadmDryRun.optional().describe('Then kubeadm is run with --dry-run; absent: nothing is run'),
+        })
         .optional()
         .describe('What the agent fetches and verifies ahead; it needs no permission, for it changes nothing'),
       probes: z.array(Probe).optional().describe('What the node asks all the time while this is desired'),

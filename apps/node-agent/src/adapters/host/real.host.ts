@@ -87,6 +87,7 @@ export const realHost = (root: string): HostPort => {
   };
 
   return {
+    at,
     run,
     readFile: (path) => readText(at(path)),
     writeFile: async (path, text, mode) => {

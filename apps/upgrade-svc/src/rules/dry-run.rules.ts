@@ -1,0 +1,13 @@
+import type { Finding } from '@fairlead/contracts';
+import type { ClusterFacts } from './cluster.facts.js';
+import { finding } from './finding.js';
+
+/** B13: kubeadm of the target would upgrade this cluster, by its own plan and dry run. */
+export const b13KubeadmAccepts = ({ dryRun }: Pick<ClusterFacts, 'dryRun'>): readonly Finding[] => {
+  if (dryRun === null || dryRun.refusal === null) return [];
+  const { node, version, refusal } = dryRun;
+  const { checks, words } = refusal;
+  return checks.length > 0
+    ? [finding('B13.refused', { node, version, checks, words })]
+    : [finding('B13.fails', { node, version, words })];
+};
