@@ -77,15 +77,16 @@ describe('kubeadm that refuses an upgrade', () => {
       const refusal = { kind: 'upgrade-refused', message: WORDS };
       await system.lab('PUT', '/v1/faults', { items: [refusal] });
       const seq = await lastSeq();
-      const request = { version: TO, dryRun: true };
-      expect((await system.call('POST', `${PATH}/upgrades`, request)).status).toBe(202);
+      const plan = async (body: object): Promise<unknown> =>
+        system.call('POST', `${PATH}/upgrades?dryRun=true`, { version: TO, ...body });
+      await plan({});
       const rejected = await after(seq, 'UpgradeRejected', 'UpgradePlanned');
       expect(rejected.data).toMatchObject({
         findings: [{ rule: 'B13', facts: { version: TO, checks: ['CoreDNSUnsupportedPlugins'] } }],
       });
       expect(JSON.stringify(rejected.data)).toContain('there are unsupported plugins in the CoreDNS Corefile');
       const overrides = [{ rule: 'B13', reason: 'CoreDNS has it' }];
-      expect((await system.call('POST', `${PATH}/upgrades`, { ...request, overrides })).status).toBe(202);
+      await plan({ overrides });
       const planned = await after(rejected.meta.seq, 'UpgradeRejected', 'UpgradePlanned');
       expect(JSON.stringify(planned.data)).toContain('"ignoredPreflightErrors":["CoreDNSUnsupportedPlugins"]');
       const log = (await system.events('sick')).filter(({ meta }) => meta.seq > seq).map(({ type }) => type);

@@ -1,8 +1,7 @@
 /** Injection tokens of this service's own parts. */
 export const KUBERNETES_API = Symbol('upgrade-svc.kubernetes-api');
 export const CLUSTER_ACCESS = Symbol('upgrade-svc.cluster-access');
-export const OFFLINE_RENEWAL = Symbol('upgrade-svc.offline-renewal');
-export const KUBEADM_DRY_RUNS = Symbol('upgrade-svc.kubeadm-dry-runs');
+export const CHECKS_BY_AGENTS = Symbol('upgrade-svc.checks-by-agents');
 export const CLUSTER_SURVEY = Symbol('upgrade-svc.cluster-survey');
 export const SNAPSHOT_KEEPER = Symbol('upgrade-svc.snapshot-keeper');
 export const HOOK_CALLER = Symbol('upgrade-svc.hook-caller');

@@ -47,16 +47,15 @@ import { PresenceEffects } from './presence/presence.effects.js';
 import { ClusterSurvey } from './preflight/cluster.survey.effects.js';
 import { KubeadmDryRuns } from './preflight/kubeadm.dry-run.effects.js';
 import { OfflineRenewal } from './preflight/offline.renewal.effects.js';
-import { CheckEffects } from './preflight/check.effects.js';
+import { CheckEffects, type ChecksByAgents } from './preflight/check.effects.js';
 import { RemediationEffects } from './remediation/remediation.effects.js';
 import {
+  CHECKS_BY_AGENTS,
   CLUSTER_ACCESS,
   CLUSTER_SURVEY,
   GATE_SOURCES,
   HOOK_CALLER,
-  KUBEADM_DRY_RUNS,
   KUBERNETES_API,
-  OFFLINE_RENEWAL,
   SETTINGS,
   SNAPSHOT_KEEPER,
 } from './tokens.js';
@@ -74,6 +73,17 @@ const presenceProvider = (settings: Settings): Provider => ({
   useFactory: (...[nodes, heartbeats, access, handle, metrics]: PresenceParts) =>
     new PresenceEffects({ nodes, heartbeats, access, handle, metrics, settings }),
   inject: [WatchedNodes, HeartbeatListener, CLUSTER_ACCESS, HANDLE, METRICS],
+});
+
+const agentChecksProvider = (settings: Settings): Provider => ({
+  provide: CHECKS_BY_AGENTS,
+  useFactory: (
+    ...[store, handle, clusters, survey, clock]: readonly [EventStore, Handle, ClusterAccess, ClusterSurvey, Clock]
+  ): ChecksByAgents => ({
+    renewal: new OfflineRenewal({ store, handle, clusters, survey }),
+    dryRuns: new KubeadmDryRuns({ store, handle, lookEveryMs: settings.lookEveryMs, now: () => clock.now() }),
+  }),
+  inject: [EVENT_STORE, HANDLE, CLUSTER_ACCESS, CLUSTER_SURVEY, CLOCK],
 });
 
 const providersOf = (settings: Settings): Provider[] => [
@@ -136,18 +146,7 @@ const providersOf = (settings: Settings): Provider[] => [
       }),
     inject: [EVENT_STORE, HeartbeatListener, CLOCK],
   },
-  {
-    provide: OFFLINE_RENEWAL,
-    useFactory: (store: EventStore, handle: Handle, clusters: ClusterAccess, survey: ClusterSurvey) =>
-      new OfflineRenewal({ store, handle, clusters, survey }),
-    inject: [EVENT_STORE, HANDLE, CLUSTER_ACCESS, CLUSTER_SURVEY],
-  },
-  {
-    provide: KUBEADM_DRY_RUNS,
-    useFactory: (store: EventStore, handle: Handle) =>
-      new KubeadmDryRuns({ store, handle, lookEveryMs: settings.lookEveryMs }),
-    inject: [EVENT_STORE, HANDLE],
-  },
+  agentChecksProvider(settings),
   presenceProvider(settings),
   { provide: JOB_FAILURES, useValue: logFailure },
 ];

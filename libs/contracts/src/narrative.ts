@@ -302,6 +302,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeWithoutMachineExpired: ({ name }) => `Node ${name} has no recorded machine and is not Ready; it is deleted`,
   NodeWithoutMachineGone: ({ name }) => `Node ${name} no longer exists, or its machine is now recorded`,
   AddonDegraded: ({ addon, message }) => `the addon ${addon} is degraded: ${message}`,
+  EtcdDegraded: ({ problems }) => `etcd is degraded: ${problems.map(({ message }) => message).join('; ')}`,
+  EtcdRecovered: () => 'etcd is healthy again',
   AddonRecovered: ({ addon }) => `the addon ${addon} runs again`,
   OrphanVmFound: ({ connection, id, name }) =>
     `${connection} lists machine ${name} (${id}), which belongs to no cluster`,

@@ -15,6 +15,7 @@ import {
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import { clusterKey } from '../common/cluster.address.js';
+import type { ConditionFacts } from '../conditions/condition.facts.js';
 import { phaseAfter } from '../lifecycle/cluster.phase.js';
 import { HELD_EVENTS, heldAfter, type HeldHooks } from '../lifecycle/held.hooks.js';
 import { addonsAfter, addonsOf, isAboutAddons, type AddonsDoc } from './addons.evolve.js';
@@ -50,6 +51,8 @@ export interface ClusterDoc {
   readonly backups?: BackupsDoc;
   /** Absent: nothing was ever amiss. */
   readonly presence?: Presence;
+  /** What is wrong with etcd, and since when; absent: nothing. */
+  readonly etcdProblems?: NonNullable<ConditionFacts['etcdProblems']>;
   /** Absent: its request is from an earlier release. */
   readonly addons?: AddonsDoc;
   /** Declared; absent: none. */
@@ -168,6 +171,21 @@ const changePresence = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
       return { ...doc, presence: { missing, strangers: without(strangers, event.data.name), since } };
     default:
       return doc;
+  }
+};
+
+/** What the looks at etcd have found: one that changes began with the first of it. */
+const changeEtcd = ({ etcdProblems: before, ...doc }: ClusterDoc, event: StoredEvent): ClusterDoc => {
+  switch (event.type) {
+    case 'EtcdDegraded': {
+      const { problems } = event.data;
+      return { ...doc, etcdProblems: { since: before?.since ?? event.meta.time, problems } };
+    }
+    case 'EtcdRecovered':
+    case 'EtcdRestored':
+      return doc;
+    default:
+      return before === undefined ? doc : { ...doc, etcdProblems: before };
   }
 };
 
@@ -308,7 +326,7 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
       return { ...withoutMark(doc), ...(event.data.failure ?? { reason: '', message: '' }) };
     default:
       return replacementIn(event) === undefined
-        ? changePresence(changeHealth(withBackups(doc, event), event), event)
+        ? changeEtcd(changePresence(changeHealth(withBackups(doc, event), event), event), event)
         : { ...doc, reason: '', message: '' };
   }
 };
@@ -345,6 +363,9 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'NodeReturned',
   'NodeWithoutMachineFound',
   'NodeWithoutMachineGone',
+  'EtcdDegraded',
+  'EtcdRecovered',
+  'EtcdRestored',
   'ClusterDeleted',
   'ClusterExpiring',
   'ReservationConfirmed',

@@ -151,6 +151,11 @@ export interface ConditionFacts {
     /** When that last changed. */
     readonly since: string;
   };
+  /** What is wrong with etcd, with what to do; absent: nothing. */
+  readonly etcdProblems?: {
+    readonly since: string;
+    readonly problems: readonly { readonly code: string; readonly message: string; readonly help: string }[];
+  };
   /** Services that do not process the events of the cluster. */
   readonly quarantined: readonly { readonly service: string; readonly error: string; readonly since: string }[];
   /** Connections of the cluster that could not be verified. */

@@ -109,6 +109,11 @@ const BACKUPS: NonNullable<ConditionFacts['backups']> = {
   lastGoodAt: minutesAgo(60),
 };
 
+const GHOST = {
+  code: 'B3.not-started',
+  message: 'etcd: member 8e9e05c52164694d (https://10.0.0.9:2380) has not started',
+  help: 'Remove it: "etcdctl member remove 8e9e05c52164694d".',
+};
 const ADDON = {
   name: 'nfs-storage',
   phase: 'Deployed',
@@ -260,6 +265,11 @@ const TABLE: readonly Row[] = [
     { addons: { addons: [{ ...ADDON, phase: 'Failed', message: 'the export is refused' }] } },
     ['Degraded', 'AddonsFailed', 'AddonsHealthy'],
   ),
+  row('has a member of etcd that has not started', { etcdProblems: { since: MADE, problems: [GHOST] } }, [
+    'Degraded',
+    'EtcdDegraded',
+    'EtcdHealthy',
+  ]),
   row('waits for a hook that has failed', { hooks: { one: held(true) } }, ['Degraded', 'HookFailed', 'HookBlocked']),
   ...IDENTITY_BLOCKS.map((reason) =>
     row(`moves to a realm, and is blocked there: ${reason}`, { identity: identity(reason) }, [
@@ -389,6 +399,16 @@ describe('the state of a cluster', () => {
     expect(read({ addons: { addons: [ADDON] } }).map(({ type }) => type)).not.toContain('AddonsHealthy');
   });
 
+  it('says what is wrong with etcd, since when, and what to do, without any upgrade', () => {
+    const etcdProblems = { since: '2026-11-21T10:00:00.000Z', problems: [GHOST] };
+    expect(of({ etcdProblems }, 'EtcdHealthy')).toMatchObject({
+      status: 'False',
+      message: `${GHOST.message}. ${GHOST.help}`,
+      lastTransitionTime: etcdProblems.since,
+    });
+    expect(read({}).map(({ type }) => type)).not.toContain('EtcdHealthy');
+  });
+
   it('has every state in its precedence, and every reason and type in the table or in a stage', () => {
     expect(new Set(TABLE.map(({ state }) => state))).toEqual(new Set(PRECEDENCE));
     const known = new Set(TABLE.map(({ reason }) => reason));
@@ -404,6 +424,7 @@ describe('the state of a cluster', () => {
       hooks: {},
       unsigned,
       addons: { addons: [{ ...ADDON, phase: 'Failed' as const }] },
+      etcdProblems: { since: MADE, problems: [GHOST] },
       backups: BACKUPS,
       lease: lease(),
       identity: identity(),

@@ -30,6 +30,20 @@ export const addonsHealthy: Read = (facts) => {
   });
 };
 
+/** Of a cluster whose etcd is degraded: each of it would stop an upgrade (B3). */
+export const etcdHealthy: Read = (facts) => {
+  const { etcdProblems, marks, createdAt } = facts;
+  if (etcdProblems === undefined) return holds(marks.ready ?? createdAt);
+  const { since, problems } = etcdProblems;
+  return found({
+    status: 'False',
+    reason: 'EtcdDegraded',
+    message: problems.map(({ message, help }) => `${message}. ${help}`).join(' '),
+    since,
+    calls: whenNodesAreAway(facts),
+  });
+};
+
 /** Of a cluster with a health check. */
 export const remediationAllowed: Read = ({ health, createdAt }) => {
   const suspended = Object.values(health?.suspended ?? {});

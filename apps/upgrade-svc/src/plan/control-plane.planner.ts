@@ -1,4 +1,10 @@
-import { type KubernetesVersion, minorOf, type NodeChange, type NodeName, type SoftwareVersions } from '@fairlead/contracts';
+import {
+  type KubernetesVersion,
+  minorOf,
+  type NodeChange,
+  type NodeName,
+  type SoftwareVersions,
+} from '@fairlead/contracts';
 import {
   c2MayDrain,
   c3StopApiServerFirst,

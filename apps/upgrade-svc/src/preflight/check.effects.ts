@@ -12,11 +12,17 @@ import { checkUpgrade, dryRunFor } from '../rollout/check.planner.js';
 import { viewOf, type RolloutContext } from '../rollout/rollout.context.js';
 import { isDeclared, isWaiting, LOOK_AGAIN_MS } from '../rollout/rollout.state.js';
 import type { CheckUpgrade } from '../rollout/rollout.tasks.js';
-import { CLUSTER_ACCESS, CLUSTER_SURVEY, KUBEADM_DRY_RUNS, OFFLINE_RENEWAL } from '../tokens.js';
+import { CHECKS_BY_AGENTS, CLUSTER_ACCESS, CLUSTER_SURVEY } from '../tokens.js';
 import type { KubeadmDryRuns } from './kubeadm.dry-run.effects.js';
 import type { OfflineRenewal } from './offline.renewal.effects.js';
 
 const RENEWAL_AGAIN_MS = 1_000;
+
+/** What agents do before there is a plan. */
+export interface ChecksByAgents {
+  readonly renewal: OfflineRenewal;
+  readonly dryRuns: KubeadmDryRuns;
+}
 
 /** Surveys the cluster and plans its upgrade. */
 @Controller()
@@ -24,14 +30,13 @@ export class CheckEffects {
   constructor(
     @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
     @Inject(CLUSTER_SURVEY) private readonly survey: ClusterSurvey,
-    @Inject(OFFLINE_RENEWAL) private readonly renewal: OfflineRenewal,
-    @Inject(KUBEADM_DRY_RUNS) private readonly dryRuns: KubeadmDryRuns,
+    @Inject(CHECKS_BY_AGENTS) private readonly agents: ChecksByAgents,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   @OnTask('CheckUpgrade', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 10 * 60_000 })
   async checkUpgrade(task: RolloutContext<CheckUpgrade>): Promise<RequeueAfter | undefined> {
-    const waits = await this.renewal.renewEnded(task, this.clock.now());
+    const waits = await this.agents.renewal.renewEnded(task, this.clock.now());
     if (waits !== undefined) return task.requeueAfter(RENEWAL_AGAIN_MS, waits);
     const check = await this.check(task);
     const outcome = check.outcome === 'planned' ? { ...check, planHash: planHash(check.plan) } : check;
@@ -59,7 +64,7 @@ export class CheckEffects {
     const facts = await this.facts(task);
     const request = dryRunFor(viewOf(task), facts);
     if (request === null) return facts;
-    const { dryRun, unread } = await this.dryRuns.run(task, request);
+    const { dryRun, unread } = await this.agents.dryRuns.run(task, request);
     return { ...facts, dryRun, unread: [...facts.unread, ...unread] };
   }
 

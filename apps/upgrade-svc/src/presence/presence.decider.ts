@@ -1,7 +1,7 @@
 import { NODES_WITHOUT_MACHINE_MAX, type ClusterUid, type Fact, type NodeName } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import type { AddonFindings } from './addons.planner.js';
-import { ABSENT, evolve, type Known, type Presence } from './presence.evolve.js';
+import { ABSENT, evolve, keyOf, type EtcdProblem, type Known, type Presence } from './presence.evolve.js';
 import type { Findings, Match, Present, Stranger } from './presence.planner.js';
 
 /** What two looks in a row have found, and what the last one has shown. */
@@ -12,6 +12,8 @@ export type RecordPresence = Command<
     readonly seen: Match;
     /** Absent: they were not looked at. */
     readonly addons?: AddonFindings | undefined;
+    /** What is wrong with etcd; empty: nothing. Absent: it was not looked at. */
+    readonly etcd?: readonly EtcdProblem[] | undefined;
   }
 >;
 
@@ -26,6 +28,8 @@ type PresenceFact = Fact<
   | 'NodeWithoutMachineGone'
   | 'AddonDegraded'
   | 'AddonRecovered'
+  | 'EtcdDegraded'
+  | 'EtcdRecovered'
 >;
 
 /** A node that joined and stays should have its Node object; one that leaves loses it any moment. */
@@ -148,6 +152,17 @@ const addonsOf = (state: Known, { addons }: RecordPresence['data']): readonly Pr
   ];
 };
 
+/** All that is wrong, again when something else is. */
+const etcdOf = (state: Known, { etcd }: RecordPresence['data']): readonly PresenceFact[] => {
+  if (etcd === undefined) return nothing;
+  const { uid } = state;
+  const keys = etcd.map(keyOf).toSorted();
+  if (keys.join() === state.etcd.join()) return nothing;
+  return etcd.length === 0
+    ? [{ type: 'EtcdRecovered', data: { uid } }]
+    : [{ type: 'EtcdDegraded', data: { uid, problems: [...etcd] } }];
+};
+
 /** The Nodes that may be deleted now: that was stated, and they still have no machine. */
 export const deletable = (
   state: Presence,
@@ -174,5 +189,6 @@ export const presence: Decider<Presence, RecordPresence, PresenceFact> = {
           ...pressuresOf(state, data),
           ...strangersOf(state, data),
           ...addonsOf(state, data),
+          ...etcdOf(state, data),
         ],
 };

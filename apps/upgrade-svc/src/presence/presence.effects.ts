@@ -10,8 +10,9 @@ import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import { clusterKey, type NodeRow } from '../nodes/nodes.projection.js';
 import type { AddonFindings } from './addons.planner.js';
 import { AddonWatch } from './addons.watch.js';
+import { EtcdWatch } from './etcd.watch.js';
 import { deletable, presence } from './presence.decider.js';
-import type { Presence } from './presence.evolve.js';
+import type { EtcdProblem, Presence } from './presence.evolve.js';
 import { compare, NO_MEMORY, raisesContradiction, type Comparison, type Memory } from './presence.planner.js';
 
 const ACTOR = 'system/upgrade-svc';
@@ -46,8 +47,15 @@ interface Looked {
   underWay: Promise<void> | undefined;
   memory: Memory;
   readonly addons: AddonWatch;
+  readonly etcd: EtcdWatch;
   /** What was recorded last; undefined: nothing yet, so what was stated before is compared once. */
   recorded: string | undefined;
+}
+
+/** What is looked at with the Nodes; undefined: this look left it out. */
+interface BesideNodes {
+  readonly addons: AddonFindings | undefined;
+  readonly etcd: readonly EtcdProblem[] | undefined;
 }
 
 const fresh = (nextAtMs: number, nowMs: number): Looked => ({
@@ -56,6 +64,7 @@ const fresh = (nextAtMs: number, nowMs: number): Looked => ({
   underWay: undefined,
   memory: NO_MEMORY,
   addons: new AddonWatch(),
+  etcd: new EtcdWatch(),
   recorded: undefined,
 });
 
@@ -189,14 +198,16 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
       const contradicts = raisesContradiction(comparison, looked.memory);
       looked.memory = comparison.memory;
       const addons = await looked.addons.look({ api, listed, isSeldom });
-      if (raisesQuestion || looked.addons.isSuspected)
+      const controlPlanes = rows.flatMap(({ node, role }) => (role === 'control-plane' ? [node] : []));
+      const etcd = await looked.etcd.look({ api, listed, controlPlanes });
+      if (raisesQuestion || looked.addons.isSuspected || looked.etcd.isSuspected)
         looked.nextAtMs = Math.min(looked.nextAtMs, performance.now() + soonerMs(intervalMs, settingMs));
       if (contradicts)
         looked.nextAtMs = Math.min(
           looked.nextAtMs,
           performance.now() + Math.min(CONTRADICTION_CONFIRMED_MS, settingMs),
         );
-      const state = await this.record(looked, first, { ...comparison, addons });
+      const state = await this.record(looked, first, { ...comparison, addons, etcd });
       const expired = state === undefined ? [] : deletable(state, { uid: first.uid, ...comparison.confirmed });
       for (const name of expired) await deleteNode(api, name);
       this.count({ outcome: 'answered' });
@@ -204,6 +215,7 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
       // Two answers in a row must agree: one before an outage and one after it do not.
       looked.memory = NO_MEMORY;
       looked.addons.forget();
+      looked.etcd.forget();
       looked.nextAtMs = Math.min(looked.nextAtMs, looked.lookedAtMs + intervalMs);
       this.count({ outcome: 'failed' });
       this.logger.debug(`the Nodes of ${first.namespace}/${first.cluster} were not listed: ${wordsOf(error)}`);
@@ -213,17 +225,17 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
   private async record(
     looked: Looked,
     { namespace, cluster, uid, because }: NodeRow,
-    { confirmed, seen, addons }: Comparison & { readonly addons: AddonFindings | undefined },
+    { confirmed, seen, addons, etcd }: Comparison & BesideNodes,
   ): Promise<Presence | undefined> {
     const findings = JSON.stringify([confirmed, seen.present.map(({ message: _words, ...present }) => present)]);
     // A Node that is not Ready and has no machine is recorded at each look, so that one that could not be deleted is tried again; and so is a
     // contradiction, until it shows in the rows: the agent may have changed its report twice since.
     const isOpen = confirmed.strangers.some(({ ready }) => !ready) || confirmed.contradicted.length > 0;
-    const isNothingNew = findings === looked.recorded && !isOpen && addons === undefined;
+    const isNothingNew = findings === looked.recorded && !isOpen && addons === undefined && etcd === undefined;
     if (isNothingNew) return undefined;
     // Nothing in the log led to what is seen; it stands with the newest thing that is known of a node.
     const cause = { actor: ACTOR, correlationId: because.correlationId, causationId: because.eventId };
-    const command = { type: 'RecordPresence', data: { uid, ...confirmed, seen, addons } } as const;
+    const command = { type: 'RecordPresence', data: { uid, ...confirmed, seen, addons, etcd } } as const;
     const outcome = await this.world.handle(presence, { namespace, cluster, context: 'rollout' }, command, cause);
     if (isRefusal(outcome)) throw new Error(outcome.message);
     looked.recorded = findings;

@@ -3,6 +3,7 @@ import {
   newMember,
   withMember,
   type ClusterUid,
+  type EventData,
   type Member as ClusterMember,
   type Members,
   type NodePressure,
@@ -19,6 +20,12 @@ interface Member extends ClusterMember {
   readonly pressures: readonly NodePressure[];
 }
 
+export type EtcdProblem = EventData<'EtcdDegraded'>['problems'][number];
+
+/** The same problem, whatever its numbers are by now. */
+export const keyOf = ({ code, message }: EtcdProblem): string =>
+  `${code} ${message.replace(/\b\d+(?= (?:entries|%))/g, '#')}`;
+
 export interface Known {
   readonly status: 'known';
   readonly uid: ClusterUid;
@@ -31,6 +38,8 @@ export interface Known {
   readonly addons: ReadonlySet<string>;
   /** As it was stated. */
   readonly degraded: ReadonlySet<string>;
+  /** Keys of what is wrong with etcd, as it was stated. */
+  readonly etcd: readonly string[];
   /** As it was stated. */
   readonly missing: ReadonlySet<string>;
   readonly strangers: ReadonlySet<string>;
@@ -55,6 +64,7 @@ const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Known => ({
   members: {},
   addons: new Set(),
   degraded: new Set(),
+  etcd: [],
   missing: new Set(),
   strangers: new Set(),
   expired: new Set(),
@@ -163,6 +173,11 @@ const evolveNodes = (state: Known, event: StoredEvent): Known => {
       const back = { ...state, missing: without(state.missing, node) };
       return changed(back, node, { nodeUid, sinceMs: Date.parse(event.meta.time) });
     }
+    case 'EtcdDegraded':
+      return { ...state, etcd: event.data.problems.map(keyOf).toSorted() };
+    case 'EtcdRecovered':
+    case 'EtcdRestored':
+      return evolveCluster({ ...state, etcd: [] }, event);
     case 'NodeWithoutMachineFound':
       return { ...state, strangers: new Set(state.strangers).add(event.data.name) };
     case 'NodeWithoutMachineExpired':

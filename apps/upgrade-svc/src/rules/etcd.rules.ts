@@ -1,6 +1,7 @@
 import {
   compareVersions,
   type Finding,
+  type FindingCode,
   isMinorChange,
   minorOf,
   minorsAhead,
@@ -9,7 +10,7 @@ import {
   type NodeName,
 } from '@fairlead/contracts';
 import type { ClusterFacts, EtcdFacts, EtcdMemberFacts, NodeFacts } from './cluster.facts.js';
-import { finding, when } from './finding.js';
+import { finding, when as whenFound } from './finding.js';
 
 /** A member that does not answer has none. */
 export const hasVersion = (text: string): boolean => parseVersion(text) !== undefined;
@@ -26,15 +27,24 @@ const troubleOf = ({ started, healthy, learner, behind }: EtcdMemberFacts): stri
   return undefined;
 };
 
-const b3Orphans = ({ members }: EtcdFacts, controlPlanes: readonly NodeName[]): readonly Finding[] => {
+/** A finding with the code by which it is told from others of its rule. */
+export interface EtcdFound {
+  readonly code: Extract<FindingCode, `B3.${string}`>;
+  readonly finding: Finding;
+}
+
+const when = (holds: boolean, code: EtcdFound['code'], found: () => Finding): readonly EtcdFound[] =>
+  holds ? [{ code, finding: found() }] : [];
+
+const b3Orphans = ({ members }: EtcdFacts, controlPlanes: readonly NodeName[]): readonly EtcdFound[] => {
   // One that has not started is a finding of its own, whatever it is to become.
   const orphans = members
     .filter(({ node, started }) => started && (node === null || !controlPlanes.includes(node)))
     .map(({ name }) => name);
   const without = controlPlanes.filter((name) => !members.some(({ node }) => node === name));
   return [
-    ...when(orphans.length > 0, () => finding('B3.orphans', { orphans })),
-    ...when(without.length > 0, () => finding('B3.without-member', { nodes: without })),
+    ...when(orphans.length > 0, 'B3.orphans', () => finding('B3.orphans', { orphans })),
+    ...when(without.length > 0, 'B3.without-member', () => finding('B3.without-member', { nodes: without })),
   ];
 };
 
@@ -46,14 +56,17 @@ const isCompletedBy = ({ members }: EtcdFacts, upgraded: readonly NodeName[]): b
   );
 };
 
+interface EtcdAndNodes {
+  readonly etcd: EtcdFacts | null;
+  readonly nodes: readonly Pick<NodeFacts, 'name' | 'role'>[];
+}
+
 /** `upgraded`: control planes that the plan brings to another version. B3: all members started, healthy, no learner, no alarm, same version, room in the database, not two of them, no orphans. */
-export const b3EtcdHealthy = (
-  facts: {
-    readonly etcd: EtcdFacts | null;
-    readonly nodes: readonly Pick<NodeFacts, 'name' | 'role'>[];
-  },
-  upgraded: readonly NodeName[] = [],
-): readonly Finding[] => {
+export const b3EtcdHealthy = (facts: EtcdAndNodes, upgraded: readonly NodeName[] = []): readonly Finding[] =>
+  b3Found(facts, upgraded).map(({ finding: found }) => found);
+
+/** The same, each with its code. */
+export const b3Found = (facts: EtcdAndNodes, upgraded: readonly NodeName[] = []): readonly EtcdFound[] => {
   const { etcd } = facts;
   if (etcd === null) return [];
   const ghosts = etcd.members.filter(({ started, node }) => !started && node === null);
@@ -69,18 +82,22 @@ export const b3EtcdHealthy = (
   const controlPlanes = facts.nodes.filter(({ role }) => role === 'control-plane').map(({ name }) => name);
   const alarms = etcd.alarms.map(({ alarm, member }) => `${alarm} on ${member}`);
   return [
-    ...when(sick.length > 0, () => finding('B3.members', { members: sick })),
-    ...ghosts.map(({ name, id }) => finding('B3.not-started', { member: name, id })),
-    ...when(alarms.length > 0, () => finding('B3.alarms', { alarms })),
-    ...when(versions.length > 1 && !isCompletedBy(etcd, upgraded), () => finding('B3.versions', { versions })),
-    ...when(share > DB_SHARE_MAX, () =>
+    ...when(sick.length > 0, 'B3.members', () => finding('B3.members', { members: sick })),
+    ...ghosts.flatMap(({ name, id }) =>
+      when(true, 'B3.not-started', () => finding('B3.not-started', { member: name, id })),
+    ),
+    ...when(alarms.length > 0, 'B3.alarms', () => finding('B3.alarms', { alarms })),
+    ...when(versions.length > 1 && !isCompletedBy(etcd, upgraded), 'B3.versions', () =>
+      finding('B3.versions', { versions }),
+    ),
+    ...when(share > DB_SHARE_MAX, 'B3.space', () =>
       finding(
         'B3.space',
         { dbBytes: largest, quotaBytes: etcd.quotaBytes, shareMax: DB_SHARE_MAX },
         { percent: Math.round(share * 100) },
       ),
     ),
-    ...when(etcd.members.length === 2, () => finding('B3.two-members', { members: 2 })),
+    ...when(etcd.members.length === 2, 'B3.two-members', () => finding('B3.two-members', { members: 2 })),
     ...b3Orphans(etcd, controlPlanes),
   ];
 };
@@ -91,7 +108,7 @@ const SNAPSHOT_AGE_MAX_MS = 15 * 60_000;
 export const b4FreshSnapshot = (facts: ClusterFacts, planTakesOne: boolean): readonly Finding[] => {
   const age = facts.snapshot === null ? null : Date.parse(facts.at) - Date.parse(facts.snapshot.at);
   const seen = { snapshot: facts.snapshot?.name ?? null, ageMs: age, ageMaxMs: SNAPSHOT_AGE_MAX_MS };
-  return when(!planTakesOne && (age === null || age > SNAPSHOT_AGE_MAX_MS), () =>
+  return whenFound(!planTakesOne && (age === null || age > SNAPSHOT_AGE_MAX_MS), () =>
     age === null ? finding('B4.none', seen) : finding('B4.old', seen, { minutes: Math.round(age / 60_000) }),
   );
 };
@@ -122,7 +139,7 @@ export const b10EtcdMinor = (etcd: EtcdFacts | null, from: string, to: string): 
       hasVersion(version) && minorOf(version) === minorOf(from) && compareVersions(version, step.memberMin) < 0,
   );
   return [
-    ...when(old.length > 0, () =>
+    ...whenFound(old.length > 0, () =>
       finding(
         'B10.member-version',
         { members: old.map(({ name, version }) => ({ name, version })), memberMin: step.memberMin },
@@ -137,5 +154,5 @@ export const b10V2Store = (etcd: EtcdFacts | null, from: string, to: string): re
   const step = isMinorChange(from, to) ? ETCD_STEPS.find((one) => one.to === minorOf(to)) : undefined;
   if (etcd === null || step?.v2StoreClean !== true) return [];
   const dirty = etcd.members.filter(({ v2StoreClean }) => v2StoreClean === false);
-  return [...when(dirty.length > 0, () => finding('B10.v2-store', { members: dirty.map(({ name }) => name) }))];
+  return [...whenFound(dirty.length > 0, () => finding('B10.v2-store', { members: dirty.map(({ name }) => name) }))];
 };

@@ -2519,6 +2519,7 @@ export interface components {
         | 'VirtualAddressesReady'
         | 'HookBlocked'
         | 'HookSecretsPresent'
+        | 'EtcdHealthy'
         | 'AddonsHealthy'
         | 'RemediationAllowed'
         | 'BackupsHealthy'

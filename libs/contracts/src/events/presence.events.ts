@@ -9,6 +9,9 @@ const uid = ClusterUid;
 /** Longest sentence about an addon. */
 const ADDON_MESSAGE_MAX = 300;
 
+/** Longest sentence about etcd. */
+const ETCD_WORDS_MAX = 1_000;
+
 const fact = <Data extends z.ZodType>(doc: string, data: Data) =>
   defineEvent({ version: 1, writer: 'upgrade-svc', context: 'rollout', doc, data });
 
@@ -77,5 +80,22 @@ export const presenceEvents = {
     'What Kubernetes runs of an installed addon is missing, has no pod that is Ready, or lacks pods on nodes that are Ready. Two consecutive looks agree.',
     z.strictObject({ uid, addon: z.string(), message: z.string().max(ADDON_MESSAGE_MAX) }),
   ),
+  EtcdDegraded: fact(
+    'etcd has members that have not started, do not answer or belong to no control plane, alarms, or too little room. Two looks in a row agree; the whole list is stated again when it changes.',
+    z.strictObject({
+      uid,
+      problems: z
+        .array(
+          z.strictObject({
+            code: z.string().max(50).describe('Of the finding that it is before an upgrade, such as B3.not-started'),
+            message: z.string().max(ETCD_WORDS_MAX),
+            help: z.string().max(ETCD_WORDS_MAX),
+          }),
+        )
+        .min(1)
+        .max(10),
+    }),
+  ),
+  EtcdRecovered: fact('Nothing of what was wrong with etcd is left.', z.strictObject({ uid })),
   AddonRecovered: fact('An addon that was degraded runs again.', z.strictObject({ uid, addon: z.string() })),
 } as const;
