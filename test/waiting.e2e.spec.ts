@@ -132,7 +132,7 @@ describe('a command that waits', () => {
     async () => {
       const snapshot = await run('etcd', 'snapshot', 'shop', '--wait', '-o', 'name');
       expect(snapshot).toMatchObject({ code: 0, stderr: expect.stringContaining('shop  Take a snapshot: done (') });
-      const restored = await run('etcd', 'restore', 'shop', snapshot.stdout.trim(), '--confirm', 'shop', '--wait');
+      const restored = await run('etcd', 'restore', 'shop', snapshot.stdout.trim(), '--yes', '--wait');
       expect(restored).toMatchObject({ code: 0, stderr: expect.stringContaining('shop  etcd restored\n') });
       expect(restored.stderr).toContain('Restore etcd: ');
       expect((await run('cluster', 'describe', 'shop')).stdout).toMatch(/^✔ default\/shop {2}etcd restored, /);

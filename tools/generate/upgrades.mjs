@@ -162,13 +162,13 @@ Gates are checked before and after each node. When a rule stops the rollout, not
 
 const EXAMPLE = `    fairlead upgrade plan demo --to v1.35.4        # the plan and its findings; nothing is touched
     fairlead upgrade start demo --to v1.35.4       # plan, ask for approval, and watch
-    fairlead upgrade status demo --watch          # each node: phase, time, what it waits for
-    fairlead upgrade pause demo --reason "the sale begins"
-    fairlead upgrade resume demo --watch
+    fairlead upgrade status demo --watch           # each node: phase, time, what it waits for
+    fairlead upgrade pause demo --reason "the sale starts"
+    fairlead upgrade resume demo --wait
 
 When the rollout has halted, \`status\` shows the rule, the cause and what can be done next:
 
-    fairlead upgrade retry demo --watch            # after the cause was fixed
+    fairlead upgrade retry demo --wait             # after the cause was fixed
     fairlead upgrade skip demo demo-w-2-k3x9q --reason "it will be replaced"
     fairlead upgrade rollback demo demo-w-2-k3x9q  # a failed worker gets its previous software back
     fairlead upgrade abort demo --reason "wrong version"

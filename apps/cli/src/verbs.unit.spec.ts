@@ -45,9 +45,33 @@ it.each(['list', 'get', 'describe', 'delete', 'register', 'hold', 'wait'])(
   },
 );
 
-it('what has a lifetime is awaited with --wait or left with --no-wait or --detach, what is looked at is kept with --watch, and streams are followed', () => {
-  const followed = leaves.filter((leaf) => optionsOf(leaf).includes('--follow')).map(titleOf);
-  expect(followed).toEqual(['fairlead node logs', 'fairlead events']);
+const thoseWith = (...options: readonly string[]): readonly string[] =>
+  leaves.filter((leaf) => options.every((option) => optionsOf(leaf).includes(option))).map(titleOf);
+
+it('what has a lifetime is awaited with --wait or left with --no-wait, what is looked at is kept with --watch, and streams are followed', () => {
+  expect(thoseWith('--follow')).toEqual(['fairlead node logs', 'fairlead events']);
+  expect(thoseWith('--watch')).toEqual([
+    ...['fairlead cluster list', 'fairlead cluster describe', 'fairlead upgrade status'],
+  ]);
+  expect(thoseWith('--wait').length).toBeGreaterThan(20);
+  expect(thoseWith('--no-wait')).toEqual(thoseWith('--wait'));
+  // A program that is left running, not an operation of the server.
+  expect(thoseWith('--detach')).toEqual(['fairlead up']);
+});
+
+it('what asks before it takes something away is answered by --yes, and by nothing else', () => {
+  expect(thoseWith('--confirm')).toEqual([]);
+  const actions = ['reboot', 'drain', 'cordon', 'uncordon', 'remove', 'replace'].map((verb) => `fairlead node ${verb}`);
+  expect(thoseWith('--yes')).toEqual(expect.arrayContaining([...actions, 'fairlead etcd restore']));
+});
+
+it.each([
+  ['upgrade start demo --to v1.35.4 --detach', '--detach is now --no-wait'],
+  ['upgrade retry demo --watch', '--watch is now --wait'],
+  ['etcd restore demo s1 --confirm demo', '--confirm is now --yes'],
+])('"%s" is understood, and says how it is spelt now', async (line, words) => {
+  const { stderr } = await run(['--server', 'http://127.0.0.1:1', ...line.split(' ')]);
+  expect(stderr).toContain(words);
 });
 
 it('machines have a type, by whatever command', () => {

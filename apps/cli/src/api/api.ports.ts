@@ -76,9 +76,9 @@ export interface TemplateAt {
   readonly template: string;
 }
 
-/** The size that a pool is to have, and nodes that leave first. */
+/** The size that a pool is to have, and nodes that leave first; or how many it gets. */
 export interface ScaleFields {
-  readonly spec: { readonly replicas: number; readonly remove?: string[] };
+  readonly spec: { readonly replicas: number; readonly remove?: string[] } | { readonly add: number };
   readonly metadata?: { readonly resourceVersion: string };
 }
 

@@ -149,7 +149,8 @@ const addRegister = (parent: Command, io: Io): void => {
     .option('--description <text>', 'what it is for')
     .option('--icon <url>', 'URL of a picture')
     .option('--repository-ca-file <file>', "file with the authorities of the repository's certificate, PEM")
-    .option('--no-wait', 'end when it is registered, without waiting until it is synchronized')
+    .option('--wait', 'wait until it is synchronized (default)', true)
+    .option('--no-wait', 'exit when the request is accepted')
     .addOption(
       new Option('--timeout <duration>', 'how long to wait, e.g. 2m').argParser(duration).default(120_000, '120s'),
     )

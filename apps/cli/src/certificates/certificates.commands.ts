@@ -27,6 +27,7 @@ export const addCertificateCommands = (program: Command, io: Io): void => {
         'Renew the certificates of the control planes, one at a time. This is an upgrade that changes nothing else, and is planned and approved like any upgrade.',
       examples: [['fairlead certificates renew demo --yes', 'Follow the rollout']],
     }),
+    io,
   ).action(
     runs(io, (session, name: string, options: RunOptions) =>
       runUpgrade(session, clusterAt(session, name), { renewCertificates: true, pools: [] }, options),

@@ -36,7 +36,12 @@ export interface Described {
   readonly operations: readonly OperationView[];
   /** Those that were to change something, latest first. */
   readonly upgrades: readonly UpgradeSummary[];
+  /** What can be done about the latest upgrade, where it waits for someone. */
+  readonly upgradeActions: readonly string[];
 }
+
+/** In which an upgrade waits for a person, or has left something to do. */
+const WITH_ACTIONS: ReadonlySet<UpgradeSummary['phase']> = new Set(['Halted', 'Paused', 'Aborted']);
 
 export const describedOf = async (api: Api, at: ClusterAt, minSeq = 0): Promise<Described> => {
   const [cluster, operations, upgrades] = await Promise.all([
@@ -44,11 +49,16 @@ export const describedOf = async (api: Api, at: ClusterAt, minSeq = 0): Promise<
     api.operations(at, minSeq),
     unlessUnknown(api.upgrades(at)),
   ]);
+  const changing = (upgrades ?? []).filter(({ mode }) => mode !== 'dry-run');
+  const [latest] = changing;
+  const waiting = latest !== undefined && WITH_ACTIONS.has(latest.phase) ? latest : undefined;
+  const detail = waiting === undefined ? undefined : await unlessUnknown(api.upgrade(at, waiting.id));
   return {
     at,
     cluster: cluster ?? null,
     operations: operationsOf(operations),
-    upgrades: (upgrades ?? []).filter(({ mode }) => mode !== 'dry-run'),
+    upgrades: changing,
+    upgradeActions: detail?.nextActions ?? [],
   };
 };
 
@@ -78,7 +88,7 @@ const restOf = (described: Described, options: DescribeOptions): readonly string
   ...remediationText(described.cluster),
   ...networkText(described.cluster),
   ...addressesText(described.cluster),
-  ...upgradesText(described.upgrades, options.all),
+  ...upgradesText(described, options.all),
 ];
 
 /** The state of the cluster, with the conditions that it follows from, and what else holds it. One that is Running needs no words. */
@@ -170,9 +180,10 @@ const addressesText = (cluster: ClusterView | null): readonly string[] => {
 };
 
 /** Of upgrades the latest; how far each node is, "fairlead upgrade status" shows. */
-const upgradesText = (upgrades: readonly UpgradeSummary[], all: boolean): readonly string[] => {
-  const shown = all ? upgrades : upgrades.slice(0, 1);
-  return shown.length === 0 ? [] : ['', 'Upgrades:', ...shown.map((upgrade) => `  ${upgradeLine(upgrade)}`)];
+const upgradesText = ({ upgrades, upgradeActions }: Described, all: boolean): readonly string[] => {
+  const [latest, ...earlier] = upgrades.map((upgrade) => `  ${upgradeLine(upgrade)}`);
+  if (latest === undefined) return [];
+  return ['', 'Upgrades:', latest, ...upgradeActions.map((action) => `    next: ${action}`), ...(all ? earlier : [])];
 };
 
 /** `2026-11-21T08:00:00.000Z  u-8f3k2m9q, Kubernetes to v1.35.4: Completed, requested by user/ada`. */

@@ -30,6 +30,7 @@ const described = (change: object, upgrades: readonly object[] = []): string => 
     cluster,
     operations: [shown.operation],
     upgrades: upgrades as readonly UpgradeSummary[],
+    upgradeActions: [],
   };
   const { table } = describeAnswer(all, {
     all: false,

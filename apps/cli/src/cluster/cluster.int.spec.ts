@@ -143,6 +143,22 @@ describe('cluster', () => {
     expect(stdout).not.toContain('u-whatif');
   });
 
+  it('describe names what can be done about an upgrade that has halted', async () => {
+    reach('ready');
+    const target = { kubernetes: 'v1.35.4', renewCertificates: false, reboot: false };
+    const halted = {
+      ...{ id: 'u-8f3k2m9q', mode: 'ask', target, phase: 'Halted', message: 'stopped at canary demo-w-1 (D1)' },
+      ...{ requestedAt: '2026-11-21T08:00:00.000Z', actor: 'user/ada' },
+    };
+    gateway.on('GET', `${DEMO}/upgrades`, { body: { items: [halted] } });
+    const nextActions = ['fix the cause, then retry: "fairlead upgrade retry demo"'];
+    gateway.on('GET', `${DEMO}/upgrades/u-8f3k2m9q`, { body: { ...halted, nextActions } });
+    const { stdout } = await ask(['cluster', 'describe', 'demo']);
+    expect(stdout).toMatch(
+      /Halted: stopped at canary [^\n]*\n {4}next: fix the cause, then retry: "fairlead upgrade retry demo"\n/,
+    );
+  });
+
   it('describe shows the objects as they were at a sequence or a time, and refuses what is neither [Cluster API 31]', async () => {
     gateway.on('GET', DEMO, { body: clusterView() });
     for (const moment of ['4711', '2026-11-21T09:00:00+01:00']) {

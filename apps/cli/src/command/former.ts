@@ -35,7 +35,7 @@ export const withFormerFlag = (
   if (option === undefined) throw new Error(`${command.name()} has no option ${now}`);
   return command.addOption(new Option(former).hideHelp()).on(`option:${former.slice(2)}`, () => {
     sayFormer(io, former, now);
-    command.setOptionValueWithSource(option.attributeName(), true, 'cli');
+    command.setOptionValueWithSource(option.attributeName(), !option.negate, 'cli');
   });
 };
 

@@ -7,18 +7,25 @@ import type { Session } from './session.js';
 
 /** Options of commands whose work goes on after the answer. */
 export interface WaitOptions {
-  readonly wait?: true;
+  readonly wait?: boolean;
   readonly timeout?: number;
 }
 
 export const addWaitOptions = (command: Command): Command =>
   command
     .option('--wait', 'show progress, and exit when the operation is done')
+    .option('--no-wait', 'exit when the request is accepted (default)')
     .option(
       '--timeout <duration>',
       'with --wait: how long to wait, e.g. 10m; the operation continues on the server',
       duration,
     );
+
+/** The same for commands that wait unless they are told otherwise. `until`: what is waited for. */
+export const addWaitsByDefault = (command: Command, until: string): Command =>
+  command
+    .option('--wait', `wait until ${until} (default)`, true)
+    .option('--no-wait', 'exit when the request is accepted');
 
 /** Watches what a request leads to, with --wait; undefined: without it. */
 export const waitFor = async (

@@ -228,7 +228,8 @@ const addSet = (parent: Command, io: Io): void => {
     .option('--settings-file <file>', 'file with settings in YAML or JSON; --setting overrides single ones')
     .option('--secret-file <file>', 'file with the token or key; - reads standard input')
     .option('--moved', 'confirm that the new endpoint manages the same machines, while clusters use the connection')
-    .option('--no-wait', 'exit when the connection is registered, without waiting for the provider')
+    .option('--wait', 'wait until it is verified (default)', true)
+    .option('--no-wait', 'exit when the request is accepted')
     .addOption(
       new Option('--timeout <duration>', 'how long to wait, e.g. 2m').argParser(duration).default(60_000, '60s'),
     )

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { AcceptedEtcdRequest, ClusterAt, EtcdRequestView, EtcdSnapshotView } from '../api/api.ports.js';
 import { clusterAt } from '../command/session.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
+import { addConfirmOption, confirm as ask, type ConfirmOptions } from '../command/confirm.js';
+import { sayFormer } from '../command/former.js';
 import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
 import type { Session } from '../command/session.js';
-import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { formatDuration } from '../output/duration.js';
 import type { Answer } from '../output/format.js';
@@ -78,24 +79,25 @@ const addVerify = (parent: Command, io: Io): void => {
   );
 };
 
-type RestoreOptions = EtcdOptions & { readonly confirm?: string; readonly confirmVersion?: string };
+type RestoreOptions = EtcdOptions & ConfirmOptions & { readonly confirm?: string; readonly confirmVersion?: string };
 
 const addRestore = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'restore <cluster> <snapshot>',
     summary: 'Restore etcd from a snapshot; later changes are lost',
     description:
-      'Restore etcd from a snapshot. All later changes in the cluster are lost: workloads, secrets, nodes. Confirm with the name of the cluster, at the prompt or with --confirm. What the cluster declares is applied again afterwards: roles of groups, labels and taints of pools, the version of kube-proxy and CoreDNS.',
+      'Restore etcd from a snapshot. All later changes in the cluster are lost: workloads, secrets, nodes. Confirm with the name of the cluster at the prompt, or with --yes. What the cluster declares is applied again afterwards: roles of groups, labels and taints of pools, the version of kube-proxy and CoreDNS.',
     examples: [
       [
         'fairlead etcd restore demo demo-e7f587580f681dc3 --wait',
         'Confirm with the name of the cluster, and wait until it is done',
       ],
-      ['fairlead etcd restore demo demo-e7f587580f681dc3 --confirm demo', 'Skip the confirmation'],
+      ['fairlead etcd restore demo demo-e7f587580f681dc3 --yes', 'Skip the confirmation'],
     ],
   });
-  keyOption(addWaitOptions(command))
-    .option('--confirm <cluster>', 'confirm by giving the name of the cluster')
+  keyOption(addWaitOptions(addConfirmOption(command)))
+    .addOption(new Option('--confirm <cluster>').hideHelp())
+    .on('option:confirm', () => sayFormer(io, '--confirm', '--yes'))
     .option(
       '--confirm-version <version>',
       'confirm by giving the Kubernetes version of the snapshot, if the cluster runs another one by now',
@@ -105,7 +107,7 @@ const addRestore = (parent: Command, io: Io): void => {
         checkWaitOptions(options);
         const at = clusterAt(session, name);
         const { confirmVersion = '' } = options;
-        const confirm = options.confirm ?? (await confirmation(session, at, snapshot));
+        const confirm = options.confirm ?? (await confirmed(session, at, snapshot, options));
         const asked = await session.api.restoreEtcd(
           at,
           { snapshot, confirm, confirmVersion },
@@ -116,17 +118,19 @@ const addRestore = (parent: Command, io: Io): void => {
     );
 };
 
-/** Typed; without a terminal, --confirm is required. */
-const confirmation = async ({ api, io }: Session, at: ClusterAt, snapshot: string): Promise<string> => {
-  if (io.ask === undefined)
-    throw usageFailure(
-      'There is no terminal for the confirmation; nothing was changed',
-      `Give --confirm ${at.cluster} to skip the prompt.`,
-    );
-  const found = (await api.etcdSnapshots(at)).find(({ name }) => name === snapshot);
+/** The name of the cluster, as the server requires it: typed, or meant by --yes. */
+const confirmed = async (
+  { api, io }: Session,
+  at: ClusterAt,
+  snapshot: string,
+  options: ConfirmOptions,
+): Promise<string> => {
+  const isAsked = options.yes !== true && io.ask !== undefined;
+  const found = isAsked ? (await api.etcdSnapshots(at)).find(({ name }) => name === snapshot) : undefined;
   const age = found === undefined ? '' : ` (${ageOf(found)} old)`;
-  io.err(`Everything that happened in ${at.cluster} since ${snapshot}${age} will be lost.\n`);
-  return (await io.ask(`Type the name of the cluster to continue: `)).trim();
+  const what = `Everything that happened in ${at.cluster} since ${snapshot}${age} will be lost`;
+  await ask(io, { what, typed: at.cluster }, options);
+  return at.cluster;
 };
 
 /** With --wait: as it ended, after it was shown like any other operation on the cluster. */

@@ -28,7 +28,8 @@ export const addConnectionRotation = (rotate: Command, io: Io): void => {
     ],
   })
     .option('--force', 'end the rotation in progress, and destroy the former key although hosts still use it')
-    .option('--no-wait', 'exit when the rotation is requested')
+    .option('--wait', 'wait until the former key is destroyed (default)', true)
+    .option('--no-wait', 'exit when the request is accepted')
     .addOption(
       new Option('--timeout <duration>', 'how long to wait, e.g. 2h')
         .argParser(duration)

@@ -4,7 +4,7 @@ import { addConfirmOption, CONFIRM_OPTION } from '../command/confirm.js';
 import { addCommand, runs } from '../command/command.js';
 import { collected, duration } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
-import { addWaitOptions } from '../command/waiting.js';
+import { addWaitOptions, addWaitsByDefault } from '../command/waiting.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
@@ -46,10 +46,10 @@ const fileOptions = (command: Command): Command =>
     .option('-R, --recursive', 'read the folders in a folder, too');
 
 export const addChangeOptions = (command: Command): Command =>
-  command
-    .option('--dry-run', 'show what would change, without changing anything')
-    .option(...CONFIRM_OPTION)
-    .option('--no-wait', 'exit without waiting for the operation to finish')
+  addWaitsByDefault(
+    command.option('--dry-run', 'show what would change, without changing anything').option(...CONFIRM_OPTION),
+    'the operation is done',
+  )
     .option('--timeout <duration>', 'how long to wait, e.g. 10m; the operation continues on the server', duration)
     .option(
       '--idempotency-key <key>',

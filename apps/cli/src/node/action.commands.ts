@@ -115,6 +115,7 @@ const addAction = (parent: Command, definition: Definition, io: Io): void => {
       'repeating the request with the same key has no further effect (default: generated)',
     );
   if (takesDown) addConfirmOption(command);
+  else command.option('-y, --yes', 'as for drain and reboot; nothing is asked here');
   addWaitOptions(command).action(
     runs(io, (session, cluster: string, nodes: readonly string[], options: ActionOptions) =>
       act(session, definition, { cluster, nodes }, options),

@@ -7,12 +7,11 @@ import { addCommand, runs } from '../command/command.js';
 import { withFormerOption } from '../command/former.js';
 import { integerBetween } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
-import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
+import { addWaitOptions, checkWaitOptions, waitFor, waitForAll, type WaitOptions } from '../command/waiting.js';
 import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import { carryOut } from '../manifest/change.effects.js';
 import type { Answer } from '../output/format.js';
-import { poolOf, scaling } from '../pool/pool.commands.js';
+import { poolOf } from '../pool/pool.commands.js';
 import { commandAt } from '../progress/stopped.watching.js';
 
 const WORKERS_MAX = 500;
@@ -88,20 +87,20 @@ const poolMeant = (manifest: ManifestView, at: ClusterAt, options: AddOptions): 
 const wordsOf = (count: number): string => (count === 1 ? 'one more worker' : `${count} more workers`);
 
 const inPool = async (session: Session, at: ClusterAt, pool: Pool, options: AddOptions): Promise<Answer> => {
-  const { count, onFailure, wait, timeout, idempotencyKey } = options;
+  const { count, onFailure, idempotencyKey } = options;
   const { api, io } = session;
   if (onFailure !== undefined)
     throw usageFailure(
       `--on-failure is for a new pool, and the pool ${pool.name} gets these workers`,
       `Leave it out, or create a pool with "${commandAt('pool create', at, '<name>')}".`,
     );
-  io.err(`The pool ${pool.name} of ${at.cluster} gets ${wordsOf(count)}.\n`);
-  await carryOut(session, at, scaling(session, at, pool.name, { replicas: pool.replicas + count }), {
-    yes: true,
-    ...(wait === undefined ? {} : { wait }),
-    ...(timeout === undefined ? {} : { timeout }),
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-  });
+  const how = { dryRun: false, idempotencyKey: idempotencyKey ?? randomUUID() };
+  // Relative to what is declared when it is decided: repeated with the same key, it adds nothing.
+  const { seq, scale } = await api.putScale(at, pool.name, { spec: { add: count } }, how);
+  io.err(`The pool ${pool.name} of ${at.cluster} gets ${wordsOf(count)}, and has ${scale.spec.replicas} then.\n`);
+  const what = `adding ${wordsOf(count)} to ${at.cluster}`;
+  const followed = await waitForAll(session, at, { seq, operations: scale.operations ?? [], what }, options);
+  if (followed === undefined) io.err(`Watch it with "${commandAt('cluster describe', at, '--watch')}".\n`);
   return nodesAnswer(await api.nodes(at), io.now());
 };
 

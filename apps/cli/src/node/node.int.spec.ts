@@ -125,7 +125,7 @@ describe('node', () => {
       for (const pool of ['web', 'batch'])
         gateway.on('PUT', `/ns/default/clusters/demo/pools/${pool}/scale`, ({ body }) => ({
           ...accepted,
-          body: { spec: (body as { spec: object }).spec, plan: [], operations: ['op-200'] },
+          body: { spec: { replicas: 2 + (body as { spec: { add: number } }).spec.add }, operations: ['op-200'] },
         }));
     });
     const scaled = (pool: string): readonly unknown[] =>
@@ -136,20 +136,30 @@ describe('node', () => {
 
     it('grows the first pool, and says which', async () => {
       const { code, stderr } = await ask(['node', 'add', 'demo', '--count', '2']);
-      expect([code, stderr]).toEqual([0, expect.stringContaining('The pool web of demo gets 2 more workers.')]);
-      expect(scaled('web')).toEqual([{ spec: { replicas: 4 }, metadata: { resourceVersion: '12' } }]);
+      expect([code, stderr]).toEqual([
+        0,
+        expect.stringContaining('The pool web of demo gets 2 more workers, and has 4 then.'),
+      ]);
+      expect(scaled('web')).toEqual([{ spec: { add: 2 } }]);
       expect(gateway.asked('POST', '/ns/default/clusters/demo/nodes')).toEqual([]);
     });
 
     it('grows the pool that is named, or the one that has such machines', async () => {
       expect((await ask(['node', 'add', 'demo', '--pool', 'batch'])).code).toBe(0);
       expect((await ask(['node', 'add', 'demo', '--machine-type', 'lab.large'])).code).toBe(0);
-      expect(scaled('batch').map((body) => (body as { spec: object }).spec)).toEqual([
-        { replicas: 2 },
-        { replicas: 2 },
-      ]);
+      expect(scaled('batch')).toEqual([{ spec: { add: 1 } }, { spec: { add: 1 } }]);
       const unknown = await ask(['node', 'add', 'demo', '--pool', 'none']);
       expect([unknown.code, unknown.stderr]).toEqual([5, expect.stringContaining('Its pools: web, batch.')]);
+    });
+
+    it('asks for the same when it is repeated with the same key, whatever the size is by then', async () => {
+      for (const replicas of [2, 4]) {
+        const grown = { ...manifest, spec: { ...manifest.spec, pools: [{ ...manifest.spec.pools[0], replicas }] } };
+        gateway.on('GET', '/ns/default/clusters/demo/manifest', { body: grown });
+        await ask(['node', 'add', 'demo', '--count', '2', '--idempotency-key', 'k1']);
+      }
+      const [first, again, ...others] = gateway.asked('PUT', '/ns/default/clusters/demo/pools/web/scale');
+      expect([again?.body, again?.headers['idempotency-key'], others]).toEqual([first?.body, 'k1', []]);
     });
 
     it('makes a pool where none has such machines, and says so', async () => {

@@ -4,8 +4,9 @@ import { randomUUID } from 'node:crypto';
 import type { ClusterAt, Manifest, ManifestView, ScaleView } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { CONFIRM_OPTION } from '../command/confirm.js';
-import { collected, duration, integerBetween } from '../command/parsers.js';
+import { collected, integerBetween } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
+import { addWaitOptions } from '../command/waiting.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { carryOut, changeManifest, type Change, type ChangeOptions } from '../manifest/change.effects.js';
@@ -160,18 +161,10 @@ const addDescribe = (parent: Command, io: Io): void => {
 };
 
 const changeOptions = (command: Command): Command =>
-  command
-    .option('--dry-run', 'show what would change, without changing anything')
-    .option('--wait', 'show progress, and exit when the operation is done')
-    .option(
-      '--timeout <duration>',
-      'with --wait: how long to wait, e.g. 10m; the operation continues on the server',
-      duration,
-    )
-    .option(
-      '--idempotency-key <key>',
-      'repeating the request with the same key has no further effect (default: generated)',
-    );
+  addWaitOptions(command.option('--dry-run', 'show what would change, without changing anything')).option(
+    '--idempotency-key <key>',
+    'repeating the request with the same key has no further effect (default: generated)',
+  );
 
 /** As it is now, with other pools; refused when it changes in between. */
 const withPools = async (

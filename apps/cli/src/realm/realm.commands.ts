@@ -108,7 +108,8 @@ const addRegister = (parent: Command, io: Io): void => {
     .requiredOption('--client-id <id>', 'the client by which Fairlead manages clients and groups')
     .option('--secret-file <file>', 'file with the secret of that client; - reads standard input')
     .option('--issuer-ca-file <file>', "file with the authorities of the issuer's certificate, PEM")
-    .option('--no-wait', 'end when it is registered, without waiting whether it is ready')
+    .option('--wait', 'wait until it is known whether the realm is ready (default)', true)
+    .option('--no-wait', 'exit when the request is accepted')
     .addOption(
       new Option('--timeout <duration>', 'how long to wait, e.g. 2m').argParser(duration).default(60_000, '60s'),
     )

@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import type { ClusterAt, Steering, UpgradeView } from '../api/api.ports.js';
 import { clusterAt } from '../command/session.js';
 import { addCommand, runs, type CommandDefinition } from '../command/command.js';
-import { duration } from '../command/parsers.js';
+import { withFormerFlag } from '../command/former.js';
+import { addWaitOptions, checkWaitOptions } from '../command/waiting.js';
 import type { Session } from '../command/session.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
@@ -12,7 +13,7 @@ import { followUpgrade, isOver } from './upgrade.follow.effects.js';
 import { addWhichOption, upgradeMeant, type WhichUpgrade } from './upgrade.options.js';
 
 interface SteeringOptions extends WhichUpgrade {
-  readonly watch?: true;
+  readonly wait?: boolean;
   readonly timeout?: number;
   readonly reason?: string;
   readonly plan?: string;
@@ -48,7 +49,7 @@ const COMMANDS: readonly SteeringDefinition[] = [
     summary: 'Approve a plan that is waiting for approval',
     examples: [
       [
-        'fairlead upgrade approve demo --plan 9c1f... --watch',
+        'fairlead upgrade approve demo --plan 9c1f... --wait',
         'Approve the plan with this hash, and follow the rollout',
       ],
     ],
@@ -66,7 +67,7 @@ const COMMANDS: readonly SteeringDefinition[] = [
   {
     usage: 'resume <cluster>',
     summary: 'Resume a rollout that was paused or has halted',
-    examples: [['fairlead upgrade resume demo --watch', 'Follow the rollout']],
+    examples: [['fairlead upgrade resume demo --wait', 'Follow the rollout']],
     goesOn: true,
     steering: () => ({ action: 'resume' }),
   },
@@ -81,7 +82,7 @@ const COMMANDS: readonly SteeringDefinition[] = [
   {
     usage: 'retry <cluster>',
     summary: 'Retry what failed',
-    examples: [['fairlead upgrade retry demo --watch', 'Follow the rollout']],
+    examples: [['fairlead upgrade retry demo --wait', 'Follow the rollout']],
     goesOn: true,
     steering: () => ({ action: 'retry' }),
   },
@@ -98,7 +99,7 @@ const COMMANDS: readonly SteeringDefinition[] = [
   {
     usage: 'rollback <cluster> <node>',
     summary: 'Restore the previous software of a failed worker',
-    examples: [['fairlead upgrade rollback demo demo-w-2-k3x9q --watch', 'Roll back a failed worker, and follow it']],
+    examples: [['fairlead upgrade rollback demo demo-w-2-k3x9q --wait', 'Roll back a failed worker, and follow it']],
     goesOn: true,
     steering: (_options, node) => ({ action: 'rollback', node }),
   },
@@ -124,10 +125,7 @@ const addSteering = (parent: Command, definition: SteeringDefinition, io: Io): v
   if (usage.startsWith('approve')) command.option('--plan <hash>', 'hash of the plan to approve');
   if (reason === 'optional') command.option('--reason <text>', 'reason, recorded in the history');
   if (reason === 'needed') command.requiredOption('--reason <text>', 'reason, recorded in the history');
-  if (goesOn)
-    command
-      .option('--watch', 'show the rollout until it ends')
-      .option('--timeout <duration>', 'with --watch: how long to watch; the rollout continues on the server', duration);
+  if (goesOn) withFormerFlag(addWaitOptions(command), io, '--watch', '--wait');
   const hasArgument = /> </.test(usage);
   command.action(
     hasArgument
@@ -152,12 +150,14 @@ const steer = async (
   definition: SteeringDefinition,
 ): Promise<Answer> => {
   const { api, io } = session;
+  checkWaitOptions(options);
   const at: ClusterAt = clusterAt(session, name);
   const id = await upgradeMeant(session, at, options);
   const asked = definition.steering(options, argument);
   const steering = typeof asked === 'function' ? asked(await api.upgrade(at, id)) : asked;
   const upgrade = await api.steerUpgrade(at, id, steering);
-  if (options.watch !== true) return summaryAnswer(upgrade);
+  if (options.wait !== true) return summaryAnswer(upgrade);
+  session.waitsForServer();
   const hasMoved = (view: UpgradeView): boolean => isOver(view) && view.lastSeq > upgrade.lastSeq;
   return summaryAnswer(
     orFail(await followUpgrade(api, io, { at, id }, { until: hasMoved, timeoutMs: options.timeout })),

@@ -4,6 +4,7 @@ import type { ClusterAt, UpgradeView, UpgradeFields } from '../api/api.ports.js'
 import { clusterAt } from '../command/session.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { withFormerFlag } from '../command/former.js';
+import { addWaitsByDefault } from '../command/waiting.js';
 import { duration } from '../command/parsers.js';
 import type { Session } from '../command/session.js';
 import { CliFailure, usageFailure } from '../failures.js';
@@ -69,22 +70,25 @@ const addPlan = (parent: Command, io: Io): void => {
 };
 
 interface WatchOptions {
-  readonly detach?: true;
+  readonly wait?: boolean;
   readonly timeout?: number;
 }
 
 /** How a plan becomes a rollout, and who watches it. */
 export type RunOptions = WatchOptions & { readonly yes?: true; readonly idempotencyKey?: string };
 
-export const addStartOptions = (command: Command): Command =>
-  command
-    .option('-y, --yes', 'approve the plan without asking')
-    .option('--detach', 'exit when the rollout has started')
-    .option('--timeout <duration>', 'how long to watch; the rollout continues on the server', duration)
-    .option(
-      '--idempotency-key <key>',
-      'repeating the request with the same key has no further effect (default: generated)',
-    );
+export const addStartOptions = (command: Command, io: Io): Command =>
+  withFormerFlag(
+    addWaitsByDefault(command.option('-y, --yes', 'approve the plan without asking'), 'the rollout ends')
+      .option('--timeout <duration>', 'how long to wait; the rollout continues on the server', duration)
+      .option(
+        '--idempotency-key <key>',
+        'repeating the request with the same key has no further effect (default: generated)',
+      ),
+    io,
+    '--detach',
+    '--no-wait',
+  );
 
 const addStart = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
@@ -95,7 +99,7 @@ const addStart = (parent: Command, io: Io): void => {
     examples: [
       ['fairlead upgrade start demo --to v1.35.4', 'Show the plan, confirm it, and follow the rollout'],
       [
-        'fairlead upgrade start demo --to v1.35.4 --yes --detach',
+        'fairlead upgrade start demo --to v1.35.4 --yes --no-wait',
         'Approve the plan without asking, and exit when the rollout has started',
       ],
       [
@@ -104,7 +108,7 @@ const addStart = (parent: Command, io: Io): void => {
       ],
     ],
   });
-  addStartOptions(addRequestOptions(command)).action(
+  addStartOptions(addRequestOptions(command), io).action(
     runs(io, async (session, name: string, options: RequestOptions & RunOptions) =>
       runUpgrade(session, clusterAt(session, name), await fieldsOf(session, options), options),
     ),
@@ -163,7 +167,7 @@ const leftPlanned = (at: ClusterAt, upgrade: UpgradeView): CliFailure =>
 /** What is left to say after everything was watched. */
 const watched = async (session: Session, at: ClusterAt, id: string, options: WatchOptions): Promise<Answer> => {
   const { api, io } = session;
-  if (options.detach === true) {
+  if (options.wait === false) {
     io.err(`Watch it with "fairlead upgrade status ${at.cluster} --watch".\n`);
     return summaryAnswer(await api.upgrade(at, id));
   }

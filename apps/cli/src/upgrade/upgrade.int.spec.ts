@@ -337,7 +337,7 @@ describe('what belongs to upgrades', () => {
     gateway.on('GET', `${ROOT}/etcd/snapshots`, { body: { items: [snapshot] } });
     gateway.on('POST', `${ROOT}/etcd/restore`, { status: 202, body: { ...asked, what: 'restore', snapshot: 's1' } });
     const alone = await ask(['etcd', 'restore', 'demo', 's1']);
-    expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining('Give --confirm demo to skip the prompt')]);
+    expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining('Give --yes to skip the confirmation')]);
     expect(gateway.asked('POST', `${ROOT}/etcd/restore`)).toEqual([]);
     const { stderr } = await ask(['etcd', 'restore', 'demo', 's1'], fakeIo({ answer: 'demo' }));
     expect(stderr).toContain('since s1 (1h06m old) will be lost');
@@ -359,7 +359,7 @@ describe('what belongs to upgrades', () => {
     };
     gateway.on('GET', `${ROOT}/certificates`, { body: { items: [certificate] } });
     expect((await ask(['certificates', 'list', 'demo'])).stdout).toContain('apiserver');
-    expect((await ask(['certificates', 'renew', 'demo', '--yes', '--detach'])).code).toBe(0);
+    expect((await ask(['certificates', 'renew', 'demo', '--yes', '--no-wait'])).code).toBe(0);
     expect(gateway.asked('POST', `${ROOT}/upgrades`)[0]?.body).toEqual({ renewCertificates: true, pools: [] });
   });
 });

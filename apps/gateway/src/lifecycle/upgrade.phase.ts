@@ -103,8 +103,23 @@ export const latestUpgradeAfter = (
 export const approval = (cluster: string, planHash: string | undefined): string =>
   `fairlead upgrade approve ${cluster}${planHash === undefined ? '' : ` --plan ${planHash}`}`;
 
-/** How it continues, for those who wait for its end. */
-export const wayOn = (
+/** By an abort. */
+const ENDABLE: ReadonlySet<PhasedUpgrade['phase']> = new Set([
+  'Planning',
+  'Planned',
+  'Approved',
+  'Running',
+  'Paused',
+  'Halted',
+]);
+
+/** How it continues, or can be ended, for those who wait for its end. One that is being aborted needs no second abort. */
+export const wayOn = (upgrade: Pick<PhasedUpgrade, 'phase' | 'pause' | 'planHash'>, cluster: string): string =>
+  ENDABLE.has(upgrade.phase)
+    ? `${wayForward(upgrade, cluster)}, or end it (fairlead upgrade abort ${cluster})`
+    : wayForward(upgrade, cluster);
+
+const wayForward = (
   { phase, pause, planHash }: Pick<PhasedUpgrade, 'phase' | 'pause' | 'planHash'>,
   cluster: string,
 ): string => {

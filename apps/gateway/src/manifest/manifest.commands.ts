@@ -147,21 +147,26 @@ export class ManifestCommands {
 
   scale(
     address: ClusterAddress & { readonly pool: string },
-    { spec: { replicas, remove: named = [] }, metadata = {} }: ScaleRequest,
+    { spec, metadata = {} }: ScaleRequest,
     options: ApplyOptions,
   ): Promise<AppliedManifest> {
     const { pool, cluster: name, namespace } = address;
+    const { remove: named = [] } = spec;
     const scaled: ManifestOf = (declared) => {
       if (declared === undefined) throw new Refused(clusterUnknown(address));
       const { pools, controlPlane } = declared.spec;
-      const manifestOf = (spec: DeclaredSpec): Wanted => ({
-        manifest: { ...METADATA, metadata: { name, ...metadata }, spec: completeSpec(spec) },
+      const manifestOf = (changed: DeclaredSpec): Wanted => ({
+        manifest: { ...METADATA, metadata: { name, ...metadata }, spec: completeSpec(changed) },
         named,
       });
       if (pool === CONTROL_PLANE_POOL)
-        return manifestOf({ ...declared.spec, controlPlane: { ...controlPlane, replicas } });
+        return manifestOf({
+          ...declared.spec,
+          controlPlane: { ...controlPlane, replicas: sizeOf(spec, controlPlane.replicas) },
+        });
       const scaledPool = pools.find((one) => one.name === pool);
       if (scaledPool === undefined) throw new Refused(refuse('pool.unknown', { namespace, cluster: name, pool }));
+      const replicas = sizeOf(spec, scaledPool.replicas);
       refuseAny(scaleFaults(scaledPool, replicas));
       const scaledPools = pools.map((one) => (one.name === pool ? { ...one, replicas } : one));
       return manifestOf({ ...declared.spec, pools: scaledPools });
@@ -368,6 +373,9 @@ const elsewhere = (
     ...{ connection: orphan.connection, orphan: orphan.id, pool },
     detail: `the machines of the pool are of connection ${connection}`,
   });
+
+/** The size that a request asks for, of a pool that has one. */
+const sizeOf = ({ replicas, add = 0 }: ScaleRequest['spec'], now: number): number => replicas ?? now + add;
 
 /** A machine is adopted when nothing else has to be done. */
 const isOneNode = ([step, ...others]: readonly PlanStep[]): boolean =>

@@ -245,6 +245,30 @@ describe('the scale of a pool', () => {
   });
 });
 
+describe('nodes that are added to a pool', () => {
+  const scale = '/ns/default/clusters/demo/pools/worker-1/scale';
+  const sizeNow = async (): Promise<number> => (await read()).spec.pools[0]!.replicas;
+
+  it('are counted from what is declared, and added once for one idempotency key', async () => {
+    const before = await sizeNow();
+    const headers = { 'idempotency-key': 'two-more' };
+    for (const _time of ['first', 'again']) {
+      const answer = await gateway.ask<ScaleView>('PUT', scale, { body: { spec: { add: 2 } }, headers });
+      expect([answer.status, answer.body.spec.replicas]).toEqual([202, before + 2]);
+    }
+    expect(await sizeNow()).toBe(before + 2);
+    await gateway.ask('PUT', scale, { body: { spec: { replicas: before } } });
+  });
+
+  it.each([[{}], [{ replicas: 2, add: 1 }]])('are no second answer to what size it gets: %j', async (spec) => {
+    const answer = await gateway.ask<ErrorView>('PUT', scale, { body: { spec } });
+    expect([answer.status, answer.body.message]).toEqual([
+      400,
+      expect.stringContaining('replicas or add, and not both'),
+    ]);
+  });
+});
+
 describe('a pool that is autoscaled', () => {
   const autoscaled = (autoscaling: object, more: object = {}) => [
     { name: 'worker-1', ...machines, autoscaling, ...more },

@@ -133,6 +133,10 @@ describe('a request for an upgrade', () => {
       `Unable to upgrade. The upgrade ${upgradeId} is not finished (Paused: the next window opens at noon (window)). It resumes by itself: wait for its end, or end it (fairlead upgrade abort demo).`,
       `Unable to upgrade. The upgrade ${upgradeId} is not finished (Halted). Fix the cause and retry it (fairlead upgrade retry demo), or end it (fairlead upgrade abort demo).`,
     ]);
+    const aborting = [...running, upgradeFact('UpgradeAbortRequested', { reason: 'wrong' })];
+    expect(told(aborting)).toBe(
+      `Unable to upgrade. The upgrade ${upgradeId} is not finished (Aborting). Wait for its end.`,
+    );
     expect(told([...paused, upgradeFact('RolloutResumed')])).toContain('(Running)');
     const unexplained = upgradeFact('RolloutPaused', { by: 'user', reason: '' });
     expect(told([...running, unexplained])).toContain('(Paused: no reason given (user))');

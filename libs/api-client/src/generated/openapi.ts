@@ -3861,7 +3861,10 @@ export interface components {
      */
     ScaleRequest: {
       spec: {
-        replicas: number;
+        /** @description Its size; or add, and not both */
+        replicas?: number;
+        /** @description So many more than are declared when it is decided; repeated with the same key, they are added once */
+        add?: number;
         /** @description Nodes that are removed first, whatever the delete policy is */
         remove?: string[];
       };

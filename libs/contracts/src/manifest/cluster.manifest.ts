@@ -280,14 +280,26 @@ export type ClusterManifestView = z.infer<typeof ClusterManifestView>;
 /** The size of a pool. */
 export const ScaleRequest = z
   .strictObject({
-    spec: z.strictObject({
-      replicas: z.int().min(0).max(POOL_NODES_MAX),
-      remove: z
-        .array(NodeName)
-        .max(POOL_NODES_MAX)
-        .optional()
-        .describe('Nodes that are removed first, whatever the delete policy is'),
-    }),
+    spec: z
+      .strictObject({
+        replicas: z.int().min(0).max(POOL_NODES_MAX).optional().describe('Its size; or add, and not both'),
+        add: z
+          .int()
+          .min(1)
+          .max(POOL_NODES_MAX)
+          .optional()
+          .describe(
+            'So many more than are declared when it is decided; repeated with the same key, they are added once',
+          ),
+        remove: z
+          .array(NodeName)
+          .max(POOL_NODES_MAX)
+          .optional()
+          .describe('Nodes that are removed first, whatever the delete policy is'),
+      })
+      .refine(({ replicas, add }) => (replicas === undefined) !== (add === undefined), {
+        error: 'must have replicas or add, and not both',
+      }),
     metadata: z.strictObject({ resourceVersion: z.string().max(20).optional() }).optional(),
   })
   .meta({ id: 'ScaleRequest', examples: [{ spec: { replicas: 3 } }] });

@@ -76,7 +76,7 @@ export const UPGRADE_REFUSALS = {
   'upgrade.open': definition(
     409,
     'Unable to {action}. The upgrade {upgrade} is not finished ({state}).',
-    '{wayOn}, or end it (fairlead upgrade abort {cluster}). See GET /ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}.',
+    '{wayOn}. See GET /ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}.',
   ),
   'upgrade.not-planned': definition(409, 'The upgrade {upgrade} has no plan yet', 'Try again in a few seconds.'),
   'upgrade.not-approvable': definition(
