@@ -154,7 +154,6 @@ const without = (cluster: Cluster, gone: NodeName): Cluster => {
     drained: cluster.drained.filter((name) => name !== gone),
     surges: plan === undefined ? cluster.surges : withoutMachineOf(cluster.surges, plan),
     additions: withoutMachine(cluster.additions, gone),
-    ...(cluster.departing === undefined ? {} : { departing: cluster.departing.filter((name) => name !== gone) }),
     deletions: withoutKey(cluster.deletions, gone),
   };
 };
@@ -187,17 +186,6 @@ const withDrained = (cluster: Cluster, node: NodeName): Cluster => {
     ? { ...cluster, drained: [...cluster.drained, node] }
     : cluster;
 };
-
-const departing = (cluster: Cluster, nodes: readonly NodeName[]): Cluster => {
-  const { departing: before = [] } = cluster;
-  const fresh = nodes.filter((node) => !before.includes(node) && cluster.planned.some(({ name }) => name === node));
-  return fresh.length === 0 ? cluster : { ...cluster, departing: [...before, ...fresh] };
-};
-
-const staying = (cluster: Cluster, node: NodeName): Cluster =>
-  cluster.departing?.includes(node) === true
-    ? { ...cluster, departing: cluster.departing.filter((name) => name !== node) }
-    : cluster;
 
 /** What an event changes in the requests for more nodes. */
 const additionsAfter = ({ additions, planned }: Cluster, event: StoredEvent): Additions => {
@@ -232,14 +220,6 @@ const clusterAfter = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
     case 'NodeDrained':
       return withDrained(cluster, event.data.node);
-    case 'NodeRemovalRequested':
-      return departing(cluster, [event.data.node]);
-    case 'NodeRemovalCancelled':
-      return staying(cluster, event.data.node);
-    case 'NodesAbandoned':
-      return departing(cluster, event.data.nodes);
-    case 'NodesFailed':
-      return event.data.onFailure === 'rollback' ? departing(cluster, event.data.nodes) : cluster;
     case 'NodeRemoved':
       return withDeletions(cluster, [event.data.node], event.meta.time);
     case 'VmDeletionFailed':

@@ -49,8 +49,6 @@ export interface Cluster {
   /** Names that a VmsCreated has announced to the other services. */
   readonly announced: Names;
   readonly additions: Additions;
-  /** Announced machines whose nodes are leaving: zones are balanced without them. Absent: none. */
-  readonly departing?: readonly NodeName[];
   readonly surges: Surges;
   readonly rollouts: Rollouts;
   /** The address of its API server; null: there is no balancer. */
@@ -121,11 +119,11 @@ export const unbalancedAddress = ({ balancer, created }: Cluster): string | unde
 export const isGivenUp = ({ surges, additions }: Cluster, name: NodeName): boolean =>
   surges.leaving.includes(name) || additions.leaving.includes(name);
 
-/** Machines that are to stay. */
+/** Machines that are to stay: zones are balanced without those whose nodes leave. */
 export const stayingOf = (cluster: Cluster): readonly MachinePlan[] =>
   cluster.planned.filter(
     ({ name }) =>
-      !isGivenUp(cluster, name) && cluster.deletions[name] === undefined && cluster.departing?.includes(name) !== true,
+      !isGivenUp(cluster, name) && cluster.deletions[name] === undefined && cluster.sights.departing[name] !== '',
   );
 
 /** Machines that are given up and were never announced: no node has to leave before them. */

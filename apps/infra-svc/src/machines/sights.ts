@@ -1,5 +1,7 @@
 import {
   c8MayRemove,
+  departuresIn,
+  endedRequestIn,
   isMassDisappearance,
   replacementIn,
   without,
@@ -21,7 +23,7 @@ export interface Sights {
   /** Of those that are gone: why they are not replaced, as it was stated last. */
   readonly refused: Readonly<Record<string, string>>;
   readonly stopped: readonly NodeName[];
-  /** Nodes on their way out, with the replacement that may still fail and leave them; empty: nothing does. */
+  /** Nodes that leave, with the replacement that may still fail and leave them where they are; empty: nothing does. */
   readonly departing: Readonly<Record<string, string>>;
   /** Nodes that were part of the cluster when it was Ready last. */
   readonly joined: Names;
@@ -184,20 +186,26 @@ const withoutSight = ({ goneEver, paused, lost, refused, departing, ...lists }: 
   joined: without(lists.joined, name),
 });
 
-/** A replacement that makes the new node first leaves the old one where it is until then. */
+/** A create-first replacement leaves the old node where it is until the new one is Ready. The first of several counts. */
 const withReplacement = (sights: Sights, event: StoredEvent): Sights => {
   const replacement = replacementIn(event);
-  if (replacement === undefined) return sights;
-  const { node, order, requestId } = replacement;
-  return { ...sights, departing: { ...sights.departing, [node]: order === 'create-first' ? requestId : '' } };
+  if (replacement === undefined || sights.departing[replacement.node] !== undefined) return sights;
+  return { ...sights, departing: { ...sights.departing, [replacement.node]: replacement.requestId } };
 };
 
-const withoutReplacement = (sights: Sights, requestId: string): Sights => {
-  const staying = Object.entries(sights.departing).filter(([, by]) => by !== requestId);
+const withoutReplacement = (sights: Sights, event: StoredEvent): Sights => {
+  const ended = endedRequestIn(event);
+  const staying = Object.entries(sights.departing).filter(([, by]) => by !== ended);
   return staying.length === Object.keys(sights.departing).length
     ? sights
     : { ...sights, departing: Object.fromEntries(staying) };
 };
+
+const withDepartures = (sights: Sights, event: StoredEvent): Sights =>
+  departuresIn(event, {}).reduce((before, { node, leaving }) => {
+    const departing = leaving ? { ...before.departing, [node]: '' } : without(before.departing, node);
+    return { ...before, departing };
+  }, sights);
 
 const withGone = (sights: Sights, { node, repair, reason }: EventData<'VmGone'>): Sights => ({
   ...sights,
@@ -207,7 +215,7 @@ const withGone = (sights: Sights, { node, repair, reason }: EventData<'VmGone'>)
 });
 
 export const sightsAfter = (before: Sights, event: StoredEvent, announced: Names): Sights => {
-  const sights = withReplacement(before, event);
+  const sights = withDepartures(withoutReplacement(withReplacement(before, event), event), event);
   switch (event.type) {
     case 'VmGone':
       return withGone(sights, event.data);
@@ -225,15 +233,6 @@ export const sightsAfter = (before: Sights, event: StoredEvent, announced: Names
       return { ...sights, stopped: [...sights.stopped, event.data.node] };
     case 'VmStarted':
       return { ...sights, stopped: sights.stopped.filter((name) => name !== event.data.node) };
-    case 'NodeRemovalRequested':
-      return { ...sights, departing: { ...sights.departing, [event.data.node]: '' } };
-    case 'NodeRemovalCancelled':
-      return { ...sights, departing: without(sights.departing, event.data.node) };
-    case 'NodesRejected':
-    case 'NodesAbandoned':
-    case 'NodesFailed':
-    case 'VmsFailed':
-      return withoutReplacement(sights, event.data.requestId);
     case 'ClusterPaused':
       return { ...sights, paused: true };
     case 'ClusterResumed':

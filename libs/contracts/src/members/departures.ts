@@ -52,3 +52,18 @@ export const departuresIn = (
   ...[...leavingIn(event), ...surgeIn(event, nodes)].map((node) => ({ node, leaving: true })),
   ...stayingIn(event).map((node) => ({ node, leaving: false })),
 ];
+
+/** The request that ends with the event and leaves the nodes that it was about as they are; undefined: none does. */
+export const endedRequestIn = (event: StoredEvent): string | undefined => {
+  switch (event.type) {
+    case 'NodesRejected':
+    case 'VmsFailed':
+    case 'NodesFailed':
+    case 'NodesAbandoned':
+    case 'RemediationSucceeded':
+    case 'RemediationFailed':
+      return event.data.requestId;
+    default:
+      return undefined;
+  }
+};

@@ -3,7 +3,7 @@ import type { NodeName, UpgradeId } from '../ids.js';
 import type { MachinePlan, NodeRole } from '../machines.js';
 import { without } from '../records.js';
 import { replacementIn } from '../replacements.js';
-import { departuresIn } from './departures.js';
+import { departuresIn, endedRequestIn } from './departures.js';
 import { healthAfter, isHealthEvent, type Health } from './health.js';
 
 /** A machine of a cluster and its node, from its plan to its deletion. Services extend it by their own fields. A plain JSON value. */
@@ -87,21 +87,6 @@ const withArrivals = <M extends Member>(members: Members<M>, event: StoredEvent)
 
 const withDepartures = <M extends Member>(members: Members<M>, event: StoredEvent): Members<M> =>
   departuresIn(event, members).reduce((before, { node, leaving }) => withEach(before, [node], { leaving }), members);
-
-/** The request that ends with the event and leaves the nodes that it was about as they are; undefined: none does. */
-const endedRequestIn = (event: StoredEvent): string | undefined => {
-  switch (event.type) {
-    case 'NodesRejected':
-    case 'VmsFailed':
-    case 'NodesFailed':
-    case 'NodesAbandoned':
-    case 'RemediationSucceeded':
-    case 'RemediationFailed':
-      return event.data.requestId;
-    default:
-      return undefined;
-  }
-};
 
 /** A node that is being replaced already is replaced by no other. */
 const withReplacements = <M extends Member>(members: Members<M>, event: StoredEvent): Members<M> => {
