@@ -12,7 +12,8 @@ import type { LoadBalancer, MachineAnswer, OpenConnection } from '../providers/p
 import { batchOfRequest } from './additions.js';
 import { AnswerDeadline } from './answer.deadline.effects.js';
 import type { TaskData } from './machines.decider.js';
-import { desiredMachine, groupOf, loadBalancerOf, machineOf, providerIdOf } from './machines.planner.js';
+import { desiredMachine, loadBalancerOf, machineOf, providerIdOf } from './machines.planner.js';
+import { groupOf } from '../providers/group.names.js';
 import { missingOf, targetsOf, type Cluster, type Machines } from './machines.state.js';
 import { BALANCE_POLICY, clusterOf, CREATE_POLICY, refOf, type MachinesTask } from './machines.task.js';
 import { keyRefOf } from '../resources/resources.planner.js';

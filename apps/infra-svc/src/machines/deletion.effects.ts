@@ -6,7 +6,8 @@ import { Controller, Inject } from '@nestjs/common';
 import { openConnection } from '../connections/open.connection.js';
 import type { Connections, InfrastructureProvider } from '../providers/provider.ports.js';
 import { CONNECTIONS } from '../tokens.js';
-import { groupOf, loadBalancerName, loadBalancerOf, providerIdOf, reservationName } from './machines.planner.js';
+import { loadBalancerName, loadBalancerOf, providerIdOf, reservationName } from './machines.planner.js';
+import { groupOf } from '../providers/group.names.js';
 import { targetsOf, type Deletion } from './machines.state.js';
 import { clusterOf, DELETE_POLICY, refOf, type MachinesTask } from './machines.task.js';
 

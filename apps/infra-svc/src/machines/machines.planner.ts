@@ -13,15 +13,15 @@ import {
   type MachinePlan,
   type NodeName,
   type NodeRole,
-  type Namespace,
   type NodeSet,
   type PoolName,
   type SecretRef,
   type UpgradeId,
 } from '@fairlead/contracts';
+import { groupOf, type ClusterRef } from '../providers/group.names.js';
 import type { RequestedNodes } from '../validation/validation.planner.js';
 import type { NodesRequest } from './additions.js';
-import type { GroupRef, LoadBalancerSpec, MachineAnswer, DesiredMachine } from '../providers/provider.ports.js';
+import type { LoadBalancerSpec, MachineAnswer, DesiredMachine } from '../providers/provider.ports.js';
 
 const SUFFIX_LENGTH = 5;
 const SUFFIX_COUNT = 36 ** SUFFIX_LENGTH;
@@ -31,29 +31,9 @@ const SHORT_ROLES = { 'control-plane': 'cp', worker: 'w' } as const satisfies Re
 const API_PORT = 6443;
 const API_HEALTH_PATH = '/readyz';
 
-export interface ClusterRef {
-  readonly namespace: Namespace;
-  readonly uid: ClusterUid;
-  readonly spec: ClusterSpec;
-}
-
-/** What a provider calls the machines of a cluster on one connection. Names have no dots, so no two clusters share one. */
-export const groupOf = ({ namespace, uid, spec }: ClusterRef, connection: ConnectionName): GroupRef => ({
-  name: `${namespace}.${spec.name}.${connection}`,
-  namespace,
-  cluster: spec.name,
-  uid,
-});
-
 /** One reservation for each incarnation: what belongs to a predecessor is not taken for it. */
 export const reservationName = (cluster: ClusterRef, connection: ConnectionName): string =>
   `${groupOf(cluster, connection).name}.${cluster.uid}`;
-
-/** The cluster that a group was made for; names have no dots. undefined: the group has no name of ours. */
-export const clusterOfGroup = (group: string): { readonly namespace: string; readonly cluster: string } | undefined => {
-  const [namespace, cluster, connection, ...rest] = group.split('.');
-  return namespace && cluster && connection && rest.length === 0 ? { namespace, cluster } : undefined;
-};
 
 export const loadBalancerName = ({ namespace, spec }: ClusterRef): string => `${namespace}.${spec.name}`;
 

@@ -1,7 +1,8 @@
 import type { ClusterUid, ConnectionName, MachinePlan, SecretRef } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { clusterSpec, LATER_UID, nodeSet, UID } from '../../test/fixtures.js';
-import { groupOf, machineName, machineOf, planCluster, planNodes } from './machines.planner.js';
+import { machineName, machineOf, planCluster, planNodes } from './machines.planner.js';
+import { groupOf } from '../providers/group.names.js';
 
 const ZONES = ['lab-1a', 'lab-1b', 'lab-1c'];
 const threeZones = () => ZONES;

@@ -1,7 +1,7 @@
 import type { Namespace } from '@fairlead/contracts';
 import type { TaskContext, TaskPolicy } from '@fairlead/event-sourcing/jetstream';
 import type { MachinesCommand, TaskData } from './machines.decider.js';
-import type { ClusterRef } from './machines.planner.js';
+import type { ClusterRef } from '../providers/group.names.js';
 import type { Cluster, Machines } from './machines.state.js';
 
 /** A task of `machinesReconciler`, as its handler gets it. */

@@ -4,7 +4,8 @@ import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 import { orRetry } from '../outcome.effects.js';
 import type { ListedMachine } from '../providers/provider.ports.js';
-import { clusterOfGroup, providerIdOf } from './machines.planner.js';
+import { providerIdOf } from './machines.planner.js';
+import { clusterOfGroup } from '../providers/group.names.js';
 import { machinesReconciler } from './machines.reconciler.js';
 
 const readOnly = reconcilerDecider(machinesReconciler);

@@ -4,7 +4,8 @@ import { Controller, Inject } from '@nestjs/common';
 import { openConnection } from '../connections/open.connection.js';
 import type { Connections, ReservationReport, Reservations } from '../providers/provider.ports.js';
 import { CONNECTIONS } from '../tokens.js';
-import { groupOf, reservationName } from './machines.planner.js';
+import { reservationName } from './machines.planner.js';
+import { groupOf } from '../providers/group.names.js';
 import { reservedMachines, startOf, type AskedReservation } from './reservations.planner.js';
 import { BALANCE_POLICY, clusterOf, refOf, RESERVE_POLICY, type MachinesTask } from './machines.task.js';
 

@@ -1,7 +1,7 @@
 import { isRefusal, refuse, type ConnectionName, type Refusal } from '@fairlead/contracts';
 import type { Cause } from '@fairlead/event-sourcing';
 import { Inject, Injectable } from '@nestjs/common';
-import { groupOf } from '../machines/machines.planner.js';
+import { groupOf } from '../providers/group.names.js';
 import type { Connections, OpenConnection } from '../providers/provider.ports.js';
 import type { Offers, SharedResources } from '../resources/resources.ports.js';
 import { CONNECTIONS, OFFERS, SHARED_RESOURCES, TENANCY } from '../tokens.js';

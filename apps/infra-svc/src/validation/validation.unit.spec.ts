@@ -12,7 +12,7 @@ import {
 } from '../../test/fixtures.js';
 import { ownNamespaceStream, requestStream } from '../../test/memory.service.js';
 import { Story } from '../../test/story.js';
-import { groupOf } from '../machines/machines.planner.js';
+import { groupOf } from '../providers/group.names.js';
 import { surroundingsOf } from '../resources/surroundings.planner.js';
 import { checkApiAddresses, checkNetwork } from './validation.planner.js';
 

@@ -8,7 +8,7 @@ import {
   type NodeName,
 } from '@fairlead/contracts';
 import type { ClusterLook, Difference } from '../machines/sights.js';
-import { clusterOfGroup } from '../machines/machines.planner.js';
+import { clusterOfGroup } from '../providers/group.names.js';
 import type { ListedMachine } from '../providers/provider.ports.js';
 
 /** At most so many new orphans are recorded by one look; the next look records more. */

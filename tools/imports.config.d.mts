@@ -1,0 +1,2 @@
+declare const config: { readonly forbidden: readonly { readonly name: string }[] };
+export default config;
