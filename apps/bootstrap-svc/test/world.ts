@@ -431,6 +431,8 @@ const podOn = (node: string, name: string): PlacedPod => ({
   labels: {},
   annotations: {},
   priority: 0,
+  environment: [],
+  limits: { cpuMillis: 0, memoryBytes: 0 },
   claims: [],
 });
 

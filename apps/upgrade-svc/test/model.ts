@@ -242,6 +242,9 @@ const nodeFacts = (model: Model, node: ModelNode): NodeFacts => ({
           args: emulating(node.components),
           volumes: [],
           sidecars: [],
+          environment: [],
+          requests: { cpuMillis: 0, memoryBytes: 0 },
+          limits: { cpuMillis: 0, memoryBytes: 0 },
         })),
   certificates: node.role === 'control-plane' ? [{ name: 'apiserver', expiresAt: '2027-11-01T00:00:00.000Z' }] : null,
   clockSkewMs: 4,
@@ -270,6 +273,6 @@ export const factsOf = (model: Model, at: string): ClusterFacts => ({
   healthyPasses: 2,
   settings: [],
   corefile: null,
-  kubeadm: { extraArgs: {}, extraVolumes: {} },
+  kubeadm: { extraArgs: {}, extraVolumes: {}, extraEnvs: {} },
   dryRun: null,
 });

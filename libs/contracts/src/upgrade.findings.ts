@@ -241,6 +241,14 @@ export const UPGRADE_FINDINGS = {
     'the upgrade would drop containers that were added by hand to {component} on {nodes}: {containers}',
     'Run them as a DaemonSet or a static pod of their own, or override B11 to let them go.',
   ),
+  'B11.environment': refuses(
+    'the upgrade would drop environment variables that were added by hand to {component} on {nodes}: {variables}',
+    'Add them to extraEnvs of the ClusterConfiguration ("kubectl -n kube-system edit configmap kubeadm-config"), or override B11 to let them go.',
+  ),
+  'B11.resources': refuses(
+    'the upgrade would take back resources that were changed by hand for {component} on {nodes}: {resources}',
+    'kubeadm writes its own requests and no limits. Note the values and set them again afterwards, and override B11.',
+  ),
   'B11.kubelet': refuses(
     'the upgrade would drop feature gates that were added by hand to the kubelet of {node}: {gates}',
     'Add them to featureGates in kube-system/kubelet-config, or override B11 to let them go.',

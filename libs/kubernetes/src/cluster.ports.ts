@@ -67,7 +67,10 @@ export interface PodView {
   /** Names of the volumes and of the further containers of a static pod; empty for others. */
   readonly volumes: readonly string[];
   readonly sidecars: readonly string[];
+  /** Names of the environment variables of the first container of a static pod; empty for others. */
+  readonly environment: readonly string[];
   readonly requests: Resources;
+  readonly limits: Resources;
   /** It has data in an emptyDir that goes with it. */
   readonly emptyDir: boolean;
   /** Names of the PersistentVolumeClaims that it mounts. */

@@ -16,9 +16,8 @@ const ExtraArgs = z
       .transform((args) => args.map(({ name, value }) => [name, value] as const)),
   ])
   .nullish();
-const Extras = z
-  .object({ extraArgs: ExtraArgs, extraVolumes: z.array(z.object({ name: z.string() })).nullish() })
-  .nullish();
+const Named = z.array(z.object({ name: z.string() })).nullish();
+const Extras = z.object({ extraArgs: ExtraArgs, extraVolumes: Named, extraEnvs: Named }).nullish();
 type Extras = z.infer<typeof Extras>;
 
 const ClusterConfiguration = z.object({
@@ -72,6 +71,9 @@ export const kubeadmConfigOf = (text: string): KubeadmConfig => {
       ),
       extraVolumes: Object.fromEntries(
         extras.map(([component, given]) => [component, (given?.extraVolumes ?? []).map(({ name }) => name)]),
+      ),
+      extraEnvs: Object.fromEntries(
+        extras.map(([component, given]) => [component, (given?.extraEnvs ?? []).map(({ name }) => name)]),
       ),
     },
   };

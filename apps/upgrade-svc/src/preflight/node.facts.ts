@@ -18,8 +18,9 @@ export const staticPodFacts = (pods: readonly PodView[], node: string): readonly
   pods.flatMap((pod) => {
     const component = COMPONENTS.find((name) => name === pod.labels['component']);
     if (pod.node !== node || !pod.mirror || component === undefined) return [];
-    const { image, ready, args, volumes, sidecars } = pod;
-    return [{ component, version: versionOfImage(image), image, ready, args, volumes, sidecars }];
+    const { image, ready, args, volumes, sidecars, environment, requests, limits } = pod;
+    const seen = { args, volumes, sidecars, environment, requests, limits };
+    return [{ component, version: versionOfImage(image), image, ready, ...seen }];
   });
 
 /** Version of kube-proxy on a node; null: it has none. */

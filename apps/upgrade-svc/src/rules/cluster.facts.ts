@@ -52,6 +52,8 @@ export interface KubeadmExtras {
   readonly extraArgs: Readonly<Partial<Record<Component, readonly string[]>>>;
   /** Names of volumes. */
   readonly extraVolumes: Readonly<Partial<Record<Component, readonly string[]>>>;
+  /** Names of variables, since v1beta4 of kubeadm's API. */
+  readonly extraEnvs: Readonly<Partial<Record<Component, readonly string[]>>>;
 }
 
 /** kubeadm ran on this node without changing anything. */
@@ -128,6 +130,11 @@ export interface StaticPodFacts {
   readonly volumes: readonly string[];
   /** Containers beside its own. */
   readonly sidecars: readonly string[];
+  /** Names of variables, without their values. */
+  readonly environment: readonly string[];
+  /** Of all its containers; 0: none. */
+  readonly requests: Capacity;
+  readonly limits: Capacity;
 }
 
 export interface EtcdFacts {

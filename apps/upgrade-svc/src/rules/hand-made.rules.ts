@@ -1,5 +1,5 @@
 import type { Finding, NodeName } from '@fairlead/contracts';
-import type { ClusterFacts, KubeadmExtras, NodeFacts, StaticPodFacts } from './cluster.facts.js';
+import type { Capacity, ClusterFacts, KubeadmExtras, NodeFacts, StaticPodFacts } from './cluster.facts.js';
 import { finding, when } from './finding.js';
 import { flagsIn } from './settings.rules.js';
 
@@ -121,10 +121,64 @@ const volumesLost = ({ component, volumes }: StaticPodFacts, { extraVolumes }: K
     (name) => !KUBEADM_VOLUMES.some((pattern) => pattern.test(name)) && !(extraVolumes[component] ?? []).includes(name),
   );
 
-/** What is lost of each component, and on which nodes. */
-type Lost = ReadonlyMap<string, { readonly what: ReadonlySet<string>; readonly nodes: readonly NodeName[] }>;
+/** kubeadm copies the proxies of its own environment. */
+const PROXY_VARIABLE = /^(?:https?|ftp|all|no)_proxy$/i;
 
-const lostOn = (nodes: readonly NodeFacts[], lostOf: (pod: StaticPodFacts) => readonly string[]): Lost => {
+const environmentLost = ({ component, environment }: StaticPodFacts, { extraEnvs }: KubeadmExtras): readonly string[] =>
+  environment.filter((name) => !PROXY_VARIABLE.test(name) && !(extraEnvs[component] ?? []).includes(name));
+
+/** What kubeadm requests for each (cmd/kubeadm/app/util/staticpod); it sets no limits. */
+const KUBEADM_REQUESTS: Readonly<Record<StaticPodFacts['component'], Capacity>> = {
+  'kube-apiserver': { cpuMillis: 250, memoryBytes: 0 },
+  'kube-controller-manager': { cpuMillis: 200, memoryBytes: 0 },
+  'kube-scheduler': { cpuMillis: 100, memoryBytes: 0 },
+  etcd: { cpuMillis: 100, memoryBytes: 100 * 1_024 ** 2 },
+};
+
+/** Of a pod with further containers they are a sum, and the containers are lost themselves. */
+const resourcesLost = ({ component, sidecars, requests, limits }: StaticPodFacts): readonly string[] => {
+  if (sidecars.length > 0) return [];
+  const own = KUBEADM_REQUESTS[component];
+  return [
+    ...(requests.cpuMillis > 0 && requests.cpuMillis !== own.cpuMillis ? ['requests.cpu'] : []),
+    ...(requests.memoryBytes > 0 && requests.memoryBytes !== own.memoryBytes ? ['requests.memory'] : []),
+    ...(limits.cpuMillis > 0 ? ['limits.cpu'] : []),
+    ...(limits.memoryBytes > 0 ? ['limits.memory'] : []),
+  ];
+};
+
+/** What is lost of a component on these nodes. */
+interface Lost {
+  readonly component: string;
+  readonly what: readonly string[];
+  readonly nodes: readonly NodeName[];
+}
+
+/** Each part of a static pod that people change: what kubeadm would not write again, and the finding about it. */
+interface Part {
+  readonly lostOf: (pod: StaticPodFacts, kubeadm: KubeadmExtras) => readonly string[];
+  readonly found: (lost: Lost) => Finding;
+}
+
+const PARTS: readonly Part[] = [
+  { lostOf: flagsLost, found: ({ what: flags, ...at }) => finding('B11.flags', { ...at, flags }) },
+  { lostOf: volumesLost, found: ({ what: volumes, ...at }) => finding('B11.volumes', { ...at, volumes }) },
+  {
+    lostOf: ({ sidecars }) => sidecars,
+    found: ({ what: containers, ...at }) => finding('B11.containers', { ...at, containers }),
+  },
+  {
+    lostOf: environmentLost,
+    found: ({ what: variables, ...at }) => finding('B11.environment', { ...at, variables }),
+  },
+  { lostOf: resourcesLost, found: ({ what: resources, ...at }) => finding('B11.resources', { ...at, resources }) },
+];
+
+const NAMED_MAX = 20;
+
+const listed = (names: Iterable<string>): readonly string[] => [...new Set(names)].slice(0, NAMED_MAX);
+
+const lostOn = (nodes: readonly NodeFacts[], lostOf: (pod: StaticPodFacts) => readonly string[]): readonly Lost[] => {
   const lost = new Map<string, { readonly what: Set<string>; readonly nodes: NodeName[] }>();
   for (const { name, staticPods } of nodes)
     for (const pod of staticPods) {
@@ -135,12 +189,8 @@ const lostOn = (nodes: readonly NodeFacts[], lostOf: (pod: StaticPodFacts) => re
       known.nodes.push(name);
       lost.set(pod.component, known);
     }
-  return lost;
+  return [...lost].map(([component, { what, nodes: on }]) => ({ component, what: listed(what), nodes: on }));
 };
-
-const NAMED_MAX = 20;
-
-const listed = (names: Iterable<string>): readonly string[] => [...new Set(names)].slice(0, NAMED_MAX);
 
 /** kubelet-config and patches of the node are written again; a gate that stands in neither is not. */
 const kubeletGatesLost = ({ nodes, settings }: ClusterFacts, upgraded: readonly NodeName[]): readonly Finding[] => {
@@ -167,19 +217,8 @@ export const b11HandMade = (facts: ClusterFacts, upgraded: readonly NodeName[]):
   const { kubeadm } = facts;
   if (kubeadm === null) return [];
   const nodes = facts.nodes.filter(({ name }) => upgraded.includes(name));
-  const flags = lostOn(nodes, (pod) => flagsLost(pod, kubeadm));
-  const volumes = lostOn(nodes, (pod) => volumesLost(pod, kubeadm));
-  const sidecars = lostOn(nodes, ({ sidecars: names }) => names);
   return [
-    ...[...flags].map(([component, { what, nodes: on }]) =>
-      finding('B11.flags', { component, flags: listed(what), nodes: on }),
-    ),
-    ...[...volumes].map(([component, { what, nodes: on }]) =>
-      finding('B11.volumes', { component, volumes: listed(what), nodes: on }),
-    ),
-    ...[...sidecars].map(([component, { what, nodes: on }]) =>
-      finding('B11.containers', { component, containers: listed(what), nodes: on }),
-    ),
+    ...PARTS.flatMap(({ lostOf, found }) => lostOn(nodes, (pod) => lostOf(pod, kubeadm)).map(found)),
     ...kubeletGatesLost(facts, upgraded),
   ];
 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { cp, etcdOf, factsOf, modelOf, w } from '../../test/model.js';
-import type { ClusterFacts, Component, EtcdFacts, NodeFacts, PodFacts } from './cluster.facts.js';
+import type { ClusterFacts, Component, EtcdFacts, NodeFacts, PodFacts, StaticPodFacts } from './cluster.facts.js';
 import { b5RemovedApis } from './apis.rules.js';
 import { b3EtcdHealthy, b4FreshSnapshot, b10EtcdMinor, b10V2Store } from './etcd.rules.js';
 import { b11HandMade } from './hand-made.rules.js';
@@ -215,7 +215,7 @@ describe('B11 nothing that people changed by hand is lost', () => {
 
   it('agrees with flags that kubeadm-config has, and with the patch that emulates a version', () => {
     const facts = withArgs('kube-apiserver', '--audit-policy-file=/x', '--emulated-version=1.34');
-    const kubeadm = { extraArgs: { 'kube-apiserver': ['audit-policy-file'] }, extraVolumes: {} };
+    const kubeadm = { extraArgs: { 'kube-apiserver': ['audit-policy-file'] }, extraVolumes: {}, extraEnvs: {} };
     expect(lost({ ...facts, kubeadm })).toEqual([]);
   });
 
@@ -237,6 +237,32 @@ describe('B11 nothing that people changed by hand is lost', () => {
     expect(lost(withNode(cp(1), { staticPods }))).toEqual([
       `the upgrade would drop volumes that were added by hand to kube-apiserver on ${cp(1)}: audit`,
       `the upgrade would drop containers that were added by hand to kube-apiserver on ${cp(1)}: kms`,
+    ]);
+  });
+
+  it('refuses variables and resources of the manifest, and agrees with those of kubeadm and kubeadm-config', () => {
+    const podsWith = (change: Partial<StaticPodFacts>) => ({
+      staticPods: healthy.nodes[0]!.staticPods.map((pod) =>
+        pod.component === 'kube-apiserver' ? { ...pod, ...change } : pod,
+      ),
+    });
+    const none = { cpuMillis: 0, memoryBytes: 0 };
+    const own = {
+      environment: ['HTTPS_PROXY', 'no_proxy'],
+      requests: { cpuMillis: 250, memoryBytes: 0 },
+      limits: none,
+    };
+    expect(lost(withNode(cp(1), podsWith(own)))).toEqual([]);
+    const changed = {
+      environment: ['GOMEMLIMIT', 'GODEBUG'],
+      requests: { cpuMillis: 2_000, memoryBytes: 4e9 },
+      limits: { cpuMillis: 0, memoryBytes: 8e9 },
+    };
+    const facts = withNode(cp(1), podsWith(changed));
+    const kubeadm = { extraArgs: {}, extraVolumes: {}, extraEnvs: { 'kube-apiserver': ['GODEBUG'] } };
+    expect(lost({ ...facts, kubeadm })).toEqual([
+      `the upgrade would drop environment variables that were added by hand to kube-apiserver on ${cp(1)}: GOMEMLIMIT`,
+      `the upgrade would take back resources that were changed by hand for kube-apiserver on ${cp(1)}: requests.cpu, requests.memory, limits.memory`,
     ]);
   });
 

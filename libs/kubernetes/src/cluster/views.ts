@@ -111,8 +111,12 @@ export const podView = ({ metadata, spec, status }: Listed<V1Pod>): PodView => {
     args: words.slice(0, ARGS_MAX).map((word) => textOf(word, ARG_LENGTH_MAX)),
     volumes: mirror ? namesIn(spec?.volumes) : [],
     sidecars: mirror ? namesIn(spec?.containers.slice(1)) : [],
+    environment: mirror ? namesIn(first?.env) : [],
     requests: (spec?.containers ?? [])
       .map(({ resources }) => resourcesOf(resources?.requests))
+      .reduce(plus, { cpuMillis: 0, memoryBytes: 0 }),
+    limits: (spec?.containers ?? [])
+      .map(({ resources }) => resourcesOf(resources?.limits))
       .reduce(plus, { cpuMillis: 0, memoryBytes: 0 }),
     emptyDir: spec?.volumes?.some(({ emptyDir }) => emptyDir !== undefined) ?? false,
     claims: (spec?.volumes ?? []).flatMap(({ persistentVolumeClaim: claim }) =>
