@@ -431,8 +431,6 @@ const podOn = (node: string, name: string): PlacedPod => ({
   labels: {},
   annotations: {},
   priority: 0,
-  environment: [],
-  limits: { cpuMillis: 0, memoryBytes: 0 },
   claims: [],
 });
 

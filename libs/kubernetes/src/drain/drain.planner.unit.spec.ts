@@ -24,8 +24,6 @@ const pod = (name: string, more: Partial<DrainPod> = {}): DrainPod => ({
   labels: {},
   annotations: {},
   priority: 0,
-  environment: [],
-  limits: { cpuMillis: 0, memoryBytes: 0 },
   claims: [],
   ...more,
 });
