@@ -18,6 +18,8 @@ const LOG_LINE = /^[IWEF]\d{4} /;
 /** What kubeadm says around its reasons. */
 const AROUND =
   /^(?:\[preflight\] (?:If you know what|Some fatal errors)|To see the stack trace|Please fix the misalignments|error: error execution phase \S+: \[preflight\] Some fatal errors)/;
+/** `[preflight] …`, `[upgrade/config] …`, `error: …`: kubeadm says something else. */
+const NEXT_SENTENCE = /^(?:\[[a-z][a-z/-]*\] |error: )/;
 const BULLET = /^\s+- (.*)$/;
 const LAST_WORDS = /^(?:error: |\[[\w/-]+\] FATAL: )(.*)$/;
 
@@ -35,7 +37,7 @@ const checksIn = (lines: readonly string[]): readonly { readonly check: string; 
     const [, check, words = ''] = CHECK.exec(line) ?? [];
     if (check !== undefined) found.push({ check, words });
     const last = found.at(-1);
-    isOpen = check !== undefined || (isOpen && !AROUND.test(line) && !/^\[|^error: /.test(line));
+    isOpen = check !== undefined || (isOpen && !AROUND.test(line) && !NEXT_SENTENCE.test(line));
     if (check === undefined && isOpen && last !== undefined && last.words.length < WORDS_LENGTH_MAX)
       last.words = `${last.words} ${line.trim()}`;
   }

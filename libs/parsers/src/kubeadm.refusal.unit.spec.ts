@@ -25,6 +25,23 @@ describe('What kubeadm says when it refuses an upgrade', () => {
       ],
     }));
 
+  it('keeps the plugins that it names on a line of their own (kubeadm#2830)', () =>
+    expect(
+      refusal(
+        [
+          '[preflight] Some fatal errors occurred:',
+          '\t[ERROR CoreDNSUnsupportedPlugins]: CoreDNS cannot migrate the following plugins:',
+          '[Plugin "grpc" is unsupported by this migration tool in 1.9.3.]',
+          '[preflight] If you know what you are doing, you can make a check non-fatal with `--ignore-preflight-errors=...`',
+        ].join('\n'),
+      ),
+    ).toEqual({
+      checks: ['CoreDNSUnsupportedPlugins'],
+      words: [
+        'CoreDNSUnsupportedPlugins: CoreDNS cannot migrate the following plugins: [Plugin "grpc" is unsupported by this migration tool in 1.9.3.]',
+      ],
+    }));
+
   it('is the list of what makes the version impossible', () =>
     expect(
       refusal(
