@@ -63,7 +63,9 @@ export const wordsOf = (thrown: unknown): string => {
   if (thrown instanceof AggregateError) return thrown.errors.map(wordsOf).join('; ') || thrown.message;
   const own = ownWordsOf(thrown);
   if (own !== undefined) return own;
-  return thrown.cause instanceof Error ? `${thrown.message}: ${wordsOf(thrown.cause)}` : thrown.message;
+  if (!(thrown.cause instanceof Error)) return thrown.message;
+  // What fetch says of every failure.
+  return thrown.message === 'fetch failed' ? wordsOf(thrown.cause) : `${thrown.message}: ${wordsOf(thrown.cause)}`;
 };
 
 /** The system's error code (`ENOENT`, `ECONNREFUSED`), if there is one. */

@@ -17,6 +17,15 @@ const SYSTEM: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'the name of the host cannot be looked up now',
 };
 
+/** Certificates, by the codes of OpenSSL. */
+const CERTIFICATES: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet: check the clocks',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name or address',
+};
+const UNTRUSTED =
+  /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT(_LOCALLY)?)|CERT_UNTRUSTED)$/;
+
 /** OpenSSL: the other side uses no TLS. */
 const NOT_TLS = /^(EPROTO|ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG))$/;
 
@@ -27,7 +36,9 @@ const IN_JSON = /\bin JSON at position (\d+)|\bJSON\b/;
 export const ownWordsOf = (error: Error): string | undefined => {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (NOT_TLS.test(code)) return 'it does not answer in TLS: use http:// for this address';
-  if (SYSTEM[code] !== undefined) return SYSTEM[code];
+  if (UNTRUSTED.test(code)) return 'its certificate is not signed by a trusted authority: give that with --ca-file';
+  const own = CERTIFICATES[code] ?? SYSTEM[code];
+  if (own !== undefined) return own;
   const json = error instanceof SyntaxError ? IN_JSON.exec(error.message) : null;
   if (json === null) return undefined;
   return json[1] === undefined ? 'it is not valid JSON' : `it is not valid JSON (character ${Number(json[1]) + 1})`;

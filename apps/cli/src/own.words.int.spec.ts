@@ -97,7 +97,7 @@ describe('what libraries and the system say', () => {
       },
     );
     expect(wordsOf(new TypeError('fetch failed', { cause: tls }))).toBe(
-      'fetch failed: it does not answer in TLS: use http:// for this address',
+      'it does not answer in TLS: use http:// for this address',
     );
     expect(
       wordsOf(Object.assign(new Error(`ENOENT: no such file, open '${join(folder, 'x')}'`), { code: 'ENOENT' })),

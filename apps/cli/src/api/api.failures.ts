@@ -42,12 +42,22 @@ const textOf = (value: unknown): string | undefined => (typeof value === 'string
 export const refusalOf = async (response: Response, request: string): Promise<CliFailure> => {
   const body = await errorBodyOf(response);
   const unsaid = `${request} was answered with ${response.status} ${response.statusText}`.trim();
-  const first = faultOf(body, { code: `http.${response.status}`, message: unsaid });
+  const { help, ...first } = faultOf(body, { code: `http.${response.status}`, message: unsaid });
   const others = (Array.isArray(body.errors) ? (body.errors as readonly ErrorBody[]) : []).slice(1);
   return new CliFailure(exitClassOfStatus(response.status, textOf(body.reason)), {
     ...first,
+    help: help ?? adviceFor(response.status),
     further: others.map((error) => faultOf(error, first)).filter(({ message }) => message !== ''),
   });
+};
+
+/** For an answer that says nothing of it, such as a proxy's page. */
+const adviceFor = (status: number): string => {
+  if (status === 502 || status === 503 || status === 504)
+    return 'Try again in a moment; if it lasts, check that the gateway runs.';
+  return status >= 500
+    ? 'Try again; if it lasts, see the log of the gateway, which "fairlead support-bundle" collects.'
+    : 'Check the address (--server, FAIRLEAD_SERVER) and what stands between it and you.';
 };
 
 const faultOf = ({ reason, message, help, field }: ErrorBody, otherwise: Pick<Fault, 'code' | 'message'>): Fault => {
@@ -74,5 +84,10 @@ export const streamFailureOf = (access: Access, error: unknown): unknown => {
   if (!(error instanceof StreamFailed)) return error;
   if (error.status === undefined) return unreachable(access, error);
   const { status, reason, message } = error;
-  return new CliFailure(exitClassOfStatus(status, reason), { code: reason ?? `http.${status}`, message, cause: error });
+  return new CliFailure(exitClassOfStatus(status, reason), {
+    code: reason ?? `http.${status}`,
+    message,
+    help: adviceFor(status),
+    cause: error,
+  });
 };

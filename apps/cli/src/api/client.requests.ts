@@ -68,7 +68,8 @@ const answered = async (access: Access, request: Request): Promise<Response> => 
   try {
     const unlessLost = <T>(answer: Promise<T>): Promise<T> =>
       answer.catch((error: unknown) => {
-        throw access.interrupted.aborted ? error : unreachable(access, error);
+        if (access.interrupted.aborted) throw error;
+        throw unreachable(access, late.signal.aborted ? new Error(`no answer within ${TIMEOUT_MS / 1_000} s`) : error);
       });
     const response = await unlessLost(access.fetch(new Request(request, { signal })));
     if (!response.ok) throw await refusalOf(response, `${request.method} ${new URL(request.url).pathname}`);
