@@ -30,6 +30,7 @@ export const LONG_STORIES = [
   'test/hooks',
   'test/lease',
   'test/operations',
+  'test/page',
   'test/pause',
   'test/pools',
   'test/powered-off',

@@ -95,7 +95,7 @@ export const CauseGraphView = ({
             className={`graph-box ${column === 0 ? 'is-chosen' : ''}`}
             style={{ left: x, top: y, width: BOX.width, height: BOX.height }}
             title={`${entry.sentence}\n${actorText(entry.actor)}, ${entry.time}`}
-            aria-label={`Event ${entry.seq}: ${entry.sentence}`}
+            aria-label={`${entry.seq} ${shortened(entry.type)}: ${entry.sentence}`}
             aria-current={column === 0 ? 'true' : undefined}
             onClick={() => change({ event: entry.seq }, false)}
           >

@@ -40,7 +40,7 @@ const One = ({ place, condition }: { readonly place: ClusterAt; readonly conditi
         <span className="dim num">
           <Ago at={lastTransitionTime} />
         </span>
-        <Button look="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)} aria-label={`What caused ${type}`}>
+        <Button look="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)} aria-label={`Why ${type}`}>
           Why
         </Button>
       </div>

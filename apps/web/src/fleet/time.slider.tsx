@@ -63,7 +63,7 @@ export const TimeSlider = ({ namespace, cluster }: { readonly namespace?: string
           look="quiet"
           icon={isPlaying ? 'pause' : 'play'}
           onClick={() => setPlaying(!isPlaying)}
-          aria-label={isPlaying ? 'Stop' : `Play at ${PLAY_SPEED} times the speed`}
+          aria-label={`×${PLAY_SPEED}, ${isPlaying ? 'stop' : 'play'}`}
         >
           ×{PLAY_SPEED}
         </Button>

@@ -202,7 +202,7 @@ const Bars = ({
           className={`bar cause-${segment.cause} ${isOpen ? 'is-open' : ''}`}
           style={{ left: `${left}%`, width: `max(2px, ${width}%)` }}
           title={text}
-          aria-label={`${lane.node}: ${text}`}
+          aria-label={`${segment.cause}, ${lane.node}: ${text}`}
           onClick={() => onPick(segment)}
         >
           {width > 9 ? <span>{segment.cause}</span> : null}

@@ -121,13 +121,13 @@ const Account = ({ name, onPalette }: { readonly name: string; readonly onPalett
   const [theme, setTheme] = useState(themeNow);
   return (
     <>
-      <Button look="quiet" icon="search" onClick={onPalette} aria-label="Search and commands">
-        <span>Search</span> <kbd>Ctrl K</kbd>
+      <Button look="quiet" icon="search" onClick={onPalette} aria-keyshortcuts="Control+K">
+        <span>Search</span> <kbd aria-hidden="true">Ctrl K</kbd>
       </Button>
-      <Button look="quiet" icon="moon" onClick={() => setTheme(nextTheme())} aria-label={`Colours: ${theme}`}>
+      <Button look="quiet" icon="moon" onClick={() => setTheme(nextTheme())} title="Colours">
         <span>{theme === 'system' ? 'As the system' : theme === 'dark' ? 'Dark' : 'Light'}</span>
       </Button>
-      <Button look="quiet" icon="out" onClick={() => signOut.mutate()} aria-label={`Sign out ${name}`}>
+      <Button look="quiet" icon="out" onClick={() => signOut.mutate()}>
         <span>Sign out {name}</span>
       </Button>
     </>
