@@ -2,7 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState, type ChangeEvent } from 'react';
 import { parseJson } from '@fairlead/parsers';
 import { api, dataOf, type Schemas } from '../api.js';
-import type { ClusterAt } from '../cluster/cluster.view.js';
+import type { ClusterAt } from '../cluster/cluster.at.js';
 import { actorText, counted, hashText, isPerson } from '../format.js';
 import { usePlace, useQueryChange } from '../place.js';
 import { Button, Clock, clusterPath, Failure, Icon, Link, Loading, Panel, State, Table } from '../ui/ui.js';

@@ -1,5 +1,5 @@
 import { scaleLinear } from 'd3-scale';
-import type { ClusterAt } from '../cluster/cluster.view.js';
+import type { ClusterAt } from '../cluster/cluster.at.js';
 import { actorText } from '../format.js';
 import { useQueryChange } from '../place.js';
 import { causeGraph, type CausedEntry, type GraphNode } from './causes.js';

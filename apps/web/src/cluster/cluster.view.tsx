@@ -7,17 +7,13 @@ import { usePlace } from '../place.js';
 import { useMay } from '../session/session.js';
 import { ActDialog, type Act } from '../ui/dialog.js';
 import { Ago, Button, clusterPath, Failure, Icon, Link, Loading, State } from '../ui/ui.js';
+import type { ClusterAt } from './cluster.at.js';
 import { ClusterEvents } from './events.js';
 import { Conditions } from './conditions.js';
 import { NodesTable } from './nodes.js';
 import { Operations, Running } from './operations.js';
 import { ObjectTree } from './tree.js';
 import { Drift, Pools } from './pools.js';
-
-export interface ClusterAt {
-  readonly namespace: string;
-  readonly cluster: string;
-}
 
 const POLL_MS = 5_000;
 const TABS = [

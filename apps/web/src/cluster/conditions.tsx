@@ -4,7 +4,7 @@ import { api, dataOf, type Cluster } from '../api.js';
 import { actorText } from '../format.js';
 import { conditionLook } from '../ui/states.js';
 import { Ago, Button, clusterPath, Failure, Link, Loading, Panel, State } from '../ui/ui.js';
-import type { ClusterAt } from './cluster.view.js';
+import type { ClusterAt } from './cluster.at.js';
 
 type Condition = Cluster['conditions'][number];
 

@@ -2,7 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { api, dataOf } from '../api.js';
 import { actorText, isPerson } from '../format.js';
 import { Button, Clock, clusterPath, Empty, Failure, Icon, Link, Loading, Panel } from '../ui/ui.js';
-import type { ClusterAt } from './cluster.view.js';
+import type { ClusterAt } from './cluster.at.js';
 
 const PAGE = 1_000;
 

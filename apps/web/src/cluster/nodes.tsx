@@ -3,7 +3,7 @@ import { api, dataOf, type Cluster } from '../api.js';
 import { useMay } from '../session/session.js';
 import { ActDialog, type Act } from '../ui/dialog.js';
 import { Ago, Button, Empty, Panel, State, Table } from '../ui/ui.js';
-import type { ClusterAt } from './cluster.view.js';
+import type { ClusterAt } from './cluster.at.js';
 
 type Node = Cluster['nodes'][number];
 

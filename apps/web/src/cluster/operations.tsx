@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { api, dataOf, type Cluster } from '../api.js';
 import { actorText, durationText } from '../format.js';
 import { Ago, clusterPath, Empty, Failure, Icon, Link, Loading, Panel, State, Table } from '../ui/ui.js';
-import type { ClusterAt } from './cluster.view.js';
+import type { ClusterAt } from './cluster.at.js';
 
 export const useOperations = ({ namespace, cluster }: ClusterAt) =>
   useQuery({

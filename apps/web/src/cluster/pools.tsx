@@ -5,7 +5,7 @@ import { PlanSteps } from '../create/plan.steps.js';
 import { useMay } from '../session/session.js';
 import { Modal } from '../ui/dialog.js';
 import { Button, Empty, Failure, Loading, Panel, State, Table } from '../ui/ui.js';
-import type { ClusterAt } from './cluster.view.js';
+import type { ClusterAt } from './cluster.at.js';
 import { useScale } from './scale.js';
 
 type Manifest = Schemas['ClusterManifestView'];

@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useDeferredValue, useEffect, useState } from 'react';
 import { stringify } from 'yaml';
 import { api, dataOf, Refusal, type Schemas } from '../api.js';
-import type { ClusterAt } from '../cluster/cluster.view.js';
+import type { ClusterAt } from '../cluster/cluster.at.js';
 import { useManifest } from '../cluster/pools.js';
 import { useMay, useWhoami } from '../session/session.js';
 import { Button, clusterPath, Empty, Failure, go, Icon, Link, Loading, Panel } from '../ui/ui.js';

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { scaleLinear } from 'd3-scale';
 import { useState } from 'react';
 import { api, dataOf, type Operation, type Schemas } from '../api.js';
-import type { ClusterAt } from '../cluster/cluster.view.js';
+import type { ClusterAt } from '../cluster/cluster.at.js';
 import { NextActions, useOperations } from '../cluster/operations.js';
 import { actorText, clockText, durationText } from '../format.js';
 import { useEvents } from '../live.js';

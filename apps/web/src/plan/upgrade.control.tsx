@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf, type Operation, type Upgrade } from '../api.js';
-import type { ClusterAt } from '../cluster/cluster.view.js';
+import type { ClusterAt } from '../cluster/cluster.at.js';
 import { durationText } from '../format.js';
 import { useMay } from '../session/session.js';
 import { ActDialog, type Act } from '../ui/dialog.js';

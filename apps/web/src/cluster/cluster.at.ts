@@ -1,0 +1,5 @@
+/** Where a cluster is. */
+export interface ClusterAt {
+  readonly namespace: string;
+  readonly cluster: string;
+}
