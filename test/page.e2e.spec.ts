@@ -70,7 +70,7 @@ inBrowser("the operator's page", () => {
   const seriousFaults = async (at: Page): Promise<readonly string[]> => {
     await at.evaluate(axe.source);
     const { violations } = await at.evaluate(async () => {
-      const { axe: inPage } = globalThis as unknown as { axe: typeof axe };
+      const { axe: inPage, document } = globalThis as unknown as { axe: typeof axe; document: axe.ElementContext };
       return inPage.run(document, { resultTypes: ['violations'] });
     });
     return violations

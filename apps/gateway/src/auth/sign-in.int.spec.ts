@@ -12,18 +12,20 @@ const folder = newFolder('page');
 afterAll(() => removeFolder(folder));
 
 const gateway = useGateway(async () => undefined, { variables: { PAGE_DIR: folder } });
+/** What one of the two has. */
+type WhoOrError = Omit<WhoamiView, 'kind'> & Omit<ErrorView, 'kind'>;
 const OWN = { 'sec-fetch-site': 'same-origin' };
 
 const codeOf = async (token?: string): Promise<string> =>
   (await gateway.ask<SignInCodeView>('POST', '/sign-in/codes', token === undefined ? {} : { token })).body.code;
 
 const signIn = (body: unknown, headers: Readonly<Record<string, string>> = OWN) =>
-  gateway.ask<WhoamiView & ErrorView>('POST', '/sign-in', { token: null, body, headers });
+  gateway.ask<WhoOrError>('POST', '/sign-in', { token: null, body, headers });
 
 const cookieOf = ({ headers }: { readonly headers: Headers }): string => headers.getSetCookie()[0]?.split(';')[0] ?? '';
 
 const withCookie = (method: string, path: string, cookie: string, headers: Readonly<Record<string, string>> = OWN) =>
-  gateway.ask<WhoamiView & ErrorView>(method, path, { token: null, headers: { cookie, ...headers } });
+  gateway.ask<WhoOrError>(method, path, { token: null, headers: { cookie, ...headers } });
 
 describe('a one-time code', () => {
   it('signs a browser in as the token that it was made with', async () => {

@@ -11,6 +11,9 @@ import { describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { request, useGateway } from '../gateway.fixtures.js';
 
+/** What one of the two has. */
+type FleetOrError = Omit<FleetList, 'kind'> & Omit<ErrorView, 'kind'>;
+
 const CLUSTERS = ['alpha', 'beta', 'gamma'] as const;
 
 const gateway = useGateway(async () => {
@@ -21,12 +24,8 @@ const gateway = useGateway(async () => {
 });
 
 const fleet = async (query = '', token?: string) =>
-  gateway.ask<FleetList & ErrorView>(
-    'GET',
-    `/fleet${query === '' ? '' : `?${query}`}`,
-    token === undefined ? {} : { token },
-  );
-const namesOf = ({ body }: { readonly body: FleetList }): readonly string[] => body.items.map(({ name }) => name);
+  gateway.ask<FleetOrError>('GET', `/fleet${query === '' ? '' : `?${query}`}`, token === undefined ? {} : { token });
+const namesOf = ({ body }: { readonly body: FleetOrError }): readonly string[] => body.items.map(({ name }) => name);
 
 const viewerOf = async (namespace: string): Promise<string> =>
   (
