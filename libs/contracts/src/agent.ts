@@ -40,6 +40,8 @@ export const AGENT_PATHS = {
   /** A snapshot of etcd on its way into a restore. */
   snapshot: '/var/lib/fairlead/etcd-snapshot.db',
   steps: '/var/lib/fairlead/steps',
+  /** What the host was like before its agent changed it. */
+  before: '/var/lib/fairlead/before',
 } as const;
 
 /** What the agent needs about its kind of host; absent fields have the values of a host that is set up from packages. */

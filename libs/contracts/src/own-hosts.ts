@@ -42,6 +42,7 @@ export const HOST_BASELINE = {
   jobs: 'the cron jobs or preloaded libraries',
   units: 'the units of systemd',
   runtime: "the agent's runtime files",
+  settings: 'the host name, fstab or the configuration of containerd',
 } as const;
 
 /** One event may have a thousand of these, and a message is at most 1 MiB. */
@@ -55,7 +56,8 @@ export const HostBaseline = z.strictObject({
   jobs: digest,
   units: digest,
   runtime: digest,
-} satisfies Record<keyof typeof HOST_BASELINE, typeof digest>);
+  settings: digest.optional().describe('Absent: the host was taken before this was recorded'),
+} satisfies Record<keyof typeof HOST_BASELINE, z.ZodType>);
 export type HostBaseline = z.infer<typeof HostBaseline>;
 
 /** Where the secret of a connection is sealed, and its further keys by name. */

@@ -81,6 +81,8 @@ const LIGHT_FACTS = {
   addresses: [],
   units: [],
   devices: [],
+  containers: [],
+  rules: [],
   ports: [],
   folders: [],
   answering: [],

@@ -47,6 +47,7 @@ part() {
       ;;
     jobs) entries "$root"/etc/cron* "$root/var/spool/cron" "$root/etc/rc.local" "$root/etc/ld.so.preload" ;;
     units) entries "$root/etc/systemd/system" | grep -v ' -> ' | grep -v '^/etc/systemd/system/fairlead-' || true ;;
+    settings) entries "$root/etc/hostname" "$root/etc/fstab" "$root/etc/containerd" ;;
     runtime) if [ -f ${hostPath(AGENT_PATHS.node)} ] && [ ! -L ${hostPath(AGENT_PATHS.node)} ]; then cat ${hostPath(AGENT_PATHS.node)}; fi ;;
   esac
 }
@@ -142,8 +143,9 @@ if [ -z "$left" ]; then rm -f "$log"; fi
 
 const compared = (baseline: HostBaseline, keepRuntime: boolean): string =>
   PARTS.filter((name) => keepRuntime || name !== 'runtime')
-    .map(
-      (name) =>
-        `[ "$(digest ${name})" = ${baseline[name]} ] || remains ${quote(`${HOST_BASELINE[name]} are not as when the host was taken`)}`,
-    )
+    .flatMap((name) => {
+      const expected = baseline[name];
+      const words = `${HOST_BASELINE[name]} are not as when the host was taken`;
+      return expected === undefined ? [] : [`[ "$(digest ${name})" = ${expected} ] || remains ${quote(words)}`];
+    })
     .join('\n');

@@ -10,6 +10,7 @@ import { ADDRESSES, BALANCER } from '../balancer/balancer.paths.js';
 import { API_PORT, CRI_SOCKET } from '../kubeadm/kubeadm.types.js';
 import { hostPath, quote } from '../shell/quote.js';
 import { script, type HostScript } from '../shell/script.js';
+import { restoreHost } from './host-before.parts.js';
 import { BASELINE, wipe as wiping, wiped, type Wipe } from './host-wipe.parts.js';
 import { emptyFolder } from './kubeadm.parts.js';
 
@@ -36,8 +37,8 @@ export const DEVICES =
   '^(cni0|flannel([.]|-v6[.])[0-9]+|kube-ipvs0|kube-bridge|nodelocaldns|kilo0|cali[0-9a-f]+|vxlan([.]|-v6[.])calico|wireguard([.]|-v6[.])cali|cilium_.*|lxc[0-9a-f]+|lxc_health)$';
 
 /** Chains, sets and tables of kube-proxy and of those plugins; no other rules are touched. */
-const RULES = 'KUBE-|CNI-|FLANNEL-|cali[-:]|CILIUM_|KILO-';
-const TABLES = 'kube-proxy|flannel-ipv[46]|cni_|calico';
+export const RULES = 'KUBE-|CNI-|FLANNEL-|cali[-:]|CILIUM_|KILO-';
+export const TABLES = 'kube-proxy|flannel-ipv[46]|cni_|calico';
 
 /** What kubelets, etcd and those plugins keep. */
 const FOLDERS = [
@@ -111,6 +112,7 @@ if [ -e ${hostPath(AGENT_PATHS.unit)} ]; then
   rm -f ${hostPath(AGENT_PATHS.unit)}
   quiet systemctl daemon-reload
 fi
+${restoreHost.trim()}
 rm -f ${[AGENT_PATHS.program, AGENT_PATHS.nextProgram, AGENT_PATHS.previousProgram, AGENT_PATHS.guard].map(hostPath).join(' ')}
 hollow "$root/etc/fairlead"
 if [ -d "$root/var/lib/fairlead" ]; then
@@ -195,6 +197,17 @@ if [ -z "$root" ]; then
       quiet nft delete table $table
     done
   fi
+  # iptables makes its tables when it is used first; those of which nothing is left do nothing.
+  if has nft; then
+    for family in ip ip6; do
+      for table in filter nat mangle; do
+        if nft list table "$family" "$table" >/dev/null 2>&1 &&
+          ! nft list table "$family" "$table" | grep -qvE '^(table .*[{]|[[:space:]]*chain [A-Z]+ [{]|[[:space:]]*type .* policy accept;|[[:space:]]*[}]|[[:space:]]*|# .*)$'; then
+          quiet nft delete table "$family" "$table"
+        fi
+      done
+    done
+  fi
   if has ipvsadm; then quiet ipvsadm --clear; fi
   if has ipset; then
     for set in $(ipset list -name 2>/dev/null | grep -E '^(KUBE-|cali)' || true); do quiet ipset destroy "$set"; done
@@ -212,7 +225,7 @@ ${emptyFolder('/etc/cni/net.d')}
 if grep -q '# fairlead$' "$root/etc/hosts" 2>/dev/null; then
   # Written in place: it may be a mount.
   others=$(grep -v '# fairlead$' "$root/etc/hosts" || true)
-  printf '%s\\n' "$others" >"$root/etc/hosts"
+  if [ -n "$others" ]; then printf '%s\\n' "$others" >"$root/etc/hosts"; else rm -f "$root/etc/hosts" 2>/dev/null || : >"$root/etc/hosts"; fi
 fi`;
 
 const VERIFIED = `

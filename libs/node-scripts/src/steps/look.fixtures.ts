@@ -15,6 +15,8 @@ export const FREE_HOST: HostFacts = {
   leftovers: [],
   units: [],
   devices: [],
+  containers: [],
+  rules: [],
   ports: [],
   agent: null,
   folders: ['/var/lib', '/opt', '/usr/bin', '/etc', '/tmp'].map((path) => ({

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { hostPath, quote } from '../shell/quote.js';
 import { script, type HostScript } from '../shell/script.js';
 import { BASELINE, BASELINE_JSON } from './host-wipe.parts.js';
-import { DEVICES, PORTS } from './kubeadm-reset.script.js';
+import { DEVICES, PORTS, RULES, TABLES } from './kubeadm-reset.script.js';
 
 export interface LookInput {
   /** Addresses that something in the network of the host may have already; absent: none is tried. */
@@ -44,6 +44,10 @@ export const HostFacts = z.strictObject({
   units: texts,
   /** Network interfaces that another cluster has left. */
   devices: texts,
+  /** Containers that run in the namespace of Kubernetes in containerd. */
+  containers: texts,
+  /** Tables of nftables and chains of iptables that another cluster has left. */
+  rules: texts,
   /** Ports of Kubernetes that something listens on. */
   ports: z.array(z.int()).max(ITEMS_MAX),
   /** The node that an agent on the host works for; null: there is no agent. */
@@ -117,6 +121,26 @@ units() {
 devices() {
   for device in "$root"/sys/class/net/*; do printf '%s\\n' "\${device##*/}"; done | grep -E '${DEVICES}' || true
 }
+has() { command -v "$1" >/dev/null 2>&1; }
+# Those of the kernel and the runtime are the host's own: a simulated host has none, and must not show ours.
+containers() {
+  if [ -z "$root" ] && has ctr && [ -S "$root/run/containerd/containerd.sock" ]; then
+    timeout 10 ctr --namespace k8s.io tasks list --quiet 2>/dev/null || true
+  fi
+}
+# iptables-save would load the modules of kernels that use no iptables: nft shows the same, and the kernel lists legacy tables.
+rules() {
+  if [ -n "$root" ]; then return; fi
+  if has nft; then
+    timeout 10 nft list tables 2>/dev/null | awk '{ print $2, $3 }' | grep -E ' (${TABLES})' || true
+    timeout 10 nft list chains 2>/dev/null | awk '$1 == "chain" { print $2 }' | grep -E '^(${RULES})' | sort -u | head -n 20 || true
+  fi
+  for family in ip ip6; do
+    if [ -s "$root/proc/net/\${family}_tables_names" ] && has "\${family}tables-legacy-save"; then
+      timeout 10 "\${family}tables-legacy-save" 2>/dev/null | sed -n 's/^:\\([^ ]*\\) .*/\\1/p' | grep -E '^(${RULES})' | sort -u | head -n 20 || true
+    fi
+  done
+}
 agent=null
 if [ -e ${hostPath(AGENT_PATHS.config)} ]; then
   node=$(awk -F '"' '$2 == "node" { print $4; exit }' ${hostPath(AGENT_PATHS.config)} | cut -c 1-100)
@@ -178,6 +202,8 @@ const FACTS = [
   '\\"leftovers\\":[$(leftovers | sed "s|^$root||" | list)]',
   '\\"units\\":[$(units | list)]',
   '\\"devices\\":[$(devices | list)]',
+  '\\"containers\\":[$(containers | list)]',
+  '\\"rules\\":[$(rules | list)]',
   '\\"ports\\":[$(ports)]',
   '\\"agent\\":$agent',
   '\\"folders\\":[$(folders)]',

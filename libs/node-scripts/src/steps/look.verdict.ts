@@ -83,7 +83,15 @@ const machineProblems = ({ user, hasSystemd, machine, kernel }: HostFacts): read
   ];
 };
 
-const clusterProblems = ({ leftovers, units, devices, ports, agent }: HostFacts): readonly string[] => {
+const clusterProblems = ({
+  leftovers,
+  units,
+  devices,
+  containers,
+  rules,
+  ports,
+  agent,
+}: HostFacts): readonly string[] => {
   const node = leftovers.find((path) => NODE_FILES.test(path));
   const others = leftovers.filter((path) => !NODE_FILES.test(path));
   const rest = 'is left of another cluster: reset the host (kubeadm reset, k3s-uninstall.sh), or reinstall it';
@@ -95,6 +103,16 @@ const clusterProblems = ({ leftovers, units, devices, ports, agent }: HostFacts)
     ...(units.length === 0 ? [] : [`${few(units)} of another cluster runs: stop and remove it`]),
     ...(others.length === 0 || node !== undefined ? [] : [`${few(others)} ${rest}`]),
     ...(devices.length === 0 ? [] : [`the interface ${few(devices)} ${rest}`]),
+    ...(containers.length === 0
+      ? []
+      : [
+          `${containers.length === 1 ? 'a container' : `${containers.length} containers`} of another cluster run${containers.length === 1 ? 's' : ''}, as ctr -n k8s.io tasks list shows: reset the host (kubeadm reset), or reinstall it`,
+        ]),
+    ...(rules.length === 0
+      ? []
+      : [
+          `packet filter rules of another cluster are left (${few(rules)}): delete them (nft delete table, iptables -F and -X), or reboot the host`,
+        ]),
     ...(ports.length === 0
       ? []
       : [`something listens on ${few(ports.map((port) => `port ${port}`))}, which a node needs: ss -tlnp names it`]),

@@ -21,6 +21,8 @@ interface Machine {
   readonly agentOf: string | null;
   readonly listens: readonly number[];
   readonly interfaces: readonly string[];
+  readonly containers: number;
+  readonly filters: 'none' | 'kube-proxy' | 'iptables';
   readonly mounts: Readonly<Record<string, 'rw' | 'ro' | 'noexec'>>;
   readonly freeGiB: number;
   readonly usedPercent: number;
@@ -34,6 +36,7 @@ const REMAINS = {
   k3s: ['/var/lib/rancher/k3s'],
 };
 const RUNS = { nothing: [], kubelet: ['kubelet'], microk8s: ['snap.microk8s.daemon-kubelite'] };
+const FILTERS = { none: [], 'kube-proxy': ['ip kube-proxy'], iptables: ['KUBE-SERVICES', 'CNI-HOSTPORT-DNAT'] };
 const OPTIONS = { rw: 'rw,relatime', ro: 'ro,relatime', noexec: 'rw,nosuid,noexec' };
 const FOLDERS = ['/var/lib', '/opt', '/usr/bin', '/etc', '/tmp'];
 const IPV6 = 'fd00::7';
@@ -54,6 +57,8 @@ const look = (machine: Machine): HostFacts => ({
   leftovers: REMAINS[machine.remains],
   units: RUNS[machine.runs],
   devices: [...machine.interfaces],
+  containers: Array.from({ length: machine.containers }, (_, at) => `${at}`.repeat(64)),
+  rules: FILTERS[machine.filters],
   ports: [...machine.listens],
   agent: machine.agentOf === null ? null : { node: machine.agentOf },
   folders: FOLDERS.map((path) => ({
@@ -82,6 +87,8 @@ const obstacles = (machine: Machine): readonly RegExp[] => {
     [machine.agentOf !== null, /agent of another cluster/],
     [machine.listens.length > 0, /something listens on port/],
     [machine.interfaces.length > 0, /the interface/],
+    [machine.containers > 0, /containers? of another cluster run/],
+    [machine.filters !== 'none', /packet filter rules of another cluster are left \((ip kube-proxy|KUBE-SERVICES)/],
     [mounted('noexec').some((path) => runsFrom.includes(path)), /noexec/],
     [mounted('ro').length > 0, /read-only/],
     [machine.freeGiB < 2, /MiB free/],
@@ -106,6 +113,8 @@ const machines: fc.Arbitrary<Machine> = fc.record({
   agentOf: mostly<string | null>(null, '', 'demo-w-1-aaaaa'),
   listens: mostly<readonly number[]>([], [6443], [2379, 2380, 10250]),
   interfaces: mostly<readonly string[]>([], ['cni0'], ['flannel.1', 'cali12ab']),
+  containers: mostly(0, 1, 9),
+  filters: mostly<Machine['filters']>('none', 'kube-proxy', 'iptables'),
   mounts: fc.dictionary(fc.constantFrom(...FOLDERS), mostly<'rw' | 'ro' | 'noexec'>('rw', 'ro', 'noexec')),
   freeGiB: mostly(30, 0.1, 1.5),
   usedPercent: mostly(40, 86, 99, 85),

@@ -2,6 +2,7 @@ import { AGENT_PATHS, NETWORK_PATHS, SSH_CLIENTS_MAX, type AgentConfig } from '@
 import { AGENT_UNIT, agentGuard, agentUnit } from '../agent/agent.unit.js';
 import { hostPath, quote } from '../shell/quote.js';
 import { script, writeFile, type HostScript } from '../shell/script.js';
+import { rememberHost } from './host-before.parts.js';
 
 /** A Node runtime that can be brought to a host that has none. */
 export interface OwnRuntime {
@@ -218,6 +219,7 @@ sum() {
 }
 ${major}
 ${otherNode(config)}
+${rememberHost.trim()}
 mkdir -p "$root/opt/fairlead"
 ${findNode(nodeBinary)}
 ${ownNode === null ? noOwn(nodeBinary) : takeOwn(ownNode)}

@@ -12,6 +12,7 @@ export const BASELINE: HostBaseline = {
   jobs: '4'.repeat(32),
   units: '5'.repeat(32),
   runtime: '6'.repeat(32),
+  settings: '7'.repeat(32),
 };
 
 export const OIDC: Oidc = {

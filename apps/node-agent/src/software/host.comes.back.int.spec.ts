@@ -1,0 +1,177 @@
+import { AGENT_PATHS, type AgentConfig } from '@fairlead/contracts';
+import { renderStep, type StepName, type RenderedStep } from '@fairlead/node-scripts';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AGENT_CONFIG, UID } from '../../../../libs/node-scripts/src/steps/steps.fixtures.js';
+import { parseResult } from '../../../../libs/node-scripts/src/shell/result.js';
+import { FilesHost, TestMirror } from '../../test/files.host.js';
+import { openSource } from '../adapters/files/open.source.js';
+import { hostSoftware } from './host.software.js';
+import { ensureAll } from './inspection.js';
+
+const MIRROR = '/srv/mirror';
+const RUNS = 6;
+const LIMIT_MS = 120_000;
+
+/** A host as its owner left it. */
+interface Owned {
+  readonly hostname: string | null;
+  readonly fstab: readonly string[];
+  readonly containerd: string | null;
+  readonly hosts: string | null;
+  readonly forwards: '0' | '1';
+  readonly crashes: boolean;
+}
+
+const hosts: fc.Arbitrary<Owned> = fc.record({
+  hostname: fc.constantFrom(null, 'rack-7\n', 'rack-7.example.org\n', 'rack-7'),
+  fstab: fc.subarray([
+    'UUID=1b2c / ext4 errors=remount-ro 0 1',
+    'UUID=77aa none swap sw 0 0',
+    '/swapfile\tnone\tswap\tdefaults 0 0',
+    '# /dev/sdb2 none swap sw 0 0',
+    '',
+  ]),
+  containerd: fc.constantFrom(null, '# kept by hand\nversion = 2\n', ''),
+  hosts: fc.constantFrom(null, '127.0.0.1\tlocalhost\n', '127.0.0.1 localhost\n127.0.1.1 rack-7\n'),
+  forwards: fc.constantFrom('0', '1'),
+  crashes: fc.boolean(),
+});
+
+/** Each file and link below these folders, with its content and mode. */
+const treeOf = (root: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    ['etc', 'proc/sys', 'usr/bin', 'usr/local/bin', 'opt/cni/bin', 'var/lib/kubelet'].flatMap((folder) =>
+      list(join(root, folder))
+        .map((path) => [path.slice(root.length), path] as const)
+        .map(([name, path]) => [name, about(path)]),
+    ),
+  );
+const list = (folder: string): readonly string[] => {
+  try {
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => !entry.isDirectory())
+      .map((entry) => join(entry.parentPath, entry.name));
+  } catch {
+    return [];
+  }
+};
+const about = (path: string): string => {
+  const link = spawnSync('test', ['-L', path]).status === 0;
+  return link
+    ? `-> ${readlinkSync(path)}`
+    : `${(statSync(path).mode & 0o777).toString(8)} ${readFileSync(path, 'utf8')}`;
+};
+
+/** What stands in for the programs of a host that the steps call. */
+const STAND_INS = { systemctl: 'exit 0', kubeadm: 'exit 0', id: 'echo 0' };
+
+class Steps {
+  private readonly bin: string;
+
+  constructor(private readonly root: string) {
+    this.bin = join(root, 'stand-ins');
+    mkdirSync(this.bin);
+    const connected = `[ "$1" != restart ] || : >"$FAIRLEAD_ROOT${AGENT_PATHS.connected}"`;
+    for (const [name, text] of Object.entries({ ...STAND_INS, systemctl: `${connected}\nexit 0` })) {
+      writeFileSync(join(this.bin, name), `#!/bin/sh\n${text}\n`);
+      chmodSync(join(this.bin, name), 0o755);
+    }
+  }
+
+  take<Step extends StepName>(rendered: RenderedStep<Step>) {
+    const file = join(this.root, `${rendered.step}.sh`);
+    writeFileSync(file, rendered.script);
+    const env = { PATH: `${this.bin}:${process.env['PATH'] ?? ''}`, FAIRLEAD_ROOT: this.root };
+    const { status, stdout, stderr } = spawnSync('/bin/sh', [file], { encoding: 'utf8', env });
+    if (status !== 0) throw new Error(`${rendered.step}: ${stderr}${stdout}`);
+    return rendered.result.parse(parseResult(stdout));
+  }
+}
+
+const build = (owned: Owned): FilesHost => {
+  const host = new FilesHost();
+  new TestMirror(join(host.root, MIRROR)).addRelease('v1.34.4');
+  host.write('/etc/fstab', owned.fstab.map((line) => `${line}\n`).join(''));
+  host.write('/proc/sys/net/ipv4/ip_forward', `${owned.forwards}\n`);
+  host.write('/proc/sys/vm/overcommit_memory', '0\n');
+  if (owned.hostname !== null) host.write('/etc/hostname', owned.hostname);
+  if (owned.containerd !== null) host.write('/etc/containerd/config.toml', owned.containerd);
+  if (owned.hosts !== null) host.write('/etc/hosts', owned.hosts);
+  return host;
+};
+
+/** The real agent's software on the host, and what its kubelet changes. */
+const work = async (host: FilesHost): Promise<void> => {
+  const software = hostSoftware({
+    config: {
+      role: 'control-plane',
+      leader: true,
+      profile: { source: { kind: 'files', location: MIRROR, unsigned: true } },
+    } as AgentConfig,
+    host: host.port,
+    files: host.files,
+    openSource,
+    architecture: 'amd64',
+    log: () => undefined,
+  });
+  const options = {
+    node: AGENT_CONFIG.node,
+    desired: { containerd: '1.7.24', kubelet: '1.34.4', kubeadm: '1.34.4', kubectl: '1.34.4' },
+    hasBeenReady: false,
+    profile: { failSwapOn: true, cgroupDriver: 'cgroupfs' } as const,
+  };
+  // As `sysctl -w` does on a real host.
+  host.write('/proc/sys/net/ipv4/ip_forward', '1\n');
+  expect((await ensureAll(software.view(options).stages)).failed).toBeUndefined();
+  host.write('/proc/sys/vm/overcommit_memory', '1\n');
+  host.write('/var/lib/kubelet/config.yaml', 'kind: KubeletConfiguration\n');
+};
+
+const prepare = (steps: Steps, host: FilesHost): void => {
+  const program = '// the agent\n';
+  host.write('/opt/fairlead/agent.next.mjs', program);
+  const sha256 = spawnSync('sha256sum', { input: program, encoding: 'utf8' }).stdout.slice(0, 64);
+  const rendered = renderStep('prepare', {
+    agent: { sha256, version: '0.1.0' },
+    config: AGENT_CONFIG,
+    credentials: null,
+    nodeBinary: process.execPath,
+    ownNode: null,
+    bundle: null,
+  });
+  expect(steps.take(rendered)).toMatchObject({ agent: 'started' });
+};
+
+describe('a host that was a node', () => {
+  it(
+    'comes back as its owner left it, whatever it was like',
+    async () => {
+      const property = fc.asyncProperty(hosts, async (owned) => {
+        const host = build(owned);
+        try {
+          const steps = new Steps(host.root);
+          const before = treeOf(host.root);
+          const { baseline } = steps.take(renderStep('look', {}));
+          prepare(steps, host);
+          await work(host);
+          // An agent that is started anew, as after an update of Fairlead, does not take the node for what was there before.
+          if (owned.crashes) prepare(steps, host);
+          expect(treeOf(host.root)).not.toEqual(before);
+          const wipe = { baseline, keepRuntime: false };
+          const { left } = steps.take(renderStep('kubeadm-reset', { removeAgent: true, of: UID, wipe }));
+          expect(left).toEqual([]);
+          expect(treeOf(host.root)).toEqual(before);
+          expect(steps.take(renderStep('look', {})).baseline).toEqual(baseline);
+        } finally {
+          host.remove();
+        }
+      });
+      await fc.assert(property, { numRuns: RUNS });
+    },
+    LIMIT_MS,
+  );
+});

@@ -1,0 +1,75 @@
+import { AGENT_PATHS } from '@fairlead/contracts';
+import { hostPath } from '../shell/quote.js';
+
+/** Files that nodes get their own of, relative to the root. */
+const FILES = ['etc/hostname', 'etc/containerd/config.toml'];
+
+/** Settings of the kernel that the agent, kubelets, kube-proxy and network plugins change, below /proc/sys. */
+const SETTINGS = [
+  'net/ipv4/ip_forward',
+  'net/ipv6/conf/all/forwarding',
+  'net/ipv4/conf/all/route_localnet',
+  'net/bridge/bridge-nf-call-iptables',
+  'net/bridge/bridge-nf-call-ip6tables',
+  'net/netfilter/nf_conntrack_max',
+  'net/netfilter/nf_conntrack_tcp_timeout_established',
+  'net/netfilter/nf_conntrack_tcp_timeout_close_wait',
+  'net/netfilter/nf_conntrack_tcp_be_liberal',
+  'vm/overcommit_memory',
+  'vm/panic_on_oom',
+  'kernel/panic',
+  'kernel/panic_on_oops',
+  'kernel/keys/root_maxkeys',
+  'kernel/keys/root_maxbytes',
+];
+
+/** How swapItem of the agent marks the lines of /etc/fstab that it takes out. */
+const SWAP_OFF = 's/^# \\(.*\\) # fairlead: swap off$/\\1/';
+
+/** Keeps what the agent is about to change, once: a host that has an agent already is no longer as it was. */
+export const rememberHost = `
+before=${hostPath(AGENT_PATHS.before)}
+if [ ! -e "$before" ] && [ ! -e ${hostPath(AGENT_PATHS.config)} ]; then
+  rm -rf "$before.new"
+  mkdir -p "$before.new"
+  for file in ${FILES.join(' ')}; do
+    if [ -e "$root/$file" ]; then
+      mkdir -p "$before.new/$(dirname "$file")"
+      cp -p "$root/$file" "$before.new/$file"
+    fi
+  done
+  for setting in ${SETTINGS.join(' ')}; do
+    if [ -r "$root/proc/sys/$setting" ]; then printf '%s %s\\n' "$setting" "$(cat "$root/proc/sys/$setting")"; fi
+  done >"$before.new/settings"
+  cat "$root/proc/sys/kernel/hostname" >"$before.new/name" 2>/dev/null || true
+  mv "$before.new" "$before"
+fi`;
+
+/** Puts back what rememberHost kept, after the agent has stopped; it can be repeated. A host from before this is left as it is. */
+export const restoreHost = `
+before=${hostPath(AGENT_PATHS.before)}
+if [ -d "$before" ]; then
+  changed=true
+  for file in ${FILES.join(' ')}; do
+    if [ -e "$before/$file" ]; then
+      mkdir -p "$root/$(dirname "$file")"
+      cp -p "$before/$file" "$root/$file" 2>>"$log" || true
+    else
+      rm -f "$root/$file"
+    fi
+  done
+  while read -r setting value; do
+    now=$(cat "$root/proc/sys/$setting" 2>/dev/null || printf '%s' "$value")
+    # The kernel may not let it be set from here, as in a container.
+    if [ "$now" != "$value" ]; then printf '%s\\n' "$value" 2>>"$log" >"$root/proc/sys/$setting" || true; fi
+  done <"$before/settings"
+  name=$(cat "$before/name" 2>/dev/null || true)
+  if [ -z "$root" ] && [ -n "$name" ] && [ "$name" != "$(cat "$root/proc/sys/kernel/hostname")" ]; then
+    quiet hostname "$name"
+  fi
+fi
+if grep -q '# fairlead: swap off$' "$root/etc/fstab" 2>/dev/null; then
+  changed=true
+  sed -i '${SWAP_OFF}' "$root/etc/fstab"
+  if [ -z "$root" ]; then quiet swapon -a; fi
+fi`;
