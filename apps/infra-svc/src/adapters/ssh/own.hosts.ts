@@ -60,7 +60,7 @@ const PRINTED_MAX = 200;
 
 /** What OpenSSH and login shells print, and what to do about it. */
 const LOGIN_HINTS: readonly (readonly [RegExp, string])[] = [
-  [/not currently available|nologin/i, 'its user has no shell: usermod -s /bin/sh <user>'],
+  [/currently not available|nologin/i, 'its user has no shell: usermod -s /bin/sh <user>'],
   [/channel open failure|open failed/i, 'MaxSessions of its SSH server must be 2 or more'],
   [/read-only file system/i, 'mount it with rw'],
   [/no space left on device/i, 'its disk is full'],
@@ -125,6 +125,11 @@ export class OwnHosts {
     this.found = new LRUCache({ max: 2_000, ttl: limits.freshForMs });
   }
 
+  /** The next look at each host is a new one. */
+  forget(): void {
+    this.found.clear();
+  }
+
   /** A host that does not answer is an answer too. Some seconds old at most. */
   async look(host: OwnHost, signal: AbortSignal): Promise<Found> {
     signal.throwIfAborted();
@@ -142,7 +147,7 @@ export class OwnHosts {
    * Rejects with WorldFailure, which says what is not.
    */
   async reset(host: OwnHost, used: Used, signal: AbortSignal): Promise<void> {
-    this.found.clear();
+    this.forget();
     const { of, ...wipe } = used;
     const rendered = renderStep('kubeadm-reset', { removeAgent: true, of, wipe });
     for (let attempt = 1; ; attempt += 1) {
@@ -173,7 +178,9 @@ export class OwnHosts {
   private async lookNow(host: OwnHost, signal: AbortSignal): Promise<Found> {
     try {
       // A file is asked for first: afterwards, the look finds out whether the host lets two things run on one connection.
-      const hostKey = await this.transfersFiles(host, signal);
+      const hostKey = await this.transfersFiles(host, signal).catch((error: unknown) =>
+        this.commandsFirst(host, error, signal),
+      );
       const sentMs = this.now();
       const look = await this.run(host, renderStep('look', {}), this.limits.look, signal);
       return { kind: 'found', look, lookedAt: { sentMs, answeredMs: this.now() }, hostKey };
@@ -182,6 +189,14 @@ export class OwnHosts {
       if (!(error instanceof WorldFailure)) throw error;
       return { kind: 'silent', words: wordsOfLogin(error.message) };
     }
+  }
+
+  /** Where no command runs either, as with a forced one, that is the reason, and the server for files is none. Rejects in any case. */
+  private async commandsFirst(host: OwnHost, error: unknown, signal: AbortSignal): Promise<never> {
+    signal.throwIfAborted();
+    if (error instanceof WorldFailure && error.message.startsWith(NO_FILES))
+      await this.run(host, renderStep('look', {}), this.limits.look, signal);
+    throw error;
   }
 
   /** Answers the host key that it has shown. */

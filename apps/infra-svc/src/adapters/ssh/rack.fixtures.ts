@@ -3,7 +3,7 @@ import { FoldCache, makeHandle } from '@fairlead/event-sourcing/jetstream';
 import { NodeSshShell } from '@fairlead/service-kit/ssh';
 import { newFolder, removeFolder } from '@fairlead/testing';
 import { TestSshd } from '../../../../../libs/service-kit/src/ssh/sshd.fixtures.js';
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { MemoryLog } from '../../../test/memory.log.js';
 import type { Connection, InfrastructureProvider } from '../../providers/provider.ports.js';
@@ -14,7 +14,7 @@ import { opensshKeys } from '../ssh-keys/openssh.keys.js';
 import type { OwnHostsLimits } from './own.hosts.js';
 import { sshKind } from './ssh.kind.js';
 
-const QUICK: OwnHostsLimits = {
+export const QUICK: OwnHostsLimits = {
   look: { triesMax: 1, deadlineMs: 2_000 },
   reset: { triesMax: 2, deadlineMs: 2_000 },
   resetsMax: 2,
@@ -92,7 +92,7 @@ export class Rack {
   }
 
   /** Opened again: it knows what the log knows. */
-  open(settings: Record<string, unknown> = {}): InfrastructureProvider {
+  open(settings: Record<string, unknown> = {}, limits = QUICK): InfrastructureProvider {
     const world = {
       stock: this.stock,
       trust: this.trust,
@@ -100,7 +100,7 @@ export class Rack {
       sshKeys: opensshKeys,
       secret: async () => this.key.privateKey,
     };
-    const provider = sshKind({ ...world, limits: QUICK }).open(this.connection(settings), this.key.privateKey);
+    const provider = sshKind({ ...world, limits }).open(this.connection(settings), this.key.privateKey);
     if ('kind' in provider) throw new Error(provider.message);
     return provider;
   }
@@ -115,6 +115,10 @@ export class Rack {
     const file = join(this.hosts[at]!.root, path);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
+  }
+
+  remove(at: number, path: string): void {
+    rmSync(join(this.hosts[at]!.root, path));
   }
 
   has(at: number, path: string): boolean {

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { MachineAnswer, MachineGroup } from '../../providers/provider.ports.js';
 import { SITE } from '../../stock/stock.fixtures.js';
 import { describeProvider } from '../provider.features.js';
-import { Rack } from './rack.fixtures.js';
+import { QUICK, Rack } from './rack.fixtures.js';
 
 describeProvider('ssh', async () => {
   const rack = await Rack.start(10, 71);
@@ -116,6 +116,15 @@ describe('your own hosts', () => {
       { name: 'rack-2', problem: 'it is a Kubernetes node already (/etc/kubernetes/kubelet.conf exists)' },
       { name: 'rack-3', problem: '' },
     ]);
+  });
+
+  it('are looked at anew by a verification, also a moment after the last one', async () => {
+    const provider = rack.open({}, { ...QUICK, freshForMs: 60_000 });
+    const problem = async () => (await provider.verify(signal())).hosts?.[1]?.problem;
+    rack.put(1, '/etc/kubernetes/kubelet.conf');
+    expect(await problem()).toMatch(/is a Kubernetes node already/);
+    rack.remove(1, '/etc/kubernetes/kubelet.conf');
+    expect(await problem()).toBe('');
   });
 
   it('have their own address beside the one that SSH goes to, and are refused without it', async () => {

@@ -82,6 +82,8 @@ export class SshProvider implements InfrastructureProvider {
   ) {}
 
   async verify(signal: AbortSignal): Promise<Capabilities> {
+    // Whoever asks may have changed something a moment ago.
+    this.hosts.forget();
     const view = await this.stock.look(this.connection.name);
     const looked = await this.every(async (host) => ({ host, found: await this.hosts.look(host, signal) }));
     const states = verdictsOf(looked, view).map(({ name, problem, warning }): HostState => {
