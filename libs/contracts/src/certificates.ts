@@ -37,3 +37,7 @@ export const endedOf = <C extends EndingCertificate>(certificates: readonly C[],
 /** Those of kubelets that did not renew them in time. */
 export const lateOfKubelets = <C extends EndingCertificate>(certificates: readonly C[], now: string): readonly C[] =>
   certificates.filter((one) => isOfKubelet(one) && endsWithin(one, now, KUBELET_LATE_MS));
+
+/** Those of kubelets that have ended: the API refuses them. */
+export const endedOfKubelets = <C extends EndingCertificate>(certificates: readonly C[], now: string): readonly C[] =>
+  certificates.filter((one) => isOfKubelet(one) && endsWithin(one, now, 0));

@@ -622,6 +622,14 @@ describe('a condition', () => {
     );
   });
 
+  it('CertificatesValid says that the kubelets of control planes are renewed with the other certificates', () => {
+    const ended = (node: string, name: string) => ({ node, name, expiresAt: inDays(-3) });
+    const certificates = [ended('cp-1', 'apiserver'), ended('cp-1', 'kubelet'), ended('w-1', 'kubelet')];
+    const { message } = of({ certificates }, 'CertificatesValid');
+    expect(message).toContain('the kubelets of cp-1 have ended, so that the API refuses them. "fairlead certificates');
+    expect(message).toContain('the kubelets of w-1 have ended, so that the API refuses them. Replace the nodes');
+  });
+
   it('names a few nodes of many', () => {
     const nodes = Array.from({ length: 500 }, (_, at) => node(`w-${at}`, away));
     expect(of({ nodes }, 'NodesReady').message).toMatch(/^not Ready: w-0, w-1, w-2, w-3, w-4 and 495 more\./u);

@@ -1,4 +1,11 @@
-import { ADMIN_CERTIFICATE, f1Expiring, isIdentityAwaited, lateOfKubelets, nextRunAfter } from '@fairlead/contracts';
+import {
+  ADMIN_CERTIFICATE,
+  f1Expiring,
+  isIdentityAwaited,
+  isOfKubelet,
+  lateOfKubelets,
+  nextRunAfter,
+} from '@fairlead/contracts';
 import type { ConditionFacts } from './condition.facts.js';
 import {
   MINUTE_MS,
@@ -129,16 +136,27 @@ const endingSentence = (first: Ending, ending: readonly Ending[], now: string): 
   ].join('');
 };
 
-const kubeletSentences = (late: readonly Ending[], now: string): readonly string[] => {
+const ENDED_KUBELETS = {
+  own: '"fairlead certificates renew" renews them, too',
+  others: 'Replace the nodes with "fairlead node replace"',
+};
+
+/** A control plane has the authority that signs for its kubelet; other kubelets need an API that accepts them. */
+const kubeletSentences = (late: readonly Ending[], certificates: readonly Ending[], now: string): readonly string[] => {
   const nodesOf = (some: readonly Ending[]): string => named(some.map(({ node }) => node));
+  const isControlPlane = ({ node }: Ending): boolean =>
+    certificates.some((one) => one.node === node && !isOfKubelet(one));
   const ended = late.filter((one) => hasEnded(one, now));
+  const bySigner = { own: ended.filter(isControlPlane), others: ended.filter((one) => !isControlPlane(one)) };
   const ending = late.filter((one) => !hasEnded(one, now));
   return [
-    ...(ended.length === 0
-      ? []
-      : [
-          `the client certificates of the kubelets of ${nodesOf(ended)} have ended, so that the API refuses them. Replace the nodes with "fairlead node replace"`,
-        ]),
+    ...(['own', 'others'] as const).flatMap((signer) =>
+      bySigner[signer].length === 0
+        ? []
+        : [
+            `the client certificates of the kubelets of ${nodesOf(bySigner[signer])} have ended, so that the API refuses them. ${ENDED_KUBELETS[signer]}`,
+          ],
+    ),
     ...(ending.length === 0
       ? []
       : [
@@ -156,7 +174,7 @@ export const certificatesValid: Read = ({ certificates, marks, createdAt, now })
   if (first === undefined && late.length === 0) return holds(marks.controlPlane ?? createdAt);
   const sentences = [
     ...(first === undefined ? [] : [endingSentence(first, ending, now)]),
-    ...kubeletSentences(late, now),
+    ...kubeletSentences(late, certificates, now),
   ];
   const ends = [...ending, ...late].map(({ expiresAt }) => expiresAt);
   return found({

@@ -109,7 +109,8 @@ export class AgentLoop {
     const { profile = {} } = config;
     const store = this.memory;
     const files = { removeFile, copyFile };
-    this.changes = new NodeChanges({ identity, host, software, profile, ...files, ask, log, say, sleep, store });
+    const now = (): Date => parts.clock.now();
+    this.changes = new NodeChanges({ identity, host, software, profile, ...files, ask, log, say, now, sleep, store });
     this.probes = new Probes({ identity, ask, metronome, say });
     const { clock, random } = parts;
     const { source } = software;

@@ -55,6 +55,23 @@ const endOf = (pem: string): string | undefined => {
   }
 };
 
+/** Whom a client certificate is of, and when it ends. */
+export interface ClientCertificate {
+  readonly name: string;
+  readonly organization: string;
+  readonly expiresAt: string;
+}
+
+/** undefined: there is none in the text, or it is of no one. */
+export const clientCertificateIn = (text: string): ClientCertificate | undefined => {
+  const pem = pemIn(text);
+  const expiresAt = pem === undefined ? undefined : endOf(pem);
+  if (pem === undefined || expiresAt === undefined) return undefined;
+  const { subject } = new X509Certificate(pem);
+  const [name, organization] = ['CN', 'O'].map((key) => new RegExp(`^${key}=(.+)$`, 'm').exec(subject)?.[1]);
+  return name === undefined || organization === undefined ? undefined : { name, organization, expiresAt };
+};
+
 /** By name: the certificate that was there when it was last looked at, and when it ends. */
 export type SeenCertificates = Map<string, { readonly pem: string; readonly expiresAt: string | undefined }>;
 

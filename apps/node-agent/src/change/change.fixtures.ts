@@ -117,6 +117,8 @@ export class ModelHost {
   readonly failing = new Map<string, string>();
   /** Files that commands write, by the commands' beginnings. */
   readonly writing = new Map<string, readonly [path: string, text: string]>();
+  /** What commands print, by their beginnings. */
+  readonly printing = new Map<string, string>();
   private isOff = false;
   private life = 0;
   private powerGoes: () => void = () => undefined;
@@ -260,6 +262,7 @@ export class ModelHost {
             : { kind: 'silent', message: 'refused' },
         );
       },
+      now: () => new Date('2026-06-01T00:00:00.000Z'),
       sleep: (ms) => {
         this.manifestsAtSleep.push(this.manifests);
         return sleep(ms);
@@ -300,6 +303,8 @@ export class ModelHost {
     if (words !== undefined) return { code: 1, stdout: '', stderr: words };
     const [, written] = [...this.writing].find(([beginning]) => line.startsWith(beginning)) ?? [];
     if (written !== undefined) this.files.set(...written);
+    const [, printed] = [...this.printing].find(([beginning]) => line.startsWith(beginning)) ?? [];
+    if (printed !== undefined) return { ...ok, stdout: printed };
     if (line.startsWith('kubectl')) return { ...ok, stdout: this.files.get('/etc/kubernetes/admin.conf') ?? '' };
     if (line.includes(' init phase ')) this.writeNewManifests(line);
     if (line.startsWith('find ')) return { ...ok, stdout: this.found(line) };

@@ -22,9 +22,10 @@ import {
 } from './kubelet.exchange.js';
 
 import { KUBELET_PATCH, KUBELET_PATCH_NAME, KUBELET_PATCHES_FOLDER } from '../software/kubelet.settings.js';
+import { renewKubelet } from './kubelet.renewal.js';
 import type { PhaseParts, PhaseTask } from './phase.task.js';
 import { exchangeStaticPods, withStaticPodsAway } from './static.pods.exchange.js';
-import { restartStaticPods, stopApiServer, whileApiServerAway } from './static.pods.js';
+import { areStaticPodsWell, restartStaticPods, stopApiServer, whileApiServerAway } from './static.pods.js';
 import { unitEtcdUpgrade } from './unit.etcd.js';
 
 const PRIVATE = 0o600;
@@ -153,9 +154,25 @@ const exchangeKubelet = async (parts: PhaseParts, task: PhaseTask): Promise<void
   await (restarts ? withStaticPodsAway(parts, exchange) : exchange());
 };
 
-const renewCertificates = async (parts: PhaseParts): Promise<void> => {
+const restorePartsOf = ({ host, sleep, removeFile, software }: PhaseParts, { desired }: PhaseTask): RestoreParts => {
+  const etcdutl = (): Promise<string | undefined> => software.etcdutl(`v${desired['kubelet'] ?? ''}`);
+  return { host, sleep, removeFile, etcdutl };
+};
+
+/** With certificates that have ended some do not run at all, and none is well before the others are: there is no order to keep. */
+const startAfresh = async (restore: RestoreParts): Promise<void> => {
+  try {
+    await stopControlPlane(restore);
+  } finally {
+    await startControlPlane(restore);
+  }
+};
+
+const renewCertificates = async (parts: PhaseParts, task: PhaseTask): Promise<void> => {
   await mustRun(parts.host, 'kubeadm', ['certs', 'renew', 'all'], SERVICE_TIMEOUT_MS);
-  await restartStaticPods(parts);
+  const isRenewed = await renewKubelet(parts, task);
+  if (!isRenewed && (await areStaticPodsWell(parts))) await restartStaticPods(parts);
+  else await startAfresh(restorePartsOf(parts, task));
   // It opens everything past RBAC, and nothing needs it after the first start (upgrade rule F).
   await parts.removeFile?.(SUPER_ADMIN);
 };
@@ -178,10 +195,10 @@ const etcdOf = ({ etcd, id }: NodeChange): EtcdChange => {
   return etcd;
 };
 
-const restoreStep = async (phase: RestorePhase, parts: PhaseParts, { change, desired }: PhaseTask): Promise<void> => {
-  const { host, sleep, removeFile, software } = parts;
-  const etcdutl = (): Promise<string | undefined> => software.etcdutl(`v${desired['kubelet'] ?? ''}`);
-  const restore: RestoreParts = { host, sleep, removeFile, etcdutl };
+const restoreStep = async (phase: RestorePhase, parts: PhaseParts, task: PhaseTask): Promise<void> => {
+  const { change } = task;
+  const { host } = parts;
+  const restore = restorePartsOf(parts, task);
   switch (phase) {
     case 'etcd-stop':
       return stopControlPlane(restore);
@@ -208,7 +225,7 @@ export const runPhase = async (phase: ChangePhase, parts: PhaseParts, task: Phas
     case 'runtime':
       return parts.ensureRest();
     case 'certificates':
-      return renewCertificates(parts);
+      return renewCertificates(parts, task);
     case 'reboot':
       return reboot(parts);
     case 'etcd-stop':

@@ -8,6 +8,7 @@ export interface PhaseParts extends StaticPodParts {
   readonly host: HostPort;
   readonly software: HostSoftware;
   readonly log: AgentLog;
+  readonly now: () => Date;
   /** Preflight errors that kubeadm ignores on a host of this kind; an upgrade does not remember those of init and join. */
   readonly profile: AgentProfile;
   /** undefined: a host whose files are not removed, as those of the lab's light mode. */

@@ -50,6 +50,13 @@ export const isWell = async ({ ask }: StaticPodParts, { health }: Answering): Pr
   return asked.kind === 'answered' && asked.status === 200;
 };
 
+/** Whether all that this node has work now. */
+export const areStaticPodsWell = async (parts: StaticPodParts): Promise<boolean> => {
+  for (const pod of STATIC_PODS)
+    if ((await parts.host.exists(manifestOf(pod.name))) && !(await isWell(parts, pod))) return false;
+  return true;
+};
+
 const until = async (parts: StaticPodParts, pod: Answering, desired: boolean): Promise<boolean> => {
   const limitMs = desired ? START_LIMIT_MS : STOP_LIMIT_MS;
   for (let waitedMs = 0; waitedMs < limitMs; waitedMs += ASK_EVERY_MS) {

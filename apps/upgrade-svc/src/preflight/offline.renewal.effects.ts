@@ -1,4 +1,4 @@
-import { endedOf, streamSubject, WorldFailure, type NodeName } from '@fairlead/contracts';
+import { endedOf, endedOfKubelets, streamSubject, WorldFailure, type NodeName } from '@fairlead/contracts';
 import type { EventStore } from '@fairlead/event-sourcing';
 import type { Handle } from '@fairlead/event-sourcing/jetstream';
 import { LRUCache } from 'lru-cache';
@@ -69,7 +69,12 @@ export class OfflineRenewal {
       reports.map(({ event }) => event),
       task.data.uid,
     );
-    return this.controlPlanes(task).filter((node) => endedOf(latest.get(node) ?? [], now).length > 0);
+    // The agent of a control plane renews its kubelet, too.
+    const isOver = (node: NodeName): boolean => {
+      const reported = latest.get(node) ?? [];
+      return [...endedOf(reported, now), ...endedOfKubelets(reported, now)].length > 0;
+    };
+    return this.controlPlanes(task).filter(isOver);
   }
 
   private async change(

@@ -1,0 +1,68 @@
+import { WorldFailure } from '@fairlead/contracts';
+import { clientCertificateIn, type ClientCertificate } from '../certificates/certificates.js';
+import type { HostPort } from '../node/host.ports.js';
+import { mustRun } from '../software/item.js';
+import { restartKubelet } from './etcd.restore.js';
+import type { PhaseParts, PhaseTask } from './phase.task.js';
+
+const PKI = '/var/lib/kubelet/pki';
+/** A link to the newest one, which the kubelet replaces when it renews it. */
+const CURRENT = `${PKI}/kubelet-client-current.pem`;
+const RENEWED = `${PKI}/kubelet-client-fairlead.pem`;
+const SERVING = ['kubelet.crt', 'kubelet.key'].map((name) => `${PKI}/${name}`);
+/** Only in memory, and gone with the next boot. */
+const CONFIG = '/run/fairlead/kubeconfig-user.yaml';
+const PRIVATE = 0o600;
+const TIMEOUT_MS = 60_000;
+/** What the kubelet could not renew anymore by the time it has started. */
+const SOON_MS = 60 * 60_000;
+
+const isOver = ({ expiresAt }: ClientCertificate, now: Date): boolean =>
+  Date.parse(expiresAt) - now.getTime() < SOON_MS;
+
+/** kubeadm asks a host for its default route, and a download site for a version, unless it is given both. */
+const configOf = (version: string): string => {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const api = major === 1 && minor < 31 ? 'kubeadm.k8s.io/v1beta3' : 'kubeadm.k8s.io/v1beta4';
+  return [
+    `apiVersion: ${api}`,
+    'kind: InitConfiguration',
+    'localAPIEndpoint: { advertiseAddress: 192.0.2.1 }',
+    'nodeRegistration: { name: node, criSocket: unix:///run/containerd/containerd.sock }',
+    '---',
+    `apiVersion: ${api}`,
+    'kind: ClusterConfiguration',
+    `kubernetesVersion: v${version}`,
+    '',
+  ].join('\n');
+};
+
+/** Signed by the authority of the cluster, whose key a control plane has; no API is asked. */
+const signed = async (host: HostPort, { name, organization }: ClientCertificate, version: string): Promise<string> => {
+  await host.writeFile(CONFIG, configOf(version), PRIVATE);
+  const words = ['kubeconfig', 'user', '--config', CONFIG, '--client-name', name, '--org', organization];
+  const kubeconfig = await mustRun(host, 'kubeadm', words, TIMEOUT_MS);
+  const pems = ['certificate', 'key'].map((part) => {
+    const [, data] = new RegExp(`^\\s*client-${part}-data:\\s*(\\S+)\\s*$`, 'm').exec(kubeconfig) ?? [];
+    return data === undefined ? '' : Buffer.from(data, 'base64').toString('utf8');
+  });
+  if (!pems.includes('')) return pems.join('');
+  const message = 'it printed no client certificate';
+  throw new WorldFailure({ operation: 'kubeadm kubeconfig user', target: 'host', message });
+};
+
+/**
+ * A kubelet renews its certificates itself, while it runs and the API accepts it. One whose client certificate has ended does not even start, and
+ * with it no static pod: it gets a new one here, and makes a new one for its own server. Resolves to whether it was renewed.
+ */
+export const renewKubelet = async (parts: PhaseParts, { desired }: PhaseTask): Promise<boolean> => {
+  const { host, now, removeFile } = parts;
+  const text = await host.readFile(CURRENT);
+  const before = text === undefined ? undefined : clientCertificateIn(text);
+  if (before === undefined || !isOver(before, now())) return false;
+  await host.writeFile(RENEWED, await signed(host, before, desired['kubelet'] ?? ''), PRIVATE);
+  await mustRun(host, 'ln', ['-sfn', RENEWED, CURRENT]);
+  for (const path of SERVING) await removeFile?.(path);
+  await restartKubelet(host);
+  return true;
+};
