@@ -27,7 +27,7 @@ const BY_DEFAULT = ['kubernetes-api', 'authentication', 'create', 'ssh', 'kill']
 const PACKAGES_WITHOUT_HOSTS = ['iproute2'];
 const PACKAGES = ['systemd-container', 'mmdebstrap', 'iproute2', 'haproxy', 'openssh-client', 'openssl'];
 /** These stories need more. */
-const PACKAGES_OF = { 'day-two': ['nmap'] };
+const PACKAGES_OF = { 'day-two': ['nmap'], 'field-hosts': ['nftables'] };
 
 /** What each takes on two cores, with room for a busy machine: a story that would not end in time is not begun. */
 const MINUTES = {
@@ -44,6 +44,9 @@ const MINUTES = {
   recorded: 5,
   restore: 6,
   field: 12,
+  'field-hosts': 6,
+  'field-certificates': 12,
+  'field-egress': 6,
   surge: 8,
   chain: 8,
   'day-two': 14,

@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { nodesOf, rolledOut } from './kubectl.js';
 import { localCatalogueSha256, startOwnHosts, type OwnHosts } from './own.hosts.js';
 import { VERSION } from './real.system.js';
+import { siteCertificates } from './site.authority.js';
 import { addressesOfPods, talks, webManifests } from './workload.js';
 
 const MINUTE_MS = 60_000;
@@ -125,30 +126,6 @@ class FileServer {
   }
 }
 
-const openssl = (folder: string, ...args: readonly string[]) => run('openssl', [...args], { cwd: folder });
-
-/** An authority of the site's own, and a server's certificate by it. */
-const certificates = async (folder: string, address: string): Promise<Record<'ca' | 'cert' | 'key', string>> => {
-  const newKey = ['-newkey', 'rsa:2048', '-nodes', '-days', '2'];
-  await openssl(
-    folder,
-    'req',
-    '-x509',
-    ...newKey,
-    '-subj',
-    '/CN=site authority',
-    '-keyout',
-    'ca.key',
-    '-out',
-    'ca.crt',
-  );
-  const subject = ['-subj', '/CN=mirror', '-addext', `subjectAltName=IP:${address}`];
-  const authority = ['-CA', 'ca.crt', '-CAkey', 'ca.key'];
-  await openssl(folder, 'req', '-x509', ...newKey, ...subject, ...authority, '-keyout', 'tls.key', '-out', 'tls.crt');
-  const text = (name: string) => run('cat', [join(folder, name)]).then(({ stdout }) => stdout);
-  return { ca: await text('ca.crt'), cert: await text('tls.crt'), key: await text('tls.key') };
-};
-
 describe('a host and a mirror at an https address of the site’s own authority', () => {
   const folder = newFolder('https');
   const [host = ''] = HOSTS;
@@ -160,7 +137,7 @@ describe('a host and a mirror at an https address of the site’s own authority'
       names: [host],
       cidr: '198.18.68.0/24',
     });
-    const { ca, cert, key } = await certificates(folder, hosts.uplink);
+    const { ca, cert, key } = await siteCertificates(folder, `IP:${hosts.uplink}`);
     server = new FileServer(localMirror(process.env), { cert, key });
     const port = await server.listen();
     // As its administrator does it, once for everything on the host.

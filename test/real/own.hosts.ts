@@ -1,17 +1,25 @@
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { mirrorPaths, type HostProfile, type SoftwareSource, type StoredEvent } from '@fairlead/contracts';
+import {
+  mirrorPaths,
+  type ConnectionView,
+  type HostProfile,
+  type SoftwareSource,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import { cacheFolder, localMirror } from '@fairlead/mirror';
-import { addressPlanOf, machineIsUnified, openLocal, type HostSystem, type Local } from '@fairlead/nspawn';
+import { addressPlanOf, machineIsUnified, openLocal, type Host, type HostSystem, type Local } from '@fairlead/nspawn';
 import { newFolder, removeFolder } from '@fairlead/testing';
 import ssh2 from 'ssh2';
 import { startSystem, type System } from '../system/system.js';
-import { kubectlOf, type Kubectl } from './kubectl.js';
+import { eventually, kubectlOf, type Kubectl } from './kubectl.js';
 import { forward, VERSION } from './real.system.js';
 
 const MINUTE_MS = 60_000;
 const CONNECTION = 'site';
+
+export type FoundHost = NonNullable<ConnectionView['hosts']>[number];
 
 /** The product, and hosts that it did not make and that see nothing of this machine but its network. */
 export interface OwnHosts {
@@ -21,6 +29,18 @@ export interface OwnHosts {
   readonly uplink: string;
   /** What a command on the host prints; throws when it fails. */
   onHost(host: string, ...words: readonly string[]): Promise<string>;
+  /** As they were when they were booted, in the order of their names. */
+  readonly hosts: readonly Host[];
+  /** Registers an inventory, by default all hosts as they are, with these more settings; resolves to what was found of each. */
+  register(source: SoftwareSource, inventory?: readonly object[], more?: object): Promise<readonly FoundHost[]>;
+  /** Looks at the hosts of the inventory again. */
+  verify(): Promise<readonly FoundHost[]>;
+  /** Requests a cluster of one control plane and workers. The request has these more fields. */
+  request(cluster: string, workers: number, more?: object): Promise<void>;
+  /** The same; resolves once it is ready. */
+  create(cluster: string, workers: number, more?: object): Promise<readonly StoredEvent[]>;
+  /** Resolves once all hosts of the cluster are back. */
+  remove(cluster: string): Promise<void>;
   /** Registers the hosts with this source of their software, the first to be a control plane, and asks for a cluster of all. */
   become(cluster: string, source: SoftwareSource): Promise<readonly StoredEvent[]>;
   kubectl(cluster: string): Promise<Kubectl>;
@@ -28,7 +48,7 @@ export interface OwnHosts {
 }
 
 /** What differs from real machines: hosts that share a kernel, and that pull no images. */
-const profileOf = (source: SoftwareSource): HostProfile => ({
+export const profileOf = (source: SoftwareSource): HostProfile => ({
   source,
   cgroupDriver: machineIsUnified() ? 'systemd' : 'cgroupfs',
   failSwapOn: false,
@@ -112,31 +132,62 @@ export const startOwnHosts = async (options: OwnHostsOptions): Promise<OwnHosts>
   const env = { AGENT_NATS_URLS: `nats://${uplink}:${port}`, LOG_LEVEL: 'warn' };
   const system = await startSystem({ lab: false, durable: true, env });
   target.port = Number(new URL(system.environment.nats.url).port);
+  const entryOf = ({ name, address, hostKey }: Host): object => ({ name, address, user: 'ops', hostKey });
+  const foundSince = async (askedAt: number): Promise<readonly FoundHost[]> => {
+    const look = async () => (await system.call<ConnectionView>('GET', `/connections/${CONNECTION}`)).body;
+    const isAnswered = ({ checkedTime }: ConnectionView) => checkedTime !== null && Date.parse(checkedTime) > askedAt;
+    return (await eventually('the look at the hosts', look, isAnswered, MINUTE_MS)).hosts ?? [];
+  };
+  const register: OwnHosts['register'] = async (given, inventory = hosts.map(entryOf), more = {}) => {
+    const source = given.kind === 'bundle' ? bundled(system.environment.dataDir, given) : given;
+    const askedAt = Date.now();
+    const own = { hosts: inventory, networkCidr: cidr, profile: profileOf(source), secret: key.private };
+    const settings = { ...own, ...more };
+    const registered = await system.call('PUT', `/connections/${CONNECTION}`, { provider: 'ssh', settings });
+    if (registered.status >= 300) throw new Error(`the inventory is refused: ${JSON.stringify(registered.body)}`);
+    return foundSince(askedAt);
+  };
+  const request: OwnHosts['request'] = async (cluster, workers, more = {}) => {
+    const pool = (count: number) => [{ connection: CONNECTION, count, spec: 'ssh.any' }];
+    const answer = await system.call('POST', '/ns/default/clusters', {
+      name: cluster,
+      controlPlane: pool(1),
+      ...(workers === 0 ? { singleNode: true, worker: [] } : { worker: pool(workers) }),
+      serviceType: 'single',
+      config: { kubernetes: { networkCni: 'flannel', version: VERSION } },
+      ...more,
+    });
+    if (answer.status !== 202) throw new Error(`the request is refused: ${JSON.stringify(answer.body)}`);
+  };
+  const create: OwnHosts['create'] = async (cluster, workers, more) => {
+    await request(cluster, workers, more);
+    const last = await system.until(cluster, ({ type }) => OVER.includes(type), 10 * MINUTE_MS);
+    if (last.type !== 'ClusterReady') throw new Error(`${last.type}: ${JSON.stringify(last.data)}`);
+    return system.events(cluster);
+  };
   return {
     system,
     local,
     uplink,
+    hosts,
     onHost,
+    register,
+    verify: async () => {
+      const askedAt = Date.now();
+      await system.call('POST', `/connections/${CONNECTION}/verify`);
+      return foundSince(askedAt);
+    },
+    request,
+    create,
+    remove: async (cluster) => {
+      const answer = await system.call('DELETE', `/ns/default/clusters/${cluster}`);
+      if (answer.status !== 202) throw new Error(`the deletion is refused: ${JSON.stringify(answer.body)}`);
+      await system.until(cluster, ({ type }) => type === 'ClusterDeleted', 5 * MINUTE_MS);
+    },
     kubectl: (cluster) => kubectlOf(system, cluster, VERSION),
-    become: async (cluster, given) => {
-      const source = given.kind === 'bundle' ? bundled(system.environment.dataDir, given) : given;
-      const inventory = hosts.map(({ name, address, hostKey }) => ({ name, address, user: 'ops', hostKey }));
-      const settings = { hosts: inventory, networkCidr: cidr, profile: profileOf(source), secret: key.private };
-      const registered = await system.call('PUT', `/connections/${CONNECTION}`, { provider: 'ssh', settings });
-      if (registered.status >= 300) throw new Error(`the inventory is refused: ${JSON.stringify(registered.body)}`);
-      const pool = (count: number) => [{ connection: CONNECTION, count, spec: 'ssh.any' }];
-      const workers = names.length - 1;
-      const answer = await system.call('POST', '/ns/default/clusters', {
-        name: cluster,
-        controlPlane: pool(1),
-        ...(workers === 0 ? { singleNode: true, worker: [] } : { worker: pool(workers) }),
-        serviceType: 'single',
-        config: { kubernetes: { networkCni: 'flannel', version: VERSION } },
-      });
-      if (answer.status !== 202) throw new Error(`the request is refused: ${JSON.stringify(answer.body)}`);
-      const last = await system.until(cluster, ({ type }) => OVER.includes(type), 10 * MINUTE_MS);
-      if (last.type !== 'ClusterReady') throw new Error(`${last.type}: ${JSON.stringify(last.data)}`);
-      return system.events(cluster);
+    become: async (cluster, source) => {
+      await register(source);
+      return create(cluster, names.length - 1);
     },
     stop: async () => {
       await system.stop();
