@@ -8,7 +8,7 @@ import { runCommand } from '@fairlead/embedded/process';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { changes, survey } from './host.survey.js';
 import { eventually, rolledOut, type Kubectl } from './kubectl.js';
-import { MIRROR_AT, startOwnHosts, type FoundHost, type OwnHosts } from './own.hosts.js';
+import { MIRROR_AT, profileOf, startOwnHosts, type FoundHost, type OwnHosts } from './own.hosts.js';
 import { VERSION } from './real.system.js';
 import { addressesOfPods, talks, webManifests } from './workload.js';
 
@@ -23,6 +23,9 @@ const FLOATING_NETWORK = '203.0.113.0/24';
 const SECOND = '198.18.68.9';
 const NAT_ADDRESS = '10.0.2.15';
 const NODE_PORT = 30_080;
+
+/** These hosts have a Node.js of their own there, which stays. */
+const RUNTIME = { profile: { ...profileOf(SOURCE), nodeBinary: '/opt/fairlead/node' } };
 
 const [NAT, NICS, LEFT] = ['behind-nat', 'two-nics', 'left-behind'] as const;
 
@@ -132,12 +135,12 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
       await expect(hosts.register(SOURCE, withoutPrivate)).rejects.toThrow(
         new RegExp(`Host ${NAT} of connection site has the address ${FLOATING}, which is not in its networkCidr`),
       );
-      const wrong = await hosts.register(SOURCE, withoutPrivate, { networkCidr: undefined });
+      const wrong = await hosts.register(SOURCE, withoutPrivate, { ...RUNTIME, networkCidr: undefined });
       expect(problemOf(wrong, NAT)).toMatch(
         new RegExp(`^it has no interface with the address ${FLOATING} \\(it has .*${own(NAT)}.*privateAddress$`),
       );
       expect(problemOf(wrong, NICS)).toBe('');
-      const right = await hosts.register(SOURCE, NETWORKED());
+      const right = await hosts.register(SOURCE, NETWORKED(), RUNTIME);
       expect(problemOf(right, NAT)).toBe('');
     },
     2 * MINUTE_MS,
@@ -149,7 +152,11 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
       await hosts.onHost(LEFT, 'cp', '/etc/machine-id', '/run/machine-id.own');
       const cloned = await hosts.onHost(NICS, 'cat', '/etc/machine-id');
       await longOnHost(LEFT, `echo ${cloned} >/etc/machine-id`);
-      const found = await hosts.register(SOURCE, [...NETWORKED(), entry(NICS, { name: 'twin', address: SECOND })]);
+      const found = await hosts.register(
+        SOURCE,
+        [...NETWORKED(), entry(NICS, { name: 'twin', address: SECOND })],
+        RUNTIME,
+      );
       expect(problemOf(found, 'twin')).toBe(
         `it is the same machine as ${NICS}: list each machine once, with one address`,
       );
@@ -158,7 +165,7 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
         warning: expect.stringMatching(new RegExp(`^it has the machine-id of ${NICS}, as a clone has`)),
       });
       await longOnHost(LEFT, 'cat /run/machine-id.own >/etc/machine-id; rm /run/machine-id.own');
-      const again = await hosts.register(SOURCE, NETWORKED());
+      const again = await hosts.register(SOURCE, NETWORKED(), RUNTIME);
       expect(again.map(({ problem, warning }) => [problem, warning])).toEqual([
         ['', ''],
         ['', ''],

@@ -3,12 +3,12 @@ import type { OwnHosts } from './own.hosts.js';
 
 /**
  * What an administrator would compare of a host before and after it was a node, one fact a line: packages, files with their content, units,
- * settings of the kernel, mounts, packet filter rules, interfaces, addresses, routes, its name. Counters and times are left out.
+ * settings of the kernel, mounts, packet filter rules, interfaces, addresses, routes, its name. Counters and times are left out, and what sudo notes of its first use.
  */
 const SURVEY = String.raw`
 export LC_ALL=C
 dpkg-query -W -f 'package ${'${Package} ${Version}'}\n'
-find /etc /root /home /opt /usr/local /srv -xdev -path /opt/fairlead/mirror -prune -o -type f ! -path '/etc/ld.so.cache' ! -path '/home/ops/.fairlead/*' -print0 | sort -z | xargs -0 -r sha256sum | sed 's/^/file /'
+find /etc /root /home /opt /usr/local /srv -xdev -path /opt/fairlead/mirror -prune -o -type f ! -path '/etc/ld.so.cache' ! -path '/home/ops/.fairlead/*' ! -name .sudo_as_admin_successful -print0 | sort -z | xargs -0 -r sha256sum | sed 's/^/file /'
 find /etc /root /home /opt /usr/local -xdev -type l -printf 'link %p -> %l\n' | sort
 find /usr/bin /usr/sbin /usr/lib/systemd/system -xdev \( -type f -o -type l \) -printf 'program %p %s\n' | sort
 find /var/lib/kubelet /var/lib/etcd /var/lib/cni /var/lib/fairlead /var/lib/calico /var/log/pods /var/log/containers /run/flannel /run/fairlead -xdev -type f -printf 'state %p\n' 2>/dev/null | grep -v 'step.lock' | sort

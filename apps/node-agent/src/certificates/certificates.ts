@@ -62,7 +62,7 @@ export interface ClientCertificate {
   readonly expiresAt: string;
 }
 
-/** undefined: there is none in the text, or it is of no one. */
+/** undefined: there is none in the text, or its subject is incomplete. */
 export const clientCertificateIn = (text: string): ClientCertificate | undefined => {
   const pem = pemIn(text);
   const expiresAt = pem === undefined ? undefined : endOf(pem);

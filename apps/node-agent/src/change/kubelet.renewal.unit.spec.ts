@@ -44,7 +44,7 @@ describe('the kubelet of a control plane whose certificates are renewed', () => 
     return host;
   };
 
-  it('gets a new client certificate by the authority on the host where its own has ended, and then everything starts anew', async () => {
+  it('gets a new client certificate by the authority on the host where its own has ended, and then everything starts again', async () => {
     const host = await renew(new ModelHost(), ended);
     const config = '/run/fairlead/kubeconfig-user.yaml';
     const words = `kubeadm kubeconfig user --config ${config} --client-name system:node:demo-cp-1 --org system:nodes`;
@@ -74,7 +74,7 @@ describe('the kubelet of a control plane whose certificates are renewed', () => 
     expect(host.files.get(CURRENT)).toBe(ended);
   });
 
-  it('starts everything anew where a static pod does not answer, whose certificates may have ended as well', async () => {
+  it('starts everything again where a static pod does not answer, whose certificates may have ended as well', async () => {
     const host = new ModelHost();
     host.mute = 'etcd v1';
     await renew(host, valid);

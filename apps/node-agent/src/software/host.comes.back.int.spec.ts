@@ -158,7 +158,7 @@ describe('a host that was a node', () => {
           const { baseline } = steps.take(renderStep('look', {}));
           prepare(steps, host);
           await work(host);
-          // An agent that is started anew, as after an update of Fairlead, does not take the node for what was there before.
+          // An agent that is started again, as after an update of Fairlead, does not take the node for what was there before.
           if (owned.crashes) prepare(steps, host);
           expect(treeOf(host.root)).not.toEqual(before);
           const wipe = { baseline, keepRuntime: false };

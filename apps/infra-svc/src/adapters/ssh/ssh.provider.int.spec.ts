@@ -118,7 +118,7 @@ describe('your own hosts', () => {
     ]);
   });
 
-  it('are looked at anew by a verification, also a moment after the last one', async () => {
+  it('are looked at again by a verification, also a moment after the last one', async () => {
     const provider = rack.open({}, { ...QUICK, freshForMs: 60_000 });
     const problem = async () => (await provider.verify(signal())).hosts?.[1]?.problem;
     rack.put(1, '/etc/kubernetes/kubelet.conf');
