@@ -90,6 +90,8 @@ describe('a cluster whose pools have health checks', () => {
     system = await startSystem({ light: true, env });
     const spec = {
       serviceType: 'single',
+      // A kubelet that is stopped is to be the matter of health checks.
+      drift: 'report',
       controlPlane: { replicas: 1, ...machines },
       pools: [
         { name: 'web', replicas: 3, ...machines, health: { ...soon, maxUnhealthy: '40%' } },

@@ -2,6 +2,7 @@ import { defineService, type ServiceDefinition } from '@fairlead/service-kit';
 import { actionsReconciler } from './actions/actions.reconciler.js';
 import { certificatesReconciler } from './certificates/certificates.reconciler.js';
 import type { Settings } from './config.js';
+import { driftReconciler } from './drift/drift.reconciler.js';
 import { desiredReconciler } from './desired/desired.reconciler.js';
 import { backupsReconciler } from './etcd/backups.reconciler.js';
 import { removalsReconciler } from './etcd/removals.reconciler.js';
@@ -32,6 +33,7 @@ export const upgradeService = (settings: Settings): ServiceDefinition =>
       restoreReconciler,
       certificatesReconciler,
       remediationReconciler,
+      driftReconciler,
       actionsReconciler,
       networkReconciler,
     ],

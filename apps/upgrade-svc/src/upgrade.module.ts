@@ -24,6 +24,7 @@ import { AGENT_CHANNEL } from './agents/tokens.js';
 import type { Settings } from './config.js';
 import { ChangesEffects } from './desired/changes.effects.js';
 import { DesiredEffects } from './desired/desired.effects.js';
+import { DriftEffects } from './drift/drift.effects.js';
 import { EmptyEffects } from './drain/empty.effects.js';
 import { BackupsEffects } from './etcd/backups.effects.js';
 import { SnapshotKeeper } from './etcd/snapshot.keeper.js';
@@ -164,6 +165,7 @@ export const upgradeModule = (settings: Settings): Type<unknown> => {
       RestoreEffects,
       EmptyEffects,
       RemediationEffects,
+      DriftEffects,
       ActionsEffects,
       ActionHooksEffects,
       GatesEffects,

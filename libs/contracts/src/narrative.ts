@@ -422,6 +422,12 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeNotReady: ({ node, message }) => `${node} is not Ready: ${message}`,
   NodeDiverged: ({ node, differences }) =>
     `${node} differs from its desired state and may not be changed: ${differences.map((one) => `${one.item} ${one.what} is ${one.observed}, not ${one.desired}`).join('; ')}`,
+  DriftRepairRequested: ({ node, items }) => `${items.join(', ')} of ${node} will be repaired without a drain`,
+  DriftRepaired: ({ node, tookMs }) => `${node} is as desired again after ${seconds(tookMs)}`,
+  DriftRepairSuspended: ({ node, items, reason, repairs, until }) =>
+    reason === 'Recurring'
+      ? `${items.join(', ')} of ${node} was repaired ${repairs} times within 10 minutes and differs again: it is not repaired before ${until}`
+      : `${items.join(', ')} of ${node} could not be repaired: it is not tried again before ${until}`,
   VersionChanged: ({ node, after }) => `software of ${node} changed to ${listed(after)}`,
   NodeRebooted: ({ node }) => `${node} has rebooted`,
   NodeChangeProgressed: ({ node, phase, status, message, tookMs }) =>

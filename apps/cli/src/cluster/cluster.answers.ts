@@ -110,6 +110,10 @@ const statusOf = ({ reason, extraFor, updatesDisabled, remediation = '', cordon 
     .filter(Boolean)
     .join('; ');
 
+/** What of it differs from what is desired. */
+const driftOf = ({ drift }: NodeView): string =>
+  drift === undefined ? '' : [...new Set(drift.differences.map(({ item }) => item))].join(', ');
+
 export const nodesAnswer = (
   nodes: readonly NodeView[],
   nowMs: number,
@@ -119,7 +123,13 @@ export const nodesAnswer = (
   table: {
     columns: [
       ...['name', 'pool', 'state', 'version'],
-      ...[optional('machine type', 2), optional('address', 1), optional('age', 3), prose('message')],
+      ...[
+        optional('machine type', 2),
+        optional('address', 1),
+        optional('age', 3),
+        optional('drift', 4),
+        prose('message'),
+      ],
     ],
     rows: nodes.map((node) => [
       node.name,
@@ -129,6 +139,7 @@ export const nodesAnswer = (
       node.spec,
       node.publicIp,
       age(node.createdTime, nowMs),
+      driftOf(node),
       statusOf(node),
     ]),
     empty,

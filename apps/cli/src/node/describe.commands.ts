@@ -65,6 +65,7 @@ const factsOf = (node: NodeView): readonly Fact[] => {
     ],
     ['updates', node.updatesDisabled === null ? 'enabled' : `disabled: ${node.updatesDisabled}`],
     ['cordon', cordonText(node)],
+    ...(node.drift === undefined ? [] : [['drift', driftText(node.drift)] as const]),
     ...(node.remediation === undefined ? [] : [['health check', node.remediation] as const]),
     ...(node.extraFor === undefined ? [] : [['extra', `for the upgrade ${node.extraFor}`] as const]),
   ];
@@ -75,6 +76,13 @@ const labelsOf = ({ labels, regionLabel, zoneLabel }: NodeView): readonly string
   (labels as NodeView['labels'] | undefined) === undefined
     ? [regionLabel, zoneLabel].filter(Boolean)
     : Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+
+const driftText = ({ since, differences, message }: NonNullable<NodeView['drift']>): string => {
+  const words = differences.map(
+    ({ item, what, observed, desired }) => `${item} ${what} is ${observed}, not ${desired}`,
+  );
+  return `since ${since}: ${words.join('; ')}${message === '' ? '' : `. ${message}`}`;
+};
 
 const cordonText = ({ cordon }: NodeView): string =>
   cordon === undefined ? 'none by Fairlead' : `since ${cordon.since} by ${cordon.actor}: ${cordon.reason}`;

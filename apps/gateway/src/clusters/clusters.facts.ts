@@ -66,6 +66,7 @@ const nodeFacts = (node: NodeDoc): NodeFacts => ({
   ...(node.away === undefined ? {} : { away: { since: node.away.since, message: nodeProgress(node).reason } }),
   ...(node.moved === undefined ? {} : { moved: node.moved }),
   ...(node.drain === undefined ? {} : { drain: node.drain }),
+  ...(node.drift === undefined ? {} : { drift: node.drift }),
   ...(node.network === undefined ? {} : { network: node.network }),
   wasReady: node.milestones.ready !== undefined,
   isRemoving: node.isRemoving,

@@ -43,11 +43,13 @@ export const upgrading: Read = (facts) => {
         calls: 'Maintaining',
       });
   }
-  const all = versionsOf(staying(facts));
+  // A kubelet that something else than Fairlead replaced is drift, and no upgrade.
+  const nodes = staying(facts).filter(({ drift }) => drift === undefined);
+  const all = versionsOf(nodes);
   // Workers may stay behind on purpose; after an upgrade that was aborted they were not meant to.
   const mixed = [
-    versionsOf(staying(facts).filter(isControlPlane)),
-    versionsOf(staying(facts).filter((node) => !isControlPlane(node))),
+    versionsOf(nodes.filter(isControlPlane)),
+    versionsOf(nodes.filter((node) => !isControlPlane(node))),
     ...(upgrade?.phase === 'Aborted' ? [all] : []),
   ].find((versions) => versions.length > 1);
   if (mixed === undefined) return isNot(upgrade?.since ?? facts.marks.ready ?? facts.createdAt);

@@ -7,6 +7,7 @@ import type {
   LeaseView,
   NodeNetworkView,
   NodeRole,
+  NodeView,
   OperationKind,
   RealmSelection,
   UnsignedHook,
@@ -30,6 +31,8 @@ export interface NodeFacts {
   readonly drain?: { readonly since: string; readonly message: string };
   /** Its network configuration; absent: none is declared. */
   readonly network?: NodeNetworkView;
+  /** It differs from what is desired of it; absent: it does not. */
+  readonly drift?: NonNullable<NodeView['drift']>;
   /** It was Ready once: before that, it is part of a request that is not done. */
   readonly wasReady: boolean;
   readonly isRemoving: boolean;

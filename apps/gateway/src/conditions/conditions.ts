@@ -6,7 +6,7 @@ import { busyNow, connectionsVerified, providerStep, waitingForConnection } from
 import { expiring, reserved } from './lifetime.conditions.js';
 import { machinesPresent, machinesReady } from './machines.conditions.js';
 import { networkApplied, virtualAddressesReady } from './network.conditions.js';
-import { available, controlPlaneReady, nodesPresent, nodesReady, whole } from './nodes.conditions.js';
+import { available, controlPlaneReady, nodesAsDesired, nodesPresent, nodesReady, whole } from './nodes.conditions.js';
 import {
   addonsHealthy,
   backupsHealthy,
@@ -37,6 +37,7 @@ const CONDITIONS: readonly ConditionDefinition[] = [
   { type: 'MachinesReady', read: after('machines', machinesReady) },
   { type: 'MachinesPresent', read: after('machines', machinesPresent) },
   { type: 'NodesPresent', read: after('ready', nodesPresent) },
+  { type: 'NodesAsDesired', read: after('ready', nodesAsDesired) },
   {
     type: 'NetworkApplied',
     read: networkApplied,

@@ -144,6 +144,8 @@ const held = (failed: boolean) => ({
   nextAttemptAt: MADE,
 });
 
+const DIFFERENCE = { item: 'sysctl', what: 'net.ipv4.ip_forward', observed: '0', desired: '1' };
+
 const TABLE: readonly Row[] = [
   row('is being deleted', { phase: 'Deleting' }, ['Deleting', 'Deleting', 'Ready']),
   row('is paused', { pause: { reason: 'why', since: minutesAgo(60) } }, ['Paused', 'ClusterPaused', 'Paused']),
@@ -326,6 +328,11 @@ const TABLE: readonly Row[] = [
     'MixedVersions',
     'Upgrading',
   ]),
+  row(
+    'has a node that differs from what is desired of it',
+    { nodes: instead(node('w-1', { drift: { since: minutesAgo(2), differences: [DIFFERENCE], message: '' } })) },
+    ['Degraded', 'NodesDrifted', 'NodesAsDesired'],
+  ),
   row('gets more nodes', { operations: [running('add-nodes', minutesAgo(29))] }, [
     'Maintaining',
     'NodesAdding',
@@ -513,6 +520,16 @@ describe('the state of a cluster', () => {
   it('is not Degraded because of nodes that join or leave', () => {
     const nodes = [...NODES, node('w-3', { ...away, wasReady: false }), node('w-4', { ...away, isRemoving: true })];
     expect(stateOf({ nodes })).toBe('Running');
+  });
+
+  it('has drift, and no upgrade, while something else than Fairlead has replaced a kubelet [ORBITER 10]', () => {
+    const differences = [{ ...DIFFERENCE, item: 'packages', what: 'kubelet', needsDrain: true as const }];
+    const drift = { since: minutesAgo(2), differences, message: '' };
+    const facts = { nodes: instead(node('w-1', { kubelet: '1.33.13', drift })) };
+    expect(of(facts, 'Upgrading').status).toBe('False');
+    expect(of(facts, 'NodesAsDesired').message).toContain(
+      'w-1: packages kubelet is 0, not 1 (its repair needs a drain',
+    );
   });
 
   it('is Upgrading while control planes, or workers, have kubelets of several versions [azimuth 23]', () => {

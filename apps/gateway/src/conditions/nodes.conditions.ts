@@ -6,6 +6,7 @@ import {
   isControlPlane,
   latestOf,
   named,
+  NAMED_MAX,
   restarts,
   stage,
   staying,
@@ -119,6 +120,30 @@ export const nodesPresent: Read = ({ presence, marks, createdAt }) => {
     message: sentences.join('; '),
     since: earliestOf([...Object.values(missing), ...Object.values(strangers)], since),
     calls: 'Degraded',
+  });
+};
+
+/** What agents have found different from what is desired of their nodes, outside of Fairlead's own changes. */
+export const nodesAsDesired: Read = (facts) => {
+  const since = facts.marks.ready ?? facts.createdAt;
+  const drifted = staying(facts).flatMap(({ name, drift }) => (drift === undefined ? [] : [{ name, ...drift }]));
+  if (drifted.length === 0) return holds(since);
+  const sentences = drifted.slice(0, NAMED_MAX).map(({ name, differences, message }) => {
+    const words = differences.map(
+      ({ item, what, observed, desired }) => `${item} ${what} is ${observed}, not ${desired}`,
+    );
+    const drain = differences.some(({ needsDrain }) => needsDrain === true)
+      ? ` (its repair needs a drain: "fairlead upgrade start ${facts.name} --to <its version>")`
+      : '';
+    return `${name}: ${words.slice(0, NAMED_MAX).join(', ')}${drain}${message === '' ? '' : `; ${message}`}`;
+  });
+  const others = drifted.length > NAMED_MAX ? ` and ${drifted.length - NAMED_MAX} more` : '';
+  return found({
+    status: 'False',
+    reason: 'NodesDrifted',
+    message: `${sentences.join('; ')}${others}`,
+    since: earliestOf(timesOf(drifted), since),
+    calls: whenNodesAreAway(facts),
   });
 };
 

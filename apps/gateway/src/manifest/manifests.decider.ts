@@ -346,7 +346,7 @@ const rolloutFacts = (
 };
 
 const POLICY_FIELD =
-  /(^controlPlane|\])\.health\.|^hooks(\[|$)|^(drain|firewall|sshd|etcdBackups|authentication|lease)\.|^virtualAddresses\[|^(onFailure|paused|template)$/;
+  /(^controlPlane|\])\.health\.|^hooks(\[|$)|^(drain|firewall|sshd|etcdBackups|authentication|lease)\.|^virtualAddresses\[|^(onFailure|paused|template|drift)$/;
 
 /** Health checks, drain rules, virtual addresses, what nodes accept, how users sign in, the schedule of snapshots, the end of the cluster and what a failed creation leads to may always be changed: what they lead to must not keep anyone from stopping it. */
 const changesPoliciesAlone = (before: DeclaredSpec, after: DeclaredSpec): boolean =>

@@ -25,6 +25,7 @@ type NodeCount = NodeCondition & {
 
 const MS = 1_000;
 const TEMPLATES: readonly string[] = ['none', 'current', 'deprecated'];
+const DRIFT_DRAINS: readonly string[] = ['needed', 'not-needed'];
 const BACKUP_RESULTS: readonly string[] = ['good', 'failed', 'unverified', 'none'];
 /** States follow from all rows of all clusters: they are read this often at most, however many scrape. */
 const STATES_EVERY_MS = 60_000;
@@ -113,6 +114,12 @@ export class FleetMetrics {
         help: 'Nodes by phase and version of their kubelet',
         labels: ['phase', 'kubelet'],
         read: () => this.nodes(),
+      },
+      {
+        name: 'fairlead_nodes_drifted',
+        help: 'Nodes that differ from what is desired of them, by whether the repair needs a drain',
+        labels: ['drain'],
+        read: () => this.drifted(),
       },
       {
         name: 'fairlead_certificate_first_end_timestamp_seconds',
@@ -225,6 +232,15 @@ export class FleetMetrics {
       counts.set(key, { labels, value: (counts.get(key)?.value ?? 0) + Number(row.n) });
     }
     return [...counts.values()];
+  }
+
+  private async drifted(): Promise<readonly Reading[]> {
+    const rows = await this.database.query<{ drain: string; n: string }[]>(
+      `select case when doc->'drift'->'differences' @> '[{"needsDrain": true}]' then 'needed' else 'not-needed' end as drain,
+              count(*) as n
+         from nodes where doc ? 'drift' and doc->'isRemoving' = 'false' group by 1`,
+    );
+    return readingsOf('drain', DRIFT_DRAINS, new Map(rows.map(({ drain, n }) => [drain, Number(n)])));
   }
 
   private async backups(): Promise<readonly Reading[]> {

@@ -15,6 +15,7 @@ import {
   type MachinePlan,
   type NodeMetadata,
   type NodePressure,
+  type NodeView,
   type NodeNetworkView,
   type Readiness,
   type ReadinessEvent,
@@ -90,6 +91,8 @@ export interface NodeDoc extends MachinePlan {
     readonly actor: string;
     readonly since: string;
   };
+  /** It differs from what is desired of it, and why that is so still; absent: it does not. */
+  readonly drift?: NonNullable<NodeView['drift']>;
   readonly reason: string;
   readonly software: Readonly<Record<string, string>>;
   /** Its network configuration, once one was desired. */
@@ -146,6 +149,9 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'NodeLabelsSet':
     case 'NodeReady':
     case 'NodeNotReady':
+    case 'NodeDiverged':
+    case 'DriftRepairRequested':
+    case 'DriftRepairSuspended':
     case 'NodeLost':
     case 'NodeRecovered':
     case 'VersionChanged':
@@ -211,6 +217,24 @@ const withoutRemediation = ({ remediation: _past, ...doc }: NodeDoc): NodeDoc =>
 
 const withoutChange = ({ isBeingChanged: _past, ...doc }: NodeDoc): NodeDoc => doc;
 
+const withoutDrift = ({ drift: _past, ...doc }: NodeDoc): NodeDoc => doc;
+
+/** It differs from what is desired of it, and what is done about that. */
+const drifted = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
+  const { time } = event.meta;
+  switch (event.type) {
+    case 'NodeDiverged': {
+      const { differences } = event.data;
+      return { ...doc, drift: { since: doc.drift?.since ?? time, differences, message: '' }, changedAt: time };
+    }
+    case 'DriftRepairRequested':
+    case 'DriftRepairSuspended':
+      return doc.drift === undefined ? doc : { ...doc, drift: { ...doc.drift, message: sentenceOfEvent(event) } };
+    default:
+      return doc;
+  }
+};
+
 const withoutDrain = ({ drain: _past, ...doc }: NodeDoc): NodeDoc => doc;
 
 /** What its health check leads to. */
@@ -237,7 +261,7 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'AgentStarted':
       return pass(doc, 'agentStarted', time);
     case 'NodeInitialized':
-      return pass({ ...doc, software: event.data.software, reason: '' }, 'initialized', time);
+      return pass({ ...withoutDrift(doc), software: event.data.software, reason: '' }, 'initialized', time);
     case 'NodeInitializationFailed':
       return { ...doc, reason: `${event.data.item}: ${event.data.message}`, changedAt: time };
     case 'NodeBootstrapped':
@@ -247,7 +271,7 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'WorkerJoined':
       return pass(doc, 'joined', time);
     case 'NodeReady':
-      return pass(ready(withoutChange(doc), event), 'ready', time);
+      return pass(ready(withoutDrift(withoutChange(doc)), event), 'ready', time);
     case 'NodeLabelsSet':
       return { ...doc, metadata: { labels: event.data.labels, taints: event.data.taints } };
     case 'NodeLost':
@@ -267,7 +291,10 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'NodeRemovalCancelled':
       return { ...withoutDrain(doc), changedAt: time };
     default:
-      return failing(acted(remediated(networkAfter(awayAfter(listed(doc, event), event), event), event), event), event);
+      return failing(
+        acted(remediated(networkAfter(awayAfter(listed(drifted(doc, event), event), event), event), event), event),
+        event,
+      );
   }
 };
 const withoutAction = ({ action: _past, ...doc }: NodeDoc): NodeDoc => doc;

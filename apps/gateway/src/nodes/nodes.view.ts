@@ -165,6 +165,7 @@ export const nodeView = (doc: NodeDoc, { holds, suspended = {} }: AroundNodes = 
   ...(doc.surge === undefined ? {} : { extraFor: doc.surge }),
   updatesDisabled: holdOf(holds, doc)?.reason ?? null,
   ...remediationPart(remediationOf(doc, suspended)),
+  ...(doc.drift === undefined ? {} : { drift: doc.drift }),
   ...cordonPart(doc),
   ...networkPart(doc),
   changedAt: doc.changedAt,

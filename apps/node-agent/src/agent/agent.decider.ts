@@ -46,6 +46,8 @@ export interface DesiredState {
   readonly changesAllowed: boolean;
   /** The fact of the agent with which that permission ends; absent: it lasts until it is withdrawn. */
   readonly changesAllowedUntil?: 'NodeReady' | undefined;
+  /** The request for which what needs no drain may be repaired; absent: none. */
+  readonly repair?: string | undefined;
 }
 
 /** Everything that a decision needs, as the shell saw it. */
@@ -108,6 +110,14 @@ export const mayChange = (
   { changesAllowed, changesAllowedUntil }: Pick<DesiredState, 'changesAllowed' | 'changesAllowedUntil'>,
 ): boolean => changesAllowed && !(changesAllowedUntil === 'NodeReady' && hasBeenReady(reported));
 
+/** Whether the agent may repair what differs without leaving readiness: it ends with the NodeReady of the revision that permits it. */
+export const mayRepair = ({ standing }: Reported, { desired, differences }: Observation): boolean =>
+  desired.repair !== undefined &&
+  standing.status !== 'new' &&
+  standing.status !== 'changing' &&
+  standing.revision !== desired.revision &&
+  differences.every(({ needsDrain }) => needsDrain !== true);
+
 /** A failure that persists is reported at attempts 1, 2, 4, 8, ...; another failure at once. */
 const isWorthReporting = ({ failure: last }: Reported, { item, message, attempt }: ItemFailure): boolean => {
   if (last === null || last.item !== item || last.message !== message) return true;
@@ -124,6 +134,7 @@ const whenDiverged = (reported: Reported, seen: Observation): readonly AgentFact
   // A service that restarts, or a host that boots, differs for a moment; that takes no node down.
   if (!seen.confirmed && isAgentReady(reported)) return [];
   if (!mayChange(reported, desired)) {
+    if (mayRepair(reported, seen)) return [];
     if (reported.divergence === divergenceOf(revision, differences)) return [];
     return [{ type: 'NodeDiverged', data: { uid, node, revision, differences: [...differences] } }];
   }
@@ -167,7 +178,7 @@ const readinessChanged = (reported: Reported, seen: Observation): readonly Agent
   return [{ type: 'NodeReady', data: { uid, node, revision, software } }];
 };
 
-const whenAsDesired = ({ standing }: Reported, seen: Observation): readonly AgentFact[] => {
+const whenAsDesired = ({ standing, divergence }: Reported, seen: Observation): readonly AgentFact[] => {
   const { uid, node, software, os, kernel, bootId } = seen;
   const { revision } = seen.desired;
   const initialized: AgentFact = {
@@ -187,7 +198,8 @@ const whenAsDesired = ({ standing }: Reported, seen: Observation): readonly Agen
       return [];
     case 'ready':
       // A new revision without a change is reported too, so that upgrade-svc can see that it is reached.
-      return standing.revision !== revision && isReadyAtVersion(seen) ? [ready] : [];
+      // So is the end of a difference, whoever ended it.
+      return (standing.revision !== revision || divergence !== null) && isReadyAtVersion(seen) ? [ready] : [];
   }
 };
 

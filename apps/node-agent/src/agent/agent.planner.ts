@@ -1,4 +1,4 @@
-import { mayChange, type Observation, type Reported } from './agent.decider.js';
+import { mayChange, mayRepair, type Observation, type Reported } from './agent.decider.js';
 
 /** What the agent does next, and why. */
 export type Step =
@@ -22,6 +22,10 @@ export interface Progress {
 export const plan = (reported: Reported, seen: Observation, { announced, retryDue }: Progress): Step => {
   if (seen.differences.length === 0) return { do: 'rest', reason: 'everything is as desired' };
   const differing = [...new Set(seen.differences.map(({ item }) => item))].join(', ');
+  if (!mayChange(reported, seen.desired) && mayRepair(reported, seen))
+    return retryDue
+      ? { do: 'ensure', reason: `repair without a drain (${differing})` }
+      : { do: 'rest', reason: `waiting to try again (${differing})` };
   if (!mayChange(reported, seen.desired)) return { do: 'wait', reason: `changes are not allowed (${differing})` };
   if (!retryDue) return { do: 'rest', reason: `waiting to try again (${differing})` };
   switch (reported.standing.status) {

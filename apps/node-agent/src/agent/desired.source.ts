@@ -14,7 +14,7 @@ export interface DesiredSourceParts {
 }
 
 const desiredOf = ({ id, data }: AgentDesiredMessage): Desired => {
-  const { revision, software, changesAllowed, changesAllowedUntil, change, stage, probes } = data;
+  const { revision, software, changesAllowed, changesAllowedUntil, change, stage, repair, probes } = data;
   return {
     revision,
     software,
@@ -22,6 +22,7 @@ const desiredOf = ({ id, data }: AgentDesiredMessage): Desired => {
     ...(changesAllowedUntil === undefined ? {} : { changesAllowedUntil }),
     ...(change === undefined ? {} : { change }),
     ...(stage === undefined ? {} : { stage }),
+    ...(repair === undefined ? {} : { repair }),
     ...(probes === undefined ? {} : { probes }),
     event: id,
   };

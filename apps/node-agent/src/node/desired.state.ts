@@ -9,6 +9,8 @@ export const Desired = z.strictObject({
   changesAllowedUntil: ChangesAllowedUntil.optional(),
   change: NodeChange.strip().optional(),
   stage: z.strictObject({ id: z.string(), software: SoftwareVersions, dryRun: KubeadmDryRun.optional() }).optional(),
+  /** What the agent may repair without a drain, until it is Ready with this revision. */
+  repair: z.string().optional(),
   probes: z.array(Probe.strip()).optional(),
   /** Id of the event that set it; null: the initial one, from the configuration. */
   event: z.string().nullable(),

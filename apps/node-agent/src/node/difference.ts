@@ -5,4 +5,6 @@ export interface Difference {
   readonly what: string;
   readonly observed: string;
   readonly desired: string;
+  /** Its repair may stop pods. Absent: it may not. */
+  readonly needsDrain?: true | undefined;
 }

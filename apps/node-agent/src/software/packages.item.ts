@@ -10,6 +10,8 @@ const describe = (found: InstalledPackage | undefined): string => {
 };
 
 const KUBELET = 'kubelet';
+/** Nothing that runs depends on their versions. */
+const TOOLS: ReadonlySet<string> = new Set(['kubeadm', 'kubectl']);
 
 /** The desired packages at exactly the desired versions, held. All that differ are installed by one call. */
 export const packagesItem = (host: HostPort, driver: PackageDriver, desired: SoftwareVersions): Item => ({
@@ -23,14 +25,16 @@ export const packagesItem = (host: HostPort, driver: PackageDriver, desired: Sof
       const observed = describe(found);
       if (observed === version) continue;
       if (found?.held === true && (await driver.accepts?.(what, version, found.version)) === true) continue;
-      differences.push({ item: 'packages', what, observed, desired: version });
+      const needsDrain = found?.version !== version && !TOOLS.has(what) ? ({ needsDrain: true } as const) : {};
+      differences.push({ item: 'packages', what, observed, desired: version, ...needsDrain });
     }
     return differences;
   },
 
   ensure: async (differences) => {
     const packages = Object.fromEntries(differences.map(({ what, desired: version }) => [what, version]));
-    const restarts = KUBELET in packages && (await succeeds(host, 'systemctl', ['is-active', '--quiet', KUBELET]));
+    const isOther = differences.some(({ what, needsDrain }) => what === KUBELET && needsDrain === true);
+    const restarts = isOther && (await succeeds(host, 'systemctl', ['is-active', '--quiet', KUBELET]));
     // Downloaded beforehand, so that the kubelet is away for as short as possible.
     if (restarts) await driver.stage(packages);
     // Stopped first: after a crash in between, a kubelet that does not run is seen; one that runs as its old version is not.

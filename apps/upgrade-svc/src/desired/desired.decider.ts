@@ -44,6 +44,12 @@ export type WithdrawPermission = Command<
   }
 >;
 
+/** The agent may repair what needs no drain, until it is Ready with the revision that permits it; all else stays as it is. */
+export type AllowRepair = Command<
+  'AllowRepair',
+  { readonly uid: ClusterUid; readonly node: NodeName; readonly repair: string }
+>;
+
 /** The node asks these all the time from now on, whatever else becomes desired of it; none: it asks no more. */
 export type SetProbes = Command<
   'SetProbes',
@@ -82,6 +88,7 @@ const isSame = (before: DesiredVersions, desired: DesiredVersions): boolean =>
   before.changesAllowedUntil === desired.changesAllowedUntil &&
   before.change?.id === desired.change?.id &&
   before.change?.kubeadm === desired.change?.kubeadm &&
+  (desired.repair === undefined || before.repair === desired.repair) &&
   sameText(before.stage, desired.stage) &&
   sameText(before.probes ?? [], desired.probes ?? []);
 
@@ -94,7 +101,8 @@ const lowerMinor = (before: DesiredVersions, desired: DesiredVersions): Refusal 
   return undefined;
 };
 
-export type DesiredCommand = SetDesiredVersions | AskForChange | WithdrawPermission | SetProbes | SetStage;
+export type DesiredCommand =
+  SetDesiredVersions | AskForChange | WithdrawPermission | SetProbes | SetStage | AllowRepair;
 
 type DesiredFact = Fact<'DesiredVersionsSet'>;
 
@@ -135,6 +143,11 @@ export const desired: Decider<Desired, DesiredCommand, DesiredFact> = {
         if (change !== undefined && before.change?.id !== change) return nothing;
         const { software = before.software } = command.data;
         return set(before, { uid, node, software, changesAllowed: false, ...asking(before.probes) });
+      }
+      case 'AllowRepair': {
+        if (before === undefined) return nothing;
+        const { revision: _revision, status: _status, ...desired } = before;
+        return set(before, { ...desired, repair: command.data.repair });
       }
       case 'SetProbes': {
         if (before === undefined) return nothing;

@@ -2476,6 +2476,24 @@ export interface components {
       updatesDisabled: string | null;
       /** @description What its health check leads to, or why nothing is done, in one sentence; absent: it is healthy, or has none */
       remediation?: string;
+      /** @description What of the node differs from what is desired of it; absent: nothing does */
+      drift?: {
+        /** @description RFC 3339, UTC */
+        since: string;
+        differences: {
+          item: string;
+          what: string;
+          observed: string;
+          desired: string;
+          /**
+           * @description Its repair may stop pods; absent: it may not
+           * @enum {boolean}
+           */
+          needsDrain?: true;
+        }[];
+        /** @description What is done about it, or why nothing is; empty: nothing is known */
+        message: string;
+      };
       /** @description Why and for whom Fairlead cordoned it, until someone asks for the end; absent: it did not */
       cordon?: {
         reason: string;
@@ -2515,6 +2533,7 @@ export interface components {
         | 'MachinesReady'
         | 'MachinesPresent'
         | 'NodesPresent'
+        | 'NodesAsDesired'
         | 'NetworkApplied'
         | 'VirtualAddressesReady'
         | 'HookBlocked'
@@ -2967,6 +2986,11 @@ export interface components {
         firewall?: components['schemas']['Firewall'];
         /** @description Absent: the SSH servers of nodes are not touched */
         sshd?: components['schemas']['Sshd'];
+        /**
+         * @description What happens when a node differs from what is desired; absent: repair
+         * @enum {string}
+         */
+        drift?: 'repair' | 'report';
         /** @description true: no service acts on the cluster; absent: false */
         paused?: boolean;
         /**
@@ -3548,6 +3572,11 @@ export interface components {
       /** @description Left out: the SSH servers of nodes are not touched */
       sshd?: components['schemas']['Sshd'];
       lease?: components['schemas']['ManifestLease'];
+      /**
+       * @description What happens when a node differs from what is desired of it. repair: what needs no drain is repaired at once; report: it is only reported. Left out: repair
+       * @enum {string}
+       */
+      drift?: 'repair' | 'report';
       /** @description true: no service acts on the cluster until it is resumed. Left out: as it is; a new cluster is not paused */
       paused?: boolean;
       /**

@@ -3,6 +3,7 @@ import { addressEvents } from './address.events.js';
 import { actionEvents } from './action.events.js';
 import { applicationEvents } from './application.events.js';
 import { bootstrapEvents } from './bootstrap.events.js';
+import { driftEvents } from './drift.events.js';
 import { execEvents } from './exec.events.js';
 import { machinesEvents } from './machines.events.js';
 import { networkEvents } from './network.events.js';
@@ -34,6 +35,7 @@ export const EVENTS = {
   ...addressEvents,
   ...networkEvents,
   ...remediationEvents,
+  ...driftEvents,
   ...actionEvents,
   ...execEvents,
   ...presenceEvents,

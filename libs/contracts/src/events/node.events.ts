@@ -48,6 +48,12 @@ export const rolloutEvents = {
         })
         .optional()
         .describe('What the agent fetches and verifies ahead; it needs no permission, for it changes nothing'),
+      repair: z
+        .string()
+        .optional()
+        .describe(
+          'The request for which the agent may repair what needs no drain, until it is Ready with this revision',
+        ),
       probes: z.array(Probe).optional().describe('What the node asks all the time while this is desired'),
     }),
   }),
@@ -145,7 +151,15 @@ export const nodeEvents = {
       node,
       revision: z.int(),
       differences: z
-        .array(z.strictObject({ item: z.string(), what: z.string(), observed: z.string(), desired: z.string() }))
+        .array(
+          z.strictObject({
+            item: z.string(),
+            what: z.string(),
+            observed: z.string(),
+            desired: z.string(),
+            needsDrain: z.literal(true).optional().describe('Its repair may stop pods; absent: it may not'),
+          }),
+        )
         .min(1),
     }),
   }),

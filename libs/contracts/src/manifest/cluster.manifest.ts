@@ -11,6 +11,7 @@ import { time } from '../views/time.js';
 import { completeOidc, ManifestAuthentication } from './authentication.js';
 import { Autoscaling, sizeOf } from './autoscaling.js';
 import { DeclaredSpec, POOLS_MAX } from './declared.js';
+import { DriftPolicy } from './drift.policy.js';
 import { DrainPolicy } from './drain.policy.js';
 import { ManifestEtcdBackups } from './etcd.backups.js';
 import { healthCheckOf, ManifestHealthCheck } from './health.check.js';
@@ -120,6 +121,9 @@ export const ManifestSpec = z.strictObject({
   firewall: Firewall.optional().describe('Left out: the firewalls of nodes are not touched'),
   sshd: Sshd.optional().describe('Left out: the SSH servers of nodes are not touched'),
   lease: ManifestLease.optional(),
+  drift: DriftPolicy.optional().describe(
+    'What happens when a node differs from what is desired of it. repair: what needs no drain is repaired at once; report: it is only reported. Left out: repair',
+  ),
   paused: z
     .boolean()
     .optional()
@@ -214,7 +218,7 @@ export const serviceTypeOf = ({ serviceType, network: { cni } }: ManifestSpec): 
  * has paused, and a newer release of Fairlead upgrades no cluster by its default.
  */
 export const specOfManifest = (
-  { paused, version, onFailure, virtualAddresses = [], authentication, lease, ...spec }: ManifestSpec,
+  { paused, version, onFailure, virtualAddresses = [], authentication, lease, drift, ...spec }: ManifestSpec,
   current?: DeclaredSpec,
 ): DeclaredSpec => {
   const serviceType = spec.serviceType ?? current?.serviceType ?? serviceTypeOf(spec);
@@ -224,6 +228,7 @@ export const specOfManifest = (
     ...(virtualAddresses.length === 0 ? {} : { virtualAddresses }),
     ...(authentication?.oidc === undefined ? {} : { authentication: { oidc: completeOidc(authentication.oidc) } }),
     ...(lease === undefined ? {} : { lease: leaseOf(lease) }),
+    ...(drift === 'report' ? { drift } : {}),
     ...((paused ?? current?.paused) === true ? { paused: true } : {}),
     ...((onFailure ?? current?.onFailure) === 'cleanup' ? { onFailure: 'cleanup' } : {}),
     version: version === undefined ? (current?.version ?? DEFAULT_KUBERNETES_VERSION) : withV(version),

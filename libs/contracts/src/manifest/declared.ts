@@ -13,6 +13,7 @@ import {
 import { ConnectionName, PoolName, type ClusterName } from '../ids.js';
 import { Authentication } from './authentication.js';
 import { Autoscaling } from './autoscaling.js';
+import { DriftPolicy } from './drift.policy.js';
 import { DrainPolicy } from './drain.policy.js';
 import { Hooks } from './hooks.js';
 import { EtcdBackups } from './etcd.backups.js';
@@ -90,6 +91,7 @@ export const DeclaredSpec = z.strictObject({
   authentication: Authentication.optional().describe('Absent: users sign in with client certificates only'),
   firewall: Firewall.optional().describe('Absent: the firewalls of nodes are not touched'),
   sshd: Sshd.optional().describe('Absent: the SSH servers of nodes are not touched'),
+  drift: DriftPolicy.optional().describe('What happens when a node differs from what is desired; absent: repair'),
   paused: z.boolean().optional().describe('true: no service acts on the cluster; absent: false'),
   onFailure: OnCreationFailure.optional().describe('What becomes of it if its creation fails; absent: keep'),
   lease: ClusterLease.optional().describe('Absent: it has no end, and nothing is reserved'),

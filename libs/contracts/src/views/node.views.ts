@@ -95,6 +95,22 @@ export const NodeView = z
       .describe(
         'What its health check leads to, or why nothing is done, in one sentence; absent: it is healthy, or has none',
       ),
+    drift: z
+      .strictObject({
+        since: time,
+        differences: z.array(
+          z.strictObject({
+            item: z.string(),
+            what: z.string(),
+            observed: z.string(),
+            desired: z.string(),
+            needsDrain: z.literal(true).optional().describe('Its repair may stop pods; absent: it may not'),
+          }),
+        ),
+        message: z.string().describe('What is done about it, or why nothing is; empty: nothing is known'),
+      })
+      .optional()
+      .describe('What of the node differs from what is desired of it; absent: nothing does'),
     cordon: z
       .strictObject({ reason: z.string(), actor: z.string(), since: time })
       .optional()

@@ -1,0 +1,80 @@
+import type { Fact } from '@fairlead/contracts';
+import { later } from '@fairlead/event-sourcing';
+import { heldBecause } from '../holds/holds.js';
+import { itemsOf, type Drift, type Known, type Repair } from './drift.state.js';
+
+export type DriftFact = Fact<'DriftRepairRequested' | 'DriftRepaired' | 'DriftRepairSuspended'>;
+
+const MINUTE_MS = 60_000;
+/** What was repaired so often within the window, and differs again, is reported instead. */
+export const RECURRENCES_MAX = 3;
+const WINDOW_MS = 10 * MINUTE_MS;
+/** From the request until the agent has stated that nothing differs. */
+export const REPAIR_LIMIT_MS = 5 * MINUTE_MS;
+/** How long a node is not repaired then. */
+export const SUSPENSION_MS = 60 * MINUTE_MS;
+
+const ended = (state: Known, now: string): readonly DriftFact[] =>
+  Object.values(state.repairs).flatMap(({ node, requestId, at }): readonly DriftFact[] => {
+    const { uid } = state;
+    const drift = state.drifts[node];
+    const tookMs = Math.max(0, Date.parse(now) - Date.parse(at));
+    if (drift === undefined) return [{ type: 'DriftRepaired', data: { uid, requestId, node, tookMs } }];
+    return now < later(at, REPAIR_LIMIT_MS) ? [] : [suspended(state, drift, now, 'NotRepaired')];
+  });
+
+/** How often the most frequent of the items was repaired within the window. */
+const repairsOf = ({ past }: Known, drift: Drift, now: string): number => {
+  const since = later(now, -WINDOW_MS);
+  const counts = itemsOf(drift).map((item) => (past[drift.node]?.[item] ?? []).filter((at) => at > since).length);
+  return Math.max(0, ...counts);
+};
+
+const suspended = (
+  state: Known,
+  drift: Drift,
+  now: string,
+  reason: 'Recurring' | 'NotRepaired',
+): Fact<'DriftRepairSuspended'> => ({
+  type: 'DriftRepairSuspended',
+  data: {
+    ...{ uid: state.uid, node: drift.node, items: [...itemsOf(drift)], reason },
+    ...{ repairs: repairsOf(state, drift, now), until: later(now, SUSPENSION_MS) },
+  },
+});
+
+/** What needs a drain is reported; so is a node that its users hold out of changes. */
+const mayRepair = (state: Known, { node, differences }: Drift, now: string): boolean =>
+  state.repairs[node] === undefined &&
+  (state.suspended[node] ?? now) <= now &&
+  heldBecause(state.holds, { name: node, pool: state.pools[node] ?? '' }) === undefined &&
+  differences.every(({ needsDrain }) => needsDrain !== true);
+
+const begun = (state: Known, now: string): readonly DriftFact[] => {
+  if (state.isReportedOnly || state.life !== 'ready' || state.upgrading || state.restoring) return [];
+  const due = Object.values(state.drifts).filter((drift) => mayRepair(state, drift, now));
+  return due.map((drift, at) => {
+    if (repairsOf(state, drift, now) >= RECURRENCES_MAX) return suspended(state, drift, now, 'Recurring');
+    const requestId = `drift-${state.requests + at + 1}`;
+    return {
+      type: 'DriftRepairRequested',
+      data: { uid: state.uid, requestId, node: drift.node, items: [...itemsOf(drift)] },
+    };
+  });
+};
+
+/** What is to be stated now about nodes that differ from what is desired of them. */
+export const driftFacts = (state: Known, now: string): readonly DriftFact[] => {
+  const ends = ended(state, now);
+  return ends.length > 0 ? ends : begun(state, now);
+};
+
+/** Repairs whose agents have no permission yet. */
+export const openRepairs = ({ repairs, life }: Known): readonly Repair[] =>
+  life === 'deleting' ? [] : Object.values(repairs).filter(({ isPermitted }) => !isPermitted);
+
+/** When something follows although nothing happens. */
+export const driftMoments = ({ repairs, suspended: until, drifts }: Known): readonly string[] => [
+  ...Object.values(repairs).map(({ at }) => later(at, REPAIR_LIMIT_MS)),
+  ...Object.entries(until).flatMap(([node, moment]) => (drifts[node] === undefined ? [] : [moment])),
+];

@@ -1,0 +1,42 @@
+import type { ClusterUid, EventData, NodeName } from '@fairlead/contracts';
+import type { Holds } from '../holds/holds.js';
+import type { Lifecycle } from '../lifecycle/lifecycle.evolve.js';
+
+/** What of a node differs from what is desired of it, as its agent stated last. */
+export interface Drift {
+  readonly node: NodeName;
+  readonly differences: EventData<'NodeDiverged'>['differences'];
+}
+
+/** A repair under way. */
+export interface Repair {
+  readonly requestId: string;
+  readonly node: NodeName;
+  readonly at: string;
+  /** Its agent has the permission. */
+  readonly isPermitted: boolean;
+}
+
+export interface Known extends Lifecycle {
+  readonly status: 'known';
+  readonly uid: ClusterUid;
+  readonly isReportedOnly: boolean;
+  readonly holds: Holds;
+  readonly pools: Readonly<Record<string, string>>;
+  readonly drifts: Readonly<Record<string, Drift>>;
+  readonly repairs: Readonly<Record<string, Repair>>;
+  /** By node and item, when repairs of it began, the latest last. */
+  readonly past: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+  /** By node, until when it is not repaired. */
+  readonly suspended: Readonly<Record<string, string>>;
+  /** How many repairs were requested: names the next one. */
+  readonly requests: number;
+}
+
+export type DriftState = { readonly status: 'absent' } | Known;
+
+export const ABSENT: DriftState = { status: 'absent' };
+
+export const itemsOf = ({ differences }: Drift): readonly string[] => [
+  ...new Set(differences.map(({ item, what }) => `${item}/${what}`)),
+];
