@@ -21,7 +21,7 @@ const manifest = (version: string | undefined, replicas: number) => ({
     serviceType: 'single',
     controlPlane: { replicas: 1, ...machines },
     pools: [{ name: 'web', replicas, ...machines }],
-    // The stopped kubelet is to stay as it is.
+    // The agent leaves the stopped kubelet as it is.
     drift: 'report',
   },
 });

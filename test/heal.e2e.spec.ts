@@ -90,7 +90,7 @@ describe('a cluster whose pools have health checks', () => {
     system = await startSystem({ light: true, env });
     const spec = {
       serviceType: 'single',
-      // A kubelet that is stopped is to be the matter of health checks.
+      // Health checks deal with a kubelet that was stopped, not its agent.
       drift: 'report',
       controlPlane: { replicas: 1, ...machines },
       pools: [

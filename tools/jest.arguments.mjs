@@ -18,6 +18,7 @@ export const LONG_STORIES = [
   'test/backups',
   'test/control-plane',
   'test/declared-version',
+  'test/drift',
   'test/ended-certificates',
   'test/etcd-external',
   'test/etcd-members',

@@ -11,6 +11,7 @@ import {
   sayAll,
   seen,
 } from './agent.fixtures.js';
+import { plan } from './agent.planner.js';
 
 const FRESH: readonly Observation[] = [];
 const INITIALIZED = [seen()];
@@ -124,6 +125,35 @@ describe('without permission an agent', () => {
     expect(said([...READY, forbidden], { ...forbidden, desired: { ...WANTS_35, revision: 3 } })).toEqual([
       'NodeNotReady',
     ]));
+});
+
+describe('with permission to repair what needs no drain an agent', () => {
+  const sysctl = { item: 'sysctl', what: 'net.ipv4.ip_forward', observed: '0', desired: '1' };
+  const before = reportedAfter(seen({ kubernetes: KUBERNETES_READY }));
+  const desired = { revision: 2, software: at('1.34.4'), changesAllowed: false, repair: 'drift-1' };
+  const drifted = seen({ kubernetes: KUBERNETES_READY, differences: [sysctl], desired });
+  const step = (reported = before, observation = drifted) =>
+    plan(reported, observation, { announced: true, retryDue: true }).do;
+
+  it('repairs at once and stays Ready, states that it is as desired, and has no permission any more [ORBITER 10]', () => {
+    expect([decide(before, drifted), step()]).toEqual([[], 'ensure']);
+    const { reported, facts } = sayAll(before, seen({ kubernetes: KUBERNETES_READY, desired }));
+    expect(facts).toMatchObject([{ type: 'NodeReady', data: { revision: 2 } }]);
+    expect(decide(reported, drifted)).toMatchObject([{ type: 'NodeDiverged' }]);
+    expect(step(reported)).toBe('wait');
+  });
+
+  it('touches nothing whose repair needs a drain', () => {
+    const other = { ...drifted, differences: [sysctl, { ...difference, needsDrain: true as const }] };
+    expect([decide(before, other), step(before, other)]).toMatchObject([[{ type: 'NodeDiverged' }], 'wait']);
+  });
+
+  it('states the end of a difference also when someone else has ended it', () => {
+    const forbidden = { ...seen().desired, changesAllowed: false };
+    const { reported } = sayAll(before, seen({ ...drifted, desired: forbidden }));
+    const { facts } = sayAll(reported, seen({ kubernetes: KUBERNETES_READY, desired: forbidden }));
+    expect(facts).toMatchObject([{ type: 'NodeReady', data: { revision: 1 } }]);
+  });
 });
 
 describe('what Kubernetes says of a node counts', () => {

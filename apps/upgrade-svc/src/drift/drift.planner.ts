@@ -63,7 +63,7 @@ const begun = (state: Known, now: string): readonly DriftFact[] => {
   });
 };
 
-/** What is to be stated now about nodes that differ from what is desired of them. */
+/** What follows now for nodes that differ from what is desired of them. */
 export const driftFacts = (state: Known, now: string): readonly DriftFact[] => {
   const ends = ended(state, now);
   return ends.length > 0 ? ends : begun(state, now);
