@@ -39,6 +39,7 @@ export const LONG_STORIES = [
   'test/renewal',
   'test/replicas',
   'test/replicated-nats',
+  'test/releases',
   'test/restore',
   'test/ssh-keys',
   'test/storm',

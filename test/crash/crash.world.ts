@@ -2,6 +2,7 @@ import {
   CONNECTIONS_STREAM,
   isRefusal,
   namespaceStream,
+  NO_OWN_RELEASES,
   WorldFailure,
   type ClusterLease,
   type ClusterSpec,
@@ -410,7 +411,7 @@ export class CrashWorld {
 
   private upgradeParts(life: Life, program: Program): Parts {
     const handle = decisions(life, this.log);
-    const desired = new DesiredEffects(handle);
+    const desired = new DesiredEffects(handle, { latest: () => Promise.resolve(NO_OWN_RELEASES) });
     this.upgradeLeases.expire('replica'); // As those of the life before do after a while.
     const tasks = new TaskRunner({
       reconcilers: [desiredReconciler],

@@ -5,6 +5,8 @@ import {
   hookOutcomeOf,
   nextRunAfter,
   parseCatalogue,
+  parseReleaseCatalogue,
+  RELEASE_CATALOGUE_LENGTH_MAX,
   type HookCall,
 } from '@fairlead/contracts';
 import { parseKubeadmRefusal } from '@fairlead/parsers';
@@ -102,6 +104,13 @@ export const ENTRANCES: readonly Entrance[] = [
     shapes: JSON_AND_LINES,
     lengthMax: 64 * KIB,
     feed: (text) => hookOutcomeOf(CALL, { kind: 'answered', status: 200, body: text }, PATIENCE),
+  },
+  {
+    file: 'libs/contracts/src/release.catalogue.ts',
+    what: 'a signed catalogue of releases',
+    shapes: WORST_JSON,
+    lengthMax: RELEASE_CATALOGUE_LENGTH_MAX,
+    feed: parseReleaseCatalogue,
   },
   {
     file: 'libs/contracts/src/mirror.ts',

@@ -4,6 +4,7 @@ import { formatHelp, indented } from './command/help.text.js';
 import { commandNamed } from './command/suggestions.js';
 import { EXIT_CODES } from './exit-codes.js';
 import type { Io } from './io/io.js';
+import { addReleaseCommands } from './release/release.commands.js';
 import { addApplicationCommands } from './application/application.commands.js';
 import { addAutoscalerCommands } from './autoscaler/autoscaler.commands.js';
 import { addBundleCommands } from './bundle/bundle.commands.js';
@@ -91,6 +92,7 @@ export const buildProgram = (io: Io): Command => {
   addUpgradeCommands(program, io);
   addEtcdCommands(program, io);
   addCertificateCommands(program, io);
+  addReleaseCommands(program, io);
   addBundleCommands(program, io);
   program.commandsGroup('History:');
   addEventCommands(program, io);

@@ -48,6 +48,8 @@ import { PastFleet } from './fleet/past.fleet.js';
 import { HandoverGuard } from './handover/handover.guard.js';
 import { HandoverHttp } from './handover/handover.http.js';
 import { History } from './common/history.js';
+import { ReleaseCommands } from './releases/releases.commands.js';
+import { ReleasesHttp, ReleaseSignersHttp } from './releases/releases.http.js';
 import { Registry } from './common/registry.js';
 import { ConnectionAccess } from './connections/connection.access.js';
 import { ConnectionCommands } from './connections/connections.commands.js';
@@ -118,6 +120,7 @@ import { TemplateUsers } from './templates/template.users.js';
 import { TemplateCommands } from './templates/templates.commands.js';
 import { TemplatesHttp } from './templates/templates.http.js';
 import { TemplateQueries } from './templates/templates.queries.js';
+import { InstallationReleases } from '@fairlead/service-kit';
 import { SteeringHttp } from './upgrades/steering.http.js';
 import { UpgradeAnswers } from './upgrades/upgrade.answers.js';
 import { UpgradeCommands } from './upgrades/upgrades.commands.js';
@@ -138,6 +141,8 @@ const CONTROLLERS: Type<unknown>[] = [
   SpecsHttp,
   ApplicationsHttp,
   FleetHttp,
+  ReleasesHttp,
+  ReleaseSignersHttp,
   ClusterReadsHttp,
   ChangesHttp,
   ClustersHttp,
@@ -242,6 +247,8 @@ const PROVIDERS: Provider[] = [
   RealmQueries,
   ApplicationCommands,
   ApplicationQueries,
+  ReleaseCommands,
+  InstallationReleases,
   NodeQueries,
   OperationQueries,
   LogFollower,

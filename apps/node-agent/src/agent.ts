@@ -1,5 +1,6 @@
 import { wordsOf, type AgentConfig, type NodeLoadBalancing } from '@fairlead/contracts';
 import { ADDRESSES } from '@fairlead/node-scripts';
+import { KnownReleases } from './node/known.releases.js';
 import { openSource } from './adapters/files/open.source.js';
 import { httpAsk } from './adapters/host/http.ask.js';
 import { KubernetesNodeWatch } from './adapters/kubernetes/node.watch.js';
@@ -131,7 +132,8 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
   const { clock = { now: () => new Date() }, random = Math.random, log = () => undefined } = options;
   const metronome = sharedMetronome;
   const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
-  const software = hostSoftware({ config, host, files, openSource, architecture, log });
+  const releases = new KnownReleases();
+  const software = hostSoftware({ config, host, files, openSource, architecture, releases, log });
   const saved = await loadState(host, config.uid, log);
   if (files !== undefined) await removeSteps(files, clock, log);
   const platform = new NatsPlatform({ config, credentials, random, log });
@@ -150,6 +152,7 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
     config,
     host,
     software,
+    releases,
     platform,
     journal,
     ask: options.ask ?? httpAsk,

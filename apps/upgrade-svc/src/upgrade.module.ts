@@ -8,7 +8,15 @@ import {
 } from '@fairlead/event-sourcing/jetstream';
 import type { EventStore } from '@fairlead/event-sourcing';
 import { ClientNodeKubernetes } from '@fairlead/kubernetes/client-node';
-import { CLOCK, METRICS, SECRETS, type Clock, type SecretStore, type ServiceMetrics } from '@fairlead/service-kit';
+import {
+  CLOCK,
+  InstallationReleases,
+  METRICS,
+  SECRETS,
+  type Clock,
+  type SecretStore,
+  type ServiceMetrics,
+} from '@fairlead/service-kit';
 import { NatsSnapshots } from '@fairlead/service-kit/snapshots';
 import { Inject, Logger, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -48,10 +56,11 @@ import { PresenceEffects } from './presence/presence.effects.js';
 import { ClusterSurvey } from './preflight/cluster.survey.effects.js';
 import { KubeadmDryRuns } from './preflight/kubeadm.dry-run.effects.js';
 import { OfflineRenewal } from './preflight/offline.renewal.effects.js';
-import { CheckEffects, type ChecksByAgents } from './preflight/check.effects.js';
+import { CheckEffects, type ChecksByAgents, type CheckSources } from './preflight/check.effects.js';
 import { RemediationEffects } from './remediation/remediation.effects.js';
 import {
   CHECKS_BY_AGENTS,
+  CHECK_SOURCES,
   CLUSTER_ACCESS,
   CLUSTER_SURVEY,
   GATE_SOURCES,
@@ -86,6 +95,19 @@ const agentChecksProvider = (settings: Settings): Provider => ({
   }),
   inject: [EVENT_STORE, HANDLE, CLUSTER_ACCESS, CLUSTER_SURVEY, CLOCK],
 });
+
+const CHECKS: readonly Provider[] = [
+  InstallationReleases,
+  {
+    provide: CHECK_SOURCES,
+    useFactory: (clusters: ClusterAccess, survey: ClusterSurvey, releases: InstallationReleases): CheckSources => ({
+      clusters,
+      survey,
+      releases,
+    }),
+    inject: [CLUSTER_ACCESS, CLUSTER_SURVEY, InstallationReleases],
+  },
+];
 
 const providersOf = (settings: Settings): Provider[] => [
   NodesQueries,
@@ -136,6 +158,7 @@ const providersOf = (settings: Settings): Provider[] => [
       }),
     inject: [NATS, SECRETS, EVENT_STORE],
   },
+  ...CHECKS,
   {
     provide: CLUSTER_SURVEY,
     useFactory: (store: EventStore, listener: HeartbeatListener, clock: Clock) =>

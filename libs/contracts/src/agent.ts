@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { KubernetesRelease } from './kubernetes.release.js';
 import { ChangesAllowedUntil, DesiredSoftware } from './events/node.events.js';
 import { HostProfile } from './hosts.js';
 import { ClusterName, ClusterUid, Namespace, NodeName } from './ids.js';
@@ -73,6 +74,7 @@ export const AgentConfig = z.strictObject({
     software: DesiredSoftware,
     changesAllowed: z.boolean(),
     changesAllowedUntil: ChangesAllowedUntil.optional(),
+    releases: z.array(KubernetesRelease).optional().describe('Of this software, as far as they are not built in'),
   }),
   nodeLabels: z.record(z.string(), z.string()).describe('Written to the Node object as soon as the API answers'),
 });

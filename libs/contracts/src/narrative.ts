@@ -148,6 +148,12 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `the application ${name} was registered: ${chart} ${range} of ${repository}`,
   ApplicationSyncRequested: ({ name }) => `the synchronization of the application ${name} was requested`,
   ApplicationRemoved: ({ name }) => `the application ${name} was removed`,
+  ReleaseSignersSet: ({ signers }) =>
+    signers.length === 0 ? 'no signer of releases is trusted' : `releases are accepted from ${signers.join(', ')}`,
+  ReleaseCatalogueAccepted: ({ signer, sequence, releases, withdrawn }) =>
+    `catalogue ${sequence} of releases by ${signer} was accepted: ${releases.length} new or changed, ${withdrawn.length} withdrawn`,
+  ReleaseAdded: ({ release }) => `the release ${release.version} was added`,
+  ReleaseWithdrawn: ({ version, reason }) => `the release ${version} was withdrawn: ${reason}`,
   ApplicationVersionAdded: ({ application, version }) => `the application ${application} has version ${version}`,
   ApplicationVersionRemoved: ({ application, version }) =>
     `the application ${application} no longer has version ${version}`,

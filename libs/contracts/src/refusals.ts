@@ -7,6 +7,7 @@ import { NETWORK_REFUSALS } from './refusals/network.refusals.js';
 import { NODE_REFUSALS } from './refusals/node.refusals.js';
 import { POOL_REFUSALS } from './refusals/pool.refusals.js';
 import { REALM_REFUSALS } from './refusals/realm.refusals.js';
+import { RELEASE_REFUSALS } from './refusals/release.refusals.js';
 import { TEMPLATE_REFUSALS } from './refusals/template.refusals.js';
 import { UPGRADE_REFUSALS } from './refusals/upgrade.refusals.js';
 import type { RefusalDefinition } from './refusals/refusal.definition.js';
@@ -20,6 +21,7 @@ export const REFUSALS = {
   ...CONNECTION_REFUSALS,
   ...REALM_REFUSALS,
   ...APPLICATION_REFUSALS,
+  ...RELEASE_REFUSALS,
   ...CLUSTER_REFUSALS,
   ...POOL_REFUSALS,
   ...TEMPLATE_REFUSALS,

@@ -45,7 +45,7 @@ export const trustFault = (location: string, official: boolean, trust: MirrorTru
 };
 
 /** What is signed, so that bytes of any length are signed by their digest and a signature serves one purpose. */
-export type SignedKind = 'catalogue' | 'bundle';
+export type SignedKind = 'catalogue' | 'bundle' | 'releases';
 
 /** Text that an Ed25519 signature is made over. */
 export const signedStatement = (kind: SignedKind, sha256: string): string => `fairlead ${kind} ${sha256}\n`;

@@ -31,8 +31,13 @@ const RANGES: readonly Range[] = [
 
 /** What stories have run (docs/real-hosts.md, test/*.e2e.spec.ts); every other row is only listed. */
 const VERIFIED: Readonly<Record<string, Verification>> = {
+  'v1.30.14': 'lab',
+  'v1.31.14': 'lab',
+  'v1.32.13': 'lab',
   'v1.33.13': 'real',
+  'v1.34.2': 'lab',
   'v1.34.4': 'real',
+  'v1.34.9': 'lab',
   'v1.35.4': 'real',
   'v1.36.3': 'lab',
 };

@@ -69,7 +69,7 @@ export const UPGRADE_FINDINGS = {
   ),
   'A4.minor-unknown': forbids(
     'the path from {from} to {to} passes through {missing}, of which Fairlead knows no release',
-    'Update Fairlead, or request a nearer version.',
+    'Add one ("fairlead release add <version>"), or request a nearer version.',
   ),
   'A4.nothing-requested': forbids(
     'the request names nothing to change',
@@ -77,9 +77,13 @@ export const UPGRADE_FINDINGS = {
   ),
   'A4.release-listed': informs(
     '{version} is only listed: neither a real host nor the lab has run it with Fairlead',
-    'Upgrade a cluster that may fail first.',
+    'Upgrade a cluster that may fail first; "fairlead release list" shows what has run each release.',
   ),
-  'A4.release-unknown': forbids('Fairlead knows no release {version}', 'Request one that it knows: {known}.'),
+  'A4.release-withdrawn': forbids('{version} was withdrawn: {reason}', 'Request another patch of its minor version.'),
+  'A4.release-unknown': forbids(
+    'Fairlead knows no release {version}',
+    'Request one that it knows, {known}, or add it: "fairlead release add <version>".',
+  ),
   'A5.kubeadm': forbids(
     '{operation} would run kubeadm {kubeadm} for Kubernetes {kubernetes} on {node}',
     'Leave kubeadm out of the requested software: it is upgraded together with Kubernetes.',

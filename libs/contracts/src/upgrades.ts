@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { KubernetesRelease } from './kubernetes.release.js';
 import { KubernetesVersion } from './cluster-spec.js';
 import { GATE_MANIFEST_LENGTH_MAX, GateManifest, JobManifest } from './gate.jobs.js';
 import { NodeName, PoolName, UpgradeId } from './ids.js';
@@ -316,6 +317,11 @@ export const UpgradePlan = z.strictObject({
     ),
   findings: z.array(Finding),
   predictedSeconds: z.number().min(0),
+  releases: z
+    .array(KubernetesRelease)
+    .min(1)
+    .optional()
+    .describe('Those of the path that are not built in, or have changed since; absent: none'),
 });
 export type UpgradePlan = z.infer<typeof UpgradePlan>;
 

@@ -7,6 +7,7 @@ export * from './definition.js';
 export { boundRequests } from './http.timeouts.js';
 export { ServiceMetrics, type GaugeRequest, type Reading } from './metrics/service.metrics.js';
 export { runService, startService, type RunningService } from './run.service.js';
+export { InstallationReleases } from './installation.releases.js';
 export { LogOwnership } from './log.ownership.js';
 export * from './secrets.js';
 export { MasterKeyFile, type MasterKeySource } from './master.key.file.js';

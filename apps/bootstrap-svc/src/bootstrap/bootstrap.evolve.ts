@@ -176,6 +176,13 @@ const desiredOf = ({
   ...(changesAllowedUntil === undefined ? {} : { changesAllowedUntil }),
 });
 
+/** What was said last of a release counts. */
+const withReleases = (cluster: Cluster, { releases: told = [] }: EventData<'DesiredVersionsSet'>): Cluster => {
+  if (told.length === 0) return cluster;
+  const others = (cluster.releases ?? []).filter(({ version }) => told.every((one) => one.version !== version));
+  return { ...cluster, releases: [...others, ...told] };
+};
+
 /** What the agent reported, measured against what is desired of the node. */
 const reported = (
   cluster: Cluster,
@@ -473,7 +480,7 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
     case 'EtcdRestoreFailed':
       return { ...cluster, restore: null, abandoned: failedRestore(cluster, event.data) };
     case 'DesiredVersionsSet':
-      return withHost(cluster, event.data.node, { desired: desiredOf(event.data) });
+      return withHost(withReleases(cluster, event.data), event.data.node, { desired: desiredOf(event.data) });
     case 'CertificatesReported':
       return adminReported(cluster, event.data);
     case 'NodeInitialized':

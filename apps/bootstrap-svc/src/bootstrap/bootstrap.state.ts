@@ -1,4 +1,5 @@
 import type {
+  KubernetesRelease,
   DrainPolicy,
   HookState,
   Cause,
@@ -217,6 +218,8 @@ export interface Cluster {
   /** The control planes that the provider's balancer sends requests to; null: the balancer is not the provider's. */
   readonly targets: readonly NodeName[] | null;
   readonly hosts: Readonly<Record<string, Host>>;
+  /** The releases of its nodes that are not built in; absent: none. */
+  readonly releases?: readonly KubernetesRelease[];
   readonly sets: number;
   /** The members of its external etcd once they are healthy; null: there are none, or kubeadm runs its own. */
   readonly etcd: readonly EtcdMember[] | null;

@@ -28,8 +28,8 @@ const allOf = async <T>(works: readonly Promise<T>[]): Promise<void> => {
   if (failed !== undefined) throw failed.reason;
 };
 
-const knownRelease = (target: string, version: string): KubernetesRelease => {
-  const release = releaseOf(version);
+const knownRelease = ({ spec: { name: target }, releases }: Cluster, version: string): KubernetesRelease => {
+  const release = releaseOf(version, releases);
   if (release !== undefined) return release;
   const message = `Kubernetes ${version} is not among the supported releases`;
   throw new WorldFailure({ operation: 'set up etcd', target, message, retryable: false });
@@ -48,7 +48,7 @@ export class ExternalEtcdEffects {
   async setUp(step: Step): Promise<void> {
     const { cluster } = step.state;
     const { uid, spec } = cluster;
-    const release = knownRelease(spec.name, spec.kubernetes.version);
+    const release = knownRelease(cluster, spec.kubernetes.version);
     const { authority, ref } = await this.authorities.of(uid);
     const members = membersOf(cluster);
     const peers = members.map(peerOf);
@@ -83,10 +83,10 @@ export class ExternalEtcdEffects {
   @OnTask('AddEtcdMember', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 25 * 60_000 })
   async addMember(step: Step): Promise<void> {
     const { cluster } = step.state;
-    const { uid, spec } = cluster;
+    const { uid } = cluster;
     const host = hostOf(step);
     const self = peerOf(host);
-    const release = knownRelease(spec.name, versionOn(cluster, host));
+    const release = knownRelease(cluster, versionOn(cluster, host));
     const { authority } = await this.authorities.of(uid);
     const operation = 'add the etcd member';
     const known = await onAnother(this.hosts, step, host, {

@@ -146,7 +146,11 @@ export class AgentKit {
       natsUrls: [...this.settings.natsUrls],
       ...this.natsTrust(),
       heartbeatIntervalMs: this.settings.heartbeatIntervalMs,
-      desired: { ...desired, software: { ...desired.software } },
+      desired: {
+        ...desired,
+        software: { ...desired.software },
+        ...(of.releases === undefined ? {} : { releases: [...of.releases] }),
+      },
       nodeLabels: { ...nodeLabels(machine) },
     } as AgentConfig;
   }

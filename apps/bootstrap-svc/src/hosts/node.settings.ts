@@ -92,7 +92,7 @@ export const clusterSettings = (
   version: string = cluster.spec.kubernetes.version,
 ): ClusterSettings => {
   const { name, kubernetes } = cluster.spec;
-  const release = releaseOf(version);
+  const release = releaseOf(version, cluster.releases);
   if (release === undefined)
     throw new WorldFailure({
       operation: 'configure kubeadm',

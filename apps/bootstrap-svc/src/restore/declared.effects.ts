@@ -47,7 +47,7 @@ export class DeclaredEffects {
     if (requestId === undefined || controlPlane === undefined)
       throw new Error('the plan reapplies nothing without a restore and a control plane');
     const version = versionOn(cluster, controlPlane);
-    const release = releaseOf(version);
+    const release = releaseOf(version, cluster.releases);
     if (release === undefined)
       throw new WorldFailure({
         operation: 'bring the addons of kubeadm to the version of the cluster',
@@ -65,6 +65,9 @@ export class DeclaredEffects {
     const there = { clusterConfiguration, kubeProxy: kubeProxy !== undefined, coreDns: coreDns !== undefined };
     await api.apply([OPERATORS_BINDING, ...kubeadmManifests(release, there)]);
     await this.restoreNodes(api, cluster, nodes);
-    await step.record({ type: 'DeclaredStateReapplied', data: { uid, requestId, kubernetesVersion: version } });
+    await step.record({
+      type: 'DeclaredStateReapplied',
+      data: { uid, requestId, kubernetesVersion: version, coreDns: release.coredns },
+    });
   }
 }

@@ -32,6 +32,10 @@ export type HookSecretRequest = Schemas['HookSecretRequest'];
 export type RealmView = Schemas['Realm'];
 export type RealmSettings = Schemas['RealmRequest'];
 export type ApplicationView = Schemas['Application'];
+export type ReleaseView = Schemas['Release'];
+export type ReleaseRequest = Schemas['ReleaseRequest'];
+export type ReleaseSignersView = Schemas['ReleaseSigners'];
+export type ReleaseCatalogueRequest = Schemas['ReleaseCatalogueRequest'];
 export type ApplicationVersionView = Schemas['ApplicationVersion'];
 export type ApplicationSettings = Pick<Schemas['ApplicationRequest'], 'repository' | 'chart' | 'range'> &
   Partial<Schemas['ApplicationRequest']>;
@@ -186,6 +190,16 @@ export interface Api {
   putRealm(namespace: string, name: string, settings: RealmSettings): Promise<RealmView>;
   /** `force`: also while clusters use it. */
   deleteRealm(namespace: string, name: string, force: boolean): Promise<void>;
+
+  /** Newest first. */
+  releases(): Promise<readonly ReleaseView[]>;
+  release(version: string): Promise<ReleaseView>;
+  /** Adds it, or replaces what is known of it. */
+  putRelease(version: string, request: ReleaseRequest): Promise<ReleaseView>;
+  withdrawRelease(version: string, reason: string): Promise<ReleaseView>;
+  releaseSigners(): Promise<ReleaseSignersView>;
+  putReleaseSigners(signers: readonly string[]): Promise<ReleaseSignersView>;
+  importReleaseCatalogue(request: ReleaseCatalogueRequest): Promise<ReleaseSignersView>;
 
   applications(): Promise<readonly ApplicationView[]>;
   application(name: string): Promise<ApplicationView>;

@@ -11,6 +11,7 @@ import { namespaceMethods, realmMethods } from './client.namespaces.js';
 import { actionMethods, nodeMethods } from './client.nodes.js';
 import { autoscalerMethods, operatorMethods } from './client.operators.js';
 import { answering, dataOf } from './client.requests.js';
+import { releaseMethods } from './client.releases.js';
 import { upgradeMethods } from './client.upgrades.js';
 
 /** The commands' requests and questions through the generated client. */
@@ -25,6 +26,7 @@ export const clientApi = (access: Access): Api => {
     ...namespaceMethods(access, client),
     ...realmMethods(access, client),
     ...applicationMethods(access, client),
+    ...releaseMethods(access, client),
     ...connectionMethods(access, client),
     ...clusterMethods(access, client),
     ...manifestMethods(access, client),

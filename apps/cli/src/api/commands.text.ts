@@ -14,6 +14,8 @@ const COMMANDS: readonly (readonly [route: RegExp, command: (...names: string[])
   [/^GET \/mcir\/connections\/([^/]+)\/specs$/, (name = '') => `connection specs ${name}`],
   [/^GET \/applications$/, () => 'application list'],
   [/^GET \/applications\/([^/]+)$/, (name = '') => `application get ${name}`],
+  [/^GET \/releases$/, () => 'release list'],
+  [/^PUT \/release-signers$/, () => 'release trust <key...>'],
   [/^GET \/tokens$/, () => 'token list'],
   [/^GET \/quarantine$/, () => 'quarantine list'],
   [/^GET \/ns\/([^/]+)\/realms$/, (namespace = '') => `realm list${within(namespace)}`],

@@ -163,8 +163,7 @@ const restored = (doc: AddonsDoc, event: StoredEvent): AddonsDoc => {
         ? withChange(doc, isOfKubeadm, { phase: 'Upgrading', since, message: FORMER })
         : doc;
     case 'DeclaredStateReapplied': {
-      const { kubernetesVersion } = event.data;
-      const coredns = releaseOf(kubernetesVersion)?.coredns;
+      const { kubernetesVersion, coreDns: coredns = releaseOf(kubernetesVersion)?.coredns } = event.data;
       const proxied = withChange(doc, named('kube-proxy'), { phase: 'Deployed', since, version: kubernetesVersion });
       return withChange(proxied, named('coredns'), {
         ...{ phase: 'Deployed', since },

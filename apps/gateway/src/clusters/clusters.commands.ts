@@ -14,6 +14,7 @@ import {
   type NodeReplacement,
   type NodesRequest,
   type Refusal,
+  type OwnReleases,
   type Registered,
   type Desired,
   faultsOfCluster,
@@ -22,6 +23,7 @@ import {
   toNodeSet,
 } from '@fairlead/contracts';
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { InstallationReleases } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { createHash, randomUUID } from 'node:crypto';
 import * as z from 'zod';
@@ -100,6 +102,7 @@ export class ClusterCommands {
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(Registry) private readonly registry: Registry,
     @Inject(ConnectionQueries) private readonly connections: ConnectionQueries,
+    @Inject(InstallationReleases) private readonly releases: InstallationReleases,
   ) {}
 
   async create(
@@ -107,8 +110,8 @@ export class ClusterCommands {
     request: ClusterRequest,
     { caller, asLadybug }: Pick<Exchange, 'caller' | 'asLadybug'>,
   ): Promise<Decided<ClusterState>> {
-    const known = await this.registry.latest();
-    refuseAny(this.requestFaults(known, namespace, request, caller.identity));
+    const [known, own] = await Promise.all([this.registry.latest(), this.releases.latest()]);
+    refuseAny(this.requestFaults({ known, own }, namespace, request, caller.identity));
     const spec = toClusterSpec(request);
     const asker = { namespace, identity: caller.identity, isNew: true };
     const connectionFaults = await this.machineFaults(known, asker, [
@@ -136,17 +139,22 @@ export class ClusterCommands {
 
   /** In CB-Ladybug's order: connections before counts. What is wrong with connections alone is left to the decider, which knows repetitions. */
   private requestFaults(
-    known: Registered,
+    { known, own }: { readonly known: Registered; readonly own: OwnReleases },
     namespace: Namespace,
     request: ClusterRequest,
     identity: Identity,
   ): readonly Refusal[] {
     const unknown = namespaceFaults(known, namespace);
-    if (faultsOfCluster(request, unknown).length === 0) return [];
+    if (faultsOfCluster(request, unknown, own).length === 0) return [];
     const closed = (['controlPlane', 'worker'] as const).flatMap((field) =>
       closedConnections(known, namespace, { field, identity, sets: withNamedConnections(request[field]) }),
     );
-    return faultsOfCluster(request, unknown.length > 0 ? unknown : closed);
+    return faultsOfCluster(request, unknown.length > 0 ? unknown : closed, own);
+  }
+
+  /** The releases that the installation has beside the built-in ones, as the log has them. */
+  ownReleases(): Promise<OwnReleases> {
+    return this.releases.latest();
   }
 
   /** Namespaces and connections, as the log has them. */

@@ -77,6 +77,7 @@ const CREATE_REFUSALS: readonly RefusalCode[] = [
   'cluster.nfs-server',
   'cluster.nfs-path',
   'cluster.version-unknown',
+  'cluster.version-withdrawn',
   'cluster.mon-agent',
   'cluster.mon-agent-unsupported',
   'cluster.connection-empty',

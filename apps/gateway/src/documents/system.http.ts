@@ -1,14 +1,15 @@
 import {
   CNIS,
   DEFAULT_KUBERNETES_VERSION,
-  KUBERNETES_RELEASES,
   NETWORK_RELEASES,
+  offeredReleases,
   PRELOADED_NETWORK_RELEASES,
   VersionView,
   type Cni,
   type NetworkRelease,
 } from '@fairlead/contracts';
-import { Controller, Get, Header } from '@nestjs/common';
+import { InstallationReleases } from '@fairlead/service-kit';
+import { Controller, Get, Header, Inject } from '@nestjs/common';
 import { Authenticated, Public } from '../access/access.js';
 import { bothBases, Documented, LADYBUG } from '../http/documented.js';
 import { FAIRLEAD_VERSION } from '../version.js';
@@ -26,6 +27,8 @@ const networksOf = (
 
 @Controller(bothBases('version'))
 export class VersionHttp {
+  constructor(@Inject(InstallationReleases) private readonly releases: InstallationReleases) {}
+
   @Get()
   @Authenticated()
   @Documented({
@@ -35,12 +38,13 @@ export class VersionHttp {
     summary: 'The version of Fairlead, and the Kubernetes versions and pod networks that it can build',
     answers: [{ status: 200, description: 'Versions', schema: VersionView }],
   })
-  version(): VersionView {
+  async version(): Promise<VersionView> {
+    const known = offeredReleases(await this.releases.latest());
     return {
       kind: 'Version',
       fairlead: FAIRLEAD_VERSION,
       networks: [...networksOf('registry', NETWORK_RELEASES), ...networksOf('mirror', PRELOADED_NETWORK_RELEASES)],
-      kubernetes: { default: DEFAULT_KUBERNETES_VERSION, known: KUBERNETES_RELEASES.map(({ version }) => version) },
+      kubernetes: { default: DEFAULT_KUBERNETES_VERSION, known: known.map(({ version }) => version) },
     };
   }
 }

@@ -34,6 +34,9 @@ import {
   unsignedSentence,
   faultsOfCluster,
   faultsOfManifest,
+  offeredReleases,
+  releaseFaults,
+  type KubernetesRelease,
   inManifest,
   issuerCertificateFaults,
   poolsOfSets,
@@ -78,6 +81,8 @@ export interface AppliedManifest {
 
 type Prepared = Pick<AppliedManifest, 'spec' | 'plan' | 'warnings'> & {
   readonly connectionFaults: readonly Refusal[];
+  /** What the installation offers. */
+  readonly releases: readonly KubernetesRelease[];
 };
 
 interface ApplyOptions {
@@ -252,7 +257,12 @@ export class ManifestCommands {
       ...issuerCertificateFaults(manifest.spec, certificateFault),
       ...staleness(state, manifest, address),
     ]);
-    const { spec, plan, connectionFaults, warnings } = await this.prepare(address, { state, manifest, named, caller });
+    const { spec, plan, connectionFaults, warnings, releases } = await this.prepare(address, {
+      state,
+      manifest,
+      named,
+      caller,
+    });
     if ((exactly || adopts !== undefined) && isCorrection(state, spec))
       throw new Refused(refuse('cluster.not-ready', { action: 'change a pool', phase: 'Failed' }));
     if (exactly && removalsOf(plan).some((node) => !named.includes(node)))
@@ -280,6 +290,7 @@ export class ManifestCommands {
           requestHash: hashOfSpec(clusterSpecOf(address.cluster, spec)),
           actor: caller.identity.actor,
           connectionFaults,
+          releases,
           upgrade: upgradeOrderOf(UpgradeRequest.parse({ version: spec.version }), caller),
         },
       },
@@ -295,11 +306,12 @@ export class ManifestCommands {
     { namespace, cluster }: ClusterAddress,
     { state, manifest, named, caller }: Wanted & { readonly state: ManifestState; readonly caller: Caller },
   ): Promise<Prepared> {
-    const known = await this.clusters.registered();
+    const [known, own] = await Promise.all([this.clusters.registered(), this.clusters.ownReleases()]);
+    const releases = offeredReleases(own);
     const { declared } = state;
     const sets = poolsOfSets(manifest.spec);
     const refuseUnlessNew = (): void => {
-      const faults = faultsOfCluster(requestOfManifest(manifest), namespaceFaults(known, namespace));
+      const faults = faultsOfCluster(requestOfManifest(manifest), namespaceFaults(known, namespace), own);
       refuseAny([...inManifest(faults, sets), ...controlPlaneRolloutFaults(manifest.spec)]);
     };
     if (declared === undefined) refuseUnlessNew();
@@ -308,13 +320,15 @@ export class ManifestCommands {
     const corrects = isCorrection(state, spec);
     if (corrects) refuseUnlessNew();
     const isNew = declared === undefined || corrects;
-    const plan = planFor(state, spec, named);
+    const plan = planFor(state, spec, named, releases);
     const { hookSecrets = [] } = known.namespaces.get(namespace) ?? {};
     const warnings = unsignedHooks(spec.hooks ?? [], hookSecrets).map(unsignedSentence);
-    if (isDeclared(state, spec)) return { spec, plan, connectionFaults: [], warnings };
+    if (isDeclared(state, spec)) return { spec, plan, connectionFaults: [], warnings, releases };
     if (!isNew) {
       const stopped = creationFault(state, spec, { cluster });
-      refuseAny(stopped === undefined ? changeFaults(specBeforeUpgrade(declared), spec) : [stopped]);
+      const before = specBeforeUpgrade(declared);
+      refuseAny(stopped === undefined ? changeFaults(before, spec, releases) : [stopped]);
+      if (spec.version !== before.version) refuseAny(releaseFaults(spec.version, own, 'spec.version'));
     }
     const change = { before: isNew ? undefined : declared.spec, after: spec };
     refuseAny(await this.checks.faults({ namespace, cluster }, change, known));
@@ -335,7 +349,7 @@ export class ManifestCommands {
       asked,
     );
     const places = isNew ? sets : asked[0]!.sets.map(({ pool }) => spec.pools.findIndex(({ name }) => name === pool));
-    return { spec, plan, connectionFaults: inManifest(faults, places), warnings };
+    return { spec, plan, connectionFaults: inManifest(faults, places), warnings, releases };
   }
 
   /** As the log has it; undefined: there is no such cluster. */

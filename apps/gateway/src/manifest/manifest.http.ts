@@ -38,6 +38,7 @@ const CREATE_REFUSALS = [
   'cluster.nfs-server',
   'cluster.nfs-path',
   'cluster.version-unknown',
+  'cluster.version-withdrawn',
   'cluster.control-plane-even',
 ] as const;
 

@@ -23,6 +23,7 @@ import {
   type DeclaredSpec,
   type EventData,
   type Fact,
+  type KubernetesRelease,
   type Labels,
   type NodeName,
   type PlanStep,
@@ -72,6 +73,8 @@ export type ApplyManifest = Command<
     readonly connectionFaults: readonly Refusal[];
     /** The upgrade to the version of the spec: requested if that is another one. */
     readonly upgrade: UpgradeOrder;
+    /** What the installation offers; left out: the built-in releases. */
+    readonly releases?: readonly KubernetesRelease[];
   }
 >;
 /** A node that was asked to leave stays, and its pool counts it again. */
@@ -140,11 +143,12 @@ export const planFor = (
   state: ManifestState,
   spec: DeclaredSpec,
   named: readonly string[] = [],
+  releases?: readonly KubernetesRelease[],
 ): readonly PlanStep[] => {
   if (isDeclared(state, spec)) return [];
   const requests = state.declared?.requests ?? {};
   const before = isCorrection(state, spec) ? undefined : basisOf(state, spec);
-  const plan = planOf(before, spec, { members: poolMembers(state), requests, named });
+  const plan = planOf(before, spec, { members: poolMembers(state), requests, named, releases });
   // The machines of a creation are asked for already, and have no names yet.
   return before !== undefined && isUnnamed(state) ? plan.filter(({ action }) => action !== 'add-nodes') : plan;
 };
@@ -459,7 +463,7 @@ const change = (
   if (isCorrection(state, data.spec)) return correct(cluster, declared, command);
   const stopped = creationFault(state, data.spec, data);
   if (stopped !== undefined) return stopped;
-  const [fault] = changeFaults(specBeforeUpgrade(declared), data.spec);
+  const [fault] = changeFaults(specBeforeUpgrade(declared), data.spec, data.releases);
   if (fault !== undefined) return fault;
   const reserved = reservedFault(cluster, data.spec);
   if (reserved !== undefined) return reserved;
@@ -500,7 +504,7 @@ const apply = (state: ManifestState, command: ApplyManifest): readonly ManifestF
   const isDeleting = cluster.status === 'present' && cluster.phase === 'Deleting';
   if (isDeleting && (declared === undefined || !changesHooksAlone(declared.spec, spec)))
     return refuse('cluster.deleting', { cluster: name });
-  if (seenSeq !== declared?.seq || !sameJson(plan, planFor(state, spec, named)))
+  if (seenSeq !== declared?.seq || !sameJson(plan, planFor(state, spec, named, command.data.releases)))
     return refuse('conflict.concurrent', { what: `${namespace}/${name}` });
   const facts = declared === undefined ? create(state, command) : change(state, declared, command);
   return dryRun && !isRefusal(facts) ? nothing : facts;

@@ -15,6 +15,7 @@ import {
 } from '@fairlead/contracts';
 import type { EventStore, ReadElsewhere } from '@fairlead/event-sourcing';
 import { EVENT_STORE, HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { InstallationReleases } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { shownNames } from '../common/names.js';
 import { causeOf, type Caller } from '../http/caller.js';
@@ -48,6 +49,7 @@ export class TemplateCommands {
   constructor(
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(EVENT_STORE) private readonly store: EventStore,
+    @Inject(InstallationReleases) private readonly releases: InstallationReleases,
   ) {}
 
   /** As the log has them. */
@@ -66,7 +68,7 @@ export class TemplateCommands {
     manifest: ClusterTemplateManifest,
     { caller, dryRun }: ApplyOptions,
   ): Promise<AppliedTemplate> {
-    refuseAny([...misplaced(manifest, address), ...templateFaults(manifest)]);
+    refuseAny([...misplaced(manifest, address), ...templateFaults(manifest, await this.releases.latest())]);
     const { description, deprecated } = manifest.spec;
     const cluster = completeTemplate(manifest.spec.cluster);
     const { resourceVersion } = manifest.metadata;

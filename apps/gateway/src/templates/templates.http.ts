@@ -25,6 +25,7 @@ import { appliedTemplateView, templateView } from './templates.view.js';
 /** Why no cluster could be made of a template. */
 const VALUE_REFUSALS: readonly RefusalCode[] = [
   'cluster.version-unknown',
+  'cluster.version-withdrawn',
   'cluster.control-plane-even',
   'cluster.etcd-external-count',
   'cluster.single-connection',

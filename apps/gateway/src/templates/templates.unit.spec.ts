@@ -12,6 +12,7 @@ import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { makeHandle, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { MemoryStore } from '@fairlead/event-sourcing/memory.store';
 import { specification } from '@fairlead/event-sourcing/spec';
+import { InstallationReleases } from '@fairlead/service-kit';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Caller } from '../http/caller.js';
@@ -175,7 +176,7 @@ describe('a template that is deleted while clusters choose it', () => {
         };
         const replica = () => {
           const handle = makeHandle(store);
-          return { handle, commands: new TemplateCommands(handle, store) };
+          return { handle, commands: new TemplateCommands(handle, store, new InstallationReleases(store)) };
         };
         const names = Array.from({ length: count }, (_, at) => `cluster-${at}`);
         const chosen = names.map((name) => {

@@ -1,4 +1,5 @@
 import { WorldFailure, type AgentConfig, type KubeletSettings, type SoftwareVersions } from '@fairlead/contracts';
+import type { KnownReleases } from '../node/known.releases.js';
 import { certificatesOn, type SeenCertificates } from '../certificates/certificates.js';
 import { NodeChanges } from '../change/change.effects.js';
 import { AgentStops, type Ask } from '../change/change.ports.js';
@@ -45,6 +46,7 @@ export interface AgentParts {
   readonly config: AgentConfig;
   readonly host: HostPort;
   readonly software: HostSoftware;
+  readonly releases: KnownReleases;
   readonly platform: Platform;
   readonly journal: Journal;
   readonly ask: Ask;
@@ -216,6 +218,7 @@ export class AgentLoop {
     this.inspectionDue = false;
     const { software } = this.parts;
     this.probes.set(this.desired.probes ?? []);
+    this.parts.releases.learn(this.desired.releases);
     this.kubelet = await kubeletSettingsOn(this.parts.host);
     const { stages, packages } = this.softwareView();
     const host = await inspect(stages, packages, this.desired.software);
@@ -273,7 +276,13 @@ export class AgentLoop {
     const { status } = journal.reported.standing;
     const hasBeenReady = status === 'ready' || status === 'not-ready' || status === 'changing';
     const { node, profile } = config;
-    return software.view({ node, profile, desired: this.desired.software, hasBeenReady });
+    return software.view({
+      node,
+      profile,
+      desired: this.desired.software,
+      releases: this.desired.releases,
+      hasBeenReady,
+    });
   }
 
   private timeDifferences(differs: boolean): void {

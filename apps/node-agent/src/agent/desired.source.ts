@@ -14,7 +14,7 @@ export interface DesiredSourceParts {
 }
 
 const desiredOf = ({ id, data }: AgentDesiredMessage): Desired => {
-  const { revision, software, changesAllowed, changesAllowedUntil, change, stage, repair, probes } = data;
+  const { revision, software, changesAllowed, changesAllowedUntil, change, stage, repair, probes, releases } = data;
   return {
     revision,
     software,
@@ -24,6 +24,7 @@ const desiredOf = ({ id, data }: AgentDesiredMessage): Desired => {
     ...(stage === undefined ? {} : { stage }),
     ...(repair === undefined ? {} : { repair }),
     ...(probes === undefined ? {} : { probes }),
+    ...(releases === undefined ? {} : { releases }),
     event: id,
   };
 };

@@ -1,12 +1,15 @@
 import type { AgentProfile, NodeChange, SoftwareVersions } from '@fairlead/contracts';
 import type { AgentLog, HostPort } from '../node/host.ports.js';
 import type { HostSoftware } from '../software/host.software.js';
+import type { KnownReleases } from '../node/known.releases.js';
 import type { StaticPodParts } from './static.pods.js';
 
 /** What a phase works with. */
 export interface PhaseParts extends StaticPodParts {
   readonly host: HostPort;
   readonly software: HostSoftware;
+  /** Absent: only the built-in releases are known. */
+  readonly releases?: KnownReleases | undefined;
   readonly log: AgentLog;
   readonly now: () => Date;
   /** Preflight errors that kubeadm ignores on a host of this kind; an upgrade does not remember those of init and join. */

@@ -24,7 +24,7 @@ const PULL_TIMEOUT_MS = 10 * 60_000;
 const START_TIMEOUT_MS = 300_000;
 const [EXECUTABLE, PUBLIC, PRIVATE] = [0o755, 0o644, 0o600];
 
-export type UnitEtcdParts = Pick<PhaseParts, 'host' | 'profile' | 'copyFile'>;
+export type UnitEtcdParts = Pick<PhaseParts, 'host' | 'profile' | 'copyFile' | 'releases'>;
 
 /** The unit by which this host runs a member of an external etcd (ADR 24); undefined: it runs none. */
 export const etcdUnitOn = (host: HostPort): Promise<string | undefined> => host.readFile(UNIT_FILE);
@@ -49,8 +49,8 @@ const restartWith = async (host: HostPort, text: string): Promise<void> => {
 };
 
 /** The image that kubeadm of this release would run its own etcd from. */
-const imageFor = (version: string, { imageRepository }: Pick<AgentProfile, 'imageRepository'>): string => {
-  const release = releaseOf(version);
+const imageFor = (version: string, { profile: { imageRepository }, releases }: UnitEtcdParts): string => {
+  const release = releaseOf(version, releases?.all);
   const image =
     release === undefined ? undefined : imagesOf(release, imageRepository).find(({ name }) => name === 'etcd');
   if (image !== undefined) return image.reference;
@@ -137,10 +137,10 @@ export interface UnitEtcdUpgrade {
  * names the image is written last.
  */
 export const unitEtcdUpgrade = async (parts: UnitEtcdParts, version: string): Promise<UnitEtcdUpgrade | undefined> => {
-  const { host, profile } = parts;
+  const { host } = parts;
   const unit = await etcdUnitOn(host);
   if (unit === undefined) return undefined;
-  const image = imageFor(version, profile);
+  const image = imageFor(version, parts);
   const running = (await host.readFile(IMAGE_FILE)) ?? '';
   if (running === image) return undefined;
   return {

@@ -1,4 +1,11 @@
-import { ChangesAllowedUntil, KubeadmDryRun, NodeChange, Probe, SoftwareVersions } from '@fairlead/contracts';
+import {
+  ChangesAllowedUntil,
+  KubeadmDryRun,
+  KubernetesRelease,
+  NodeChange,
+  Probe,
+  SoftwareVersions,
+} from '@fairlead/contracts';
 import * as z from 'zod';
 
 /** What is desired of the node. */
@@ -12,6 +19,7 @@ export const Desired = z.strictObject({
   /** What the agent may repair without a drain, until it is Ready with this revision. */
   repair: z.string().optional(),
   probes: z.array(Probe.strip()).optional(),
+  releases: z.array(KubernetesRelease).optional(),
   /** Id of the event that set it; null: the initial one, from the configuration. */
   event: z.string().nullable(),
 });

@@ -1,4 +1,10 @@
-import { mirrorPaths, releaseOf, type Architecture, type MirrorRelease } from '@fairlead/contracts';
+import {
+  mirrorPaths,
+  releaseOf,
+  type Architecture,
+  type KubernetesRelease,
+  type MirrorRelease,
+} from '@fairlead/contracts';
 import { parseJson } from '@fairlead/parsers';
 import * as z from 'zod';
 import type { HostPort } from '../node/host.ports.js';
@@ -16,8 +22,8 @@ const UNPACK_TIMEOUT_MS = 120_000;
 const Record = z.object({ archive: z.string(), sha256: z.string(), files: z.record(z.string(), z.string()) });
 type Record = z.infer<typeof Record>;
 
-const archiveOf = (release: MirrorRelease | undefined, version: string, architecture: Architecture): string =>
-  release?.cniPlugins ?? mirrorPaths.cniPlugins(releaseOf(version)?.cniPlugins ?? 'v1.9.1', architecture);
+const archiveOf = (listed: MirrorRelease | undefined, { version, releases, architecture }: CniOptions): string =>
+  listed?.cniPlugins ?? mirrorPaths.cniPlugins(releaseOf(version, releases)?.cniPlugins ?? 'v1.9.1', architecture);
 
 export interface CniOptions {
   readonly host: HostPort;
@@ -26,13 +32,16 @@ export interface CniOptions {
   readonly architecture: Architecture;
   /** `v1.34.4` */
   readonly version: string;
+  /** Those that are not built in. */
+  readonly releases?: readonly KubernetesRelease[] | undefined;
 }
 
 /** A name and a SHA-256 for each of about twenty files. */
 const RECORD_LENGTH_MAX = 65_536;
 
 /** The plugins that the CNI project makes; plugins of others in the same folder are left alone. */
-export const cniItem = ({ host, files, mirror, architecture, version }: CniOptions): Item => {
+export const cniItem = (options: CniOptions): Item => {
+  const { host, files, mirror, version } = options;
   const read = async (): Promise<Record | undefined> => {
     const text = await host.readFile(RECORD);
     if (text === undefined) return undefined;
@@ -53,7 +62,7 @@ export const cniItem = ({ host, files, mirror, architecture, version }: CniOptio
     name: ITEM,
 
     inspect: async () => {
-      const archive = archiveOf(await mirror.release(version), version, architecture);
+      const archive = archiveOf(await mirror.release(version), options);
       const record = await read();
       if (record !== undefined && record.archive === archive && (await intact(record))) return [];
       const observed = record === undefined ? 'missing' : record.archive === archive ? 'changed' : record.archive;
@@ -61,7 +70,7 @@ export const cniItem = ({ host, files, mirror, architecture, version }: CniOptio
     },
 
     ensure: async () => {
-      const archive = archiveOf(await mirror.release(version), version, architecture);
+      const archive = archiveOf(await mirror.release(version), options);
       const readable = await mirror.readable(archive);
       await files.remove(UNPACKED);
       await files.makeFolder(UNPACKED);

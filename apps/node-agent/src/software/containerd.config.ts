@@ -13,11 +13,15 @@ const newestUpTo = (kubernetesVersion: string): KubernetesRelease | undefined =>
     .at(-1);
 
 /** The pause image that this version's kubeadm lists; a version that is no row is taken for the nearest older one. */
-export const pauseImageOf = (kubernetesVersion: string, repository: string = IMAGE_REPOSITORY): string => {
+export const pauseImageOf = (
+  kubernetesVersion: string,
+  repository: string = IMAGE_REPOSITORY,
+  releases?: readonly KubernetesRelease[],
+): string => {
   const exact = parseVersion(kubernetesVersion);
   // Each look at the host asks this, so the release itself is looked for before all are compared.
   const release =
-    (exact && releaseOf(`v${exact.major}.${exact.minor}.${exact.patch}`)) ??
+    (exact && releaseOf(`v${exact.major}.${exact.minor}.${exact.patch}`, releases)) ??
     newestUpTo(kubernetesVersion) ??
     KUBERNETES_RELEASES[0];
   return `${repository}/pause:${release?.pause ?? '3.9'}`;

@@ -5,6 +5,8 @@ import {
   type AgentConfig,
   type MirrorTrust,
   type SoftwareVersions,
+  NODE_BINARIES,
+  releaseOf,
 } from '@fairlead/contracts';
 import { newSigningKey, signatureText } from '@fairlead/mirror/signatures';
 import { eventuallyPasses } from '@fairlead/testing';
@@ -12,6 +14,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { KnownReleases } from '../node/known.releases.js';
 import { FilesHost, TestMirror } from '../../test/files.host.js';
 import { ensureAll, inspect } from './inspection.js';
 import { openSource } from '../adapters/files/open.source.js';
@@ -28,8 +31,10 @@ const desired = (version = '1.34.4'): SoftwareVersions => ({
 describe('a host whose software comes as files', () => {
   let host: FilesHost;
   let mirror: TestMirror;
+  let releases: KnownReleases;
 
   beforeEach(() => {
+    releases = new KnownReleases();
     host = new FilesHost();
     mirror = new TestMirror(join(host.root, MIRROR)).addRelease('v1.34.4').addRelease('v1.34.5');
   });
@@ -46,6 +51,7 @@ describe('a host whose software comes as files', () => {
       files: host.files,
       openSource,
       architecture: 'amd64',
+      releases,
       log: () => undefined,
     });
   const options = (version?: string) => ({
@@ -227,15 +233,26 @@ describe('a host whose software comes as files', () => {
     });
 
     it('gives nothing of a release without known digests, whatever lies beside its files', async () => {
-      mirror.addOfficial();
-      const path = 'release/v1.34.5/bin/linux/amd64/kubeadm';
+      mirror.addRelease('v1.34.99').addOfficial();
+      const path = 'release/v1.34.99/bin/linux/amd64/kubeadm';
       mirror.write(`${path}.sha256`, createHash('sha256').update(mirror.read(path)).digest('hex'));
-      const { failed } = await ensure(software(true, { digests: {} }), '1.34.5');
+      const { failed } = await ensure(software(true, { digests: {} }), '1.34.99');
       expect(failed).toMatchObject({
         item: 'kubernetes',
         message: expect.stringContaining('no SHA-256 of it is known'),
       });
       expect(existsSync(join(host.root, 'usr/bin/kubeadm'))).toBe(false);
+    });
+
+    it('gives the programs of a release that the installation has added, by the digests of its row', async () => {
+      mirror.addRelease('v1.34.99').addOfficial();
+      const digest = (path: string): string => createHash('sha256').update(mirror.read(path)).digest('hex');
+      const [kubeadm, kubelet, kubectl] = NODE_BINARIES.map((name) => digest(mirrorPaths.binary('v1.34.99', name)));
+      const cniPlugins = digest(mirrorPaths.cniPlugins('v1.9.1'));
+      const sha256 = { amd64: { kubeadm: kubeadm!, kubelet: kubelet!, kubectl: kubectl!, cniPlugins } };
+      releases.learn([{ ...releaseOf('v1.34.11')!, version: 'v1.34.99', sha256 }]);
+      const { failed } = await ensure(software(true, { digests: {} }), '1.34.99');
+      expect([failed, host.read('/usr/bin/kubelet')]).toEqual([undefined, expect.stringContaining('v1.34.99')]);
     });
 
     it('gives no program of a known release that is not the one that was released', async () => {

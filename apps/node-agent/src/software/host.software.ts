@@ -5,6 +5,7 @@ import {
   type MirrorImage,
   type SoftwareVersions,
 } from '@fairlead/contracts';
+import type { KnownReleases } from '../node/known.releases.js';
 import type { AgentLog, HostPort } from '../node/host.ports.js';
 import type { HostFiles, OpenSource } from '../files/files.ports.js';
 import { aptPackages } from './apt.packages.js';
@@ -102,6 +103,7 @@ export interface FilesHostOptions {
   readonly host: HostPort;
   readonly files: HostFiles;
   readonly source: TrustedSource;
+  readonly releases?: KnownReleases | undefined;
   readonly architecture: Architecture;
   readonly log: AgentLog;
 }
@@ -109,8 +111,8 @@ export interface FilesHostOptions {
 /** A node in use has other things to do meanwhile. */
 const STAGE_AT_ONCE = 2;
 
-const byFiles = ({ config, host, files, source, architecture, log }: FilesHostOptions): HostSoftware => {
-  const mirror = new Mirror(source, files, host);
+const byFiles = ({ config, host, files, source, architecture, releases, log }: FilesHostOptions): HostSoftware => {
+  const mirror = new Mirror(source, files, host, releases);
   const store = new ImageStore(host, mirror);
   const later = new LaterImages({ host, files, store, log });
   let asked: Promise<Distribution> | undefined;
@@ -151,7 +153,7 @@ const byFiles = ({ config, host, files, source, architecture, log }: FilesHostOp
       const version = `v${options.desired['kubelet'] ?? ''}`;
       const seen = seenPackages(theirs);
       const others = [
-        cniItem({ host, files, mirror, architecture, version }),
+        cniItem({ host, files, mirror, architecture, version, releases: options.releases }),
         ...(config.role === 'control-plane' ? [etcdctlItem(files, mirror, version)] : []),
         // A kubelet may throw images away that it does not use; that is no reason to take its node down.
         ...(options.hasBeenReady ? [] : [imagesItem(store, () => firstImages(version))]),
@@ -189,12 +191,13 @@ export interface HostSoftwareOptions {
   readonly files: HostFiles | undefined;
   readonly openSource: OpenSource;
   readonly architecture: Architecture;
+  readonly releases?: KnownReleases | undefined;
   readonly log: AgentLog;
 }
 
 /** Throws where the source needs files of the host and there are none. */
 export const hostSoftware = (options: HostSoftwareOptions): HostSoftware => {
-  const { config, host, files, openSource, architecture, log } = options;
+  const { config, host, files, openSource, architecture, releases, log } = options;
   const { source = { kind: 'packages' } as const } = config.profile ?? {};
   switch (source.kind) {
     case 'packages':
@@ -205,7 +208,7 @@ export const hostSoftware = (options: HostSoftwareOptions): HostSoftware => {
       if (files === undefined) throw new Error('software as files needs a host with files');
       const { kind: _, location, ...trust } = source;
       const opened = openSource(location, files, config.profile?.proxy);
-      return byFiles({ config, host, files, source: { location, trust, files: opened }, architecture, log });
+      return byFiles({ config, host, files, source: { location, trust, files: opened }, architecture, releases, log });
     }
   }
 };

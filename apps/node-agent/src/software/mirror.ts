@@ -13,6 +13,7 @@ import {
   type MirrorTrust,
 } from '@fairlead/contracts';
 import { catalogueFault } from '@fairlead/mirror/signatures';
+import type { KnownReleases } from '../node/known.releases.js';
 import type { HostPort } from '../node/host.ports.js';
 import type { HostFiles, SourceFiles } from '../files/files.ports.js';
 
@@ -46,6 +47,7 @@ export class Mirror {
     private readonly from: TrustedSource,
     private readonly files: HostFiles,
     private readonly host: HostPort,
+    private readonly releases?: KnownReleases,
   ) {}
 
   /** undefined: no catalogue counts, as of the official site. Read once, and again after something was not found. */
@@ -80,7 +82,7 @@ export class Mirror {
   /** Lowercase hex: of the catalogue, else of the connection, else of the releases that Fairlead supports. */
   async sha256Of(path: string): Promise<string> {
     const listed = (await this.catalogue())?.files.find((file) => file.path === path)?.sha256;
-    const sha256 = listed ?? this.from.trust.digests?.[path] ?? pinnedSha256(path);
+    const sha256 = listed ?? this.from.trust.digests?.[path] ?? pinnedSha256(path, this.releases?.all);
     if (sha256 !== undefined) return sha256;
     const message = 'no SHA-256 of it is known: it must be in the catalogue or in the digests of its source';
     throw this.failure('verify', path, message);

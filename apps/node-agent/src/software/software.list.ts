@@ -1,4 +1,4 @@
-import { NODE_BINARIES, type AgentProfile, type SoftwareVersions } from '@fairlead/contracts';
+import { NODE_BINARIES, type AgentProfile, type KubernetesRelease, type SoftwareVersions } from '@fairlead/contracts';
 import type { HostPort } from '../node/host.ports.js';
 import { pauseImageOf } from './containerd.config.js';
 import { containerdItem } from './containerd.item.js';
@@ -17,6 +17,8 @@ export type Stage = readonly Item[];
 export interface SoftwareOptions {
   readonly node: string;
   readonly desired: SoftwareVersions;
+  /** Those of them that are not built in. */
+  readonly releases?: readonly KubernetesRelease[] | undefined;
   /** Kubernetes has called the node Ready before, so kubelet must run; before that kubeadm starts it. */
   readonly hasBeenReady: boolean;
   /** The kind of host; undefined: as on a host made by packages. */
@@ -27,7 +29,7 @@ export interface SoftwareOptions {
 const commonItems = (options: SoftwareOptions, host: HostPort, packages: PackageDriver) => {
   const { node, desired, hasBeenReady } = options;
   const { failSwapOn = true, cgroupDriver = 'systemd', imageRepository, proxy } = options.profile ?? {};
-  const pauseImage = pauseImageOf(desired['kubelet'] ?? '', imageRepository);
+  const pauseImage = pauseImageOf(desired['kubelet'] ?? '', imageRepository, options.releases);
   return {
     hostname: hostnameItem(host, node),
     // A kubelet that tolerates swap is no reason to take it from the host's owner.

@@ -1,10 +1,11 @@
 import { UPGRADE_TAINT, type NodeName, type Probe } from '@fairlead/contracts';
 import { HANDLE, OnTask, type Handle } from '@fairlead/event-sourcing/jetstream';
-import { CLOCK, type Clock } from '@fairlead/service-kit';
+import { CLOCK, InstallationReleases, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
 import pLimit from 'p-limit';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import { sayToNode } from './decisions.js';
+import { releasesFor } from './desired.releases.js';
 import { viewOf, nodeOf, recordFacts, whereOf, type RolloutContext } from '../rollout/rollout.context.js';
 import type { BeginProbes, ChangeNode, EndProbes, ReleaseNode, StageNodes } from '../rollout/rollout.tasks.js';
 import { CLUSTER_ACCESS } from '../tokens.js';
@@ -18,6 +19,7 @@ export class ChangesEffects {
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
     @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(InstallationReleases) private readonly releases: Pick<InstallationReleases, 'latest'>,
   ) {}
 
   @OnTask('StageNodes', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 5 * 60_000 })
@@ -25,12 +27,14 @@ export class ChangesEffects {
     const limit = pLimit(DECISIONS_AT_ONCE);
     const { uid, stage, nodes } = task.data;
     const { cluster } = viewOf(task);
+    const own = await this.releases.latest();
     await Promise.all(
       nodes.map((node) =>
         limit(() => {
           const { software = {}, changesAllowed = false, changesAllowedUntil } = cluster.nodes[node]?.desired ?? {};
           const until = changesAllowedUntil === undefined ? {} : { changesAllowedUntil };
-          const desired = { uid, node, software, changesAllowed, ...until, stage };
+          const releases = releasesFor(own, software, stage.software);
+          const desired = { uid, node, software, changesAllowed, ...until, stage, ...releases };
           return sayToNode(this.handle, task, node, { type: 'SetDesiredVersions', data: desired });
         }),
       ),
@@ -41,7 +45,8 @@ export class ChangesEffects {
   async changeNode(task: RolloutContext<ChangeNode>): Promise<void> {
     const { uid, software, change, rollback } = task.data;
     const node = nodeOf(task);
-    const data = { uid, node, software, changesAllowed: true, change, rollback };
+    const releases = releasesFor(await this.releases.latest(), software);
+    const data = { uid, node, software, changesAllowed: true, change, rollback, ...releases };
     await sayToNode(this.handle, task, node, { type: 'SetDesiredVersions', data });
   }
 

@@ -90,6 +90,7 @@ const isSame = (before: DesiredVersions, desired: DesiredVersions): boolean =>
   before.change?.kubeadm === desired.change?.kubeadm &&
   (desired.repair === undefined || before.repair === desired.repair) &&
   sameText(before.stage, desired.stage) &&
+  sameText(before.releases ?? [], desired.releases ?? []) &&
   sameText(before.probes ?? [], desired.probes ?? []);
 
 const lowerMinor = (before: DesiredVersions, desired: DesiredVersions): Refusal | undefined => {
@@ -118,6 +119,12 @@ const set = (
 const asking = (probes: readonly Probe[] | undefined): Pick<DesiredVersions, 'probes'> =>
   probes === undefined || probes.length === 0 ? {} : { probes: [...probes] };
 
+/** What stays, whatever else becomes desired. */
+const kept = ({ probes, releases }: DesiredVersions): Pick<DesiredVersions, 'probes' | 'releases'> => ({
+  ...asking(probes),
+  ...(releases === undefined ? {} : { releases }),
+});
+
 /** What is desired of one node, revision by revision. Stream `desired-<node>`. */
 export const desired: Decider<Desired, DesiredCommand, DesiredFact> = {
   initial: { status: 'none' },
@@ -134,15 +141,15 @@ export const desired: Decider<Desired, DesiredCommand, DesiredFact> = {
       case 'AskForChange': {
         const { uid, node, change } = command.data;
         if (before === undefined) return nothing;
-        const { software, probes } = before;
-        return set(before, { uid, node, software, changesAllowed: true, change, ...asking(probes) });
+        const { software } = before;
+        return set(before, { uid, node, software, changesAllowed: true, change, ...kept(before) });
       }
       case 'WithdrawPermission': {
         const { uid, node, idle = false, change } = command.data;
         if (before === undefined || (idle && before.change !== undefined)) return nothing;
         if (change !== undefined && before.change?.id !== change) return nothing;
         const { software = before.software } = command.data;
-        return set(before, { uid, node, software, changesAllowed: false, ...asking(before.probes) });
+        return set(before, { uid, node, software, changesAllowed: false, ...kept(before) });
       }
       case 'AllowRepair': {
         if (before === undefined) return nothing;

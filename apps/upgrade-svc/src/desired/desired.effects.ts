@@ -1,8 +1,10 @@
-import { isRefusal, type NodeName } from '@fairlead/contracts';
+import { findRelease, isRefusal, softwareOf, WorldFailure, type NodeName } from '@fairlead/contracts';
 import { HANDLE, OnTask, type Handle, type TaskContext } from '@fairlead/event-sourcing/jetstream';
+import { InstallationReleases } from '@fairlead/service-kit';
 import { Controller, Inject, Logger } from '@nestjs/common';
 import pLimit from 'p-limit';
 import { desired, type SetDesiredVersions, type WithdrawPermission } from './desired.decider.js';
+import { releasesFor } from './desired.releases.js';
 import type { SetDesired, Desired, WithdrawPermissions } from './desired.reconciler.js';
 
 const DECISIONS_AT_ONCE = 8;
@@ -13,14 +15,27 @@ type DesiredContext<Data extends SetDesired | WithdrawPermissions> = TaskContext
 export class DesiredEffects {
   private readonly logger = new Logger('desired');
 
-  constructor(@Inject(HANDLE) private readonly handle: Handle) {}
+  constructor(
+    @Inject(HANDLE) private readonly handle: Handle,
+    @Inject(InstallationReleases) private readonly releases: Pick<InstallationReleases, 'latest'>,
+  ) {}
 
   @OnTask('SetDesiredVersions', { attemptsMax: 20 })
   async setDesiredVersions(task: DesiredContext<SetDesired>): Promise<void> {
-    const { uid, software } = task.data;
+    const { uid, version, software: surge } = task.data;
+    const own = await this.releases.latest();
+    const release = findRelease(own, version);
+    if (release === undefined)
+      throw new WorldFailure({
+        operation: 'set the desired versions',
+        target: task.cluster,
+        message: `Kubernetes ${version} is not among the known releases`,
+      });
+    const software = { ...softwareOf(release), ...surge };
+    const releases = releasesFor(own, software);
     await this.forEach(task, (node) => ({
       type: 'SetDesiredVersions',
-      data: { uid, node, software, changesAllowed: true, changesAllowedUntil: 'NodeReady' },
+      data: { uid, node, software, changesAllowed: true, changesAllowedUntil: 'NodeReady', ...releases },
     }));
   }
 

@@ -1,6 +1,4 @@
 import {
-  releaseOf,
-  softwareOf,
   type ClusterUid,
   type EventData,
   type Machine,
@@ -35,10 +33,13 @@ export type Desired =
 
 interface Batch {
   readonly nodes: readonly NodeName[];
+  /** Whose release says which software they must have. */
+  readonly version: string;
+  /** What surge nodes must have beyond that. */
   readonly software: SoftwareVersions;
 }
 
-/** Data of the task: set this software on these nodes. */
+/** Data of the task: set the software of this version on these nodes. */
 export interface SetDesired extends Batch {
   readonly [key: string]: unknown;
   readonly uid: ClusterUid;
@@ -51,13 +52,6 @@ export interface WithdrawPermissions {
   readonly nodes: readonly NodeName[];
 }
 
-const softwareFor = (version: string): SoftwareVersions => {
-  const release = releaseOf(version);
-  // The gateway refuses unknown versions, so this is a release that lost a row of its catalogue.
-  if (release === undefined) throw new Error(`no release ${version} in the catalogue`);
-  return softwareOf(release);
-};
-
 type Known = Extract<Desired, { readonly status: 'desired' }>;
 
 type Named = Readonly<Record<string, readonly NodeName[]>>;
@@ -68,7 +62,7 @@ const without = (nodes: readonly NodeName[], gone: NodeName): readonly NodeName[
 const unsetWithout = ({ unset }: Known, gone: NodeName): Known['unset'] =>
   Object.fromEntries(
     Object.entries(unset)
-      .map(([id, { nodes, software }]) => [id, { nodes: without(nodes, gone), software }] as const)
+      .map(([id, batch]) => [id, { ...batch, nodes: without(batch.nodes, gone) }] as const)
       .filter(([, { nodes }]) => nodes.length > 0),
   );
 
@@ -119,17 +113,17 @@ const surging = (state: Known, { upgradeId, operation, pool }: EventData<'SurgeR
 });
 
 /** Surge nodes have the target of their upgrade from the start; those of one surge are stated together. */
-const softwareOfMachines = (state: Known, [first]: readonly Machine[]): SoftwareVersions => ({
-  ...softwareFor(state.version),
-  ...(first?.surge === undefined ? {} : state.surges[`${first.surge}/${first.pool}`]),
-});
+const batchOf = (state: Known, machines: readonly Machine[]): Batch => {
+  const [first] = machines;
+  const surge = first?.surge === undefined ? undefined : state.surges[`${first.surge}/${first.pool}`];
+  return { nodes: machines.map(({ name }) => name), version: state.version, software: surge ?? {} };
+};
 
 const evolveKnown = (state: Known, event: StoredEvent): Desired => {
   switch (event.type) {
     case 'VmsCreated': {
       const { machines } = event.data;
-      const batch = { nodes: machines.map(({ name }) => name), software: softwareOfMachines(state, machines) };
-      return { ...state, unset: { ...state.unset, [event.meta.id]: batch } };
+      return { ...state, unset: { ...state.unset, [event.meta.id]: batchOf(state, machines) } };
     }
     case 'DesiredVersionsSet':
       return set(state, event.data);
@@ -202,7 +196,7 @@ const withdrawing = (uid: ClusterUid, id: string, nodes: readonly NodeName[]): T
  */
 export const desiredReconciler: Reconciler<Desired, never, never> = {
   name: 'desired-versions',
-  version: 6,
+  version: 7,
   context: 'rollout',
   decider: machines,
   generation: (state) => (state.status === 'none' ? '' : state.uid),

@@ -1,11 +1,9 @@
 import type { Fact, NodeName, UpgradeId } from '@fairlead/contracts';
-import { advance, reconcilerProcess } from '@fairlead/event-sourcing';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { clusterRequested, otherUid, SOFTWARE_1_34, uid, vmsCreated } from '../nodes/nodes.fixtures.js';
 import { desiredReconciler } from './desired.reconciler.js';
 
-const process = reconcilerProcess(desiredReconciler);
 const { decider } = desiredReconciler;
 
 /** Tasks that are desired after the facts, without their names and reasons. */
@@ -20,7 +18,7 @@ describe('the versions of new machines', () => {
     expect(tasksAfter(clusterRequested(), vmsCreated(uid, 'demo-cp-1-aaaaa', 'demo-w-1-aaaaa'))).toEqual([
       {
         type: 'SetDesiredVersions',
-        data: { uid, nodes: ['demo-cp-1-aaaaa', 'demo-w-1-aaaaa'], software: SOFTWARE_1_34 },
+        data: { uid, nodes: ['demo-cp-1-aaaaa', 'demo-w-1-aaaaa'], version: 'v1.34.4', software: {} },
       },
     ]);
   });
@@ -46,7 +44,7 @@ describe('the versions of new machines', () => {
     const { spec, requestHash } = clusterRequested(uid, 'v1.33.13').data;
     const corrected: Fact = { type: 'ClusterRetryRequested', data: { uid, correction: { spec, requestHash } } };
     expect(tasksAfter(clusterRequested(), corrected, vmsCreated(uid, 'demo-w-1-aaaaa'))).toMatchObject([
-      { data: { nodes: ['demo-w-1-aaaaa'], software: { kubelet: '1.33.13' } } },
+      { data: { nodes: ['demo-w-1-aaaaa'], version: 'v1.33.13', software: {} } },
     ]);
   });
 
@@ -61,7 +59,7 @@ describe('the versions of new machines', () => {
     const late = vmsCreated(uid, 'demo-w-1-aaaaa');
     const tasks = tasksAfter(clusterRequested(), gone, again, late, vmsCreated(otherUid, 'demo-w-1-bbbbb'));
     expect(tasks).toMatchObject([
-      { data: { uid: otherUid, nodes: ['demo-w-1-bbbbb'], software: { kubelet: '1.33.13' } } },
+      { data: { uid: otherUid, nodes: ['demo-w-1-bbbbb'], version: 'v1.33.13', software: {} } },
     ]);
   });
 
@@ -126,7 +124,7 @@ describe('the versions of new machines', () => {
     const planned = { type: 'UpgradePlanned', data: { uid, plan: { upgradeId, operations } } } as unknown as Fact;
     const done = { type: 'OperationCompleted', data: { uid, upgradeId, operation: 'op-05' } } as unknown as Fact;
     expect(tasksAfter(clusterRequested(), planned, done, vmsCreated(uid, 'demo-w-1-aaaaa'))).toMatchObject([
-      { data: { software: { kubelet: '1.35.4' } } },
+      { data: { version: 'v1.35.4', software: {} } },
     ]);
   });
 
@@ -144,16 +142,8 @@ describe('the versions of new machines', () => {
       data: { ...extra.data, machines: extra.data.machines.map((one) => ({ ...one, surge: upgradeId })) },
     };
     expect(tasksAfter(clusterRequested(), planned, asked, marked, vmsCreated(uid, 'demo-w-2-aaaaa'))).toMatchObject([
-      { data: { nodes: ['demo-w-9-aaaaa'], software: { containerd: '1.7.27', kubelet: '1.34.4' } } },
-      { data: { nodes: ['demo-w-2-aaaaa'], software: { containerd: '1.7.24', kubelet: '1.34.4' } } },
+      { data: { nodes: ['demo-w-9-aaaaa'], version: 'v1.34.4', software: { containerd: '1.7.27' } } },
+      { data: { nodes: ['demo-w-2-aaaaa'], version: 'v1.34.4', software: {} } },
     ]);
-  });
-
-  it('quarantine the cluster when its version is in no catalogue', () => {
-    const { poisons } = advance(process, () => undefined, [
-      stored(clusterRequested(uid, 'v1.2.3'), 1),
-      stored(vmsCreated(uid, 'demo-w-1-aaaaa'), 2),
-    ]);
-    expect(poisons).toHaveLength(1);
   });
 });

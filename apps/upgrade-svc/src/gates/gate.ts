@@ -19,6 +19,8 @@ export interface GateLook {
   readonly software: SoftwareVersions;
   /** What the operation brings the cluster to; undefined: it leaves Kubernetes as it is. */
   readonly release: KubernetesRelease | undefined;
+  /** Those of the plan that are not built in; absent: none. */
+  readonly releases?: readonly KubernetesRelease[] | undefined;
   /** Between two looks at what must have moved or stayed well. */
   readonly rest: (why: 'passes' | 'leases') => Promise<void>;
 }

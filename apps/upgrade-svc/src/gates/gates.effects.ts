@@ -107,7 +107,8 @@ export class GatesEffects {
 
   private look(task: RolloutContext<CheckGates>, cluster: UpgradeCluster): GateLook {
     const { signal, data } = task;
-    const known = viewOf(task).cluster;
+    const { cluster: known, upgrade } = viewOf(task);
+    const releases = upgrade.plan?.releases;
     const etcd = new Etcd(cluster, signal);
     const operation = operationOf(task)?.operation;
     const kubernetes = operation?.change?.kubernetes ?? operation?.to['kubernetes'];
@@ -125,7 +126,8 @@ export class GatesEffects {
       excused: data.excused,
       node: data.node ?? null,
       software: data.software,
-      release: kubernetes === undefined ? undefined : releaseOf(kubernetes),
+      release: kubernetes === undefined ? undefined : releaseOf(kubernetes, releases),
+      releases,
       rest: (why) => sleep(intervals[why], undefined, { signal }),
     };
   }

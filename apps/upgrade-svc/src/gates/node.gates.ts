@@ -13,7 +13,7 @@ export const staticPodsAtTarget: Gate = async (look) => {
   const node = nodeOf(look);
   // kubeadm's version is theirs; the kubelet may follow in a later pass (C6, G5).
   const kubeadm = look.software['kubeadm'] ?? look.software['kubelet'];
-  const release = kubeadm === undefined ? look.release : releaseOf(`v${kubeadm}`);
+  const release = kubeadm === undefined ? look.release : releaseOf(`v${kubeadm}`, look.releases);
   if (release === undefined) return fails(`Fairlead knows no release ${String(kubeadm)}`);
   const tags = tagsOf(release);
   const pods = (await look.cluster.staticPods()).filter((pod) => pod.node === node);

@@ -3,6 +3,7 @@ import {
   minorOf,
   type NodeChange,
   type NodeName,
+  ownRows,
   type SoftwareVersions,
 } from '@fairlead/contracts';
 import {
@@ -103,7 +104,7 @@ const draftOf = (input: PlanInput, node: PlannedNode, index: number, pass: Pass)
       renewCertificates: ends && renewCertificates,
       reboot: ends && reboot,
       balancedEndpoint: kubeadm === null ? null : input.endpoint,
-      stopApiServerFirst: kubeadm !== null && c3StopApiServerFirst(step.from, step.to ?? step.from),
+      stopApiServerFirst: kubeadm !== null && c3StopApiServerFirst(step.from, step.to ?? step.from, ownRows(input.own)),
       emulatedVersion,
       ...(kubeadm === 'apply' ? ignoredChecks(input) : {}),
     },

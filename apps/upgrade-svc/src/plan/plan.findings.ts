@@ -1,10 +1,13 @@
 import {
   compareVersions,
+  findRelease,
   type Finding,
   minorsAhead,
   type NodeName,
+  offeredReleases,
+  ownRows,
+  type OwnReleases,
   type PlanOperation,
-  releaseOf,
   type UpgradePlan,
   versionRanges,
 } from '@fairlead/contracts';
@@ -41,21 +44,28 @@ const broughtTo = ({ operations }: UpgradePlan): ReadonlyMap<NodeName, readonly 
   return brought;
 };
 
-const targetFindings = ({ request, releases }: PlanInput, present: string): readonly Finding[] => {
+const releaseFindings = (own: OwnReleases, target: string): readonly Finding[] => {
+  const release = findRelease(own, target);
+  const reason = own.withdrawn.get(target);
+  if (release === undefined)
+    return [
+      finding(
+        'A4.release-unknown',
+        { known: versionRanges(offeredReleases(own).map(({ version }) => version)) },
+        { version: target },
+      ),
+    ];
+  return [
+    ...when(reason !== undefined, () => finding('A4.release-withdrawn', {}, { version: target, reason: reason ?? '' })),
+    ...when(release.verified === 'listed', () => finding('A4.release-listed', {}, { version: target })),
+  ];
+};
+
+const targetFindings = ({ request, own }: PlanInput, present: string): readonly Finding[] => {
   const { kubernetes } = request.target;
   return [
     ...when(asksForNothing(request.target), () => finding('A4.nothing-requested', {})),
-    ...when(kubernetes !== undefined && !releases.some(({ version }) => version === kubernetes), () =>
-      finding(
-        'A4.release-unknown',
-        { known: versionRanges(releases.map(({ version }) => version)) },
-        { version: String(kubernetes) },
-      ),
-    ),
-    ...when(
-      releases.some(({ version, verified }) => version === kubernetes && verified === 'listed'),
-      () => finding('A4.release-listed', {}, { version: String(kubernetes) }),
-    ),
+    ...(kubernetes === undefined ? [] : releaseFindings(own, kubernetes)),
     ...when(
       kubernetes !== undefined && minorsAhead(present, kubernetes) === 0 && compareVersions(kubernetes, present) < 0,
       () => finding('A1.earlier-patch', { from: present, to: kubernetes }),
@@ -63,9 +73,9 @@ const targetFindings = ({ request, releases }: PlanInput, present: string): read
   ];
 };
 
-const etcdFindings = ({ facts }: PlanInput, { path }: UpgradePlan): readonly Finding[] =>
+const etcdFindings = ({ facts, own }: PlanInput, { path }: UpgradePlan): readonly Finding[] =>
   path.slice(1).flatMap((to, index) => {
-    const [before, after] = [releaseOf(path[index] ?? to)?.etcd, releaseOf(to)?.etcd];
+    const [before, after] = [findRelease(own, path[index] ?? to)?.etcd, findRelease(own, to)?.etcd];
     if (before === undefined || after === undefined) return [];
     // What runs now may be another patch than its release names; that counts for the first step.
     const running = index === 0 ? facts.etcd?.members.find(({ version }) => hasVersion(version))?.version : undefined;
@@ -99,6 +109,7 @@ const skewOfPlan = (input: PlanInput, { operations, held, path }: UpgradePlan): 
 
 const worldFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding[] => {
   const { facts, request } = input;
+  const releases = ownRows(input.own);
   const changed = nodesWhere(plan, () => true);
   const upgraded = nodesWhere(
     plan,
@@ -118,14 +129,14 @@ const worldFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding[] 
     ...b2ClusterHealthy(facts, request.strategy.excusedNodes),
     ...b3EtcdHealthy(facts, upgraded),
     ...(touchesControlPlane ? b4FreshSnapshot(facts, takesSnapshot) : []),
-    ...(plan.path.length > 1 ? [...b5RemovedApis(facts, target), ...b5RemovedSettings(facts, target)] : []),
+    ...(plan.path.length > 1 ? [...b5RemovedApis(facts, target), ...b5RemovedSettings(facts, target, releases)] : []),
     ...b6Webhooks(facts),
     ...b7PodsCanMove(facts, drained),
     ...plan.pools
       .filter(({ name }) => name !== CONTROL_PLANE_POOL && drained.length > 0)
       .flatMap(({ name, atOnce, surge }) => b7Capacity(facts, name, atOnce - surge)),
     ...b11HandMade(facts, rewritten),
-    ...b12Corefile(facts.corefile, plan.path),
+    ...b12Corefile(facts.corefile, plan.path, releases),
     ...b13KubeadmAccepts(facts),
     ...b8Certificates(facts, endsAtMs, { renewed, isRenewal: request.target.renewCertificates }),
     ...b8Clocks(facts),

@@ -1,6 +1,6 @@
 import type {
-  KubernetesRelease,
   NodeRole,
+  OwnReleases,
   PoolStrategy,
   SoftwareVersions,
   UpgradeId,
@@ -31,7 +31,8 @@ export interface PlanInput {
   readonly underWay: UnderWay;
   /** https://host:port at which every API server is reached; null: there is one only. */
   readonly endpoint: string | null;
-  readonly releases: readonly KubernetesRelease[];
+  /** Those of the installation beside the built-in ones. */
+  readonly own: OwnReleases;
   /** What this cluster's own operations took; the catalogue's numbers otherwise. */
   readonly durations: Durations;
 }

@@ -8,6 +8,9 @@ import {
   type PlanOperation,
   type SoftwareVersions,
   type UpgradePlan,
+  offeredReleases,
+  ownRows,
+  rowsBeyondBuiltIn,
 } from '@fairlead/contracts';
 import { c2NextLeader } from '../rules/control-plane.rules.js';
 import {
@@ -48,12 +51,15 @@ const pathOf = (input: PlanInput): Path => {
   const present = asVersion(oldestApiServer(versionsIn(input.facts)) ?? '0.0.0');
   const { kubernetes } = input.request.target;
   if (kubernetes === undefined || !input.request.controlPlane) return { versions: [present], findings: [] };
-  const path = a4Path(present, kubernetes, input.releases);
+  const path = a4Path(present, kubernetes, offeredReleases(input.own));
   const emulated = emulatedIn(input.facts);
   // An older version is refused by A1 anyway; G2 and G5 say why not even an exception could be made.
   const back =
     minorsAhead(present, kubernetes) < 0
-      ? [...g5NoWayBackBetweenSteps(emulated, present, kubernetes), ...g2NoWayBackOverEtcd(present, kubernetes)]
+      ? [
+          ...g5NoWayBackBetweenSteps(emulated, [present, kubernetes], ownRows(input.own)),
+          ...g2NoWayBackOverEtcd([present, kubernetes], ownRows(input.own)),
+        ]
       : [];
   return { ...path, findings: [...path.findings, ...back, ...g5EmulationEndsFirst(emulated, present, kubernetes)] };
 };
@@ -195,6 +201,7 @@ const grow = (input: PlanInput, path: Path): UpgradePlan => {
   const pools = plannedPools(input, operations);
   const touched = new Set(operations.flatMap(({ node }) => (node === null ? [] : [node])));
   const { upgradeId, target, strategy } = input.request;
+  const releases = rowsBeyondBuiltIn(input.own, path.versions);
   return {
     upgradeId,
     target,
@@ -209,6 +216,7 @@ const grow = (input: PlanInput, path: Path): UpgradePlan => {
     apiServers: apiServersIn(input),
     findings: [],
     predictedSeconds: predicted(input, operations, pools),
+    ...(releases.length === 0 ? {} : { releases: [...releases] }),
   };
 };
 

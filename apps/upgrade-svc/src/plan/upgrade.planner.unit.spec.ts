@@ -1,4 +1,12 @@
-import { KUBERNETES_RELEASES, UpgradePlan, UpgradeStrategy, type KubernetesVersion } from '@fairlead/contracts';
+import {
+  NO_OWN_RELEASES,
+  releaseOf,
+  UpgradePlan,
+  UpgradeStrategy,
+  type KubernetesRelease,
+  type KubernetesVersion,
+  type OwnReleases,
+} from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { changeNode, cp, factsOf, modelNode, modelOf, w, type Model } from '../../test/model.js';
 import { UPGRADE } from '../../test/rollout.story.js';
@@ -30,7 +38,7 @@ const inputOf = (
   holds: NO_HOLDS,
   underWay: { operations: [], clusterReady: true },
   endpoint: 'https://198.18.0.1:6443',
-  releases: KUBERNETES_RELEASES,
+  own: NO_OWN_RELEASES,
   durations: {},
   ...rest,
 });
@@ -95,6 +103,54 @@ describe('a plan', () => {
     expect(planHash(planned(inputOf(modelOf(3, 3, '1.33.13'), to('v1.34.4'))))).toBe(planHash(plan));
     expect(planHash(planned(inputOf(modelOf(3, 2, '1.33.13'), to('v1.34.4'))))).not.toBe(planHash(plan));
     expect(canonical({ b: [1, { d: undefined, c: null }], a: 'x' })).toBe('{"a":"x","b":[1,{"c":null}]}');
+  });
+
+  const added: KubernetesRelease = { ...releaseOf('v1.34.11')!, version: 'v1.34.12', verified: 'listed' };
+  const own: OwnReleases = {
+    ...NO_OWN_RELEASES,
+    releases: new Map([['v1.34.12', { release: added, origin: 'added' }]]),
+  };
+  const rulesOf = (input: PlanInput): readonly string[] => {
+    const check = planUpgrade(input);
+    return (check.outcome === 'rejected' ? check.findings : check.plan.findings).map(({ sentence }) => sentence);
+  };
+
+  it('leads to any patch of the minor that runs, up and down; a lower one waits for its approval [ORBITER 14]', () => {
+    expect(planned(inputOf(modelOf(1, 1, '1.34.4'), to('v1.34.9'))).path).toEqual(['v1.34.4', 'v1.34.9']);
+    const down = planned(inputOf(modelOf(1, 1, '1.34.4'), to('v1.34.2')));
+    expect([down.path, steps(down).filter((step) => /^(control-plane|worker)/.test(step))]).toEqual([
+      ['v1.34.4', 'v1.34.2'],
+      [expect.stringMatching(/ apply 1\.34\.2$|1\.34\.2/), expect.stringContaining('1.34.2')],
+    ]);
+    expect(down.findings).toMatchObject([{ rule: 'A1', severity: 'ask' }]);
+  });
+
+  it('leads out of 1.30, minor by minor [ORBITER 14]', () => {
+    const { path } = planned(inputOf(modelOf(1, 1, '1.30.14'), to('v1.33.13')));
+    expect(path).toEqual(['v1.30.14', 'v1.31.14', 'v1.32.13', 'v1.33.13']);
+  });
+
+  it('leads to a release that the installation has added, and carries what belongs to it', () => {
+    expect(rulesOf(inputOf(modelOf(1, 1, '1.34.4'), to('v1.34.12')))).toContainEqual(
+      expect.stringContaining('no release v1.34.12'),
+    );
+    const plan = planned(inputOf(modelOf(1, 1, '1.34.4'), to('v1.34.12'), {}, { own }));
+    expect([plan.path, plan.releases]).toEqual([['v1.34.4', 'v1.34.12'], [added]]);
+    expect(planned(inputOf(modelOf(1, 1, '1.33.13'), to('v1.34.4'), {}, { own }))).not.toHaveProperty('releases');
+  });
+
+  it('says of a target that it is only listed, and refuses one that was withdrawn', () => {
+    const listed = expect.stringContaining('v1.34.10 is only listed');
+    expect(rulesOf(inputOf(modelOf(1, 1, '1.34.4'), to('v1.34.10')))).toContainEqual(listed);
+    expect(rulesOf(inputOf(modelOf(1, 1, '1.33.13'), to('v1.34.4')))).not.toContainEqual(
+      expect.stringContaining('only listed'),
+    );
+    const withdrawn = { ...NO_OWN_RELEASES, withdrawn: new Map([['v1.34.9', 'CVE-2026-0001']]) };
+    const check = planUpgrade(inputOf(modelOf(1, 1, '1.34.4'), to('v1.34.9'), {}, { own: withdrawn }));
+    expect(check).toMatchObject({ outcome: 'rejected' });
+    expect(rulesOf(inputOf(modelOf(1, 1, '1.34.4'), to('v1.34.9'), {}, { own: withdrawn }))).toContainEqual(
+      'v1.34.9 was withdrawn: CVE-2026-0001',
+    );
   });
 
   it('lets control planes go minor by minor while workers lag and skip [ORBITER 14, Cluster API 24]', () => {

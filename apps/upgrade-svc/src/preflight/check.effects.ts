@@ -1,6 +1,6 @@
-import { releaseOf, WorldFailure } from '@fairlead/contracts';
+import { findRelease, WorldFailure, type OwnReleases } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
-import { CLOCK, type Clock } from '@fairlead/service-kit';
+import { CLOCK, type Clock, type InstallationReleases } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import type { Check } from '../plan/upgrade.planner.js';
@@ -12,7 +12,7 @@ import { checkUpgrade, dryRunFor } from '../rollout/check.planner.js';
 import { viewOf, type RolloutContext } from '../rollout/rollout.context.js';
 import { isDeclared, isWaiting, LOOK_AGAIN_MS } from '../rollout/rollout.state.js';
 import type { CheckUpgrade } from '../rollout/rollout.tasks.js';
-import { CHECKS_BY_AGENTS, CLUSTER_ACCESS, CLUSTER_SURVEY } from '../tokens.js';
+import { CHECK_SOURCES, CHECKS_BY_AGENTS } from '../tokens.js';
 import type { KubeadmDryRuns } from './kubeadm.dry-run.effects.js';
 import type { OfflineRenewal } from './offline.renewal.effects.js';
 
@@ -24,12 +24,18 @@ export interface ChecksByAgents {
   readonly dryRuns: KubeadmDryRuns;
 }
 
+/** What a plan is made from. */
+export interface CheckSources {
+  readonly clusters: ClusterAccess;
+  readonly survey: ClusterSurvey;
+  readonly releases: Pick<InstallationReleases, 'latest'>;
+}
+
 /** Surveys the cluster and plans its upgrade. */
 @Controller()
 export class CheckEffects {
   constructor(
-    @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
-    @Inject(CLUSTER_SURVEY) private readonly survey: ClusterSurvey,
+    @Inject(CHECK_SOURCES) private readonly sources: CheckSources,
     @Inject(CHECKS_BY_AGENTS) private readonly agents: ChecksByAgents,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -51,8 +57,9 @@ export class CheckEffects {
   /** What is declared waits for a cluster that cannot be reached, as for any other finding. */
   private async check(task: RolloutContext<CheckUpgrade>): Promise<Check> {
     const view = viewOf(task);
+    const own = await this.sources.releases.latest();
     try {
-      return checkUpgrade(view, await this.factsWithDryRun(task));
+      return checkUpgrade(view, await this.factsWithDryRun(task, own), own);
     } catch (error) {
       if (!isDeclared(view.upgrade) || !(error instanceof WorldFailure) || task.signal.aborted) throw error;
       const { operation, target, message } = error;
@@ -60,23 +67,23 @@ export class CheckEffects {
     }
   }
 
-  private async factsWithDryRun(task: RolloutContext<CheckUpgrade>): Promise<ClusterFacts> {
-    const facts = await this.facts(task);
-    const request = dryRunFor(viewOf(task), facts);
+  private async factsWithDryRun(task: RolloutContext<CheckUpgrade>, own: OwnReleases): Promise<ClusterFacts> {
+    const facts = await this.facts(task, own);
+    const request = dryRunFor(viewOf(task), facts, own);
     if (request === null) return facts;
     const { dryRun, unread } = await this.agents.dryRuns.run(task, request);
     return { ...facts, dryRun, unread: [...facts.unread, ...unread] };
   }
 
-  private async facts(task: RolloutContext<CheckUpgrade>): Promise<ClusterFacts> {
+  private async facts(task: RolloutContext<CheckUpgrade>, own: OwnReleases): Promise<ClusterFacts> {
     const { cluster: known, upgrade } = viewOf(task);
     const { target, strategy } = upgrade.request;
-    return this.survey.facts({
+    return this.sources.survey.facts({
       namespace: task.namespace,
       name: task.cluster,
       known,
-      cluster: await this.clusters.of(known.uid, task.cluster),
-      release: target.kubernetes === undefined ? undefined : releaseOf(target.kubernetes),
+      cluster: await this.sources.clusters.of(known.uid, task.cluster),
+      release: target.kubernetes === undefined ? undefined : findRelease(own, target.kubernetes),
       excused: strategy.excusedNodes,
       signal: task.signal,
     });

@@ -1,4 +1,4 @@
-import { KUBERNETES_RELEASES } from '@fairlead/contracts';
+import { NO_OWN_RELEASES, type OwnReleases } from '@fairlead/contracts';
 import type { PlanInput } from '../plan/plan.request.js';
 import { dryRunOf, planUpgrade, type Check, type DryRunRequest } from '../plan/upgrade.planner.js';
 import type { ClusterFacts } from '../rules/cluster.facts.js';
@@ -13,7 +13,11 @@ export const underWay = ({ repairs, extra }: ClusterState): readonly string[] =>
   ),
 ];
 
-const inputOf = ({ cluster, upgrade }: RolloutView, facts: ClusterFacts): PlanInput => {
+const inputOf = (
+  { cluster, upgrade }: RolloutView,
+  facts: ClusterFacts,
+  own: OwnReleases = NO_OWN_RELEASES,
+): PlanInput => {
   const { target, pools, controlPlane, strategy } = upgrade.request;
   return {
     request: { upgradeId: upgrade.id, target, pools, controlPlane, strategy, overridden: upgrade.overridden },
@@ -21,14 +25,15 @@ const inputOf = ({ cluster, upgrade }: RolloutView, facts: ClusterFacts): PlanIn
     holds: cluster.holds,
     underWay: { operations: underWay(cluster), clusterReady: cluster.life === 'ready' },
     endpoint: cluster.endpoint,
-    releases: KUBERNETES_RELEASES,
+    own,
     durations: cluster.durations,
   };
 };
 
 /** The plan for the open upgrade of a cluster, or why there can be none. What CheckUpgrade answers. */
-export const checkUpgrade = (view: RolloutView, facts: ClusterFacts): Check => planUpgrade(inputOf(view, facts));
+export const checkUpgrade = (view: RolloutView, facts: ClusterFacts, own?: OwnReleases): Check =>
+  planUpgrade(inputOf(view, facts, own));
 
 /** What kubeadm is asked before that; null: nothing. */
-export const dryRunFor = (view: RolloutView, facts: ClusterFacts): DryRunRequest | null =>
-  dryRunOf(inputOf(view, facts));
+export const dryRunFor = (view: RolloutView, facts: ClusterFacts, own?: OwnReleases): DryRunRequest | null =>
+  dryRunOf(inputOf(view, facts, own));

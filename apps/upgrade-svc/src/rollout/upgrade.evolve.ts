@@ -115,7 +115,10 @@ const noWayBack = (upgrade: Upgrade, node: string): Finding => {
   const changed = operationsOf(upgrade).find(
     ({ operation }) => operation.node === node && operation.role === 'control-plane' && operation.change !== null,
   )?.operation;
-  const [over] = g2NoWayBackOverEtcd(changed?.change?.kubernetes ?? '', `v${changed?.from['kubeadm'] ?? ''}`);
+  const [over] = g2NoWayBackOverEtcd(
+    [changed?.change?.kubernetes ?? '', `v${changed?.from['kubeadm'] ?? ''}`],
+    upgrade.plan?.releases,
+  );
   return over ?? finding('G3.not-a-failed-worker', { node });
 };
 

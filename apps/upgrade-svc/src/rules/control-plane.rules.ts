@@ -4,6 +4,7 @@ import {
   releaseOf,
   type Finding,
   type GateName,
+  type KubernetesRelease,
   type NodeName,
   type PlanOperation,
   type Quorum,
@@ -43,8 +44,8 @@ export const c2LeaderGivesWay = (
 ): boolean => leader === node && left.some((other) => other.node !== node && !other.postponed);
 
 /** C3: etcd restarts when its image changes, and then the API server must have ended in order before. */
-export const c3StopApiServerFirst = (from: string, to: string): boolean =>
-  releaseOf(from)?.etcd !== releaseOf(to)?.etcd;
+export const c3StopApiServerFirst = (from: string, to: string, releases?: readonly KubernetesRelease[]): boolean =>
+  releaseOf(from, releases)?.etcd !== releaseOf(to, releases)?.etcd;
 
 /** C4: `apply` on the first control plane of a step and on no other; it changes what the cluster stores. */
 export const c4KubeadmCommand = (othersBegan: boolean): 'apply' | 'node' => (othersBegan ? 'node' : 'apply');

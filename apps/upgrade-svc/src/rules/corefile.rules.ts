@@ -1,4 +1,4 @@
-import { compareVersions, releaseOf, type Finding } from '@fairlead/contracts';
+import { compareVersions, releaseOf, type Finding, type KubernetesRelease } from '@fairlead/contracts';
 import { COREFILE_PLUGINS } from './corefile.plugins.js';
 import { finding, when } from './finding.js';
 
@@ -49,8 +49,12 @@ export const unsupportedIn = (corefile: string, coredns: string): readonly strin
 };
 
 /** B12: where the path brings another CoreDNS, kubeadm knows every plugin of the Corefile. */
-export const b12Corefile = (corefile: string | null, path: readonly string[]): readonly Finding[] => {
-  const coredns = path.map((version) => releaseOf(version)?.coredns);
+export const b12Corefile = (
+  corefile: string | null,
+  path: readonly string[],
+  releases?: readonly KubernetesRelease[],
+): readonly Finding[] => {
+  const coredns = path.map((version) => releaseOf(version, releases)?.coredns);
   const to = coredns.at(-1)?.replace(/^v/, '');
   if (corefile === null || to === undefined || coredns.every((version) => version === coredns[0])) return [];
   const unsupported = unsupportedIn(corefile, to);

@@ -4,6 +4,7 @@ import {
   type Finding,
   isMinorChange,
   minorOf,
+  type KubernetesRelease,
   minorsAhead,
   type NodeName,
   type NodeRole,
@@ -27,8 +28,11 @@ export const g1NextActions = (failed: readonly NodeName[], role: NodeRole | null
 ];
 
 /** G2: nothing goes back over a minor of etcd. */
-export const g2NoWayBackOverEtcd = (from: string, to: string): readonly Finding[] => {
-  const [old, now] = [releaseOf(to)?.etcd, releaseOf(from)?.etcd];
+export const g2NoWayBackOverEtcd = (
+  [from, to]: readonly [from: string, to: string],
+  releases?: readonly KubernetesRelease[],
+): readonly Finding[] => {
+  const [old, now] = [releaseOf(to, releases)?.etcd, releaseOf(from, releases)?.etcd];
   return when(old !== undefined && now !== undefined && isMinorChange(old, now), () =>
     finding('G2.etcd', { from, to, etcdBefore: old, etcdNow: now }),
   );
@@ -77,8 +81,12 @@ export const emulatedIn = ({ nodes }: Pick<ClusterFacts, 'nodes'>): readonly str
  * its preflight refuses to migrate CoreDNS down, and it leaves etcd where it is (kubeadm v1.33.13 and v1.34.4: checkMigration,
  * performEtcdStaticPodUpgrade): what came of it would be a mixture that is never released.
  */
-export const g5NoWayBackBetweenSteps = (emulated: readonly string[], from: string, to: string): readonly Finding[] => {
-  const [old, now] = [releaseOf(to), releaseOf(from)];
+export const g5NoWayBackBetweenSteps = (
+  emulated: readonly string[],
+  [from, to]: readonly [from: string, to: string],
+  releases?: readonly KubernetesRelease[],
+): readonly Finding[] => {
+  const [old, now] = [releaseOf(to, releases), releaseOf(from, releases)];
   return when(emulated.includes(minorOf(to)), () =>
     finding(
       'G5.between-steps',

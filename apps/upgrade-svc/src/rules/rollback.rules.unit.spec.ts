@@ -20,8 +20,8 @@ describe('G what is rolled back', () => {
     expect(verbs('control-plane')).toEqual(['retry', 'abort']);
   });
   it('G2 nothing goes back over a minor of etcd', () => {
-    expect(rules(g2NoWayBackOverEtcd('v1.34.4', 'v1.33.13'))).toEqual(['G2']);
-    expect(g2NoWayBackOverEtcd('v1.35.4', 'v1.34.4')).toEqual([]);
+    expect(rules(g2NoWayBackOverEtcd(['v1.34.4', 'v1.33.13']))).toEqual(['G2']);
+    expect(g2NoWayBackOverEtcd(['v1.35.4', 'v1.34.4'])).toEqual([]);
   });
   it('G3 a failed worker may go back while the skew holds', () => {
     const node = { name: w(1), role: 'worker' as const, failed: true };
@@ -37,9 +37,9 @@ describe('G what is rolled back', () => {
     expect(rules(g5MayEmulate('1.31.1', '1.32.1'))).toEqual(['G5']);
   });
   it('G5 between the two steps the binaries from before do not come back', () => {
-    expect(rules(g5NoWayBackBetweenSteps(['1.34'], 'v1.35.4', 'v1.34.4'))).toEqual(['G5']);
+    expect(rules(g5NoWayBackBetweenSteps(['1.34'], ['v1.35.4', 'v1.34.4']))).toEqual(['G5']);
     // Where nothing is emulated it is A1 that applies.
-    expect(g5NoWayBackBetweenSteps([], 'v1.35.4', 'v1.34.4')).toEqual([]);
+    expect(g5NoWayBackBetweenSteps([], ['v1.35.4', 'v1.34.4'])).toEqual([]);
   });
   it('G5 an emulation ends before a newer minor begins', () => {
     expect(rules(g5EmulationEndsFirst(['1.34'], 'v1.35.4', 'v1.36.3'))).toEqual(['G5']);

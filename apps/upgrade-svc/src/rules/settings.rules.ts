@@ -1,4 +1,4 @@
-import { type Finding, minorsAhead, releaseOf } from '@fairlead/contracts';
+import { type Finding, type KubernetesRelease, minorsAhead, releaseOf } from '@fairlead/contracts';
 import type { ClusterFacts, Component, ComponentSettings, NodeFacts } from './cluster.facts.js';
 import { finding } from './finding.js';
 import { LOCKED_GATES, REMOVED_ADMISSION_PLUGINS, REMOVED_FLAGS, REMOVED_GATES } from './removed.settings.js';
@@ -61,10 +61,13 @@ interface Fault {
   readonly value: string;
 }
 
-const flagFault = (component: Component, { name }: Flag, target: string): readonly Fault[] => {
+const flagFault = (
+  component: Component,
+  { name }: Flag,
+  { target, etcd }: { readonly target: string; readonly etcd: string | undefined },
+): readonly Fault[] => {
   const fault = (since: string): readonly Fault[] => [{ code: 'B5.flag', component, name, since, value: '' }];
   if (component === 'etcd') {
-    const etcd = releaseOf(target)?.etcd;
     const isExperimental = name.startsWith(ETCD_EXPERIMENTAL.prefix) && !KUBEADM_ETCD.includes(name);
     return isExperimental && etcd !== undefined && gone(ETCD_EXPERIMENTAL.removedIn, etcd)
       ? fault(`etcd ${ETCD_EXPERIMENTAL.removedIn}`)
@@ -113,12 +116,17 @@ const findingOf = ({ code, component, name, since, value }: Fault, places: reado
 };
 
 /** B5: no component is started with a flag, feature gate or admission plugin that the target no longer accepts. */
-export const b5RemovedSettings = (facts: ClusterFacts, target: string): readonly Finding[] => {
+export const b5RemovedSettings = (
+  facts: ClusterFacts,
+  target: string,
+  releases?: readonly KubernetesRelease[],
+): readonly Finding[] => {
+  const etcd = releaseOf(target, releases)?.etcd;
   const found = new Map<string, { readonly fault: Fault; readonly places: Set<string> }>();
   for (const { component, where, args } of allSettings(facts))
     for (const flag of flagsIn(args))
       for (const fault of [
-        ...flagFault(component, flag, target),
+        ...flagFault(component, flag, { target, etcd }),
         ...gateFaults(component, flag, target),
         ...pluginFaults(component, flag, target),
       ]) {

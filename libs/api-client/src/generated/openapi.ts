@@ -442,6 +442,105 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/releases': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** The releases of Kubernetes that this installation knows, the newest first */
+    get: operations['listReleases'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/releases/{version}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** A release of Kubernetes, with what belongs to it */
+    get: operations['getRelease'];
+    /**
+     * Add a release of Kubernetes, or replace what is known of it
+     * @description A release that was withdrawn is offered again.
+     */
+    put: operations['putRelease'];
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/releases/{version}/withdraw': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Offer a release of Kubernetes no more
+     * @description No cluster is created with it or upgraded to it; clusters that run it go on.
+     */
+    post: operations['withdrawRelease'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/release-signers': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** Who may sign catalogues of releases, and the last catalogue of each */
+    get: operations['getReleaseSigners'];
+    /**
+     * Set who may sign catalogues of releases
+     * @description Releases of a catalogue that was accepted before stay.
+     */
+    put: operations['putReleaseSigners'];
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/release-signers/catalogue': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Import a signed catalogue of releases
+     * @description Refused unless a trusted key has signed it, it has not expired, and its sequence is later than that of the last one of its signer.
+     */
+    post: operations['importReleaseCatalogue'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/ns/{namespace}/clusters': {
     parameters: {
       query?: never;
@@ -2324,6 +2423,129 @@ export interface components {
         observation: number;
         failure: number;
       }[];
+    };
+    ReleaseList: {
+      /** @enum {string} */
+      kind: 'ReleaseList';
+      items: components['schemas']['Release'][];
+      metadata?: components['schemas']['ListMeta'];
+    };
+    /** @description A release of Kubernetes that this installation knows */
+    Release: {
+      /** @enum {string} */
+      kind: 'Release';
+      version: string;
+      /** @enum {string} */
+      kubeadmApi: 'kubeadm.k8s.io/v1beta3' | 'kubeadm.k8s.io/v1beta4';
+      /** @description Of new nodes */
+      containerd: string;
+      /** @description Tag of the image that this kubeadm requests (kubeadm config images list) */
+      etcd: string;
+      /** @description Likewise */
+      coredns: string;
+      /** @description Likewise */
+      pause: string;
+      /** @description Version of github.com/containernetworking/plugins */
+      cniPlugins: string;
+      /** @enum {string} */
+      verified: 'real' | 'lab' | 'listed';
+      /** @description Of the programs on the official release site, by architecture; null: not known */
+      sha256: {
+        amd64?: {
+          kubeadm: string;
+          kubelet: string;
+          kubectl: string;
+          /** @description Absent: Fairlead has the one of this version, or none is known */
+          cniPlugins?: string;
+        };
+        arm64?: {
+          kubeadm: string;
+          kubelet: string;
+          kubectl: string;
+          /** @description Absent: Fairlead has the one of this version, or none is known */
+          cniPlugins?: string;
+        };
+      } | null;
+      /**
+       * @description built-in: it came with Fairlead; catalogue: by a signed one; added: by hand
+       * @enum {string}
+       */
+      origin: 'built-in' | 'catalogue' | 'added';
+      /** @description Why nothing new is built from it; null: it is offered */
+      withdrawn: string | null;
+    };
+    /** @description What belongs to a release of Kubernetes */
+    ReleaseRequest: {
+      /** @enum {string} */
+      kubeadmApi: 'kubeadm.k8s.io/v1beta3' | 'kubeadm.k8s.io/v1beta4';
+      /** @description Of new nodes */
+      containerd: string;
+      /** @description Tag of the image that this kubeadm requests (kubeadm config images list) */
+      etcd: string;
+      /** @description Likewise */
+      coredns: string;
+      /** @description Likewise */
+      pause: string;
+      /** @description Version of github.com/containernetworking/plugins */
+      cniPlugins: string;
+      /**
+       * @default listed
+       * @enum {string}
+       */
+      verified: 'real' | 'lab' | 'listed';
+      /**
+       * @description Of the programs on the official release site, by architecture; null: not known
+       * @default null
+       */
+      sha256: {
+        amd64?: {
+          kubeadm: string;
+          kubelet: string;
+          kubectl: string;
+          /** @description Absent: Fairlead has the one of this version, or none is known */
+          cniPlugins?: string;
+        };
+        arm64?: {
+          kubeadm: string;
+          kubelet: string;
+          kubectl: string;
+          /** @description Absent: Fairlead has the one of this version, or none is known */
+          cniPlugins?: string;
+        };
+      } | null;
+    };
+    ReleaseWithdrawal: {
+      /** @description Why; users who request it see it */
+      reason: string;
+    };
+    /** @description Who may sign catalogues of releases, and the last one of each */
+    ReleaseSigners: {
+      /** @enum {string} */
+      kind: 'ReleaseSigners';
+      signers: string[];
+      /** @description The last one of each signer that was ever accepted */
+      catalogues: {
+        signer: string;
+        sequence: number;
+        /** @description RFC 3339, UTC */
+        expiresTime: string;
+        /** @description true: its signer should have published a newer one by now */
+        expired: boolean;
+        /** @description RFC 3339, UTC */
+        acceptedTime: string;
+        sha256: string;
+      }[];
+    };
+    ReleaseSignersRequest: {
+      /** @description All of them; none: no catalogue is accepted */
+      signers: string[];
+    };
+    /** @description A signed catalogue of releases */
+    ReleaseCatalogueRequest: {
+      /** @description The text of releases.json, as it was signed */
+      catalogue: string;
+      /** @description The text of releases.json.sig */
+      signatures: string;
     };
     ClusterList: {
       /** @enum {string} */
@@ -4978,6 +5200,42 @@ export interface components {
         permanent?: true;
       }[];
       predictedSeconds: number;
+      /** @description Those of the path that are not built in, or have changed since; absent: none */
+      releases?: components['schemas']['KubernetesRelease'][];
+    };
+    KubernetesRelease: {
+      version: string;
+      /** @enum {string} */
+      kubeadmApi: 'kubeadm.k8s.io/v1beta3' | 'kubeadm.k8s.io/v1beta4';
+      /** @description Of new nodes */
+      containerd: string;
+      /** @description Tag of the image that this kubeadm requests (kubeadm config images list) */
+      etcd: string;
+      /** @description Likewise */
+      coredns: string;
+      /** @description Likewise */
+      pause: string;
+      /** @description Version of github.com/containernetworking/plugins */
+      cniPlugins: string;
+      /** @enum {string} */
+      verified: 'real' | 'lab' | 'listed';
+      /** @description Of the programs on the official release site, by architecture; null: not known */
+      sha256: {
+        amd64?: {
+          kubeadm: string;
+          kubelet: string;
+          kubectl: string;
+          /** @description Absent: Fairlead has the one of this version, or none is known */
+          cniPlugins?: string;
+        };
+        arm64?: {
+          kubeadm: string;
+          kubelet: string;
+          kubectl: string;
+          /** @description Absent: Fairlead has the one of this version, or none is known */
+          cniPlugins?: string;
+        };
+      } | null;
     };
     /** @description How far an upgrade is on one node */
     UpgradeNode: {
@@ -10065,6 +10323,892 @@ export interface operations {
       };
     };
   };
+  listReleases: {
+    parameters: {
+      query?: {
+        /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
+        minSeq?: number;
+        /** @description Most items in the answer; 500 unless given */
+        limit?: number;
+        /** @description metadata.continue of the page before */
+        continue?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The releases */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ReleaseList'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, list.continue-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, wait.seq-ahead */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  getRelease: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        version: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The release */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Release'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description release.not-found */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  putRelease: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        version: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['ReleaseRequest'];
+      };
+    };
+    responses: {
+      /** @description It is known */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Release'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over, release.too-many, conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  withdrawRelease: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        version: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['ReleaseWithdrawal'];
+      };
+    };
+    responses: {
+      /** @description It is withdrawn */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Release'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description release.not-found */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  getReleaseSigners: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Public keys and catalogues */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ReleaseSigners'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  putReleaseSigners: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['ReleaseSignersRequest'];
+      };
+    };
+    responses: {
+      /** @description They are set */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ReleaseSigners'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over, conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  importReleaseCatalogue: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['ReleaseCatalogueRequest'];
+      };
+    };
+    responses: {
+      /** @description Its releases are known */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ReleaseSigners'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over, release.catalogue-replayed, release.too-many, conflict.concurrent, idempotency.in-progress */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, release.catalogue-unsigned, release.catalogue-invalid, release.catalogue-expired, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
   listClusters: {
     parameters: {
       query?: {
@@ -10248,7 +11392,7 @@ export interface operations {
           'application/json': components['schemas']['Cluster'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, cluster.control-plane-missing, cluster.control-plane-sets, cluster.worker-missing, cluster.too-many-sets, cluster.single-node, cluster.service-type, cluster.cni-multi, cluster.cni-single, cluster.loadbalancer, cluster.etcd, cluster.etcd-external-count, cluster.name-empty, cluster.name-invalid, cluster.name-too-long, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.mon-agent, cluster.mon-agent-unsupported, cluster.connection-empty, connection.name-invalid, cluster.spec-empty, cluster.control-plane-count, cluster.control-plane-too-many, cluster.control-plane-even, cluster.worker-count, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, cluster.control-plane-missing, cluster.control-plane-sets, cluster.worker-missing, cluster.too-many-sets, cluster.single-node, cluster.service-type, cluster.cni-multi, cluster.cni-single, cluster.loadbalancer, cluster.etcd, cluster.etcd-external-count, cluster.name-empty, cluster.name-invalid, cluster.name-too-long, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.version-withdrawn, cluster.mon-agent, cluster.mon-agent-unsupported, cluster.connection-empty, connection.name-invalid, cluster.spec-empty, cluster.control-plane-count, cluster.control-plane-too-many, cluster.control-plane-even, cluster.worker-count, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -11801,7 +12945,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, address.name-taken, transport.name-taken, transport.interval, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, address.name-taken, transport.name-taken, transport.interval, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.version-withdrawn, cluster.control-plane-even */
       400: {
         headers: {
           [name: string]: unknown;
@@ -13618,7 +14762,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterTemplate'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, template.manifest-address, cluster.version-unknown, cluster.control-plane-even, cluster.etcd-external-count, cluster.cni-multi, cluster.cni-single, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, health.duration, health.two-limits, health.range, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, firewall.rule-twice */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, template.manifest-address, cluster.version-unknown, cluster.version-withdrawn, cluster.control-plane-even, cluster.etcd-external-count, cluster.cni-multi, cluster.cni-single, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, health.duration, health.two-limits, health.range, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, firewall.rule-twice */
       400: {
         headers: {
           [name: string]: unknown;

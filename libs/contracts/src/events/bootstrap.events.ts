@@ -350,6 +350,7 @@ export const bootstrapEvents = {
       uid,
       requestId: z.string().describe('Of the EtcdRestoreRequested that made it necessary'),
       kubernetesVersion: z.string(),
+      coreDns: z.string().optional().describe('Version of CoreDNS; absent: not recorded'),
     }),
   }),
   ClusterReady: defineEvent({

@@ -12,6 +12,7 @@ import { identityEvents, realmEvents } from './realm.events.js';
 import { processEvents } from './process.events.js';
 import { quarantineEvents } from './quarantine.events.js';
 import { presenceEvents } from './presence.events.js';
+import { releaseEvents } from './release.events.js';
 import { remediationEvents } from './remediation.events.js';
 import { rolloutFactEvents, upgradeRequestEvents } from './rollout.events.js';
 import { stockEvents } from './stock.events.js';
@@ -28,6 +29,7 @@ export const EVENTS = {
   ...realmEvents,
   ...identityEvents,
   ...applicationEvents,
+  ...releaseEvents,
   ...bootstrapEvents,
   ...rolloutEvents,
   ...rolloutFactEvents,

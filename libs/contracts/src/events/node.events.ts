@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { KubernetesRelease } from '../kubernetes.release.js';
 import { ClusterUid, NodeName } from '../ids.js';
 import { KubeadmDryRun, NodeChange, Probe } from '../upgrades.js';
 import { defineEvent } from './definition.js';
@@ -54,6 +55,12 @@ export const rolloutEvents = {
         .describe(
           'The request for which the agent may repair what needs no drain, until it is Ready with this revision',
         ),
+      releases: z
+        .array(KubernetesRelease)
+        .min(1)
+        .max(2)
+        .optional()
+        .describe('Those of the software and of the stage that are not built in, or have changed since; absent: none'),
       probes: z.array(Probe).optional().describe('What the node asks all the time while this is desired'),
     }),
   }),

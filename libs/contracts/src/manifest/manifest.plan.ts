@@ -17,6 +17,7 @@ import {
   rolloutOf,
   type PoolRollout,
 } from './pool.rollout.js';
+import type { KubernetesRelease } from '../kubernetes.release.js';
 import { versionPath } from '../version.path.js';
 import { changedFields } from './manifest.diff.js';
 import { victimsOf, type PoolMember, type Victim } from './victims.js';
@@ -73,6 +74,8 @@ export interface PlanBasis {
   readonly requests?: Declared['requests'];
   /** Nodes that are removed before others, whatever the delete policy is. */
   readonly named?: readonly string[];
+  /** What the installation offers; left out: the built-in releases. */
+  readonly releases?: readonly KubernetesRelease[] | undefined;
 }
 
 interface Scaling {
@@ -266,9 +269,13 @@ const abandoned = (requests: Requests): readonly PlanStep[] =>
   );
 
 /** Its operations are planned, with their reasons, when the nodes have been looked at. */
-const upgraded = (before: DeclaredSpec, after: DeclaredSpec, count: number): readonly PlanStep[] => {
+const upgraded = (
+  before: DeclaredSpec,
+  after: DeclaredSpec,
+  { count, releases }: { readonly count: number; readonly releases: PlanBasis['releases'] },
+): readonly PlanStep[] => {
   if (before.version === after.version) return [];
-  const { versions } = versionPath(before.version, after.version);
+  const { versions } = versionPath(before.version, after.version, releases);
   const path = versions.join(' → ');
   return [step('upgrade', null, { reason: `${path}: ${nodesOf(count)}, control planes before workers`, count })];
 };
@@ -295,7 +302,7 @@ const balanced = (before: DeclaredSpec | undefined, after: DeclaredSpec): readon
 export const planOf = (
   before: DeclaredSpec | undefined,
   after: DeclaredSpec,
-  { members, requests = {}, named = [] }: PlanBasis,
+  { members, requests = {}, named = [], releases }: PlanBasis,
 ): readonly PlanStep[] => {
   if (before === undefined) return [...created(after), ...balanced(before, after)];
   const membersOf = ({ name }: DeclaredPool) => members.filter(({ pool }) => pool === name);
@@ -304,7 +311,7 @@ export const planOf = (
   const ended = superseded(requests, { before, after }, members);
   const kept = Object.fromEntries(Object.entries(requests).filter(([id]) => !(id in ended)));
   return [
-    ...upgraded(before, after, members.length),
+    ...upgraded(before, after, { count: members.length, releases }),
     ...networked(before, after, members.length),
     ...authenticated(before, after, members.filter(({ pool }) => pool === CONTROL_PLANE_POOL).length),
     ...abandoned(ended),
@@ -464,8 +471,12 @@ const rolloutFaults = ({ controlPlane: was }: DeclaredSpec, after: DeclaredSpec)
 };
 
 /** Why no upgrade leads to the declared version. What the nodes have to say to it, its checks find. */
-const versionFaults = ({ version: before }: DeclaredSpec, { version: after }: DeclaredSpec): readonly Refusal[] => {
-  const { obstacle } = versionPath(before, after);
+const versionFaults = (
+  { version: before }: DeclaredSpec,
+  { version: after }: DeclaredSpec,
+  releases: PlanBasis['releases'],
+): readonly Refusal[] => {
+  const { obstacle } = versionPath(before, after, releases);
   if (obstacle === undefined) return [];
   return obstacle.kind === 'lower'
     ? [refuse('cluster.version-lower', { before, after }, 'spec.version')]
@@ -473,10 +484,14 @@ const versionFaults = ({ version: before }: DeclaredSpec, { version: after }: De
 };
 
 /** Why a cluster cannot become what is declared, each with the field and what to do instead. */
-export const changeFaults = (before: DeclaredSpec, after: DeclaredSpec): readonly Refusal[] => [
+export const changeFaults = (
+  before: DeclaredSpec,
+  after: DeclaredSpec,
+  releases?: PlanBasis['releases'],
+): readonly Refusal[] => [
   ...fieldFaults(IMMUTABLE, [before, after]),
   ...leaseChangeFaults(before.lease, after.lease),
-  ...versionFaults(before, after),
+  ...versionFaults(before, after, releases),
   ...controlPlaneFaults(before, after),
   ...machineFaults(before, after),
   ...rolloutFaults(before, after),

@@ -290,7 +290,12 @@ export const CLUSTER_REFUSALS = {
   'cluster.version-unknown': definition(
     400,
     'Kubernetes {version} is not available; available versions: {known}',
-    'Use one of them, or leave the version out.',
+    'Use one of them, or leave the version out. An administrator can add others with PUT /releases/{version}.',
+  ),
+  'cluster.version-withdrawn': definition(
+    400,
+    'Kubernetes {version} was withdrawn: {reason}; available versions: {known}',
+    'Use one of them.',
   ),
   'cluster.single-connection': definition(
     422,

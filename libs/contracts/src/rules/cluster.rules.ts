@@ -12,7 +12,8 @@ import {
   type NodeSetRequest,
   type NodesRequest,
 } from '../requests.js';
-import { DEFAULT_KUBERNETES_VERSION, KUBERNETES_RELEASES, releaseOf } from '../software.js';
+import { NO_OWN_RELEASES, offeredReleases, type OwnReleases } from '../releases.fold.js';
+import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
 import { versionRanges } from '../versions.js';
 import { isHost, isPath } from './nfs.js';
 import {
@@ -26,7 +27,7 @@ import {
 } from './cidrs.js';
 
 /** Looks at one thing; answers with everything that is wrong about it. */
-type Rule = (request: ClusterRequest) => readonly Refusal[];
+type Rule = (request: ClusterRequest, own: OwnReleases) => readonly Refusal[];
 
 const fine: readonly Refusal[] = [];
 const when = (wrong: boolean, refusal: () => Refusal): readonly Refusal[] => (wrong ? [refusal()] : fine);
@@ -178,14 +179,18 @@ const nfs: Rule = (request) => {
   ];
 };
 
-const knownVersions = versionRanges(KUBERNETES_RELEASES.map((release) => release.version));
-
-const version: Rule = (request) => {
-  const asked = kubernetesOf(request).version ?? DEFAULT_KUBERNETES_VERSION;
-  return when(releaseOf(withV(asked)) === undefined, () =>
-    refuse('cluster.version-unknown', { version: asked, known: knownVersions }, `${KUBERNETES}.version`),
-  );
+/** Why nothing can be built with this version. `version`: with or without the v. */
+export const releaseFaults = (version: string, own: OwnReleases, field: string): readonly Refusal[] => {
+  const offered = offeredReleases(own).map((release) => release.version);
+  if (offered.includes(withV(version))) return fine;
+  const [known, reason] = [versionRanges(offered), own.withdrawn.get(withV(version))];
+  return reason === undefined
+    ? [refuse('cluster.version-unknown', { version, known }, field)]
+    : [refuse('cluster.version-withdrawn', { version, reason, known }, field)];
 };
+
+const version: Rule = (request, own) =>
+  releaseFaults(kubernetesOf(request).version ?? DEFAULT_KUBERNETES_VERSION, own, `${KUBERNETES}.version`);
 
 const MONITORING = ['yes', 'no'];
 
@@ -271,11 +276,18 @@ const SHAPE_RULES: readonly Rule[] = [
 /** What CB-Ladybug checks after it has looked for the namespace. */
 const COUNT_RULES: readonly Rule[] = [controlPlaneCount, workerCounts, workersInAll, podCapacity, oneConnection];
 
-/** Everything that is wrong with the request, in order; `namespace` is what is wrong with its namespace, if anything. */
-export const faultsOfCluster = (request: ClusterRequest, namespace: readonly Refusal[]): readonly Refusal[] => [
-  ...SHAPE_RULES.flatMap((rule) => rule(request)),
+/**
+ * Everything that is wrong with the request, in order; `namespace` is what is wrong with its namespace, if anything. `own`: the releases
+ * of the installation; left out, only the built-in ones are known.
+ */
+export const faultsOfCluster = (
+  request: ClusterRequest,
+  namespace: readonly Refusal[],
+  own: OwnReleases = NO_OWN_RELEASES,
+): readonly Refusal[] => [
+  ...SHAPE_RULES.flatMap((rule) => rule(request, own)),
   ...namespace,
-  ...COUNT_RULES.flatMap((rule) => rule(request)),
+  ...COUNT_RULES.flatMap((rule) => rule(request, own)),
 ];
 
 /** Everything that is wrong with a request for more workers, without knowing the cluster. */

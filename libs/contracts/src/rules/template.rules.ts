@@ -4,6 +4,7 @@ import type { ClusterTemplateManifest } from '../manifest/cluster.template.js';
 import { completeTemplate } from '../manifest/cluster.template.resolve.js';
 import type { TemplateCluster } from '../manifest/template.cluster.js';
 import type { Refusal, RefusalCode } from '../refusals.js';
+import type { OwnReleases } from '../releases.fold.js';
 import { faultsOfCluster } from './cluster.rules.js';
 import { faultsOfManifest, inManifest, requestOfManifest } from './manifest.rules.js';
 
@@ -34,11 +35,14 @@ const OF_POOLS: ReadonlySet<RefusalCode> = new Set<RefusalCode>(['drain.rule-poo
 const inTemplate = (field: string): string => field.replace(/^spec\.(pools)?(\[\d+\])?/, 'spec.cluster.$1');
 
 /** Why no cluster could be made of a template. Connections and machine sizes are looked at when one is. */
-export const templateFaults = ({ spec: { cluster } }: ClusterTemplateManifest): readonly Refusal[] => {
+export const templateFaults = (
+  { spec: { cluster } }: ClusterTemplateManifest,
+  own?: OwnReleases,
+): readonly Refusal[] => {
   const sample = sampleOf(cluster);
   const address = { namespace: ANY as Namespace, cluster: sample.metadata.name };
   const faults = [
-    ...inManifest(faultsOfCluster(requestOfManifest(sample), []), [0]),
+    ...inManifest(faultsOfCluster(requestOfManifest(sample), [], own), [0]),
     ...faultsOfManifest(sample, address),
   ];
   return faults

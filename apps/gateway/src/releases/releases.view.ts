@@ -1,0 +1,34 @@
+import {
+  knownReleases,
+  originOf,
+  type KubernetesRelease,
+  type OwnReleases,
+  type ReleaseSignersView,
+  type ReleaseView,
+} from '@fairlead/contracts';
+
+const releaseView = (own: OwnReleases, release: KubernetesRelease): ReleaseView => ({
+  kind: 'Release',
+  ...release,
+  origin: originOf(own, release.version),
+  withdrawn: own.withdrawn.get(release.version) ?? null,
+});
+
+/** Newest first. */
+export const releaseViews = (own: OwnReleases): readonly ReleaseView[] =>
+  knownReleases(own)
+    .map((release) => releaseView(own, release))
+    .toReversed();
+
+export const signersView = ({ signers, catalogues }: OwnReleases, now: Date): ReleaseSignersView => ({
+  kind: 'ReleaseSigners',
+  signers: [...signers],
+  catalogues: [...catalogues].map(([signer, { sequence, expires, acceptedAt, sha256 }]) => ({
+    signer,
+    sequence,
+    expiresTime: expires,
+    expired: Date.parse(expires) <= now.getTime(),
+    acceptedTime: acceptedAt,
+    sha256,
+  })),
+});

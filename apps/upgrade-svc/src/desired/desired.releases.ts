@@ -1,0 +1,13 @@
+import { rowsBeyondBuiltIn, type EventData, type OwnReleases, type SoftwareVersions } from '@fairlead/contracts';
+
+/** The releases of this software that are not built in, for the agent of its node: it has the others itself. */
+export const releasesFor = (
+  own: OwnReleases,
+  ...software: readonly SoftwareVersions[]
+): Pick<EventData<'DesiredVersionsSet'>, 'releases'> => {
+  const versions = software.flatMap(({ kubelet, kubeadm = kubelet }) =>
+    kubeadm === undefined ? [] : [`v${kubeadm}`, `v${kubelet ?? kubeadm}`],
+  );
+  const releases = rowsBeyondBuiltIn(own, versions);
+  return releases.length === 0 ? {} : { releases: [...releases] };
+};
