@@ -35,8 +35,8 @@ const COMMANDS: Readonly<Record<string, string>> = {
     note apt-get "$@"
     touch "$FAIRLEAD_ROOT/apt-began"
     while [ -e "$FAIRLEAD_ROOT/apt-slow" ]; do sleep 0.1; done
-    for word; do case "$word" in *=*\\*) name="\${word%%=*}"; version="\${word#*=}"
-      printf '%s\\t%s-1.1\\tinstall\\tinstalled\\n' "$name" "\${version%?}" > "$FAIRLEAD_ROOT/dpkg/$name";; esac; done`,
+    for word; do case "$word" in *=*\\*) name="\${word%%=*}"; version="\${word#*=}"; version="\${version%?}"
+      printf '%s\\t%s-1.1\\tinstall\\tinstalled\\n' "$name" "\${version%-}" > "$FAIRLEAD_ROOT/dpkg/$name";; esac; done`,
   'apt-mark': `
     note apt-mark "$@"; shift
     for name; do sed -i 's/\\tinstall\\t/\\thold\\t/' "$FAIRLEAD_ROOT/dpkg/$name"; done`,
