@@ -3,8 +3,10 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createSecureServer } from 'node:https';
+import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { check, itWith } from '../../../../../test/recorded/checkers.js';
 import { Mirror } from '../../software/mirror.js';
 import { MemoryHost } from '../../../test/memory.host.js';
 import { realFiles } from './real.files.js';
@@ -75,6 +77,36 @@ describe('a mirror at a web address', () => {
       expect(requests).toEqual(['GET http://mirror.example.org/k8s/catalogue.json']);
       const near = urlSource(location(), realFiles(root), { proxy: { http, no: ['127.0.0.0/8'] } });
       expect(await near.text('catalogue.json')).toBe('directly');
+    });
+
+    itWith('openssl')('reaches a server with TLS through the tunnel only, and checks its certificate', async () => {
+      const at = (name: string): string => join(root, name);
+      const args = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=mirror.example.org'];
+      check('openssl', [...args, '-keyout', at('key'), '-out', at('cert')]);
+      const tls = { key: await readFile(at('key')), cert: await readFile(at('cert')) };
+      const secure = createSecureServer(tls, (_request, response) => response.end('by TLS'));
+      await new Promise<void>((resolve) => secure.listen(0, '127.0.0.1', resolve));
+      proxy.removeAllListeners('connect');
+      proxy.on('connect', (request, socket) => {
+        requests.push(`${request.method} ${request.url}`);
+        const upstream = connect((secure.address() as AddressInfo).port, '127.0.0.1', () => {
+          socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+          upstream.pipe(socket).pipe(upstream);
+        });
+      });
+      try {
+        const https = proxyUrl();
+        const through = urlSource('https://mirror.example.org/k8s/', realFiles(root), {
+          proxy: { https },
+          connectMs: 3_000,
+        });
+        // It has shown its certificate, and that is checked.
+        await expect(through.text('catalogue.json')).rejects.toThrow(/^self-signed certificate$/);
+        expect(new Set(requests)).toEqual(new Set(['CONNECT mirror.example.org:443']));
+      } finally {
+        secure.closeAllConnections();
+        secure.close();
+      }
     });
 
     it('is asked for a tunnel to a server with TLS, and its refusal is not repeated', async () => {

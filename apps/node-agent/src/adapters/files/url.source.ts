@@ -102,9 +102,9 @@ const requestOf = async (
   if (through === undefined) return (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, options);
   if (url.protocol === 'https:') {
     const socket = await tunnel(url, through, way);
-    // The pool of the default agent would keep the connection for another server.
+    // Only a request without any agent uses createConnection: with `agent: false`, Node.js connects directly.
     const secured = (): Socket => tlsConnect({ socket, servername: url.hostname });
-    return httpsRequest(url, { ...options, agent: false, createConnection: secured });
+    return httpsRequest(url, { ...options, createConnection: secured });
   }
   const to = { host: through.hostname.replace(/^\[|\]$/g, ''), port: portOf(through), path: url.href };
   return httpRequest({ ...options, ...to, headers: { ...headers, host: url.host } });
