@@ -130,7 +130,7 @@ describe('a cluster that is declared', () => {
   );
 
   it(
-    'whose machines the provider refuses is not changed any more: the refusal says how to go on, and a retry does',
+    'whose machines the provider refuses is no longer changed: the refusal names the way on, and a retry works',
     async () => {
       const stuck = '/ns/default/clusters/stuck';
       const body = (machineType: string) => ({

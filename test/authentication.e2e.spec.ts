@@ -132,7 +132,7 @@ describe('users of a cluster sign in at an identity provider', () => {
   );
 
   it(
-    'no longer, one control plane after the other, when the manifest does not say so any more',
+    'no longer, one control plane after the other, when the manifest no longer declares it',
     async () => {
       const before = await lastSeq();
       await until(({ type, meta }) => type === 'ClusterReady' && meta.seq > 0);

@@ -12,7 +12,7 @@ const LIMIT_MS = 600_000;
 const MOMENTS = ['before', 'after'] as const;
 const MACHINES = 5;
 
-const told = async (seed: number, kill?: Kill, failing?: Failing, lease?: ClusterLease): Promise<CrashWorld> => {
+const worldAfter = async (seed: number, kill?: Kill, failing?: Failing, lease?: ClusterLease): Promise<CrashWorld> => {
   const world = new CrashWorld(seed, kill, failing, lease);
   try {
     await world.run();
@@ -68,7 +68,7 @@ const expectSurvived = async (
   undisturbed: readonly string[],
   lease?: ClusterLease,
 ): Promise<void> => {
-  const world = await told(seed, kill, undefined, lease);
+  const world = await worldAfter(seed, kill, undefined, lease);
   try {
     expect(world.kills).toBe(1);
     expect(outcomeOf(world)).toEqual(undisturbed);
@@ -81,7 +81,7 @@ const expectSurvived = async (
 
 describe('a cluster that is created and deleted while services are killed', () => {
   it('says the same in every order of the services', async () => {
-    const worlds = await Promise.all([1, 2, 3, 4, 5].map((seed) => told(seed)));
+    const worlds = await Promise.all([1, 2, 3, 4, 5].map((seed) => worldAfter(seed)));
     const [first] = worlds;
     for (const world of worlds) {
       expect(world.kills).toBe(0);
@@ -95,7 +95,7 @@ describe('a cluster that is created and deleted while services are killed', () =
     `ends the same when %s is killed at ${EVERY === 1 ? 'any event' : `one event of ${EVERY}`}, before or after it is in the log [CB-Ladybug 28, azimuth 26]`,
     async (service: Service) => {
       for (let seed = SEED_FIRST; seed < SEED_FIRST + ROUNDS; seed += 1) {
-        const undisturbed = await told(seed);
+        const undisturbed = await worldAfter(seed);
         const desired = outcomeOf(undisturbed);
         for (let boundary = 1 + (SERVICES.indexOf(service) % EVERY); boundary <= undisturbed.length; boundary += EVERY)
           for (const when of MOMENTS) await expectSurvived(seed, { service, boundary, when }, desired);
@@ -119,7 +119,7 @@ describe('a cluster with a reservation that is created, and deleted because it e
   it.each(SERVICES)(
     'ends the same when %s is killed, and leaves nothing reserved [azimuth 26]',
     async (service: Service) => {
-      const undisturbed = await told(SEED_FIRST, undefined, undefined, LEASE);
+      const undisturbed = await worldAfter(SEED_FIRST, undefined, undefined, LEASE);
       expectReleased(undisturbed);
       const desired = outcomeOf(undisturbed);
       const first = 1 + (SERVICES.indexOf(service) % EVERY_RESERVED);
@@ -178,13 +178,13 @@ describe('a cluster whose creation fails, with onFailure: cleanup', () => {
   it.each(FAILING)(
     'leaves nothing but the record of its failure when "$step" fails, whichever service is killed meanwhile [CB-Ladybug 26]',
     async (failing: Failing) => {
-      const undisturbed = await told(SEED_FIRST, undefined, failing);
+      const undisturbed = await worldAfter(SEED_FIRST, undefined, failing);
       await expectCleanedUp(undisturbed);
       let turn = FAILING.indexOf(failing);
       for (let boundary = 1 + turn; boundary <= undisturbed.length; boundary += EVERY_FAILING) {
         const kill: Kill = { service: SERVICES[turn % 4] ?? 'gateway', boundary, when: MOMENTS[turn % 2] ?? 'after' };
         turn += 1;
-        const world = await told(SEED_FIRST, kill, failing);
+        const world = await worldAfter(SEED_FIRST, kill, failing);
         try {
           expect(world.kills).toBe(1);
           await expectCleanedUp(world);

@@ -167,11 +167,11 @@ describe('a world that fails', () => {
       const failed = events.find(({ type }) => type === 'ClusterFailed');
       const deletion = events.find(({ type }) => type === 'ClusterDeletionRequested');
       expect(deletion?.meta).toMatchObject({ actor: 'system/gateway', causationId: failed?.meta.id });
-      const { body: told } = await system.call<OperationList>(
+      const { body: listed } = await system.call<OperationList>(
         'GET',
         `/ns/default/clusters/tidy/operations?minSeq=${events.at(-1)?.meta.seq}`,
       );
-      expect(told.items).toMatchObject([
+      expect(listed.items).toMatchObject([
         { kind: 'create', phase: 'Failed', message: expect.stringContaining('no init here') },
         { kind: 'delete', phase: 'Succeeded', message: expect.stringContaining('no init here') },
       ]);

@@ -45,7 +45,7 @@ describe('text from outside', () => {
     expect(parsing.length).toBeGreaterThan(60);
   });
 
-  it('is listed at files that there are', () => {
+  it('is listed with existing files', () => {
     const places = [...ENTRANCES.map(({ file }) => file), ...Object.keys(ELSEWHERE), ...Object.keys(OWN_DATA)];
     const gone = places.filter((place) => !sources.some((file) => isListed(file, [place])));
     expect(gone).toEqual([]);

@@ -98,9 +98,9 @@ describe('whatever fails for good, at any moment, there is a way out by document
     ['create', 'VmsFailed'],
     ['join', 'NodesFailed'],
     ['unreachable', 'NodesFailed'],
-  ] as const)('a request whose machines are rolled back needs no command at all: %s', (failure, told) => {
+  ] as const)('a request whose machines are rolled back needs no command at all: %s', (failure, reported) => {
     const world = failing('adding and joining nodes (rollback)', failure, 0);
-    expect(world.types()).toContain(told);
+    expect(world.types()).toContain(reported);
     expect(world.trouble()).toBeUndefined();
   });
 

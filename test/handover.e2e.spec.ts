@@ -93,7 +93,7 @@ describe('an installation with a cluster that is handed over while both run, by 
   }, 60_000);
 
   it(
-    'answers reads and refuses commands at the source from the fence on, and its services run no more [Cluster API 32]',
+    'answers reads and refuses commands at the source after the fence, and its services no longer run [Cluster API 32]',
     async () => {
       const { target: key } = await succeeds(['prepare', ...at({ environment })]);
       const exporting = ['export', ...at(source), '--to', key ?? '', '--file', file()];

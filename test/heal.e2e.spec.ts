@@ -137,9 +137,9 @@ describe('a cluster whose pools have health checks', () => {
   it(
     'has in its audit what led to the replacement, back to the silence of the node [Cluster API 35]',
     async () => {
-      const told = JSON.parse(await fairlead('audit', 'shop', '--output', 'json')) as { items: readonly Audited[] };
+      const stated = JSON.parse(await fairlead('audit', 'shop', '--output', 'json')) as { items: readonly Audited[] };
       const causes = (type: EventType): readonly string[] =>
-        told.items.findLast((one) => one.type === type)!.because.map((cause) => cause.type);
+        stated.items.findLast((one) => one.type === type)!.because.map((cause) => cause.type);
       expect(causes('RemediationRequested')).toContain('NodeLost');
       for (const type of ['NodeRemoved', 'VmsPlanned', 'RemediationSucceeded'] as const)
         expect(causes(type)).toEqual(expect.arrayContaining(['RemediationRequested', 'NodeLost']));
@@ -229,9 +229,9 @@ describe('a cluster whose pools have health checks', () => {
       await exec(plain, 'systemctl', 'stop', 'kubelet');
       await until('NodeNotReady', before, plain);
       expect(await shown(plain)).toMatchObject({ ready: false, line: expect.stringContaining('NotReady'), pool: 0 });
-      const told = await fairlead('cluster', 'describe', 'shop');
-      expect(told).toContain('NodesReady is False since');
-      expect(told).toContain(plain);
+      const stated = await fairlead('cluster', 'describe', 'shop');
+      expect(stated).toContain('NodesReady is False since');
+      expect(stated).toContain(plain);
       await exec(plain, 'systemctl', 'start', 'kubelet');
       await untilReady(plain);
       expect(await shown(plain)).toMatchObject({ ready: true, pool: 1 });
@@ -431,11 +431,11 @@ describe('a cluster whose pools have health checks', () => {
         await until('NodeMissing', before, plain);
         const found = await until('NodeWithoutMachineFound', before);
         expect(found.data).toMatchObject({ name: 'stray.example.org', ready: false });
-        const told = await described();
-        expect(told).toContain('State: Degraded');
-        expect(told).toContain(`NodesPresent is False since`);
-        expect(told).toContain(`Kubernetes has no Node object of ${plain}`);
-        expect(told).toContain('no machine is recorded of stray.example.org');
+        const stated = await described();
+        expect(stated).toContain('State: Degraded');
+        expect(stated).toContain(`NodesPresent is False since`);
+        expect(stated).toContain(`Kubernetes has no Node object of ${plain}`);
+        expect(stated).toContain('no machine is recorded of stray.example.org');
 
         // As its kubelet registers it, which is not Ready at first.
         const body = { metadata: { name: plain }, spec: {}, status: { nodeInfo: status!.nodeInfo! } };

@@ -79,19 +79,21 @@ describe.each([{ light: true }, { light: false }])(
     );
 
     it('was stopped on every control plane before it was restored on any, and restored on all before any was started', async () => {
-      const told = (await system.events('saved')).flatMap((event) =>
+      const progress = (await system.events('saved')).flatMap((event) =>
         event.type === 'NodeChangeProgressed' && event.data.change.startsWith('restore/') ? [event.data] : [],
       );
       for (const [before, after] of [
         ['etcd-stop', 'etcd-restore'],
         ['etcd-restore', 'etcd-start'],
       ] as const) {
-        const lastDone = told.findLastIndex(({ phase, status }) => phase === before && status === 'done');
-        const firstStarted = told.findIndex(({ phase, status }) => phase === after && status === 'started');
+        const lastDone = progress.findLastIndex(({ phase, status }) => phase === before && status === 'done');
+        const firstStarted = progress.findIndex(({ phase, status }) => phase === after && status === 'started');
         expect(lastDone).toBeLessThan(firstStarted);
-        expect(told.filter(({ phase, status }) => phase === before && status === 'done')).toHaveLength(CONTROL_PLANES);
+        expect(progress.filter(({ phase, status }) => phase === before && status === 'done')).toHaveLength(
+          CONTROL_PLANES,
+        );
       }
-      expect(told.filter(({ status }) => status === 'failed')).toEqual([]);
+      expect(progress.filter(({ status }) => status === 'failed')).toEqual([]);
     });
 
     it(
@@ -119,7 +121,7 @@ describe.each([{ light: true }, { light: false }])(
       TIMEOUT_MS,
     );
 
-    it('is not touched for a snapshot that there is not, nor without the name of the cluster', async () => {
+    it('is not changed for a snapshot that does not exist, nor without the name of the cluster', async () => {
       const missing = await system.call('POST', `${CLUSTER}/etcd/restore`, { snapshot: 'none', confirm: 'saved' });
       expect(missing.status).toBe(404);
       const [{ snapshot } = { snapshot: '' }] = (await system.events('saved')).flatMap((event) =>

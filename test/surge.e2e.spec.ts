@@ -57,7 +57,7 @@ describe('a pool is upgraded with a surge machine', () => {
     return log.slice(log.findIndex(({ type, data }) => type === 'UpgradeRequested' && data.upgradeId === id));
   };
   /** The first such event after the upgrade was asked for, or its end. */
-  const told = async (id: string, desired: (event: StoredEvent) => boolean): Promise<StoredEvent> => {
+  const recorded = async (id: string, desired: (event: StoredEvent) => boolean): Promise<StoredEvent> => {
     let begun = false;
     return system.until(
       'demo',
@@ -99,22 +99,22 @@ describe('a pool is upgraded with a surge machine', () => {
     'which comes first, at the target, over kill -9 of every service on the way; no one scales the pool meanwhile',
     async () => {
       const id = await asked({ version: NEW, strategy: SURGE });
-      await told(id, ({ type }) => type === 'SurgeRequested');
+      await recorded(id, ({ type }) => type === 'SurgeRequested');
       system.kill('infra-svc');
       expect(await fairlead('upgrade', 'status', 'demo')).toContain('waits for a surge machine of pool worker-1');
       const more = await system.call('POST', `${PATH}/nodes`, {
         worker: [{ connection: 'lab', count: 1, spec: 'lab.medium' }],
       });
       expect(more.status).toBe(409);
-      const created = await told(id, (event) => event.type === 'VmsCreated' && extraIn(event) !== undefined);
+      const created = await recorded(id, (event) => event.type === 'VmsCreated' && extraIn(event) !== undefined);
       system.kill('bootstrap-svc');
       const extra = extraIn(created);
-      const joined = await told(id, (event) => event.type === 'NodeReady' && event.data.node === extra);
+      const joined = await recorded(id, (event) => event.type === 'NodeReady' && event.data.node === extra);
       expect(joined.data).toMatchObject({ node: extra, software: { kubelet: NEW.slice(1) } });
       system.kill('upgrade-svc');
-      await told(id, ({ type }) => type === 'SurgeReleased');
+      await recorded(id, ({ type }) => type === 'SurgeReleased');
       for (const service of ['infra-svc', 'bootstrap-svc', 'upgrade-svc'] as const) system.kill(service);
-      const end = await told(id, ended);
+      const end = await recorded(id, ended);
       expect({ type: end.type, data: end.data }).toMatchObject({ type: 'RolloutCompleted', data: { skipped: [] } });
       const log = await of(id);
       expect(Math.min(...workersThere(log))).toBe(WORKERS);
@@ -138,10 +138,10 @@ describe('a pool is upgraded with a surge machine', () => {
     'which goes when the upgrade is aborted while it comes',
     async () => {
       const id = await asked({ reboot: true, controlPlane: false, strategy: SURGE });
-      await told(id, (event) => event.type === 'VmsPlanned');
+      await recorded(id, (event) => event.type === 'VmsPlanned');
       const aborted = await system.call('POST', `${PATH}/upgrades/${id}/abort`, { reason: 'not today' });
       expect(aborted.status).toBeLessThan(300);
-      expect((await told(id, ended)).type).toBe('RolloutAborted');
+      expect((await recorded(id, ended)).type).toBe('RolloutAborted');
       let isOver = false;
       await system.until(
         'demo',
@@ -163,7 +163,7 @@ describe('a pool is upgraded with a surge machine', () => {
     'which goes with its cluster, when that is deleted in the middle',
     async () => {
       const id = await asked({ reboot: true, controlPlane: false, strategy: SURGE });
-      await told(id, (event) => event.type === 'VmCreated');
+      await recorded(id, (event) => event.type === 'VmCreated');
       expect((await system.call('DELETE', PATH)).status).toBeLessThan(300);
       await system.until('demo', ({ type }) => type === 'ClusterDeleted', TIMEOUT_MS);
       expect(await machines()).toBe(0);

@@ -74,7 +74,7 @@ describe('a cluster of 3 control planes and 2 workers is upgraded under load', (
     return answer.body;
   };
   /** The first such event of this upgrade. */
-  const told = (id: string, desired: (event: StoredEvent) => boolean): Promise<StoredEvent> =>
+  const stated = (id: string, desired: (event: StoredEvent) => boolean): Promise<StoredEvent> =>
     system.until(
       'demo',
       (event) => 'upgradeId' in event.data && event.data.upgradeId === id && (desired(event) || ended(event)),
@@ -91,7 +91,7 @@ describe('a cluster of 3 control planes and 2 workers is upgraded under load', (
   const changed = async (request: object): Promise<{ readonly view: UpgradeView; readonly end: StoredEvent }> => {
     const view = await post('/upgrades', request, 60);
     await post(`/upgrades/${view.id}/approve`, { planHash: view.planHash });
-    return { view, end: await told(view.id, ended) };
+    return { view, end: await stated(view.id, ended) };
   };
 
   beforeAll(async () => {
@@ -144,21 +144,21 @@ describe('a cluster of 3 control planes and 2 workers is upgraded under load', (
     const wrong = await system.call('POST', `${PATH}/upgrades/${upgrade.id}/approve`, { planHash: '0'.repeat(64) });
     expect(wrong.status).toBe(409);
     await post(`/upgrades/${upgrade.id}/approve`, { planHash: upgrade.planHash });
-    expect((await told(upgrade.id, ({ type }) => type === 'RolloutStarted')).type).toBe('RolloutStarted');
+    expect((await stated(upgrade.id, ({ type }) => type === 'RolloutStarted')).type).toBe('RolloutStarted');
   }, 60_000);
 
   it(
     'names the budget that refuses, and its pods, over a kill -9 of upgrade-svc, and goes on when they may move',
     async () => {
-      await told(upgrade.id, ({ type }) => type === 'UpgradeAllowed');
+      await stated(upgrade.id, ({ type }) => type === 'UpgradeAllowed');
       system.kill('upgrade-svc');
-      const refused = await told(upgrade.id, ({ type }) => type === 'EvictionRefused');
+      const refused = await stated(upgrade.id, ({ type }) => type === 'EvictionRefused');
       if (refused.type !== 'EvictionRefused') throw new Error(JSON.stringify(refused.data));
       expect(refused.data.budget).toBe('default/web');
       expect(refused.data.pods.every((pod) => pod.startsWith('default/web-'))).toBe(true);
       expect(await fairlead('upgrade', 'status', 'demo')).toContain('default/web');
       await apply(web(PODS - 1));
-      const end = await told(upgrade.id, ended);
+      const end = await stated(upgrade.id, ended);
       expect({ type: end.type, data: end.data }).toMatchObject({ type: 'RolloutCompleted', data: { skipped: [] } });
     },
     ROLLOUT_TIMEOUT_MS,

@@ -157,7 +157,7 @@ describe('a virtual address of a cluster', () => {
   );
 
   it(
-    'is on no node any more when it is declared no longer',
+    'is removed from all nodes when it is no longer declared',
     async () => {
       const { holder } = (await address())!;
       const before = (await log()).at(-1)!.meta.seq;

@@ -32,7 +32,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 /** Its specs use the lab, which is built on it: Nx could not order the builds of a circle. */
-const UNTOLD: readonly string[] = ['kubernetes imports lab'];
+const UNDECLARED: readonly string[] = ['kubernetes imports lab'];
 
 interface Project {
   readonly name: string;
@@ -131,7 +131,7 @@ describe('the projects of the workspace', () => {
 
   it.each(projects)('$name is affected by what it and its specs import', (project) => {
     const imported = importsOf(project, () => true).filter(
-      (name) => !UNTOLD.includes(`${project.name} imports ${name}`),
+      (name) => !UNDECLARED.includes(`${project.name} imports ${name}`),
     );
     expect(project.implicitDependencies.toSorted()).toEqual(imported.toSorted());
   });

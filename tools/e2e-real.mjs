@@ -231,12 +231,12 @@ const tell = (story) => {
   if (failed > 0) total.failures.push(...(failures.length > 0 ? failures : [`the real story ${story}`]));
 };
 
-const tellInTime = (story) => {
+const reportInTime = (story) => {
   if (minutesOf(story) <= minutesLeft()) tell(story);
   else notChecked([story], `it takes about ${minutesOf(story)} minutes, and ${minutesLeft().toFixed(0)} are left`);
 };
 
-for (const story of first) tellInTime(story);
+for (const story of first) reportInTime(story);
 if (onHosts.length === 0) end();
 
 const { fileWatches, noRoomToWatch } = await import('@fairlead/nspawn');
@@ -263,5 +263,5 @@ say('one host on trial: it boots, runs a container, and goes');
 const failedTrial = trialFailure();
 if (failedTrial !== undefined) noneChecked(failedTrial, onHosts);
 
-for (const story of onHosts) tellInTime(story);
+for (const story of onHosts) reportInTime(story);
 end();

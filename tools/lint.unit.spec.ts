@@ -27,7 +27,7 @@ describe('the lint rule about text from outside', () => {
     ['JSON.stringify(value);'],
   ])('lets pass %s', (code) => expect(lines(code)).toEqual([]));
 
-  it('exempts places that there are, each with its reason', () => {
+  it('exempts existing places, each with its reason', () => {
     expect(Object.keys(OWN_DATA).filter((place) => !existsSync(`${root}${place}`))).toEqual([]);
     expect(Object.values(OWN_DATA).filter((reason) => reason.length < 8)).toEqual([]);
   });

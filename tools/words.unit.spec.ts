@@ -20,6 +20,14 @@ const BANNED_IN_PROSE =
 const BANNED_IN_NAMES =
   /(?<![A-Za-z])(wish|unpark|parked|parking|anew)(?![a-z])|(Wish(es|ed)?|Parked|Parking|Anew)(?![a-z])|(?<![A-Za-z])Lanes?(?![a-z])/u;
 
+/** Forms that a reader of test titles stumbles over. */
+const BANNED_IN_TITLES =
+  /\b(shall|anew|tells?|told|somebody|nobody|everybody|wish(es|ed)?|mend(s|ed|ing)?|oneself|speaks?|hears?|heard)\b|\bof before\b|\bbe had\b|\bany more\b|\bno more\b(?! (than|connections|warnings|of those)\b)|\bstays so\b|\b(is|are|was|were) to be\b|\bthat there (is|are)\b(?! (no|none|a|an|some)\b)|\b(is|are|be) well\b/giu;
+/** The same in names of golden files, whose words are joined by dashes, and in identifiers. */
+const BANNED_IN_FILES = /(^|-)(anew|told|somebody|nobody|forgone|be-had|goes-back|is-kept|keeps)(-|\.|$)/u;
+const BANNED_IN_IDENTIFIERS =
+  /(?<![A-Za-z])(told|untold|wished|somebody)(?![a-z])|[a-z](Told|Untold|Somebody|Nobody|Wished)(?![a-z])|(?<![A-Z])(UN)?TOLD(?![A-Z])/u;
+
 /** Quotations: code, titles of tests, link targets, and titles that others wrote. */
 const withoutQuotations = (text: string): string =>
   text
@@ -126,6 +134,34 @@ describe('the words of the project', () => {
       bannedIn('narrative.ts', textOf('libs/contracts/src/narrative.ts').replaceAll(/^\s*(\/\/|\/?\*).*$/gmu, '')),
     ).toEqual([]));
 
+  it('of the titles of tests are those of the field', () => {
+    const specs = trackedFiles('*.spec.ts', '*.features.ts');
+    expect(specs.length).toBeGreaterThan(400);
+    const titles = specs.flatMap((path) => titlesOf(textOf(path)).map((title) => ({ path, title })));
+    expect(titles.length).toBeGreaterThan(4_000);
+    expect(titles.flatMap(({ path, title }) => bannedIn(path, title, BANNED_IN_TITLES))).toEqual([]);
+  });
+
+  it('of the names of golden files are those of the field', () => {
+    const names = trackedFiles('*.golden').map((path) => path.slice(path.lastIndexOf('/') + 1));
+    expect(names.length).toBeGreaterThan(50);
+    // A host's user is called nobody.
+    expect(names.filter((name) => BANNED_IN_FILES.test(name) && name !== 'authentication.nobody.yaml.golden')).toEqual(
+      [],
+    );
+  });
+
+  it('of identifiers are those of the field', () => {
+    const named = trackedFiles('apps/*.ts', 'libs/*.ts', 'tools/*.ts', 'tools/*.mjs', 'test/*.ts').flatMap((path) =>
+      withoutTexts(codeOf(textOf(path)))
+        .split('\n')
+        // A line that begins with # is a comment of a shell script.
+        .filter((line) => BANNED_IN_IDENTIFIERS.test(line) && !/^\s*#/u.test(line))
+        .map((line) => `${path}: ${line.trim().slice(0, 120)}`),
+    );
+    expect(named).toEqual([]);
+  });
+
   it('that sources give to things are those of the glossary', () => {
     const sources = trackedFiles('*.ts');
     expect(sources.length).toBeGreaterThan(500);
@@ -133,6 +169,18 @@ describe('the words of the project', () => {
     expect(named).toEqual([]);
   });
 });
+
+/** What follows `it(`, `describe(`, `it.each(…)(` and the like in quotes. */
+const titlesOf = (source: string): readonly string[] =>
+  [
+    ...source.matchAll(
+      /(?<=^|[\s;,(])(?:it|test|describe)(?:With\w*|In\w+)?(?:\.\w+)*(?:\([^'"`\n]*\)|\([\s\S]{0,2000}?\n\s*\]( as const)?\))?\(\s*(?:'((?:[^'\\]|\\.)*)'|"([^"]*)"|`([^`]*)`)/gmu,
+    ),
+  ].map((match) => match.slice(2).find((title) => title !== undefined) ?? '');
+
+/** Without what is between quotes on one line. */
+const withoutTexts = (code: string): string =>
+  code.replaceAll(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\\n]|\\.)*`/gu, "''");
 
 /** Without comments. */
 const codeOf = (source: string): string => source.replaceAll(/\/\*[\s\S]*?\*\//gu, '').replaceAll(/^\s*\/\/.*$/gmu, '');

@@ -105,7 +105,7 @@ describe('the hosts of a real cluster that are watched and replaced', () => {
   );
 
   it(
-    'accept the new SSH key of their connection, and the former one no more, when it is rotated',
+    'accept the new SSH key of their connection, and no longer the former one, when it is rotated',
     async () => {
       const former = await sshKey();
       const keysBefore = await Promise.all(hostNames().map(authorizedKeys));

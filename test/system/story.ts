@@ -44,7 +44,7 @@ export const story = (events: readonly StoredEvent[]): string => {
     type: event.type,
     text: lineOf(event),
   }));
-  const told: string[] = [];
+  const reported: string[] = [];
   for (let index = 0; index < lines.length;) {
     const group = lines[index]?.group ?? -1;
     let end = index + 1;
@@ -53,8 +53,8 @@ export const story = (events: readonly StoredEvent[]): string => {
     const run = lines
       .slice(index, end)
       .sort((a, b) => order.indexOf(a.type) - order.indexOf(b.type) || a.text.localeCompare(b.text));
-    told.push(...run.map(({ text }) => text));
+    reported.push(...run.map(({ text }) => text));
     index = end;
   }
-  return `${told.join('\n')}\n`;
+  return `${reported.join('\n')}\n`;
 };

@@ -82,7 +82,7 @@ describe('what libraries and the system say', () => {
     expect(stderr).toMatch(/no such file|There is no|does not exist/i);
   });
 
-  it('of text that is not JSON, and of a server that does not speak TLS', () => {
+  it('of text that is not JSON, and of a server without TLS', () => {
     const parsed = (): unknown => JSON.parse('{ x }');
     expect(parsed).toThrow();
     try {

@@ -13,7 +13,7 @@ const answers = <Body>(ask: () => Promise<Answer<Body>>, status: number): Promis
   eventually(ask, (answer) => answer.status === status);
 
 describe('without NATS', () => {
-  it('requests are answered with 503, reads go on, and all is well when it returns', async () => {
+  it('answers requests with 503, continues to serve reads, and recovers when it returns', async () => {
     expect((await create('before')).status).toBe(202);
     await answers(() => gateway.ask('GET', `${clusters}/before`), 200);
     await gateway.environment.killNats();
@@ -29,7 +29,7 @@ describe('without NATS', () => {
 });
 
 describe('without PostgreSQL', () => {
-  it('everything is answered with 503, and all is well when it returns', async () => {
+  it('answers everything with 503, and recovers when it returns', async () => {
     await gateway.environment.killPostgres();
     const refused = await gateway.ask<ErrorView>('GET', `${clusters}/before`);
     expect([refused.status, refused.body.reason]).toEqual([503, 'system.unavailable']);

@@ -30,14 +30,17 @@ const boots = (upgradeId: string, workers: object, mode: 'ask' | 'go' = 'go'): F
 describe('D5: a worker that cannot be emptied in time', () => {
   let rig: RolloutRig;
 
-  const told = <T extends StoredEvent['type']>(upgradeId: string, ...types: readonly T[]): Promise<StoredEvent<T>> =>
+  const reported = <T extends StoredEvent['type']>(
+    upgradeId: string,
+    ...types: readonly T[]
+  ): Promise<StoredEvent<T>> =>
     rig.until(
       (event) =>
         types.some((type) => type === event.type) && 'upgradeId' in event.data && event.data.upgradeId === upgradeId,
       TIMEOUT_MS,
     ) as Promise<StoredEvent<T>>;
   const ended = (upgradeId: string) =>
-    told(upgradeId, 'RolloutCompleted', 'RolloutHalted', 'RolloutAborted', 'UpgradeRejected');
+    reported(upgradeId, 'RolloutCompleted', 'RolloutHalted', 'RolloutAborted', 'UpgradeRejected');
   const host = async (): Promise<string> => {
     const found = await eventually(
       async () => (await rig.lab.cluster.pods()).filter(({ labels, ready }) => labels['app'] === 'web' && ready),
@@ -48,7 +51,7 @@ describe('D5: a worker that cannot be emptied in time', () => {
   /** The plan asks because of the budget (B7), and is approved. */
   const start = async (upgradeId: string, workers: object): Promise<void> => {
     await rig.tell('request', boots(upgradeId, workers));
-    const planned = await told(upgradeId, 'UpgradePlanned', 'UpgradeRejected');
+    const planned = await reported(upgradeId, 'UpgradePlanned', 'UpgradeRejected');
     if (planned.type !== 'UpgradePlanned') throw new Error(JSON.stringify(planned.data));
     const { planHash } = planned.data;
     await rig.tell('request', {
@@ -77,7 +80,7 @@ describe('D5: a worker that cannot be emptied in time', () => {
       const blocked = await host();
       const forceUntil = new Date(Date.now() + 10 * 60_000).toISOString();
       await start('u-force1', { onDrainTimeout: 'force', forceUntil });
-      const late = await told('u-force1', 'DrainTimedOut');
+      const late = await reported('u-force1', 'DrainTimedOut');
       expect(late.data).toMatchObject({
         node: blocked,
         policy: 'force',
@@ -101,7 +104,7 @@ describe('D5: a worker that cannot be emptied in time', () => {
       const blocked = await host();
       const forceUntil = new Date(Date.now() - 1_000).toISOString();
       await start('u-force2', { onDrainTimeout: 'force', forceUntil });
-      const late = await told('u-force2', 'DrainTimedOut');
+      const late = await reported('u-force2', 'DrainTimedOut');
       expect(late.data).toMatchObject({ node: blocked, policy: 'stop' });
       const end = await ended('u-force2');
       expect({ type: end.type, data: end.data }).toMatchObject({
@@ -109,7 +112,7 @@ describe('D5: a worker that cannot be emptied in time', () => {
         data: { rule: 'D5', nodes: [blocked] },
       });
       await abort('u-force2');
-      const given = await told('u-force2', 'RolloutAborted');
+      const given = await reported('u-force2', 'RolloutAborted');
       expect(given.data.leftFailed).toEqual([]);
       expect(await cordoned()).toEqual([]);
       expect(await host()).toBe(blocked);
@@ -127,7 +130,7 @@ describe('D5: a worker that cannot be emptied in time', () => {
         type: 'RolloutCompleted',
         data: { quarantined: [blocked], upgraded: WORKERS.filter((name) => name !== blocked) },
       });
-      const quarantined = await told('u-quarantine1', 'NodeQuarantined');
+      const quarantined = await reported('u-quarantine1', 'NodeQuarantined');
       expect(quarantined.data).toMatchObject({ node: blocked, pods: [expect.stringMatching(/^default\/web-/)] });
       expect(await cordoned()).toEqual([blocked]);
     },
@@ -138,12 +141,12 @@ describe('D5: a worker that cannot be emptied in time', () => {
     'is not even looked at when the plan is given up before it began: nothing is leftFailed, and another may be asked for',
     async () => {
       await rig.tell('request', boots('u-never1', {}, 'ask'));
-      await told('u-never1', 'UpgradePlanned', 'UpgradeRejected');
+      await reported('u-never1', 'UpgradePlanned', 'UpgradeRejected');
       await abort('u-never1');
       const end = await ended('u-never1');
       expect({ type: end.type, data: end.data }).toMatchObject({ type: 'RolloutAborted', data: { leftFailed: [] } });
       await rig.tell('request', boots('u-never2', {}, 'ask'));
-      const next = await told('u-never2', 'UpgradePlanned', 'UpgradeRejected');
+      const next = await reported('u-never2', 'UpgradePlanned', 'UpgradeRejected');
       expect(next.type).toBe('UpgradePlanned');
       await abort('u-never2');
       await ended('u-never2');

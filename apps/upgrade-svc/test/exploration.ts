@@ -37,7 +37,7 @@ export interface Move {
 
 const stored = (fact: Fact): StoredEvent => ({ ...fact, meta: { time: NOW } }) as unknown as StoredEvent;
 
-export const told = (world: World, ...facts: readonly Fact[]): World => ({
+export const withFacts = (world: World, ...facts: readonly Fact[]): World => ({
   ...world,
   model: facts.reduce(heard, world.model),
   rollout: facts.reduce((state, fact) => rollout.evolve(state, stored(fact)), world.rollout),
@@ -46,7 +46,7 @@ export const told = (world: World, ...facts: readonly Fact[]): World => ({
 const kernel = reconcilerDecider(rolloutReconciler);
 
 const stating = (world: World, outcome: ReturnType<typeof kernel.decide>): World =>
-  isRefusal(outcome) ? world : told(world, ...outcome);
+  isRefusal(outcome) ? world : withFacts(world, ...outcome);
 
 const decided = (world: World, command: RolloutCommand): World =>
   stating(world, rollout.decide(world.rollout, command));
@@ -75,7 +75,7 @@ const effectsOf = (world: World, task: AnyRolloutTask): { readonly world: World;
     desired.push(...effect.desired);
     if (effect.wait !== undefined) break;
   }
-  return { world: told({ ...world, model }, ...desired), facts };
+  return { world: withFacts({ ...world, model }, ...desired), facts };
 };
 
 const taskMoves = (world: World, task: AnyRolloutTask): readonly Move[] => {
@@ -104,14 +104,14 @@ const agentMoves = (world: World): readonly Move[] =>
     const step = agentStep(world.model, name);
     if (step === undefined) return [];
     const acted = step.act(world.model);
-    return [{ name: `${step.name} on ${name}`, to: told({ ...world, model: acted.model }, ...acted.facts) }];
+    return [{ name: `${step.name} on ${name}`, to: withFacts({ ...world, model: acted.model }, ...acted.facts) }];
   });
 
 /** What infra-svc and bootstrap-svc do about surge machines, in any order. */
 const surgeMoves = (world: World): readonly Move[] =>
   surgeSteps(world.model).map(({ name, act }) => {
     const acted = act(world.model);
-    return { name, to: told({ ...world, model: acted.model }, ...acted.facts) };
+    return { name, to: withFacts({ ...world, model: acted.model }, ...acted.facts) };
   });
 
 /** The leader may move whenever no control plane may be changed; then it is held by rule C2. */
@@ -141,9 +141,9 @@ const people = (world: World): readonly Move[] => {
   const aborts = world.aborts ?? 0;
   const ended = state.upgrade.status === 'ended' || state.upgrade.abortAsked !== null;
   const aborted = (): World =>
-    told({ ...world, aborts: aborts - 1 }, request('UpgradeAbortRequested', { reason: 'no' }));
+    withFacts({ ...world, aborts: aborts - 1 }, request('UpgradeAbortRequested', { reason: 'no' }));
   return [
-    ...(stopped ? [{ name: 'someone retries', to: told(world, request('UpgradeRetryRequested')) }] : []),
+    ...(stopped ? [{ name: 'someone retries', to: withFacts(world, request('UpgradeRetryRequested')) }] : []),
     ...(aborts > 0 && !ended ? [{ name: 'someone aborts', to: aborted() }] : []),
   ];
 };

@@ -45,9 +45,9 @@ interface SimNode {
   silentSinceMs: number;
   /** What the log says. */
   joined: boolean;
-  toldReady: boolean;
-  toldLost: boolean;
-  toldMissing: boolean;
+  reportedReady: boolean;
+  reportedLost: boolean;
+  reportedMissing: boolean;
 }
 
 const check = (health: object): HealthCheck => healthCheckOf(ManifestHealthCheck.parse(health));
@@ -210,7 +210,7 @@ export class HealingWorld {
     this.upSinceMs = null;
     this.plan(forMs, () => {
       this.upSinceMs = this.nowMs;
-      for (const { name } of this.nodes.values()) this.tellSoon(name);
+      for (const { name } of this.nodes.values()) this.reportSoon(name);
     });
   }
 
@@ -225,9 +225,9 @@ export class HealingWorld {
       health: 'well',
       silentSinceMs: 0,
       joined: false,
-      toldReady: false,
-      toldLost: false,
-      toldMissing: false,
+      reportedReady: false,
+      reportedLost: false,
+      reportedMissing: false,
     };
     this.nodes.set(name, node);
     const machines = [planFor(name, pool)];
@@ -280,7 +280,7 @@ export class HealingWorld {
       const node = this.nodes.get(name);
       if (node === undefined || node.health === 'silent' || !helps) return;
       node.health = 'well';
-      this.tellSoon(name);
+      this.reportSoon(name);
     });
   }
 
@@ -288,25 +288,25 @@ export class HealingWorld {
   private tell(name: string): void {
     const node = this.nodes.get(name);
     if (node === undefined || !node.joined || this.upSinceMs === null) return;
-    const { health, toldReady, toldLost, toldMissing } = node;
+    const { health, reportedReady, reportedLost, reportedMissing } = node;
     if (health === 'silent') {
       const silentMs = this.nowMs - Math.max(node.silentSinceMs, this.upSinceMs);
-      if (toldLost) return;
+      if (reportedLost) return;
       if (silentMs < LOST_AFTER) return this.plan(LOST_AFTER - silentMs, () => this.tell(name));
-      node.toldLost = true;
+      node.reportedLost = true;
       return this.say(nodeFact('NodeLost', name, { lastSeenAt: null, limitMs: LOST_AFTER }));
     }
-    if (toldLost) this.say(nodeFact('NodeRecovered', name, { lostForMs: 0 }));
+    if (reportedLost) this.say(nodeFact('NodeRecovered', name, { lostForMs: 0 }));
     const isMissing = health === 'absent';
-    if (isMissing !== toldMissing) this.say(nodeFact(isMissing ? 'NodeMissing' : 'NodeReturned', name, {}));
-    if (health === 'well' && !toldReady) this.say(nodeFact('NodeReady', name, { revision: 1, software: {} }));
+    if (isMissing !== reportedMissing) this.say(nodeFact(isMissing ? 'NodeMissing' : 'NodeReturned', name, {}));
+    if (health === 'well' && !reportedReady) this.say(nodeFact('NodeReady', name, { revision: 1, software: {} }));
     const why = { revision: 1, reason: 'KubernetesNotReady', message: 'kubelet stopped' };
-    if (health === 'not-ready' && toldReady) this.say(nodeFact('NodeNotReady', name, why));
-    const isReady = health === 'well' || (isMissing && toldReady);
-    Object.assign(node, { toldLost: false, toldMissing: isMissing, toldReady: isReady });
+    if (health === 'not-ready' && reportedReady) this.say(nodeFact('NodeNotReady', name, why));
+    const isReady = health === 'well' || (isMissing && reportedReady);
+    Object.assign(node, { reportedLost: false, reportedMissing: isMissing, reportedReady: isReady });
   }
 
-  private tellSoon(name: string): void {
+  private reportSoon(name: string): void {
     this.plan(this.between(0, 20 * SECOND), () => this.tell(name));
   }
 
@@ -345,7 +345,7 @@ export class HealingWorld {
     for (const node of this.nodes.values()) {
       if (node.health === 'well' || this.chance(0.5)) continue;
       node.health = 'well';
-      this.tellSoon(node.name);
+      this.reportSoon(node.name);
     }
   }
 

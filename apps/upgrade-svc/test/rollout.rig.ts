@@ -106,7 +106,7 @@ const eventsOf = async (admin: NatsConnection): Promise<StoredEvent[]> => {
 };
 
 /** The cluster as the log would have it: made, every node Ready with its first revision. */
-const tellBeginning = async (tell: Tell, nodes: readonly string[], until: RolloutRig['until']): Promise<void> => {
+const reportBeginning = async (tell: Tell, nodes: readonly string[], until: RolloutRig['until']): Promise<void> => {
   await tell('request', clusterRequested(uid, 'v1.33.13'));
   const machines = nodes.map((name) => ({
     ...machineOf(name),
@@ -150,7 +150,7 @@ export const startRig = async ({ main, env, ...shape }: RigOptions): Promise<Rol
   };
   agents.start();
   service.start();
-  await tellBeginning(tell, nodes, until);
+  await reportBeginning(tell, nodes, until);
   return {
     lab,
     agents,

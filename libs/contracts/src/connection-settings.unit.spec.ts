@@ -86,7 +86,7 @@ describe('the settings of a connection', () => {
     );
   });
 
-  it('belong to a provider that there is', () => {
+  it('belong to an existing provider', () => {
     expect(PROVIDERS).toEqual(['lab', 'nspawn', 'ssh']);
     expect(['lab', 'aws', 'constructor', '__proto__'].map(isProvider)).toEqual([true, false, false, false]);
   });

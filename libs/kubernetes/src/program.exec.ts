@@ -87,9 +87,9 @@ export const runProgram = async (config: KubeConfig, target: ExecTarget): Promis
   const taken = Promise.all([finished(out), finished(err)]);
   // It is awaited below, on every way that does not fail earlier.
   taken.catch(() => undefined);
-  let told: V1Status | undefined;
+  let reported: V1Status | undefined;
   const onStatus = (status: V1Status): void => {
-    told = status;
+    reported = status;
   };
   const exec = new Exec(config);
   const channel = await exec.exec(namespace, pod, container, [...command], out, err, null, false, onStatus);
@@ -97,7 +97,7 @@ export const runProgram = async (config: KubeConfig, target: ExecTarget): Promis
   out.on('error', () => channel.close());
   await closed(channel, signal);
   signal.throwIfAborted();
-  const status = told as V1Status | undefined;
+  const status = reported as V1Status | undefined;
   if (status === undefined && out.errored === null) throw new Error('the connection ended before the program did');
   await taken;
   if (status === undefined) throw new Error('the connection ended before the program did');

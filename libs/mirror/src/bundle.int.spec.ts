@@ -55,7 +55,7 @@ const sha256Of = (path: string): string => createHash('sha256').update(readFileS
 const nothingWritten = () => expect(readdirSync(join(folder, 'out'))).toEqual([]);
 
 describe('a bundle', () => {
-  it('of a folder is identified by its SHA-256, and holds what that version needs and no more', async () => {
+  it('of a folder is identified by its SHA-256, and contains only what that version needs', async () => {
     const made = await bundleOf(mirror);
     expect(made.sha256).toBe(sha256Of(file));
     const listed = spawnSync('tar', ['-tzf', file], { encoding: 'utf8' }).stdout.trim().split('\n');
@@ -155,7 +155,7 @@ describe('a server', () => {
     expect((await inspectBundle(file)).sha256).toBe(sha256Of(file));
   });
 
-  it('that knows no ranges is heard again from the start, and what is there already is passed over', async () => {
+  it('that does not support ranges is read again from the start, skipping what exists already', async () => {
     hangUp(1);
     const { interfere } = server;
     server.interfere = (path, _from, answer) => interfere(path, 0, answer) ?? wholly(path, answer);
@@ -294,7 +294,7 @@ describe('reading a bundle', () => {
     await expect(inspectBundle(file)).rejects.toThrow('images/busybox-1.tar is missing');
   });
 
-  it('says that there is no such file', async () => {
+  it('reports that the file does not exist', async () => {
     await expect(inspectBundle(join(folder, 'none'))).rejects.toThrow(/ENOENT/);
     expect(existsSync(join(folder, 'none'))).toBe(false);
   });

@@ -72,7 +72,7 @@ describe('a large text from outside', () => {
     );
   });
 
-  it('is not parsed any more when its reader stops', async () => {
+  it('is no longer parsed when its reader stops', async () => {
     const controller = new AbortController();
     const text = large(WORST_YAML['many keys in one flow map']!(16 * MEBIBYTE));
     const parsing = failure(text, { signal: controller.signal });

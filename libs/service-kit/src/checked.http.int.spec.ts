@@ -57,7 +57,7 @@ describe('a POST to a URL that a user gave', () => {
     expect(await post('/silent', { timeLimitMs: 50 })).toMatchObject({ kind: 'silent' });
   });
 
-  it('fails in one sentence within the network, whether a port is closed, speaks something else or says nothing', async () => {
+  it('fails in one sentence within the network, whether a port is closed, uses another protocol or is silent', async () => {
     const greeting = createTcpServer((socket) => void socket.end('SSH-2.0-OpenSSH_9.2\r\n')).listen(0, '127.0.0.1');
     await once(greeting, 'listening');
     const greetingPort = (greeting.address() as AddressInfo).port;

@@ -56,7 +56,7 @@ describe('a service that starts', () => {
     expect(verdictOf('text')).toBe('bug');
   });
 
-  it('quotes the first words that there are', () =>
+  it('quotes the first words that exist', () =>
     expect(wordsOfChain(new AggregateError([coded('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1')], ''))).toBe(
       'connect ECONNREFUSED 127.0.0.1:1',
     ));

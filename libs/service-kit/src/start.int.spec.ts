@@ -97,7 +97,7 @@ describe('a service that starts', () => {
     expect((await streams.info(STREAMS.jobs)).config.max_age).toBe(0);
   });
 
-  it('finds limits that an operator has changed, in streams and in buckets, kept, and is told so', async () => {
+  it('keeps limits of streams and buckets that an operator has changed, and reports them', async () => {
     const admin = await environment.connect('admin');
     const { streams } = await jetstreamManager(admin);
     const [dlq, secrets] = [STREAMS.deadLetters, 'KV_SECRETS'];

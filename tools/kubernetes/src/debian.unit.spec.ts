@@ -37,5 +37,5 @@ describe('an image of the tests', () => {
     expect(referenceIn(MANIFEST, 'BusyBox')).toBe('registry.k8s.io/e2e-test-images/busybox:1.37.0-1');
   });
 
-  it('that they name no more has none', () => expect(referenceIn(MANIFEST, 'JessieDnsutils')).toBeUndefined());
+  it('that they no longer name has none', () => expect(referenceIn(MANIFEST, 'JessieDnsutils')).toBeUndefined());
 });

@@ -97,7 +97,7 @@ const refuseFullDisk = async (folder: string, versions: number): Promise<void> =
 };
 
 main(process.argv.slice(2)).catch((error: unknown) => {
-  const isTold = error instanceof Refusal;
-  say(`\nkubernetes:build: ${isTold ? error.message : error instanceof Error ? error.stack : String(error)}`);
-  process.exitCode = isTold ? 1 : 70;
+  const isReported = error instanceof Refusal;
+  say(`\nkubernetes:build: ${isReported ? error.message : error instanceof Error ? error.stack : String(error)}`);
+  process.exitCode = isReported ? 1 : 70;
 });

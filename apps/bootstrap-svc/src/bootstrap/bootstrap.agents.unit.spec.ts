@@ -72,7 +72,7 @@ describe('the agents of a ready cluster', () => {
     ));
 });
 
-describe('an agent that is not heard', () => {
+describe('a silent agent', () => {
   const LIFETIME_S = 3_600;
   const issued: Fact = {
     type: 'AgentCredentialIssued',
@@ -106,10 +106,10 @@ describe('an agent that is not heard', () => {
     expect(renewedAt(endsAt, ...facts, deletion)).toEqual([]);
   });
 
-  it('gets one at once when a retry is requested, and the agents that are heard get none', () =>
+  it('gets one at once when a retry is requested, and agents with heartbeats get none', () =>
     expect(renewedAt(later(lostAt, 1_000), ...facts, retry)).toEqual([`RenewCredential/${w(1)}`]));
 
-  it('is taken to have had its credential since it was heard last', () => {
+  it('counts as having its credential since its last heartbeat', () => {
     const lastSeenAt = later(lostAt, -60_000);
     const seen: Fact = { type: 'NodeLost', data: { uid: UID, node: w(1), lastSeenAt, limitMs: 1 } };
     const state = stateAfter(...wholeCluster(), issued, seen);
@@ -123,7 +123,7 @@ describe('an agent that is not heard', () => {
     );
   });
 
-  it('is renewed beside all others that are not heard', () => {
+  it('is renewed together with all other silent ones', () => {
     const many = [cp(1), cp(2), cp(3), w(1), w(2)];
     const silent = [...wholeCluster(), ...many.map((node) => lost(node))];
     const later25h = later(lostAt, 25 * 3_600_000);

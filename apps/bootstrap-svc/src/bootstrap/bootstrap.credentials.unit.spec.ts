@@ -116,7 +116,7 @@ describe('the credentials of what leaves', () => {
 describe('a machine that went without its node being removed', () => {
   const facts = [...wholeCluster(), issued(w(1), userOf(0)), vmDeleted(w(1))];
 
-  it('leaves a credential that is to be revoked, until it is', () => {
+  it('keeps a credential until it is revoked', () => {
     expect(revokeCredentials(after(...facts))).toEqual([revoked([userOf(0)])]);
     expect(revokeCredentials(after(...facts, revoked([userOf(0)])))).toEqual([]);
   });

@@ -297,7 +297,7 @@ describe('an end', () => {
     expect(desiredAfter(...machines, ...fit(...five))).toEqual([`InitControlPlane/${cp(1)}`]);
   });
 
-  it('a host that was bootstrapped stays so, whatever its agent reports and whatever is desired of it later [Cluster API 5]', () => {
+  it('keeps a bootstrapped host bootstrapped, whatever its agent reports and whatever is desired of it later [Cluster API 5]', () => {
     const [node] = [w(1)];
     const later = [
       {

@@ -427,14 +427,14 @@ describe('a drain that a disruption budget holds up', () => {
       await simulation.run(1);
     expect(simulation.count(type, w(1))).toBe(1);
   };
-  const told = (simulation: Simulation, type: StoredEvent['type']) =>
+  const recorded = (simulation: Simulation, type: StoredEvent['type']) =>
     simulation.store.events.find((event) => event.type === type)?.data;
 
   it('is waited for: it is stated once which pods are left and why, and it goes on when they may leave [Cluster API 27]', async () => {
     const simulation = await held();
     await until(simulation, 'NodeDrainBlocked');
     await simulation.run(50);
-    expect(told(simulation, 'NodeDrainBlocked')).toMatchObject({
+    expect(recorded(simulation, 'NodeDrainBlocked')).toMatchObject({
       left: 1,
       pods: [{ pod: 'default/web-2', reason: 'the disruption budget web says no' }],
     });
@@ -442,14 +442,14 @@ describe('a drain that a disruption budget holds up', () => {
     simulation.world.protected.clear();
     await simulation.run();
     expect(simulation.count('NodeDrainBlocked')).toBe(1);
-    expect(told(simulation, 'NodeDrained')).not.toHaveProperty('leftPods');
+    expect(recorded(simulation, 'NodeDrained')).not.toHaveProperty('leftPods');
     expect(simulation.count('NodeRemoved', w(1))).toBe(1);
   });
 
   it('is over after its time, if it has one, and the node is removed with the pods that are left [Cluster API 27]', async () => {
     const simulation = await held({ timeout: '0s' });
     await simulation.run();
-    expect(told(simulation, 'NodeDrained')).toMatchObject({ evictedPods: 2, leftPods: 3, dead: false });
+    expect(recorded(simulation, 'NodeDrained')).toMatchObject({ evictedPods: 2, leftPods: 3, dead: false });
     expect([simulation.count('NodeDrainBlocked'), simulation.count('NodeRemoved', w(1))]).toEqual([0, 1]);
   });
 
@@ -465,7 +465,7 @@ describe('a drain that a disruption budget holds up', () => {
   it('is none where a rule says that the pods stay [Cluster API 27]', async () => {
     const simulation = await held({ rules: [{ name: 'web', behavior: 'Skip', namespaces: ['default' as Namespace] }] });
     await simulation.run();
-    expect(told(simulation, 'NodeDrained')).toEqual({ uid: UID, node: w(1), evictedPods: 0, dead: false });
+    expect(recorded(simulation, 'NodeDrained')).toEqual({ uid: UID, node: w(1), evictedPods: 0, dead: false });
   });
 });
 

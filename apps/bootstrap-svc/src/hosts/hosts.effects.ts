@@ -23,7 +23,7 @@ const BUNDLE_MODE = 0o644;
 const PRIVATE = { mode: 0o600 } as const;
 
 /** States that a host does not answer yet, from the first try on: a machine that boots is tried for minutes. */
-const tellTries = (step: Step): ((tried: FailedTry) => Promise<void>) => {
+const recordTries = (step: Step): ((tried: FailedTry) => Promise<void>) => {
   let saidAtMs = Number.NEGATIVE_INFINITY;
   return async ({ attempt, message, nextAt, until }) => {
     const nowMs = nextAt.getTime();
@@ -63,7 +63,7 @@ export class HostsEffects {
       const { sha256, version } = await this.startAgent(step, worker, { reached });
       await step.record({ type: 'AgentStarted', data: { uid, node: name, agentVersion: version, sha256 } });
     };
-    await this.hosts.on(hostOf(step), step, bootstrap, tellTries(step));
+    await this.hosts.on(hostOf(step), step, bootstrap, recordTries(step));
   }
 
   /** If the new one does not start, the host itself restores the previous one; then this fails. */

@@ -48,7 +48,7 @@ const node = (name: string, more: object) => ({
 });
 
 describe('the description of a cluster', () => {
-  it('says nothing of what is well, or is not declared', () => {
+  it('omits what is healthy or not declared', () => {
     expect(described({})).toBe('');
     expect(described({ nodes: [node('demo-w-1', { network: network('applied') })] })).toBe('');
     expect(described({ virtualAddresses: [] })).toBe('');

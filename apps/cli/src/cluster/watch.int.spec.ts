@@ -70,7 +70,7 @@ describe('cluster wait', () => {
     expect(await ask(['cluster', 'wait', 'demo', '--for', 'deleted'])).toMatchObject({ code: 0 });
   });
 
-  it('ends with 5 when the cluster is deleted while it is to be Ready', async () => {
+  it('exits with 5 when the cluster is deleted while the command waits for Ready', async () => {
     reach('deleted');
     gateway.on('GET', DEMO, refusal(404, 'cluster.unknown', 'There is none'));
     expect(await ask(['cluster', 'wait', 'demo'])).toMatchObject({

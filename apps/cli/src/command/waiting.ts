@@ -21,7 +21,7 @@ export const addWaitOptions = (command: Command): Command =>
       duration,
     );
 
-/** The same for commands that wait unless they are told otherwise. `until`: what is waited for. */
+/** The same for commands that wait by default. `until`: what is waited for. */
 export const addWaitsByDefault = (command: Command, until: string): Command =>
   command
     .option('--wait', `wait until ${until} (default)`, true)

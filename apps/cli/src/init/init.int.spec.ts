@@ -44,7 +44,7 @@ describe('fairlead init', () => {
     expect(readFileSync(join(folder, 'cluster.schema.json'), 'utf8')).toBe((await run(['schema'], fakeIo())).stdout);
   });
 
-  it('replaces no file unless it is told to', async () => {
+  it('replaces a file only with an explicit option', async () => {
     await init('demo', '-f', 'demo.yaml');
     const again = await init('shop', '-f', 'demo.yaml');
     expect([again.code, again.stderr]).toEqual([6, expect.stringContaining('exists already')]);

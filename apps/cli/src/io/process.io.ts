@@ -15,7 +15,7 @@ const INTERRUPTED = 130;
 /** The terminal and the process that we really have. */
 export const processIo = (): Io => {
   const { stdout, stderr, stdin, env } = process;
-  for (const stream of [stdout, stderr]) stream.on('error', endWhenNobodyReads);
+  for (const stream of [stdout, stderr]) stream.on('error', endWhenReaderIsGone);
   const interrupts = interruptsOf();
   return {
     out: (text) => void stdout.write(text),
@@ -100,7 +100,7 @@ const standardError = (stderr: NodeJS.WriteStream): Pick<Io, 'err' | 'openRegion
 };
 
 /** `fairlead events demo | head`: whoever read our output has seen enough. */
-const endWhenNobodyReads = (error: NodeJS.ErrnoException): void => {
+const endWhenReaderIsGone = (error: NodeJS.ErrnoException): void => {
   if (error.code === 'EPIPE') process.exit(0);
   throw error;
 };

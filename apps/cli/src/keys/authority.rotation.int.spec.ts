@@ -64,7 +64,7 @@ describe("a rotation of the authority of NATS' certificate", () => {
     expect(statuses.at(-1)).toBe(type);
   };
 
-  it('has both trusted first, then shows the new one without ending a connection, and then trusts the former no more', async () => {
+  it('first trusts both, then presents the new one without ending a connection, and then no longer trusts the former', async () => {
     const [former = ''] = certificates(bundle);
     const service = await environment.connect('gateway', FOREVER);
     const statuses = statusesOf(service);

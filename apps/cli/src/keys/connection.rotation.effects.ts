@@ -55,7 +55,7 @@ export const rotatedText = (name: string, { replaced, leftOut, hosts }: NonNulla
 export const untilRotated = async (api: Api, awaited: AwaitedRotation): Promise<ConnectionView> => {
   const { name, before, timeoutMs, interrupted, tell } = awaited;
   const startedAtMs = performance.now();
-  let told = '';
+  let printed = '';
   let lineAtMs = startedAtMs;
   let isAdvised = false;
   for (;;) {
@@ -64,11 +64,11 @@ export const untilRotated = async (api: Api, awaited: AwaitedRotation): Promise<
     if (rotated !== null && rotated.time !== before) return view;
     if (rotation?.status === 'failed') throw failed(name, rotation);
     const line = rotation === null ? '' : lineOf(rotation);
-    if (line !== '' && line !== told) {
+    if (line !== '' && line !== printed) {
       tell(line);
       lineAtMs = performance.now();
     }
-    told = line;
+    printed = line;
     if (!isAdvised && rotation !== null && rotation.pending > 0 && performance.now() - lineAtMs >= STILL_MS) {
       tell(stillText(rotation));
       isAdvised = true;

@@ -46,7 +46,7 @@ describe('kubeconfig', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('Give a duration from 10m to 24h')]);
   });
 
-  it('is asked for with the time that its certificate is to be valid, or as the administrator', async () => {
+  it('is requested with the validity of its certificate, or as the administrator', async () => {
     gateway.on('GET', '/ns/default/clusters/demo/kubeconfig', ({ query }) => ({ body: `ttl ${query['ttlSeconds']}` }));
     gateway.on('GET', '/ns/default/clusters/demo/kubeconfig/administrator', { body: 'all' });
     expect((await ask(['kubeconfig', 'demo', '--ttl', '30m'])).stdout).toContain('ttl 1800');

@@ -145,7 +145,7 @@ describe('fairlead apply', () => {
     );
   });
 
-  it('creates a cluster that there is not, and only if no one else has by then', async () => {
+  it('creates a cluster that does not exist, and only if it was not created meanwhile', async () => {
     gateway.on('GET', PATH, refusal(404, 'cluster.unknown', 'There is none'));
     gateway.on('PUT', PATH, (received) => plannedAt('', received));
     const { code, stdout, stderr } = await ask(['apply', '-f', '-', '--yes', '--no-wait'], applyIo(3));
@@ -463,7 +463,7 @@ describe('fairlead apply of another version', () => {
     expect(changes()).toEqual([]);
   });
 
-  it('declares the version although the checks reject it now, and tells that its upgrade waits', async () => {
+  it('declares the version although the checks reject it now, and prints that its upgrade waits', async () => {
     rejected({});
     const { code, stderr } = await ask(['apply', '-f', '-', '--yes', '--no-wait'], later());
     expect([code, stderr]).toEqual([

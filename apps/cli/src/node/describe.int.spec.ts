@@ -55,7 +55,7 @@ describe('fairlead node describe', () => {
     expect(events.at(-1)).toContain('114  2026-11-21T08:00:13.000Z  NodeReady');
   });
 
-  it('of a node that there is not ends with 5', async () => {
+  it('of a node that does not exist exits with 5', async () => {
     gateway.on('GET', `${DEMO}/nodes/nobody`, refusal(404, 'node.unknown', 'There is none'));
     expect((await describeNode('nobody')).code).toBe(5);
   });

@@ -131,7 +131,7 @@ describe('fairlead support-bundle', () => {
     expect([readdirSync(folder), gateway.received]).toEqual([['.fairlead'], []]);
   });
 
-  it('replaces no file, and makes none of a cluster that there is not', async () => {
+  it('replaces no file, and creates none for a cluster that does not exist', async () => {
     writeFileSync(join(folder, 'bundle.tar.gz'), 'mine');
     expect((await bundle('demo', '-f', 'bundle.tar.gz')).code).toBe(6);
     expect(readFileSync(join(folder, 'bundle.tar.gz'), 'utf8')).toBe('mine');

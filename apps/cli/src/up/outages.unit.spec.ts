@@ -13,7 +13,7 @@ const waiting = (crashes: number, reason = 'It ended unasked (exit code 1).'): R
 const running = (agoMs: number): ReplicaState => ({ status: 'running', sinceMs: Date.now() - agoMs });
 
 describe('fairlead up', () => {
-  it('tells of a crash with the last words, how often it happened and when the next try is; and when all is well again', () => {
+  it('reports a crash with its last output, the number of crashes and the time of the next start, and reports the recovery', () => {
     const lines = new StateLines((name) => `/data/logs/${name}.log`);
     const reason = 'It ended unasked (exit code 1). Its last words:\n  starting\n  Error: out of memory';
     expect(lines.lineOf('infra-svc', waiting(1, reason))).toBe(
@@ -25,7 +25,7 @@ describe('fairlead up', () => {
     expect(lines.lineOf('infra-svc', running(0))).toBeUndefined();
   });
 
-  it('tells what a service waits for, once', () => {
+  it('reports what a service waits for, once', () => {
     const lines = new StateLines(() => '');
     const line = 'FAIRLEAD WAITING gateway for PostgreSQL at 127.0.0.1:5432/x: the database system is starting up';
     const state: ReplicaState = { status: 'starting', waitsFor: waitsFor('gateway', line) ?? '' };

@@ -104,7 +104,7 @@ describe('the programs of an instance', () => {
     }
   });
 
-  it('of which bootstrap-svc tells agents where NATS is, and the gateway knows what they are told', () => {
+  it('in which bootstrap-svc and the gateway have the same NATS URL for agents', () => {
     for (const name of ['bootstrap-svc', 'gateway'])
       expect(planned(name).env).toMatchObject({ AGENT_NATS_URLS: surroundings.nats.url });
   });
@@ -229,15 +229,15 @@ describe('the greeting', () => {
   const cluster = { name: 'demo', kubeconfigFile: '/data/kubeconfigs/demo.yaml', endpoint: 'https://127.10.0.1:6443' };
   const text = (greeting: Parameters<typeof greetingText>[0]): string => greetingText(greeting, pc.createColors(false));
 
-  it('tells how the cluster is reached, and that its machines are simulated', () => {
-    const told = text({ ...base, cluster, serves: 'here' });
-    expect(told).toContain('kubectl --kubeconfig /data/kubeconfigs/demo.yaml get nodes');
-    expect(told).toContain('http://127.0.0.1:7080/docs');
-    expect(told).toContain('/data/keys/local.token');
-    expect(told).toContain('simulated');
+  it('shows how to reach the cluster, and that its machines are simulated', () => {
+    const printed = text({ ...base, cluster, serves: 'here' });
+    expect(printed).toContain('kubectl --kubeconfig /data/kubeconfigs/demo.yaml get nodes');
+    expect(printed).toContain('http://127.0.0.1:7080/docs');
+    expect(printed).toContain('/data/keys/local.token');
+    expect(printed).toContain('simulated');
   });
 
-  it('gives the link that signs in, and none when nothing is served any more', () => {
+  it('gives the link that signs in, and none when nothing is served', () => {
     expect(text({ ...base, cluster, serves: 'here' })).toContain(
       'Page            http://127.0.0.1:7080/#/sign-in/fc_1',
     );
@@ -250,33 +250,33 @@ describe('the greeting', () => {
   });
 
   it('names the data folder where commands would not find the instance by themselves', () => {
-    const told = text({ ...base, cluster, isElsewhere: true, serves: 'in the background' });
-    expect(told).toContain('npx fairlead cluster describe demo --data /data\n');
-    expect(told).toContain('npx fairlead down --data /data stops it, and npx fairlead up --data /data continues');
+    const printed = text({ ...base, cluster, isElsewhere: true, serves: 'in the background' });
+    expect(printed).toContain('npx fairlead cluster describe demo --data /data\n');
+    expect(printed).toContain('npx fairlead down --data /data stops it, and npx fairlead up --data /data continues');
     expect(text({ ...base, cluster, serves: 'here' })).not.toContain('--data');
   });
 
-  it('speaks of the background where it serves there', () => {
-    const told = text({ ...base, cluster, serves: 'in the background' });
-    expect(told).toContain('It runs in the background; npx fairlead down stops it');
-    expect(told).not.toContain('Ctrl-C');
+  it('mentions the background where it serves there', () => {
+    const printed = text({ ...base, cluster, serves: 'in the background' });
+    expect(printed).toContain('It runs in the background; npx fairlead down stops it');
+    expect(printed).not.toContain('Ctrl-C');
   });
 
-  it('offers nothing to do next when nothing runs any more', () =>
+  it('offers no next step when nothing runs', () =>
     expect(text({ ...base, cluster, serves: 'no more' })).not.toContain('Next:'));
 
   it('says what can be done when the demo failed', () => {
-    const told = text({ ...base, failed: 'demo', serves: 'here' });
-    expect(told).toContain('npx fairlead cluster retry demo --wait');
-    expect(told).not.toContain('cluster create');
+    const printed = text({ ...base, failed: 'demo', serves: 'here' });
+    expect(printed).toContain('npx fairlead cluster retry demo --wait');
+    expect(printed).not.toContain('cluster create');
   });
 
   it('offers a first cluster when there is none', () =>
     expect(text({ ...base, serves: 'here' })).toContain('npx fairlead cluster create'));
 
   it('offers to look at the cluster that is there from an earlier start', () => {
-    const told = text({ ...base, existing: 'demo', serves: 'in the background' });
-    expect(told).toContain('npx fairlead cluster describe demo\n');
-    expect(told).not.toContain('cluster create');
+    const printed = text({ ...base, existing: 'demo', serves: 'in the background' });
+    expect(printed).toContain('npx fairlead cluster describe demo\n');
+    expect(printed).not.toContain('cluster create');
   });
 });

@@ -231,7 +231,7 @@ describe('the name of a token', () => {
 });
 
 describe('a grant', () => {
-  it('is of a namespace that there is', async () => {
+  it('is of an existing namespace', async () => {
     const { status, body } = await create('nowhere', [grant('default', 'viewer'), grant('missing', 'viewer')]);
     expect([status, body.reason, body.field]).toEqual([422, 'token.namespace-unknown', 'roles[1].namespace']);
   });

@@ -47,7 +47,7 @@ const pool = () => {
 
 const waiting = new AbortController().signal;
 
-describe('an increase that is recorded when its client does not wait any more', () => {
+describe('an increase that is recorded when its client no longer waits', () => {
   it('is not done again when it is repeated, also while the first is still under way', async () => {
     const { increase, target, decided, recorded } = pool();
     const gone = new AbortController();

@@ -81,7 +81,7 @@ const play = async (pool: string, names: readonly string[], until: 'planned' | '
 };
 
 describe('an autoscaler of a cluster', () => {
-  it('is told in a sentence that its pool is unknown, however long the id that it sends', async () => {
+  it('gets a sentence on its unknown pool, however long the id that it sends', async () => {
     const error = await client.call('NodeGroupTargetSize', { id: 'x'.repeat(100_000) }).then(
       () => undefined,
       (failure: unknown) => failure as grpc.ServiceError,

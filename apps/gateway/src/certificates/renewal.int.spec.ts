@@ -43,7 +43,7 @@ describe('F: certificates that end soon, where renewal is allowed', () => {
   }, 90_000);
   afterAll(() => gateway?.stop());
 
-  it('are renewed by one rollout of the control planes that no one asked for, in its windows', async () => {
+  it('are renewed by one rollout of the control planes that no one requested, in its windows', async () => {
     await ends('demo-cp-1', 60);
     await ends('demo-cp-2', 61);
     await eventually(async () => (await requests()).length > 0);
@@ -56,8 +56,8 @@ describe('F: certificates that end soon, where renewal is allowed', () => {
       mode: 'go',
       strategy: { windows: [{ from: '00:00', to: '00:00' }] },
     });
-    const told = (await gateway.log('evt.*.default.demo.*.CertificatesExpiring')).map(({ meta }) => meta.id);
-    expect(told).toContain(request?.meta.causationId);
+    const warned = (await gateway.log('evt.*.default.demo.*.CertificatesExpiring')).map(({ meta }) => meta.id);
+    expect(warned).toContain(request?.meta.causationId);
     // The other control plane's warning is answered by the same rollout.
     await eventually(async () => (await jobsDone()) >= 2);
     expect(await requests()).toHaveLength(1);

@@ -113,7 +113,7 @@ describe('the addons of a cluster', () => {
     });
   });
 
-  it('have failed while an upgrade finds that they do not serve, and not any more once they do [azimuth 20]', () => {
+  it('have failed while an upgrade finds that they do not serve, and recover once they do [azimuth 20]', () => {
     const gate = { operation: 'op-1', stage: 'after', gate: 'dns', rule: 'C9', node: null, facts: {} };
     const failed = upgrade('GateFailed', { ...gate, message: 'coredns has 0 of 2 pods ready' });
     expect(phasesAfter(...upToReady, failed)).toMatchObject({ coredns: 'Upgrading v1.12.1 1', kilo: 'Deployed 1 1' });
@@ -136,7 +136,7 @@ describe('the addons of a cluster', () => {
     expect(phases.every((phase) => phase.startsWith('Uninstalling'))).toBe(true);
   });
 
-  it('that is not served before the cluster is Ready is the one that the step names; nodes fail by themselves', () => {
+  it('that does not serve yet is named by the step before the cluster is Ready; nodes have failures of their own', () => {
     const serving = history.slice(0, -1);
     const dns = stepFailed('InstallAddons', 'kube-system/coredns has 0 of 2 pods ready', soon);
     expect(phasesAfter(...serving, dns)).toMatchObject({ coredns: 'Failed 0', 'kube-proxy': 'Installing 0' });

@@ -327,7 +327,7 @@ describe('more workers', () => {
     type: 'VmsPlanned',
     data: { uid, requestId, machines: [planOf(name)] },
   });
-  const told: Fact = { type: 'VmsCreated', data: { uid, machines: [machine(name)] } };
+  const created: Fact = { type: 'VmsCreated', data: { uid, machines: [machine(name)] } };
   const cause = { operation: 'kubeadm join', target: name, message: 'no' };
   const endedAs = (onFailure: 'rollback' | 'keep'): Fact => ({
     type: 'NodesFailed',
@@ -353,7 +353,7 @@ describe('more workers', () => {
     given(...provisioned, ...many)
       .when(next)
       .thenRefused('cluster.busy');
-    given(...provisioned, request, planned('r1'), told, ready)
+    given(...provisioned, request, planned('r1'), created, ready)
       .when(next)
       .then(second);
     const no: Fact = { type: 'NodesRejected', data: { uid, requestId: 'r1', code: 'x', message: 'x' } };

@@ -258,7 +258,7 @@ describe('a cluster that hooks hold', () => {
     ['its removal is cancelled', nodeFact('NodeRemovalCancelled', 'demo-w-1')],
     ['its machine is gone', { type: 'VmDeleted', data: { uid, name: 'demo-w-1' } } as Fact],
     ['the cluster is being deleted', { type: 'ClusterDeletionRequested', data: { uid } } as Fact],
-  ])('does not show a drain that is held any more when %s', (_when, over) => {
+  ])('no longer shows a blocked drain when %s', (_when, over) => {
     expect(heldAfter(blocked)).toEqual(['BeforeNodeDrain busy']);
     expect(heldAfter(blocked, over)).toEqual([]);
   });

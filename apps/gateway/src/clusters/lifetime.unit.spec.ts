@@ -137,7 +137,7 @@ describe('the end of a cluster', () => {
     ]);
   });
 
-  it('is not warned of any more when its deletion is due', () => {
+  it('has no more warnings once its deletion is due', () => {
     const gateway = new Gateway().say(requested).until(hours(150), { isAway: true });
     expect(gateway.decided).toEqual([[hours(150), 'deletion', END]]);
   });
@@ -150,7 +150,7 @@ describe('the end of a cluster', () => {
     expect(gateway.decided.map(([, what]) => what)).toEqual(['2h', 'deletion']);
   });
 
-  it('that is moved has its own warnings, and the former one means nothing any more [azimuth 13]', () => {
+  it('that is moved has its own warnings, and the former end has no effect [azimuth 13]', () => {
     const gateway = new Gateway()
       .say(requested)
       .until(hours(80))
@@ -192,7 +192,7 @@ describe('the end of a cluster', () => {
     expect(gateway.until(hours(300)).decided.at(-1)).toEqual([hours(9), 'deletion', hours(10)]);
   });
 
-  it('that is declared no more is none', () => {
+  it('that is no longer declared does not exist', () => {
     const gateway = new Gateway().say(requested).say(declare(undefined)).until(hours(300));
     expect(gateway.decided).toEqual([]);
   });

@@ -366,7 +366,7 @@ describe('the log of a unit on a node', () => {
     await eventually(() => asked.at(-1) === 'end');
   });
 
-  it('is followed so often at a time and no more', async () => {
+  it('is followed by a limited number of readers at a time', async () => {
     const gone = new AbortController();
     // The end of one was not stated yet.
     const open = [1, 2, 3, 4].map(() => following(gone.signal).next());

@@ -676,11 +676,11 @@ describe('a step that takes longer than the limit', () => {
 
   it('says in its condition that it is paused, why, and how to resume it in its namespace', () => {
     const pause = { reason: 'the racks move', since: minutesAgo(20) };
-    const told = (change: object): string => of({ pause, ...change }, 'Paused').message;
-    expect(told({})).toBe(
+    const messageOf = (change: object): string => of({ pause, ...change }, 'Paused').message;
+    expect(messageOf({})).toBe(
       'no service acts on the cluster: the racks move. Resume it with "fairlead cluster resume demo"',
     );
-    expect(told({ namespace: 'shop', pause: { ...pause, reason: '' } })).toBe(
+    expect(messageOf({ namespace: 'shop', pause: { ...pause, reason: '' } })).toBe(
       'no service acts on the cluster. Resume it with "fairlead cluster resume demo -n shop"',
     );
   });

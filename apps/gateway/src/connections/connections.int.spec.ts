@@ -138,7 +138,7 @@ describe('a connection', () => {
     expect(waits(await read(over.meta.seq))).toBeUndefined();
   });
 
-  it('is not known to those whose namespaces may not use it: not its name, its specs, or that there is one', async () => {
+  it('is hidden from those whose namespaces may not use it: its name, its specs and its existence', async () => {
     await gateway.ask('POST', '/ns', { body: { name: 'outsider' } });
     await put('inner', { ...lab, namespaces: ['default'] });
     await put('common', { ...lab, namespaces: ['*'] });

@@ -48,7 +48,7 @@ describe('a snapshot of etcd', () => {
 });
 
 describe('a restore of etcd', () => {
-  it('names a snapshot that there is, and is confirmed by the name of the cluster (G4)', () => {
+  it('names an existing snapshot, and is confirmed by the name of the cluster (G4)', () => {
     given(...CREATE, taken)
       .when(restore())
       .then(asked);

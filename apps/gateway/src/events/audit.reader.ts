@@ -58,13 +58,13 @@ export class AuditReader {
     const kept = this.places.get(keyOf(filter, since, from)) ?? { place: AUDIT_BEGINNING, seq: 0 };
     const replay = new AuditReplay(kept.place);
     let last = kept.seq;
-    let told = 0;
+    let sent = 0;
     let bytes = 0;
     for (;;) {
       if (signal.aborted) return { ...replay.page(), next: last };
       const batch = await readBatch(this.nats, filter, last, READ_BATCH);
       for (const message of batch) {
-        if (told === limit || bytes >= PAGE_BYTES_MAX) return this.endOf(replay, keyOf(filter, since, last), last);
+        if (sent === limit || bytes >= PAGE_BYTES_MAX) return this.endOf(replay, keyOf(filter, since, last), last);
         const entry = entryOf(message);
         last = entry.seq;
         if (entry.seq <= from) {
@@ -72,7 +72,7 @@ export class AuditReader {
           continue;
         }
         replay.tell(entry);
-        told += 1;
+        sent += 1;
         bytes += message.bytes.length;
       }
       if (batch.length < READ_BATCH) return { ...replay.page(), next: null };

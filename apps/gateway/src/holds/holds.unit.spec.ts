@@ -39,7 +39,7 @@ describe('a hold', () => {
       .thenNothing();
   });
 
-  it('needs a reason, and something that there is', () => {
+  it('needs a reason and an existing target', () => {
     given(...CREATE)
       .when(set(node('demo-w-1'), true, ' '))
       .thenRefused('upgrade.reason-missing');

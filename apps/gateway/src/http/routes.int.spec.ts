@@ -251,7 +251,7 @@ describe('every route', () => {
     30_000,
   );
 
-  it('that only reads was asked for something that there is, and answered with it', async () => {
+  it('that only reads was requested for something that exists, and returned it', async () => {
     const absent = new Set<string>();
     for (const route of reads) {
       const { status } = await ask(route, '', 'root');

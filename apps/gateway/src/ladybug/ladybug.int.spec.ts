@@ -67,7 +67,7 @@ describe("a body of CB-Ladybug's own clients", () => {
     ]);
   });
 
-  it('that asks for a version that is not built any more is refused with those that are', async () => {
+  it('that requests a version that is no longer built is refused with those that are', async () => {
     const config = { installMonAgent: '', kubernetes: { version: '1.23.13' } };
     const body = { ...request('old'), config };
     const refused = await gateway.ask<ErrorView>('POST', ladybug, { body });
@@ -182,8 +182,8 @@ describe('an answer below the base of CB-Ladybug', () => {
     const worker = [{ connection: 'lab', count: 1, spec: 'lab.small' }];
     const more = await gateway.ask<ErrorView>('POST', `${ladybug}/going/nodes`, { body: { worker } });
     expect(more.body.message).toBe("Unable to add a node. status is 'Deleting'.");
-    const nobody = await gateway.ask<ErrorView>('GET', `${ladybug}/nobody`);
-    expect(nobody.body.message).toBe("Could not be found a cluster 'nobody' (namespace=default)");
+    const missing = await gateway.ask<ErrorView>('GET', `${ladybug}/nobody`);
+    expect(missing.body.message).toBe("Could not be found a cluster 'nobody' (namespace=default)");
   });
 
   it('says in its words why a cluster was rejected; elsewhere the words are ours', async () => {

@@ -28,7 +28,7 @@ const ServerInfo = z.object({ storage: z.number(), config: z.object({ max_storag
 export class DiskReserve implements OnModuleInit, BeforeApplicationShutdown {
   private readonly log = new Logger('disk');
   private readonly stopping = new AbortController();
-  private readonly told = new Map<string, string>();
+  private readonly reported = new Map<string, string>();
   private freeBytes: number | undefined;
   private following: Promise<void> | undefined;
 
@@ -126,13 +126,13 @@ export class DiskReserve implements OnModuleInit, BeforeApplicationShutdown {
   private async try<Result>(what: string, look: () => Promise<Result>): Promise<Result | undefined> {
     try {
       const result = await look();
-      this.told.delete(what);
+      this.reported.delete(what);
       return result;
     } catch (error) {
       const words = wordsOf(error);
-      if (this.told.get(what) !== words && !this.stopping.signal.aborted)
+      if (this.reported.get(what) !== words && !this.stopping.signal.aborted)
         this.log.warn(`${what} does not report the free space for the event log: ${words}`);
-      this.told.set(what, words);
+      this.reported.set(what, words);
       return undefined;
     }
   }

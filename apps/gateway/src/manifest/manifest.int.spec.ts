@@ -191,7 +191,7 @@ describe('a change of a manifest', () => {
 });
 
 describe('another version in a manifest', () => {
-  it('is planned by a dry run, requested as an upgrade, and declared no more when that is rejected [ORBITER 14]', async () => {
+  it('is planned by a dry run, requested as an upgrade, and no longer declared when that is rejected [ORBITER 14]', async () => {
     const { version } = (await read()).spec;
     const dry = await patch({ spec: { version: '1.36.3' } }, '?dryRun=All');
     expect(dry.body.plan).toMatchObject([
@@ -213,7 +213,7 @@ describe('another version in a manifest', () => {
   });
 });
 
-describe('the scale of a pool', () => {
+describe('the size of a pool', () => {
   const scale = '/ns/default/clusters/demo/pools/worker-1/scale';
 
   it('can be read and changed, and changes the manifest', async () => {
@@ -332,7 +332,7 @@ describe('pools that a manifest cannot declare', () => {
     },
   );
 
-  it('are refused when the cluster was to be created and exists', async () => {
+  it('are refused when the request creates a cluster that exists', async () => {
     const { apiVersion, kind, metadata, spec } = await read();
     const { status, body } = await put({ apiVersion, kind, metadata: { ...metadata, resourceVersion: '' }, spec });
     expect([status, body.reason]).toEqual([409, 'cluster.name-taken']);
@@ -496,7 +496,7 @@ describe('a change that requests several operations at once', () => {
 });
 
 describe('a field that a merge patch sets to null', () => {
-  it('is declared no more, also where a manifest that leaves it out would leave it as it is', async () => {
+  it('is no longer declared, even where a manifest without it would keep it', async () => {
     await patch({ metadata: { labels: { team: 'a', tier: 'b' } } });
     await patch({ metadata: { labels: { tier: null } } });
     expect((await read()).metadata.labels).toEqual({ team: 'a' });

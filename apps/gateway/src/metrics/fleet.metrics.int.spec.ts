@@ -95,7 +95,7 @@ describe('the metrics of the gateway', () => {
     );
   });
 
-  it('are there whatever times the rows have, also those that no schema accepts any more', async () => {
+  it('exist whatever times the rows have, even those that no schema still accepts', async () => {
     const certificates = ['0000-01-01T00:00:00Z', '9999-12-31T23:59:59Z', 'soon', '2032-01-01T00:00:00Z'];
     const doc = {
       namespace: 'default',

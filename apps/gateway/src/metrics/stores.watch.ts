@@ -15,7 +15,7 @@ export class StoresWatch implements OnModuleInit, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
   private states: readonly StoreState[] = [];
   private seen: ReadonlySet<string> = new Set();
-  private told: ReadonlySet<string> = new Set();
+  private reported: ReadonlySet<string> = new Set();
   private following: Promise<void> | undefined;
 
   constructor(
@@ -71,9 +71,9 @@ export class StoresWatch implements OnModuleInit, BeforeApplicationShutdown {
   /** What two looks have shown, once. One look may find a replica a message behind. */
   private tell(warnings: readonly string[]): void {
     const confirmed = warnings.filter((warning) => this.seen.has(warning));
-    for (const warning of confirmed) if (!this.told.has(warning)) this.log.warn(warning);
-    if (warnings.length === 0 && this.told.size > 0) this.log.log('all stores are as they were asked for');
+    for (const warning of confirmed) if (!this.reported.has(warning)) this.log.warn(warning);
+    if (warnings.length === 0 && this.reported.size > 0) this.log.log('all stores are as they were asked for');
     this.seen = new Set(warnings);
-    this.told = new Set(confirmed);
+    this.reported = new Set(confirmed);
   }
 }

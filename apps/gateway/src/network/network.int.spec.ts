@@ -46,7 +46,7 @@ describe('the network configuration that a manifest declares', () => {
     expect((await log()).length).toBe(before);
   });
 
-  it('is refused where rules share a name, or are about a pool that there is not', async () => {
+  it('is refused where rules share a name, or name a pool that does not exist', async () => {
     const rule = { name: 'web', ports: [80], from: ['0.0.0.0/0'] };
     expect((await patch({ firewall: { allow: [rule, rule] } })).body.reason).toBe('firewall.rule-twice');
     const strange = { ...rule, pools: ['no-such'] };
@@ -73,7 +73,7 @@ describe('the network configuration that a manifest declares', () => {
     expect(networkOf(await clusterNow())).toMatchObject({ condition: { status: 'True' }, node: { state: 'applied' } });
   });
 
-  it('of a cluster that there is not cannot be applied again', async () => {
+  it('of a cluster that does not exist cannot be applied again', async () => {
     const { status, body } = await gateway.ask<ErrorView>('POST', '/ns/default/clusters/none/network/retry');
     expect([status, body.reason]).toEqual([404, 'cluster.unknown']);
   });

@@ -535,7 +535,7 @@ describe('a deletion that waits for a hook', () => {
   it.each([
     ['succeeds', ofHook('HookSucceeded', 'BeforeClusterDelete', { attempt: 2, message: '' })],
     ['is skipped', ofHook('HookSkipped', 'BeforeClusterDelete', { reason: 'no data' })],
-  ])('shows nothing of it any more when it %s', (_how, over) => {
+  ])('no longer shows it when it %s', (_how, over) => {
     const view = deleteAfter(failedOnce(1), over);
     expect([failureIn(view), view.nextActions]).toEqual([undefined, []]);
   });

@@ -178,7 +178,7 @@ describe('a cluster template', () => {
     expect(await reasonOf('v1-35-4')).toEqual([422, 'template.kubelet-too-old']);
   });
 
-  it('that an upgrade did not bring about is not declared any more: the manifest names the one before, which is in use again', async () => {
+  it('that an upgrade did not reach is no longer declared: the manifest names the previous one, which is in use again', async () => {
     await applyTemplate('before', machinesOnly);
     await applyTemplate('next', { ...machinesOnly, version: '1.35.4' });
     await readyCluster('back', 'before');

@@ -120,13 +120,13 @@ describe('a request for an upgrade', () => {
 
   it('is refused with the upgrade that is in the way, its phase, and how to continue or end it', () => {
     const other = request({ ...otherId, requestHash: 'other' } as never);
-    const told = (history: readonly Fact[]): string => {
+    const refusalAfter = (history: readonly Fact[]): string => {
       const state = inLog(history).reduce(upgrades.evolve, upgrades.initial);
       const decided = upgrades.decide(state, other);
       return isRefusal(decided) ? `${decided.message} ${decided.help}`.split(' See ')[0]! : 'it is not refused';
     };
     const byWindow = upgradeFact('RolloutPaused', { by: 'window', reason: 'the next window opens at noon' });
-    expect([planned, running, paused, [...running, byWindow], halted].map(told)).toEqual([
+    expect([planned, running, paused, [...running, byWindow], halted].map(refusalAfter)).toEqual([
       `Unable to upgrade. The upgrade ${upgradeId} is not finished (Planned). Its plan waits for an approval: read it (fairlead upgrade status demo) and approve it (fairlead upgrade approve demo --plan ${'f'.repeat(64)}), or end it (fairlead upgrade abort demo).`,
       `Unable to upgrade. The upgrade ${upgradeId} is not finished (Running). Wait for its end, or end it (fairlead upgrade abort demo).`,
       `Unable to upgrade. The upgrade ${upgradeId} is not finished (Paused: lunch (user)). Resume it (fairlead upgrade resume demo), or end it (fairlead upgrade abort demo).`,
@@ -134,12 +134,12 @@ describe('a request for an upgrade', () => {
       `Unable to upgrade. The upgrade ${upgradeId} is not finished (Halted). Fix the cause and retry it (fairlead upgrade retry demo), or end it (fairlead upgrade abort demo).`,
     ]);
     const aborting = [...running, upgradeFact('UpgradeAbortRequested', { reason: 'wrong' })];
-    expect(told(aborting)).toBe(
+    expect(refusalAfter(aborting)).toBe(
       `Unable to upgrade. The upgrade ${upgradeId} is not finished (Aborting). Wait for its end.`,
     );
-    expect(told([...paused, upgradeFact('RolloutResumed')])).toContain('(Running)');
+    expect(refusalAfter([...paused, upgradeFact('RolloutResumed')])).toContain('(Running)');
     const unexplained = upgradeFact('RolloutPaused', { by: 'user', reason: '' });
-    expect(told([...running, unexplained])).toContain('(Paused: no reason given (user))');
+    expect(refusalAfter([...running, unexplained])).toContain('(Paused: no reason given (user))');
   });
 
   it('is a repetition with the same id, or with the same request of the same person while it is open', () => {
@@ -163,7 +163,7 @@ describe('a request for an upgrade', () => {
       .thenRefused('upgrade.open');
   });
 
-  it('names pools that there are', () => {
+  it('names existing pools', () => {
     given(...CREATE)
       .when(request({ pools: ['worker-1', 'gpu'] }))
       .thenRefused('upgrade.pool-unknown');
@@ -203,7 +203,7 @@ describe('an approval', () => {
       .when(approve)
       .thenRefused('upgrade.not-approvable'));
 
-  it('names an upgrade that there is', () => {
+  it('names an existing upgrade', () => {
     given(...planned)
       .when({ ...approve, data: { ...approve.data, upgrade: 'u-0000000000' } } as SteeringCommand)
       .thenRefused('upgrade.unknown');
@@ -283,7 +283,7 @@ describe('a retry', () => {
 
 describe('a node of the plan', () => {
   it.each([skip('demo-w-9'), rollBack('demo-w-9')])(
-    'that there is not is refused with the way to its nodes: $type',
+    'that does not exist is refused with the way to its nodes: $type',
     (command) => {
       const refused = upgrades.decide(inLog(running).reduce(upgrades.evolve, upgrades.initial), command);
       expect(refused).toMatchObject({

@@ -249,13 +249,13 @@ const closedUntil = ({ upgrade, nowMs }: Known): string | null => {
   return open ? null : (changesAt ?? 'no time');
 };
 
-const isPausedBySomebody = ({ phase, pausedBy }: UpgradeDoc): boolean =>
+const isPausedByPerson = ({ phase, pausedBy }: UpgradeDoc): boolean =>
   phase === 'Paused' && pausedBy !== undefined && pausedBy !== null && !endsByItself(pausedBy);
 
 /** A pause does not end with the window that it began in, and keeps the cluster from being changed otherwise (B1). */
 const pauseMessage = (known: Known): string => {
   const { upgrade } = known;
-  const until = isPausedBySomebody(upgrade) ? closedUntil(known) : null;
+  const until = isPausedByPerson(upgrade) ? closedUntil(known) : null;
   return until === null ? upgrade.message : `${upgrade.message}; its window is closed until ${until}`;
 };
 
@@ -270,7 +270,7 @@ const nextActionsOf = (known: Known): readonly string[] => {
   if (upgrade.phase !== 'Paused')
     return [...upgrade.nextActions.map((action) => forCluster(upgrade, action)), ...endEmulation(known)];
   const end = `end it here, so that the cluster may be changed otherwise: "fairlead upgrade abort ${upgrade.cluster}"`;
-  if (!isPausedBySomebody(upgrade)) return ['wait: it goes on by itself', end];
+  if (!isPausedByPerson(upgrade)) return ['wait: it goes on by itself', end];
   const until = closedUntil(known);
   const when = until === null ? 'let it go on' : `let it go on when its window opens at ${until}`;
   return [`${when}: "fairlead upgrade resume ${upgrade.cluster}"`, end];

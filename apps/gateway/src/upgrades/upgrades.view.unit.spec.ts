@@ -90,7 +90,7 @@ const done: readonly Fact[] = [
   upgradeFact('OperationCompleted', { ...at, tookMs: 9 }),
 ];
 /** How it stands after each of the facts: the phase of the worker, and what it waits for. */
-const told = (facts: readonly Fact[], from: readonly Fact[]): readonly string[] =>
+const narrated = (facts: readonly Fact[], from: readonly Fact[]): readonly string[] =>
   facts.slice(from.length).map((_, index) => {
     const { phase, waitsFor } = nodeAfter('demo-w-1', facts.slice(0, from.length + index + 1));
     return `${phase}: ${waitsFor}`;
@@ -98,7 +98,7 @@ const told = (facts: readonly Fact[], from: readonly Fact[]): readonly string[] 
 
 describe('a node in an upgrade', () => {
   it('shows in one sentence what it waits for, from its turn to its end', () =>
-    expect(told(done, planned)).toEqual([
+    expect(narrated(done, planned)).toEqual([
       'Waiting: the rollout to begin',
       'Waiting: its turn',
       'Preparing: the gates before it, and its permission',
@@ -169,7 +169,7 @@ describe('a node in an upgrade', () => {
     expect(nodeAfter('demo-w-9', [upgradeRequested(), held])).toMatchObject({ phase: 'Held' });
   });
 
-  it('hears nothing of what its agent says outside of its permission', () => {
+  it('ignores what its agent reports outside of its permission', () => {
     const later = [
       ...done,
       nodeFact('NodeNotReady', 'demo-w-1', { revision: 2, reason: 'KubernetesNotReady', message: 'x' }),

@@ -264,7 +264,7 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
       await under.open().deleteLoadBalancer(first.name, signal());
     });
 
-    it('ends at once when no one waits any more', async () => {
+    it('ends at once when nothing waits for it', async () => {
       const abort = new AbortController();
       abort.abort(new Error('no one waits'));
       await expect(under.open().listSpecs(abort.signal)).rejects.toThrow('no one waits');

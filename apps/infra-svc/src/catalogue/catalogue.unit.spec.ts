@@ -34,7 +34,7 @@ describe('the plan of an application', () => {
     expect([versionsOf(download), remove]).toEqual([['8.1.0'], ['8.0.0']]);
   });
 
-  it('names a few versions that there are where none matches', () => {
+  it('names a few existing versions where none matches', () => {
     const index = Array.from({ length: 9 }, (_, minor) => indexed(`7.${minor}.0`));
     expect(planOf(RANGE, index, []).others).toEqual(['7.8.0', '7.7.0', '7.6.0', '7.5.0', '7.4.0']);
   });

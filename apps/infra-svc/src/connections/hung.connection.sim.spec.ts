@@ -196,7 +196,7 @@ describe('a connection whose calls hang for 20 minutes', () => {
     expect(await paceOf(CONCURRENCY, [...far, ...near])).toBeGreaterThan(3 * alone);
   });
 
-  it('is named by what waits for it, while the service is well', async () => {
+  it('is named by what waits for it, while the service is healthy', async () => {
     const service = new Service(GROUP_LIMIT);
     service.hungUntilMs = Date.now() + HUNG_MS;
     await service.begin([...far, ...near]);

@@ -80,7 +80,7 @@ describe('a connection that was registered again', () => {
     expect(await connections.offered(LAB)).toMatchObject({ settings: { endpoint: NOW } });
   });
 
-  it('and removed is offered to no cluster any more, and opened for those that it has', async () => {
+  it('and removed is no longer offered to clusters, but still opened for its own', async () => {
     const { log, connections } = await World.of('answers');
     await log.say(CONNECTIONS_STREAM, registered({ settings: { endpoint: NOW } }));
     await log.say(CONNECTIONS_STREAM, { type: 'ConnectionRemoved', data: { name: LAB } });

@@ -152,7 +152,7 @@ describe('the client of a cluster at an identity realm', () => {
     expect(story.realm.clients.size).toBe(0);
   });
 
-  it('stays at a realm that is not registered any more, and the deletion ends', async () => {
+  it('is kept at a realm that is no longer registered, and the deletion completes', async () => {
     await register('company');
     await create({});
     const abandoned = { name: 'default' as Namespace, realm: 'company' as RealmName, abandoned: ['demo'] };
@@ -173,7 +173,7 @@ describe('the client of a cluster at an identity realm', () => {
     expect(story.types().lastIndexOf('IdentityReleased')).toBeGreaterThan(story.types().lastIndexOf('IdentityReady'));
   });
 
-  it('goes when the manifest asks for no realm any more, and its groups are listed in the claim that is declared', async () => {
+  it('is deleted when the manifest no longer names a realm, and its groups are listed in the declared claim', async () => {
     await register('company');
     await create({});
     await story.request(declared({ groupsClaim: 'roles' }, 2));

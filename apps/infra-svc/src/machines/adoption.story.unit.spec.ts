@@ -60,7 +60,7 @@ describe('a machine that no cluster has planned, and that a pool adopts', () => 
     ]);
   });
 
-  it('is no orphan any more once it runs as a node, and the history of its connection says which one', async () => {
+  it('is no longer an orphan once it runs as a node, which the history of its connection names', async () => {
     const { id, name, group } = stray;
     const found = { connection: LAB, id, name, group, status: 'running' } as const;
     await story.log.say(resourcesStream(LAB), { type: 'OrphanVmFound', data: found });

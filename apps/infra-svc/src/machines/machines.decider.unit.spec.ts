@@ -316,7 +316,7 @@ describe('a deletion', () => {
       .thenNothing();
   });
 
-  it('frees the name for a new cluster, which the old one does not touch any more', () => {
+  it('frees the name for a new cluster, which the old one no longer affects', () => {
     const deleted: Fact = { type: 'ClusterDeleted', data: { uid: UID } };
     const again = requested(clusterSpec(), LATER_UID);
     given(...made, deletionRequested, dismantled, deleted, again, failed)

@@ -73,7 +73,7 @@ describe('the plan of what a connection shares', () => {
     expect(networkOf({ ...connection, settings: { networkCidr: '10.9.0.0/24' } }).cidr).toBe('10.9.0.0/24');
   });
 
-  it('opens to the world what Kubernetes needs, and no more [ORBITER 6]', () => {
+  it('opens only what Kubernetes needs to the world [ORBITER 6]', () => {
     const { rules } = firewallOf(connection, networkOf(connection));
     const outside = rules.filter(({ source, ports }) => source === '0.0.0.0/0' && ports !== null);
     expect(outside.some(({ ports }) => ports!.from <= 6443 && 6443 <= ports!.to)).toBe(true);

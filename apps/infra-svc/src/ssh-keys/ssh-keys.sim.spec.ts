@@ -68,16 +68,16 @@ const replaceOne = async (
   simulation: Simulation,
   isOff: (node: NodeName) => boolean = () => false,
 ): Promise<boolean> => {
-  const told = new Map(
+  const reported = new Map(
     simulation.log.events.flatMap((event) =>
       event.type === 'SshKeyReplacementRequested' ? [[event.data.uid as string, event.data]] : [],
     ),
   );
   const due = hostsIn(simulation).filter(
-    ({ uid, node, keyRef }) => told.get(uid)?.former.keyRef === keyRef && !isOff(node),
+    ({ uid, node, keyRef }) => reported.get(uid)?.former.keyRef === keyRef && !isOff(node),
   );
   const host = due[simulation.below(due.length)];
-  const request = host && told.get(host.uid);
+  const request = host && reported.get(host.uid);
   if (host === undefined || request === undefined) return false;
   const stream = { ...bootstrapStream, cluster: host.cluster };
   const { uid, keyRef, former } = request;

@@ -124,7 +124,7 @@ describe('an orphaned machine', () => {
     expect(looks(one, one)[1]?.found).toEqual(['twin']);
   });
 
-  it('is stated as gone once it is not listed any more, or planned by now', () => {
+  it('is recorded as gone once it is no longer listed, or planned', () => {
     const one = world({ recorded: [recorded('a')], listed: [listed('a')], orphans: ['i-a', 'i-b'] });
     expect(looks(one, one)[1]?.gone).toEqual(['i-a', 'i-b']);
   });

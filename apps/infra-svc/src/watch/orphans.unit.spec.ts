@@ -37,7 +37,7 @@ describe('the orphaned machines of a connection', () => {
       .then({ type: 'OrphanVmGone', data: { connection: LAB, id: 'a' } });
   });
 
-  it('are none any more once they are adopted, which is stated once', () => {
+  it('are no longer orphans once they are adopted, which is recorded once', () => {
     const at = { namespace: 'default' as Namespace, cluster: 'demo' as ClusterName, uid: UID };
     const adopted = { connection: LAB, id: 'a', ...at, node: 'demo-w-1-aaaaa' as NodeName };
     const command = { type: 'RecordOrphanAdopted', data: adopted } as const;

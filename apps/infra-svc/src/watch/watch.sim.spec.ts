@@ -155,7 +155,7 @@ describe('looks at providers', () => {
     await watch.beforeApplicationShutdown();
   });
 
-  it('end for a connection that is not registered any more and has no machines', async () => {
+  it('end for a connection that is no longer registered and has no machines', async () => {
     let names = ['lab'];
     let looks = 0;
     const look: Look = async (_name, before) => {

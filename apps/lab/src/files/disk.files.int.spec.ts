@@ -22,7 +22,7 @@ describe('files in a folder', () => {
 
   hostFilesFeatures(newFiles);
 
-  it('take a path that scripts wrote with the root before it for the same file', async () => {
+  it('treat a path with the root as prefix as the same file', async () => {
     const files = await newFiles();
     await files.writeText(`${files.root}/etc/x`, 'one');
     expect(await files.readText('/etc/x')).toBe('one');

@@ -109,7 +109,7 @@ describe('stand-ins on a simulated host', () => {
     expect(lines).toEqual(Array.from({ length: 40 }, (_, index) => `test.key${index} = ${index}`).sort());
   });
 
-  it('know the one user that there is, whose keys a rotation replaces', async () => {
+  it('know the only user, whose keys a rotation replaces', async () => {
     expect(await must(ssh, 'getent passwd root | cut -d: -f6; id -u')).toBe('/root\n0');
     expect(await ssh.execCommand('getent passwd debian')).toMatchObject({ code: 2, stdout: '' });
   });

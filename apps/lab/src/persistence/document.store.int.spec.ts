@@ -32,7 +32,7 @@ describe('the document store', () => {
     expect(await readdir(join(folder, 'things'))).toEqual(['a%2F..%2Fb.json']);
   });
 
-  it('writes what a failing disk refused when the disk is well again', async () => {
+  it('writes what a failing disk refused once the disk works again', async () => {
     await rm(join(folder, 'things'), { recursive: true });
     store.put('things', 'one', () => ({ value: 1 }));
     await expect(store.flush()).rejects.toThrow('ENOENT');

@@ -93,7 +93,7 @@ export class ModelHost {
   bootedAt = new Date('2026-01-01T00:00:00.000Z');
   profile: AgentProfile = {};
   /** Static pods that the kubelet does not end: they run on without a manifest, until something else ends them. */
-  readonly untold = new Set<string>();
+  readonly unstopped = new Set<string>();
   /** What never answers: static pods whose manifest names this image. */
   mute = 'nothing';
   /** Its manifests are kubeadm's own, and the new kubeadm can be asked for others ahead. */
@@ -257,7 +257,8 @@ export class ModelHost {
         const name = MANIFESTS[[':2381', ':6443', ':10257', ':10259'].findIndex((port) => url.includes(port))] ?? '';
         const isMute = this.files.get(`/etc/kubernetes/manifests/${name}.yaml`)?.includes(this.mute) === true;
         return Promise.resolve(
-          !isMute && (answers || url.includes(KUBELET_PORT) || this.manifests.includes(name) || this.untold.has(name))
+          !isMute &&
+            (answers || url.includes(KUBELET_PORT) || this.manifests.includes(name) || this.unstopped.has(name))
             ? { kind: 'answered', status: 200 }
             : { kind: 'silent', message: 'refused' },
         );
@@ -292,7 +293,7 @@ export class ModelHost {
   /** A static pod runs as long as its manifest is there. */
   private containers(line: string): string {
     const [, asked] = /name"==([\w-]+)/.exec(line) ?? [];
-    const running = MANIFESTS.filter((name) => this.manifests.includes(name) || this.untold.has(name));
+    const running = MANIFESTS.filter((name) => this.manifests.includes(name) || this.unstopped.has(name));
     const names = running.filter((name) => asked === undefined || name === asked);
     return names.map((name) => (line.includes(' tasks ls') ? `${name} 100 RUNNING` : name)).join('\n');
   }
@@ -308,7 +309,7 @@ export class ModelHost {
     if (line.startsWith('kubectl')) return { ...ok, stdout: this.files.get('/etc/kubernetes/admin.conf') ?? '' };
     if (line.includes(' init phase ')) this.writeNewManifests(line);
     if (line.startsWith('find ')) return { ...ok, stdout: this.found(line) };
-    if (line.includes(' tasks kill ')) this.untold.delete(line.split(' ').at(-1) ?? '');
+    if (line.includes(' tasks kill ')) this.unstopped.delete(line.split(' ').at(-1) ?? '');
     if (line.startsWith('ctr ')) return { ...ok, stdout: this.containers(line) };
     if (line === 'systemctl restart kubelet')
       this.kubelets.push(`${this.versions.get('kubelet')} at ${this.server}, ${this.manifests.length} static pods`);

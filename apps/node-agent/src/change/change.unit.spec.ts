@@ -183,9 +183,9 @@ describe('a change of a control plane', () => {
     expect(host.starts).toEqual(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler']);
   });
 
-  it('asks containerd of a static pod that still answers only when it is due to be told, or killed', async () => {
+  it('queries containerd about a static pod that still answers only when it is time to stop or kill it', async () => {
     const host = new ModelHost().asByKubeadm;
-    host.untold.add('kube-apiserver');
+    host.unstopped.add('kube-apiserver');
     const step = desired({ change: change({ reboot: false, renewCertificates: false }) });
     expect(await host.changes().ensure(step, host.bootId, nothing)).toBeUndefined();
     const asked = host.commands.filter((line) => line.startsWith('ctr ') && line.includes('"==kube-apiserver'));
@@ -300,7 +300,7 @@ describe('a change of a control plane', () => {
 
   it('ends a static pod itself when the kubelet, busy with its volumes, has not', async () => {
     const host = new ModelHost().asByKubeadm;
-    host.untold.add('kube-scheduler').add('kube-apiserver');
+    host.unstopped.add('kube-scheduler').add('kube-apiserver');
     const target = desired({ change: change({ reboot: false, renewCertificates: false }) });
     expect(await host.changes().ensure(target, host.bootId, nothing)).toBeUndefined();
     expect(host.commands.filter((line) => line.includes('tasks kill')).sort()).toEqual([

@@ -74,7 +74,7 @@ describe('the firewall of a host, by the real nft in a network namespace with NA
   );
 
   test(
-    'that no longer lets the host reach NATS takes itself back, and stays so [ORBITER 25]',
+    'that no longer lets the host reach NATS reverts itself, and stays reverted [ORBITER 25]',
     async () => {
       const before = ours();
       ask(natsCutOff, REVISIONS.cut);

@@ -20,7 +20,7 @@ describe('the images of a node', () => {
     expect(names(later)).toEqual(['kube-proxy', 'flannel', 'coredns']);
   });
 
-  it('that joins later come while others prepare, but for the sandbox', () => {
+  it('that joins later are pulled while others prepare, except the sandbox image', () => {
     const { first, later } = orderImages(CONTROL_PLANE, false);
     expect(names(first)).toEqual(['pause']);
     expect(names(later)).toEqual(['etcd', 'kube-apiserver', 'kube-proxy', 'flannel', 'coredns']);

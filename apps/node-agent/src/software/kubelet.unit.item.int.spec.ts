@@ -41,7 +41,7 @@ describe('what runs when a kubelet has stopped', () => {
     expect(run(state)).toEqual([]);
   });
 
-  it('asks every container of a host that goes down to end, and no more of those that do', () => {
+  it('stops every container of a host that shuts down, and only those', () => {
     ctr(': >"$FOLDER/tasks"');
     const signals = run('stopping');
     expect(new Set(signals)).toEqual(new Set(['SIGTERM']));

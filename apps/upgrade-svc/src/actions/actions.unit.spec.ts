@@ -288,7 +288,7 @@ describe('hooks of the drains that are requested', () => {
     expect(drainSinceOf(late.known, entry!)).toBe(later(START, 3_600_000));
   });
 
-  it('hold nothing any more once they are taken out of the manifest', () => {
+  it('no longer hold anything once they are removed from the manifest', () => {
     const story = new Story().declare([HOOK]).ask('drain', ['w-1']).settle();
     story.answered('w-1', 'Blocked', { nextAttemptAt: againAt }).declare([], 2);
     expect(story.tasks).toEqual([`CordonNode/w-1/${REQUEST}`]);

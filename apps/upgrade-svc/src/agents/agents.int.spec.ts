@@ -248,7 +248,7 @@ describe('what agents send to upgrade-svc', () => {
     expect(Date.parse(stated!.meta.time)).toBeLessThanOrEqual(Date.now());
   });
 
-  it('counts for nothing once the cluster has the node no more, although its credential goes on', async () => {
+  it('is ignored once the node is no longer part of the cluster, although its credential is still valid', async () => {
     const gone = await connectNode({ namespace: 'default', cluster: 'demo', node: 'demo-w-9-gone1' });
     gone.send('NodeReady', { uid, node: 'demo-w-9-gone1', revision: 1, software });
     const otherUid = await worker.answer(worker.send('NodeReady', { uid: randomUUID(), node, revision: 1, software }));

@@ -97,7 +97,7 @@ describe('What the real etcdctl prints', () => {
 describe.each(RECORDED_VERSIONS)('What the tools of etcd print on a real control plane of %s', (kubernetes) => {
   const said = (question: Question): string => recordedOnHost(kubernetes, QUESTIONS[question]);
 
-  it('is its one member, which leads and is well', () => {
+  it('is its one member, which leads and is healthy', () => {
     const { members, alarms } = etcdFactsOf(
       {
         memberList: said('membersJson'),

@@ -80,10 +80,10 @@ export class Etcd {
 
   /** The same facts, with what each member says of its store of v2 (B10). It only reads, beside the running server. */
   async withV2Stores(facts: EtcdFacts): Promise<EtcdFacts> {
-    const told = await Promise.all(
+    const verdicts = await Promise.all(
       (await this.pods()).map(async (pod) => [pod.node, await this.v2Store(pod)] as const),
     );
-    const clean = new Map<string | null, boolean | null>(told);
+    const clean = new Map<string | null, boolean | null>(verdicts);
     const members = facts.members.map((member) => ({ ...member, v2StoreClean: clean.get(member.node) ?? null }));
     return { ...facts, members };
   }

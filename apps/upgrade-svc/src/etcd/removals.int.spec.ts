@@ -116,7 +116,7 @@ describe('a control plane that leaves', () => {
     expect([await leader(), prepared?.data]).toMatchObject([leading, { leader: leading }]);
   });
 
-  it('that etcd needs is looked at ever less often, and nothing is stated while it stays so', async () => {
+  it('that etcd needs is checked ever less often, and nothing is recorded while that does not change', async () => {
     lab.simulated.etcd.set(controlPlane(3), { running: false });
     const [blocked] = await leave(controlPlane(2));
     const known = blocked?.data as object;
@@ -126,7 +126,7 @@ describe('a control plane that leaves', () => {
     expect(await look({ ...known, attempt: 4 }, 0)).toEqual([[], 8 * 15_000]);
   });
 
-  it('that etcd needs is stated again with other numbers, and when etcd needs it no more', async () => {
+  it('that etcd needs is recorded again with other numbers, and when etcd no longer needs it', async () => {
     lab.simulated.etcd.set(controlPlane(3), { running: false });
     const [blocked] = await leave(controlPlane(2));
     const known = blocked?.data as object;

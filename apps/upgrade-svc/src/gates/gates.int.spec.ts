@@ -73,7 +73,7 @@ describe('The gates of a rollout', () => {
     'daemonsets',
     'kube-proxy',
     'dns',
-  ] as const)('%s holds on a cluster that is well', async (gate) => {
+  ] as const)('%s passes on a healthy cluster', async (gate) => {
     expect(await ask(gate)).toMatchObject({ holds: true });
   });
 

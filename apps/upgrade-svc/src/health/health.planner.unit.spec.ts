@@ -16,7 +16,7 @@ describe('silence', () => {
   it('within the limit says nothing', () => expect(found([node()], LIMIT_MS)).toEqual([]));
   it('beyond the limit makes a node lost', () => expect(found([node()], LIMIT_MS + 1)).toEqual(['lost']));
   it('is not reported again for a lost node', () => expect(found([node({ lost: true })], 100_000)).toEqual([]));
-  it('of a node that was never heard counts from when it was expected', () => {
+  it('of a node without a heartbeat counts from when it was expected', () => {
     const silent = node({ heardAtMs: undefined, expectedSinceMs: 10_000 });
     expect(found([silent], LIMIT_MS + 10_000)).toEqual([]);
     expect(found([silent], LIMIT_MS + 10_001)).toEqual(['lost']);
@@ -25,7 +25,7 @@ describe('silence', () => {
     expect(found([node()], 100_000, 60_001)).toEqual([]);
     expect(found([node()], 100_001, 60_000)).toEqual(['lost']);
   });
-  it('says nothing at all while we cannot hear', () =>
+  it('reports nothing while heartbeats cannot be received', () =>
     expect(findingsOf([node()], { nowMs: 1e9, sinceMs: undefined, limitMs: LIMIT_MS })).toEqual([]));
 });
 
@@ -38,7 +38,7 @@ describe('the next look for silence', () => {
       44_000,
     ));
   it('is not due while none is watched', () => expect(next([], 10_000)).toBe(Infinity));
-  it('is due at once while one is lost, since it may be heard at any time', () =>
+  it('is due at once while one is lost, since its heartbeat may arrive at any time', () =>
     expect(next([node({ heardAtMs: 9_000 }), node({ lost: true })], 10_000)).toBe(10_000));
   it('never comes after a loss that can be found', () => {
     for (const heardAtMs of [undefined, 0, 5_000, 9_000])
@@ -57,7 +57,7 @@ describe('a lost node', () => {
     expect(found([node({ lost: true, heardAtMs: 99_000 })], 100_000)).toEqual(['recovered']));
   it('does not recover only because we listen again', () =>
     expect(found([node({ lost: true, heardAtMs: 0 })], 100_000, 99_999)).toEqual([]));
-  it('that was never heard stays lost', () =>
+  it('that never sent a heartbeat stays lost', () =>
     expect(found([node({ lost: true, heardAtMs: undefined })], 100_000)).toEqual([]));
 });
 

@@ -82,7 +82,7 @@ const run = (world: World, random: () => number) => {
   return log;
 };
 
-describe('heartbeats that are lost, late, or not heard by us', () => {
+describe('heartbeats that are lost, late, or not received', () => {
   it(`never make a node lost without a real silence, and record each loss and each return once (${SEEDS} seeds)`, () => {
     let [losses, returns] = [0, 0];
     for (let seed = 1; seed <= SEEDS; seed += 1) {

@@ -30,13 +30,13 @@ describe('the heartbeats of a node', () => {
     ['it is there again meanwhile', [true, null, true, null], 3],
     ['it becomes not Ready, and Ready again', [true, false, false, true], 2],
     ['it stays as it is', [false, false, false], 0],
-  ])('tell that its Node object has changed when %s', (_, said, times) => {
+  ])('report a changed Node object when %s', (_, said, times) => {
     const { heard, gone } = listening();
     for (const one of said) heard(one);
     expect(gone).toEqual(Array.from({ length: times }, () => SUBJECT));
   });
 
-  it('do not tell so by a text that says the like, nor by the end of a longer one before', () => {
+  it('do not report it for a similar text, nor for the end of a longer one before', () => {
     const { heard, gone } = listening();
     heard(true);
     heard(true, { bootId: '"kubernetesReady":null' });

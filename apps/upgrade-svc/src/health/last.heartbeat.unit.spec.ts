@@ -36,7 +36,7 @@ describe('the last heartbeat of a node', () => {
     }
   });
 
-  it('tells how far the clock of the node is ahead of ours', () => {
+  it('shows how far the clock of the node is ahead of ours', () => {
     const last = new LastHeartbeat();
     last.keep(bytesOf(heartbeat()));
     expect(last.read(AT_MS - 5)).toMatchObject({ skewMs: 5 });

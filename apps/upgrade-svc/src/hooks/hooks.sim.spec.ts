@@ -112,7 +112,7 @@ describe('hooks before an upgrade', () => {
     expect([simulation.count('RolloutCompleted'), simulation.count('UpgradeHookSucceeded')]).toEqual([1, 0]);
   });
 
-  it('hold nothing any more once they are taken out of the manifest', () => {
+  it('no longer hold anything once they are removed from the manifest', () => {
     const simulation = begin(Array.from({ length: 1_000 }, () => WAIT));
     simulation.after(150, () => simulation.say('request', declare([], 2)));
     simulation.run();

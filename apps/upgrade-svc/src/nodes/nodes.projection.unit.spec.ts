@@ -59,7 +59,7 @@ describe('the row of a node', () => {
   it('is gone with its machine', () =>
     expect(rowAfter(vmsPlanned(node), started, { type: 'VmDeleted', data: { uid, name: node } })).toBeUndefined());
 
-  it('hears nothing from an earlier cluster of this name', () =>
+  it('ignores an earlier cluster of this name', () =>
     expect(
       rowAfter(vmsPlanned(node), { type: 'NodeLost', data: { uid: otherUid, node, lastSeenAt: null, limitMs: 1 } })
         ?.lost,

@@ -237,7 +237,7 @@ const judge = (input: PlanInput): { readonly plan: UpgradePlan; readonly finding
   return { plan, findings: [...path.findings, ...findingsOf(input, plan)] };
 };
 
-/** Whatever else stops an upgrade is told alone: it keeps kubeadm from the node, or makes it fail for the same reason. */
+/** Whatever else stops an upgrade is reported alone: it keeps kubeadm from the node, or makes it fail for the same reason. */
 const BESIDE_A_DRY_RUN: readonly string[] = ['B4', 'B5', 'B6', 'B10', 'B11', 'B12'];
 
 export interface DryRunRequest extends KubeadmDryRun {

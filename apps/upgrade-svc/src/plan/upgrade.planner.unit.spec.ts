@@ -457,7 +457,7 @@ describe("kubeadm's own word on an upgrade (B13)", () => {
     expect(applied[0]?.change?.ignoredPreflightErrors).toEqual(['CoreDNSUnsupportedPlugins']);
   });
 
-  it('that could not be heard stops the upgrade, too', () => {
+  it('that could not be queried stops the upgrade, too', () => {
     const unread = [{ what: `kubeadm's dry run on ${cp(2)}`, rule: 'B13', message: 'no package has it' }] as const;
     expect(rejectedBy(withFacts({ unread }))).toEqual(['B13']);
   });

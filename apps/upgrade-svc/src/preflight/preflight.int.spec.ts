@@ -86,7 +86,7 @@ describe('The survey before an upgrade', () => {
     });
   const rules = (findings: readonly Finding[]): readonly string[] => findings.map(({ rule }) => rule);
 
-  it('finds nothing to refuse on a cluster that is well, and reads all that there is', async () => {
+  it('finds nothing to refuse on a healthy cluster, and reads everything', async () => {
     const facts = await survey();
     expect(facts.unread).toEqual([]);
     expect(facts.healthyPasses).toBe(2);

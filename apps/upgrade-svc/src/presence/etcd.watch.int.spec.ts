@@ -28,7 +28,7 @@ describe('The watch over etcd, while no upgrade is requested', () => {
   };
   const ghost = (): boolean => lab.simulated.etcd.underTool().announce('https://127.9.9.9:2380');
 
-  it('finds nothing while all is well, and looks at every fifth look', async () => {
+  it('finds nothing while all is healthy, and checks at every fifth look', async () => {
     const seen = [];
     for (let count = 0; count < 6; count += 1) seen.push(await look());
     expect(seen).toEqual([[], undefined, undefined, undefined, undefined, []]);

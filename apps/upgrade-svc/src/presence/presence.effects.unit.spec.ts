@@ -125,7 +125,7 @@ describe('the Nodes of clusters', () => {
     expect(new Set(looks).size).toBe(1_000);
   });
 
-  it('are listed at once where an agent sees its own no more, so that among a thousand clusters it is stated within 270 s', async () => {
+  it('are listed at once where an agent no longer sees its own, so among a thousand clusters it is recorded within 270 s', async () => {
     const fleet = await thousand().after(FIRST_ROUND * 1.2);
     const [looks, recorded] = [fleet.looks.length, fleet.recorded.length];
     const gone = Array.from({ length: 10 }, (_, index) => `c-${index}`);

@@ -96,7 +96,7 @@ describe('unhealthy nodes, by two replicas of upgrade-svc', () => {
     });
 
   /** A cluster that is Ready, with a health check of its workers. */
-  const tellBeginning = async (): Promise<void> => {
+  const reportBeginning = async (): Promise<void> => {
     const planned = [planFor(CP, 'control-plane'), ...WORKERS.map((name) => planFor(name, 'web'))];
     await tell('request', clusterRequested());
     await tell('request', { type: 'ClusterSpecChanged', data: { uid, revision: 1, spec: declared() } });
@@ -125,7 +125,7 @@ describe('unhealthy nodes, by two replicas of upgrade-svc', () => {
     tell = teller(admin);
     beat([CP, ...WORKERS]);
     replicas.push(await startReplica(), await startReplica());
-    await tellBeginning();
+    await reportBeginning();
   }, 60_000);
 
   afterAll(async () => {
@@ -150,7 +150,7 @@ describe('unhealthy nodes, by two replicas of upgrade-svc', () => {
     });
   }, 60_000);
 
-  it('are rebooted by their agents, which may do so until the node is well again', async () => {
+  it('are rebooted by their agents, which may do so until the node is healthy again', async () => {
     const permitted = await eventually(async () =>
       (await of('DesiredVersionsSet', SICK)).find(({ data }) => data.change !== undefined),
     );

@@ -87,7 +87,7 @@ describe('a node is unhealthy', () => {
     expect([story.candidates, story.wakeAt]).toEqual([[], null]);
   });
 
-  it('no longer when it is well again, and its time starts again', () => {
+  it('no longer when it is healthy again, and its time starts again', () => {
     const story = web()
       .notReady('web-1')
       .after(4 * MINUTES)
@@ -414,7 +414,7 @@ describe('a reboot', () => {
       ...(change === undefined ? {} : { change: { id: change } }),
     });
 
-  it('is permitted to its agent, and the permission is withdrawn when the node is well again', () => {
+  it('is permitted to its agent, and the permission is withdrawn when the node is healthy again', () => {
     const story = reboot();
     expect(story.tasks).toEqual([`RebootNode/${requestId}`]);
     story.say(desired(requestId));
@@ -549,7 +549,7 @@ describe('a node that the log calls unhealthy', () => {
     ['NotStarted', {}, undefined],
     ['Moved', { kubernetes: 'ready', machineIp: '10.9.9.9' }, undefined],
     ['Moved', { internalIp: '10.9.9.9', machineIp: '10.9.9.9' }, 'its kubelet has the address of its machine'],
-  ] as const)('as %s, with %j, may be well: %s', (condition, change, doubt) =>
+  ] as const)('as %s, with %j, may be healthy: %s', (condition, change, doubt) =>
     expect(doubtOf(condition, { ...seen, ...change })).toBe(doubt),
   );
 });

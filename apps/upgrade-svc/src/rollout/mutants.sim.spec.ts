@@ -19,7 +19,7 @@ const SEEDS = 10;
 const explored = ({
   explore,
   started,
-  told,
+  withFacts,
   modelOf,
   asked,
   beginning,
@@ -30,7 +30,7 @@ const explored = ({
   const world = { rollout: ABSENT, model, moves: 0, failures: 0 };
   const facts = beginning(model, '1.33.13').map(([, fact]) => fact);
   const request = asked(toVersion('v1.34.4'), { workers: { maxUnavailable: 2, canary: false } });
-  return explore(started(told(world, ...facts, request)), 2, STATES_MAX).harm;
+  return explore(started(withFacts(world, ...facts, request)), 2, STATES_MAX).harm;
 };
 
 /** The harm that an exhaustive look at 3 workers with one extra and none to miss finds first. */
@@ -39,7 +39,7 @@ const exploredWithExtra = (tools: Tools): readonly string[] => {
   const world = { rollout: tools.ABSENT, model, moves: 0, failures: 1 };
   const facts = tools.beginning(model, '1.33.13').map(([, fact]) => fact);
   const strategy = { workers: { maxUnavailable: 0, maxSurge: 1, canary: false }, failedShareMax: '100%' };
-  const started = tools.started(tools.told(world, ...facts, tools.asked(tools.toVersion('v1.34.4'), strategy)));
+  const started = tools.started(tools.withFacts(world, ...facts, tools.asked(tools.toVersion('v1.34.4'), strategy)));
   return tools.explore(started, 0, STATES_MAX).harm;
 };
 

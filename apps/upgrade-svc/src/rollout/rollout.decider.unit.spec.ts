@@ -188,14 +188,14 @@ describe('B9 files and images that a source lacks', () => {
     const simulation = cluster();
     simulation.dead.add(w(2));
     const message = 'the source has no Kubernetes v1.34.4';
-    const told = { node: w(2), revision: 2, phase: 'stage', status: 'failed', attempt: 1, tookMs: 1, command: null };
+    const stated = { node: w(2), revision: 2, phase: 'stage', status: 'failed', attempt: 1, tookMs: 1, command: null };
     simulation.say('request', asked(toNext));
     simulation.when(
       ({ type }) => type === 'OperationStarted',
       () => {
         const begun = data(simulation, 'OperationStarted');
         const change = `${begun !== undefined && 'upgradeId' in begun ? begun.upgradeId : ''}/op-01`;
-        simulation.say(`node-${w(2)}`, request('NodeChangeProgressed', { ...told, change, message }));
+        simulation.say(`node-${w(2)}`, request('NodeChangeProgressed', { ...stated, change, message }));
       },
     );
     simulation.when(
@@ -250,14 +250,14 @@ describe('B9 staging', () => {
     const simulation = cluster(modelOf(3, 1, '1.33.13'));
     simulation.dead.add(cp(2));
     const message = 'the disk is full';
-    const told = { node: cp(2), revision: 2, phase: 'stage', status: 'failed', attempt: 1, tookMs: 1, command: null };
+    const stated = { node: cp(2), revision: 2, phase: 'stage', status: 'failed', attempt: 1, tookMs: 1, command: null };
     simulation.say('request', asked(toNext));
     simulation.when(
       (event) => event.type === 'DesiredVersionsSet' && event.data.node === cp(2) && event.data.stage !== undefined,
       () =>
         simulation.say(
           `node-${cp(2)}`,
-          request('NodeChangeProgressed', { ...told, change: `${UPGRADE}/op-01`, message }),
+          request('NodeChangeProgressed', { ...stated, change: `${UPGRADE}/op-01`, message }),
         ),
     );
     simulation.when(
@@ -488,11 +488,11 @@ describe('D5 a node that cannot be emptied', () => {
     const simulation = kept();
     simulation.say('request', asked(toNext, { workers }));
     simulation.run();
-    const told = simulation.log.findIndex(({ type }) => type === 'EvictionRefused');
-    const first = simulation.log[told];
+    const stated = simulation.log.findIndex(({ type }) => type === 'EvictionRefused');
+    const first = simulation.log[stated];
     if (first?.type !== 'EvictionRefused') throw new Error('nothing was refused');
     const other = { ...first.data, budget: 'shop/db', pods: ['shop/db-0'] };
-    let state = simulation.log.slice(0, told).reduce(rollout.evolve, rollout.initial);
+    let state = simulation.log.slice(0, stated).reduce(rollout.evolve, rollout.initial);
     const news = [first.data, other, first.data, other].flatMap((data) => {
       const now = first.meta.time;
       const said = rollout.decide(state, {

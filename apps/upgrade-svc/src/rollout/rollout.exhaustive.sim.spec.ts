@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { explore, started, told, withLeader, type World } from '../../test/exploration.js';
+import { explore, started, withFacts, withLeader, type World } from '../../test/exploration.js';
 import { cp, modelOf, type Model } from '../../test/model.js';
 import { asked, beginning, toVersion } from '../../test/rollout.story.js';
 import { ABSENT } from './rollout.state.js';
@@ -16,7 +16,7 @@ const worldOf = (
 ): World => {
   const facts = beginning(model, '1.33.13').map(([, fact]) => fact);
   const world: World = { rollout: ABSENT, model, ...budget };
-  return started(told(world, ...facts, asked(toVersion('v1.34.4'), strategy)));
+  return started(withFacts(world, ...facts, asked(toVersion('v1.34.4'), strategy)));
 };
 
 describe('3 control planes and 3 workers, two at a time: every order, and a crash at every point', () => {

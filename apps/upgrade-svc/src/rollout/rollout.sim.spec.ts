@@ -231,7 +231,7 @@ const STORIES: readonly Story[] = [
     },
   },
   {
-    name: 'surge-cannot-be-had-and-stops',
+    name: 'surge-fails-and-halts',
     model: () => withStock(modelOf(1, 3, '1.33.13'), 0),
     version: '1.33.13',
     tell: (simulation) => {
@@ -255,7 +255,7 @@ const STORIES: readonly Story[] = [
     },
   },
   {
-    name: 'surge-cannot-be-had-and-is-forgone',
+    name: 'surge-fails-and-continues-without',
     model: () => withStock(modelOf(1, 3, '1.33.13'), 0),
     version: '1.33.13',
     tell: (simulation) => simulation.say('request', asked(toVersion('v1.34.4'), { workers: { maxSurge: 1 } })),
@@ -300,7 +300,7 @@ const STORIES: readonly Story[] = [
     },
   },
   {
-    name: 'surge-that-a-budget-keeps',
+    name: 'surge-drain-blocked-by-pdb',
     model: () => ({ ...modelOf(1, 2, '1.33.13'), kept: [w(3)] }),
     version: '1.33.13',
     tell: (simulation) => {
@@ -328,7 +328,7 @@ const STORIES: readonly Story[] = [
     },
   },
   {
-    name: 'surge-that-cannot-be-taken-out',
+    name: 'surge-drain-fails',
     model: () => ({ ...modelOf(1, 2, '1.33.13'), surge: { ...NO_SURGE, stays: 1 } }),
     version: '1.33.13',
     tell: (simulation) => {
@@ -347,7 +347,7 @@ const STORIES: readonly Story[] = [
     },
   },
   {
-    name: 'surge-that-cannot-be-taken-out-and-abort',
+    name: 'surge-drain-fails-and-abort',
     model: () => ({ ...modelOf(1, 2, '1.33.13'), surge: { ...NO_SURGE, stays: 3 } }),
     version: '1.33.13',
     tell: (simulation) => {
@@ -514,12 +514,12 @@ const STORIES: readonly Story[] = [
     tell: (simulation) => {
       const probe = { name: 'shop', url: 'http://198.18.0.10/', everyMs: 500 };
       simulation.say('request', asked(toVersion('v1.34.4'), { probes: [probe] }));
-      const told = { node: w(3), probe: 'shop' };
+      const probed = { node: w(3), probe: 'shop' };
       simulation.when(on('UpgradeAllowed', w(1)), () => {
-        simulation.say(`node-${w(3)}`, request('ProbeFailed', { ...told, message: 'connection refused' }));
+        simulation.say(`node-${w(3)}`, request('ProbeFailed', { ...probed, message: 'connection refused' }));
         simulation.after(120, () => {
           expect(simulation.count('UpgradeAllowed', w(2))).toBe(0);
-          simulation.say(`node-${w(3)}`, request('ProbeRecovered', { ...told, failedForMs: 120_000 }));
+          simulation.say(`node-${w(3)}`, request('ProbeRecovered', { ...probed, failedForMs: 120_000 }));
           simulation.say('request', request('UpgradeResumeRequested'));
         });
       });
@@ -538,8 +538,8 @@ const STORIES: readonly Story[] = [
       const windows = [{ days: ['sat', 'sun'], from: '10:00', to: '10:30' }];
       simulation.say('request', asked(toVersion('v1.34.4'), { windows }));
       simulation.when(on('UpgradeAllowed', w(1)), () => {
-        const told = { node: w(3), probe: 'shop', message: 'connection refused' };
-        simulation.say(`node-${w(3)}`, request('ProbeFailed', told));
+        const probed = { node: w(3), probe: 'shop', message: 'connection refused' };
+        simulation.say(`node-${w(3)}`, request('ProbeFailed', probed));
         // The window has closed by then; only a person can end the pause.
         simulation.after(3_600, () => {
           simulation.say('request', asked({ renewCertificates: true }, {}, { upgradeId: 'u-second01' as UpgradeId }));
@@ -567,7 +567,7 @@ const STORIES: readonly Story[] = [
     },
   },
   {
-    name: 'worker-fails-and-goes-back',
+    name: 'worker-fails-and-rolls-back',
     model: () => modelOf(1, 3, '1.33.13'),
     version: '1.33.13',
     tell: (simulation) => {

@@ -27,7 +27,7 @@ const troubleOf = ({ started, healthy, learner, behind }: EtcdMemberFacts): stri
   return undefined;
 };
 
-/** A finding with the code by which it is told from others of its rule. */
+/** A finding with the code that distinguishes it from others of its rule. */
 export interface EtcdFound {
   readonly code: Extract<FindingCode, `B3.${string}`>;
   readonly finding: Finding;

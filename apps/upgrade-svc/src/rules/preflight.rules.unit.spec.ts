@@ -325,7 +325,7 @@ describe('B8 certificates and clocks', () => {
     expect(b8Certificates(ends(20), Date.parse(AT), { renewed: [cp(1)], isRenewal: false })).toEqual([]);
     expect(b8Certificates(ends(40), Date.parse(AT), { renewed: [], isRenewal: false })).toEqual([]);
   });
-  it('does not tell a renewal to renew first, however soon a certificate ends', () => {
+  it('does not advise a renewal to renew first, however soon a certificate expires', () => {
     const soon = ends(0.01);
     const endsAtMs = Date.parse(AT) + 3_600_000;
     expectRefused(b8Certificates(soon, endsAtMs, { renewed: [cp(1)], isRenewal: false }), 'B8');

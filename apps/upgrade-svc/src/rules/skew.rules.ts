@@ -213,19 +213,19 @@ export const after = (versions: Versions, operations: readonly PlanOperation[]):
  */
 export const a6SkewOnTheWay = (versions: Versions, operations: readonly PlanOperation[]): readonly Finding[] => {
   const before = new Set(skewFindings(versions).map(({ rule, facts }) => `${rule}/${String(facts['node'])}`));
-  const told = new Map<string, Finding>();
+  const stated = new Map<string, Finding>();
   let state = versions;
   for (const operation of operations) {
     for (const next of statesOf(state, operation)) {
       for (const finding of skewFindings(next)) {
         const key = `${finding.rule}/${String(finding.facts['node'])}`;
-        if (before.has(key) || told.has(key)) continue;
-        told.set(key, { ...finding, facts: { ...finding.facts, operation: operation.id, brokenBy: operation.node } });
+        if (before.has(key) || stated.has(key)) continue;
+        stated.set(key, { ...finding, facts: { ...finding.facts, operation: operation.id, brokenBy: operation.node } });
       }
       state = next;
     }
   }
-  return [...told.values()];
+  return [...stated.values()];
 };
 
 /** A6: a kubelet that is as old as it may be already leaves no room for a newer API server. */

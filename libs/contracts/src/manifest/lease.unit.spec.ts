@@ -40,7 +40,7 @@ describe('the lease of a manifest', () => {
     expect(codesOf(over, parsed({}))).toEqual(['cluster.lease-over spec.lease.endsAt']);
   });
 
-  it('of a cluster that exists can be moved and taken back, and reserves nothing any more', () => {
+  it('of a cluster that exists can be moved and removed, and reserves nothing', () => {
     const codes = (was: object | undefined, is: object | undefined): readonly string[] =>
       leaseChangeFaults(was && parsed(was), is && parsed(is)).map(({ code }) => code);
     expect(codes({}, { endsAt: '2026-02-01T00:00:00Z', warnings: [] })).toEqual([]);

@@ -19,7 +19,7 @@ const steps = (before: DeclaredSpec | undefined, after: DeclaredSpec): readonly 
     .map(({ reason, count }) => [reason, count]);
 
 describe('a virtual address in a manifest', () => {
-  it('has every default: everyone may connect, and a port that accepts connections is well', () =>
+  it('has every default: everyone may connect, and a port that accepts connections is healthy', () =>
     expect(VirtualAddress.parse(ingress).transports[0]).toEqual({
       ...https,
       healthCheck: { protocol: 'tcp', path: '/', code: 200, interval: '2s' },

@@ -48,7 +48,7 @@ describe('a test environment', () => {
     await after.end();
   });
 
-  it('gives a service its rights and no more', async () => {
+  it('gives a service only its own rights', async () => {
     const gateway = await environment.connect('gateway');
     const manager = await jetstreamManager(gateway, { checkAPI: false });
     expect((await manager.getAccountInfo()).api.level).toBeGreaterThanOrEqual(2);

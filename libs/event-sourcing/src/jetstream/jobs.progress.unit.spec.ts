@@ -61,7 +61,7 @@ describe('the health of a service whose tasks', () => {
     expect(progress.report()).toBe('ok');
   });
 
-  it('wait for leases that no task can hold any more is not ok', () => {
+  it('wait for leases that no task can still hold is not ok', () => {
     const bounce = (forMs: number): void => {
       const until = nowMs + forMs;
       while (nowMs < until) {

@@ -36,7 +36,7 @@ const seqs = async (nc: NatsConnection): Promise<readonly number[]> => {
 const placed = (seq: number, delivered: number): string => `$JS.ACK.EVENTS.a1.1.${seq}.${delivered}.17000.0`;
 
 describe('a pass over the log', () => {
-  it('takes the sequences from where the messages are to be acknowledged, in both forms', async () => {
+  it('takes sequences from the reply subject for acknowledgements, in both forms', async () => {
     const inDomain = '$JS.ACK.hub.AB12.EVENTS.a1.1.9.3.17000.0.xyz';
     expect(await seqs(serverOf([placed(4, 1), placed(7, 2), inDomain]))).toEqual([4, 7, 9]);
   });

@@ -61,9 +61,9 @@ const UNWRITTEN_MAX = 20_000;
 const RETRY_FIRST_MS = 50;
 const RETRY_MAX_MS = 2_000;
 /** A restart of NATS or PostgreSQL fails a try or two; more failures are logged. */
-const FAILURES_UNTIL_TOLD = 3;
+const FAILURES_UNTIL_REPORTED = 3;
 /** And again after so many more: about every minute. */
-const FAILURES_UNTIL_TOLD_AGAIN = 30;
+const FAILURES_UNTIL_REPORTED_AGAIN = 30;
 /** With replicas of the log, what was pushed may not be in the one that is read yet: it is read again after these waits. */
 const LOOK_AGAIN_MS = [1, 2, 4, 8, 16, 32, 64, 128] as const;
 
@@ -198,7 +198,7 @@ export class PartitionConsumer {
         failures += 1;
         loaded = false;
         this.progress.failed(wordsOf(error));
-        if (failures % FAILURES_UNTIL_TOLD_AGAIN === FAILURES_UNTIL_TOLD)
+        if (failures % FAILURES_UNTIL_REPORTED_AGAIN === FAILURES_UNTIL_REPORTED)
           this.options.log.warn(`partition ${this.partition}: ${wordsOf(error)}; trying again`);
         await this.wakeSignal.pause(Math.min(RETRY_FIRST_MS * 2 ** (failures - 1), RETRY_MAX_MS));
       }
@@ -308,7 +308,7 @@ export class PartitionConsumer {
       if (!isDataError(error)) throw error;
       await this.commitApart(events, concerns, { released: [], rejected });
     }
-    this.told(rejected);
+    this.reported(rejected);
     if (calls.length > 0) await this.callHandlers(calls, upTo);
     const nowMs = Date.now();
     this.options.meter.eventsTaken(events.map((event) => nowMs - Date.parse(event.meta.time)));
@@ -323,7 +323,7 @@ export class PartitionConsumer {
     );
   }
 
-  private told(rejected: readonly RejectedMessage[]): void {
+  private reported(rejected: readonly RejectedMessage[]): void {
     this.teller.tell(rejected);
     for (const { reason } of rejected) this.options.meter.eventsRejected(reason, 1);
   }
@@ -387,7 +387,7 @@ export class PartitionConsumer {
       } catch (error) {
         left.push(one);
         log.warn(
-          `partition ${this.partition}: the log was not told that ${one.poison.clusterKey} is quarantined: ${wordsOf(error)}`,
+          `partition ${this.partition}: the log was not reported that ${one.poison.clusterKey} is quarantined: ${wordsOf(error)}`,
         );
       }
     }

@@ -33,16 +33,17 @@ export class DatabasePositions implements Positions {
   async reach(partition: number, seq: number, timeoutMs: number): Promise<number> {
     const deadline = Date.now() + timeoutMs;
     const wakeSignal = new WakeSignal();
-    let told = 0;
+    let announced = 0;
     const stop = this.options.partitions.onAdvance((of, to) => {
       if (of !== partition) return;
-      told = Math.max(told, to);
+      announced = Math.max(announced, to);
       wakeSignal.ring();
     });
     try {
       for (;;) {
         wakeSignal.reset();
-        const reached = told >= seq && told > 0 ? told : Math.max(await this.written(partition), told);
+        const reached =
+          announced >= seq && announced > 0 ? announced : Math.max(await this.written(partition), announced);
         const left = deadline - Date.now();
         if (reached >= seq || left <= 0) return reached;
         // This replica's own consumer notifies at once; another replica's progress is visible only in the database.

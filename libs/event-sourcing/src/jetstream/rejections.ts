@@ -108,7 +108,7 @@ const QUIET_MS = 10_000;
 /** Logs rejected messages: the first few at once, then at most so many lines in ten seconds. */
 export class RejectionTeller {
   private quietUntilMs = 0;
-  private untold = 0;
+  private unreported = 0;
 
   constructor(
     private readonly warn: (line: string) => void,
@@ -118,14 +118,14 @@ export class RejectionTeller {
   tell(rejected: readonly RejectedMessage[]): void {
     if (rejected.length === 0) return;
     if (this.nowMs() < this.quietUntilMs) {
-      this.untold += rejected.length;
+      this.unreported += rejected.length;
       return;
     }
     for (const { seq, subject, reason, detail } of rejected.slice(0, LINES_MAX))
       this.warn(`message ${seq} on ${shortened(subject)} is no event (${reason}): ${shortened(detail)}; it is skipped`);
-    const more = this.untold + Math.max(0, rejected.length - LINES_MAX);
+    const more = this.unreported + Math.max(0, rejected.length - LINES_MAX);
     if (more > 0) this.warn(`${more} more messages were no events and were skipped`);
-    this.untold = 0;
+    this.unreported = 0;
     this.quietUntilMs = this.nowMs() + QUIET_MS;
   }
 }

@@ -33,7 +33,7 @@ describe.each(STORES.map((store) => [store.name, store] as const))('the store %s
     });
   });
 
-  it('is never lowered, and the difference is told', () => {
+  it('is never lowered, and the difference is reported', () => {
     expect(plan(store, asCreated(store, { num_replicas: 3 }), 1)).toEqual({
       action: 'none',
       replicas: 3,
@@ -52,7 +52,7 @@ describe.each(STORES.map((store) => [store.name, store] as const))('the store %s
 describe('the log', () => {
   const log = storeOf('EVENTS');
 
-  it('that would forget events after a time keeps all again, and that is told', () => {
+  it('that would delete events after a time keeps all again, which is reported', () => {
     const found = asCreated(log, { max_age: 3_600_000_000_000 });
     expect(planStore(log, found, { asked: 1, given: undefined })).toMatchObject({
       action: 'update',

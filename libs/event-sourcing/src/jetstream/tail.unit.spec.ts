@@ -125,7 +125,7 @@ describe('who follows the log', () => {
     expect(await world.pass(HOUR_MS)).toBe(0);
   });
 
-  it('reads what was not pushed when the service says that there is something', async () => {
+  it('reads what was not pushed when the service reports something new', async () => {
     world.store({ isPushed: false, isReadable: true });
     await world.pass(HOUR_MS);
     expect(world.taken).toEqual([]);

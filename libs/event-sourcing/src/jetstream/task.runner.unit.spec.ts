@@ -240,7 +240,7 @@ describe('the process of a reconciler', () => {
   const nameOf = (reaction: Reaction): string =>
     reaction.kind === 'job' ? String(reaction.data['key']) : `${reaction.kind} ${reaction.key}`;
 
-  it('publishes a task when it becomes desired, and not again while it stays so [Cluster API 3]', () => {
+  it('publishes a task when it becomes desired, and not again while it is desired [Cluster API 3]', () => {
     expect(after(reached('w-1')).last).toEqual(['Join/w-1', 'timer wake']);
     expect(after(reached('w-1'), reached('w-2')).last).toEqual(['Join/w-2']);
   });

@@ -87,7 +87,7 @@ whenPossible('haproxy on a control plane of own hosts, when the host of an API s
   );
 
   it(
-    'ends connections from before a reload within 17 seconds, although the old process checks no server any more',
+    'ends connections from before a reload within 17 seconds, although the old process no longer checks servers',
     async () => {
       const { cutOff } = await whileHostGoes(2 * UNACKNOWLEDGED_MS, async () => {
         haproxy.kill('SIGUSR2');

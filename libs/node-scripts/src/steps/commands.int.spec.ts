@@ -67,7 +67,7 @@ esac`;
     expect(await read({ after: after('s=1;i=7') })).toMatchObject({ text: 'first\n', skipped: 2 });
   });
 
-  it('waits a while for a new line, and then says that there is none', async () => {
+  it('waits a while for a new line, and then reports that there is none', async () => {
     host.standIn('journalctl', JOURNAL);
     expect(await read({ after: after('s=1;i=9') })).toMatchObject({ text: '', position: { cursor: 's=1;i=9' } });
     expect(host.calls('journalctl')).toHaveLength(2);

@@ -169,7 +169,7 @@ describe('hosts of one inventory', () => {
     expect(sameMachine(host('m3', 'aa', []), [host('m1', 'aa', [])])).toBeUndefined();
   });
 
-  it('are told to be clones, with the command that ends it', () => {
+  it('are reported as clones, with the command that fixes it', () => {
     expect(cloneWarning(host('m2', 'aa', ['10.0.0.2']), [one])).toMatch(/machine-id of m1.*systemd-machine-id-setup/);
     expect(cloneWarning(host('m2', 'bb', ['10.0.0.2'], 'm1'), [one])).toMatch(/host key of m1.*ssh-keygen -A/);
     expect(cloneWarning(host('m2', 'bb', ['10.0.0.2']), [one])).toBeUndefined();

@@ -70,7 +70,7 @@ describe('Snapshots of etcd in NATS, with the rights of upgrade-svc', () => {
     await expect(readBack('demo-4')).rejects.toMatchObject({ message: expect.stringContaining('does not open') });
   });
 
-  it('of a cluster whose secrets were destroyed cannot be read any more', async () => {
+  it('of a cluster whose secrets were destroyed can no longer be read', async () => {
     await keep('demo-5');
     await secrets.destroyKey(UID);
     await expect(readBack('demo-5')).rejects.toMatchObject({ operation: 'read a snapshot of etcd', retryable: false });

@@ -113,7 +113,7 @@ describe('node-ssh', () => {
     expect(sshd.connections()).toBe(2);
   });
 
-  it('opens another connection where nothing can be run any more on the one that was kept', async () => {
+  it('opens another connection when the kept one can no longer run anything', async () => {
     const shell = makeShell();
     const run = { name: 'verify-abc', operation: 'verify', text: 'echo done', input: {}, limitMs: 5_000 };
     (await shell.open(sshd.address, options)).release();

@@ -231,7 +231,7 @@ describe('trust in your own hosts', () => {
       await rack.open().deleteGroup(group, signal());
       const asOf = await rack.say({ type: 'HostAccepted', data: { name: SITE, host: 'rack-1' as NodeName } });
       await rack.open().accept?.('rack-1', asOf);
-      expect(rack.told().slice(-1)).toEqual(['HostReadmitted']);
+      expect(rack.recordedTypes().slice(-1)).toEqual(['HostReadmitted']);
       expect(await make(groupOf(1, 'team-b'), only(0))).toHaveLength(1);
     });
 

@@ -125,7 +125,7 @@ export class Rack {
     return existsSync(join(this.hosts[at]!.root, path));
   }
 
-  told(): readonly Fact['type'][] {
+  recordedTypes(): readonly Fact['type'][] {
     return this.log.events.filter(({ meta }) => meta.context === `stock-${SITE}`).map(({ type }) => type);
   }
 

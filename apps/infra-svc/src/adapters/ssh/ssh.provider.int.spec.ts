@@ -82,7 +82,7 @@ describe('your own hosts', () => {
       false,
       false,
     ]);
-    expect(rack.told()).toEqual(['HostsTaken', 'StockClosed', 'HostReturned', 'HostReturned', 'HostReturned']);
+    expect(rack.recordedTypes()).toEqual(['HostsTaken', 'StockClosed', 'HostReturned', 'HostReturned', 'HostReturned']);
     expect(await make(groupOf(3, 'next'))).toHaveLength(3);
   });
 
@@ -162,7 +162,7 @@ describe('your own hosts', () => {
     );
   });
 
-  it('that do not answer any more are still there: unreachable never means gone', async () => {
+  it('that no longer answer still exist: unreachable never means deleted', async () => {
     const group = groupOf(3);
     await make(group);
     for (const host of rack.hosts) await host.goAway();

@@ -16,7 +16,7 @@ import type { AgentChannel, AgentMessage } from '../../agents/agents.ports.js';
 
 const RETRY = { firstMs: 250, maxMs: 5_000 };
 /** A stream that is away for long is reported again after so many tries. */
-const TOLD_EVERY = 12;
+const REPORT_EVERY = 12;
 /** A replica that dies leaves its messages to the others after this. */
 const ACK_WAIT_MS = 15_000;
 
@@ -84,7 +84,7 @@ export class NatsAgents implements AgentChannel {
         if (!this.running) return;
         // Whatever it was, the consumer may be gone, too.
         consumer = undefined;
-        if (failures % TOLD_EVERY === 0)
+        if (failures % REPORT_EVERY === 0)
           this.logger.warn(`reading what agents state failed, trying again: ${wordsOf(error)}`);
         const delayMs = Math.min(RETRY.firstMs * 2 ** failures, RETRY.maxMs);
         failures += 1;
