@@ -100,7 +100,7 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
   }, 3 * MINUTE_MS);
 
   it(
-    'is told within a minute what it cannot reach, where the connection has no proxy',
+    'names within a minute what it cannot reach, where the connection has no proxy',
     async () => {
       await hosts.register(source());
       await hosts.request('closed', 0);

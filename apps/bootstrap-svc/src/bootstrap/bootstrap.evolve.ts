@@ -177,10 +177,10 @@ const desiredOf = ({
 });
 
 /** What was said last of a release counts. */
-const withReleases = (cluster: Cluster, { releases: told = [] }: EventData<'DesiredVersionsSet'>): Cluster => {
-  if (told.length === 0) return cluster;
-  const others = (cluster.releases ?? []).filter(({ version }) => told.every((one) => one.version !== version));
-  return { ...cluster, releases: [...others, ...told] };
+const withReleases = (cluster: Cluster, { releases: stated = [] }: EventData<'DesiredVersionsSet'>): Cluster => {
+  if (stated.length === 0) return cluster;
+  const others = (cluster.releases ?? []).filter(({ version }) => stated.every((one) => one.version !== version));
+  return { ...cluster, releases: [...others, ...stated] };
 };
 
 /** What the agent reported, measured against what is desired of the node. */

@@ -94,7 +94,7 @@ describe('a signed catalogue of releases', () => {
     expect(log.accept(catalogue(8))).toHaveLength(1);
   });
 
-  it('is not accepted after its end, nor of a signer who is trusted no more', () => {
+  it('is not accepted after its end, nor of a signer who is no longer trusted', () => {
     const log = trusting(SIGNER);
     expect(log.accept(catalogue(7, { expires: NOW }))).toBe('release.catalogue-expired');
     expect(log.accept(catalogue(7), { signer: OTHER })).toBe('release.catalogue-unsigned');
@@ -127,7 +127,7 @@ describe('a release', () => {
     ]);
   });
 
-  it('that is withdrawn stays known and is offered no more, until it is added again', () => {
+  it('that is withdrawn stays known and is not offered, until it is added again', () => {
     const log = new Log();
     expect(log.withdraw('v1.34.99', 'no such')).toBe('release.not-found');
     expect(log.withdraw('v1.34.4', 'its kubelet loses mounts')).toHaveLength(1);

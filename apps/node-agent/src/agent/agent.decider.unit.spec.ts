@@ -135,7 +135,7 @@ describe('with permission to repair what needs no drain an agent', () => {
   const step = (reported = before, observation = drifted) =>
     plan(reported, observation, { announced: true, retryDue: true }).do;
 
-  it('repairs at once and stays Ready, states that it is as desired, and has no permission any more [ORBITER 10]', () => {
+  it('repairs at once and stays Ready, states that it is as desired, and has no permission afterwards [ORBITER 10]', () => {
     expect([decide(before, drifted), step()]).toEqual([[], 'ensure']);
     const { reported, facts } = sayAll(before, seen({ kubernetes: KUBERNETES_READY, desired }));
     expect(facts).toMatchObject([{ type: 'NodeReady', data: { revision: 2 } }]);

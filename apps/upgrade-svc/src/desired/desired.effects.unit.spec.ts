@@ -41,7 +41,7 @@ describe('the software of a new node', () => {
     ]);
   });
 
-  it('is that of a release of the installation, which its agent is told of', async () => {
+  it('is that of a release of the installation, which its agent receives', async () => {
     expect(await saidFor('v1.34.12', OWN)).toMatchObject([
       { software: { containerd: '1.7.29', kubelet: '1.34.12' }, releases: [added] },
     ]);
