@@ -5,7 +5,8 @@ COPY package.json package-lock.json .npmrc nx.json tsconfig.json tsconfig.base.j
 COPY apps/ apps/
 COPY libs/ libs/
 COPY tools/ tools/
-RUN npm ci --ignore-scripts && npx tsc -b && node tools/bundle.mjs && node tools/page.mjs
+COPY docs/openapi.json docs/
+RUN npm ci --ignore-scripts && node tools/generate/client.mjs && npx tsc -b && node tools/bundle.mjs && node tools/page.mjs
 # What only `fairlead up` needs, PostgreSQL's programs above all, is optional to npm: here it has a container of its own.
 RUN npm prune --omit=dev --omit=optional --ignore-scripts
 

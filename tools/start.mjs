@@ -133,6 +133,7 @@ function isBuilt(current) {
 async function build(current, lock) {
   refuseUnwritable(path.join(ROOT, 'apps', 'cli'), 'node tools/start.mjs --prepare-only');
   say('building ...');
+  await run('tools/generate/client.mjs', [process.execPath, path.join(ROOT, 'tools', 'generate', 'client.mjs')], lock);
   await run('the TypeScript compiler', [path.join(ROOT, 'node_modules', '.bin', 'tsc'), '-b'], lock);
   const bundle = path.join(ROOT, 'tools', 'bundle.mjs');
   if (fs.existsSync(bundle)) await run('tools/bundle.mjs', [process.execPath, bundle], lock);
@@ -148,7 +149,8 @@ function fingerprint() {
     const stat = fs.statSync(file);
     hash.update(path.relative(ROOT, file) + '\0' + stat.size + '\0' + stat.mtimeMs + '\n');
   };
-  for (const name of ['package-lock.json', 'tsconfig.json', 'tsconfig.base.json']) note(path.join(ROOT, name));
+  for (const name of ['package-lock.json', 'tsconfig.json', 'tsconfig.base.json', 'docs/openapi.json'])
+    note(path.join(ROOT, name));
   for (const group of ['apps', 'libs', 'tools']) {
     for (const project of entriesOf(path.join(ROOT, group))) {
       const folder = path.join(ROOT, group, project.name);

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { REFUSALS } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
+import { asyncApiDocument } from './generate/asyncapi.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -121,9 +122,12 @@ describe('the words of the project', () => {
     expect(bannedIn(path, title)).toEqual([]);
   });
 
-  it.each(['docs/openapi.json', 'docs/asyncapi.json'])('that %s describes with are those of the field', (path) =>
+  it.each([
+    ['docs/openapi.json', JSON.parse(textOf('docs/openapi.json'))],
+    ['the AsyncAPI document', asyncApiDocument('1')],
+  ])('that %s describes with are those of the field', (path, document) =>
     expect(
-      describedIn(JSON.parse(textOf(path)))
+      describedIn(document)
         .flatMap((text) => bannedIn(path, withoutQuotations(text)))
         .slice(0, 20),
     ).toEqual([]),

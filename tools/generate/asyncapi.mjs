@@ -1,4 +1,7 @@
-// The event catalogue as an AsyncAPI 3 document: one channel per event type, sent by the one service that may state it.
+// The event catalogue as an AsyncAPI 3 document: one channel per event type, sent by the one service that may state it. `npm run asyncapi`
+// prints it.
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import { Envelope, EVENTS, PARTITION_COUNT, STREAMS } from '../../libs/contracts/dist/index.js';
 
@@ -16,17 +19,13 @@ const jsonSchema = (schema) => {
   return converted;
 };
 
-const envelope = jsonSchema(Envelope.omit({ data: true, type: true, dataschema: true }));
+const ENVELOPE = '#/components/schemas/Envelope';
 
 const payloadOf = (type, { version, data }) => ({
-  ...envelope,
-  properties: {
-    ...envelope.properties,
-    type: { type: 'string', const: `${type}.v${version}` },
-    dataschema: { type: 'string' },
-    data: jsonSchema(data),
-  },
-  required: [...envelope.required, 'type', 'dataschema', 'data'],
+  allOf: [
+    { $ref: ENVELOPE },
+    { properties: { type: { type: 'string', const: `${type}.v${version}` }, data: jsonSchema(data) } },
+  ],
 });
 
 const messageOf = ([type, definition]) => [
@@ -88,6 +87,11 @@ export const asyncApiDocument = (version) => {
     servers: { nats: { host: 'localhost:4222', protocol: 'nats', description: 'NATS 2.12 or newer with JetStream' } },
     channels: Object.fromEntries(events.map(channelOf)),
     operations: Object.fromEntries(events.map(operationOf)),
-    components: { messages: Object.fromEntries(events.map(messageOf)) },
+    components: { schemas: { Envelope: jsonSchema(Envelope) }, messages: Object.fromEntries(events.map(messageOf)) },
   };
 };
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  console.log(JSON.stringify(asyncApiDocument(version), null, 2));
+}

@@ -49,7 +49,7 @@ export const eventReference = () => {
     GENERATED,
     '',
     `The ${events.length} facts of Fairlead, by the service that alone may state each. The subject of an event is`,
-    '`evt.<partition>.<namespace>.<cluster>.<context>.<Type>`; the envelope is CloudEvents 1.0. Machines read [asyncapi.json](asyncapi.json).',
+    '`evt.<partition>.<namespace>.<cluster>.<context>.<Type>`; the envelope is CloudEvents 1.0. `npm run asyncapi` prints them as an AsyncAPI document.',
     '',
     ...sections,
   ].join('\n');

@@ -1,5 +1,5 @@
 import createClient, { type Client, type Middleware } from 'openapi-fetch';
-import type { components, paths } from './generated/openapi.js';
+import type { components, paths } from '../generated/openapi.js';
 
 export type Schemas = components['schemas'];
 

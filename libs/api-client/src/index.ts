@@ -2,4 +2,4 @@ export { createFairleadClient, type FairleadClient, type FairleadClientOptions, 
 export { events, type EventsOptions, type FairleadEvent } from './events.js';
 export { nodeLogs, type LogEnd, type LogLines, type LogsOptions } from './logs.js';
 export { StreamFailed } from './messages.js';
-export type { components, operations, paths } from './generated/openapi.js';
+export type { components, operations, paths } from '../generated/openapi.js';

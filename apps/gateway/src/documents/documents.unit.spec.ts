@@ -5,19 +5,25 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import Ajv from 'ajv';
 import addFormats from 'ajv-formats';
+import { asyncApiDocument } from '../../../../tools/generate/asyncapi.mjs';
 import { describeApi } from './describe.js';
 
 const docs = new URL('../../../../docs/', import.meta.url);
 const read = (name: string): string => readFileSync(new URL(name, docs), 'utf8');
 
+interface Shared {
+  readonly description: string;
+  readonly $ref?: string;
+}
 interface Operation {
   readonly operationId?: string;
-  readonly responses: Readonly<Record<string, { readonly description: string }>>;
+  readonly responses: Readonly<Record<string, Shared>>;
 }
 interface Document {
   readonly [member: string]: unknown;
   readonly openapi: string;
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly responses: Readonly<Record<string, Shared>> };
 }
 
 describe('the OpenAPI document', () => {
@@ -27,6 +33,19 @@ describe('the OpenAPI document', () => {
   });
 
   const operations = (): readonly Operation[] => Object.values(document.paths).flatMap((path) => Object.values(path));
+
+  it('describes no refusal and no parameter twice', () => {
+    const inline = operations().flatMap(({ operationId, responses }) =>
+      Object.entries(responses).flatMap(([status, { $ref }]) =>
+        Number(status) >= 400 && $ref === undefined ? [`${operationId} ${status}`] : [],
+      ),
+    );
+    expect(inline).toEqual([]);
+    const shared = Object.values(document.components).flatMap((part) =>
+      Object.values(part as object).map((one) => JSON.stringify(one)),
+    );
+    expect(shared.length - new Set(shared).size).toBe(0);
+  });
 
   it('is valid OpenAPI 3.1', async () => {
     const { valid, errors } = await new Validator().validate(document);
@@ -61,7 +80,8 @@ describe('the OpenAPI document', () => {
 
   it('names only refusals of the catalogue, each under its own status', () => {
     for (const { operationId, responses } of operations()) {
-      for (const [status, { description }] of Object.entries(responses).filter(([code]) => Number(code) >= 400)) {
+      for (const [status, response] of Object.entries(responses).filter(([code]) => Number(code) >= 400)) {
+        const { description } = document.components.responses[response.$ref?.split('/').at(-1) ?? ''] ?? response;
         const statuses = description.split(', ').map((code) => REFUSALS[code as keyof typeof REFUSALS]?.status);
         expect([operationId, ...new Set(statuses)]).toEqual([operationId, Number(status)]);
       }
@@ -70,13 +90,19 @@ describe('the OpenAPI document', () => {
 });
 
 describe('the AsyncAPI document', () => {
-  const document = JSON.parse(read('asyncapi.json')) as { channels: object; operations: object };
+  const document = asyncApiDocument('1');
 
   it('is valid AsyncAPI 3', () => {
     const schema = createRequire(import.meta.url)('@asyncapi/specs/schemas/3.0.0-without-$id.json') as object;
     const ajv = addFormats.default(new Ajv.default({ strict: false, allErrors: true }));
     const validate = ajv.compile(schema);
     expect([validate(document), validate.errors ?? []]).toEqual([true, []]);
+  });
+
+  it('has the envelope once, and refers to it in every message', () => {
+    const { schemas, messages } = document.components;
+    expect(Object.keys(schemas)).toEqual(['Envelope']);
+    expect(JSON.stringify(messages).match(/schemas\/Envelope/gu)).toHaveLength(Object.keys(EVENTS).length);
   });
 
   it('has a channel and a writer for every event', () => {

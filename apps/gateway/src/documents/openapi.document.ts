@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { KIT_PATHS } from '../access/access.js';
 import { LADYBUG } from '../http/documented.js';
 import { FAIRLEAD_VERSION } from '../version.js';
+import { withSharedParts } from './shared.parts.js';
 
 interface JsonSchema {
   readonly $defs?: Readonly<Record<string, object>>;
@@ -55,5 +56,5 @@ const ofThisApi = ([path]: readonly [string, unknown]): boolean =>
 export const openApiDocument = (app: INestApplication): OpenAPIObject => {
   const document = SwaggerModule.createDocument(app, builder().build(), { standardSchemaConverter: convertSchema });
   const paths = Object.fromEntries(Object.entries(document.paths).filter(ofThisApi));
-  return { ...document, paths };
+  return withSharedParts({ ...document, paths });
 };

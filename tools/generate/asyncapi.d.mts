@@ -1,0 +1,5 @@
+export const asyncApiDocument: (version: string) => {
+  readonly channels: object;
+  readonly operations: object;
+  readonly components: { readonly schemas: object; readonly messages: object };
+};
