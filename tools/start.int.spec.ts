@@ -28,13 +28,14 @@ describe('npm start', () => {
       'package-lock.json': '{}',
       'tsconfig.json': '{}',
       'tsconfig.base.json': '{}',
+      'docs/openapi.json': '{}',
+      'tools/generate/client.mjs': '',
       'apps/cli/src/main.ts': 'one',
       'main-template.js': MAIN,
       'bin/npm': NPM,
     };
     for (const [name, text] of Object.entries(files)) write(name, text);
     chmodSync(join(checkout, 'bin/npm'), 0o755);
-    mkdirSync(join(checkout, 'tools'));
     cpSync(SCRIPT, join(checkout, 'tools/start.mjs'));
   });
 
