@@ -6,6 +6,7 @@ import {
   type DeclaredSpec,
   type Fact,
   type Hook,
+  type KubernetesVersion,
   isRefusal,
   type MachinePlan,
   type RefusalCode,
@@ -419,7 +420,7 @@ describe('a manifest that is applied', () => {
           ...UPGRADE,
           upgradeId: 'u-000002' as never,
           requestHash: 'other',
-          target: { ...UPGRADE.target, kubernetes: 'v1.35.5' as const },
+          target: { ...UPGRADE.target, kubernetes: 'v1.35.5' as KubernetesVersion },
         },
       };
       const about = { uid, upgradeId: UPGRADE.upgradeId };

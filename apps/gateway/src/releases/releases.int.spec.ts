@@ -1,44 +1,15 @@
-import { createHash } from 'node:crypto';
-import {
-  releaseOf,
-  RELEASE_CATALOGUE_FORMAT,
-  type ErrorView,
-  type KubernetesRelease,
-  type ReleaseList,
-  type ReleaseSignersView,
-  type ReleaseView,
-} from '@fairlead/contracts';
-import { newSigningKey, signatureText } from '@fairlead/mirror/signatures';
+import type { ErrorView, ReleaseList, ReleaseSignersView, ReleaseView } from '@fairlead/contracts';
+import { newSigningKey } from '@fairlead/mirror/signatures';
 import { describe, expect, it } from '@jest/globals';
 import { goodRequest } from '../clusters/clusters.fixtures.js';
 import { useGateway } from '../gateway.fixtures.js';
+import { key, row, signed } from './releases.fixtures.js';
 
 const gateway = useGateway();
-const key = newSigningKey();
 const stranger = newSigningKey();
 
-const row = (version: string): KubernetesRelease => ({
-  ...releaseOf('v1.34.11')!,
-  version,
-  verified: 'listed',
-  sha256: null,
-});
-
-const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');
-
-const signed = (document: object, privateKey = key.privateKey, kind: 'releases' | 'catalogue' = 'releases') => {
-  const catalogue = JSON.stringify({
-    format: RELEASE_CATALOGUE_FORMAT,
-    sequence: 1,
-    expires: '2100-01-01T00:00:00Z',
-    releases: [row('v1.34.12')],
-    ...document,
-  });
-  return { catalogue, signatures: signatureText(privateKey, kind, sha256Of(catalogue)) };
-};
-
 const imported = (body: object) =>
-  gateway.ask<ReleaseSignersView & ErrorView>('POST', '/release-signers/catalogue', { body });
+  gateway.ask<Omit<ReleaseSignersView, 'kind'> & ErrorView>('POST', '/release-signers/catalogue', { body });
 const trust = (...signers: readonly string[]) =>
   gateway.ask<ReleaseSignersView>('PUT', '/release-signers', { body: { signers } });
 const create = (name: string, version: string) =>

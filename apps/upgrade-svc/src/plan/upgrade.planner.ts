@@ -19,7 +19,15 @@ import {
   g5EmulationEndsFirst,
   g5NoWayBackBetweenSteps,
 } from '../rules/rollback.rules.js';
-import { a4Path, kubeletLagMax, oldestApiServer, versionsIn, type Path } from '../rules/skew.rules.js';
+import {
+  a4NeverBack,
+  a4Path,
+  kubeletLagMax,
+  newestApiServer,
+  oldestApiServer,
+  versionsIn,
+  type Path,
+} from '../rules/skew.rules.js';
 import { d2AtOnce, d2Surge } from '../rules/workers.rules.js';
 import { stopping, withOverrides } from '../rules/finding.js';
 import { afterStep, controlPlaneBatches, type Step } from './control-plane.planner.js';
@@ -51,7 +59,9 @@ const pathOf = (input: PlanInput): Path => {
   const present = asVersion(oldestApiServer(versionsIn(input.facts)) ?? '0.0.0');
   const { kubernetes } = input.request.target;
   if (kubernetes === undefined || !input.request.controlPlane) return { versions: [present], findings: [] };
-  const path = a4Path(present, kubernetes, offeredReleases(input.own));
+  const newest = asVersion(newestApiServer(versionsIn(input.facts)) ?? present);
+  const offered = offeredReleases(input.own);
+  const path = a4NeverBack(a4Path(present, kubernetes, offered), newest, offered);
   const emulated = emulatedIn(input.facts);
   // An older version is refused by A1 anyway; G2 and G5 say why not even an exception could be made.
   const back =

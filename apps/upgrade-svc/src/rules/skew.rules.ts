@@ -57,6 +57,7 @@ const apiServers = (versions: Versions): readonly string[] =>
   versions.flatMap(({ apiServer }) => (apiServer === null ? [] : [apiServer]));
 
 export const oldestApiServer = (versions: Versions): string | undefined => oldestVersion(apiServers(versions));
+export const newestApiServer = (versions: Versions): string | undefined => newestVersion(apiServers(versions));
 
 /** A kubelet before 1.25 may be two minors older than the API server, later ones three (version skew policy). */
 export const kubeletLagMax = (kubelet: string): number => (compareVersions(kubelet, '1.25.0') < 0 ? 2 : 3);
@@ -156,6 +157,21 @@ export const a4Path = (present: string, target: string, releases: readonly Kuber
   if (obstacle === undefined) return { versions, findings: [] };
   if (obstacle.kind === 'lower') return { versions, findings: a1NoMinorSkipped(present, target) };
   return { versions, findings: [a4MinorUnknown(present, target, obstacle.missing)] };
+};
+
+/**
+ * A4, of a cluster that is partly upgraded: no step takes the API server that is ahead back. A patch of the minor that it has left is passed
+ * over; in its own minor, the step goes to its patch.
+ */
+export const a4NeverBack = (path: Path, newest: string, releases: readonly KubernetesRelease[]): Path => {
+  const last = path.versions.length - 1;
+  const isKnown = releases.some(({ version }) => version === newest);
+  const versions = path.versions.flatMap((version, index) => {
+    if (index === 0 || index === last || compareVersions(version, newest) >= 0) return [version];
+    if (minorsAhead(version, newest) > 0) return [];
+    return [isKnown ? newest : version];
+  });
+  return { ...path, versions };
 };
 
 const a4MinorUnknown = (from: string, to: string, missing: string): Finding =>

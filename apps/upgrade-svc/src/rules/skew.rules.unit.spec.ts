@@ -7,6 +7,7 @@ import {
   a2KubeletSkew,
   a2KubeProxySkew,
   a3ControllersSkew,
+  a4NeverBack,
   a4Path,
   a5KubeadmAtTarget,
   a6NoKubeletAtTheLimit,
@@ -74,6 +75,13 @@ describe('A4 the path', () => {
   it('leads to any patch of the present minor, up and down [ORBITER 14]', () => {
     expect(path('v1.34.4', 'v1.34.9').versions).toEqual(['v1.34.4', 'v1.34.9']);
     expect(path('v1.34.4', 'v1.34.2').versions).toEqual(['v1.34.4', 'v1.34.2']);
+  });
+  it('takes no API server back that is ahead in a cluster that is partly upgraded', () => {
+    const releases = KUBERNETES_RELEASES;
+    const ahead = (present: string, newest: string) => a4NeverBack(path(present, 'v1.35.4'), newest, releases).versions;
+    expect(ahead('v1.32.11', 'v1.32.11')).toEqual(['v1.32.11', 'v1.32.13', 'v1.33.13', 'v1.34.4', 'v1.35.4']);
+    expect(ahead('v1.32.11', 'v1.33.13')).toEqual(['v1.32.11', 'v1.33.13', 'v1.34.4', 'v1.35.4']);
+    expect(ahead('v1.33.13', 'v1.34.9')).toEqual(['v1.33.13', 'v1.34.9', 'v1.35.4']);
   });
   it('leads out of the oldest minor', () =>
     expect(path('v1.30.14', 'v1.33.13').versions.map((version) => version.slice(0, 5))).toEqual([
