@@ -86,7 +86,9 @@ describe('a version that is declared while a node is not Ready', () => {
       expect(upgrading?.message).toContain(sick);
       const upgrade = await read<UpgradeView>(`/upgrades/${waiting.data.upgradeId}`);
       expect([upgrade.phase, upgrade.findings[0]?.rule]).toEqual(['Waiting', 'B2']);
-      expect(await fairlead('cluster', 'describe', 'shop')).toContain('UpgradeWaiting');
+      expect(await fairlead('cluster', 'describe', 'shop')).toContain(
+        `Kubernetes to ${NEW}: Waiting: nodes are not Ready: ${sick}`,
+      );
 
       await systemctl(sick, 'start');
       await until('RolloutCompleted', before);
