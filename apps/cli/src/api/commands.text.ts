@@ -16,6 +16,7 @@ const COMMANDS: readonly (readonly [route: RegExp, command: (...names: string[])
   [/^GET \/applications\/([^/]+)$/, (name = '') => `application get ${name}`],
   [/^GET \/releases$/, () => 'release list'],
   [/^PUT \/release-signers$/, () => 'release trust <key...>'],
+  [/^PUT \/releases\/([^/]+)$/, (version = '') => `release add ${version}`],
   [/^GET \/tokens$/, () => 'token list'],
   [/^GET \/quarantine$/, () => 'quarantine list'],
   [/^GET \/ns\/([^/]+)\/realms$/, (namespace = '') => `realm list${within(namespace)}`],

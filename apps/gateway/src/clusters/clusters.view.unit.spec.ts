@@ -80,6 +80,7 @@ describe('the view of a cluster', () => {
       'MachinesReady=True',
       'MachinesPresent=True',
       'NodesPresent=True',
+      'NodesAsDesired=True',
       'Upgrading=False',
       'Progressing=False',
       'Paused=False',

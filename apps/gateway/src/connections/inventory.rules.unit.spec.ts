@@ -17,8 +17,8 @@ describe('the addresses of an inventory', () => {
   });
 
   it.each([
-    ['NATS', '198.51.100.254', /NATS, which the agents of the hosts connect to, has it/],
-    ['the machine of Fairlead', '192.0.2.1', /the machine that Fairlead runs on has it/],
+    ['NATS', '198.51.100.254', /NATS, which the agents of the hosts connect to, uses it/],
+    ['the machine of Fairlead', '192.0.2.1', /the machine that Fairlead runs on uses it/],
   ])('of the API are refused when %s has one', (_who, apiAddress, message) =>
     expect(inventoryFaults('site', { hosts, apiAddress }, reach)).toMatchObject([
       { code: 'connection.api-address-in-use', field: 'settings.apiAddress', message: expect.stringMatching(message) },

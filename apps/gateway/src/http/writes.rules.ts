@@ -55,6 +55,9 @@ export const writesBehind = (method: string, segments: readonly string[]): reado
   switch (segments[0]) {
     case 'ns':
       return inNamespace(segments.slice(1), isRead);
+    case 'fleet':
+      // What happened when is counted in the log.
+      return isRead && segments[1] === undefined ? everywhere('*.*.request.>') : NOTHING;
     case 'mcir':
     case 'applications':
       return about(NONE, NONE);

@@ -53,14 +53,14 @@ describe('virtual addresses', () => {
       [ingress, { ...ingress, address: '192.0.2.6' }],
       'address.name-taken',
       '[1].name',
-      'two virtual addresses ingress',
+      'Two virtual addresses are named ingress',
     ],
     [
       'are the address of another one',
       [ingress, { ...ingress, name: 'b' }],
       'address.taken',
       '[1].address',
-      'ingress has it',
+      'is already in use by ingress',
     ],
     [
       'are of another family than the nodes that are to hold them',
@@ -137,7 +137,7 @@ describe('virtual addresses', () => {
       [{ ...ingress, transports: [transport, { ...transport, frontendPort: 444 }] }],
       'transport.name-taken',
       '[0].transports[1].name',
-      'two transports https',
+      'Two transports of the virtual address are named https',
     ],
     [
       'use the port of the SSH server',
@@ -197,7 +197,7 @@ describe('virtual addresses', () => {
     const pools = [pool('web', 'six'), pool('six', 'six')];
     expect(faults([six], pools)).toEqual([]);
     expect(faults([six, { ...six, name: 'b', address: '2001:DB8:0::A' }], pools)).toEqual([
-      ['address.taken', '[1].address', has('ingress has it')],
+      ['address.taken', '[1].address', has('is already in use by ingress')],
     ]);
     expect(faults([{ ...six, address: '192.0.2.5' }], pools)).toEqual([
       ['address.family', '[0].address', has('connection six, e.g. 2001:db8::11')],
