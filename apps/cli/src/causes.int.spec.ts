@@ -56,7 +56,7 @@ let answer: Answer = () => undefined;
 let limitMs = 60_000;
 let plain: Server;
 let secure: Server;
-let nobody: number;
+let closedPort: number;
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 const listening = (server: Server): Promise<void> =>
   new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
@@ -69,7 +69,7 @@ beforeAll(async () => {
   [plain, secure] = [createServer(answering), createTlsServer({ cert: pem, key: pem }, answering)];
   const gone = createServer();
   await Promise.all([plain, secure, gone].map(listening));
-  nobody = portOf(gone);
+  closedPort = portOf(gone);
   await new Promise((resolve) => gone.close(resolve));
   // The client's own limit is a minute.
   const { setTimeout: later } = globalThis;
@@ -88,7 +88,7 @@ afterAll(async () => {
 });
 
 const CAUSES: Readonly<Record<string, Cause>> = {
-  'no server': { exit: 3, url: () => `http://127.0.0.1:${nobody}` },
+  'no server': { exit: 3, url: () => `http://127.0.0.1:${closedPort}` },
   'a wrong token': { exit: 4, url: http, answer: status(401, 'auth.token-invalid') },
   'no permission': { exit: 4, url: http, answer: status(403, 'auth.role-missing') },
   'something that does not exist': { exit: 5, url: http, answer: status(404, 'cluster.unknown') },

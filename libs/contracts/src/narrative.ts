@@ -199,8 +199,9 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
       ? 'the deletion of the cluster was requested'
       : `the creation failed, and everything that was created is deleted (onFailure: cleanup): ${failure.message}`;
   },
-  ClusterRecreationRequested: () => 'the cluster is requested again, and is created as soon as what failed is deleted',
-  ClusterRecreationCancelled: () => 'the cluster is not created again: its deletion was requested',
+  ClusterRecreationRequested: () =>
+    'the cluster was requested again: it will be created once the failed one is deleted',
+  ClusterRecreationCancelled: () => 'the cluster will not be created again: its deletion was requested',
   ClusterExpiring: ({ warning, endsAt, deletionAt }) =>
     `the lease of the cluster ends in ${warning}, at ${endsAt}; the cluster is deleted at ${deletionAt} unless the lease is extended`,
   NodesRequested: ({ workers, controlPlane, adopts }) => {

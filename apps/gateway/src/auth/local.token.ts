@@ -9,12 +9,10 @@ import { SETTINGS, type Settings } from '../config.js';
 import { audit } from '../events/audit.decider.js';
 import { hashOf, idOf, newToken } from './tokens.js';
 import { TokenStore } from './tokens.store.js';
+import { isCode } from '../common/error.codes.js';
 
 const LOCAL_ADMIN: RoleGrant[] = [{ namespace: EVERY_NAMESPACE, role: 'admin' }];
 const OWNER_ONLY = 0o600;
-
-const isCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code;
 
 const readToken = async (file: string): Promise<string | undefined> => {
   try {

@@ -182,8 +182,8 @@ describe('an answer below the base of CB-Ladybug', () => {
     const worker = [{ connection: 'lab', count: 1, spec: 'lab.small' }];
     const more = await gateway.ask<ErrorView>('POST', `${ladybug}/going/nodes`, { body: { worker } });
     expect(more.body.message).toBe("Unable to add a node. status is 'Deleting'.");
-    const missing = await gateway.ask<ErrorView>('GET', `${ladybug}/nobody`);
-    expect(missing.body.message).toBe("Could not be found a cluster 'nobody' (namespace=default)");
+    const missing = await gateway.ask<ErrorView>('GET', `${ladybug}/absent`);
+    expect(missing.body.message).toBe("Could not be found a cluster 'absent' (namespace=default)");
   });
 
   it('says in its words why a cluster was rejected; elsewhere the words are ours', async () => {

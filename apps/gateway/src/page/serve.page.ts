@@ -2,6 +2,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isCode } from '../common/error.codes.js';
 import { headerText, type HttpRequest, type HttpResponse } from '../http/http.types.js';
 import { assetHeaders, documentHeaders, encodingOf, missingPage, newNonce } from './page.headers.js';
 
@@ -18,7 +19,10 @@ interface BuiltPage {
 
 const readPage = async (folder: string, before: BuiltPage | undefined): Promise<BuiltPage | undefined> => {
   const index = join(folder, 'index.html');
-  const found = await stat(index).catch(() => undefined);
+  const found = await stat(index).catch((error: unknown) => {
+    if (isCode(error, 'ENOENT')) return undefined;
+    throw error;
+  });
   if (found === undefined || found.mtimeMs === before?.builtAtMs) return found && before;
   const [document, names] = await Promise.all([readFile(index, 'utf8'), readdir(join(folder, 'assets'))]);
   return { builtAtMs: found.mtimeMs, document, files: new Set(names) };
