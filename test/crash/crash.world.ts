@@ -13,7 +13,14 @@ import {
   type StreamId,
 } from '@fairlead/contracts';
 import { reconcilerProcess, type AppendResult, type Cause, type StreamPosition } from '@fairlead/event-sourcing';
-import { makeHandle, TaskRunner, type Consumers, type Handle, type Job } from '@fairlead/event-sourcing/jetstream';
+import {
+  makeHandle,
+  TaskRunner,
+  type Consumers,
+  type Handle,
+  type Job,
+  type TaskOf,
+} from '@fairlead/event-sourcing/jetstream';
 import { FoldCache } from '@fairlead/event-sourcing/jetstream';
 import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
 import { MemoryStore } from '@fairlead/event-sourcing/memory.store';
@@ -23,7 +30,9 @@ import { SOFTWARE } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.fixtu
 import { bootstrapReconciler } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.reconciler.js';
 import { CALM, Simulation, type Replica } from '../../apps/bootstrap-svc/test/simulation.js';
 import { CleanupEffects } from '../../apps/gateway/src/clusters/cleanup.effects.js';
-import type { CleanUp } from '../../apps/gateway/src/clusters/cleanup.process.js';
+import { LifetimeEffects } from '../../apps/gateway/src/clusters/lifetime.effects.js';
+import type { EndOfLifetime } from '../../apps/gateway/src/clusters/lifetime.reconciler.js';
+import type { CleanUp } from '../../apps/gateway/src/clusters/cleanup.reconciler.js';
 import { clusters, type ClusterCommand } from '../../apps/gateway/src/clusters/clusters.decider.js';
 import { readSettings as readGatewaySettings } from '../../apps/gateway/src/config.js';
 import { gatewayService } from '../../apps/gateway/src/service.js';
@@ -160,6 +169,7 @@ export class CrashWorld {
   private readonly infraSecrets = new MemorySecrets();
   private readonly infraLeases = new MemoryLeases();
   private readonly upgradeLeases = new MemoryLeases();
+  private readonly gatewayLeases = new MemoryLeases();
   private readonly stated = new Set<string>();
   private asking = false;
   private attempts = 0;
@@ -179,7 +189,7 @@ export class CrashWorld {
   ) {
     this.bootstrap = new BootstrapParts(seed, CALM, this.log);
     if (failing?.service === 'bootstrap-svc') this.bootstrap.world.failing.set(failing.step, BROKEN);
-    const gateway = gatewayService(readGatewaySettings({}));
+    const gateway = consumersOf(gatewayService(readGatewaySettings({})));
     const infra = consumersOf(infraService(readInfraSettings({})));
     const upgrade = consumersOf(upgradeService(readSettings({})));
     this.programs = {
@@ -371,11 +381,29 @@ export class CrashWorld {
   }
 
   private gatewayParts(life: Life): Parts {
-    const cleanup = new CleanupEffects(decisions(life, this.log));
+    const handle = decisions(life, this.log);
+    const cleanup = new CleanupEffects(handle);
+    const lifetime = new LifetimeEffects(handle, { now: () => NOW });
+    this.gatewayLeases.expire('replica'); // As those of the life before do after a while.
+    const tasks = new TaskRunner({
+      reconcilers: gatewayReconcilers,
+      handle,
+      leases: this.gatewayLeases.of('replica'),
+      now: () => NOW,
+      log: { warn: () => undefined },
+    });
     return {
-      deliver: (job, context) =>
-        job.type === 'CleanUpCluster' ? cleanup.cleanUp(job as Job<CleanUp>, context) : noJobs(job),
-      failed: noJobs,
+      deliver: async (job, context) => {
+        switch (job.type) {
+          case 'CleanUpCluster':
+            return tasks.run(job, context, {}, (task) => cleanup.cleanUp(task as TaskOf<CleanUp>));
+          case 'EndLifetime':
+            return tasks.run(job, context, {}, (task) => lifetime.endLifetime(task as TaskOf<EndOfLifetime>));
+          default:
+            throw new Error(`no handler for ${job.type}`);
+        }
+      },
+      failed: (job, failure) => tasks.recordFailure(job, failure),
     };
   }
 
@@ -461,6 +489,8 @@ const consumersOf = ({ projections, processes, reconcilers }: ServiceDefinition)
   projections,
   processes: [...processes, ...reconcilers.map(reconcilerProcess)],
 });
+
+const { reconcilers: gatewayReconcilers } = gatewayService(readGatewaySettings({}));
 
 const bootstrapConsumers: Consumers = { projections: [], processes: [reconcilerProcess(bootstrapReconciler())] };
 

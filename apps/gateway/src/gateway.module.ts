@@ -1,5 +1,4 @@
-import { JOB_FAILURES, type RecordJobFailure } from '@fairlead/event-sourcing/jetstream';
-import { Logger, Module, type Provider, type Type } from '@nestjs/common';
+import { Module, type Provider, type Type } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { ActionsHttp } from './actions/actions.http.js';
 import { ApplicationCommands } from './applications/applications.commands.js';
@@ -127,10 +126,6 @@ import { UpgradeCommands } from './upgrades/upgrades.commands.js';
 import { UpgradesHttp } from './upgrades/upgrades.http.js';
 import { UpgradeQueries } from './upgrades/upgrades.queries.js';
 
-/** Jobs only request upgrades and deletions. That one has not succeeded yet is nothing that a cluster's history needs. */
-const logFailure: RecordJobFailure = async (job, { cause }) =>
-  new Logger('jobs').warn(`${job.type} of ${job.namespace}/${job.cluster}: ${cause.message}`);
-
 const CONTROLLERS: Type<unknown>[] = [
   NamespacesHttp,
   NamespaceDeletionHttp,
@@ -197,7 +192,6 @@ const PROVIDERS: Provider[] = [
   { provide: APP_INTERCEPTOR, useClass: OwnWritesInterceptor },
   { provide: APP_INTERCEPTOR, useClass: PreferenceInterceptor },
   { provide: APP_FILTER, useClass: RefusedFilter },
-  { provide: JOB_FAILURES, useValue: logFailure },
   AuditReader,
   Authentication,
   AutoscalerAccess,

@@ -3,11 +3,11 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { applicationsProjection, applicationVersionsProjection } from './applications/applications.projection.js';
 import { Authentication } from './auth/authentication.js';
 import { certificatesProjection } from './certificates/certificates.projection.js';
-import { renewalProcess } from './certificates/renewal.process.js';
-import { cleanupProcess } from './clusters/cleanup.process.js';
-import { recreationProcess } from './clusters/recreation.process.js';
+import { renewalReconciler } from './certificates/renewal.reconciler.js';
+import { cleanupReconciler } from './clusters/cleanup.reconciler.js';
+import { recreationReconciler } from './clusters/recreation.reconciler.js';
 import { clustersProjection } from './clusters/clusters.projection.js';
-import { lifetimeProcess } from './clusters/lifetime.process.js';
+import { lifetimeReconciler } from './clusters/lifetime.reconciler.js';
 import { SETTINGS, type Settings } from './config.js';
 import { connectionsProjection } from './connections/connections.projection.js';
 import { serveDocuments } from './documents/serve.documents.js';
@@ -77,7 +77,7 @@ export const gatewayService = (settings: Settings): ServiceDefinition =>
     name: 'gateway',
     module: gatewayModule(settings),
     projections,
-    processes: [renewalProcess, cleanupProcess, recreationProcess, lifetimeProcess],
+    reconcilers: [renewalReconciler, cleanupReconciler, recreationReconciler, lifetimeReconciler],
     migrations: [
       GatewayTables1763700000000,
       UpgradeTables1763800000000,

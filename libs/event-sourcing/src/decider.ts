@@ -23,3 +23,9 @@ export interface Decider<State, C extends Command, E extends Fact> {
 
 /** The answer to a command that changes nothing, e.g. the repetition of one that was carried out. */
 export const nothing: readonly never[] = [];
+
+/** For a reconciler whose handlers decide by the deciders of others: the state of a cluster, and no command of its own. */
+export const stateOnly = <State>(
+  initial: State,
+  evolve: (state: State, event: StoredEvent) => State,
+): Decider<State, Command, never> => ({ initial, reads: 'cluster', decide: () => nothing, evolve });

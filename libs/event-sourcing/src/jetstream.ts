@@ -33,7 +33,13 @@ export {
 } from './jetstream/streams.js';
 export { askedReplicas, keptLimits, type StoreNote } from './jetstream/store.changes.js';
 export { isLog } from './jetstream/stores.js';
-export { TaskRunner, type RequeueAfter, type TaskContext, type TaskHandler } from './jetstream/task.runner.js';
+export {
+  TaskRunner,
+  type RequeueAfter,
+  type TaskContext,
+  type TaskHandler,
+  type TaskOf,
+} from './jetstream/task.runner.js';
 export { makeTail, type Tail } from './jetstream/tail.js';
 export * from './jetstream/tokens.js';
 export type { Lease, TaskLeases } from './task.leases.js';

@@ -161,8 +161,12 @@ const knownAfter = <State>(
   return isPaused ? { state, isPaused } : { state };
 };
 
-const tasksOf = <State>(reconciler: Reconciler<State>, { state, isPaused }: Known<State>, now: string) =>
-  isPaused === true ? [] : reconciler.tasks(state, now);
+/** All tasks of the cluster that are desired; none while it is paused, unless the reconciler works in a pause. */
+export const desiredTasks = <State>(
+  reconciler: Reconciler<State>,
+  { state, isPaused }: Known<State>,
+  now: string,
+): readonly Task[] => (isPaused === true ? [] : reconciler.tasks(state, now));
 
 const laterOf = (one: string, other: string): string => (one > other ? one : other);
 
@@ -175,7 +179,7 @@ export const desiredTask = <State>(
 ): Task | undefined => {
   if (finalizer !== undefined) return finalizer;
   if (reconciler.generation(known.state) !== generation) return undefined;
-  return tasksOf(reconciler, known, laterOf(since, now)).find((task) => task.key === key);
+  return desiredTasks(reconciler, known, laterOf(since, now)).find((task) => task.key === key);
 };
 
 type At = Pick<TaskRef, 'seq' | 'now'>;
@@ -220,7 +224,7 @@ const reconcile = <State>(
 ): Reconciled<State> => {
   const at = { seq: meta.seq, now: meta.time };
   const generation = reconciler.generation(known.state);
-  const tasks = tasksOf(reconciler, known, at.now);
+  const tasks = desiredTasks(reconciler, known, at.now);
   const published = new Set(generation === before.generation ? before.desired : []);
   const wakeAt = wakeOf(reconciler, known, at.now);
   const fresh = [...tasks.filter(({ key }) => !published.has(key)), ...factsOf(reconciler, known, at.now)];
@@ -264,7 +268,7 @@ export const tasksInState = (
 /** At the moment that `wakeAt` named: its tasks may be published twice, here and with the next event. */
 const woken = <State>(reconciler: Reconciler<State>, known: Reconciled<State>, now: string): readonly Reaction[] => {
   const at = { seq: known.seq, now };
-  const fresh = tasksOf(reconciler, known, now).filter(({ key }) => !known.desired.includes(key));
+  const fresh = desiredTasks(reconciler, known, now).filter(({ key }) => !known.desired.includes(key));
   const next = wakeOf(reconciler, known, now);
   const generation = reconciler.generation(known.state);
   return [

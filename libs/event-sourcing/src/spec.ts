@@ -10,6 +10,7 @@ import {
 import { isDeepStrictEqual } from 'node:util';
 import { addressOf, isRejection } from './acceptance.js';
 import type { Command, Decider } from './decider.js';
+import { desiredTasks, reconcilerDecider, type Reconciler, type Task } from './reconciler.js';
 
 const WRITTEN_AT = Date.parse('2026-01-01T00:00:00.000Z');
 
@@ -70,3 +71,10 @@ export const specification = <State, C extends Command, E extends Fact>(decider:
     };
   },
 });
+
+/** The tasks that a reconciler desires after these facts, at the time of the last one. */
+export const desiredAfter = <State>(reconciler: Reconciler<State>, facts: readonly Fact[]): readonly Task[] => {
+  const events = facts.map((fact, index) => stored(fact, index + 1));
+  const { initial, evolve } = reconcilerDecider(reconciler);
+  return desiredTasks(reconciler, events.reduce(evolve, initial), events.at(-1)?.meta.time ?? '');
+};

@@ -220,7 +220,9 @@ const worldOf = (definition: ServiceDefinition, config: ServiceConfig, connectio
     partitions: new LatePartitionConsumers(),
     store,
     // What people ask for is decided on all that is in the log; tasks begin some time after they are desired in any case.
-    handle: makeHandle(definition.reconcilers.length === 0 ? store : recent.over(store)),
+    handle: makeHandle(
+      definition.takesTokens === true || definition.reconcilers.length === 0 ? store : recent.over(store),
+    ),
     recent,
     leases: new PostgresLeases(pool, new Logger('leases')),
     metrics: new ServiceMetrics(definition.name, (words) => metricsLog.warn(words)),

@@ -1,20 +1,19 @@
 import { isRefusal, UpgradeStrategy, type UpgradeId, type UpgradePhase } from '@fairlead/contracts';
 import {
   HANDLE,
-  OnJob,
+  OnTask,
   POSITIONS,
   type Decided,
   type Handle,
-  type Job,
-  type JobContext,
-  type JobLater,
   type Positions,
+  type RequeueAfter,
+  type TaskOf,
 } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { upgrades, type RequestUpgrade, type UpgradesState } from '../upgrades/upgrades.decider.js';
 import { CertificateQueries } from './certificates.queries.js';
-import type { RenewCertificates } from './renewal.process.js';
+import type { RenewCertificates } from './renewal.reconciler.js';
 import { RenewalSchedule } from './renewal.schedule.js';
 
 const ROWS_WITHIN_MS = 10_000;
@@ -25,7 +24,7 @@ const LOOK_AGAIN_MS = 24 * 3_600_000;
 /** One a day, until the certificates have ended. */
 const ATTEMPTS_MAX = 90;
 
-/** One attempt after the other under names of their own, the same for every delivery of the job. */
+/** One attempt after the other under names of their own, the same for every delivery of the task. */
 const idOf = ({ uid, earliest }: RenewCertificates, attempt: number): UpgradeId =>
   `u-${createHash('sha256').update(`renewal/${uid}/${earliest}/${attempt}`).digest('hex').slice(0, 10)}` as UpgradeId;
 
@@ -48,43 +47,47 @@ export class RenewalEffects {
     @Inject(POSITIONS) private readonly positions: Positions,
   ) {}
 
-  @OnJob<RenewCertificates>('RenewCertificates', { attemptsMax: 50, backoffFirstMs: 1_000, timeoutMs: 60_000 })
-  async renew(job: Job<RenewCertificates>, context: JobContext): Promise<JobLater | void> {
+  @OnTask('RenewCertificates', { attemptsMax: 50, backoffFirstMs: 1_000, timeoutMs: 60_000 })
+  async renew(task: TaskOf<RenewCertificates>): Promise<RequeueAfter | void> {
     if (!this.schedule.isDesired) return undefined;
-    // A job may begin a moment before the rows of its own event are written.
-    if ((await this.positions.waitFor(job.data.seq, ROWS_WITHIN_MS)) !== true)
-      return context.later(ROWS_AGAIN_MS, 'the rows of the warning are not written yet');
+    // A task may begin a moment before the rows of its own event are written.
+    if ((await this.positions.waitFor(task.data.seq, ROWS_WITHIN_MS)) !== true)
+      return task.requeueAfter(ROWS_AGAIN_MS, 'the rows of the warning are not written yet');
     // Renewed meanwhile, by whomever; or the cluster is gone.
-    if (!(await this.certificates.expire(job.namespace, job.cluster, job.data.uid))) return undefined;
+    if (!(await this.certificates.expire(task.namespace, task.cluster, task.data.uid))) return undefined;
     const waitMs = this.schedule.untilOpenMs();
     // It is not even asked for before: an upgrade that waits for its window would keep every other one out.
-    if (waitMs > 0) return context.later(Math.min(waitMs, LOOK_AGAIN_MS), 'its window is not open');
+    if (waitMs > 0) return task.requeueAfter(Math.min(waitMs, LOOK_AGAIN_MS), 'its window is not open');
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-      const id = idOf(job.data, attempt);
+      const id = idOf(task.data, attempt);
       const decided = await this.handle(
         upgrades,
-        { namespace: job.namespace, cluster: job.cluster, context: 'request' },
-        this.request(job, id),
-        job.cause,
+        { namespace: task.namespace, cluster: task.cluster, context: 'request' },
+        this.request(task, id),
+        task.cause,
       );
-      if (isRefusal(decided)) return context.later(BUSY_AGAIN_MS, decided.message);
-      const next = this.after(decided, id, context);
+      if (isRefusal(decided)) return task.requeueAfter(BUSY_AGAIN_MS, decided.message);
+      const next = this.after(decided, id, task);
       if (next !== 'again') return next;
     }
     return undefined;
   }
 
   /** What a person has given up is not begun again; what a rule refused is asked for again, a day later. */
-  private after(decided: Decided<UpgradesState>, id: UpgradeId, context: JobContext): JobLater | undefined | 'again' {
-    if (decided.events.length > 0) return context.later(LOOK_AGAIN_MS, 'the renewal was asked for');
+  private after(
+    decided: Decided<UpgradesState>,
+    id: UpgradeId,
+    task: Pick<TaskOf<RenewCertificates>, 'requeueAfter'>,
+  ): RequeueAfter | undefined | 'again' {
+    if (decided.events.length > 0) return task.requeueAfter(LOOK_AGAIN_MS, 'the renewal was asked for');
     const phase = phaseOf(decided.state, id) ?? decided.state.latest?.phase;
     if (phase === 'Rejected') return 'again';
     // Completed, and some still end: what kubeadm does not renew is a matter for people, who have been warned.
     if (phase === 'Aborted' || phase === 'Completed') return undefined;
-    return context.later(BUSY_AGAIN_MS, 'another renewal is under way');
+    return task.requeueAfter(BUSY_AGAIN_MS, 'another renewal is under way');
   }
 
-  private request({ namespace, cluster, data }: Job<RenewCertificates>, upgradeId: UpgradeId): RequestUpgrade {
+  private request({ namespace, cluster, data }: TaskOf<RenewCertificates>, upgradeId: UpgradeId): RequestUpgrade {
     return {
       type: 'RequestUpgrade',
       data: {

@@ -1,12 +1,12 @@
 import { EVENTS, type Fact, type MaintenanceWindow, type StoredEvent, type UpgradeId } from '@fairlead/contracts';
-import { makeHandle, type Job, type JobContext } from '@fairlead/event-sourcing/jetstream';
+import { makeHandle, type TaskOf } from '@fairlead/event-sourcing/jetstream';
 import { MemoryStore } from '@fairlead/event-sourcing/memory.store';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { CREATE, uid } from '../story.fixtures.js';
 import { upgradeRequested } from '../upgrades/upgrades.fixtures.js';
 import type { CertificateQueries } from './certificates.queries.js';
 import { RenewalEffects } from './renewal.effects.js';
-import type { RenewCertificates } from './renewal.process.js';
+import type { RenewCertificates } from './renewal.reconciler.js';
 import { RenewalSchedule } from './renewal.schedule.js';
 
 const HOUR_MS = 3_600_000;
@@ -20,7 +20,7 @@ const completed = (upgradeId: UpgradeId): Fact => ({
   data: { uid, upgradeId, upgraded: [], skipped: [], quarantined: [], tookMs: 1 },
 });
 
-/** One warning's job, delivered whenever the story says so; nothing waits for a clock. */
+/** One warning's task, delivered whenever the story says so; nothing waits for a clock. */
 describe('F1: a renewal that begins by itself', () => {
   let store: MemoryStore;
   let now: Date;
@@ -42,19 +42,14 @@ describe('F1: a renewal that begins by itself', () => {
       waitFor: async () => true,
       reach: async () => 0,
     });
-    const job: Job<RenewCertificates> = {
+    const task: TaskOf<RenewCertificates> = {
       ...CLUSTER,
-      id: 'job',
-      type: 'RenewCertificates',
       cause: { ...CAUSE, actor: 'system/gateway' },
       data: { uid, earliest, seq: 1 },
-    };
-    const context: JobContext = {
-      attempt: 1,
       signal: AbortSignal.timeout(10_000),
-      later: (delayMs, reason) => ({ kind: 'later', delayMs, reason }),
+      requeueAfter: (delayMs, reason) => ({ kind: 'later', delayMs, reason }),
     };
-    return effects.renew(job, context);
+    return effects.renew(task);
   };
 
   beforeEach(async () => {

@@ -1,9 +1,9 @@
 import type { ClusterUid, Fact, MachinePlan, NodeName, NodeSet, ReplacementOrder } from '@fairlead/contracts';
 import { declaredOf, refuse, isRefusal, toClusterSpec } from '@fairlead/contracts';
-import { specification, stored } from '@fairlead/event-sourcing/spec';
+import { desiredAfter, specification, stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { machine, plan as planOf } from '../story.fixtures.js';
-import { cleanupProcess } from './cleanup.process.js';
+import { cleanupReconciler } from './cleanup.reconciler.js';
 import {
   clusters,
   type CleanUpCluster,
@@ -12,7 +12,7 @@ import {
   type RequestNodes,
 } from './clusters.decider.js';
 import { goodRequest } from './clusters.fixtures.js';
-import { recreationProcess } from './recreation.process.js';
+import { recreationReconciler } from './recreation.reconciler.js';
 
 const uid = '00000000-0000-4000-8000-000000000001' as ClusterUid;
 const otherUid = '00000000-0000-4000-8000-000000000002' as ClusterUid;
@@ -161,15 +161,7 @@ describe('a request for a cluster whose creation failed, below the base of CB-La
   const cancelled: Fact<'ClusterRecreationCancelled'> = { type: 'ClusterRecreationCancelled', data: { uid } };
   const deletion = deletionRequested as Fact<'ClusterDeletionRequested'>;
   const successor: Fact = { type: 'ClusterRequested', data: { uid: otherUid, spec, requestHash: 'hash' } };
-  const jobsAfter = (...facts: readonly Fact[]): readonly unknown[] => {
-    let known = recreationProcess.initial;
-    return facts
-      .map((fact, at) => stored(fact, at + 1))
-      .flatMap((event) => {
-        known = recreationProcess.evolve(known, event) ?? recreationProcess.initial;
-        return recreationProcess.react(known, event);
-      });
-  };
+  const tasksAfter = (...facts: readonly Fact[]) => desiredAfter(recreationReconciler, facts);
 
   it('deletes it and creates it again, whether the request is the same or another [CB-Ladybug 27]', () => {
     given(requested, accepted, failed).when(again()).then(recreation, deletion);
@@ -217,16 +209,18 @@ describe('a request for a cluster whose creation failed, below the base of CB-La
 
   it('is carried out as soon as the failed one is gone, once', () => {
     const next = { ...recreation.data.successor, actor: expect.any(String) };
-    const job = expect.objectContaining({ type: 'RecreateCluster', data: next });
-    expect(jobsAfter(requested, failed, recreation, deletionRequested)).toEqual([]);
-    expect(jobsAfter(requested, failed, recreation, deletionRequested, deleted)).toEqual([job]);
-    expect(jobsAfter(requested, failed, recreation, deletionRequested, deleted, successor, deleted)).toEqual([job]);
+    expect(tasksAfter(requested, failed, recreation, deletionRequested)).toEqual([]);
+    expect(tasksAfter(requested, failed, recreation, deletionRequested, deleted)).toMatchObject([
+      { type: 'RecreateCluster', data: next },
+    ]);
+    expect(tasksAfter(requested, failed, recreation, deletionRequested, deleted, successor)).toEqual([]);
+    expect(tasksAfter(requested, failed, recreation, deletionRequested, deleted, successor, deleted)).toEqual([]);
   });
 
   it('is withdrawn by a deletion, which then has no other effect', () => {
     given(requested, accepted, failed, recreation, deletionRequested).when(end).then(cancelled);
     given(requested, accepted, failed, recreation, deletionRequested, cancelled).when(end).thenNothing();
-    expect(jobsAfter(requested, failed, recreation, deletionRequested, cancelled, deleted)).toEqual([]);
+    expect(tasksAfter(requested, failed, recreation, deletionRequested, cancelled, deleted)).toEqual([]);
   });
 });
 
@@ -243,15 +237,7 @@ describe('a creation that fails', () => {
   });
   const paused: Fact = { type: 'ClusterPaused', data: { uid, reason: '' } };
   const resumed: Fact = { type: 'ClusterResumed', data: { uid, reason: '' } };
-  const due = (...facts: readonly Fact[]): boolean => {
-    let known = cleanupProcess.initial;
-    let jobs = 0;
-    for (const event of facts.map((fact, at) => stored(fact, at + 1))) {
-      known = cleanupProcess.evolve(known, event) ?? cleanupProcess.initial;
-      jobs = cleanupProcess.react(known, event).length;
-    }
-    return jobs > 0;
-  };
+  const due = (...facts: readonly Fact[]): boolean => desiredAfter(cleanupReconciler, facts).length > 0;
 
   it('is kept for a retry, unless its request says otherwise', () => {
     given(requested, accepted, failed).when(cleanUp).thenNothing();

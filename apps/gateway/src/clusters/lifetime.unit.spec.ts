@@ -12,7 +12,7 @@ import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { goodRequest } from './clusters.fixtures.js';
 import { clusters } from './clusters.decider.js';
-import { lifetimeProcess, type EndOfLifetime } from './lifetime.process.js';
+import { lifetimeReconciler, type EndOfLifetime } from './lifetime.reconciler.js';
 
 const uid = '00000000-0000-4000-8000-000000000001' as ClusterUid;
 const BEGIN = '2026-01-01T00:00:00.000Z';
@@ -51,42 +51,46 @@ const denied = (endsAt: string, until: string): Fact => ({
 const pause: Fact = { type: 'ClusterPaused', data: { uid, reason: '' } };
 const resume: Fact = { type: 'ClusterResumed', data: { uid, reason: '' } };
 
-/** The process and the decider of the gateway, over a log and a clock that a spec moves. */
+/** The reconciler and the decider of the gateway, over a log and a clock that a spec moves. */
 class Gateway {
   readonly log: StoredEvent[] = [];
   /** How often it was woken up. */
   wakes = 0;
-  private known = lifetimeProcess.initial;
-  private timer: { readonly dueAt: string } | undefined;
+  private known = lifetimeReconciler.decider.initial;
+  private wakeAt: string | null = null;
   private now = BEGIN;
 
   say(fact: Fact): this {
     const event = stored(fact, this.log.length + 1);
     const at = { ...event, meta: { ...event.meta, time: this.now } } as StoredEvent;
     this.log.push(at);
-    this.known = lifetimeProcess.evolve(this.known, at) ?? lifetimeProcess.initial;
-    for (const reaction of lifetimeProcess.react(this.known, at)) if (reaction.kind === 'timer') this.timer = reaction;
+    this.known = lifetimeReconciler.decider.evolve(this.known, at);
+    this.wakeAt = lifetimeReconciler.wakeAt?.(this.known, this.now) ?? null;
     return this;
   }
 
   /** Everything that is due until then happens in its turn, or, after an outage, all at once at its end. */
   until(time: string, { isAway = false } = {}): this {
     if (isAway) this.now = time;
-    while (this.timer !== undefined && this.timer.dueAt <= time) {
-      const { dueAt } = this.timer;
-      if (dueAt > this.now) this.now = dueAt;
-      this.timer = undefined;
+    this.work();
+    while (this.wakeAt !== null && this.wakeAt <= time) {
+      if (this.wakeAt > this.now) this.now = this.wakeAt;
+      this.wakeAt = null;
       this.wakes += 1;
-      for (const reaction of lifetimeProcess.due?.(this.known, { key: 'lifetime', dueAt, data: {} }) ?? [])
-        if (reaction.kind === 'job') this.end(reaction.data as EndOfLifetime);
+      this.work();
     }
     this.now = time;
     return this;
   }
 
-  /** A job may be delivered twice. */
+  private work(): void {
+    for (const { data } of lifetimeReconciler.tasks(this.known, this.now)) this.end(data as EndOfLifetime);
+    expect(lifetimeReconciler.tasks(this.known, this.now)).toEqual([]);
+  }
+
+  /** A task may run twice. */
   private end({ uid: of }: EndOfLifetime): void {
-    for (const _delivery of [1, 2]) {
+    for (const _run of [1, 2]) {
       const state = this.log.reduce(clusters.evolve, clusters.initial);
       const data = { namespace: 'default', cluster: 'demo', uid: of, now: this.now };
       const facts = clusters.decide(state, { type: 'EndLifetime', data });
@@ -126,7 +130,8 @@ describe('the end of a cluster', () => {
       .say(resume)
       .until(hours(10_000));
     expect([gateway.wakes, gateway.decided]).toEqual([0, []]);
-    expect(lifetimeProcess.evolve(lifetimeProcess.initial, gateway.log[0]!)).toBe(lifetimeProcess.initial);
+    const { initial, evolve } = lifetimeReconciler.decider;
+    expect(evolve(initial, gateway.log[0]!)).toBe(initial);
   });
 
   it('is warned of afterwards, once each, when the gateway was away at the time [azimuth 14]', () => {

@@ -62,6 +62,12 @@ export interface TaskContext<State = unknown, C extends Command = Command, Data 
   othersAtWork(): Promise<readonly string[]>;
 }
 
+/** What a handler gets that decides by other deciders than its reconciler's. */
+export type TaskOf<Data extends JsonObject> = Pick<
+  TaskContext<unknown, never, Data>,
+  'namespace' | 'cluster' | 'cause' | 'data' | 'signal' | 'requeueAfter'
+>;
+
 export type TaskHandler = (task: TaskContext) => Promise<RequeueAfter | undefined | void>;
 
 export interface TaskRunnerOptions {
