@@ -62,6 +62,7 @@ const PURE_FILES = [
   '**/*.rules.ts',
   'libs/node-scripts/src/**/*.ts',
   'libs/contracts/src/**/*.ts',
+  'libs/domain/src/**/*.ts',
   'libs/parsers/src/**/!(*worker|certificates).ts',
 ];
 const SPECS = ['**/*.spec.ts', '**/*.features.ts', '**/*.fixtures.ts', '**/test/**/*.ts'];
@@ -84,7 +85,8 @@ const pureImports = {
             '@fairlead/embedded',
             '@fairlead/embedded/*',
           ],
-          message: 'A pure file knows only @fairlead/contracts, @fairlead/event-sourcing and other pure files.',
+          message:
+            'A pure file knows only @fairlead/contracts, @fairlead/domain, @fairlead/event-sourcing and other pure files.',
         },
         {
           group: [
@@ -185,6 +187,24 @@ export default tseslint.config(
             {
               group: ['node:*', '@nestjs/*', '@nats-io/*', '@fairlead/*', '!@fairlead/parsers'],
               message: 'Contracts know zod, semver, croner, ipaddr.js and @fairlead/parsers, and nothing else.',
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    files: ['libs/domain/src/**/*.ts'],
+    ignores: SPECS,
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              group: ['node:*', '@nestjs/*', '@nats-io/*', '@fairlead/*', '!@fairlead/contracts', '!@fairlead/parsers'],
+              message:
+                'The domain knows @fairlead/contracts, @fairlead/parsers, zod and ipaddr.js: it also runs in a browser.',
             },
           ],
         },

@@ -1,12 +1,5 @@
-import {
-  declaredOf,
-  hookFactOf,
-  isRefusal,
-  nextCall,
-  type Fact,
-  type NodeName,
-  type StoredEvent,
-} from '@fairlead/contracts';
+import { declaredOf, isRefusal, type Fact, type NodeName, type StoredEvent } from '@fairlead/contracts';
+import { hookFactOf, nextCall } from '@fairlead/domain';
 import { later } from '@fairlead/event-sourcing';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { seededRandom } from '@fairlead/testing';

@@ -10,20 +10,23 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // Text from outside is parsed everywhere.
   'type:parsers': [],
   'type:contracts': ['type:parsers'],
+  'type:domain': ['type:parsers', 'type:contracts'],
   'type:pure': ['type:parsers', 'type:contracts'],
-  'type:kernel': ['type:parsers', 'type:contracts'],
+  'type:kernel': ['type:parsers', 'type:contracts', 'type:domain'],
   'type:adapter': ['type:parsers', 'type:contracts'],
   'type:tool': ['type:parsers', 'type:contracts', 'type:pure', 'type:tool'],
-  'type:kit': ['type:parsers', 'type:contracts', 'type:kernel', 'type:pure', 'type:tool'],
+  'type:kit': ['type:parsers', 'type:contracts', 'type:domain', 'type:kernel', 'type:pure', 'type:tool'],
   'type:lab': ['type:parsers', 'type:contracts', 'type:adapter', 'type:pure'],
-  'type:client': ['type:parsers', 'type:contracts', 'type:client', 'type:kernel', 'type:tool'],
-  'type:page': ['type:parsers', 'type:client'],
+  'type:client': ['type:parsers', 'type:contracts', 'type:domain', 'type:client', 'type:kernel', 'type:tool'],
+  'type:page': ['type:parsers', 'type:contracts', 'type:domain', 'type:client'],
+  // No folds: its bundle goes to every host, and is compiled at each start.
   'type:agent': ['type:parsers', 'type:contracts', 'type:pure', 'type:tool'],
   // Imports nothing, so that the specs of every project can import it; that no sources do is what the other rows say.
   'type:testing': [],
   'type:service': [
     'type:parsers',
     'type:contracts',
+    'type:domain',
     'type:adapter',
     'type:kernel',
     'type:kit',
@@ -105,6 +108,11 @@ describe('the projects of the workspace', () => {
     const text = `import { a } from '../../infra-svc/src/machines/surges.js';\nimport { b } from '@fairlead/lab/testing/kubernetes';`;
     const imported = importedBy('apps/gateway/src/main.ts', text);
     expect(forbidden('type:service', imported)).toEqual(['type:service imports infra-svc', 'type:service imports lab']);
+  });
+
+  it('are kept small on hosts: an agent that imports the domain is found', () => {
+    const imported = importedBy('apps/node-agent/src/main.ts', `import { sentenceOfEvent } from '@fairlead/domain';`);
+    expect(forbidden('type:agent', imported)).toEqual(['type:agent imports domain']);
   });
 
   it('use the lab in their specs only by @fairlead/lab/testing', () => {

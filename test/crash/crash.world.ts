@@ -2,7 +2,6 @@ import {
   CONNECTIONS_STREAM,
   isRefusal,
   namespaceStream,
-  NO_OWN_RELEASES,
   WorldFailure,
   type ClusterLease,
   type ClusterSpec,
@@ -12,6 +11,7 @@ import {
   type StoredEvent,
   type StreamId,
 } from '@fairlead/contracts';
+import { NO_OWN_RELEASES } from '@fairlead/domain';
 import { reconcilerProcess, type AppendResult, type Cause, type StreamPosition } from '@fairlead/event-sourcing';
 import {
   makeHandle,

@@ -2,13 +2,12 @@ import {
   AGENT_MESSAGE_MAX_BYTES,
   GATE_MANIFEST_LENGTH_MAX,
   gateJobOf,
-  hookOutcomeOf,
   nextRunAfter,
   parseCatalogue,
   parseReleaseCatalogue,
   RELEASE_CATALOGUE_LENGTH_MAX,
-  type HookCall,
 } from '@fairlead/contracts';
+import { hookOutcomeOf, type HookCall } from '@fairlead/domain';
 import { parseKubeadmRefusal } from '@fairlead/parsers';
 import { WORST_JSON, WORST_LINES, WORST_YAML, type WorstText } from '@fairlead/testing/worst.texts';
 import { X509Certificate } from 'node:crypto';
@@ -99,7 +98,7 @@ export const ENTRANCES: readonly Entrance[] = [
     feed: (range) => validRange(range),
   },
   {
-    file: 'libs/contracts/src/hook.answers.ts',
+    file: 'libs/domain/src/hook.answers.ts',
     what: 'the answer of a hook',
     shapes: JSON_AND_LINES,
     lengthMax: 64 * KIB,

@@ -1,4 +1,5 @@
-import { majorityOf, type ClusterUid, type Fact, type NodeName } from '@fairlead/contracts';
+import type { ClusterUid, Fact, NodeName } from '@fairlead/contracts';
+import { majorityOf } from '@fairlead/domain';
 import { desiredTask, reconcilerDecider, STATE_FACTS, type TaskRef } from '@fairlead/event-sourcing';
 import { bootstrap } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.decider.js';
 import { bootstrapReconciler, type StepData } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.reconciler.js';

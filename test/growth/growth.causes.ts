@@ -1,4 +1,5 @@
-import { replacedIn, replacementIn, type EventData, type StoredEvent } from '@fairlead/contracts';
+import type { EventData, StoredEvent } from '@fairlead/contracts';
+import { replacedIn, replacementIn } from '@fairlead/domain';
 import { SEEN, USER } from './growth.parts.js';
 
 type Log = readonly StoredEvent[];

@@ -1,11 +1,5 @@
-import {
-  majorityOf,
-  rolloutLimits,
-  rolloutOf,
-  type DeclaredPool,
-  type PoolRollout,
-  type StoredEvent,
-} from '@fairlead/contracts';
+import { rolloutLimits, rolloutOf, type DeclaredPool, type PoolRollout, type StoredEvent } from '@fairlead/contracts';
+import { majorityOf } from '@fairlead/domain';
 import { seededRandom } from '@fairlead/testing';
 import { expect } from '@jest/globals';
 import { unexplained } from './growth.causes.js';

@@ -1,9 +1,6 @@
 import {
   CONTROL_PLANE_POOL,
   isRefusal,
-  pauseAfter,
-  type ClusterPause,
-  type Declared,
   type DeclaredPool,
   type DeclaredSpec,
   type Fact,
@@ -14,6 +11,7 @@ import {
   type ReplacementOrder,
   type StoredEvent,
 } from '@fairlead/contracts';
+import { pauseAfter, type ClusterPause, type Declared } from '@fairlead/domain';
 import {
   reconcilerProcess,
   type Cause,

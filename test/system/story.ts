@@ -1,4 +1,5 @@
-import { sentenceOfEvent, type StoredEvent } from '@fairlead/contracts';
+import type { StoredEvent } from '@fairlead/contracts';
+import { sentenceOfEvent } from '@fairlead/domain';
 
 /** Replaces what differs from run to run (names' hashes, addresses, counts of tries) by what it stands for. */
 const steady = (sentence: string): string =>

@@ -1,4 +1,4 @@
-import { toClusterSpec } from '@fairlead/contracts';
+import { toClusterSpec } from '@fairlead/domain';
 import type { ClusterUid, EventType, Fact, Machine, MachinePlan, NodeName, StoredEvent } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import { stored } from '@fairlead/event-sourcing/spec';

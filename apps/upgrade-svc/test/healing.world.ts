@@ -1,6 +1,5 @@
 import {
   healthCheckOf,
-  majorityOf,
   ManifestHealthCheck,
   unhealthyLimits,
   durationMs,
@@ -9,6 +8,7 @@ import {
   type HealthCheck,
   type StoredEvent,
 } from '@fairlead/contracts';
+import { majorityOf } from '@fairlead/domain';
 import {
   desiredTask,
   reconcilerDecider,

@@ -1,15 +1,5 @@
-import {
-  hookFactOf,
-  hookOutcomeOf,
-  hookRequestOf,
-  isRefusal,
-  nextCall,
-  sentenceOfEvent,
-  type Fact,
-  type HookReply,
-  type Refusal,
-  type StoredEvent,
-} from '@fairlead/contracts';
+import { isRefusal, type Fact, type Refusal, type StoredEvent } from '@fairlead/contracts';
+import { hookFactOf, hookOutcomeOf, hookRequestOf, nextCall, sentenceOfEvent, type HookReply } from '@fairlead/domain';
 import {
   reconcilerDecider,
   reconcilerProcess,

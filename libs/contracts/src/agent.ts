@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { KubernetesRelease } from './kubernetes.release.js';
-import { ChangesAllowedUntil, DesiredSoftware } from './events/node.events.js';
+import { ChangesAllowedUntil, DesiredSoftware } from './software.versions.js';
 import { HostProfile } from './hosts.js';
 import { ClusterName, ClusterUid, Namespace, NodeName } from './ids.js';
 import { NodeRole } from './machines.js';

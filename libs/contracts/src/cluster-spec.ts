@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ClusterName, ConnectionName, PoolName } from './ids.js';
-import { ClusterLease } from './manifest/lease.js';
+import { ClusterLease } from './lease.js';
 
 /** CB-Ladybug's root disk: `default` leaves the choice to the provider. */
 export const RootDisk = z.strictObject({

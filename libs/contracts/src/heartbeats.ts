@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { SoftwareVersions } from './events/node.events.js';
+import { SoftwareVersions } from './software.versions.js';
 import { ClusterUid, NodeName } from './ids.js';
 import { Time } from './time.js';
 

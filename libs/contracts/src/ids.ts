@@ -65,3 +65,6 @@ export type SecretRef = z.infer<typeof SecretRef>;
 
 /** Stands for "no cluster" (or "no namespace") in a subject: facts about namespaces and connections. */
 export const NONE = '_';
+
+/** Stands for every namespace in the grant of a connection. */
+export const SHARED_WITH_ALL = '*';

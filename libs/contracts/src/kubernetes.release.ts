@@ -41,3 +41,7 @@ export const KubernetesRelease = z
   })
   .meta({ id: 'KubernetesRelease' });
 export type KubernetesRelease = z.infer<typeof KubernetesRelease>;
+
+/** Where an installation has a release from. */
+export const RELEASE_ORIGINS = ['built-in', 'catalogue', 'added'] as const;
+export type ReleaseOrigin = (typeof RELEASE_ORIGINS)[number];

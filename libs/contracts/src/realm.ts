@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { Namespace, RealmName, SecretRef } from './ids.js';
-import { ClaimName, IssuerAuthorities, IssuerUrl } from './manifest/authentication.js';
+import { ClaimName, IssuerAuthorities, IssuerUrl } from './authentication.js';
 import { paged } from './views/list.views.js';
 import { time } from './views/time.js';
 

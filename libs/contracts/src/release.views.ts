@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import { KubernetesRelease, ReleaseVersion, Verification } from './kubernetes.release.js';
+import { KubernetesRelease, RELEASE_ORIGINS, ReleaseVersion, Verification } from './kubernetes.release.js';
 import { RELEASE_CATALOGUE_LENGTH_MAX, WithdrawalReason } from './release.catalogue.js';
-import { RELEASE_ORIGINS } from './releases.fold.js';
 import { SIGNERS_MAX, SigningKey } from './software.trust.js';
 import { paged } from './views/list.views.js';
 import { time } from './views/time.js';

@@ -13,14 +13,21 @@ import {
 import { PROVIDERS } from './connection-settings.js';
 import { EXEC_LIMITS, LOG_LINES, LogUnit } from './exec.limits.js';
 import { HOOK_POINTS } from './hook.points.js';
-import { CLUSTER_NAME_LENGTH_MAX, ClusterName, ConnectionName, Namespace, NodeName, PoolName } from './ids.js';
+import {
+  CLUSTER_NAME_LENGTH_MAX,
+  ClusterName,
+  ConnectionName,
+  Namespace,
+  NodeName,
+  PoolName,
+  SHARED_WITH_ALL,
+} from './ids.js';
 import { KUBECONFIG_TTL_SECONDS } from './kubeconfig.limits.js';
 import { limitedRecord } from './limited.record.js';
 import { ACTION_EXPIRES_SECONDS, DRAIN_TIMEOUT_SECONDS, NodeActionKind } from './node-actions.js';
 import { HostKey } from './own-hosts.js';
 import { Quota, QuotaChange } from './quota.js';
 import { ReplacementOrder } from './replacement-orders.js';
-import { SHARED_WITH_ALL } from './registered.js';
 import { DEFAULT_KUBERNETES_VERSION } from './software.js';
 import { TEXT_LENGTH_MAX, TIME_LENGTH_MAX } from './text.limits.js';
 import { PROVIDER_ID_MAX } from './watch.js';

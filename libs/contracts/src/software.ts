@@ -1,5 +1,5 @@
 import type { KubernetesVersion } from './cluster-spec.js';
-import type { SoftwareVersions } from './events/node.events.js';
+import type { SoftwareVersions } from './software.versions.js';
 import type { KubernetesRelease, Verification } from './kubernetes.release.js';
 import type { NodeRole } from './machines.js';
 import { KUBERNETES_DIGESTS } from './software.digests.js';

@@ -469,3 +469,9 @@ export const USER_GATE = {
   sentence: 'its URL answers with the expected status, or its Job succeeds',
   help: 'Fix what the gate checks. It is checked again every 30 seconds for at most a day, then the node fails.',
 } as const satisfies GateDefinition;
+
+export const UPGRADE_MODES = ['dry-run', 'ask', 'go'] as const;
+
+/** Why a snapshot is kept no longer: there are newer ones, or it is too old. */
+export const SNAPSHOT_ENDS = ['count', 'age'] as const;
+export type SnapshotEnd = (typeof SNAPSHOT_ENDS)[number];

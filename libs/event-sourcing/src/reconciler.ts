@@ -1,4 +1,5 @@
-import { pauseAfter, type Cause as WorldCause, type Fact, type StoredEvent } from '@fairlead/contracts';
+import type { Cause as WorldCause, Fact, StoredEvent } from '@fairlead/contracts';
+import { pauseAfter } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from './decider.js';
 import { cancelTimer, job, timer, type JobReaction, type JsonObject, type Process, type Reaction } from './process.js';
 

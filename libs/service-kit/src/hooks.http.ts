@@ -1,11 +1,5 @@
-import {
-  hookOutcomeOf,
-  hookRequestOf,
-  hookTimeoutMs,
-  type HookCall,
-  type HookOutcome,
-  type HookSubject,
-} from '@fairlead/contracts';
+import { hookTimeoutMs } from '@fairlead/contracts';
+import { hookOutcomeOf, hookRequestOf, type HookCall, type HookOutcome, type HookSubject } from '@fairlead/domain';
 import type { HttpAnswer, HttpPost } from './checked.http.js';
 import type { Clock } from './clock.js';
 import { SIGNATURE_HEADER, type HookSigner } from './hook.signature.js';

@@ -1,4 +1,4 @@
-import { NO_OWN_RELEASES, ownReleasesAfter, RELEASES_FILTER, type OwnReleases } from '@fairlead/contracts';
+import { NO_OWN_RELEASES, ownReleasesAfter, RELEASES_FILTER, type OwnReleases } from '@fairlead/domain';
 import type { EventStore } from '@fairlead/event-sourcing';
 import { EVENT_STORE, LatestFold } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';

@@ -1,13 +1,5 @@
-import {
-  onFailureOf,
-  replacedIn,
-  replacementIn,
-  without,
-  type EventData,
-  type NodeName,
-  type Replacement,
-  type StoredEvent,
-} from '@fairlead/contracts';
+import { without, type EventData, type NodeName, type StoredEvent } from '@fairlead/contracts';
+import { onFailureOf, replacedIn, replacementIn, type Replacement } from '@fairlead/domain';
 import { isOnItsWay, newHostsOf, type Cluster, type Host } from './bootstrap.state.js';
 
 /** The request that a node is of; undefined: it is of the cluster as it was created, or extra. */

@@ -1,15 +1,5 @@
-import {
-  effectiveOidc,
-  identityAfter,
-  isIdentityAwaited,
-  NO_IDENTITY,
-  realmSelectionOf,
-  type DeclaredOidc,
-  type EventData,
-  type NodeName,
-  type Oidc,
-  type StoredEvent,
-} from '@fairlead/contracts';
+import type { DeclaredOidc, EventData, NodeName, Oidc, StoredEvent } from '@fairlead/contracts';
+import { effectiveOidc, identityAfter, isIdentityAwaited, NO_IDENTITY, realmSelectionOf } from '@fairlead/domain';
 import type { Cluster, UserAuthentication } from './bootstrap.state.js';
 import { servesSnapshot } from './restored.evolve.js';
 

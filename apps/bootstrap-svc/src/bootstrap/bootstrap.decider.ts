@@ -1,7 +1,6 @@
 import {
   AGENT_CREDENTIALS_REVOKED_MAX,
   compareVersions,
-  isAwaited,
   type ClusterUid,
   type EventData,
   type Fact,
@@ -11,6 +10,7 @@ import {
   nodeMetadata,
   refuse,
 } from '@fairlead/contracts';
+import { isAwaited } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { failingNodesOf, openRequestsOf, replacementsReady, requestOfNode } from './additions.evolve.js';
 import { evolve } from './bootstrap.evolve.js';

@@ -1,14 +1,5 @@
-import {
-  hooksAfter,
-  machineAt,
-  readinessAfter,
-  type EventData,
-  type Machine,
-  type NodeName,
-  type Readiness,
-  type ReadinessEvent,
-  type StoredEvent,
-} from '@fairlead/contracts';
+import { machineAt, type EventData, type Machine, type NodeName, type StoredEvent } from '@fairlead/contracts';
+import { hooksAfter, readinessAfter, type Readiness, type ReadinessEvent } from '@fairlead/domain';
 import { later } from '@fairlead/event-sourcing';
 import { evolveAuthentication } from './authentication.evolve.js';
 import { endsGrowth, evolveRequests, retriedHosts } from './additions.evolve.js';

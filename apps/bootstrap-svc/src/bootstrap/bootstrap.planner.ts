@@ -1,4 +1,5 @@
-import { isHeld, nextCall, type HookCall, type Moment, type NodeName } from '@fairlead/contracts';
+import type { NodeName } from '@fairlead/contracts';
+import { isHeld, nextCall, type HookCall, type Moment } from '@fairlead/domain';
 import { areUsersAuthorized, authenticationRevision } from './authentication.evolve.js';
 import { isAnyLeaving, mayBeRemoved } from './departures.planner.js';
 import { hasMetadata } from './metadata.evolve.js';

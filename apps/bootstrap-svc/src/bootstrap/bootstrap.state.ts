@@ -1,9 +1,7 @@
 import type {
   KubernetesRelease,
   DrainPolicy,
-  HookState,
   Cause,
-  ClusterIdentity,
   ClusterSpec,
   ClusterUid,
   DeclaredOidc,
@@ -11,14 +9,13 @@ import type {
   Machine,
   NodeMetadata,
   NodeName,
-  Readiness,
   Oidc,
   OnFailure,
-  Replacement,
   SecretRef,
   SoftwareVersions,
   UpgradeId,
 } from '@fairlead/contracts';
+import type { HookState, ClusterIdentity, Readiness, Replacement } from '@fairlead/domain';
 import { later } from '@fairlead/event-sourcing';
 
 /** What upgrade-svc requires of a node. */

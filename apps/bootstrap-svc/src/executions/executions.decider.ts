@@ -1,14 +1,5 @@
-import {
-  executionsAfter,
-  type Cause,
-  type ClusterUid,
-  type EventData,
-  type Executions,
-  type Fact,
-  type OpenExecution,
-  type OpenFollow,
-  type SecretRef,
-} from '@fairlead/contracts';
+import type { Cause, ClusterUid, EventData, Fact, SecretRef } from '@fairlead/contracts';
+import { executionsAfter, type Executions, type OpenExecution, type OpenFollow } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { bootstrap } from '../bootstrap/bootstrap.decider.js';
 import type { Bootstrap, Host } from '../bootstrap/bootstrap.state.js';

@@ -1,4 +1,5 @@
-import { EXEC_LIMITS, WorldFailure, type ExecOutput, type OpenExecution } from '@fairlead/contracts';
+import { EXEC_LIMITS, WorldFailure, type ExecOutput } from '@fairlead/contracts';
+import type { OpenExecution } from '@fairlead/domain';
 import { OnTask, type TaskContext } from '@fairlead/event-sourcing/jetstream';
 import { renderStep, type NodeExecResult } from '@fairlead/node-scripts';
 import { CLOCK, type Clock } from '@fairlead/service-kit';

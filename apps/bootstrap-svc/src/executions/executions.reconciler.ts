@@ -1,4 +1,5 @@
-import { EXEC_LIMITS, type Cause, type ClusterUid, type Executions } from '@fairlead/contracts';
+import { EXEC_LIMITS, type Cause, type ClusterUid } from '@fairlead/contracts';
+import type { Executions } from '@fairlead/domain';
 import { later, type Reconciler, type Task } from '@fairlead/event-sourcing';
 import {
   executions,

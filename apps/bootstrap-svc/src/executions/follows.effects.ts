@@ -1,4 +1,5 @@
-import { FOLLOW_LIMITS, WorldFailure, type LogLines, type OpenFollow } from '@fairlead/contracts';
+import { FOLLOW_LIMITS, WorldFailure, type LogLines } from '@fairlead/contracts';
+import type { OpenFollow } from '@fairlead/domain';
 import { later } from '@fairlead/event-sourcing';
 import { OnTask, type TaskContext } from '@fairlead/event-sourcing/jetstream';
 import { renderStep } from '@fairlead/node-scripts';

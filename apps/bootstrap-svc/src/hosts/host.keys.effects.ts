@@ -1,3 +1,4 @@
+import type { Machine } from '@fairlead/contracts';
 import {
   HOST_KEYS_PINNED_FILTER,
   hostKeysAfter,
@@ -6,8 +7,7 @@ import {
   REGISTERED_FILTER,
   sshAddress,
   type HostKeys,
-  type Machine,
-} from '@fairlead/contracts';
+} from '@fairlead/domain';
 import type { EventStore } from '@fairlead/event-sourcing';
 import { LatestFold } from '@fairlead/event-sourcing/jetstream';
 import type { MachineHostKeys } from './hosts.ports.js';

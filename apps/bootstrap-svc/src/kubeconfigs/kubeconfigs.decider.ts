@@ -1,11 +1,5 @@
-import {
-  kubeconfigsAfter,
-  type ClusterUid,
-  type Fact,
-  type Kubeconfigs,
-  type OpenRequest,
-  type SecretRef,
-} from '@fairlead/contracts';
+import type { ClusterUid, Fact, SecretRef } from '@fairlead/contracts';
+import { kubeconfigsAfter, type Kubeconfigs, type OpenRequest } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 
 interface About {

@@ -1,4 +1,5 @@
-import { OPERATORS_GROUP, type Kubeconfigs } from '@fairlead/contracts';
+import { OPERATORS_GROUP } from '@fairlead/contracts';
+import type { Kubeconfigs } from '@fairlead/domain';
 import { OnTask, type TaskContext } from '@fairlead/event-sourcing/jetstream';
 import { newClientRequest } from '@fairlead/kubernetes/client.request';
 import { kubeconfigOf, signedCertificate } from '@fairlead/kubernetes/kubeconfig';

@@ -1,4 +1,5 @@
-import { latestOf, type ClusterUid, type IssuedKubeconfig, type Kubeconfigs } from '@fairlead/contracts';
+import type { ClusterUid } from '@fairlead/contracts';
+import { latestOf, type IssuedKubeconfig, type Kubeconfigs } from '@fairlead/domain';
 import type { Reconciler, Task } from '@fairlead/event-sourcing';
 import { kubeconfigs, type KubeconfigsCommand, type KubeconfigsFact } from './kubeconfigs.decider.js';
 

@@ -1,11 +1,5 @@
-import {
-  CONTROL_PLANE_POOL,
-  DETACH_TIMEOUT_DEFAULT,
-  durationMs,
-  isHeld,
-  WorldFailure,
-  type Cause,
-} from '@fairlead/contracts';
+import { CONTROL_PLANE_POOL, DETACH_TIMEOUT_DEFAULT, durationMs, WorldFailure, type Cause } from '@fairlead/contracts';
+import { isHeld } from '@fairlead/domain';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { drainNode, rulesFor, type Drained, type Draining } from '@fairlead/kubernetes/drain';
 import { renderStep } from '@fairlead/node-scripts';

@@ -1,5 +1,6 @@
 import pc from 'picocolors';
-import { changedFields, changedLabels, type DeclaredSpec } from '@fairlead/contracts';
+import type { DeclaredSpec } from '@fairlead/contracts';
+import { changedFields, changedLabels } from '@fairlead/domain';
 import type { Manifest, ManifestView } from '../api/api.ports.js';
 import { changeLines, signed } from '../output/changes.text.js';
 import { wrappedLines } from '../output/wrap.js';

@@ -1,4 +1,4 @@
-import type { ChangedField } from '@fairlead/contracts';
+import type { ChangedField } from '@fairlead/domain';
 import type { Colors } from 'picocolors/types.js';
 import { wrappedLines } from './wrap.js';
 

@@ -1,4 +1,4 @@
-import { attemptWords } from '@fairlead/contracts';
+import { attemptWords } from '@fairlead/domain';
 import type { NodeProgressView, OperationView, StepView } from '../api/api.ports.js';
 import { formatDuration } from '../output/duration.js';
 

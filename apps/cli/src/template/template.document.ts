@@ -1,4 +1,4 @@
-import { changedLeaves } from '@fairlead/contracts';
+import { changedLeaves } from '@fairlead/domain';
 import type { TemplateView } from '../api/api.ports.js';
 import { changeLines } from '../output/changes.text.js';
 import type { TextOptions } from '../progress/tree.text.js';

@@ -1,4 +1,4 @@
-import { attemptWords } from '@fairlead/contracts';
+import { attemptWords } from '@fairlead/domain';
 import type { UpgradeView } from '../api/api.ports.js';
 import { formatDuration } from '../output/duration.js';
 import type { Branch, Mark } from '../progress/tree.js';

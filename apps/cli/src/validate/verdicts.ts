@@ -1,4 +1,5 @@
-import { documentFaults, TEMPLATE_KIND, templateValues, type Refusal } from '@fairlead/contracts';
+import { TEMPLATE_KIND, type Refusal } from '@fairlead/contracts';
+import { documentFaults, templateValues } from '@fairlead/domain';
 import { certificateFault } from '@fairlead/parsers/certificates';
 import { isTemplate, type SourcedManifest } from '../document/manifest.document.js';
 

@@ -1,7 +1,6 @@
 import {
   ACTION_PARTICIPLES,
   isRefusal,
-  majorityOf,
   refuse,
   type Fact,
   type NodeActionKind,
@@ -10,6 +9,7 @@ import {
   type Refusal,
   type StoredEvent,
 } from '@fairlead/contracts';
+import { majorityOf } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { isReplaced } from '../lifecycle/additions.js';
 import { refuseBesideActionOf } from '../lifecycle/node.actions.js';

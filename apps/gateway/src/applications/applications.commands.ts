@@ -1,10 +1,5 @@
-import {
-  CONNECTIONS_STREAM,
-  refuse,
-  type ApplicationName,
-  type ApplicationRequest,
-  type RegisteredApplications,
-} from '@fairlead/contracts';
+import { CONNECTIONS_STREAM, refuse, type ApplicationName, type ApplicationRequest } from '@fairlead/contracts';
+import type { RegisteredApplications } from '@fairlead/domain';
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 import validRange from 'semver/ranges/valid.js';

@@ -1,14 +1,12 @@
 import {
   APPLICATIONS_MAX,
-  applicationsAfter,
-  NO_APPLICATIONS,
   refuse,
   type ApplicationName,
   type ApplicationSettings,
   type Fact,
   type Refusal,
-  type RegisteredApplications,
 } from '@fairlead/contracts';
+import { applicationsAfter, NO_APPLICATIONS, type RegisteredApplications } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { sameJson } from '../common/json.js';
 

@@ -2,11 +2,11 @@ import {
   NONE,
   refuse,
   type CreatedTokenView,
-  type Registered,
   type StoredEvent,
   type StreamId,
   type TokenRequest,
 } from '@fairlead/contracts';
+import type { Registered } from '@fairlead/domain';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';

@@ -1,4 +1,5 @@
-import { refuse, type Declared } from '@fairlead/contracts';
+import { refuse } from '@fairlead/contracts';
+import type { Declared } from '@fairlead/domain';
 import { POSITIONS, type Positions } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';

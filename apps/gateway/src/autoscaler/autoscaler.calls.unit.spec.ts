@@ -1,4 +1,4 @@
-import type { Declared } from '@fairlead/contracts';
+import type { Declared } from '@fairlead/domain';
 import { describe, expect, it } from '@jest/globals';
 import type { Opened } from './autoscaler.access.js';
 import { AutoscalerCalls } from './autoscaler.calls.js';

@@ -1,4 +1,5 @@
-import type { Autoscaling, Declared, DeclaredPool } from '@fairlead/contracts';
+import type { Autoscaling, DeclaredPool } from '@fairlead/contracts';
+import type { Declared } from '@fairlead/domain';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import type { NodeDoc } from '../nodes/nodes.projection.js';
 import {

@@ -1,4 +1,5 @@
-import { d7Window, type MaintenanceWindow } from '@fairlead/contracts';
+import type { MaintenanceWindow } from '@fairlead/contracts';
+import { d7Window } from '@fairlead/domain';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { SETTINGS, type Settings } from '../config.js';

@@ -1,10 +1,5 @@
-import {
-  DeclaredSpec,
-  sentenceOfEvent,
-  type ChangedObject,
-  type ChangeEvent,
-  type StoredEvent,
-} from '@fairlead/contracts';
+import { DeclaredSpec, type ChangedObject, type ChangeEvent, type StoredEvent } from '@fairlead/contracts';
+import { sentenceOfEvent } from '@fairlead/domain';
 import type { Moment } from '../clusters/around.queries.js';
 import { viewFromLog } from '../clusters/past.queries.js';
 import { FoldedHistory } from '../common/rows.fold.js';

@@ -1,11 +1,5 @@
-import {
-  declaredFields,
-  type ChangedObject,
-  type ClusterView,
-  type DeclaredSpec,
-  type FieldChange,
-  type NodeView,
-} from '@fairlead/contracts';
+import type { ChangedObject, ClusterView, DeclaredSpec, FieldChange, NodeView } from '@fairlead/contracts';
+import { declaredFields } from '@fairlead/domain';
 
 /** The values of one object, by their paths. */
 type Fields = ReadonlyMap<string, string>;

@@ -1,5 +1,4 @@
 import {
-  attemptWords,
   KUBEADM_ADDONS,
   releaseOf,
   NFS_STORAGE_ADDON as STORAGE,
@@ -9,6 +8,7 @@ import {
   type ClusterSpec,
   type StoredEvent,
 } from '@fairlead/contracts';
+import { attemptWords } from '@fairlead/domain';
 
 /** The addons of a cluster, in the order in which they are installed. */
 export interface AddonsDoc {

@@ -1,4 +1,5 @@
-import { creationAfter, type ClusterUid, type Creation } from '@fairlead/contracts';
+import type { ClusterUid } from '@fairlead/contracts';
+import { creationAfter, type Creation } from '@fairlead/domain';
 import { stateOnly, type Reconciler } from '@fairlead/event-sourcing';
 
 /** Data of the task: the creation of this cluster has failed, and its request asked for a cleanup. */

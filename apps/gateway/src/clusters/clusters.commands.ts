@@ -1,8 +1,5 @@
 import {
   ConnectionName,
-  hasQuota,
-  mayUse,
-  quotaRefusal,
   refuse,
   type ClusterRequest,
   type ClusterSpec,
@@ -14,6 +11,11 @@ import {
   type NodeReplacement,
   type NodesRequest,
   type Refusal,
+} from '@fairlead/contracts';
+import {
+  hasQuota,
+  mayUse,
+  quotaRefusal,
   type OwnReleases,
   type Registered,
   type Desired,
@@ -21,7 +23,7 @@ import {
   faultsOfNodes,
   toClusterSpec,
   toNodeSet,
-} from '@fairlead/contracts';
+} from '@fairlead/domain';
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { InstallationReleases } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';

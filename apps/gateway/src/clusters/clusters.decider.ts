@@ -1,6 +1,19 @@
 import {
-  c8MayRemove,
   CLUSTER_WORKERS_MAX,
+  refuse,
+  type ClusterPhase,
+  type ClusterSpec,
+  type ClusterUid,
+  type Fact,
+  type NodeName,
+  type NodeSet,
+  type OnFailure,
+  type Refusal,
+  type ReplacementOrder,
+  type StoredEvent,
+} from '@fairlead/contracts';
+import {
+  c8MayRemove,
   creationAfter,
   deletionAtOf,
   endOf,
@@ -10,30 +23,19 @@ import {
   membersAfter,
   newMember,
   pauseAfter,
-  refuse,
   templateOf,
   warningsDue,
   withMember,
   type ClusterPause,
-  type ClusterPhase,
-  type ClusterSpec,
-  type ClusterUid,
   type Creation,
-  type Fact,
   type MachineTemplate,
   type Lifetime,
   type Member as ClusterMember,
   type Members,
-  type NodeName,
-  type NodeSet,
-  type OnFailure,
-  type Refusal,
-  type ReplacementOrder,
-  type StoredEvent,
   nodeCidrMaskFor,
   parseNetwork,
   podRoomFault,
-} from '@fairlead/contracts';
+} from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { blocksOthers, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
 import {

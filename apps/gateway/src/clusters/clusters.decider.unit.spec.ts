@@ -1,5 +1,6 @@
 import type { ClusterUid, Fact, MachinePlan, NodeName, NodeSet, ReplacementOrder } from '@fairlead/contracts';
-import { declaredOf, refuse, isRefusal, toClusterSpec } from '@fairlead/contracts';
+import { declaredOf, refuse, isRefusal } from '@fairlead/contracts';
+import { toClusterSpec } from '@fairlead/domain';
 import { desiredAfter, specification, stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { machine, plan as planOf } from '../story.fixtures.js';

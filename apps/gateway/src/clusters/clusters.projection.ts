@@ -1,9 +1,5 @@
 import {
-  attemptWords,
-  replacementIn,
-  pauseAfter,
   sentenceOf,
-  type ClusterPause,
   suspensionSentence,
   type ClusterPhase,
   type ClusterSpec,
@@ -13,6 +9,7 @@ import {
   type SuspensionReason,
   type VirtualAddress,
 } from '@fairlead/contracts';
+import { attemptWords, replacementIn, pauseAfter, type ClusterPause } from '@fairlead/domain';
 import type { Projection } from '@fairlead/event-sourcing';
 import { clusterKey } from '../common/cluster.address.js';
 import type { ConditionFacts } from '../conditions/condition.facts.js';

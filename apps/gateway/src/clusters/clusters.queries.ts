@@ -1,4 +1,5 @@
-import type { ClusterIdentity, ClusterView, ListQuery } from '@fairlead/contracts';
+import type { ClusterView, ListQuery } from '@fairlead/contracts';
+import type { ClusterIdentity } from '@fairlead/domain';
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';

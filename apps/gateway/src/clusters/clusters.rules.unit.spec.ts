@@ -1,13 +1,5 @@
-import {
-  ClusterRequest,
-  REFUSALS,
-  refuse,
-  faultsOfCluster,
-  faultsOfNodes,
-  toClusterSpec,
-  overlap,
-  parseNetwork,
-} from '@fairlead/contracts';
+import { ClusterRequest, REFUSALS, refuse } from '@fairlead/contracts';
+import { faultsOfCluster, faultsOfNodes, toClusterSpec, overlap, parseNetwork } from '@fairlead/domain';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { goodRequest, WRONG_REQUESTS } from './clusters.fixtures.js';

@@ -1,3 +1,4 @@
+import type { StoredEvent } from '@fairlead/contracts';
 import {
   identityAfter,
   NO_IDENTITY,
@@ -5,8 +6,7 @@ import {
   withoutBlock,
   type ClusterIdentity,
   type RealmSelection,
-  type StoredEvent,
-} from '@fairlead/contracts';
+} from '@fairlead/domain';
 
 /** What is shown of a cluster's client at an identity realm. */
 export interface IdentityDoc {

@@ -1,15 +1,12 @@
+import { refuse, type Fact, type KubernetesUser, type Refusal } from '@fairlead/contracts';
 import {
   kubeconfigsAfter,
   latestOf,
   pauseAfter,
-  refuse,
   type ClusterPause,
-  type Fact,
-  type KubernetesUser,
   type Kubeconfigs,
   type OpenRequest,
-  type Refusal,
-} from '@fairlead/contracts';
+} from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
 

@@ -1,7 +1,6 @@
 import {
   kubernetesUserOf,
   KUBECONFIG_TTL_SECONDS,
-  latestOf,
   refuse,
   sentenceOf,
   WorldFailure,
@@ -10,6 +9,7 @@ import {
   type SecretRef,
   type StoredEvent,
 } from '@fairlead/contracts';
+import { latestOf } from '@fairlead/domain';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import {
   kubeconfigOf,

@@ -1,14 +1,5 @@
-import {
-  deletionAtOf,
-  endOf,
-  lifetimeAfter,
-  sentenceOf,
-  without,
-  type LeaseView,
-  type Lifetime,
-  type ReservedSizes,
-  type StoredEvent,
-} from '@fairlead/contracts';
+import { sentenceOf, without, type LeaseView, type ReservedSizes, type StoredEvent } from '@fairlead/contracts';
+import { deletionAtOf, endOf, lifetimeAfter, type Lifetime } from '@fairlead/domain';
 
 interface ReservationDoc {
   readonly phase: LeaseView['reservations'][number]['phase'];

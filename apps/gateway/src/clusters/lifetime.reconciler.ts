@@ -1,13 +1,5 @@
-import {
-  deletionAtOf,
-  lifetimeAfter,
-  nextMomentOf,
-  pauseAfter,
-  warningsDue,
-  type ClusterUid,
-  type Lifetime,
-  type StoredEvent,
-} from '@fairlead/contracts';
+import type { ClusterUid, StoredEvent } from '@fairlead/contracts';
+import { deletionAtOf, lifetimeAfter, nextMomentOf, pauseAfter, warningsDue, type Lifetime } from '@fairlead/domain';
 import { stateOnly, type Reconciler } from '@fairlead/event-sourcing';
 
 /** Data of the task: a warning of the end of this cluster is due, or its deletion, at `dueAt` (RFC 3339). */

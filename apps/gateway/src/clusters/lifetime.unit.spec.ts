@@ -5,8 +5,8 @@ import {
   type ConnectionName,
   type Fact,
   type StoredEvent,
-  toClusterSpec,
 } from '@fairlead/contracts';
+import { toClusterSpec } from '@fairlead/domain';
 import { declaredOf } from '@fairlead/contracts';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';

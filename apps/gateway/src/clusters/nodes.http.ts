@@ -1,5 +1,4 @@
 import {
-  memberOf,
   ClusterPath,
   MachineList,
   NodeList,
@@ -11,10 +10,10 @@ import {
   NodesQuery,
   ReadQuery,
   refuse,
-  replacementIn,
   StatusView,
   type StoredEvent,
 } from '@fairlead/contracts';
+import { memberOf, replacementIn } from '@fairlead/domain';
 import type { Decided } from '@fairlead/event-sourcing/jetstream';
 import { Body, Controller, Delete, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { RoleInNamespace } from '../access/access.js';

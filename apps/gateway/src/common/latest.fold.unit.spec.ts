@@ -1,4 +1,5 @@
-import { NOTHING_REGISTERED, registered, type Registered, type StoredEvent } from '@fairlead/contracts';
+import type { StoredEvent } from '@fairlead/contracts';
+import { NOTHING_REGISTERED, registered, type Registered } from '@fairlead/domain';
 import type { EventStore } from '@fairlead/event-sourcing';
 import { LatestFold } from '@fairlead/event-sourcing/jetstream';
 import { stored } from '@fairlead/event-sourcing/spec';

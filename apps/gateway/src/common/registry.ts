@@ -7,7 +7,7 @@ import {
   usageAfter,
   type Registered,
   type Usage,
-} from '@fairlead/contracts';
+} from '@fairlead/domain';
 import type { EventStore } from '@fairlead/event-sourcing';
 import { EVENT_STORE, LatestFold } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';

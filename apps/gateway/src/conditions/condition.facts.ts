@@ -1,7 +1,5 @@
 import type {
   AddonView,
-  ClusterPause,
-  ClusterIdentity,
   ClusterPhase,
   EtcdBackups,
   LeaseView,
@@ -9,10 +7,10 @@ import type {
   NodeRole,
   NodeView,
   OperationKind,
-  RealmSelection,
   UnsignedHook,
   UpgradePhase,
 } from '@fairlead/contracts';
+import type { ClusterPause, ClusterIdentity, RealmSelection } from '@fairlead/domain';
 
 /** What of a node its cluster's conditions depend on. */
 export interface NodeFacts {

@@ -1,11 +1,5 @@
-import {
-  ADMIN_CERTIFICATE,
-  f1Expiring,
-  isIdentityAwaited,
-  isOfKubelet,
-  lateOfKubelets,
-  nextRunAfter,
-} from '@fairlead/contracts';
+import { ADMIN_CERTIFICATE, f1Expiring, isOfKubelet, lateOfKubelets, nextRunAfter } from '@fairlead/contracts';
+import { isIdentityAwaited } from '@fairlead/domain';
 import type { ConditionFacts } from './condition.facts.js';
 import {
   MINUTE_MS,

@@ -1,4 +1,5 @@
-import { EVERY_NAMESPACE, mayUse, refuse, type ConnectionView } from '@fairlead/contracts';
+import { EVERY_NAMESPACE, refuse, type ConnectionView } from '@fairlead/contracts';
+import { mayUse } from '@fairlead/domain';
 import { Inject, Injectable } from '@nestjs/common';
 import { mayEverywhere, type Identity } from '../access/identity.js';
 import { Registry } from '../common/registry.js';

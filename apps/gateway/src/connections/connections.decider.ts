@@ -1,7 +1,6 @@
 import {
   refuse,
   SHARED_WITH_ALL,
-  sshAddress,
   SshSettings,
   withQuotaChange,
   type ConnectionName,
@@ -12,6 +11,7 @@ import {
   type Refusal,
   type SecretRef,
 } from '@fairlead/contracts';
+import { sshAddress } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { sameJson } from '../common/json.js';
 import { orphaning, type Users } from './registration.rules.js';

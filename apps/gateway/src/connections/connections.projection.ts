@@ -1,23 +1,25 @@
 import {
   ANY_HOST,
-  connectionOfSshKey,
-  NO_SSH_KEY,
   sentenceOf,
   SHARED_WITH_ALL,
-  sshAddress,
-  sshKeyAfter,
-  sshServerId,
   SshSettings,
-  type KnownHostKey,
-  type SshServer,
   type ConnectionOffer,
-  type ConnectionSshKey,
   type ConnectionView,
   type EventData,
   type Quota,
   type SpecList,
   type StoredEvent,
 } from '@fairlead/contracts';
+import {
+  connectionOfSshKey,
+  NO_SSH_KEY,
+  sshAddress,
+  sshKeyAfter,
+  sshServerId,
+  type KnownHostKey,
+  type SshServer,
+  type ConnectionSshKey,
+} from '@fairlead/domain';
 import type { Projection } from '@fairlead/event-sourcing';
 import { isOrphanEvent, orphansAfter, type Orphans } from './orphans.evolve.js';
 

@@ -5,8 +5,8 @@ import {
   type ConnectionName,
   type ConnectionRequest,
   type Refusal,
-  type Registered,
 } from '@fairlead/contracts';
+import type { Registered } from '@fairlead/domain';
 import { Inject, Injectable } from '@nestjs/common';
 import { networkInterfaces } from 'node:os';
 import { Registry } from '../common/registry.js';

@@ -1,14 +1,5 @@
-import {
-  connectionOfSshKey,
-  NO_SSH_KEY,
-  refuse,
-  sshKeyAfter,
-  type ConnectionName,
-  type ConnectionSshKey,
-  type Fact,
-  type Refusal,
-  type StoredEvent,
-} from '@fairlead/contracts';
+import { refuse, type ConnectionName, type Fact, type Refusal, type StoredEvent } from '@fairlead/contracts';
+import { connectionOfSshKey, NO_SSH_KEY, sshKeyAfter, type ConnectionSshKey } from '@fairlead/domain';
 import type { Command, Decider } from '@fairlead/event-sourcing';
 
 interface Known {

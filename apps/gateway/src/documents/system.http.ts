@@ -2,12 +2,12 @@ import {
   CNIS,
   DEFAULT_KUBERNETES_VERSION,
   NETWORK_RELEASES,
-  offeredReleases,
   PRELOADED_NETWORK_RELEASES,
   VersionView,
   type Cni,
   type NetworkRelease,
 } from '@fairlead/contracts';
+import { offeredReleases } from '@fairlead/domain';
 import { InstallationReleases } from '@fairlead/service-kit';
 import { Controller, Get, Header, Inject } from '@nestjs/common';
 import { Authenticated, Public } from '../access/access.js';

@@ -1,10 +1,5 @@
-import {
-  FIRST_PREVHASH,
-  sentenceOfEvent,
-  type AuditEntry,
-  type AuditView,
-  type StoredEvent,
-} from '@fairlead/contracts';
+import { FIRST_PREVHASH, type AuditEntry, type AuditView, type StoredEvent } from '@fairlead/contracts';
+import { sentenceOfEvent } from '@fairlead/domain';
 import type { LogEntry } from '@fairlead/event-sourcing';
 
 type Verification = AuditView['verification'];

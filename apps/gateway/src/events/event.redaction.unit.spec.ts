@@ -1,4 +1,5 @@
-import { EVENTS, sentenceOfEvent, type EventType, type Fact } from '@fairlead/contracts';
+import { EVENTS, type EventType, type Fact } from '@fairlead/contracts';
+import { sentenceOfEvent } from '@fairlead/domain';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';

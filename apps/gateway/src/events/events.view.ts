@@ -1,4 +1,5 @@
-import { sentenceOfEvent, type EventView, type StoredEvent } from '@fairlead/contracts';
+import type { EventView, StoredEvent } from '@fairlead/contracts';
+import { sentenceOfEvent } from '@fairlead/domain';
 
 export const eventView = (event: StoredEvent): EventView => {
   const { meta } = event;

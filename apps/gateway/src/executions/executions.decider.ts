@@ -1,16 +1,15 @@
 import {
   EXEC_LIMITS,
-  executionsAfter,
   FOLLOW_LIMITS,
   isRefusal,
   nearestOf,
   refuse,
   type EventData,
-  type Executions,
   type Fact,
   type NodeName,
   type Refusal,
 } from '@fairlead/contracts';
+import { executionsAfter, type Executions } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { presentAfter, type PresentCluster } from '../lifecycle/present.js';
 

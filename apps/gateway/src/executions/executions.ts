@@ -1,14 +1,13 @@
 import {
-  memberOf,
   EXEC_LIMITS,
   ExecOutput,
   refuse,
   sentenceOf,
-  type EndedExecution,
   type NodeExecView,
   type NodePath,
   type StoredEvent,
 } from '@fairlead/contracts';
+import { memberOf, type EndedExecution } from '@fairlead/domain';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { parseJson } from '@fairlead/parsers';
 import { SECRETS, type SecretStore } from '@fairlead/service-kit';

@@ -1,4 +1,5 @@
-import { REFUSALS, refuse, fieldPath } from '@fairlead/contracts';
+import { REFUSALS, refuse } from '@fairlead/contracts';
+import { fieldPath } from '@fairlead/domain';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import * as z from 'zod';

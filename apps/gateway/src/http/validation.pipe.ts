@@ -1,4 +1,5 @@
-import { EXEC_LIMITS, issueWords, parseByShape, refusalsOfIssues, refuse, type Refusal } from '@fairlead/contracts';
+import { EXEC_LIMITS, refuse, type Refusal } from '@fairlead/contracts';
+import { issueWords, parseByShape, refusalsOfIssues } from '@fairlead/domain';
 import { Injectable, StandardSchemaValidationPipe, type ArgumentMetadata } from '@nestjs/common';
 import * as z from 'zod';
 import { Refused } from './refused.js';

@@ -1,11 +1,5 @@
-import {
-  leavingIn,
-  replacementIn,
-  requestedSets,
-  type EventData,
-  type Replacement,
-  type StoredEvent,
-} from '@fairlead/contracts';
+import type { EventData, StoredEvent } from '@fairlead/contracts';
+import { leavingIn, replacementIn, requestedSets, type Replacement } from '@fairlead/domain';
 
 /** Nodes that someone asked to be replaced, and why. */
 export type AskedNodes = Pick<EventData<'PoolRolloutRequested'>, 'nodes' | 'reason'>;

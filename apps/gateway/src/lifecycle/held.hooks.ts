@@ -1,11 +1,5 @@
-import {
-  attemptWords,
-  holdsStep,
-  type DeclaredSpec,
-  type EventData,
-  type HookPoint,
-  type StoredEvent,
-} from '@fairlead/contracts';
+import { holdsStep, type DeclaredSpec, type EventData, type HookPoint, type StoredEvent } from '@fairlead/contracts';
+import { attemptWords } from '@fairlead/domain';
 
 /** A hook that a step waits for. */
 export interface HeldBy {

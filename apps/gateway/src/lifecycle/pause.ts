@@ -1,4 +1,5 @@
-import { refuse, type ClusterPause, type Refusal } from '@fairlead/contracts';
+import { refuse, type Refusal } from '@fairlead/contracts';
+import type { ClusterPause } from '@fairlead/domain';
 
 /** While a cluster is paused, nothing is requested of it: what would be done for the request could not be done. */
 export const refuseWhilePaused = (

@@ -1,17 +1,13 @@
+import { POOL_LABEL, type ClusterPhase, type ClusterUid, type Machine, type StoredEvent } from '@fairlead/contracts';
 import {
   membersAfter,
   newMember,
   pauseAfter,
-  POOL_LABEL,
   withMember,
   type ClusterPause,
-  type ClusterPhase,
-  type ClusterUid,
-  type Machine,
   type Member,
   type Members,
-  type StoredEvent,
-} from '@fairlead/contracts';
+} from '@fairlead/domain';
 import { additionsAfter, NO_ADDITIONS, type Additions } from './additions.js';
 import { openActionsAfter, type OpenAction } from './node.actions.js';
 import { phaseAfter } from './cluster.phase.js';

@@ -1,4 +1,5 @@
-import { leaseFaults, type DeclaredSpec, type Refusal, type Registered } from '@fairlead/contracts';
+import { leaseFaults, type DeclaredSpec, type Refusal } from '@fairlead/contracts';
+import type { Registered } from '@fairlead/domain';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { ClusterAddress } from '../common/cluster.address.js';

@@ -1,4 +1,5 @@
-import type { ClusterManifestView, Declared } from '@fairlead/contracts';
+import type { ClusterManifestView } from '@fairlead/contracts';
+import type { Declared } from '@fairlead/domain';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import { NodeQueries } from '../nodes/nodes.queries.js';

@@ -5,19 +5,21 @@ import {
   MANIFEST_KIND,
   type ClusterManifestView,
   completeSpec,
-  countsOf,
-  desiredVersion,
   nodeMetadata,
-  poolStatuses,
   type ClusterView,
-  type Declared,
-  type PoolMembers,
-  type PoolNode,
   type PoolStatus,
   type ReplicaCounts,
   type ScaleView,
   type StoredEvent,
 } from '@fairlead/contracts';
+import {
+  countsOf,
+  desiredVersion,
+  poolStatuses,
+  type Declared,
+  type PoolMembers,
+  type PoolNode,
+} from '@fairlead/domain';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import { readySinceOf, type NodeDoc } from '../nodes/nodes.projection.js';
 import { versionOf } from '../nodes/nodes.view.js';

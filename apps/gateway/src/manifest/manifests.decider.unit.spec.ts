@@ -1,5 +1,4 @@
 import {
-  changedFields,
   type ClusterName,
   type ClusterUid,
   type DeclaredPool,
@@ -11,10 +10,9 @@ import {
   type MachinePlan,
   type RefusalCode,
   refuse,
-  removalsOf,
-  requestedSets,
   UpgradeStrategy,
 } from '@fairlead/contracts';
+import { changedFields, removalsOf, requestedSets } from '@fairlead/domain';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';

@@ -1,4 +1,4 @@
-import { declaredAfter, isDeclaring, type Declared } from '@fairlead/contracts';
+import { declaredAfter, isDeclaring, type Declared } from '@fairlead/domain';
 import type { Projection } from '@fairlead/event-sourcing';
 import { clusterKey } from '../common/cluster.address.js';
 

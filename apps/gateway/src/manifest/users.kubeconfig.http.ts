@@ -1,4 +1,5 @@
-import { ClusterPath, effectiveOidc, NO_IDENTITY, ReadQuery, refuse } from '@fairlead/contracts';
+import { ClusterPath, ReadQuery, refuse } from '@fairlead/contracts';
+import { effectiveOidc, NO_IDENTITY } from '@fairlead/domain';
 import { Controller, Get, Header, Inject, Param, Query } from '@nestjs/common';
 import { RoleInNamespace } from '../access/access.js';
 import { ClusterQueries } from '../clusters/clusters.queries.js';

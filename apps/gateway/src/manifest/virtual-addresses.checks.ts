@@ -1,4 +1,5 @@
-import type { DeclaredSpec, Refusal, Registered } from '@fairlead/contracts';
+import type { DeclaredSpec, Refusal } from '@fairlead/contracts';
+import type { Registered } from '@fairlead/domain';
 import { Inject, Injectable } from '@nestjs/common';
 import { ClusterQueries } from '../clusters/clusters.queries.js';
 import type { ClusterAddress } from '../common/cluster.address.js';

@@ -11,10 +11,10 @@ import {
   SshSettings,
   type DeclaredSpec,
   type Refusal,
-  type RegisteredConnection,
   type Transport,
   type VirtualAddress,
 } from '@fairlead/contracts';
+import type { RegisteredConnection } from '@fairlead/domain';
 import ipaddr from 'ipaddr.js';
 
 /** What the addresses of a cluster must not disturb. */

@@ -1,4 +1,5 @@
-import { specOfManifest, ClusterManifest, type RegisteredConnection } from '@fairlead/contracts';
+import { specOfManifest, ClusterManifest } from '@fairlead/contracts';
+import type { RegisteredConnection } from '@fairlead/domain';
 import { describe, expect, it } from '@jest/globals';
 import { virtualAddressFaults, type AddressSurroundings } from './virtual-addresses.rules.js';
 

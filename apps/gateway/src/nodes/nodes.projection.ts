@@ -1,12 +1,6 @@
 import {
-  attemptWords,
-  leavingIn,
   machineAt,
-  readinessAfter,
-  stayingIn,
   sentenceOf,
-  sentenceOfFailures,
-  sentenceOfEvent,
   type ClusterUid,
   type AddressReport,
   type Cause,
@@ -17,10 +11,18 @@ import {
   type NodePressure,
   type NodeView,
   type NodeNetworkView,
-  type Readiness,
-  type ReadinessEvent,
   type StoredEvent,
 } from '@fairlead/contracts';
+import {
+  attemptWords,
+  leavingIn,
+  readinessAfter,
+  stayingIn,
+  sentenceOfFailures,
+  sentenceOfEvent,
+  type Readiness,
+  type ReadinessEvent,
+} from '@fairlead/domain';
 import type { Projection } from '@fairlead/event-sourcing';
 import { nodeKey } from '../common/cluster.address.js';
 

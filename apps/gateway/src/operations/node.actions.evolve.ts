@@ -2,13 +2,13 @@ import {
   ACTION_PARTICIPLES,
   holdsStep,
   POSTPONED_WORDS,
-  sentenceOfEvent,
   VOID_WORDS,
   type NodeActionKind,
   type OperationPhase,
   type StoredEvent,
   type VoidReason,
 } from '@fairlead/contracts';
+import { sentenceOfEvent } from '@fairlead/domain';
 
 /** How far a request about nodes is on one of them. */
 export interface Acted {

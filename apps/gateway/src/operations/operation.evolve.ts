@@ -1,12 +1,5 @@
-import {
-  replacementIn,
-  type Cause,
-  type ClusterSpec,
-  type EventType,
-  type OperationKind,
-  type OperationPhase,
-  type StoredEvent,
-} from '@fairlead/contracts';
+import type { Cause, ClusterSpec, EventType, OperationKind, OperationPhase, StoredEvent } from '@fairlead/contracts';
+import { replacementIn } from '@fairlead/domain';
 import { kindOf, type Course } from './course.js';
 import { actedAtFirst, type ActedNodes } from './node.actions.evolve.js';
 import type { Planned } from './passed.js';

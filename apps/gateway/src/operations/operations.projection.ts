@@ -1,5 +1,4 @@
 import {
-  RESTORE_WORDS,
   sentenceOf,
   type ClusterUid,
   type EventData,
@@ -7,6 +6,7 @@ import {
   type OperationPhase,
   type StoredEvent,
 } from '@fairlead/contracts';
+import { RESTORE_WORDS } from '@fairlead/domain';
 import type { Projection } from '@fairlead/event-sourcing';
 import { clusterKey } from '../common/cluster.address.js';
 import { heldAfter, isAboutHeld, type HeldHooks } from '../lifecycle/held.hooks.js';

@@ -1,5 +1,4 @@
 import {
-  realmsAfter,
   REALMS_MAX,
   refuse,
   type Fact,
@@ -7,9 +6,9 @@ import {
   type RealmName,
   type RealmSettings,
   type Refusal,
-  type RegisteredNamespace,
   type SecretRef,
 } from '@fairlead/contracts';
+import { realmsAfter, type RegisteredNamespace } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { sameJson } from '../common/json.js';
 

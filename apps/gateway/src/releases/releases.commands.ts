@@ -4,10 +4,10 @@ import {
   isRefusal,
   parseReleaseCatalogue,
   refuse,
-  type OwnReleases,
   type ReleaseCatalogueRequest,
   type ReleaseRequest,
 } from '@fairlead/contracts';
+import type { OwnReleases } from '@fairlead/domain';
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { signerOf } from '@fairlead/mirror/signatures';
 import { CLOCK, InstallationReleases, type Clock } from '@fairlead/service-kit';

@@ -1,3 +1,4 @@
+import { refuse, type Fact, type KubernetesRelease, type Refusal, type ReleaseCatalogue } from '@fairlead/contracts';
 import {
   findRelease,
   isSameRelease,
@@ -5,13 +6,8 @@ import {
   NO_OWN_RELEASES,
   OWN_RELEASES_MAX,
   ownReleasesAfter,
-  refuse,
-  type Fact,
-  type KubernetesRelease,
   type OwnReleases,
-  type Refusal,
-  type ReleaseCatalogue,
-} from '@fairlead/contracts';
+} from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { sameJson } from '../common/json.js';
 

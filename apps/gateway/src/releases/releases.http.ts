@@ -9,8 +9,8 @@ import {
   ReleaseSignersView,
   ReleaseView,
   ReleaseWithdrawal,
-  type OwnReleases,
 } from '@fairlead/contracts';
+import type { OwnReleases } from '@fairlead/domain';
 import type { Decided } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, InstallationReleases, type Clock } from '@fairlead/service-kit';
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Put, Query } from '@nestjs/common';

@@ -1,22 +1,24 @@
 import {
-  findRelease,
   isRefusal,
-  knownReleases,
   KUBERNETES_RELEASES,
+  parseReleaseCatalogue,
+  RELEASE_CATALOGUE_FORMAT,
+  releaseOf,
+  type Fact,
+  type KubernetesRelease,
+  type ReleaseCatalogue,
+  type StoredEvent,
+} from '@fairlead/contracts';
+import {
+  findRelease,
+  knownReleases,
   NO_OWN_RELEASES,
   offeredReleases,
   ownReleasesAfter,
   OWN_RELEASES_MAX,
-  parseReleaseCatalogue,
-  RELEASE_CATALOGUE_FORMAT,
-  releaseOf,
   rowsBeyondBuiltIn,
-  type Fact,
-  type KubernetesRelease,
   type OwnReleases,
-  type ReleaseCatalogue,
-  type StoredEvent,
-} from '@fairlead/contracts';
+} from '@fairlead/domain';
 import { describe, expect, it } from '@jest/globals';
 import { releases } from './releases.decider.js';
 

@@ -1,11 +1,5 @@
-import {
-  knownReleases,
-  originOf,
-  type KubernetesRelease,
-  type OwnReleases,
-  type ReleaseSignersView,
-  type ReleaseView,
-} from '@fairlead/contracts';
+import type { KubernetesRelease, ReleaseSignersView, ReleaseView } from '@fairlead/contracts';
+import { knownReleases, originOf, type OwnReleases } from '@fairlead/domain';
 
 const releaseView = (own: OwnReleases, release: KubernetesRelease): ReleaseView => ({
   kind: 'Release',

@@ -1,13 +1,11 @@
+import { refuse, type Refusal, type TemplateUse } from '@fairlead/contracts';
 import {
-  refuse,
   resolveTemplate,
   specBeforeUpgrade,
   templateNamed,
   type ClusterTemplate,
   type Declared,
-  type Refusal,
-  type TemplateUse,
-} from '@fairlead/contracts';
+} from '@fairlead/domain';
 import type { ReadElsewhere } from '@fairlead/event-sourcing';
 import { Inject, Injectable } from '@nestjs/common';
 import type { ClusterAddress } from '../common/cluster.address.js';

@@ -1,4 +1,5 @@
-import { declaredAfter, type ClusterName, type Declared, type Namespace } from '@fairlead/contracts';
+import type { ClusterName, Namespace } from '@fairlead/contracts';
+import { declaredAfter, type Declared } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';

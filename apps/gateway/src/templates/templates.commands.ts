@@ -1,18 +1,20 @@
 import {
-  completeTemplate,
   namespaceStream,
-  NO_TEMPLATES,
   refuse,
-  templateNamed,
-  type ClusterTemplate,
   type ClusterTemplateManifest,
-  type ClusterTemplates,
   type Namespace,
   type Refusal,
   type StoredEvent,
   type TemplateName,
-  templateFaults,
 } from '@fairlead/contracts';
+import {
+  completeTemplate,
+  NO_TEMPLATES,
+  templateNamed,
+  type ClusterTemplate,
+  type ClusterTemplates,
+  templateFaults,
+} from '@fairlead/domain';
 import type { EventStore, ReadElsewhere } from '@fairlead/event-sourcing';
 import { EVENT_STORE, HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { InstallationReleases } from '@fairlead/service-kit';

@@ -1,17 +1,19 @@
 import {
-  NO_TEMPLATES,
   refuse,
-  templateNamed,
-  templatesAfter,
   TEMPLATES_MAX,
-  type ClusterTemplate,
-  type ClusterTemplates,
   type Fact,
   type Namespace,
   type Refusal,
   type TemplateCluster,
   type TemplateName,
 } from '@fairlead/contracts';
+import {
+  NO_TEMPLATES,
+  templateNamed,
+  templatesAfter,
+  type ClusterTemplate,
+  type ClusterTemplates,
+} from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { sameJson } from '../common/json.js';
 import { shownNames } from '../common/names.js';

@@ -1,4 +1,4 @@
-import { isOfTemplates, NO_TEMPLATES, templatesAfter, type ClusterTemplates } from '@fairlead/contracts';
+import { isOfTemplates, NO_TEMPLATES, templatesAfter, type ClusterTemplates } from '@fairlead/domain';
 import type { Projection } from '@fairlead/event-sourcing';
 
 /** One row per namespace that has templates. */

@@ -1,4 +1,4 @@
-import { NO_TEMPLATES, type ClusterTemplate, type ClusterTemplates } from '@fairlead/contracts';
+import { NO_TEMPLATES, type ClusterTemplate, type ClusterTemplates } from '@fairlead/domain';
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';

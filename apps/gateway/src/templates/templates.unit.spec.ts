@@ -1,13 +1,5 @@
-import {
-  isRefusal,
-  namespaceStream,
-  NO_TEMPLATES,
-  templateNamed,
-  type ClusterUid,
-  type Fact,
-  type Namespace,
-  templateFaults,
-} from '@fairlead/contracts';
+import { isRefusal, namespaceStream, type ClusterUid, type Fact, type Namespace } from '@fairlead/contracts';
+import { NO_TEMPLATES, templateNamed, templateFaults } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { makeHandle, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { MemoryStore } from '@fairlead/event-sourcing/memory.store';

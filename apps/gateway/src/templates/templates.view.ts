@@ -1,10 +1,5 @@
-import {
-  MANIFEST_API_VERSION,
-  TEMPLATE_KIND,
-  TemplateCluster,
-  type ClusterTemplate,
-  type ClusterTemplateView,
-} from '@fairlead/contracts';
+import { MANIFEST_API_VERSION, TEMPLATE_KIND, TemplateCluster, type ClusterTemplateView } from '@fairlead/contracts';
+import type { ClusterTemplate } from '@fairlead/domain';
 import type { TemplateRow } from './templates.queries.js';
 
 type Shown = Pick<ClusterTemplate, 'name' | 'description' | 'deprecated' | 'cluster'> &

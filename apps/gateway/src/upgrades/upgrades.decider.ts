@@ -1,8 +1,6 @@
 import {
-  declaredAfter,
   isRefusal,
   refuse,
-  type Declared,
   type EventData,
   type Fact,
   type NodeName,
@@ -12,6 +10,7 @@ import {
   type UpgradePath,
   type UpgradePhase,
 } from '@fairlead/contracts';
+import { declaredAfter, type Declared } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { refuseBesideActions } from '../lifecycle/node.actions.js';
 import { refuseWhilePaused } from '../lifecycle/pause.js';

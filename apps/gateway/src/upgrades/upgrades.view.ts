@@ -1,12 +1,12 @@
-import {
-  d7Window,
-  type PlanOperation,
-  type UpgradeNodePhase,
-  type UpgradeNodeView,
-  type UpgradeOperationView,
-  type UpgradeSummary,
-  type UpgradeView,
+import type {
+  PlanOperation,
+  UpgradeNodePhase,
+  UpgradeNodeView,
+  UpgradeOperationView,
+  UpgradeSummary,
+  UpgradeView,
 } from '@fairlead/contracts';
+import { d7Window } from '@fairlead/domain';
 import type { OperationState } from './operation.state.js';
 import { endsByItself } from '../lifecycle/upgrade.phase.js';
 import type { NodeUpgrade, NodeUpgradesDoc } from './upgrade.nodes.projection.js';

@@ -1,11 +1,11 @@
+import type { ApplicationName } from '@fairlead/contracts';
 import {
   APPLICATIONS_FILTER,
   applicationsAfter,
   NO_APPLICATIONS,
-  type ApplicationName,
   type RegisteredApplication,
   type RegisteredApplications,
-} from '@fairlead/contracts';
+} from '@fairlead/domain';
 import type { EventStore } from '@fairlead/event-sourcing';
 import { EVENT_STORE, LatestFold } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';

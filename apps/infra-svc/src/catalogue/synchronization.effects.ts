@@ -1,4 +1,5 @@
-import { WorldFailure, type ApplicationName, type RegisteredApplication } from '@fairlead/contracts';
+import { WorldFailure, type ApplicationName } from '@fairlead/contracts';
+import type { RegisteredApplication } from '@fairlead/domain';
 import type { Cause } from '@fairlead/event-sourcing';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';

@@ -1,11 +1,5 @@
-import {
-  isRefusal,
-  refuse,
-  REGISTERED_FILTER,
-  type ConnectionName,
-  type Namespace,
-  type Refusal,
-} from '@fairlead/contracts';
+import { isRefusal, refuse, type ConnectionName, type Namespace, type Refusal } from '@fairlead/contracts';
+import { REGISTERED_FILTER } from '@fairlead/domain';
 import type { EventStore } from '@fairlead/event-sourcing';
 import { EVENT_STORE, LatestFold } from '@fairlead/event-sourcing/jetstream';
 import { SECRETS, type SecretStore } from '@fairlead/service-kit';

@@ -1,21 +1,18 @@
+import { refuse, type ConnectionName, type Namespace, type Refusal } from '@fairlead/contracts';
 import {
   hasQuota,
   mayUse,
   NO_USAGE,
   NOTHING_REGISTERED,
   quotaRefusal,
-  refuse,
   registered,
   REGISTERED_FILTER,
   USAGE_FILTERS,
   usageAfter,
-  type ConnectionName,
-  type Namespace,
-  type Refusal,
   type Registered,
   type Usage,
   type Desired,
-} from '@fairlead/contracts';
+} from '@fairlead/domain';
 import type { EventStore } from '@fairlead/event-sourcing';
 import { EVENT_STORE, LatestFold } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';

@@ -1,4 +1,5 @@
-import { fnv1a32, type RealmClient, type RealmName, type RealmSelection } from '@fairlead/contracts';
+import { fnv1a32, type RealmClient, type RealmName } from '@fairlead/contracts';
+import type { RealmSelection } from '@fairlead/domain';
 import { OnTask, type RequeueAfter, type TaskContext, type TaskPolicy } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import { RealmLooks } from '../realms/looks.effects.js';

@@ -1,4 +1,4 @@
-import { isIdentityAwaited } from '@fairlead/contracts';
+import { isIdentityAwaited } from '@fairlead/domain';
 import type { Reconciler, Task } from '@fairlead/event-sourcing';
 import { identity, type IdentityCommand, type IdentityFact } from './identity.decider.js';
 import { unneededIn, type Identity } from './identity.state.js';

@@ -1,3 +1,4 @@
+import type { ClusterUid, StoredEvent } from '@fairlead/contracts';
 import {
   clientFor,
   identityAfter,
@@ -6,10 +7,8 @@ import {
   realmSelectionOf,
   withoutBlock,
   type ClusterIdentity,
-  type ClusterUid,
   type RealmSelection,
-  type StoredEvent,
-} from '@fairlead/contracts';
+} from '@fairlead/domain';
 
 /** What one incarnation of a cluster has at identity providers, and is to have. */
 export interface PresentIdentity {

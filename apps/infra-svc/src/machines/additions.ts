@@ -1,12 +1,5 @@
-import {
-  onFailureOf,
-  type EventData,
-  type MachinePlan,
-  type NodeName,
-  type NodeSet,
-  type OnFailure,
-  type Replacement,
-} from '@fairlead/contracts';
+import type { EventData, MachinePlan, NodeName, NodeSet, OnFailure } from '@fairlead/contracts';
+import { onFailureOf, type Replacement } from '@fairlead/domain';
 import { surgeOf } from './surges.js';
 
 /** A request for more nodes, until its machines are announced or given up. */

@@ -1,4 +1,5 @@
-import { isRefusal, refuse, requestedSets, WorldFailure, type MachinePlan, type Refusal } from '@fairlead/contracts';
+import { isRefusal, refuse, WorldFailure, type MachinePlan, type Refusal } from '@fairlead/contracts';
+import { requestedSets } from '@fairlead/domain';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import { WorldValidation } from '../validation/validation.effects.js';

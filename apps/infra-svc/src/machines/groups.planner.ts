@@ -1,4 +1,5 @@
-import { requestedSets, type ConnectionName } from '@fairlead/contracts';
+import type { ConnectionName } from '@fairlead/contracts';
+import { requestedSets } from '@fairlead/domain';
 import type { Task } from '@fairlead/event-sourcing';
 import { connectionGroup } from '../connections/connection.group.js';
 import { requestOf } from './additions.js';

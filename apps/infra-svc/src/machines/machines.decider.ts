@@ -1,15 +1,15 @@
-import {
-  isHeld,
-  type Cause,
-  type ClusterUid,
-  type ConnectionName,
-  type EventData,
-  type Fact,
-  type Machine,
-  type MachinePlan,
-  type NodeName,
-  type Refusal,
+import type {
+  Cause,
+  ClusterUid,
+  ConnectionName,
+  EventData,
+  Fact,
+  Machine,
+  MachinePlan,
+  NodeName,
+  Refusal,
 } from '@fairlead/contracts';
+import { isHeld } from '@fairlead/domain';
 import { later, nothing, type Command, type Decider, type Task, type TaskFailure } from '@fairlead/event-sourcing';
 import { batchOf, batchOfRequest, isMadeAgain, requestOf } from './additions.js';
 import { ABSENT, evolve } from './machines.evolve.js';

@@ -1,16 +1,12 @@
 import {
-  declaredAfter,
-  hooksAfter,
-  identityAfter,
   machineAt,
-  NO_IDENTITY,
-  replacementIn,
   type EventData,
   type HookPoint,
   type MachinePlan,
   type NodeName,
   type StoredEvent,
 } from '@fairlead/contracts';
+import { declaredAfter, hooksAfter, identityAfter, NO_IDENTITY, replacementIn } from '@fairlead/domain';
 import {
   NO_ADDITIONS,
   withAbandoned,

@@ -8,7 +8,6 @@ import {
   type ClusterSpec,
   type ClusterUid,
   type ConnectionName,
-  type Declared,
   type Machine,
   type MachinePlan,
   type NodeName,
@@ -18,6 +17,7 @@ import {
   type SecretRef,
   type UpgradeId,
 } from '@fairlead/contracts';
+import type { Declared } from '@fairlead/domain';
 import { groupOf, type ClusterRef } from '../providers/group.names.js';
 import type { RequestedNodes } from '../validation/validation.planner.js';
 import type { NodesRequest } from './additions.js';

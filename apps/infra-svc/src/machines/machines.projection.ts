@@ -1,6 +1,5 @@
 import {
   machineAt,
-  replacementIn,
   type Cause,
   type ClusterUid,
   type ConnectionName,
@@ -10,6 +9,7 @@ import {
   type NodeRole,
   type StoredEvent,
 } from '@fairlead/contracts';
+import { replacementIn } from '@fairlead/domain';
 import type { Projection } from '@fairlead/event-sourcing';
 
 /** A machine that is named and not gone. */

@@ -1,14 +1,5 @@
-import type {
-  ClusterIdentity,
-  ClusterSpec,
-  ClusterUid,
-  Declared,
-  HookState,
-  Machine,
-  MachinePlan,
-  NodeName,
-  SecretRef,
-} from '@fairlead/contracts';
+import type { ClusterSpec, ClusterUid, Machine, MachinePlan, NodeName, SecretRef } from '@fairlead/contracts';
+import type { ClusterIdentity, Declared, HookState } from '@fairlead/domain';
 import type { LoadBalancerPlacement } from '../providers/provider.ports.js';
 import { batchOf, type Additions } from './additions.js';
 import type { Names } from './names.js';

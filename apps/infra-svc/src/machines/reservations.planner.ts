@@ -1,11 +1,5 @@
-import {
-  requestedSets,
-  type Cause,
-  type ClusterLease,
-  type ConnectionName,
-  type Fact,
-  type ReservedMachines,
-} from '@fairlead/contracts';
+import type { Cause, ClusterLease, ConnectionName, Fact, ReservedMachines } from '@fairlead/contracts';
+import { requestedSets } from '@fairlead/domain';
 import type { ReservationReport } from '../providers/provider.ports.js';
 import type { Cluster } from './machines.state.js';
 import { reasonOf } from './reasons.planner.js';

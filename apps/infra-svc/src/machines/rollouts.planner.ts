@@ -3,18 +3,15 @@ import {
   CONTROL_PLANE_POOL,
   controlPlaneRolloutOf,
   controlPlaneSurge,
-  differences,
   rolloutLimits,
   rolloutOf,
-  templateOf,
-  type Declared,
   type EventData,
   type MachinePlan,
-  type MachineTemplate,
   type NodeName,
   type PoolRollout as Limits,
   type ReplacementOrder,
 } from '@fairlead/contracts';
+import { differences, templateOf, type Declared, type MachineTemplate } from '@fairlead/domain';
 import { later } from '@fairlead/event-sourcing';
 import type { Cluster } from './machines.state.js';
 import type { Asked, PoolRollout } from './rollouts.js';

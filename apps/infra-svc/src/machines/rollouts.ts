@@ -1,14 +1,5 @@
-import {
-  readinessAfter,
-  replacementIn,
-  type Cause,
-  type EventData,
-  type NodeName,
-  type Readiness,
-  type ReadinessEvent,
-  type Replacement,
-  type StoredEvent,
-} from '@fairlead/contracts';
+import type { Cause, EventData, NodeName, StoredEvent } from '@fairlead/contracts';
+import { readinessAfter, replacementIn, type Readiness, type ReadinessEvent, type Replacement } from '@fairlead/domain';
 
 /** Nodes that someone asked to be replaced, whatever their machines are like. */
 export interface Asked {

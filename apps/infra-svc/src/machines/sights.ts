@@ -1,9 +1,5 @@
 import {
-  c8MayRemove,
-  departuresIn,
-  endedRequestIn,
   isMassDisappearance,
-  replacementIn,
   without,
   type ClusterUid,
   type ConnectionName,
@@ -14,6 +10,7 @@ import {
   type NodeName,
   type StoredEvent,
 } from '@fairlead/contracts';
+import { c8MayRemove, departuresIn, endedRequestIn, replacementIn } from '@fairlead/domain';
 import type { Names } from './names.js';
 
 /** What the provider last said of the machines of a cluster, where that differs from what was requested. */

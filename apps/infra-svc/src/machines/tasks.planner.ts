@@ -1,11 +1,5 @@
-import {
-  isHeld,
-  isIdentityAwaited,
-  NO_IDENTITY,
-  realmSelectionOf,
-  type ConnectionName,
-  type NodeName,
-} from '@fairlead/contracts';
+import type { ConnectionName, NodeName } from '@fairlead/contracts';
+import { isHeld, isIdentityAwaited, NO_IDENTITY, realmSelectionOf } from '@fairlead/domain';
 import type { Task } from '@fairlead/event-sourcing';
 import { batchOfRequest, isMadeAgain, isReconsidered, isWaiting, type NodesRequest } from './additions.js';
 import { withGroups } from './groups.planner.js';

@@ -1,11 +1,11 @@
+import type { RealmName } from '@fairlead/contracts';
 import {
   NOTHING_REGISTERED,
   registered,
   REGISTERED_FILTER,
-  type RealmName,
   type Registered,
   type RegisteredRealm,
-} from '@fairlead/contracts';
+} from '@fairlead/domain';
 import type { EventStore } from '@fairlead/event-sourcing';
 import { EVENT_STORE, LatestFold } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';

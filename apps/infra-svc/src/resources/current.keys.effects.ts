@@ -1,10 +1,5 @@
-import {
-  connectionOfSshKey,
-  NO_SSH_KEY,
-  sshKeyAfter,
-  type ConnectionName,
-  type ConnectionSshKey,
-} from '@fairlead/contracts';
+import type { ConnectionName } from '@fairlead/contracts';
+import { connectionOfSshKey, NO_SSH_KEY, sshKeyAfter, type ConnectionSshKey } from '@fairlead/domain';
 import type { EventStore } from '@fairlead/event-sourcing';
 import { EVENT_STORE, LatestFold } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';

@@ -1,10 +1,5 @@
-import {
-  generationNumberOf,
-  WorldFailure,
-  type ConnectionName,
-  type SecretRef,
-  type SshKeyGeneration,
-} from '@fairlead/contracts';
+import { WorldFailure, type ConnectionName, type SecretRef, type SshKeyGeneration } from '@fairlead/contracts';
+import { generationNumberOf } from '@fairlead/domain';
 import type { Cause } from '@fairlead/event-sourcing';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Network, OpenConnection } from '../providers/provider.ports.js';

@@ -1,4 +1,5 @@
-import { fnv1a32, generationRef, type ConnectionName, type SecretRef } from '@fairlead/contracts';
+import { fnv1a32, type ConnectionName, type SecretRef } from '@fairlead/contracts';
+import { generationRef } from '@fairlead/domain';
 import type { Connection, Firewall, FirewallRule, Network } from '../providers/provider.ports.js';
 
 /** A connection may name the network that its machines must be in, e.g. to keep two connections apart. */

@@ -1,4 +1,5 @@
-import { generationNumberOf, WorldFailure, type ConnectionName, type SshKeyGeneration } from '@fairlead/contracts';
+import { WorldFailure, type ConnectionName, type SshKeyGeneration } from '@fairlead/contracts';
+import { generationNumberOf } from '@fairlead/domain';
 import { Inject, Injectable } from '@nestjs/common';
 import { openConnection } from '../connections/open.connection.js';
 import type { Connections } from '../providers/provider.ports.js';

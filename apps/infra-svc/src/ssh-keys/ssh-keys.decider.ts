@@ -1,16 +1,18 @@
 import {
-  connectionOfSshKey,
-  NO_SSH_KEY,
   ROTATION_HOSTS_MAX,
-  sshKeyAfter,
   type ConnectionName,
-  type ConnectionSshKey,
   type Fact,
   type RotationHost,
   type SshKeyGeneration,
-  type SshKeyRotation,
   type StoredEvent,
 } from '@fairlead/contracts';
+import {
+  connectionOfSshKey,
+  NO_SSH_KEY,
+  sshKeyAfter,
+  type ConnectionSshKey,
+  type SshKeyRotation,
+} from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 
 /** By connection. */

@@ -1,4 +1,4 @@
-import { NO_SSH_KEY } from '@fairlead/contracts';
+import { NO_SSH_KEY } from '@fairlead/domain';
 import { OnTask, type RequeueAfter, type TaskContext, type TaskPolicy } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';

@@ -1,14 +1,5 @@
-import {
-  CONNECTIONS_STREAM,
-  connectionOfSshKey,
-  NO_SSH_KEY,
-  sshKeyAfter,
-  type ConnectionName,
-  type ConnectionSshKey,
-  type Fact,
-  type NodeName,
-  type SecretRef,
-} from '@fairlead/contracts';
+import { CONNECTIONS_STREAM, type ConnectionName, type Fact, type NodeName, type SecretRef } from '@fairlead/contracts';
+import { connectionOfSshKey, NO_SSH_KEY, sshKeyAfter, type ConnectionSshKey } from '@fairlead/domain';
 import { describe, expect, it } from '@jest/globals';
 import { clusterSpec, LATER_UID, nodeSet, registered, requested, UID } from '../../test/fixtures.js';
 import { bootstrapStream, ownNamespaceStream, requestStream } from '../../test/memory.service.js';

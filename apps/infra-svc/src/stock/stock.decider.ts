@@ -2,7 +2,6 @@ import {
   addressesOf,
   NONE,
   refuse,
-  sshServerId,
   type Cause,
   type ClusterName,
   type ClusterUid,
@@ -14,6 +13,7 @@ import {
   type StoredEvent,
   type StreamId,
 } from '@fairlead/contracts';
+import { sshServerId } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { assign } from './stock.planner.js';
 import type {

@@ -1,10 +1,5 @@
-import {
-  isRefusal,
-  sshServerId,
-  type Cause as WorldCause,
-  type ConnectionName,
-  type Refusal,
-} from '@fairlead/contracts';
+import { isRefusal, type Cause as WorldCause, type ConnectionName, type Refusal } from '@fairlead/contracts';
+import { sshServerId } from '@fairlead/domain';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 import { orRetry } from '../outcome.effects.js';

@@ -3,13 +3,12 @@ import type {
   ClusterUid,
   ConnectionName,
   HostBaseline,
-  HostKeys,
   Namespace,
   NodeName,
   OwnHost,
   Refusal,
-  SshServer,
 } from '@fairlead/contracts';
+import type { HostKeys, SshServer } from '@fairlead/domain';
 
 /** An incarnation of a cluster that uses the stock of a connection. */
 export interface Claim {

@@ -7,7 +7,7 @@ import {
   REGISTERED_FILTER,
   type HostKeys,
   type Registered,
-} from '@fairlead/contracts';
+} from '@fairlead/domain';
 import type { EventStore } from '@fairlead/event-sourcing';
 import { EVENT_STORE, LatestFold } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';

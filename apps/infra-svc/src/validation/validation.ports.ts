@@ -1,12 +1,5 @@
-import type {
-  ClusterLease,
-  ClusterSpec,
-  ClusterUid,
-  ConnectionName,
-  Namespace,
-  Refusal,
-  Desired,
-} from '@fairlead/contracts';
+import type { ClusterLease, ClusterSpec, ClusterUid, ConnectionName, Namespace, Refusal } from '@fairlead/contracts';
+import type { Desired } from '@fairlead/domain';
 
 export interface DesiredCluster {
   readonly namespace: Namespace;

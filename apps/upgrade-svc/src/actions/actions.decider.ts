@@ -1,4 +1,5 @@
-import { hasPassed, isAwaited, type ClusterUid, type EventData, type Fact } from '@fairlead/contracts';
+import type { ClusterUid, EventData, Fact } from '@fairlead/contracts';
+import { hasPassed, isAwaited } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { evolve } from './actions.evolve.js';
 import type { ActionFact } from './actions.planner.js';

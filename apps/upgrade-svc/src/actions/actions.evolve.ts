@@ -1,13 +1,5 @@
-import {
-  actionHooksAfter,
-  membersAfter,
-  newMember,
-  withMember,
-  without,
-  type EventData,
-  type NodeName,
-  type StoredEvent,
-} from '@fairlead/contracts';
+import { without, type EventData, type NodeName, type StoredEvent } from '@fairlead/contracts';
+import { actionHooksAfter, membersAfter, newMember, withMember } from '@fairlead/domain';
 import { finalFailure } from '../agents/change.failure.js';
 import { BUILDING, evolveLifecycle } from '../lifecycle/lifecycle.evolve.js';
 import {

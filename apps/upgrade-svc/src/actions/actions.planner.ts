@@ -1,16 +1,13 @@
+import type { Fact, NodeActionKind, PostponedReason, VoidReason } from '@fairlead/contracts';
 import {
   isHeld,
   lastAnswerAt,
   majorityOf,
   nextCall,
-  type Fact,
   type HookCall,
   type HookFactType,
   type Moment,
-  type NodeActionKind,
-  type PostponedReason,
-  type VoidReason,
-} from '@fairlead/contracts';
+} from '@fairlead/domain';
 import { later } from '@fairlead/event-sourcing';
 import {
   cordons,

@@ -1,13 +1,5 @@
-import type {
-  Cause,
-  ClusterUid,
-  DrainPolicy,
-  HookState,
-  Member as ClusterMember,
-  Members,
-  NodeActionKind,
-  PostponedReason,
-} from '@fairlead/contracts';
+import type { Cause, ClusterUid, DrainPolicy, NodeActionKind, PostponedReason } from '@fairlead/contracts';
+import type { HookState, Member as ClusterMember, Members } from '@fairlead/domain';
 import type { Lifecycle } from '../lifecycle/lifecycle.evolve.js';
 
 export interface Member extends ClusterMember {

@@ -1,4 +1,5 @@
-import { findRelease, isRefusal, softwareOf, WorldFailure, type NodeName } from '@fairlead/contracts';
+import { isRefusal, softwareOf, WorldFailure, type NodeName } from '@fairlead/contracts';
+import { findRelease } from '@fairlead/domain';
 import { HANDLE, OnTask, type Handle, type TaskContext } from '@fairlead/event-sourcing/jetstream';
 import { InstallationReleases } from '@fairlead/service-kit';
 import { Controller, Inject, Logger } from '@nestjs/common';

@@ -1,11 +1,5 @@
-import {
-  NO_OWN_RELEASES,
-  releaseOf,
-  WorldFailure,
-  type KubernetesRelease,
-  type NodeName,
-  type OwnReleases,
-} from '@fairlead/contracts';
+import { releaseOf, WorldFailure, type KubernetesRelease, type NodeName } from '@fairlead/contracts';
+import { NO_OWN_RELEASES, type OwnReleases } from '@fairlead/domain';
 import { describe, expect, it } from '@jest/globals';
 import { uid } from '../nodes/nodes.fixtures.js';
 import { DesiredEffects } from './desired.effects.js';

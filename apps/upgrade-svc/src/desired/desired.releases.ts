@@ -1,4 +1,5 @@
-import { rowsBeyondBuiltIn, type EventData, type OwnReleases, type SoftwareVersions } from '@fairlead/contracts';
+import type { EventData, SoftwareVersions } from '@fairlead/contracts';
+import { rowsBeyondBuiltIn, type OwnReleases } from '@fairlead/domain';
 
 /** The releases of this software that are not built in, for the agent of its node: it has the others itself. */
 export const releasesFor = (

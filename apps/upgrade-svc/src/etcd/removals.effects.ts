@@ -1,4 +1,5 @@
-import { majorityOf, WorldFailure, type Cause, type EventData, type Fact, type NodeName } from '@fairlead/contracts';
+import { WorldFailure, type Cause, type EventData, type Fact, type NodeName } from '@fairlead/contracts';
+import { majorityOf } from '@fairlead/domain';
 import { OnTask, type RequeueAfter, type TaskContext } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';

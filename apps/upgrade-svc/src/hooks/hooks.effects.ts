@@ -1,4 +1,4 @@
-import { hookFactOf, nextCall } from '@fairlead/contracts';
+import { hookFactOf, nextCall } from '@fairlead/domain';
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import type { HookCaller } from '@fairlead/service-kit/http';

@@ -1,4 +1,5 @@
-import { declaredOf, type Fact, type Hook, type HookReply, type StoredEvent } from '@fairlead/contracts';
+import { declaredOf, type Fact, type Hook, type StoredEvent } from '@fairlead/contracts';
+import type { HookReply } from '@fairlead/domain';
 import { describe, expect, it } from '@jest/globals';
 import { modelOf, UID } from '../../test/model.js';
 import { RolloutSimulation } from '../../test/rollout.simulation.js';

@@ -1,5 +1,4 @@
 import {
-  departuresIn,
   isAddress,
   without,
   type ClusterSpec,
@@ -14,6 +13,7 @@ import {
   type UpgradeId,
   type StoredEvent,
 } from '@fairlead/contracts';
+import { departuresIn } from '@fairlead/domain';
 
 /** A node, as other nodes and its own rules know it. */
 export interface NetworkNode {

@@ -1,13 +1,12 @@
 import {
   partitionOf,
-  readinessAfter,
   type ClusterUid,
   type NodeName,
   type NodeRole,
-  type Readiness,
   type SoftwareVersions,
   type StoredEvent,
 } from '@fairlead/contracts';
+import { readinessAfter, type Readiness } from '@fairlead/domain';
 import type { Projection } from '@fairlead/event-sourcing';
 
 /** A node as upgrade-svc sees it: what is desired of it, what it reports of itself, and whether it sends heartbeats. */

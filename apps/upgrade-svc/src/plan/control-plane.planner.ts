@@ -3,9 +3,9 @@ import {
   minorOf,
   type NodeChange,
   type NodeName,
-  ownRows,
   type SoftwareVersions,
 } from '@fairlead/contracts';
+import { ownRows } from '@fairlead/domain';
 import {
   c2MayDrain,
   c3StopApiServerFirst,

@@ -1,16 +1,13 @@
 import {
   compareVersions,
-  findRelease,
   type Finding,
   minorsAhead,
   type NodeName,
-  offeredReleases,
-  ownRows,
-  type OwnReleases,
   type PlanOperation,
   type UpgradePlan,
   versionRanges,
 } from '@fairlead/contracts';
+import { findRelease, offeredReleases, ownRows, type OwnReleases } from '@fairlead/domain';
 import { finding, when } from '../rules/finding.js';
 import { c7NoSurge } from '../rules/control-plane.rules.js';
 import { b5RemovedApis } from '../rules/apis.rules.js';

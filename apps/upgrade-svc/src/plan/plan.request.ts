@@ -1,12 +1,12 @@
 import type {
   NodeRole,
-  OwnReleases,
   PoolStrategy,
   SoftwareVersions,
   UpgradeId,
   UpgradeStrategy,
   UpgradeTarget,
 } from '@fairlead/contracts';
+import type { OwnReleases } from '@fairlead/domain';
 import { heldBecause, type Holds } from '../holds/holds.js';
 import type { ClusterFacts, NodeFacts } from '../rules/cluster.facts.js';
 import type { UnderWay } from '../rules/preflight.rules.js';

@@ -8,10 +8,8 @@ import {
   type PlanOperation,
   type SoftwareVersions,
   type UpgradePlan,
-  offeredReleases,
-  ownRows,
-  rowsBeyondBuiltIn,
 } from '@fairlead/contracts';
+import { offeredReleases, ownRows, rowsBeyondBuiltIn } from '@fairlead/domain';
 import { c2NextLeader } from '../rules/control-plane.rules.js';
 import {
   emulatedIn,

@@ -1,12 +1,11 @@
 import {
-  NO_OWN_RELEASES,
   releaseOf,
   UpgradePlan,
   UpgradeStrategy,
   type KubernetesRelease,
   type KubernetesVersion,
-  type OwnReleases,
 } from '@fairlead/contracts';
+import { NO_OWN_RELEASES, type OwnReleases } from '@fairlead/domain';
 import { describe, expect, it } from '@jest/globals';
 import { changeNode, cp, factsOf, modelNode, modelOf, w, type Model } from '../../test/model.js';
 import { UPGRADE } from '../../test/rollout.story.js';

@@ -1,4 +1,5 @@
-import { findRelease, WorldFailure, type OwnReleases } from '@fairlead/contracts';
+import { WorldFailure } from '@fairlead/contracts';
+import { findRelease, type OwnReleases } from '@fairlead/domain';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock, type InstallationReleases } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';

@@ -1,14 +1,5 @@
-import {
-  membersAfter,
-  newMember,
-  withMember,
-  type ClusterUid,
-  type EventData,
-  type Member as ClusterMember,
-  type Members,
-  type NodePressure,
-  type StoredEvent,
-} from '@fairlead/contracts';
+import type { ClusterUid, EventData, NodePressure, StoredEvent } from '@fairlead/contracts';
+import { membersAfter, newMember, withMember, type Member as ClusterMember, type Members } from '@fairlead/domain';
 
 interface Member extends ClusterMember {
   /** null: the machine does not run yet. */

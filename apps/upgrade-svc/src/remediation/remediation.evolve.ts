@@ -1,7 +1,5 @@
 import {
   CONTROL_PLANE_POOL,
-  isHealthEvent,
-  membersAfter,
   without,
   type Cause,
   type DeclaredSpec,
@@ -11,6 +9,7 @@ import {
   type NodeName,
   type StoredEvent,
 } from '@fairlead/contracts';
+import { isHealthEvent, membersAfter } from '@fairlead/domain';
 import { later } from '@fairlead/event-sourcing';
 import { BUILDING, evolveLifecycle } from '../lifecycle/lifecycle.evolve.js';
 import {

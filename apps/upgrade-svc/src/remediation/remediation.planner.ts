@@ -1,11 +1,5 @@
-import {
-  c8MayRemove,
-  majorityOf,
-  type Cause,
-  type Fact,
-  type SuspensionReason,
-  type UnhealthyCount,
-} from '@fairlead/contracts';
+import type { Cause, Fact, SuspensionReason, UnhealthyCount } from '@fairlead/contracts';
+import { c8MayRemove, majorityOf } from '@fairlead/domain';
 import { later } from '@fairlead/event-sourcing';
 import { e1Meltdown, MELTDOWN_SHARE } from '../rules/stop.rules.js';
 import {

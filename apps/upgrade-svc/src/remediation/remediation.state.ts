@@ -1,17 +1,15 @@
-import {
-  newMember as newClusterMember,
-  type Cause,
-  type ClusterUid,
-  type HealthCheck,
-  type MachinePlan,
-  type Member as ClusterMember,
-  type Members,
-  type NodeName,
-  type NodeRole,
-  type RemediationAction,
-  type SkipReason,
-  type SuspensionReason,
+import type {
+  Cause,
+  ClusterUid,
+  HealthCheck,
+  MachinePlan,
+  NodeName,
+  NodeRole,
+  RemediationAction,
+  SkipReason,
+  SuspensionReason,
 } from '@fairlead/contracts';
+import { newMember as newClusterMember, type Member as ClusterMember, type Members } from '@fairlead/domain';
 import type { Lifecycle } from '../lifecycle/lifecycle.evolve.js';
 
 /** A member, and since when it is well or not. Surge machines are none: they are not remediated. */

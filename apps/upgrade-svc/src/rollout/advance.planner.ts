@@ -1,6 +1,5 @@
 import {
   CHANGE_ATTEMPTS_MAX,
-  d7Window,
   fillTemplate,
   OPEN_UPGRADE_STATES,
   OPERATION_FAILURES,
@@ -13,6 +12,7 @@ import {
   type NodeName,
   type UpgradeId,
 } from '@fairlead/contracts';
+import { d7Window } from '@fairlead/domain';
 import { hooksDueAt, isUpgradeHeld } from './hooks.planner.js';
 import { heldBecause } from '../holds/holds.js';
 import { later } from '@fairlead/event-sourcing';

@@ -1,4 +1,5 @@
-import { isAwaited, type EventData } from '@fairlead/contracts';
+import type { EventData } from '@fairlead/contracts';
+import { isAwaited } from '@fairlead/domain';
 import type { EffectFact } from './rollout.commands.js';
 import {
   drainOf,

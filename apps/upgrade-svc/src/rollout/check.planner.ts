@@ -1,4 +1,4 @@
-import { NO_OWN_RELEASES, type OwnReleases } from '@fairlead/contracts';
+import { NO_OWN_RELEASES, type OwnReleases } from '@fairlead/domain';
 import type { PlanInput } from '../plan/plan.request.js';
 import { dryRunOf, planUpgrade, type Check, type DryRunRequest } from '../plan/upgrade.planner.js';
 import type { ClusterFacts } from '../rules/cluster.facts.js';

@@ -1,16 +1,5 @@
-import {
-  healthAfter,
-  isHealthEvent,
-  leavingIn,
-  replacementIn,
-  type DeclaredSpec,
-  type EventData,
-  type HealthEvent,
-  type Machine,
-  type MachinePlan,
-  type NodeName,
-  type StoredEvent,
-} from '@fairlead/contracts';
+import type { DeclaredSpec, EventData, Machine, MachinePlan, NodeName, StoredEvent } from '@fairlead/contracts';
+import { healthAfter, isHealthEvent, leavingIn, replacementIn, type HealthEvent } from '@fairlead/domain';
 import { withHold } from '../holds/holds.js';
 import type { SurgeMachine, ClusterState, RolloutNode } from './rollout.state.js';
 import { isUnwell } from './rollout.state.js';

@@ -1,4 +1,4 @@
-import { isHeld, nextCall, type Moment } from '@fairlead/contracts';
+import { isHeld, nextCall, type Moment } from '@fairlead/domain';
 import { underWay } from './check.planner.js';
 import { momentOf, phaseOf } from './operation.planner.js';
 import type { CallHook } from './rollout.tasks.js';

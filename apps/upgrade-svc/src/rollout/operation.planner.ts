@@ -1,4 +1,4 @@
-import { isHeld, lastAnswerAt, type Moment } from '@fairlead/contracts';
+import { isHeld, lastAnswerAt, type Moment } from '@fairlead/domain';
 import type { GateName, GateStage, NodeChange, NodeName, PlanOperation, SoftwareVersions } from '@fairlead/contracts';
 import { strategyOf } from '../plan/plan.request.js';
 import {

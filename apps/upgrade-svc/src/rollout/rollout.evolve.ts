@@ -1,4 +1,5 @@
-import { upgradeHooksAfter, without, type EventData, type StoredEvent } from '@fairlead/contracts';
+import { without, type EventData, type StoredEvent } from '@fairlead/contracts';
+import { upgradeHooksAfter } from '@fairlead/domain';
 import { evolveCluster } from './cluster.evolve.js';
 import { evolvePause } from './pause.evolve.js';
 import { ABSENT, isOpen, isWaiting, newCluster, type ClusterState, type Rollout } from './rollout.state.js';

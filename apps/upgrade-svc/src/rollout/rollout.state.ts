@@ -5,7 +5,6 @@ import {
   type ClusterUid,
   type EventData,
   type Finding,
-  type Health,
   type KubernetesVersion,
   type NodeName,
   type NodeRole,
@@ -16,8 +15,8 @@ import {
   type UpgradePlan,
   type UpgradeRule,
   type GateStage,
-  type HookState,
 } from '@fairlead/contracts';
+import type { Health, HookState } from '@fairlead/domain';
 import { later } from '@fairlead/event-sourcing';
 import { NO_HOLDS, type Holds } from '../holds/holds.js';
 import type { Durations } from '../plan/durations.js';

@@ -1,4 +1,5 @@
-import { d7Window, fillTemplate, PAUSE_REASONS, type Placeholders } from '@fairlead/contracts';
+import { fillTemplate, PAUSE_REASONS, type Placeholders } from '@fairlead/contracts';
+import { d7Window } from '@fairlead/domain';
 import { later } from '@fairlead/event-sourcing';
 import { strategyOf } from '../plan/plan.request.js';
 import { c9WorkersMayBegin } from '../rules/control-plane.rules.js';

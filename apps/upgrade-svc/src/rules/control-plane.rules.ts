@@ -1,14 +1,12 @@
 import {
-  c8MayRemove,
-  majorityOf,
   releaseOf,
   type Finding,
   type GateName,
   type KubernetesRelease,
   type NodeName,
   type PlanOperation,
-  type Quorum,
 } from '@fairlead/contracts';
+import { c8MayRemove, majorityOf, type Quorum } from '@fairlead/domain';
 import type { ClusterFacts, EtcdFacts } from './cluster.facts.js';
 import { finding, when } from './finding.js';
 

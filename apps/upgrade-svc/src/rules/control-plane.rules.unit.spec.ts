@@ -1,4 +1,4 @@
-import { c8MayRemove } from '@fairlead/contracts';
+import { c8MayRemove } from '@fairlead/domain';
 import { describe, expect, it } from '@jest/globals';
 import { changeNode, cp, etcdOf, factsOf, modelOf, w } from '../../test/model.js';
 import {

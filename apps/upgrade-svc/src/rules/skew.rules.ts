@@ -9,8 +9,8 @@ import {
   oldestVersion,
   parseVersion,
   type PlanOperation,
-  versionPath,
 } from '@fairlead/contracts';
+import { versionPath } from '@fairlead/domain';
 import type { ClusterFacts } from './cluster.facts.js';
 import { finding, when } from './finding.js';
 

@@ -1,4 +1,5 @@
-import { d7Window, type MaintenanceWindow } from '@fairlead/contracts';
+import type { MaintenanceWindow } from '@fairlead/contracts';
+import { d7Window } from '@fairlead/domain';
 import { describe, expect, it } from '@jest/globals';
 import { poolStrategy } from './rules.fixtures.js';
 import {

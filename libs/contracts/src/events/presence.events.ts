@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ClusterUid, NodeName } from '../ids.js';
-import { NODE_MESSAGE_MAX, NODE_PRESSURES } from '../readiness.js';
+import { NODE_MESSAGE_MAX, NODE_PRESSURES } from '../node.conditions.js';
 import { NODE_OBJECT_NAME_MAX, NODE_UID_MAX, PROVIDER_ID_MAX } from '../watch.js';
 import { defineEvent } from './definition.js';
 

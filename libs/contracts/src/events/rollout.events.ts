@@ -2,7 +2,16 @@ import * as z from 'zod';
 import { KubernetesVersion } from '../cluster-spec.js';
 import { Cause } from '../failures.js';
 import { ClusterUid, NodeName, SecretRef, UpgradeId } from '../ids.js';
-import { Finding, GATE_STAGES, RESTORE_STEPS, UpgradePlan, UpgradeStrategy, UpgradeTarget } from '../upgrades.js';
+import {
+  Finding,
+  GATE_STAGES,
+  RESTORE_STEPS,
+  SNAPSHOT_ENDS,
+  UPGRADE_MODES,
+  UpgradePlan,
+  UpgradeStrategy,
+  UpgradeTarget,
+} from '../upgrades.js';
 import { HOOK_MESSAGE_MAX, hookFields } from './bootstrap.events.js';
 import { ReturnedPods } from './drain.events.js';
 import { defineEvent } from './definition.js';
@@ -30,17 +39,11 @@ const savedEtcd = {
   keys: z.int(),
 };
 
-/** Why a snapshot is kept no longer: there are newer ones, or it is too old. */
-export const SNAPSHOT_ENDS = ['count', 'age'] as const;
-export type SnapshotEnd = (typeof SNAPSHOT_ENDS)[number];
-
 const request = <Data extends z.ZodType>(doc: string, data: Data) =>
   defineEvent({ version: 1, writer: 'gateway', context: 'request', doc, data });
 
 const fact = <Data extends z.ZodType>(doc: string, data: Data) =>
   defineEvent({ version: 1, writer: 'upgrade-svc', context: 'rollout', doc, data });
-
-export const UPGRADE_MODES = ['dry-run', 'ask', 'go'] as const;
 
 /** Requests about upgrades. Written by the gateway. */
 export const upgradeRequestEvents = {

@@ -11,20 +11,20 @@ import {
   type NodeSet,
 } from '../cluster-spec.js';
 import { ConnectionName, PoolName, type ClusterName } from '../ids.js';
-import { Authentication } from './authentication.js';
+import { Authentication } from '../authentication.js';
 import { Autoscaling } from './autoscaling.js';
 import { DriftPolicy } from './drift.policy.js';
 import { DrainPolicy } from './drain.policy.js';
 import { Hooks } from './hooks.js';
 import { EtcdBackups } from './etcd.backups.js';
 import { HealthCheck } from './health.check.js';
-import { ClusterLease } from './lease.js';
+import { ClusterLease } from '../lease.js';
 import { Firewall } from '../network/firewall.js';
 import { Sshd } from '../network/sshd.js';
 import { nodeMetadata, poolFields } from './pool.fields.js';
 import { ControlPlaneRollout, controlPlaneRolloutOf, PoolRollout, rolloutOf } from './pool.rollout.js';
 import { TemplateName } from './template.use.js';
-import { VirtualAddresses } from './virtual.addresses.js';
+import { VirtualAddresses } from '../network/virtual.addresses.js';
 
 /** Most pools of one cluster: as many as it may have nodes. */
 export const POOLS_MAX = 500;

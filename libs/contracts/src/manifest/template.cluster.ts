@@ -5,7 +5,7 @@ import { ConnectionName } from '../ids.js';
 import { Firewall } from '../network/firewall.js';
 import { Sshd } from '../network/sshd.js';
 import { TEXT_LENGTH_MAX } from '../text.limits.js';
-import { ManifestAuthentication } from './authentication.js';
+import { ManifestAuthentication } from '../authentication.js';
 import { DrainPolicy } from './drain.policy.js';
 import { ManifestEtcdBackups } from './etcd.backups.js';
 import { ManifestHealthCheck } from './health.check.js';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { NodeName } from '../ids.js';
-import { AddressLabel, TRANSPORTS_MAX, VIRTUAL_ADDRESSES_MAX } from '../manifest/virtual.addresses.js';
+import { AddressLabel, TRANSPORTS_MAX, VIRTUAL_ADDRESSES_MAX } from './virtual.addresses.js';
 
 /** A node names no more nodes behind its addresses than these; those that do not answer come first. */
 export const PROBED_UPSTREAMS_MAX = 500;

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { NodeName } from '../ids.js';
 import { fnv1a32 } from '../subjects.js';
-import { TRANSPORTS_MAX, VirtualAddress, VIRTUAL_ADDRESSES_MAX, Transport } from '../manifest/virtual.addresses.js';
+import { TRANSPORTS_MAX, VirtualAddress, VIRTUAL_ADDRESSES_MAX, Transport } from './virtual.addresses.js';
 
 /** Most nodes that may hold one address: each of them sends to all others once a second while it holds it. */
 export const HOLDERS_MAX = 16;

@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { paged } from './list.views.js';
-import { UPGRADE_MODES } from '../events/rollout.events.js';
 import { NodeRole } from '../machines.js';
-import { Finding, UpgradePlan, UpgradeTarget } from '../upgrades.js';
+import { UPGRADE_MODES, Finding, UpgradePlan, UpgradeTarget } from '../upgrades.js';
 import { time } from './time.js';
 
 /** Answers of the routes about upgrades, holds, etcd and certificates. */

@@ -1,4 +1,5 @@
-import { NO_HOST_KEYS, type ConnectionName, type OwnHost, type SecretRef } from '@fairlead/contracts';
+import type { ConnectionName, OwnHost, SecretRef } from '@fairlead/contracts';
+import { NO_HOST_KEYS } from '@fairlead/domain';
 import { problemsOfHost } from '@fairlead/node-scripts';
 import { NodeSshShell } from '@fairlead/service-kit/ssh';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';

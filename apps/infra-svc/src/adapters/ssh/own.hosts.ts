@@ -1,19 +1,16 @@
 import {
   FIRST_EPOCH,
   HOST_KEY_CHANGED,
-  knownHostKey,
-  sshAddress,
   WorldFailure,
   wordsOf,
   type ConnectionName,
   type HostBaseline,
-  type HostKeys,
   type NodeName,
   type OwnHost,
   type SecretRef,
-  type SshServer,
   type SshSettings,
 } from '@fairlead/contracts';
+import { knownHostKey, sshAddress, type HostKeys, type SshServer } from '@fairlead/domain';
 import {
   parseResult,
   PROBES_MAX,

@@ -1,13 +1,13 @@
 import {
   HOST_BASELINE,
   isRefusal,
-  NO_HOST_KEYS,
   WorldFailure,
   type ClusterUid,
   type Namespace,
   type NodeName,
   type SecretRef,
 } from '@fairlead/contracts';
+import { NO_HOST_KEYS } from '@fairlead/domain';
 import { FoldCache, makeHandle, type Handle } from '@fairlead/event-sourcing/jetstream';
 import type { HostScript, HostSession, HostShell } from '@fairlead/service-kit/ssh';
 import { seededRandom } from '@fairlead/testing';

@@ -7,7 +7,6 @@ import {
   refuse,
   PROVIDER_REFUSED,
   WorldFailure,
-  type HostKeys,
   type HostProfile,
   type MachineSpec,
   type OwnHost,
@@ -15,6 +14,7 @@ import {
   type SecretRef,
   type SshSettings,
 } from '@fairlead/contracts';
+import type { HostKeys } from '@fairlead/domain';
 import pLimit from 'p-limit';
 import type {
   Capabilities,

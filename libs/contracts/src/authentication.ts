@@ -1,0 +1,194 @@
+import * as z from 'zod';
+import { RealmName } from './ids.js';
+import { limitedRecord } from './limited.record.js';
+import { refuse, type Refusal } from './refusals.js';
+
+const ISSUER_LENGTH_MAX = 512;
+const NAME_LENGTH_MAX = 253;
+const PREFIX_LENGTH_MAX = 64;
+const REQUIRED_CLAIMS_MAX = 32;
+const ROLE_BINDINGS_MAX = 20;
+const GROUPS_MAX = 50;
+const SCOPES_MAX = 20;
+/** A chain of certificates with large keys. */
+const CA_LENGTH_MAX = 32_768;
+
+/** What both Go and a browser read the same way; kube-apiserver takes no user, query or fragment. */
+const ISSUER = /^https:\/\/([A-Za-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?(\/[A-Za-z0-9._~!$&'()*+,;=:@/-]*)?$/;
+/** No control characters and no spaces at the ends, without the classes of Unicode, which not every reader of the API document knows. */
+const PLAIN = /^[^\x00-\x1f\x7f-\x9f\s]([^\x00-\x1f\x7f-\x9f]*[^\x00-\x1f\x7f-\x9f\s])?$/u;
+/** A scope-token of OAuth 2.0 (RFC 6749), and nothing that a program could take for an option. */
+const SCOPE = /^[\x21\x23-\x2c\x2e-\x5b\x5d-\x7e][\x21\x23-\x5b\x5d-\x7e]*$/;
+const CERTIFICATES = /^\s*(-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*)+$/;
+
+const plain = (max: number) => z.string().min(1).max(max).regex(PLAIN, 'no control characters, no spaces at its ends');
+const prefix = z.string().min(1).max(PREFIX_LENGTH_MAX).regex(/^\S+$/, 'no spaces');
+
+const clusterRole = z
+  .string()
+  .min(1)
+  .max(NAME_LENGTH_MAX)
+  .regex(/^[^\s/%]+$/, 'the name of a ClusterRole');
+
+const RoleBinding = z.strictObject({
+  clusterRole: clusterRole.describe('Name of a ClusterRole, such as cluster-admin, edit or view'),
+  groups: z
+    .array(plain(NAME_LENGTH_MAX))
+    .min(1)
+    .max(GROUPS_MAX)
+    .describe('Groups as the provider names them, without groupsPrefix'),
+});
+
+export const IssuerUrl = z
+  .string()
+  .max(ISSUER_LENGTH_MAX)
+  .regex(ISSUER, 'an https URL without user, query and fragment')
+  .describe('The issuer, exactly as its tokens name it (iss)')
+  .meta({ examples: ['https://id.example.org/realms/team'] });
+
+export const IssuerAuthorities = z
+  .string()
+  .max(CA_LENGTH_MAX)
+  .regex(CERTIFICATES, 'certificates in PEM, and nothing else')
+  .describe('Authorities that the certificate of the issuer is checked with, in PEM. Left out: those of the hosts');
+
+export const ClaimName = plain(NAME_LENGTH_MAX);
+
+/** The provider that tokens come from. */
+const source = {
+  issuerUrl: IssuerUrl,
+  clientId: plain(NAME_LENGTH_MAX).describe('The client that tokens must be issued for (aud)'),
+  ca: IssuerAuthorities.optional(),
+};
+
+/** Left out where a realm has them. */
+const declaredSource = {
+  realm: RealmName.optional().describe(
+    'The realm of the namespace that has issuer and client. With neither a realm nor an issuer: the realm of the namespace that was registered first',
+  ),
+  accessRole: clusterRole
+    .optional()
+    .describe('With a realm: the ClusterRole of the group of the cluster. Left out: cluster-admin'),
+  issuerUrl: source.issuerUrl.optional(),
+  clientId: source.clientId.optional(),
+  ca: source.ca,
+};
+
+/** How tokens are read, and what users may do. */
+const fields = {
+  usernameClaim: ClaimName.describe('The claim that names the user'),
+  usernamePrefix: prefix.describe('Put before it, so that no user has a name of Kubernetes'),
+  groupsClaim: ClaimName.describe("The claim that lists the user's groups"),
+  groupsPrefix: prefix.describe('Put before each, so that no group has a name of Kubernetes'),
+  requiredClaims: limitedRecord(plain(NAME_LENGTH_MAX), plain(NAME_LENGTH_MAX), REQUIRED_CLAIMS_MAX)
+    .optional()
+    .describe('Claims that a token must have with these values'),
+  scopes: z
+    .array(z.string().max(NAME_LENGTH_MAX).regex(SCOPE, 'a scope of OAuth 2.0'))
+    .max(SCOPES_MAX)
+    .optional()
+    .describe('What the kubeconfig of users asks for besides openid'),
+  roleBindings: z
+    .array(RoleBinding)
+    .max(ROLE_BINDINGS_MAX)
+    .optional()
+    .describe('What groups may do in the cluster. Left out: nothing until someone binds a role to them'),
+};
+
+/** How users of a cluster sign in by OpenID Connect, with every default filled in. */
+export const Oidc = z.strictObject({ ...source, ...fields });
+export type Oidc = z.infer<typeof Oidc>;
+
+/** The same as it is declared: issuer and client may be those of a realm. */
+export const DeclaredOidc = z.strictObject({ ...declaredSource, ...fields }).meta({ id: 'Oidc' });
+export type DeclaredOidc = z.infer<typeof DeclaredOidc>;
+
+export const Authentication = z.strictObject({ oidc: DeclaredOidc.optional() }).meta({ id: 'Authentication' });
+export type Authentication = z.infer<typeof Authentication>;
+
+/** As a user writes it. */
+export const ManifestAuthentication = z
+  .strictObject({
+    oidc: z
+      .strictObject({
+        ...declaredSource,
+        ...fields,
+        usernameClaim: fields.usernameClaim.default('sub'),
+        usernamePrefix: fields.usernamePrefix.default('oidc:'),
+        groupsClaim: fields.groupsClaim.default('groups'),
+        groupsPrefix: fields.groupsPrefix.default('oidc:'),
+      })
+      .optional(),
+  })
+  .meta({
+    id: 'ManifestAuthentication',
+    description: 'How users sign in by OpenID Connect. Left out: only with client certificates',
+  });
+export type ManifestAuthentication = z.infer<typeof ManifestAuthentication>;
+
+/** Names that Kubernetes, kubeadm and Fairlead give rights to. */
+const RESERVED = ['system:', 'kubeadm:', 'fairlead:'];
+
+/** A token decides what stands behind the prefix: together they must never be a reserved name. */
+const isReserved = (given: string): boolean =>
+  RESERVED.some((reserved) => reserved.startsWith(given) || given.startsWith(reserved));
+
+const prefixFaults = (oidc: Pick<Oidc, 'usernamePrefix' | 'groupsPrefix'>): readonly Refusal[] =>
+  (['usernamePrefix', 'groupsPrefix'] as const).flatMap((field) =>
+    isReserved(oidc[field])
+      ? [refuse('cluster.oidc-prefix', { field, prefix: oidc[field] }, `spec.authentication.oidc.${field}`)]
+      : [],
+  );
+
+const repeatedFaults = ({ roleBindings = [] }: Pick<Oidc, 'roleBindings'>): readonly Refusal[] =>
+  roleBindings.flatMap(({ clusterRole }, at) =>
+    roleBindings.findIndex((other) => other.clusterRole === clusterRole) < at
+      ? [refuse('cluster.oidc-role-repeated', { clusterRole }, `spec.authentication.oidc.roleBindings[${at}]`)]
+      : [],
+  );
+
+type Source = Pick<DeclaredOidc, 'realm' | 'accessRole' | 'issuerUrl' | 'clientId' | 'ca'>;
+
+/** Issuer and client are given by hand, or they are those of a realm. */
+const sourceFaults = ({ realm, accessRole, issuerUrl, clientId, ca }: Source): readonly Refusal[] => {
+  const at = (field: string): string => `spec.authentication.oidc.${field}`;
+  const [one] = Object.entries({ issuerUrl, clientId, ca }).filter(([, value]) => value !== undefined);
+  if (one === undefined) return [];
+  if (realm !== undefined) return [refuse('cluster.oidc-realm', { field: one[0], other: 'realm' }, at(one[0]))];
+  if (accessRole !== undefined)
+    return [refuse('cluster.oidc-realm', { field: one[0], other: 'accessRole' }, at(one[0]))];
+  const missing = issuerUrl === undefined ? 'issuerUrl' : clientId === undefined ? 'clientId' : undefined;
+  return missing === undefined ? [] : [refuse('cluster.oidc-incomplete', { field: missing }, at(missing))];
+};
+
+/** What is wrong with it although each field is well-formed. `dnsDomain`: that of the cluster, whose own issuer signs service accounts. */
+export const authenticationFaults = (
+  { oidc }: Pick<ManifestAuthentication, 'oidc'>,
+  dnsDomain: string,
+): readonly Refusal[] => {
+  if (oidc === undefined) return [];
+  const own = `https://kubernetes.default.svc.${dnsDomain}`;
+  const issuer =
+    oidc.issuerUrl === own
+      ? [refuse('cluster.oidc-issuer', { issuerUrl: own }, 'spec.authentication.oidc.issuerUrl')]
+      : [];
+  return [...sourceFaults(oidc), ...issuer, ...prefixFaults(oidc), ...repeatedFaults(oidc)];
+};
+
+const sameGroups = (groups: readonly string[]): readonly string[] => [...new Set(groups)].toSorted();
+
+/** With what has no order in one order: equal ones are equal as JSON. */
+export const completeOidc = ({ requiredClaims, scopes, roleBindings, ...oidc }: DeclaredOidc): DeclaredOidc => ({
+  ...oidc,
+  ...(requiredClaims === undefined || Object.keys(requiredClaims).length === 0
+    ? {}
+    : { requiredClaims: Object.fromEntries(Object.entries(requiredClaims).toSorted(([a], [b]) => (a < b ? -1 : 1))) }),
+  ...(scopes === undefined || scopes.length === 0 ? {} : { scopes: [...new Set(scopes)].toSorted() }),
+  ...(roleBindings === undefined || roleBindings.length === 0
+    ? {}
+    : {
+        roleBindings: roleBindings
+          .map(({ clusterRole, groups }) => ({ clusterRole, groups: [...sameGroups(groups)] }))
+          .toSorted((a, b) => (a.clusterRole < b.clusterRole ? -1 : 1)),
+      }),
+});

@@ -1,0 +1,105 @@
+import {
+  type StoredEvent,
+  type EventData,
+  type DeclaredOidc,
+  type Oidc,
+  type RealmClient,
+  without,
+} from '@fairlead/contracts';
+
+/** The role of the group of a cluster, if its manifest names no other one. */
+export const DEFAULT_ACCESS_ROLE = 'cluster-admin';
+
+/** What a manifest asks of a realm. */
+export interface RealmSelection {
+  /** null: the realm of the namespace that was registered first. */
+  readonly realm: string | null;
+  readonly groupsClaim: string;
+}
+
+/** null: the manifest has an issuer of its own, or none. */
+export const realmSelectionOf = (oidc: DeclaredOidc | undefined): RealmSelection | null =>
+  oidc === undefined || oidc.issuerUrl !== undefined
+    ? null
+    : { realm: oidc.realm ?? null, groupsClaim: oidc.groupsClaim };
+
+/** What a cluster has at identity providers. */
+export interface ClusterIdentity {
+  /** The client that was made last; absent: none. */
+  readonly ready?: RealmClient;
+  /** Clients that may exist, by realm. */
+  readonly held: Readonly<Record<string, RealmClient>>;
+  /** Why there is no progress, and since when; absent: nothing is in the way. */
+  readonly blocked?: Omit<EventData<'IdentityBlocked'>, 'uid'> & { readonly since: string };
+}
+
+export const NO_IDENTITY: ClusterIdentity = { held: {} };
+
+const released = ({ blocked: _over, ready, held }: ClusterIdentity, realm: string): ClusterIdentity => ({
+  ...(ready === undefined || ready.realm === realm ? {} : { ready }),
+  held: without(held, realm),
+});
+
+export const identityAfter = (before: ClusterIdentity, event: StoredEvent): ClusterIdentity => {
+  switch (event.type) {
+    case 'IdentityBlocked': {
+      const { uid: _uid, ...blocked } = event.data;
+      return { ...before, blocked: { ...blocked, since: event.meta.time } };
+    }
+    case 'IdentityRequested': {
+      const { uid: _uid, ...client } = event.data;
+      return { ...before, held: { ...before.held, [client.realm]: client } };
+    }
+    case 'IdentityReady': {
+      const { uid: _uid, ...ready } = event.data;
+      return { held: { ...before.held, [ready.realm]: ready }, ready };
+    }
+    case 'IdentityReleased':
+      return released(before, event.data.realm);
+    default:
+      return before;
+  }
+};
+
+/** A manifest that asks for something else has not been tried yet. */
+export const withoutBlock = ({ blocked: _former, ...identity }: ClusterIdentity): ClusterIdentity => identity;
+
+/** The client at the realm that is selected; undefined: there is none yet. */
+export const clientFor = ({ ready }: ClusterIdentity, selection: RealmSelection): RealmClient | undefined =>
+  ready !== undefined &&
+  (selection.realm === null || selection.realm === ready.realm) &&
+  selection.groupsClaim === ready.groupsClaim
+    ? ready
+    : undefined;
+
+/** Whether a cluster waits for a client at a realm. */
+export const isIdentityAwaited = (identity: ClusterIdentity, selection: RealmSelection | null): boolean =>
+  selection !== null && clientFor(identity, selection) === undefined;
+
+type Bindings = NonNullable<Oidc['roleBindings']>;
+
+/** The group of the cluster has its role besides those of other groups. */
+const withAccess = (bindings: Bindings, clusterRole: string, group: string): Bindings => {
+  const same = bindings.find((binding) => binding.clusterRole === clusterRole);
+  const groups = [...new Set([...(same?.groups ?? []), group])].toSorted();
+  return [...bindings.filter((binding) => binding !== same), { clusterRole, groups }].toSorted((a, b) =>
+    a.clusterRole < b.clusterRole ? -1 : 1,
+  );
+};
+
+/** How users sign in: as it is declared, with issuer, client and group of the realm. undefined: not at all, or not yet known. */
+export const effectiveOidc = (declared: DeclaredOidc | undefined, identity: ClusterIdentity): Oidc | undefined => {
+  if (declared === undefined) return undefined;
+  const { realm: _realm, accessRole = DEFAULT_ACCESS_ROLE, issuerUrl, clientId, ...rules } = declared;
+  if (issuerUrl !== undefined && clientId !== undefined) return { issuerUrl, clientId, ...rules };
+  const selection = realmSelectionOf(declared);
+  const client = selection === null ? undefined : clientFor(identity, selection);
+  if (client === undefined) return undefined;
+  return {
+    issuerUrl: client.issuerUrl,
+    clientId: client.clientId,
+    ...rules,
+    ...(client.ca === undefined ? {} : { ca: client.ca }),
+    roleBindings: withAccess(rules.roleBindings ?? [], accessRole, client.group),
+  };
+};

@@ -1,0 +1,82 @@
+import { type StoredEvent, type ClusterUid, type SecretRef, type KubernetesUser, without } from '@fairlead/contracts';
+
+/** A kubeconfig that was asked for and is not answered yet. */
+export interface OpenRequest {
+  readonly user: KubernetesUser;
+  readonly ttlSeconds: number;
+  /** RFC 3339. */
+  readonly requestedAt: string;
+  /** Where in the log it was asked for. */
+  readonly seq: number;
+}
+
+export interface IssuedKubeconfig {
+  readonly user: KubernetesUser;
+  readonly ref: SecretRef;
+  /** RFC 3339: when its certificate expires. */
+  readonly expiresAt: string;
+  /** Where in the log it was issued. */
+  readonly seq: number;
+}
+
+/** The kubeconfigs of a cluster's operators, by the id of the request. */
+export interface Kubeconfigs {
+  readonly uid: ClusterUid;
+  /** The API that signs them, as it was recorded when the cluster was initialised. */
+  readonly server: string;
+  readonly caCertHash: string;
+  readonly open: Readonly<Record<string, OpenRequest>>;
+  readonly sealed: Readonly<Record<string, IssuedKubeconfig>>;
+  /** When the last request of a user failed (RFC 3339); a success forgets it. */
+  readonly failedAt: Readonly<Record<string, string>>;
+}
+
+const answered = (state: Kubeconfigs, requestId: string): Kubeconfigs => ({
+  ...state,
+  open: without(state.open, requestId),
+});
+
+const begun = ({ data: { uid, endpoint, caCertHash } }: StoredEvent<'ControlPlaneInitialized'>): Kubeconfigs => ({
+  uid,
+  server: endpoint,
+  caCertHash,
+  open: {},
+  sealed: {},
+  failedAt: {},
+});
+
+/** The kubeconfigs of a cluster after an event; undefined: the cluster cannot sign any, not yet or not any more. */
+export const kubeconfigsAfter = (state: Kubeconfigs | undefined, event: StoredEvent): Kubeconfigs | undefined => {
+  if (event.type === 'ControlPlaneInitialized') return begun(event);
+  if (state === undefined || !('uid' in event.data) || event.data.uid !== state.uid) return state;
+  switch (event.type) {
+    case 'ClusterDeletionRequested':
+      return undefined;
+    case 'KubeconfigRequested': {
+      const { requestId, user, ttlSeconds } = event.data;
+      const request = { user, ttlSeconds, requestedAt: event.meta.time, seq: event.meta.seq };
+      return { ...state, open: { ...state.open, [requestId]: request } };
+    }
+    case 'KubeconfigIssued': {
+      const { requestId, user, kubeconfigRef: ref, expiresAt } = event.data;
+      const { failedAt, sealed, ...rest } = answered(state, requestId);
+      const issued = { user, ref, expiresAt, seq: event.meta.seq };
+      return { ...rest, failedAt: without(failedAt, user), sealed: { ...sealed, [requestId]: issued } };
+    }
+    case 'KubeconfigNotIssued': {
+      const { requestId, user } = event.data;
+      const rest = answered(state, requestId);
+      return { ...rest, failedAt: { ...rest.failedAt, [user]: event.meta.time } };
+    }
+    case 'KubeconfigRemoved':
+      return { ...state, sealed: without(state.sealed, event.data.requestId) };
+    default:
+      return state;
+  }
+};
+
+/** The user's last sealed kubeconfig. */
+export const latestOf = ({ sealed }: Kubeconfigs, user: KubernetesUser): IssuedKubeconfig | undefined =>
+  Object.values(sealed)
+    .filter((one) => one.user === user)
+    .toSorted((one, other) => other.seq - one.seq)[0];

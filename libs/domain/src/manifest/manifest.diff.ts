@@ -1,0 +1,123 @@
+import {
+  completeControlPlane,
+  completePool,
+  type DeclaredPool,
+  type DeclaredSpec,
+  taintKey,
+  type Labels,
+  type Authentication,
+  type Hook,
+  type Transport,
+  type VirtualAddress,
+} from '@fairlead/contracts';
+
+/** A field that differs; null: it is not there. */
+export interface ChangedField {
+  /** `network.podCidr`, `pools[web].replicas`. */
+  readonly field: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+type Leaf = readonly [field: string, value: string];
+type Fields = ReadonlyMap<string, string>;
+
+/** An empty list or object is as one that is not there: where it would mean something else, the schema refuses it. */
+const leavesOf = (value: unknown, field: string): readonly Leaf[] => {
+  if (typeof value !== 'object' || value === null) return [[field, String(value)]];
+  return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, field === '' ? key : `${field}.${key}`));
+};
+
+/** Zones are known by their names. */
+const machinesLeaves = ({ zones, ...others }: { readonly zones: readonly string[] }, of: string): readonly Leaf[] => [
+  ...leavesOf(others, of),
+  ...(zones.length === 0 ? [] : [[`${of}.zones`, zones.join(', ')] as const]),
+];
+
+/** Taints are known by their key and effect. */
+const poolLeaves = (pool: DeclaredPool): readonly Leaf[] => {
+  const { name, taints, ...others } = completePool(pool);
+  return [
+    ...machinesLeaves(others, `pools[${name}]`),
+    ...taints.map((taint): Leaf => [`pools[${name}].taints[${taintKey(taint)}]`, taint.value ?? '']),
+  ];
+};
+
+const transportLeaves = ({ name, backends, allow, ...others }: Transport, of: string): readonly Leaf[] => {
+  const field = `${of}.transports[${name}]`;
+  const sets: readonly Leaf[] = [
+    [`${field}.backends`, backends.toSorted().join(', ')],
+    [`${field}.allow`, allow.toSorted().join(', ')],
+  ];
+  return [...leavesOf(others, field), ...sets];
+};
+
+/** Addresses and their transports are known by their names; pools and networks are sets. */
+const addressLeaves = ({ name, holders, transports, ...others }: VirtualAddress): readonly Leaf[] => {
+  const field = `virtualAddresses[${name}]`;
+  return [
+    ...leavesOf(others, field),
+    [`${field}.holders`, holders.toSorted().join(', ')],
+    ...transports.flatMap((transport) => transportLeaves(transport, field)),
+  ];
+};
+
+/** Roles are known by their names; scopes and groups are sets. */
+const authenticationLeaves = ({ oidc }: Authentication): readonly Leaf[] => {
+  if (oidc === undefined) return [];
+  const { scopes = [], roleBindings = [], ...others } = oidc;
+  const of = 'authentication.oidc';
+  return [
+    ...leavesOf(others, of),
+    ...(scopes.length === 0 ? [] : [[`${of}.scopes`, scopes.toSorted().join(', ')] as const]),
+    ...roleBindings.map(({ clusterRole, groups }): Leaf => [
+      `${of}.roleBindings[${clusterRole}]`,
+      groups.toSorted().join(', '),
+    ]),
+  ];
+};
+
+/** Hooks are known by their names, and called in their order; points are a set. */
+const hookLeaves = (hooks: readonly Hook[]): readonly Leaf[] => [
+  ...(hooks.length < 2 ? [] : [['hooks', hooks.map(({ name }) => name).join(', ')] as const]),
+  ...hooks.flatMap(({ name, points, ...others }): readonly Leaf[] => [
+    [`hooks[${name}].points`, points.toSorted().join(', ')],
+    ...leavesOf(others, `hooks[${name}]`),
+  ]),
+];
+
+/** The values of a spec by their paths. Pools are known by their names: their order means nothing. */
+export const declaredFields = (spec: DeclaredSpec | undefined): Fields => {
+  if (spec === undefined) return new Map();
+  const { controlPlane, pools, virtualAddresses = [], authentication = {}, hooks = [], ...others } = spec;
+  return new Map([
+    ...leavesOf(others, ''),
+    ...authenticationLeaves(authentication),
+    ...hookLeaves(hooks),
+    ...machinesLeaves(completeControlPlane(controlPlane), 'controlPlane'),
+    ...pools.flatMap(poolLeaves),
+    ...virtualAddresses.flatMap(addressLeaves),
+  ]);
+};
+
+const changed = (old: Fields, now: Fields): readonly ChangedField[] =>
+  [...new Set([...now.keys(), ...old.keys()])].flatMap((field) => {
+    const [was, is] = [old.get(field) ?? null, now.get(field) ?? null];
+    return was === is ? [] : [{ field, before: was, after: is }];
+  });
+
+/** What differs between two specs, in the order of their fields. */
+export const changedFields = (before: DeclaredSpec | undefined, after: DeclaredSpec): readonly ChangedField[] =>
+  changed(declaredFields(before), declaredFields(after));
+
+/** What differs between the labels of two manifests. */
+export const changedLabels = (before: Labels | undefined, after: Labels | undefined): readonly ChangedField[] => {
+  const [old, now] = [before, after].map((labels = {}) => new Map(leavesOf(labels, 'metadata.labels')));
+  return changed(old!, now!);
+};
+
+/** What differs between any two values, leaf by leaf; lists by their places. */
+export const changedLeaves = (before: unknown, after: unknown): readonly ChangedField[] => {
+  const [old, now] = [before ?? {}, after].map((value) => new Map(leavesOf(value, '')));
+  return changed(old!, now!);
+};

@@ -1,0 +1,431 @@
+import {
+  type StoredEvent,
+  type EventData,
+  type ClusterUid,
+  type MachinePlan,
+  type ReplacementOrder,
+  CONTROL_PLANE_POOL,
+  declaredOf,
+  type DeclaredPool,
+  type DeclaredSpec,
+  without,
+  type TemplateUse,
+} from '@fairlead/contracts';
+import { leaseAfterDenial } from '../lifetime.js';
+import { replacementIn, type Replacement } from '../members/replacements.js';
+import { requestedSets } from '../usage.js';
+
+/** A request for nodes of which something is still to be known. */
+export interface RequestedNodes {
+  /** Machines of a manifest that are not planned yet: its replicas count them. */
+  readonly awaited: Readonly<Record<string, number>>;
+  /** Pools that exist because of this request alone. */
+  readonly newPools: readonly string[];
+  /** None of its machines is named yet. */
+  readonly unplanned?: true;
+}
+
+/** A node that is counted is being replaced: its pool keeps its size. */
+interface Replaced {
+  readonly node: string;
+  readonly pool: string;
+  readonly order: ReplacementOrder;
+  /** The node that comes in its place; null: it is not planned yet. */
+  readonly newNode: string | null;
+  /** The old node is gone. */
+  readonly vacant: boolean;
+}
+
+/** The desired state of a cluster, whichever route asked for it. It is a plain JSON value. */
+export interface Declared {
+  readonly uid: ClusterUid;
+  readonly spec: DeclaredSpec;
+  /** How many manifests were applied; changes by other routes do not count. */
+  readonly revision: number;
+  /** Sequence of the latest event that changed the spec: the `resourceVersion` of the manifest. */
+  readonly seq: number;
+  /** The nodes that the replicas count, with their pools. */
+  readonly nodes: Readonly<Record<string, string>>;
+  readonly requests: Readonly<Record<string, RequestedNodes>>;
+  /** Replacements that are not over, by their requests; absent in rows of earlier releases. */
+  readonly replaced?: Readonly<Record<string, Replaced>>;
+  /** Kubernetes versions that upgrades under way lead to. */
+  readonly targets: Readonly<Record<string, DeclaredSpec['version']>>;
+  /** The version that a rollout brings to nodes now; absent: there is no rollout. */
+  readonly rollingTo?: DeclaredSpec['version'];
+  /** A manifest declares a version that nodes do not have yet; absent: there is no such upgrade. */
+  readonly upgrading?: {
+    readonly upgradeId: string;
+    readonly from: DeclaredSpec['version'];
+    /** The template before; null: there was none; absent: it is the same. */
+    readonly template?: TemplateUse | null;
+  };
+  /** The template that the spec was resolved from; absent: none. */
+  readonly template?: TemplateUse;
+  /** Of a decision whose spec follows. */
+  readonly choosing?: TemplateUse;
+  /** Labels of the cluster itself; absent: none. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Nodes of the requests that were planned last: the decision to abandon one may not have seen its plan. Absent: none. */
+  readonly planned?: Readonly<Record<string, readonly string[]>>;
+  /** Requests that were abandoned before their machines were named: machines that are named all the same do not count. */
+  readonly abandoned?: readonly string[];
+}
+
+/** Far more than can be abandoned between a request and its plan. */
+const ABANDONED_MAX = 50;
+/** As many requests as a cluster may have open. */
+const PLANNED_MAX = 20;
+
+const begin = ({ data: { uid, spec }, meta }: StoredEvent<'ClusterRequested'>): Declared => ({
+  uid,
+  spec: declaredOf(spec),
+  revision: 0,
+  seq: meta.seq,
+  nodes: {},
+  requests: {},
+  targets: {},
+});
+
+const resized = (spec: DeclaredSpec, pool: string, change: number): DeclaredSpec => {
+  const count = <Of extends { readonly replicas: number }>(of: Of): Of => ({
+    ...of,
+    replicas: Math.max(0, of.replicas + change),
+  });
+  if (pool === CONTROL_PLANE_POOL) return { ...spec, controlPlane: count(spec.controlPlane) };
+  return { ...spec, pools: spec.pools.map((one) => (one.name === pool ? count(one) : one)) };
+};
+
+const withReplaced = (declared: Declared, requestId: string, replaced: Replaced | undefined): Declared => {
+  const others = without(declared.replaced ?? {}, requestId);
+  if (replaced !== undefined) return { ...declared, replaced: { ...others, [requestId]: replaced } };
+  const { replaced: _over, ...rest } = declared;
+  return Object.keys(others).length === 0 ? rest : { ...rest, replaced: others };
+};
+
+/** The new node of a replacement leaves: that replacement is over. */
+const superseded = (declared: Declared, name: string): Declared => {
+  const [requestId] = Object.entries(declared.replaced ?? {}).find(([, { newNode }]) => newNode === name) ?? [];
+  return requestId === undefined ? declared : withReplaced(declared, requestId, undefined);
+};
+
+/** The replicas no longer count these nodes. A node that leaves is asked to in one event and gone in another: it counts once. */
+const leave = (declared: Declared, names: readonly string[]): Declared =>
+  names.reduce((before, name) => {
+    const pool = before.nodes[name];
+    if (pool === undefined) return before;
+    const left = { ...before, nodes: without(before.nodes, name), spec: resized(before.spec, pool, -1) };
+    return superseded(left, name);
+  }, declared);
+
+/** A node that was asked to leave stays after all: the size of its pool is as it was before. */
+const rejoin = (declared: Declared, { node, pool }: EventData<'NodeRemovalCancelled'>): Declared => {
+  if (declared.nodes[node] !== undefined) return declared;
+  return { ...declared, nodes: { ...declared.nodes, [node]: pool }, spec: resized(declared.spec, pool, 1) };
+};
+
+/** A node that is not counted, or is being replaced already, has no place to be taken. */
+const replace = (declared: Declared, { requestId, node, order }: Replacement): Declared => {
+  const pool = declared.nodes[node];
+  const isReplaced = Object.values(declared.replaced ?? {}).some((one) => one.node === node);
+  if (pool === undefined || isReplaced) return declared;
+  return withReplaced(declared, requestId, { node, pool, order, newNode: null, vacant: false });
+};
+
+/** The new node is counted from the moment at which the old one is not. */
+const exchanged = (declared: Declared, requestId: string, replaced: Replaced): Declared => {
+  const { node, pool, newNode } = replaced;
+  const nodes = { ...without(declared.nodes, node), ...(newNode === null ? {} : { [newNode]: pool }) };
+  return withReplaced(superseded({ ...declared, nodes }, node), requestId, { ...replaced, vacant: true });
+};
+
+/** A node that is replaced is gone: the pool waits for the new one. Any other makes its pool smaller. */
+const vanish = (declared: Declared, name: string): Declared => {
+  const found = Object.entries(declared.replaced ?? {}).find(([, { node, vacant }]) => node === name && !vacant);
+  return found === undefined ? leave(declared, [name]) : exchanged(declared, ...found);
+};
+
+const poolLike = ({ pool, connection, spec, rootDisk }: MachinePlan): DeclaredPool => ({
+  name: pool,
+  replicas: 0,
+  connection,
+  machineType: spec,
+  rootDisk,
+});
+
+/** A machine that no manifest asked for: its pool grows by it, or begins with it. */
+const grow = (spec: DeclaredSpec, plan: MachinePlan): DeclaredSpec => {
+  if (plan.pool === CONTROL_PLANE_POOL) return resized(spec, plan.pool, 1);
+  const known = spec.pools.find(({ name }) => name === plan.pool);
+  if (known !== undefined && known.replicas > 0) return resized(spec, plan.pool, 1);
+  const others = spec.pools.filter(({ name }) => name !== plan.pool);
+  // A pool of 0 takes the kind of its first machine; what else was declared of it stays.
+  return { ...spec, pools: [...others, { ...known, ...poolLike(plan), replicas: 1 }] };
+};
+
+const plannedReplacement = (declared: Declared, requestId: string, replaced: Replaced, newNode: string): Declared => {
+  const known = { ...replaced, newNode };
+  return replaced.vacant ? exchanged(declared, requestId, known) : withReplaced(declared, requestId, known);
+};
+
+const withPlan = (
+  { planned: before = {} }: Declared,
+  requestId: string,
+  names: readonly string[],
+): Readonly<Record<string, readonly string[]>> =>
+  Object.fromEntries([...Object.entries(without(before, requestId)), [requestId, names] as const].slice(-PLANNED_MAX));
+
+const planned = (declared: Declared, { data }: StoredEvent<'VmsPlanned'>): Declared => {
+  const { requestId } = data;
+  const replaced = declared.replaced?.[requestId ?? ''];
+  const [first] = data.machines;
+  if (requestId !== undefined && replaced !== undefined && first !== undefined)
+    return plannedReplacement(declared, requestId, replaced, first.name);
+  if (requestId !== undefined && declared.abandoned?.includes(requestId) === true) return declared;
+  const machines = data.machines.filter(({ name, surge }) => surge === undefined && !(name in declared.nodes));
+  const added = Object.fromEntries(machines.map(({ name, pool }) => [name, pool]));
+  const nodes = { ...declared.nodes, ...added };
+  if (requestId === undefined) return { ...declared, nodes };
+  const counted = { ...declared, nodes, planned: withPlan(declared, requestId, Object.keys(added)) };
+  const { awaited = {} } = declared.requests[requestId] ?? {};
+  const extra = machines.filter(({ pool }) => awaited[pool] === undefined);
+  const before = new Set(declared.spec.pools.map(({ name }) => name));
+  const newPools = [...new Set(extra.map(({ pool }) => pool))].filter((pool) => !before.has(pool));
+  const others = without(declared.requests, requestId);
+  return {
+    ...counted,
+    spec: extra.reduce(grow, declared.spec),
+    requests: newPools.length === 0 ? others : { ...others, [requestId]: { awaited: {}, newPools } },
+  };
+};
+
+const requested = (declared: Declared, { data }: StoredEvent<'NodesRequested'>): Declared => {
+  const awaited = Object.fromEntries(
+    requestedSets(data).flatMap(({ pool, count }) => (pool === undefined ? [] : [[pool, count] as const])),
+  );
+  const request: RequestedNodes = { awaited, newPools: [], unplanned: true };
+  return { ...declared, requests: { ...declared.requests, [data.requestId]: request } };
+};
+
+/** The old node stays; where it is gone, its pool is smaller. */
+const unreplaced = (declared: Declared, { pool, newNode, vacant }: Replaced): Declared => {
+  if (!vacant) return declared;
+  return newNode === null ? { ...declared, spec: resized(declared.spec, pool, -1) } : leave(declared, [newNode]);
+};
+
+/** A request came to nothing: the cluster is as it was before, and so is what is declared. */
+const undo = (declared: Declared, requestId: string, nodes: readonly string[]): Declared => {
+  const request = declared.requests[requestId];
+  const replaced = declared.replaced?.[requestId];
+  if (replaced !== undefined) return unreplaced(withReplaced(declared, requestId, undefined), replaced);
+  const left = { ...leave(declared, nodes), requests: without(declared.requests, requestId) };
+  if (request === undefined) return left;
+  const spec = Object.entries(request.awaited).reduce(
+    (before, [pool, count]) => resized(before, pool, -count),
+    left.spec,
+  );
+  const pools = spec.pools.filter(({ name, replicas }) => replicas > 0 || !request.newPools.includes(name));
+  return { ...left, spec: pools.length === spec.pools.length ? spec : { ...spec, pools } };
+};
+
+const abandon = (declared: Declared, { requestId, nodes }: EventData<'NodesAbandoned'>): Declared => {
+  // Without nodes, it was decided before its plan was seen: all of them leave.
+  const leaving = nodes.length > 0 ? nodes : (declared.planned?.[requestId] ?? []);
+  const left = undo(declared, requestId, leaving);
+  if (declared.requests[requestId]?.unplanned !== true) return left;
+  return { ...left, abandoned: [...(left.abandoned ?? []), requestId].slice(-ABANDONED_MAX) };
+};
+
+/** The upgrade was requested by the same decision. */
+const upgradingTo = (
+  { spec: { version, template: before }, targets, upgrading, template }: Declared,
+  to: DeclaredSpec,
+): Pick<Declared, 'upgrading'> => {
+  const upgradeId = Object.entries(targets).findLast(([, target]) => target === to.version)?.[0];
+  if (version === to.version || upgradeId === undefined) return upgrading === undefined ? {} : { upgrading };
+  // One that waits has changed nothing: the next one leads away from the same version and template.
+  if (upgrading !== undefined) return { upgrading: { ...upgrading, upgradeId } };
+  const left = before === to.template ? {} : { template: template ?? null };
+  return { upgrading: { upgradeId, from: version, ...left } };
+};
+
+/** The choice of its template is part of the decision before it. */
+const applied = (declared: Declared, { spec, revision, labels }: EventData<'ClusterSpecChanged'>): Declared => {
+  const { labels: _before, choosing, template: had, ...others } = declared;
+  const upgrading = upgradingTo(declared, spec);
+  const template = choosing?.name === spec.template ? choosing : had;
+  return {
+    ...others,
+    ...upgrading,
+    ...(template === undefined || spec.template === undefined ? {} : { template }),
+    spec,
+    revision,
+    ...(labels === undefined ? {} : { labels }),
+  };
+};
+
+/** A pool is held out of upgrades, or released, by whichever route. */
+const held = (declared: Declared, { scope, disabled }: EventData<'UpdatesDisabledSet'>): Declared => {
+  const isChange = ({ name, updatesDisabled = false }: DeclaredPool): boolean =>
+    scope.kind === 'pool' && name === scope.pool && updatesDisabled !== disabled;
+  const { pools } = declared.spec;
+  if (!pools.some(isChange)) return declared;
+  const changed = pools.map((pool) => (isChange(pool) ? { ...pool, updatesDisabled: disabled } : pool));
+  return { ...declared, spec: { ...declared.spec, pools: changed } };
+};
+
+/** An end that a provider denies is declared no more: the former one stands. */
+const notExtended = (declared: Declared, denial: EventData<'ReservationDenied'>): Declared => {
+  const { lease } = declared.spec;
+  const after = lease && leaseAfterDenial(lease, denial);
+  return after === undefined || after === lease ? declared : { ...declared, spec: { ...declared.spec, lease: after } };
+};
+
+/** `template` null: none; undefined: as it is. */
+const withTemplate = (declared: Declared, template: TemplateUse | null | undefined): Declared => {
+  if (template === undefined) return declared;
+  const { template: _left, spec, ...others } = declared;
+  const { template: _name, ...own } = spec;
+  if (template === null) return { ...others, spec: own };
+  return { ...others, template, spec: { ...own, template: template.name } };
+};
+
+/** A version that was given up, or that can never be reached, is declared no more. */
+const upgradeEnded = (declared: Declared, upgradeId: string): Declared => {
+  const { rollingTo: _version, upgrading, ...others } = declared;
+  const ended = { ...others, targets: without(declared.targets, upgradeId) };
+  if (upgrading === undefined) return ended;
+  if (upgrading.upgradeId !== upgradeId) return { ...ended, upgrading };
+  const { template, from: version } = upgrading;
+  return withTemplate({ ...ended, spec: { ...declared.spec, version } }, template);
+};
+
+/** What an upgrade means for what is declared. */
+const upgraded = (declared: Declared, event: StoredEvent): Declared => {
+  switch (event.type) {
+    case 'UpgradeRequested': {
+      const { upgradeId, target, mode } = event.data;
+      if (target.kubernetes === undefined || mode === 'dry-run') return declared;
+      return { ...declared, targets: { ...declared.targets, [upgradeId]: target.kubernetes } };
+    }
+    case 'RolloutStarted': {
+      const version = declared.targets[event.data.upgradeId];
+      return version === undefined ? declared : { ...declared, rollingTo: version };
+    }
+    case 'UpgradeRejected':
+    case 'RolloutAborted':
+      return upgradeEnded(declared, event.data.upgradeId);
+    case 'RolloutCompleted': {
+      const version = declared.targets[event.data.upgradeId];
+      if (version === undefined) return declared;
+      const { template: _before, ...ended } = upgradeEnded(declared, event.data.upgradeId);
+      const { template, spec, upgrading } = declared;
+      // Another version was declared before this one was reached.
+      if (upgrading !== undefined && upgrading.upgradeId !== event.data.upgradeId)
+        return { ...ended, upgrading: { ...upgrading, from: version } };
+      return { ...ended, ...(template === undefined ? {} : { template }), spec: { ...spec, version }, targets: {} };
+    }
+    default:
+      return declared;
+  }
+};
+
+const change = (declared: Declared, event: StoredEvent): Declared => {
+  switch (event.type) {
+    case 'ClusterSpecChanged':
+      return applied(declared, event.data);
+    case 'ClusterTemplateChosen': {
+      const { template: name, revision } = event.data;
+      return { ...declared, choosing: { name, revision } };
+    }
+    case 'ClusterPaused':
+      return { ...declared, spec: { ...declared.spec, paused: true } };
+    case 'ClusterResumed': {
+      const { paused: _paused, ...spec } = declared.spec;
+      return { ...declared, spec };
+    }
+    case 'UpdatesDisabledSet':
+      return held(declared, event.data);
+    case 'ReservationDenied':
+      return notExtended(declared, event.data);
+    case 'NodesRequested':
+      return requested(declared, event);
+    case 'VmsPlanned':
+      return planned(declared, event);
+    case 'NodesRejected':
+      return undo(declared, event.data.requestId, []);
+    case 'VmsFailed':
+      return event.data.onFailure === 'keep' ? declared : undo(declared, event.data.requestId, event.data.machines);
+    case 'NodesFailed':
+      return event.data.onFailure === 'keep' ? declared : undo(declared, event.data.requestId, event.data.nodes);
+    case 'NodesAbandoned':
+      return abandon(declared, event.data);
+    case 'NodeRemovalRequested':
+      return leave(declared, [event.data.node]);
+    case 'NodeRemovalCancelled':
+      return rejoin(declared, event.data);
+    case 'NodeReplacementReady': {
+      const { requestId } = event.data;
+      const replaced = declared.replaced?.[requestId];
+      if (replaced === undefined) return declared;
+      return withReplaced(exchanged(declared, requestId, replaced), requestId, undefined);
+    }
+    case 'VmDeleted':
+      return vanish(declared, event.data.name);
+    default: {
+      const replacement = replacementIn(event);
+      return replacement === undefined ? upgraded(declared, event) : replace(declared, replacement);
+    }
+  }
+};
+
+/** The version that the nodes of a cluster are to have now. */
+export const desiredVersion = ({ rollingTo, upgrading, spec }: Declared): DeclaredSpec['version'] =>
+  rollingTo ?? upgrading?.from ?? spec.version;
+
+/** What was declared, with the version that an upgrade under way leads away from. */
+export const specBeforeUpgrade = ({ upgrading, spec }: Declared): DeclaredSpec =>
+  upgrading === undefined ? spec : { ...spec, version: upgrading.from };
+
+/** The events that change what is declared, or what has to be known to change it. */
+const DECLARING: ReadonlySet<string> = new Set<StoredEvent['type']>([
+  'ClusterRequested',
+  'ClusterTemplateChosen',
+  'ClusterSpecChanged',
+  'ClusterPaused',
+  'ClusterResumed',
+  'NodesRequested',
+  'VmsPlanned',
+  'NodesRejected',
+  'VmsFailed',
+  'NodesFailed',
+  'NodesAbandoned',
+  'NodeRemovalRequested',
+  'NodeRemovalCancelled',
+  'NodeReplacementReady',
+  'VmDeleted',
+  'UpdatesDisabledSet',
+  'ReservationDenied',
+  'UpgradeRequested',
+  'UpgradeRejected',
+  'RolloutStarted',
+  'RolloutAborted',
+  'RolloutCompleted',
+  'ClusterDeleted',
+]);
+
+export const isDeclaring = (event: StoredEvent): boolean =>
+  DECLARING.has(event.type) || replacementIn(event) !== undefined;
+
+/**
+ * What is declared of a cluster after an event about it; undefined: there is no cluster. A cluster that was never applied as a
+ * manifest has one, too: it follows from the same requests.
+ */
+export const declaredAfter = (declared: Declared | undefined, event: StoredEvent): Declared | undefined => {
+  if (event.type === 'ClusterRequested') return begin(event);
+  if (declared === undefined || !('uid' in event.data) || event.data.uid !== declared.uid) return declared;
+  if (event.type === 'ClusterDeleted') return undefined;
+  const changed = change(declared, event);
+  const isSame = changed.spec === declared.spec && changed.labels === declared.labels;
+  return isSame ? changed : { ...changed, seq: event.meta.seq };
+};

@@ -1,0 +1,649 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  type Fact,
+  type ClusterName,
+  type MachinePlan,
+  ClusterManifest,
+  manifestJsonSchema,
+  specOfManifest,
+  clusterSpecOf,
+  completeSpec,
+  controlPlaneSetOf,
+  declaredOf,
+  type DeclaredPool,
+  type DeclaredSpec,
+  type Hook,
+  DEFAULT_KUBERNETES_VERSION,
+  controlPlaneSurge,
+  rolloutLimits,
+} from '@fairlead/contracts';
+import { changedFields } from './manifest.diff.js';
+import { declaredAfter, desiredVersion, type Declared } from './manifest.fold.js';
+import { declared, logged, pool, UID } from './manifest.fixtures.js';
+import {
+  addedControlPlanes,
+  additionsOf,
+  changeFaults,
+  controlPlaneRolloutFaults,
+  controlPlaneSurgeOf,
+  planOf,
+  removalsOf,
+  rolloutsOf,
+} from './manifest.plan.js';
+import { mergePatch } from './merge.patch.js';
+import type { PoolMember } from './victims.js';
+
+const NAME = 'demo' as ClusterName;
+
+const fact = (type: string, data: object): Fact => ({ type, data: { uid: UID, ...data } }) as unknown as Fact;
+const requested = (spec: DeclaredSpec): Fact =>
+  fact('ClusterRequested', { spec: clusterSpecOf(NAME, spec), requestHash: 'hash' });
+const plan = (name: string, ofPool: string, change: Partial<MachinePlan> = {}): object => ({
+  name,
+  role: ofPool === 'control-plane' ? 'control-plane' : 'worker',
+  pool: ofPool,
+  leader: false,
+  connection: 'lab',
+  spec: 'lab.medium',
+  rootDisk: { type: 'default', size: 'default' },
+  ...change,
+});
+const planned = (machines: readonly object[], requestId?: string): Fact =>
+  fact('VmsPlanned', { machines, ...(requestId === undefined ? {} : { requestId }) });
+const set = { connection: 'lab', count: 1, spec: 'lab.large', rootDisk: { type: 'default', size: 'default' } };
+const asked = (requestId: string, workers: readonly object[]): Fact => fact('NodesRequested', { requestId, workers });
+
+const fold = (facts: readonly Fact[]): Declared | undefined =>
+  facts.reduce<Declared | undefined>((before, one, index) => declaredAfter(before, logged(one, index + 1)), undefined);
+const sizes = (facts: readonly Fact[]): Readonly<Record<string, number>> =>
+  Object.fromEntries(fold(facts)?.spec.pools.map(({ name, replicas }) => [name, replicas]) ?? []);
+
+const minimal = {
+  apiVersion: 'fairlead.dev/v1alpha1',
+  kind: 'Cluster',
+  metadata: { name: 'demo' },
+  spec: {
+    controlPlane: { replicas: 3, connection: 'lab', machineType: 'lab.medium' },
+    pools: [{ name: 'web', replicas: 2, connection: 'lab', machineType: 'lab.medium' }],
+  },
+};
+
+describe('a manifest', () => {
+  it('gets every default, and the CNI that fits its service type', () => {
+    const spec = specOfManifest(ClusterManifest.parse(minimal).spec);
+    expect(spec).toEqual({
+      ...completeSpec(declared([pool('web', 2)])),
+      serviceType: 'single',
+      network: { ...declared([]).network, cni: 'flannel' },
+    });
+    const multi = ClusterManifest.parse({ ...minimal, spec: { ...minimal.spec, serviceType: 'multi' } });
+    expect(specOfManifest(multi.spec).network.cni).toBe('kilo');
+  });
+
+  it.each([
+    ['flannel', undefined, 'single'],
+    ['kilo', undefined, 'multi'],
+    ['calico', 'multi', 'multi'],
+  ] as const)('with the CNI %s and the service type %s is of %s', (cni, serviceType, expected) => {
+    const { spec } = ClusterManifest.parse({ ...minimal, spec: { ...minimal.spec, network: { cni }, serviceType } });
+    expect(specOfManifest(spec).serviceType).toBe(expected);
+  });
+
+  it('keeps the service type of its cluster where it has none', () => {
+    const { spec } = ClusterManifest.parse(minimal);
+    expect(specOfManifest(spec, declared([]))).toMatchObject({ serviceType: 'single', network: { cni: 'flannel' } });
+  });
+
+  it('limits control planes to zones, those of a new cluster and those that come later', () => {
+    const { controlPlane, ...others } = declared([pool('web', 0)]);
+    const spec = { ...others, controlPlane: { ...controlPlane, zones: ['lab-1a'] } };
+    expect(clusterSpecOf(NAME, spec).controlPlane.zones).toEqual(['lab-1a']);
+    expect(declaredOf(clusterSpecOf(NAME, spec)).controlPlane).toEqual(spec.controlPlane);
+    expect(controlPlaneSetOf(spec.controlPlane, 2)).toMatchObject({ count: 2, zones: ['lab-1a'] });
+    const elsewhere = { ...spec, controlPlane: { ...spec.controlPlane, zones: ['lab-1c', 'lab-1b'] } };
+    expect(changedFields(spec, elsewhere)).toEqual([
+      { field: 'controlPlane.zones', before: 'lab-1a', after: 'lab-1b, lab-1c' },
+    ]);
+    expect([changeFaults(spec, elsewhere), planOf(spec, elsewhere, { members: [] })]).toEqual([[], []]);
+  });
+
+  it('differs in hooks by their names, and in their order', () => {
+    const others = specOfManifest(ClusterManifest.parse(minimal).spec);
+    const hook = (name: string, url: string): Hook => ({ name, url, points: ['BeforeNodeDrain', 'BeforeCreate'] });
+    const [backup, audit] = [hook('backup', 'https://a.example/'), hook('audit', 'https://b.example/')];
+    const fields = (before: readonly Hook[], after: readonly Hook[]) =>
+      changedFields({ ...others, hooks: [...before] }, { ...others, hooks: [...after] });
+    expect(fields([], [backup])).toEqual([
+      { field: 'hooks[backup].points', before: null, after: 'BeforeCreate, BeforeNodeDrain' },
+      { field: 'hooks[backup].url', before: null, after: backup.url },
+    ]);
+    expect(fields([backup, audit], [{ ...backup, url: 'https://c.example/' }, audit])).toEqual([
+      { field: 'hooks[backup].url', before: backup.url, after: 'https://c.example/' },
+    ]);
+    expect(fields([backup, audit], [audit, backup])).toEqual([
+      { field: 'hooks', before: 'backup, audit', after: 'audit, backup' },
+    ]);
+  });
+
+  it.each([
+    { drain: {} },
+    { drain: { rules: [] } },
+    { hooks: [] },
+    { virtualAddresses: [] },
+    { controlPlane: { zones: [] } },
+    { pools: [{ zones: [], labels: {}, taints: [] }] },
+  ])('with what is empty equals one without it: %j', (more) => {
+    const [first] = minimal.spec.pools;
+    const [change = {}] = more.pools ?? [];
+    const controlPlane = { ...minimal.spec.controlPlane, ...more.controlPlane };
+    const spec = { ...minimal.spec, ...more, controlPlane, pools: [{ ...first, ...change }] };
+    const [one, other] = [minimal.spec, spec].map((of) =>
+      specOfManifest(ClusterManifest.parse({ ...minimal, spec: of }).spec),
+    );
+    expect(changedFields(one, other!)).toEqual([]);
+  });
+
+  it.each([
+    { firewall: { egress: [] } },
+    { firewall: { nodes: [] } },
+    { drain: { rules: [{ name: 'jobs', behavior: 'Skip', namespaces: [] }] } },
+    { drain: { rules: [{ name: 'jobs', behavior: 'Skip', pools: [] }] } },
+  ])('is refused with what is empty where that would mean nothing, and its absence everything: %j', (more) =>
+    expect(ClusterManifest.safeParse({ ...minimal, spec: { ...minimal.spec, ...more } }).success).toBe(false),
+  );
+
+  it('becomes the request that services know, and comes back from it', () => {
+    const spec = declared([pool('web', 2), pool('batch', 1, { machineType: 'lab.large' })], {
+      storage: { nfs: { server: 'nfs.example', path: '/export' } },
+    });
+    expect(declaredOf(clusterSpecOf(NAME, spec))).toEqual(spec);
+  });
+
+  it('names worker sets without a name as their machines are: worker-1, worker-2', () => {
+    const spec = clusterSpecOf(NAME, declared([pool('a', 1), pool('b', 2)]));
+    const unnamed = { ...spec, workers: spec.workers.map(({ pool: _name, ...one }) => one) };
+    expect(declaredOf(unnamed).pools.map(({ name, replicas }) => [name, replicas])).toEqual([
+      ['worker-1', 1],
+      ['worker-2', 2],
+    ]);
+  });
+
+  it.each([
+    ['an unknown field', { ...minimal, spec: { ...minimal.spec, pool: [] } }],
+    [
+      'a pool that is no DNS label',
+      { ...minimal, spec: { ...minimal.spec, pools: [{ ...minimal.spec.pools[0], name: 'Web_1' }] } },
+    ],
+    [
+      'fewer replicas than none',
+      { ...minimal, spec: { ...minimal.spec, pools: [{ ...minimal.spec.pools[0], replicas: -1 }] } },
+    ],
+    ['another kind', { ...minimal, kind: 'Machine' }],
+  ])('is refused with %s', (_what, manifest) => expect(ClusterManifest.safeParse(manifest).success).toBe(false));
+
+  it('may be sent back as it was answered', () => {
+    const answered = { ...minimal, status: { phase: 'Provisioned' }, plan: [], operations: [] };
+    expect(ClusterManifest.safeParse(answered).success).toBe(true);
+  });
+
+  it('has a JSON Schema that knows its fields and refuses others', () => {
+    const { $defs } = manifestJsonSchema() as {
+      $defs: { ManifestSpec: { properties: object; additionalProperties: boolean } };
+    };
+    expect(Object.keys($defs.ManifestSpec.properties)).toEqual(
+      expect.arrayContaining(['version', 'network', 'controlPlane', 'pools']),
+    );
+    expect($defs.ManifestSpec.additionalProperties).toBe(false);
+  });
+});
+
+describe('a JSON merge patch', () => {
+  /** The examples of RFC 7386, appendix A. */
+  it.each([
+    [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
+    [{ a: 'b' }, { b: 'c' }, { a: 'b', b: 'c' }],
+    [{ a: 'b' }, { a: null }, {}],
+    [{ a: 'b', b: 'c' }, { a: null }, { b: 'c' }],
+    [{ a: ['b'] }, { a: 'c' }, { a: 'c' }],
+    [{ a: 'c' }, { a: ['b'] }, { a: ['b'] }],
+    [{ a: { b: 'c' } }, { a: { b: 'd', c: null } }, { a: { b: 'd' } }],
+    [{ a: [{ b: 'c' }] }, { a: [1] }, { a: [1] }],
+    [
+      ['a', 'b'],
+      ['c', 'd'],
+      ['c', 'd'],
+    ],
+    [{ a: 'b' }, ['c'], ['c']],
+    [{ a: 'foo' }, null, null],
+    [{ a: 'foo' }, 'bar', 'bar'],
+    [{ e: null }, { a: 1 }, { e: null, a: 1 }],
+    [[1, 2], { a: 'b', c: null }, { a: 'b' }],
+    [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
+  ])('turns %j with %j into %j', (target, patch, result) => expect(mergePatch(target, patch)).toEqual(result));
+});
+
+describe('what is declared of a cluster', () => {
+  const spec = declared([pool('worker-1', 2)]);
+  const begun = [
+    requested(spec),
+    planned([plan('cp-1', 'control-plane'), plan('w-1', 'worker-1'), plan('w-2', 'worker-1')]),
+  ];
+
+  it('is what was asked for by any route', () => expect(fold(begun)?.spec).toEqual(spec));
+
+  it('gets a pool by a request for nodes, once its machines are planned', () => {
+    const facts = [...begun, asked('r1', [set])];
+    expect(sizes(facts)).toEqual({ 'worker-1': 2 });
+    const after = [...facts, planned([plan('w-3', 'worker-2', { spec: 'lab.large' })], 'r1')];
+    expect(sizes(after)).toEqual({ 'worker-1': 2, 'worker-2': 1 });
+    expect(fold(after)?.spec.pools[1]?.machineType).toBe('lab.large');
+  });
+
+  it.each([
+    ['VmsFailed', { requestId: 'r1', machines: ['w-3'], onFailure: 'rollback' }],
+    ['NodesFailed', { requestId: 'r1', nodes: ['w-3'], onFailure: 'rollback' }],
+    ['NodesAbandoned', { requestId: 'r1', nodes: ['w-3'] }],
+  ])('loses that pool when the request comes to nothing (%s)', (type, data) => {
+    const facts = [...begun, asked('r1', [set]), planned([plan('w-3', 'worker-2')], 'r1'), fact(type, data)];
+    expect(sizes(facts)).toEqual({ 'worker-1': 2 });
+    expect(sizes([...facts, fact('VmDeleted', { name: 'w-3' })])).toEqual({ 'worker-1': 2 });
+  });
+
+  it('keeps what waits for a retry', () => {
+    const kept = fact('VmsFailed', { requestId: 'r1', machines: ['w-3'], onFailure: 'keep' });
+    const facts = [...begun, asked('r1', [set]), planned([plan('w-3', 'worker-2')], 'r1'), kept];
+    expect(sizes(facts)).toEqual({ 'worker-1': 2, 'worker-2': 1 });
+  });
+
+  it('counts a node that leaves once, and keeps its pool at 0', () => {
+    const facts = ['w-1', 'w-2'].flatMap((node) => [
+      fact('NodeRemovalRequested', { node }),
+      fact('NodeRemovalRequested', { node }),
+      fact('VmDeleted', { name: node }),
+    ]);
+    expect(sizes([...begun, ...facts])).toEqual({ 'worker-1': 0 });
+  });
+
+  it('goes back by the machines of a manifest that were rejected', () => {
+    const change = fact('ClusterSpecChanged', { revision: 1, spec: declared([pool('worker-1', 5)]) });
+    const facts = [...begun, asked('r1', [{ ...set, count: 3, pool: 'worker-1' }]), change];
+    expect(sizes(facts)).toEqual({ 'worker-1': 5 });
+    const no = fact('NodesRejected', { requestId: 'r1', code: 'quota.exceeded', message: 'no' });
+    expect(sizes([...facts, no])).toEqual({ 'worker-1': 2 });
+  });
+
+  describe('keeps the size of a pool while one of its nodes is replaced', () => {
+    const replaced = (order: string): Fact =>
+      fact('NodeReplacementRequested', { requestId: 'r1', node: 'w-1', order, reason: '' });
+    const next = planned([plan('w-3', 'worker-1')], 'r1');
+    const joined = fact('NodeReplacementReady', { requestId: 'r1', node: 'w-1', newNode: 'w-3' });
+    const gone = fact('VmDeleted', { name: 'w-1' });
+    const nodes = (facts: readonly Fact[]): readonly string[] => Object.keys(fold(facts)?.nodes ?? {});
+
+    it.each([
+      ['create-first', [replaced('create-first'), next, joined, gone]],
+      ['remove-first', [replaced('remove-first'), gone, next, joined]],
+    ])('%s', (_order, facts) => {
+      const seqs = facts.map((_fact, at) => fold([...begun, ...facts.slice(0, at + 1)])?.seq);
+      facts.forEach((_fact, at) => expect(sizes([...begun, ...facts.slice(0, at + 1)])).toEqual({ 'worker-1': 2 }));
+      expect(new Set(seqs)).toEqual(new Set([1]));
+      expect(nodes([...begun, ...facts])).toEqual(['cp-1', 'w-2', 'w-3']);
+      expect(fold([...begun, ...facts])?.replaced).toBeUndefined();
+    });
+
+    it('also when the new node comes to nothing, and the old one stays', () => {
+      const failed = fact('NodesFailed', { requestId: 'r1', nodes: ['w-3'], onFailure: 'rollback' });
+      const facts = [...begun, replaced('create-first'), next, failed, fact('VmDeleted', { name: 'w-3' })];
+      expect([sizes(facts), nodes(facts)]).toEqual([{ 'worker-1': 2 }, ['cp-1', 'w-1', 'w-2']]);
+    });
+
+    it('unless it is abandoned when the old node is gone', () => {
+      const abandoned = fact('NodesAbandoned', { requestId: 'r1', nodes: [] });
+      expect(sizes([...begun, replaced('remove-first'), gone, abandoned])).toEqual({ 'worker-1': 1 });
+      expect(sizes([...begun, replaced('remove-first'), gone, next, abandoned])).toEqual({ 'worker-1': 1 });
+      expect(sizes([...begun, replaced('create-first'), next, abandoned])).toEqual({ 'worker-1': 2 });
+    });
+  });
+
+  it('does not count surge nodes', () => {
+    const surge = planned([plan('w-9', 'worker-1', { surge: 'u-000000' as never })]);
+    expect(sizes([...begun, surge, fact('VmDeleted', { name: 'w-9' })])).toEqual({ 'worker-1': 2 });
+  });
+
+  it('has the version that an upgrade led to, once it has ended', () => {
+    const upgrade = fact('UpgradeRequested', { upgradeId: 'u-000000', mode: 'run', target: { kubernetes: 'v1.35.4' } });
+    expect(fold([...begun, upgrade])?.spec.version).toBe('v1.34.4');
+    const completed = fact('RolloutCompleted', { upgradeId: 'u-000000', upgraded: [], tookMs: 1 });
+    expect(fold([...begun, upgrade, completed])?.spec.version).toBe('v1.35.4');
+  });
+
+  describe('that declares a later version', () => {
+    const to = 'v1.35.4';
+    const upgrade = fact('UpgradeRequested', { upgradeId: 'u-000001', mode: 'go', target: { kubernetes: to } });
+    const spec = { ...fold(begun)!.spec, version: to };
+    const facts = [...begun, upgrade, fact('ClusterSpecChanged', { revision: 1, spec })];
+    const about = (type: string): Fact => fact(type, { upgradeId: 'u-000001', upgraded: [], tookMs: 1 });
+    const versions = (...more: readonly Fact[]) => {
+      const declared = fold([...facts, ...more])!;
+      return [declared.spec.version, desiredVersion(declared)];
+    };
+
+    it('has it at once, and its nodes are to have it when they are changed', () => {
+      expect(versions()).toEqual([to, 'v1.34.4']);
+      expect(versions(about('RolloutStarted'))).toEqual([to, to]);
+      expect(versions(about('RolloutStarted'), about('RolloutCompleted'))).toEqual([to, to]);
+    });
+
+    it('has the version before again when the upgrade is rejected or aborted', () => {
+      expect(versions(about('UpgradeRejected'))).toEqual(['v1.34.4', 'v1.34.4']);
+      expect(versions(about('RolloutStarted'), about('RolloutAborted'))).toEqual(['v1.34.4', 'v1.34.4']);
+      const dryRun = fact('UpgradeRejected', { upgradeId: 'u-000002' });
+      expect(versions(dryRun)).toEqual([to, 'v1.34.4']);
+    });
+
+    it('has the template that it was declared with once the upgrade is complete, and the former one otherwise', () => {
+      const chosen = (template: string): Fact => fact('ClusterTemplateChosen', { template, revision: 1 });
+      const declares = (revision: number, template: string, version: string): Fact =>
+        fact('ClusterSpecChanged', { revision, spec: { ...spec, template, version } });
+      const had = [...begun, chosen('old'), declares(1, 'old', 'v1.34.4')];
+      const upgrading = [...had, upgrade, chosen('new'), declares(2, 'new', to)];
+      const template = (...more: readonly Fact[]) => {
+        const declared = fold([...upgrading, ...more])!;
+        return [declared.template?.name, declared.spec.template];
+      };
+      expect(template()).toEqual(['new', 'new']);
+      expect(template(about('RolloutStarted'), about('RolloutCompleted'))).toEqual(['new', 'new']);
+      expect(template(about('UpgradeRejected'))).toEqual(['old', 'old']);
+      expect(template(about('RolloutStarted'), about('RolloutAborted'))).toEqual(['old', 'old']);
+    });
+
+    it('keeps both when something else is declared meanwhile', () => {
+      const same = fact('ClusterSpecChanged', { revision: 2, spec });
+      expect(versions(same)).toEqual([to, 'v1.34.4']);
+      expect(versions(same, about('UpgradeRejected'))).toEqual(['v1.34.4', 'v1.34.4']);
+    });
+  });
+
+  it('has a resourceVersion that changes with it alone', () => {
+    const seqs = [
+      begun,
+      [...begun, fact('NodeReady', { node: 'w-1' })],
+      [...begun, fact('NodeRemovalRequested', { node: 'w-1' })],
+    ].map((facts) => fold(facts)?.seq);
+    expect(seqs).toEqual([1, 1, 3]);
+  });
+
+  it('ends with the cluster, and says nothing of another one of the same name', () => {
+    const foreign = { type: 'VmDeleted', data: { uid: 'other', name: 'w-1' } } as unknown as Fact;
+    expect(sizes([...begun, foreign])).toEqual({ 'worker-1': 2 });
+    expect(fold([...begun, fact('ClusterDeleted', {})])).toBeUndefined();
+  });
+});
+
+describe('the plan of a change', () => {
+  const member = (name: string, of: string, ready = true): PoolMember => ({
+    name,
+    pool: of,
+    ready,
+    machine: pool(of, 1),
+    joined: true,
+    zone: '',
+  });
+  const members = [member('w-1', 'web'), member('w-2', 'web', false), member('w-3', 'web'), member('w-4', 'old')];
+
+  it('says for each pool what is done, and why', () => {
+    const before = declared([pool('web', 3), pool('old', 1), pool('idle', 1)]);
+    const after = declared([pool('web', 1), pool('batch', 2), pool('idle', 1)]);
+    const steps = planOf(before, after, { members: [...members, member('w-5', 'idle')] });
+    expect(steps.map(({ action, pool: of, count, reason }) => [action, of, count, reason])).toEqual([
+      ['delete-pool', 'old', 1, 'not in the manifest'],
+      ['remove-nodes', 'web', 2, 'remove 2 machines (3 → 1)'],
+      ['create-pool', 'batch', 2, 'create 2 machines'],
+    ]);
+    expect(removalsOf(steps)).toEqual(['w-4', 'w-2', 'w-3']);
+    expect(additionsOf(steps, after).map(({ pool: of, count }) => [of, count])).toEqual([['batch', 2]]);
+  });
+
+  describe('of control planes', () => {
+    const withReplicas = (replicas: number, more: Partial<DeclaredSpec['controlPlane']> = {}): DeclaredSpec =>
+      declared([], { controlPlane: { ...declared([]).controlPlane, replicas, ...more } });
+    const controlPlanes = [1, 2, 3, 4, 5].map((index) => member(`cp-${index}`, 'control-plane', index !== 2));
+
+    it('adds them, like the others, and removes those that are not Ready first, then the newest', () => {
+      const grown = planOf(withReplicas(1), withReplicas(3), { members: controlPlanes.slice(0, 1) });
+      expect(grown).toMatchObject([{ action: 'add-nodes', pool: 'control-plane', count: 2, nodes: [] }]);
+      const { connection, machineType: spec, rootDisk } = withReplicas(3).controlPlane;
+      expect(addedControlPlanes(grown, withReplicas(3))).toEqual({
+        ...{ connection, spec, rootDisk, count: 2, pool: 'control-plane' },
+      });
+      const shrunk = planOf(withReplicas(5), withReplicas(3), { members: controlPlanes });
+      expect(shrunk).toMatchObject([{ action: 'remove-nodes', pool: 'control-plane', count: 2 }]);
+      expect(removalsOf(shrunk)).toEqual(['cp-2', 'cp-5']);
+    });
+
+    it('changes direction while they are added: machines without names are abandoned, and counted until then', () => {
+      const three = [1, 3, 4].map((index) => member(`cp-${index}`, 'control-plane'));
+      const requests = { r1: { awaited: { 'control-plane': 2 }, newPools: [], unplanned: true as const } };
+      const back = planOf(withReplicas(5), withReplicas(3), { members: three, requests });
+      expect(back).toMatchObject([{ action: 'abandon-nodes', pool: 'control-plane', count: 2, request: 'r1' }]);
+      const more = planOf(withReplicas(5), withReplicas(7), { members: three, requests });
+      expect(more).toMatchObject([{ action: 'add-nodes', pool: 'control-plane', count: 2 }]);
+    });
+
+    it('asks for them again when their request is abandoned because of a pool', () => {
+      const three = [1, 3, 4].map((index) => member(`cp-${index}`, 'control-plane'));
+      const [before, after] = [2, 1].map((replicas) => ({ ...withReplicas(5), pools: [pool('web', replicas)] }));
+      const requests = { r1: { awaited: { 'control-plane': 2, web: 2 }, newPools: [], unplanned: true as const } };
+      const steps = planOf(before, after!, { members: three, requests });
+      expect(steps.map(({ action, pool: of, count }) => [action, of, count])).toEqual([
+        ['abandon-nodes', 'control-plane', 2],
+        ['abandon-nodes', 'web', 2],
+        ['add-nodes', 'control-plane', 2],
+        ['add-nodes', 'web', 1],
+      ]);
+    });
+
+    it('removes first what is named', () => {
+      const shrunk = planOf(withReplicas(5), withReplicas(3), { members: controlPlanes, named: ['cp-1'] });
+      expect(removalsOf(shrunk)).toEqual(['cp-1', 'cp-2']);
+    });
+
+    it('is refused where the only one takes workloads, and beside an external etcd with another number than 3, 5 or 7', () => {
+      const faults = (more: Partial<DeclaredSpec['controlPlane']>) =>
+        changeFaults(withReplicas(1, more), withReplicas(3, more)).map(({ code }) => code);
+      const outside = (replicas: number): DeclaredSpec => withReplicas(replicas, { etcd: 'external' });
+      const codes = (from: number, to: number) => changeFaults(outside(from), outside(to)).map(({ code }) => code);
+      expect([codes(3, 5), codes(7, 3)]).toEqual([[], []]);
+      expect([codes(3, 1), codes(3, 4)]).toEqual([['cluster.etcd-external-count'], ['cluster.etcd-external-count']]);
+      expect(faults({ schedulable: true })).toEqual(['cluster.single-node']);
+      expect(faults({})).toEqual([]);
+    });
+
+    describe('whose machines change', () => {
+      const large = { machineType: 'lab.large' };
+      const three = [1, 2, 3].map((index) => ({
+        ...member(`cp-${index}`, 'control-plane', index !== 3),
+        leader: index === 1,
+      }));
+      const stepsTo = (more: Partial<DeclaredSpec['controlPlane']>, replicas = 3) =>
+        planOf(withReplicas(3), withReplicas(replicas, more), { members: three });
+      const rollout = (maxSurge: 0 | 1) => ({ strategy: 'RollingUpdate', maxSurge }) as const;
+
+      it('replaces them one at a time: not Ready ones first, the initial one last [Cluster API 21]', () => {
+        expect(stepsTo(large)).toEqual([
+          {
+            action: 'replace-nodes',
+            pool: 'control-plane',
+            count: 3,
+            nodes: ['cp-3', 'cp-2', 'cp-1'].map((name) => ({ name, reason: 'machineType lab.medium' })),
+            reason: 'machineType lab.medium → lab.large: 3 nodes replaced, one at a time, the new one first',
+          },
+        ]);
+        expect(rolloutsOf(stepsTo(large))).toEqual(['control-plane']);
+        expect(changeFaults(withReplicas(3), withReplicas(3, large))).toEqual([]);
+      });
+
+      it('needs room for one more machine, or with maxSurge 0 for none', () => {
+        const surges = ([1, 0] as const).map((maxSurge) => {
+          const after = { ...large, rollout: rollout(maxSurge) };
+          const steps = stepsTo(after);
+          return [steps[0]?.reason.split(', ').at(-1), controlPlaneSurgeOf(steps, withReplicas(3, after))];
+        });
+        const set = { connection: 'lab', spec: 'lab.large', pool: 'control-plane' };
+        expect(surges).toMatchObject([
+          ['the new one first', { ...set, count: 1 }],
+          ['the old one first', { ...set, count: 0 }],
+        ]);
+        expect(controlPlaneSurgeOf([], withReplicas(3))).toBeUndefined();
+      });
+
+      it('replaces none that is removed anyway, and with OnDelete none by itself', () => {
+        expect(stepsTo(large, 1).map(({ action, count }) => [action, count])).toEqual([
+          ['remove-nodes', 2],
+          ['replace-nodes', 1],
+        ]);
+        const waiting = stepsTo({ ...large, rollout: { strategy: 'OnDelete', maxSurge: 1 } });
+        expect([waiting.map(({ count }) => count), rolloutsOf(waiting)]).toEqual([[0], []]);
+      });
+
+      it('has no difference where only defaults are written out', () =>
+        expect(changedFields(withReplicas(3), withReplicas(3, { rollout: rollout(1) }))).toEqual([]));
+
+      it.each([
+        ['cluster.field-immutable', { schedulable: true }, large, 'spec.controlPlane.machineType'],
+        ['cluster.field-immutable', {}, { connection: 'other' as never }, 'spec.controlPlane.connection'],
+      ] as const)('is refused with %s: %j to %j', (code, before, change, field) =>
+        expect(changeFaults(withReplicas(3, before), withReplicas(3, { ...before, ...change }))).toMatchObject([
+          { code, field },
+        ]),
+      );
+
+      it('is refused with maxSurge 0 where fewer than 3 are declared, unless that was so before [Cluster API 21]', () => {
+        const first = (replicas: number): DeclaredSpec => withReplicas(replicas, { rollout: rollout(0) });
+        const [fault] = changeFaults(first(3), first(1));
+        expect(fault).toMatchObject({
+          code: 'cluster.control-plane-surge',
+          field: 'spec.controlPlane.rollout.maxSurge',
+          message: 'maxSurge of the control plane can be 0 with 3 control planes or more, not with 1',
+        });
+        expect(controlPlaneRolloutFaults(first(1))).toEqual([fault]);
+        expect(controlPlaneRolloutFaults(first(3))).toEqual([]);
+        expect(changeFaults(first(1), { ...first(1), pools: [pool('web', 1)] })).toEqual([]);
+        expect(controlPlaneSurge(first(1).controlPlane)).toBe(1);
+      });
+    });
+  });
+
+  it('is empty when only the order of pools differs [azimuth 35]', () => {
+    const [one, other] = [pool('a', 1), pool('b', 1)];
+    expect(changedFields(declared([one, other]), declared([other, one]))).toEqual([]);
+    const basis = { members: [member('w-1', 'a'), member('w-2', 'b')] };
+    expect(planOf(declared([one, other]), declared([other, one]), basis)).toEqual([]);
+  });
+
+  it.each([
+    ['cluster.field-immutable', declared([pool('web', 3)], { serviceType: 'multi' }), 'spec.serviceType'],
+    ['cluster.version-lower', declared([pool('web', 3)], { version: 'v1.33.13' as never }), 'spec.version'],
+    ['cluster.version-path', declared([pool('web', 3)], { version: 'v1.38.0' as never }), 'spec.version'],
+    [
+      'cluster.control-plane-even',
+      declared([pool('web', 3)], { controlPlane: { ...declared([]).controlPlane, replicas: 4 } }),
+      'spec.controlPlane.replicas',
+    ],
+    [
+      'cluster.control-plane-too-many',
+      declared([pool('web', 3)], { controlPlane: { ...declared([]).controlPlane, replicas: 9 } }),
+      'spec.controlPlane.replicas',
+    ],
+  ])('is refused with %s', (code, after, field) =>
+    expect(changeFaults(declared([pool('web', 3)]), after)).toMatchObject([{ code, field }]),
+  );
+
+  it('of the version is one upgrade, through every minor on the way [ORBITER 14, Cluster API 24]', () => {
+    const [old, late] = [declared([], { version: 'v1.33.13' as never }), declared([], { version: 'v1.35.4' as never })];
+    const members = [member('cp-1', 'control-plane'), member('w-1', 'web')];
+    expect(changeFaults(old, late)).toEqual([]);
+    expect(planOf(old, late, { members })).toEqual([
+      {
+        action: 'upgrade',
+        pool: null,
+        count: 2,
+        nodes: [],
+        reason: 'v1.33.13 → v1.34.4 → v1.35.4: 2 nodes, control planes before workers',
+      },
+    ]);
+  });
+
+  it('of the version is none when the manifest leaves it out, whatever the default is by then', () => {
+    const { version: _version, ...spec } = ClusterManifest.parse(minimal).spec;
+    const current = declared([pool('web', 3)], { version: 'v1.35.4' as never });
+    expect(specOfManifest(spec, current).version).toBe('v1.35.4');
+    expect(specOfManifest(spec).version).toBe(DEFAULT_KUBERNETES_VERSION);
+  });
+
+  describe('of the machines of a pool', () => {
+    const before = declared([pool('web', 3), pool('idle', 0)]);
+    const large = { machineType: 'lab.large' };
+    const stepsTo = (change: Partial<DeclaredPool>, replicas = 3) =>
+      planOf(before, declared([pool('web', replicas, change), pool('idle', 0)]), { members: members.slice(0, 3) });
+
+    it('replaces its nodes, and says why each of them [Cluster API 28]', () => {
+      const rollout = { strategy: 'RollingUpdate', maxSurge: '50%', maxUnavailable: '50%', canary: true } as const;
+      const steps = stepsTo({ ...large, rollout });
+      expect(steps).toEqual([
+        {
+          action: 'replace-nodes',
+          pool: 'web',
+          count: 3,
+          nodes: ['w-1', 'w-2', 'w-3'].map((name) => ({ name, reason: 'machineType lab.medium' })),
+          reason:
+            'machineType lab.medium → lab.large: 3 nodes replaced, one first, alone, then at most 2 extra and 1 unavailable',
+        },
+      ]);
+      expect([removalsOf(steps), rolloutsOf(steps)]).toEqual([[], ['web']]);
+      expect(changeFaults(before, declared([pool('web', 3, large), pool('idle', 0)]))).toEqual([]);
+    });
+
+    it('replaces none that is removed anyway, and none where the pool has none', () => {
+      const [remove, replace] = stepsTo(large, 1);
+      expect(remove?.nodes.map(({ name }) => name)).toEqual(['w-2', 'w-3']);
+      expect(replace?.nodes.map(({ name }) => name)).toEqual(['w-1']);
+      expect(
+        planOf(before, declared([pool('web', 3), pool('idle', 0, large)]), { members: members.slice(0, 3) }),
+      ).toEqual([]);
+    });
+
+    it('replaces nothing by itself with OnDelete, and what is left once that is RollingUpdate [Cluster API 25]', () => {
+      const onDelete = { strategy: 'OnDelete', maxSurge: 1, maxUnavailable: 0, canary: true } as const;
+      const steps = stepsTo({ ...large, rollout: onDelete });
+      expect([steps.map(({ count, nodes }) => [count, nodes]), rolloutsOf(steps)]).toEqual([[[0, []]], []]);
+      const waiting = declared([pool('web', 3, { ...large, rollout: onDelete })]);
+      const rolling = planOf(waiting, declared([pool('web', 3, large)]), { members: members.slice(0, 3) });
+      expect(rolloutsOf(rolling)).toEqual(['web']);
+    });
+
+    it('has no difference where only defaults are written out', () => {
+      const written = { strategy: 'RollingUpdate', maxSurge: 1, maxUnavailable: 0, canary: true } as const;
+      const { canary: _later, ...earlier } = written;
+      const old = declared([pool('web', 3, { rollout: earlier as typeof written }), pool('idle', 0)]);
+      expect(changedFields(old, declared([pool('web', 3, { rollout: written }), pool('idle', 0)]))).toEqual([]);
+      expect(changedFields(before, declared([pool('web', 3, { rollout: written }), pool('idle', 0)]))).toEqual([]);
+    });
+
+    it.each([
+      [10, { maxSurge: 1, maxUnavailable: 0 }, { surge: 1, unavailable: 0 }],
+      [10, { maxSurge: '25%', maxUnavailable: '25%' }, { surge: 3, unavailable: 2 }],
+      [3, { maxSurge: 0, maxUnavailable: '10%' }, { surge: 0, unavailable: 1 }],
+      [1, { maxSurge: '1%', maxUnavailable: '99%' }, { surge: 1, unavailable: 0 }],
+    ] as const)(
+      'has limits that are rounded as those of a Deployment: of %i, %j [Cluster API 25]',
+      (replicas, shares, limits) => expect(rolloutLimits(shares, replicas)).toEqual(limits),
+    );
+  });
+
+  it('shows what differs, pools by their names', () =>
+    expect(changedFields(declared([pool('a', 1)]), declared([pool('a', 2)], { version: 'v1.35.4' as never }))).toEqual([
+      { field: 'version', before: 'v1.34.4', after: 'v1.35.4' },
+      { field: 'pools[a].replicas', before: '1', after: '2' },
+    ]));
+});

@@ -1,0 +1,51 @@
+import {
+  type OnFailure,
+  type StoredEvent,
+  type NodeName,
+  conditionSentence,
+  type ReplacementOrder,
+} from '@fairlead/contracts';
+
+/** A new node of the same pool replaces a node. */
+export interface Replacement {
+  readonly uid: string;
+  /** The VmsPlanned that answers it, and its failures, name it. */
+  readonly requestId: string;
+  readonly node: NodeName;
+  readonly order: ReplacementOrder;
+  readonly reason: string;
+  /** The rollout of a pool that it is part of; absent: it stands alone. */
+  readonly rollout?: string;
+}
+
+/** The replacement that an event asks for; undefined: none. Everything that follows from a replacement starts here. */
+export const replacementIn = (event: StoredEvent): Replacement | undefined => {
+  switch (event.type) {
+    case 'NodeReplacementRequested':
+    case 'NodeReplacementPlanned':
+      return event.data;
+    case 'VmGone': {
+      const { uid, requestId, node, repair } = event.data;
+      if (repair !== 'replace') return undefined;
+      return { uid, requestId, node, order: 'remove-first', reason: 'its machine no longer exists at its provider' };
+    }
+    case 'RemediationRequested': {
+      const { uid, requestId, node, action, order = 'create-first', reason } = event.data;
+      if (action !== 'replace') return undefined;
+      return { uid, requestId, node, order, reason: conditionSentence(reason.condition, reason.since) };
+    }
+    default:
+      return undefined;
+  }
+};
+
+/** A new node that fails is rolled back while the old one is there; without the old one it is kept for a retry. */
+export const onFailureOf = ({ order }: Pick<Replacement, 'order'>): OnFailure =>
+  order === 'create-first' ? 'rollback' : 'keep';
+
+/** The node that begins to leave with the event, because another takes its place; undefined: none does. */
+export const replacedIn = (event: StoredEvent): NodeName | undefined => {
+  if (event.type === 'NodeReplacementReady') return event.data.node;
+  const replacement = replacementIn(event);
+  return replacement?.order === 'remove-first' ? replacement.node : undefined;
+};

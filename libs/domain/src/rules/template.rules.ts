@@ -1,0 +1,56 @@
+import {
+  type Namespace,
+  ClusterManifest,
+  MANIFEST_API_VERSION,
+  MANIFEST_KIND,
+  type ClusterTemplateManifest,
+  type TemplateCluster,
+  type Refusal,
+  type RefusalCode,
+} from '@fairlead/contracts';
+import { completeTemplate } from '../manifest/cluster.template.resolve.js';
+import type { OwnReleases } from '../releases.fold.js';
+import { faultsOfCluster } from './cluster.rules.js';
+import { faultsOfManifest, inManifest, requestOfManifest } from './manifest.rules.js';
+
+const ANY = 'any';
+const EXTERNAL_ETCD_MIN = 3;
+
+/** A small cluster of the template: what it leaves out has a value that no rule objects to. */
+const sampleOf = (cluster: TemplateCluster): ClusterManifest => {
+  const { controlPlane, pools, ...others } = completeTemplate(cluster);
+  const connection = controlPlane?.connection ?? pools?.connection ?? ANY;
+  const replicas = controlPlane?.etcd === 'external' ? EXTERNAL_ETCD_MIN : 1;
+  const machines = { connection, machineType: ANY };
+  return ClusterManifest.parse({
+    apiVersion: MANIFEST_API_VERSION,
+    kind: MANIFEST_KIND,
+    metadata: { name: ANY },
+    spec: {
+      ...others,
+      controlPlane: { replicas, ...machines, ...controlPlane },
+      pools: [{ name: ANY, replicas: 1, ...machines, ...pools }],
+    },
+  });
+};
+
+/** Clusters have the pools that these rules are about. */
+const OF_POOLS: ReadonlySet<RefusalCode> = new Set<RefusalCode>(['drain.rule-pool', 'firewall.rule-pool']);
+
+const inTemplate = (field: string): string => field.replace(/^spec\.(pools)?(\[\d+\])?/, 'spec.cluster.$1');
+
+/** Why no cluster could be made of a template. Connections and machine sizes are looked at when one is. */
+export const templateFaults = (
+  { spec: { cluster } }: ClusterTemplateManifest,
+  own?: OwnReleases,
+): readonly Refusal[] => {
+  const sample = sampleOf(cluster);
+  const address = { namespace: ANY as Namespace, cluster: sample.metadata.name };
+  const faults = [
+    ...inManifest(faultsOfCluster(requestOfManifest(sample), [], own), [0]),
+    ...faultsOfManifest(sample, address),
+  ];
+  return faults
+    .filter(({ code }) => !OF_POOLS.has(code))
+    .map((fault) => (fault.field === undefined ? fault : { ...fault, field: inTemplate(fault.field) }));
+};
