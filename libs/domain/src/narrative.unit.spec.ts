@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type StoredEvent, EVENTS } from '@fairlead/contracts';
 import { sentenceOfEvent } from './narrative.js';
 
-const samples = new URL('events/samples/', import.meta.url);
+const samples = new URL('../../contracts/src/events/samples/', import.meta.url);
 
 /** The sample that was frozen of the newest version of every event. */
 const events = Object.entries(EVENTS).map(([type, { version }]) => {
