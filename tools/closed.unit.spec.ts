@@ -1,6 +1,6 @@
 import { EVENTS, GATES, type EventType } from '@fairlead/contracts';
+import { projectFiles } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,8 +9,7 @@ import config from './imports.config.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** What programs run, without specs, and without the definitions and the sentences of events. */
-const sources = execFileSync('git', ['ls-files', 'apps/*.ts', 'libs/*.ts'], { cwd: root, encoding: 'utf8' })
-  .split('\n')
+const sources = projectFiles(root, 'apps/*.ts', 'libs/*.ts')
   .filter((path) => /\/src\/.*\.ts$/u.test(path) && !/\.(spec|features|fixtures)\.ts$/u.test(path))
   .filter((path) => !path.startsWith('libs/contracts/src/events/') && path !== 'libs/domain/src/narrative.ts');
 

@@ -1,19 +1,13 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { projectFiles } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');
 
-const tracked = (...patterns: readonly string[]): readonly string[] =>
-  execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...patterns], {
-    cwd: root,
-    encoding: 'utf8',
-  })
-    .split('\n')
-    .filter((path) => path !== '');
+const tracked = (...patterns: readonly string[]): readonly string[] => projectFiles(root, ...patterns);
 
 const markdownIn = (folder: string): readonly string[] =>
   readdirSync(join(root, folder))
@@ -178,7 +172,7 @@ describe('the documentation', () => {
     expect(PAGES.flatMap(linksOf).flatMap(brokenLink)).toEqual([]));
 
   it('names only files and folders that exist', () => {
-    const files = tracked();
+    const files = tracked('*');
     const isThere = (path: string): boolean => {
       const bare = path.replace(/\/$/u, '');
       return files.some((file) => file === bare || file.startsWith(`${bare}/`) || file.startsWith(`${bare}.`));

@@ -12,7 +12,8 @@ const cache = (name) => join(root, 'node_modules', '.cache', 'fairlead', name);
 const JEST = ['--experimental-vm-modules', '--no-warnings', join(root, 'node_modules', 'jest', 'bin', 'jest.js')];
 
 export const NOTHING = { passed: 0, failed: 0, skipped: 0 };
-const BROKEN = { passed: 0, failed: 1, skipped: 0 };
+const NO_REPORT = 'jest ended without a report';
+const BROKEN = { passed: 0, failed: 1, skipped: 0, failures: [NO_REPORT] };
 /** More are counted only. */
 const FAILURES_SHOWN_MAX = 20;
 /** More failed files than this are a failure of the change, not of a busy machine. */

@@ -1,8 +1,8 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { REFUSALS } from '@fairlead/contracts';
+import { projectFiles } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { asyncApiDocument } from './generate/asyncapi.mjs';
 
@@ -68,12 +68,7 @@ const GENERATED: ReadonlySet<string> = new Set([
 const isWritten = (path: string): boolean => !GENERATED.has(path) && !path.endsWith('conformance.md');
 
 const trackedFiles = (...patterns: readonly string[]): readonly string[] =>
-  execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...patterns], {
-    cwd: root,
-    encoding: 'utf8',
-  })
-    .split('\n')
-    .filter((path) => path !== '' && !path.endsWith('words.unit.spec.ts'));
+  projectFiles(root, ...patterns).filter((path) => !path.endsWith('words.unit.spec.ts'));
 
 /** Keeps the number of each line. */
 const commentsOf = (source: string): string =>
