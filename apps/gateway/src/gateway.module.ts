@@ -90,6 +90,8 @@ import { ChangeAnswers } from './manifest/change.answers.js';
 import { ManifestCommands } from './manifest/manifest.commands.js';
 import { ChangeChecks } from './manifest/change.checks.js';
 import { VirtualAddressChecks } from './manifest/virtual-addresses.checks.js';
+import { GenerationsHttp } from './manifest/generations.http.js';
+import { GenerationQueries } from './manifest/generations.queries.js';
 import { ManifestHttp, SchemasHttp } from './manifest/manifest.http.js';
 import { UsersKubeconfigHttp } from './manifest/users.kubeconfig.http.js';
 import { ManifestQueries } from './manifest/manifest.queries.js';
@@ -148,6 +150,7 @@ const CONTROLLERS: Type<unknown>[] = [
   KubeconfigHttp,
   UsersKubeconfigHttp,
   ManifestHttp,
+  GenerationsHttp,
   ScaleHttp,
   AdoptionHttp,
   RemovalHttp,
@@ -234,6 +237,7 @@ const PROVIDERS: Provider[] = [
   VirtualAddressChecks,
   ChangeChecks,
   ManifestQueries,
+  GenerationQueries,
   NamespaceQueries,
   HookSecretValues,
   NamespaceContents,

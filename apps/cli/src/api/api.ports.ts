@@ -25,6 +25,8 @@ export type OrphanView = Schemas['Orphan'];
 export type CreatedTokenView = Schemas['CreatedToken'];
 export type EventView = Schemas['Event'];
 export type ManifestView = Schemas['ClusterManifestView'];
+export type ManifestGenerationsView = Schemas['ManifestGenerationList'];
+export type GenerationManifest = Schemas['ManifestOfGeneration'];
 export type ScaleView = Schemas['Scale'];
 export type TemplateView = Schemas['ClusterTemplate'];
 export type HookSecretView = Schemas['HookSecret'];
@@ -251,6 +253,9 @@ export interface Api {
   ): Promise<Accepted & { readonly cluster: ClusterView }>;
   /** Shows at least what the log held at `minSeq`. */
   manifest(at: ClusterAt, minSeq?: number): Promise<ManifestView>;
+  /** What it was declared to be, latest first; also of a cluster that is gone. */
+  generations(at: ClusterAt): Promise<ManifestGenerationsView>;
+  generation(at: ClusterAt, generation: number): Promise<GenerationManifest>;
   /** Creates the cluster, or makes it as declared; a dry run says what would be done. */
   putManifest(
     at: ClusterAt,

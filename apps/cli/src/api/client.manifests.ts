@@ -3,7 +3,7 @@ import type { Access } from './access.js';
 import type { Api } from './api.ports.js';
 import { accepted, answerOf, at, dataOf, done, itemsOf } from './client.requests.js';
 
-type ManifestMethods = 'manifest' | 'putManifest' | 'putScale';
+type ManifestMethods = 'manifest' | 'generations' | 'generation' | 'putManifest' | 'putScale';
 
 export const manifestMethods = (access: Access, client: FairleadClient): Pick<Api, ManifestMethods> => ({
   manifest: (address, minSeq = 0) =>
@@ -11,6 +11,15 @@ export const manifestMethods = (access: Access, client: FairleadClient): Pick<Ap
       access,
       client.GET('/ns/{namespace}/clusters/{cluster}/manifest', {
         params: { ...at(address).params, query: { minSeq } },
+      }),
+    ),
+  generations: (address) =>
+    dataOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/manifest/generations', at(address))),
+  generation: (address, generation) =>
+    dataOf(
+      access,
+      client.GET('/ns/{namespace}/clusters/{cluster}/manifest/generations/{generation}', {
+        params: { path: { ...address, generation: String(generation) } },
       }),
     ),
   putManifest: async (address, manifest, { dryRun, idempotencyKey }) => {

@@ -35,6 +35,10 @@ const COMMANDS: readonly (readonly [route: RegExp, command: (...names: string[])
     (namespace = '', cluster = '') => `pool get ${cluster}${within(namespace)}`,
   ],
   [
+    /^GET \/ns\/([^/]+)\/clusters\/([^/]+)\/manifest\/generations$/,
+    (namespace = '', cluster = '') => `cluster history ${cluster}${within(namespace)}`,
+  ],
+  [
     /^GET \/ns\/([^/]+)\/clusters\/([^/]+)\/nodes$/,
     (namespace = '', cluster = '') => `node list ${cluster}${within(namespace)}`,
   ],

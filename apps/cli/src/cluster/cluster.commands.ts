@@ -12,6 +12,7 @@ import { commandAt, orContinues, stoppedWatching } from '../progress/stopped.wat
 import { describeAnswer, describedOf, objectsAnswer } from './cluster.describe.js';
 import { addCreate } from './create.commands.js';
 import { addExtend } from './extend.commands.js';
+import { addHistoryCommands } from './history.commands.js';
 import { addList } from './list.commands.js';
 import { silentServices } from './silent.services.js';
 import { addWait } from './wait.commands.js';
@@ -31,6 +32,7 @@ export const addClusterCommands = (program: Command, io: Io): void => {
   addPause(cluster, io);
   addResume(cluster, io);
   addExtend(cluster, io);
+  addHistoryCommands(cluster, io);
   addRetryNetwork(cluster, io);
   addDelete(cluster, io);
 };

@@ -143,8 +143,13 @@ export const isTemplate = (manifest: ManifestDocument): boolean => manifest['kin
 
 export const yamlOf = (manifest: object): string => stringify(manifest, { aliasDuplicateObjects: false });
 
+/** What is declared of a cluster, now or in an earlier generation. */
+type DeclaredManifest = Pick<ManifestView, 'apiVersion' | 'kind' | 'spec'> & {
+  readonly metadata: Pick<ManifestView['metadata'], 'name' | 'namespace' | 'labels'>;
+};
+
 /** Without what only the server knows: it can be applied to this cluster and, with another name, to a new one. */
-export const exported = ({ apiVersion, kind, metadata: { name, namespace, labels }, spec }: ManifestView) => ({
+export const exported = ({ apiVersion, kind, metadata: { name, namespace, labels }, spec }: DeclaredManifest) => ({
   apiVersion,
   kind,
   metadata: { name, namespace, ...(labels === undefined ? {} : { labels }) },

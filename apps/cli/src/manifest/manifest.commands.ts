@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { deleteCluster, type DeleteOptions } from '../cluster/cluster.commands.js';
-import { addConfirmOption, CONFIRM_OPTION } from '../command/confirm.js';
+import { addConfirmOption } from '../command/confirm.js';
 import { addCommand, runs } from '../command/command.js';
-import { collected, duration } from '../command/parsers.js';
+import { collected } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
-import { addWaitOptions, addWaitsByDefault } from '../command/waiting.js';
+import { addWaitOptions } from '../command/waiting.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
@@ -12,6 +12,7 @@ import { unlessUnknown } from '../progress/follow.effects.js';
 import { applyTemplate, deleteTemplate, planTemplate } from '../template/template.effects.js';
 import { templateDiff } from '../template/template.document.js';
 import { changeManifest, planChange, type ChangeOptions } from './change.effects.js';
+import { addChangeOptions } from './change.options.js';
 import { diffLines } from './change.text.js';
 import { inTurn, refuseSharedKey, titleOf } from './documents.effects.js';
 import { edit } from './editor.effects.js';
@@ -44,17 +45,6 @@ const fileOptions = (command: Command): Command =>
       collected,
     )
     .option('-R, --recursive', 'read the folders in a folder, too');
-
-export const addChangeOptions = (command: Command): Command =>
-  addWaitsByDefault(
-    command.option('--dry-run', 'show what would change, without changing anything').option(...CONFIRM_OPTION),
-    'the operation is done',
-  )
-    .option('--timeout <duration>', 'how long to wait, e.g. 10m; the operation continues on the server', duration)
-    .option(
-      '--idempotency-key <key>',
-      'repeating the request with the same key has no further effect (default: generated)',
-    );
 
 const addApply = (program: Command, io: Io): void => {
   const command = addCommand(program, {

@@ -48,7 +48,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
 /** Places of routes, each of something that there is. */
 const places: Record<string, string> = {
   ...{ namespace: 'default', cluster: 'demo', connection: 'lab', node: 'demo-w-1', pool: 'worker-1' },
-  ...{ realm: 'company', application: 'grafana', version: 'v1.34.4', template: 'small' },
+  ...{ realm: 'company', application: 'grafana', version: 'v1.34.4', template: 'small', generation: '1' },
 };
 const tokens: Record<string, string | undefined> = { root: undefined };
 let issuer: PlayedIssuer;

@@ -18,6 +18,7 @@ export const parseBody = <Schema extends z.ZodType>(schema: Schema, body: unknow
 export const UNKNOWN = {
   namespace: 'namespace.unknown',
   cluster: 'cluster.unknown',
+  generation: 'cluster.generation-unknown',
   node: 'node.unknown',
   connection: 'connection.not-found',
   realm: 'realm.not-found',

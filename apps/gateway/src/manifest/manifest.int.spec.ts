@@ -6,6 +6,8 @@ import {
   type CreatedTokenView,
   type ErrorView,
   type Fact,
+  type ManifestGenerationList,
+  type ManifestOfGeneration,
   type OperationList,
   type ScaleView,
   type UpgradeId,
@@ -505,5 +507,40 @@ describe('a field that a merge patch sets to null', () => {
     expect((await patch({ spec: { paused: true } })).status).toBe(200);
     expect((await patch({ spec: { paused: null } })).status).toBe(200);
     expect((await read()).spec.paused).toBeUndefined();
+  });
+});
+
+describe('the generations of a manifest [by REST]', () => {
+  const generations = () => gateway.ask<ManifestGenerationList>('GET', `${path}/generations`);
+  const generation = (number: number | string) =>
+    gateway.ask<ManifestOfGeneration & ErrorView>('GET', `${path}/generations/${number}`);
+
+  it('are listed latest first with actor and change, and one that is declared again is the latest', async () => {
+    const before = (await generations()).body.items;
+    const labels = { team: `t${before.length}` };
+    const changed = await patch({ metadata: { labels } });
+    expect([changed.status, changed.body.message]).toEqual([200, undefined]);
+    const { items } = (await generations()).body;
+    expect(items.length).toBe(before.length + 1);
+    expect(items[0]).toMatchObject({
+      ...{ generation: before.length + 1, current: true },
+      event: { type: 'ClusterSpecChanged', actor: expect.stringContaining('user/') },
+      changes: [{ field: 'metadata.labels.team', after: labels.team }],
+    });
+    expect(items.filter(({ current }) => current).length).toBe(1);
+    const { body: former } = await generation(before.length);
+    const again = await put({ ...former, metadata: { ...former.metadata, labels: former.metadata.labels ?? {} } });
+    expect([again.status, again.body.plan]).toEqual([200, []]);
+    const [latest] = (await generations()).body.items;
+    expect(latest?.generation).toBe(before.length + 2);
+    expect((await generation(before.length + 2)).body).toEqual(former);
+  });
+
+  it('are refused by number, and by name', async () => {
+    const none = await generation(9_999);
+    expect([none.status, none.body.reason]).toEqual([404, 'cluster.generation-unknown']);
+    expect((await generation('first')).status).toBe(404);
+    const never = await gateway.ask<ErrorView>('GET', '/ns/default/clusters/never/manifest/generations');
+    expect([never.status, never.body.reason]).toEqual([404, 'cluster.unknown']);
   });
 });

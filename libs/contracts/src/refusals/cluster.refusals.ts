@@ -7,6 +7,11 @@ export const CLUSTER_REFUSALS = {
     "The cluster '{cluster}' does not exist in the namespace '{namespace}'",
     'List them with GET /ns/{namespace}/clusters.',
   ),
+  'cluster.generation-unknown': definition(
+    404,
+    "The manifest of the cluster '{cluster}' has no generation {generation}",
+    'List them with GET /ns/{namespace}/clusters/{cluster}/manifest/generations.',
+  ),
   'cluster.name-taken': definition(
     409,
     "The cluster '{cluster}' already exists in the namespace '{namespace}'",
