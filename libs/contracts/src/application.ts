@@ -25,35 +25,35 @@ const CERTIFICATES = /^\s*(-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]+-----EN
 /** No control characters. */
 const PLAIN = /^[^\x00-\x1f\x7f-\x9f]*$/u;
 
-const plain = (max: number) => z.string().max(max).regex(PLAIN, 'no control characters');
+const plain = (max: number) => z.string().max(max).regex(PLAIN, 'must have no control characters');
 
 /** What is said of an application of the catalogue. */
 export const ApplicationSettings = z.strictObject({
   repository: z
     .string()
     .max(URL_LENGTH_MAX)
-    .regex(REPOSITORY, 'an https URL without user, query and fragment')
+    .regex(REPOSITORY, 'must be an https URL without user, query and fragment')
     .describe('A Helm chart repository: the URL below which its index.yaml is')
     .meta({ examples: ['https://charts.example.org'] }),
-  chart: z.string().max(CHART_LENGTH_MAX).regex(CHART, 'the name of a chart').describe('The chart in that repository'),
+  chart: z.string().max(CHART_LENGTH_MAX).regex(CHART, 'must be the name of a chart').describe('The chart in that repository'),
   range: z
     .string()
     .min(1)
     .max(RANGE_LENGTH_MAX)
-    .regex(PLAIN, 'no control characters')
+    .regex(PLAIN, 'must have no control characters')
     .describe('Which versions: a range of semantic versions')
     .meta({ examples: ['>=8.0.0 <9.0.0'] }),
   keep: z.int().min(1).max(APPLICATION_VERSIONS_MAX).describe('How many of them, the newest first'),
   ca: z
     .string()
     .max(CA_LENGTH_MAX)
-    .regex(CERTIFICATES, 'certificates in PEM, and nothing else')
+    .regex(CERTIFICATES, 'must be certificates in PEM, and nothing else')
     .optional()
     .describe('Authorities that the certificate of the repository is checked with, in PEM. Left out: public ones'),
   label: plain(LABEL_LENGTH_MAX).describe('Display name'),
   description: plain(DESCRIPTION_LENGTH_MAX),
   icon: z
-    .union([z.literal(''), z.string().max(URL_LENGTH_MAX).regex(HTTPS, 'an https URL')])
+    .union([z.literal(''), z.string().max(URL_LENGTH_MAX).regex(HTTPS, 'must be an https URL')])
     .describe('URL of a picture; it is not fetched. Empty: none'),
 });
 export type ApplicationSettings = z.infer<typeof ApplicationSettings>;

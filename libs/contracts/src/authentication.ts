@@ -21,14 +21,14 @@ const PLAIN = /^[^\x00-\x1f\x7f-\x9f\s]([^\x00-\x1f\x7f-\x9f]*[^\x00-\x1f\x7f-\x
 const SCOPE = /^[\x21\x23-\x2c\x2e-\x5b\x5d-\x7e][\x21\x23-\x5b\x5d-\x7e]*$/;
 const CERTIFICATES = /^\s*(-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*)+$/;
 
-const plain = (max: number) => z.string().min(1).max(max).regex(PLAIN, 'no control characters, no spaces at its ends');
-const prefix = z.string().min(1).max(PREFIX_LENGTH_MAX).regex(/^\S+$/, 'no spaces');
+const plain = (max: number) => z.string().min(1).max(max).regex(PLAIN, 'must have no control characters, and no spaces at its ends');
+const prefix = z.string().min(1).max(PREFIX_LENGTH_MAX).regex(/^\S+$/, 'must have no spaces');
 
 const clusterRole = z
   .string()
   .min(1)
   .max(NAME_LENGTH_MAX)
-  .regex(/^[^\s/%]+$/, 'the name of a ClusterRole');
+  .regex(/^[^\s/%]+$/, 'must be the name of a ClusterRole');
 
 const RoleBinding = z.strictObject({
   clusterRole: clusterRole.describe('Name of a ClusterRole, such as cluster-admin, edit or view'),
@@ -42,14 +42,14 @@ const RoleBinding = z.strictObject({
 export const IssuerUrl = z
   .string()
   .max(ISSUER_LENGTH_MAX)
-  .regex(ISSUER, 'an https URL without user, query and fragment')
+  .regex(ISSUER, 'must be an https URL without user, query and fragment')
   .describe('The issuer, exactly as its tokens name it (iss)')
   .meta({ examples: ['https://id.example.org/realms/team'] });
 
 export const IssuerAuthorities = z
   .string()
   .max(CA_LENGTH_MAX)
-  .regex(CERTIFICATES, 'certificates in PEM, and nothing else')
+  .regex(CERTIFICATES, 'must be certificates in PEM, and nothing else')
   .describe('Authorities that the certificate of the issuer is checked with, in PEM. Left out: those of the hosts');
 
 export const ClaimName = plain(NAME_LENGTH_MAX);
@@ -84,7 +84,7 @@ const fields = {
     .optional()
     .describe('Claims that a token must have with these values'),
   scopes: z
-    .array(z.string().max(NAME_LENGTH_MAX).regex(SCOPE, 'a scope of OAuth 2.0'))
+    .array(z.string().max(NAME_LENGTH_MAX).regex(SCOPE, 'must be a scope of OAuth 2.0'))
     .max(SCOPES_MAX)
     .optional()
     .describe('What the kubeconfig of users asks for besides openid'),

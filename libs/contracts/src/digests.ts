@@ -8,5 +8,5 @@ export const Sha256 = z
 /** Relative, without a step upwards: a catalogue must not be able to name a file outside of its mirror. */
 export const MirrorPath = z
   .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._+~:-]*(\/[A-Za-z0-9][A-Za-z0-9._+~:-]*)*$/)
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._+~:-]*(\/[A-Za-z0-9][A-Za-z0-9._+~:-]*)*$/, 'must be a path relative to the mirror')
   .max(240);

@@ -5,7 +5,7 @@ const DURATION = /^(?=\d)(?:(\d{1,4})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?$/;
 /** As Kubernetes writes them: `5m`, `1h30m`, `0s`. */
 export const Duration = z
   .string()
-  .regex(DURATION, 'a duration such as 90s, 5m or 1h30m')
+  .regex(DURATION, 'must be a duration such as 90s, 5m or 1h30m')
   .meta({ examples: ['90s', '5m', '1h30m'] });
 export type Duration = z.infer<typeof Duration>;
 

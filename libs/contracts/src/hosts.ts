@@ -22,7 +22,7 @@ export const SoftwareSource = z.discriminatedUnion('kind', [
     path: text.describe(
       'The file name of an archive made by "fairlead bundle create", in the folder of bundles of bootstrap-svc',
     ),
-    sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 digest: 64 hexadecimal digits'),
     signedBy: SignedBy.optional().describe('Public keys; one of them must have signed the archive (<file>.sig)'),
   }),
 ]);

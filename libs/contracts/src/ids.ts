@@ -59,7 +59,7 @@ export type UpgradeId = z.infer<typeof UpgradeId>;
 /** Names a sealed value; the value itself never enters an event, a log line or an answer. */
 export const SecretRef = z
   .string()
-  .regex(/^[a-z0-9-]+(\.[A-Za-z0-9_-]+)+$/)
+  .regex(/^[a-z0-9-]+(\.[A-Za-z0-9_-]+)+$/, 'must be the reference of a secret, such as infra-svc.key')
   .brand<'SecretRef'>();
 export type SecretRef = z.infer<typeof SecretRef>;
 

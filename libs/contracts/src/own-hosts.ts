@@ -73,7 +73,9 @@ const LABELS_MAX = 64;
 const labelValue = z.union([z.literal(''), z.string().regex(LABEL_NAME, { error: 'is not a label value' })]);
 const labelKey = z
   .string()
-  .regex(/^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/)
+  .regex(/^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/, {
+    error: 'is not a label key of Kubernetes, such as tier or example.com/tier',
+  })
   .refine((key) => !/(^|\.)(kubernetes|k8s)\.io\//.test(key), {
     error: 'is a label that a kubelet may not give itself (NodeRestriction admission)',
   });
@@ -194,7 +196,7 @@ const sharedAddressFaults = (addresses: readonly string[], hosts: readonly OwnHo
     )
     .map((shared) => ({
       path: ['apiAddress'],
-      message: `${shared} is taken: it must be no host's, and stand there once`,
+      message: `must be an address that no host has and that is listed once, which ${shared} is not`,
       code: 'connection.api-address-taken',
     }));
 
@@ -204,7 +206,7 @@ const apiFaults = (settings: Settings): readonly Fault[] => {
   if (addresses.length > 0 && settings.apiEndpoint !== undefined)
     faults.push({
       path: ['apiEndpoint'],
-      message: 'give apiAddress or apiEndpoint, not both',
+      message: 'must be left out where apiAddress is given: give one of them',
       code: 'connection.api-ambiguous',
     });
   if (addresses.length > 0 && settings.apiPort === API_SERVER_PORT)
@@ -217,7 +219,7 @@ const apiFaults = (settings: Settings): readonly Fault[] => {
   if (endpointPort < 1 || endpointPort > 65_535)
     faults.push({
       path: ['apiEndpoint'],
-      message: `${endpointPort} is not a port`,
+      message: `must end with a port from 1 to 65535, not ${endpointPort}`,
       code: 'connection.api-endpoint-invalid',
     });
   return faults;

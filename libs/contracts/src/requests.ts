@@ -309,7 +309,9 @@ export const ConnectionRequest = z
         token: secret.describe('Write-only: sealed, and never returned').meta({ writeOnly: true }),
         secret: secret.describe('The same as token, for what is a key rather than a token').meta({ writeOnly: true }),
         keys: limitedRecord(
-          z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/),
+          z
+            .string()
+            .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/, 'must be a name of letters, digits, dashes and underscores'),
           z.string().min(1).max(SECRET_LENGTH_MAX),
           KEYS_MAX,
         )

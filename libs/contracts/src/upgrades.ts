@@ -9,7 +9,8 @@ import { TIME_LENGTH_MAX } from './text.limits.js';
 
 const PERCENT = /^(100|[1-9]?\d)%$/;
 
-const nodeShare = <Nodes extends z.ZodInt>(nodes: Nodes) => z.union([nodes, z.string().regex(PERCENT)]);
+const nodeShare = <Nodes extends z.ZodInt>(nodes: Nodes) =>
+  z.union([nodes, z.string().regex(PERCENT, 'must be a number, or a percentage such as 25%')]);
 
 /** A number of nodes, or a percentage. */
 export const NodeShare = nodeShare(z.int().min(0));

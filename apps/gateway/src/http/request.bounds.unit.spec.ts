@@ -1,32 +1,10 @@
 import { PROVIDER_SETTINGS } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import * as z from 'zod';
-import { gatewayModule } from '../gateway.module.js';
-import { readSettings } from '../config.js';
 import { unboundedIn } from './request.bounds.fixtures.js';
+import { requestSchemas } from './request.schemas.fixtures.js';
 import { UNKNOWN } from './validation.pipe.js';
-
-type Class = new (...args: never[]) => object;
-const controllers = Reflect.getMetadata('controllers', gatewayModule(readSettings({}))) as readonly Class[];
-
-/** Every schema at a parameter of a route, by its place; with `kind`, only those of that kind. */
-const requestSchemas = (kind?: RouteParamtypes): ReadonlyMap<string, z.ZodType> => {
-  const found = new Map<string, z.ZodType>();
-  for (const controller of controllers) {
-    for (const method of Object.getOwnPropertyNames(controller.prototype)) {
-      const args = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) as
-        Readonly<Record<string, { readonly schema?: z.ZodType }>> | undefined;
-      Object.entries(args ?? {}).forEach(([index, { schema }]) => {
-        const [type, position = ''] = index.split(':');
-        if (schema === undefined || (kind !== undefined && Number(type) !== kind)) return;
-        found.set(`${controller.name}.${method} ${position}`, schema);
-      });
-    }
-  }
-  return found;
-};
 
 /** What has no bound of its own but that of the body, and why. */
 const CHECKED_ELSEWHERE: Readonly<Record<string, string>> = {

@@ -14,7 +14,7 @@ const fields = {
   schedule: z
     .string()
     .max(SCHEDULE_LENGTH_MAX)
-    .regex(SCHEDULE, 'five fields of cron, such as 0 */6 * * *')
+    .regex(SCHEDULE, 'must be five fields of cron, such as 0 */6 * * *')
     .describe('When snapshots are taken: five fields of cron, in UTC')
     .meta({ examples: ['0 */6 * * *'] }),
   keep: z.int().min(1).max(KEEP_MAX).describe('How many of these snapshots are kept, the newest'),

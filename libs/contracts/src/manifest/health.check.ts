@@ -6,7 +6,7 @@ import { NodeShareRequest } from '../upgrades.js';
 export const REMEDIATION_STRATEGIES = ['none', 'reboot', 'replace', 'reboot-then-replace'] as const;
 
 /** Cluster API's form of a range: both ends are included. */
-const UnhealthyRange = z.string().regex(/^\[\d{1,3}-\d{1,3}\]$/, 'a range such as [3-5]');
+const UnhealthyRange = z.string().regex(/^\[\d{1,3}-\d{1,3}\]$/, 'must be a range such as [3-5]');
 
 const fields = {
   unhealthyAfter: Duration.describe('A node that is not Ready, or sends no heartbeat, for this long is unhealthy'),

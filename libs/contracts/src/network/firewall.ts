@@ -26,7 +26,10 @@ export const Ports = z.union([
   Port,
   z
     .string()
-    .regex(/^[1-9]\d{0,4}(-[1-9]\d{0,4})?$/)
+    .regex(/^[1-9]\d{0,4}(-[1-9]\d{0,4})?$/, {
+      error: 'is not a port or a range of ports, e.g. 8000-8010',
+      abort: true,
+    })
     .refine(isRange, { error: 'is not a port or a range of ports, e.g. 8000-8010' }),
 ]);
 

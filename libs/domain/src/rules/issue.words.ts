@@ -18,15 +18,23 @@ const FORMATS: Readonly<Record<string, string>> = {
   datetime: 'a time such as 2026-11-21T08:00:00Z',
   url: 'a URL',
   uuid: 'a UUID',
+  hostname: 'the name of a host',
 };
 
 /** A value that is repeated in a refusal is no longer than this. */
 const SHOWN_MAX = 60;
 
+/** A parameter that is no number has become one by the time that it is checked, and a number may be larger than any that there is. */
+const numberWords = (value: number): string => {
+  if (Number.isNaN(value)) return 'a text';
+  if (!Number.isFinite(value)) return 'one without an end';
+  return Number.isInteger(value) ? 'a number' : `${value}`;
+};
+
 const typeOf = (value: unknown): string => {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'a number' : `${value}`;
+  if (typeof value === 'number') return numberWords(value);
   return TYPES[typeof value] ?? typeof value;
 };
 
@@ -98,6 +106,9 @@ export const issueWords = (issue: RawIssue): string | undefined => {
       return FORMATS[issue.format] === undefined ? undefined : `must be ${FORMATS[issue.format]}`;
     case 'invalid_union':
       return ofUnion(issue);
+    case 'invalid_key':
+      // The key is the last part of the path.
+      return issue.issues[0]?.message;
     default:
       return undefined;
   }
