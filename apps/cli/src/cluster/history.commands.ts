@@ -149,5 +149,12 @@ const withAdvice = (error: unknown, at: ClusterAt, to: number, { keepVersion }: 
   if (!isOfVersion || keepVersion === true) return error;
   const command = commandAt('cluster rollback', at, `--to ${to} --keep-version`);
   const { exit, code, message, field, further } = error;
-  return new CliFailure(exit, { code, message, field, further, help: `Undo everything else with "${command}".`, cause: error });
+  return new CliFailure(exit, {
+    code,
+    message,
+    field,
+    further,
+    help: `Undo everything else with "${command}".`,
+    cause: error,
+  });
 };

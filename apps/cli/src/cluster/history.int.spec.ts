@@ -58,7 +58,9 @@ describe('fairlead cluster history', () => {
     expect(code).toBe(0);
     expect(stdout.split('\n').slice(0, 4)).toEqual([
       expect.stringMatching(/^GENERATION +EVENT +TIME +ACTOR +CHANGE$/),
-      expect.stringMatching(/^3 \(current\) +ClusterSpecChanged \(61\) +2026\S+ +user\/ada +pools\[web\].replicas: 4 → 2$/),
+      expect.stringMatching(
+        /^3 \(current\) +ClusterSpecChanged \(61\) +2026\S+ +user\/ada +pools\[web\].replicas: 4 → 2$/,
+      ),
       expect.stringMatching(/^2 +.* pools\[web\].replicas: 1 → 4$/),
       expect.stringMatching(/^1 +.* manifest revision 1 was applied: web 2$/),
     ]);

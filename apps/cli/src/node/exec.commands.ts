@@ -1,4 +1,4 @@
-import { EXEC_LIMITS, LOG_LINES, LOG_UNITS } from '@fairlead/contracts';
+import { LOG_LINES, LOG_UNITS } from '@fairlead/contracts';
 import { Option, type Command } from 'commander';
 import type { Api, LogEnd, NodeExecView } from '../api/api.ports.js';
 import { addCommand, runs } from '../command/command.js';
@@ -8,19 +8,19 @@ import { AnsweredExit, CliFailure, usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer, Format } from '../output/format.js';
 import { stringify } from 'yaml';
+import { addSelectionOptions, type SelectionOptions } from './action.options.js';
+import { execOnNodes, outcomeOf, runOnNode, selectedNodes, TRUNCATED } from './exec.effects.js';
 
 const MS_PER_SECOND = 1_000;
-/** Shorter than the time that an answer may take. */
-const WAIT_SECONDS = 30;
-/** More than the longest command takes. */
-const WAITS_MAX = EXEC_LIMITS.timeoutSeconds.max / WAIT_SECONDS + 10;
-
-const textOf = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8');
+/** Nodes that run a command at a time. */
+const PARALLEL_DEFAULT = 5;
+const PARALLEL_MAX = 50;
 
 type FollowedLog = ReturnType<Api['followNodeLogs']>;
 
-interface ExecOptions {
+interface ExecOptions extends SelectionOptions {
   readonly timeout?: number;
+  readonly parallel: number;
 }
 
 /** `exec` and `logs`: what an operator needs of a host, on record. */
@@ -30,92 +30,78 @@ export const addExecCommands = (parent: Command, io: Io): void => {
 };
 
 const addExec = (parent: Command, io: Io): void => {
-  addCommand(parent, {
-    usage: 'exec <cluster> <node> [command...]',
-    summary: 'Run a command on a node as root; recorded in the audit log',
+  const command = addCommand(parent, {
+    usage: 'exec <cluster> [node] [command...]',
+    summary: 'Run a command on nodes as root; recorded in the audit log',
     description:
-      'Run a command on a node as root, once, print its output, and exit with its exit code. The audit log records the command, who ran it, its exit code, duration and size of output, but not the output; do not put secrets into the command line. The command is not run in a shell (use "sh -c") and has no standard input. Requires the role admin.',
+      'Run a command on a node as root, once, print its output, and exit with its exit code. On several nodes (names separated by commas, --pool, --selector or --all) each line has the name of its node before it, the output of a node is printed when its command has ended, and the exit code is the highest; a node that cannot run it does not keep the others from it. The audit log records the command, who ran it, its exit code, duration and size of output, but not the output; do not put secrets into the command line. The command is not run in a shell (use "sh -c") and has no standard input. Requires the role admin.',
     examples: [
       [
         'fairlead node exec demo demo-w-2-k3x9q -- systemctl status kubelet',
         'Arguments after -- belong to the command',
       ],
       ['fairlead node exec demo demo-w-2-k3x9q -- sh -c "df -h; free"', 'Run a shell on the host'],
+      ['fairlead node exec demo --pool web -- uptime', 'Run it on each node of a pool'],
+      ['fairlead node exec demo demo-w-2-k3x9q,demo-w-3-p1c7d -- uptime', 'Run it on two nodes'],
       [
         'fairlead node exec demo demo-w-2-k3x9q --output json -- uptime',
         'Print output, exit code and duration as JSON',
       ],
     ],
-  })
+  });
+  addSelectionOptions(command)
+    .option(
+      '--parallel <count>',
+      `number of nodes that run it at a time (at most ${PARALLEL_MAX})`,
+      integerBetween(1, PARALLEL_MAX),
+      PARALLEL_DEFAULT,
+    )
     .option(
       '--timeout <duration>',
       'stop the command after this time, with exit code 124 (default: 60s; maximum: 10m)',
       duration,
     )
     .action(
-      runs(io, (session, cluster: string, ...[node, command, options]: [string, readonly string[], ExecOptions]) =>
-        exec(session, { cluster, node, command }, options),
+      runs(
+        io,
+        (session, cluster: string, ...[node, words, options]: [string | undefined, readonly string[], ExecOptions]) =>
+          exec(session, { cluster, node, words }, options),
       ),
     );
 };
 
-interface On {
+interface Operands {
   readonly cluster: string;
-  readonly node: string;
-  readonly command: readonly string[];
+  readonly node: string | undefined;
+  readonly words: readonly string[];
 }
 
 const exec = async (
   session: Session,
-  { cluster, node, command }: On,
-  { timeout }: ExecOptions,
+  { cluster, node, words }: Operands,
+  options: ExecOptions,
 ): Promise<Answer | undefined> => {
+  const { pool, selector, all, timeout, parallel } = options;
+  const isSelected = pool !== undefined || selector !== undefined || all === true;
+  const named = isSelected || node === undefined ? [] : node.split(',').filter((name) => name !== '');
+  const command = isSelected && node !== undefined ? [node, ...words] : words;
+  if (!isSelected && named.length === 0)
+    throw usageFailure('no node is named', 'Name nodes, or give --pool, --selector or --all.');
   if (command.length === 0) throw usageFailure('no command is given', 'Give it after --, e.g. -- uptime.');
-  const timeoutSeconds = timeout === undefined ? {} : { timeoutSeconds: Math.ceil(timeout / MS_PER_SECOND) };
-  return shown(session, await finished(session, { cluster, node, command }, timeoutSeconds));
-};
-
-/** Ctrl-C ends the wait, not the command. */
-const finished = async (
-  session: Session,
-  { cluster, node, command }: On,
-  limits: { readonly timeoutSeconds?: number },
-): Promise<NodeExecView> => {
+  const request = { command, ...(timeout === undefined ? {} : { timeoutSeconds: Math.ceil(timeout / MS_PER_SECOND) }) };
   const at = clusterAt(session, cluster);
-  try {
-    let view = await session.api.execOnNode(at, node, { command, ...limits }, WAIT_SECONDS);
-    for (let waits = 0; view.state === 'running' && waits < WAITS_MAX; waits += 1)
-      view = await session.api.nodeExec(at, node, view.id, WAIT_SECONDS);
-    return view;
-  } catch (error) {
-    if (!session.io.interrupts.first.aborted) throw error;
-    throw new CliFailure('interrupted', {
-      code: 'cli.interrupted',
-      message: `The command continues on ${node} until it ends or its time is up`,
-      help: `"fairlead events ${cluster} --node ${node}" shows how it ends.`,
-      cause: error,
-    });
-  }
+  const [first] = named;
+  if (first !== undefined && named.length === 1) return shown(session, await runOnNode(session, at, first, request));
+  const nodes = isSelected ? await selectedNodes(session, at, options) : named;
+  return execOnNodes(session, at, nodes, { request, parallel });
 };
 
 const shown = ({ io, format }: Session, view: NodeExecView): Answer | undefined => {
-  const { state, exitCode, truncated, message, node } = view;
-  if (state === 'failed')
-    throw new CliFailure('failed', {
-      code: 'cli.exec-failed',
-      message,
-      help: 'Check what it did before you run it again.',
-    });
-  if (exitCode === null)
-    throw new CliFailure('timed-out', { code: 'cli.timed-out', message: `The command on ${node} has not ended` });
-  const [stdout, stderr] = [textOf(view.stdout), textOf(view.stderr)];
+  const { exitCode, truncated, stdout, stderr } = outcomeOf(view);
   if (format !== 'table') return { data: { ...view, stdout, stderr }, table: '', names: [view.id], exit: exitCode };
   io.out(stdout);
   io.err(stderr);
-  if (truncated)
-    io.err(
-      `Only the first ${EXEC_LIMITS.outputBytes / 1_024} KiB of each of standard output and standard error were kept.\n`,
-    );
+  if (truncated) io.err(TRUNCATED);
   throw new AnsweredExit(exitCode);
 };
 

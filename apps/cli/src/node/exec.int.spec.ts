@@ -93,6 +93,68 @@ describe('fairlead node exec [ORBITER 31]', () => {
   });
 });
 
+describe('fairlead node exec on several nodes', () => {
+  const NODES = '/ns/default/clusters/demo/nodes';
+  const onNode = (name: string, more: object = {}): void =>
+    void gateway.on('POST', `${NODES}/${name}/exec`, {
+      body: { ...finished, node: name, stdout: base64(`one of ${name}\ntwo\n`), stderr: '', ...more },
+    });
+
+  it('names the node before each line, and ends with the highest exit code', async () => {
+    onNode('demo-w-1');
+    onNode('demo-w-2', { exitCode: 3, stderr: base64('no such unit\n') });
+    const { code, stdout, stderr } = await node('exec', 'demo', 'demo-w-1,demo-w-2', '--parallel', '1', '--', 'uptime');
+    expect(code).toBe(3);
+    expect(stdout).toBe('demo-w-1: one of demo-w-1\ndemo-w-1: two\ndemo-w-2: one of demo-w-2\ndemo-w-2: two\n');
+    expect(stderr).toBe('demo-w-2: no such unit\ndemo-w-2: exit code 3\n');
+  });
+
+  it('takes the nodes of a pool, and all words after the cluster as the command', async () => {
+    gateway.on('GET', NODES, ({ query }) => {
+      expect(query).toEqual({ pool: 'web' });
+      return { body: { kind: 'NodeList', items: [{ name: 'demo-w-1' }, { name: 'demo-w-2' }] } };
+    });
+    onNode('demo-w-1');
+    onNode('demo-w-2');
+    const { code, stdout } = await node('exec', 'demo', '--pool', 'web', '-o', 'json', '--', 'df', '-h');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      kind: 'NodeExecList',
+      items: [
+        { node: 'demo-w-1', exitCode: 0 },
+        { node: 'demo-w-2', exitCode: 0 },
+      ],
+    });
+    expect(gateway.asked('POST', `${NODES}/demo-w-2/exec`)[0]?.body).toEqual({ command: ['df', '-h'] });
+  });
+
+  it('runs it on the others where one of them cannot', async () => {
+    gateway.on('POST', `${NODES}/gone/exec`, refusal(404, 'node.unknown', 'There is no node gone.'));
+    onNode('demo-w-2');
+    const { code, stdout, stderr } = await node('exec', 'demo', 'gone,demo-w-2', '--', 'uptime');
+    expect([code, stdout.split('\n')[0]]).toEqual([5, 'demo-w-2: one of demo-w-2']);
+    expect(stderr).toMatch(/^gone: Error: There is no node gone/);
+  });
+
+  it('begins no more where the token may not run commands', async () => {
+    gateway.on('POST', `${NODES}/demo-w-1/exec`, refusal(403, 'auth.role-missing', 'It needs the role admin.'));
+    onNode('demo-w-2');
+    const { code } = await node('exec', 'demo', 'demo-w-1,demo-w-2', '--parallel', '1', '--', 'uptime');
+    expect([code, gateway.asked('POST', `${NODES}/demo-w-2/exec`)]).toEqual([4, []]);
+  });
+
+  it.each([
+    [['--pool', 'web', '--', 'uptime'], 5, 'No node of demo is in the pool web'],
+    [['--all'], 2, 'no command is given'],
+    [[], 2, 'no node is named'],
+  ])('asks for what is missing: %j', async (args, exit, words) => {
+    gateway.on('GET', NODES, { body: { kind: 'NodeList', items: [] } });
+    gateway.on('GET', '/ns/default/clusters/demo/manifest', { body: { spec: { pools: [{ name: 'web' }] } } });
+    const { code, stderr } = await node('exec', 'demo', ...args);
+    expect([code, stderr]).toEqual([exit, expect.stringContaining(words)]);
+  });
+});
+
 describe('fairlead node logs [ORBITER 31]', () => {
   beforeEach(() => {
     gateway.on('GET', LOGS, { body: 'one\ntwo\n' });

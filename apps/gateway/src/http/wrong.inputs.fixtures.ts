@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 
 /** A value that a schema refuses, or should. */
 export interface WrongInput {

@@ -1,0 +1,161 @@
+import { CONTROL_PLANE_POOL, EXEC_LIMITS } from '@fairlead/contracts';
+import type { ClusterAt, NodeExecView } from '../api/api.ports.js';
+import type { Session } from '../command/session.js';
+import { failureText } from '../failure.text.js';
+import { AnsweredExit, CliFailure } from '../failures.js';
+import { exitCodeOf } from '../exit-codes.js';
+import type { Answer } from '../output/format.js';
+import { noneSelected, refuseUnknownPools, type SelectionOptions } from './action.options.js';
+
+/** Shorter than the time that an answer may take. */
+const WAIT_SECONDS = 30;
+/** More than the longest command takes. */
+const WAITS_MAX = EXEC_LIMITS.timeoutSeconds.max / WAIT_SECONDS + 10;
+
+export const TRUNCATED = `Only the first ${EXEC_LIMITS.outputBytes / 1_024} KiB of each of standard output and standard error were kept.\n`;
+
+interface ExecRequest {
+  readonly command: readonly string[];
+  readonly timeoutSeconds?: number;
+}
+
+/** Ctrl-C ends the wait, not the command. */
+export const runOnNode = async (
+  session: Session,
+  at: ClusterAt,
+  node: string,
+  request: ExecRequest,
+): Promise<NodeExecView> => {
+  try {
+    let view = await session.api.execOnNode(at, node, request, WAIT_SECONDS);
+    for (let waits = 0; view.state === 'running' && waits < WAITS_MAX; waits += 1)
+      view = await session.api.nodeExec(at, node, view.id, WAIT_SECONDS);
+    return view;
+  } catch (error) {
+    if (!session.io.interrupts.first.aborted) throw error;
+    throw new CliFailure('interrupted', {
+      code: 'cli.interrupted',
+      message: `The command continues on ${node} until it ends or its time is up`,
+      help: `"fairlead events ${at.cluster} --node ${node}" shows how it ends.`,
+      cause: error,
+    });
+  }
+};
+
+export interface ExecOutcome {
+  readonly exitCode: number;
+  readonly truncated: boolean;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const textOf = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8');
+
+/** Throws a `CliFailure` for a command whose end is not known. */
+export const outcomeOf = ({ state, exitCode, truncated, message, node, stdout, stderr }: NodeExecView): ExecOutcome => {
+  if (state === 'failed')
+    throw new CliFailure('failed', {
+      code: 'cli.exec-failed',
+      message,
+      help: 'Check what it did before you run it again.',
+    });
+  if (exitCode === null)
+    throw new CliFailure('timed-out', { code: 'cli.timed-out', message: `The command on ${node} has not ended` });
+  return { exitCode, truncated, stdout: textOf(stdout), stderr: textOf(stderr) };
+};
+
+/** Names of the nodes that are selected now; a selection of none is a failure. */
+export const selectedNodes = async (
+  session: Session,
+  at: ClusterAt,
+  options: SelectionOptions,
+): Promise<readonly string[]> => {
+  const { pool: pools, selector: labels } = options;
+  const nodes = await session.api.nodes(at, {
+    ...(pools === undefined ? {} : { pools: [...pools] }),
+    ...(labels === undefined ? {} : { labels: { ...labels } }),
+  });
+  if (nodes.length > 0) return nodes.map(({ name }) => name);
+  await refuseUnknownPools(session, at, pools);
+  const message =
+    options.all === true ? `${at.cluster} has no nodes` : noneSelected(at.cluster, options).replace(/\.$/, '');
+  const help = `"fairlead node list ${at.cluster}" shows its nodes; the control planes are the pool ${CONTROL_PLANE_POOL}.`;
+  throw new CliFailure('not-found', { code: 'node.none-selected', message, help });
+};
+
+interface NodeResult {
+  readonly node: string;
+  readonly outcome: ExecOutcome | undefined;
+  readonly failure: CliFailure | undefined;
+}
+
+/** Each node by itself: what fails on one of them keeps no other from its command. */
+const resultOn = async (session: Session, at: ClusterAt, node: string, request: ExecRequest): Promise<NodeResult> => {
+  try {
+    return { node, outcome: outcomeOf(await runOnNode(session, at, node, request)), failure: undefined };
+  } catch (error) {
+    if (!(error instanceof CliFailure) || error.exit === 'unauthorised' || error.exit === 'interrupted') throw error;
+    return { node, outcome: undefined, failure: error };
+  }
+};
+
+/** Each line with the name of its node, so that programs and people can tell them apart. */
+const prefixed = (node: string, text: string): string =>
+  text === ''
+    ? ''
+    : `${text
+        .replace(/\n$/, '')
+        .split('\n')
+        .map((line) => `${node}: ${line}`)
+        .join('\n')}\n`;
+
+const printResult = ({ io, format }: Session, { node, outcome, failure }: NodeResult): void => {
+  if (failure !== undefined) return io.err(prefixed(node, failureText(failure, io.colors)));
+  if (format !== 'table' || outcome === undefined) return;
+  const { stdout, stderr, truncated, exitCode } = outcome;
+  io.out(prefixed(node, stdout));
+  io.err(prefixed(node, `${stderr}${truncated ? TRUNCATED : ''}`));
+  if (exitCode !== 0) io.err(`${node}: exit code ${exitCode}\n`);
+};
+
+const exitOf = (results: readonly NodeResult[]): number =>
+  Math.max(...results.map(({ outcome, failure }) => outcome?.exitCode ?? exitCodeOf(failure?.exit ?? 'failed')));
+
+interface OnNodes {
+  readonly request: ExecRequest;
+  /** So many nodes at a time. */
+  readonly parallel: number;
+}
+
+/** Runs a command on several nodes and prints the output of each when it has ended. The exit code is the highest. */
+export const execOnNodes = async (
+  session: Session,
+  at: ClusterAt,
+  nodes: readonly string[],
+  { request, parallel }: OnNodes,
+): Promise<Answer> => {
+  const waiting = [...new Set(nodes)];
+  const results: NodeResult[] = [];
+  const work = async (): Promise<void> => {
+    for (let node = waiting.shift(); node !== undefined; node = waiting.shift()) {
+      const result = await resultOn(session, at, node, request).catch((error: unknown) => {
+        waiting.length = 0; // Nothing more is begun.
+        throw error;
+      });
+      printResult(session, result);
+      results.push(result);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(parallel, waiting.length) }, work));
+  return answerOf(session, results);
+};
+
+const answerOf = ({ format }: Session, results: readonly NodeResult[]): Answer => {
+  const exit = exitOf(results);
+  if (format === 'table') throw new AnsweredExit(exit);
+  const items = results.map(({ node, outcome, failure }) => ({
+    node,
+    ...(outcome ?? { exitCode: null, error: { code: failure?.code, message: failure?.message } }),
+  }));
+  return { data: { kind: 'NodeExecList', items }, table: '', names: results.map(({ node }) => node), exit };
+};
