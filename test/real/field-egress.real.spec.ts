@@ -1,6 +1,11 @@
 import { createReadStream, existsSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { createServer as createProxy } from 'node:http';
+import {
+  createServer as createHttpServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import { createServer } from 'node:https';
 import { connect, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
@@ -16,6 +21,8 @@ const HOST = 'behind-proxy';
 const MIRROR = 'mirror.example.org';
 const ARCHIVE = 'deb.example.org';
 const REGISTRY = 'registry.example.org';
+/** The packages of the mirror of this machine are an archive by themselves. */
+const PACKAGES = 'packages/debian-13';
 
 const say = (text: string): void => void process.stdout.write(`${text.trimEnd()}\n`);
 
@@ -24,7 +31,8 @@ const CLOSED = `
 apt-get purge -qq -y containerd runc conntrack ebtables ethtool ipset socat >/dev/null 2>&1
 rm -rf /etc/containerd
 echo "203.0.113.9 ${MIRROR} ${ARCHIVE} ${REGISTRY}" >>/etc/hosts
-echo "deb [trusted=yes] http://${ARCHIVE}/debian trixie main" >/etc/apt/sources.list.d/site.list
+rm -f /etc/apt/sources.list /etc/apt/sources.list.d/*
+echo "deb [trusted=yes] http://${ARCHIVE}/${PACKAGES} ./" >/etc/apt/sources.list.d/site.list
 nft add table inet egress
 nft add chain inet egress output '{ type filter hook output priority 0; policy accept; }'
 nft add rule inet egress output ip daddr 203.0.113.0/24 counter drop
@@ -35,28 +43,46 @@ const listening = async (server: Server): Promise<number> => {
   return (server.address() as AddressInfo).port;
 };
 
-/** The mirror of this machine, by TLS. */
-const mirrorServer = (tls: { readonly cert: string; readonly key: string }): Server =>
-  createServer(tls, (request, response) => {
-    const file = join(localMirror(process.env), decodeURIComponent(request.url ?? ''));
-    if (!existsSync(file) || !statSync(file).isFile()) return void response.writeHead(404).end();
-    const { size } = statSync(file);
-    const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
-    response.writeHead(from > 0 ? 206 : 200, { 'content-length': size - from });
-    createReadStream(file, { start: from }).pipe(response);
-  });
+const serveMirror = (request: IncomingMessage, response: ServerResponse): void => {
+  const file = join(localMirror(process.env), decodeURIComponent(request.url ?? ''));
+  if (!existsSync(file) || !statSync(file).isFile()) return void response.writeHead(404).end();
+  const { size } = statSync(file);
+  const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
+  response.writeHead(from > 0 ? 206 : 200, { 'content-length': size - from });
+  createReadStream(file, { start: from }).pipe(response);
+};
 
-/** The proxy of a site: it knows the way to the mirror, and writes down what it was asked for. */
-const siteProxy = (asked: Set<string>, mirrorPort: () => number): Server => {
-  const proxy = createProxy((request, response) => {
-    asked.add(`${request.method} ${new URL(request.url ?? '', 'http://none').host}`);
-    response.writeHead(404).end();
+/** Ports of this machine. */
+interface Upstreams {
+  readonly mirror: number;
+  readonly archive: number;
+}
+
+/** What has no https is forwarded: a request names its server in its first line. */
+const forwarded = (request: IncomingMessage, response: ServerResponse, port: number): void => {
+  const { pathname } = new URL(request.url ?? '', 'http://none');
+  const { method, headers } = request;
+  const upstream = httpRequest({ host: '127.0.0.1', port, method, path: pathname, headers }, (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(response);
+  });
+  upstream.on('error', () => response.destroy());
+  request.pipe(upstream);
+};
+
+/** The proxy of a site: it knows the way to the mirror and to the Debian archive, and writes down what it was asked for. */
+const siteProxy = (asked: Set<string>, { mirror, archive }: Upstreams): Server => {
+  const proxy = createHttpServer((request, response) => {
+    const { host } = new URL(request.url ?? '', 'http://none');
+    asked.add(`${request.method} ${host}`);
+    if (host !== ARCHIVE) return void response.writeHead(403).end();
+    forwarded(request, response, archive);
   });
   proxy.on('connect', (request, socket, head) => {
     asked.add(`CONNECT ${request.url}`);
     socket.on('error', () => socket.destroy());
     if (request.url !== `${MIRROR}:443`) return void socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
-    const upstream = connect(mirrorPort(), '127.0.0.1', () => {
+    const upstream = connect(mirror, '127.0.0.1', () => {
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
       upstream.write(head);
       upstream.pipe(socket).pipe(upstream);
@@ -84,11 +110,11 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
   beforeAll(async () => {
     hosts = await startOwnHosts({ names: [HOST], cidr: '198.18.69.0/24', before: CLOSED });
     const { ca, cert, key } = await siteCertificates(folder, `DNS:${MIRROR}`);
-    const mirror = mirrorServer({ cert, key });
-    const mirrorPort = await listening(mirror);
-    const proxy = siteProxy(asked, () => mirrorPort);
+    const mirror = createServer({ cert, key }, serveMirror);
+    const archive = createHttpServer(serveMirror);
+    const proxy = siteProxy(asked, { mirror: await listening(mirror), archive: await listening(archive) });
     proxyPort = await listening(proxy);
-    servers.push(mirror, proxy);
+    servers.push(mirror, archive, proxy);
     const trust = `printf '%s' '${ca}' >/usr/local/share/ca-certificates/site.crt && update-ca-certificates`;
     await hosts.onHost(HOST, 'sh', '-ec', trust);
   }, 6 * MINUTE_MS);

@@ -35,7 +35,11 @@ export const ApplicationSettings = z.strictObject({
     .regex(REPOSITORY, 'must be an https URL without user, query and fragment')
     .describe('A Helm chart repository: the URL below which its index.yaml is')
     .meta({ examples: ['https://charts.example.org'] }),
-  chart: z.string().max(CHART_LENGTH_MAX).regex(CHART, 'must be the name of a chart').describe('The chart in that repository'),
+  chart: z
+    .string()
+    .max(CHART_LENGTH_MAX)
+    .regex(CHART, 'must be the name of a chart')
+    .describe('The chart in that repository'),
   range: z
     .string()
     .min(1)

@@ -21,7 +21,8 @@ const PLAIN = /^[^\x00-\x1f\x7f-\x9f\s]([^\x00-\x1f\x7f-\x9f]*[^\x00-\x1f\x7f-\x
 const SCOPE = /^[\x21\x23-\x2c\x2e-\x5b\x5d-\x7e][\x21\x23-\x5b\x5d-\x7e]*$/;
 const CERTIFICATES = /^\s*(-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*)+$/;
 
-const plain = (max: number) => z.string().min(1).max(max).regex(PLAIN, 'must have no control characters, and no spaces at its ends');
+const plain = (max: number) =>
+  z.string().min(1).max(max).regex(PLAIN, 'must have no control characters, and no spaces at its ends');
 const prefix = z.string().min(1).max(PREFIX_LENGTH_MAX).regex(/^\S+$/, 'must have no spaces');
 
 const clusterRole = z

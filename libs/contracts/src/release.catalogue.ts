@@ -16,7 +16,11 @@ const REASON_LENGTH_MAX = 200;
 /** No control characters: it is shown on terminals. */
 const PLAIN = /^[^\x00-\x1f\x7f-\x9f]*$/u;
 
-export const WithdrawalReason = z.string().min(1).max(REASON_LENGTH_MAX).regex(PLAIN, 'must have no control characters');
+export const WithdrawalReason = z
+  .string()
+  .min(1)
+  .max(REASON_LENGTH_MAX)
+  .regex(PLAIN, 'must have no control characters');
 
 export const WithdrawnRelease = z.strictObject({ version: ReleaseVersion, reason: WithdrawalReason });
 export type WithdrawnRelease = z.infer<typeof WithdrawnRelease>;
