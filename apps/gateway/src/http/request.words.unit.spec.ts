@@ -1,4 +1,5 @@
-import { fieldPath, parseByShape, PROVIDER_SETTINGS, type Refusal } from '@fairlead/contracts';
+import { PROVIDER_SETTINGS, type Refusal } from '@fairlead/contracts';
+import { fieldPath, parseByShape } from '@fairlead/domain';
 import { describe, expect, it } from '@jest/globals';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import type * as z from 'zod';

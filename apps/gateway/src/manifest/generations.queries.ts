@@ -4,11 +4,11 @@ import {
   MANIFEST_API_VERSION,
   MANIFEST_KIND,
   refuse,
-  sentenceOfEvent,
   type ManifestGeneration,
   type ManifestGenerationList,
   type ManifestOfGeneration,
 } from '@fairlead/contracts';
+import { sentenceOfEvent } from '@fairlead/domain';
 import { Inject, Injectable } from '@nestjs/common';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import { History } from '../common/history.js';

@@ -1,3 +1,4 @@
+import type { StoredEvent } from '@fairlead/contracts';
 import {
   changedFields,
   changedLabels,
@@ -5,8 +6,7 @@ import {
   isDeclaring,
   type ChangedField,
   type Declared,
-  type StoredEvent,
-} from '@fairlead/contracts';
+} from '@fairlead/domain';
 
 /** What a cluster was declared to be, from one event to the next that changed it. */
 export interface Generation {
