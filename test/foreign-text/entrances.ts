@@ -8,7 +8,7 @@ import {
   RELEASE_CATALOGUE_LENGTH_MAX,
 } from '@fairlead/contracts';
 import { hookOutcomeOf, type HookCall } from '@fairlead/domain';
-import { parseKubeadmRefusal } from '@fairlead/parsers';
+import { parseKubeadmRefusal, parseKubeletConfiguration } from '@fairlead/parsers';
 import { WORST_JSON, WORST_LINES, WORST_YAML, type WorstText } from '@fairlead/testing/worst.texts';
 import { X509Certificate } from 'node:crypto';
 import validRange from 'semver/ranges/valid.js';
@@ -198,6 +198,13 @@ export const ENTRANCES: readonly Entrance[] = [
     shapes: WORST_YAML,
     lengthMax: 256 * KIB,
     feed: kubeadmConfigOf,
+  },
+  {
+    file: 'libs/parsers/src/kubelet.ts',
+    what: 'a configuration of the kubelet',
+    shapes: WORST_YAML,
+    lengthMax: 256 * KIB,
+    feed: (text) => parseKubeletConfiguration(text, { lengthMax: 256 * KIB }),
   },
   {
     file: 'libs/parsers/src/kubeadm.refusal.ts',

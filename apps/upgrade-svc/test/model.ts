@@ -274,5 +274,6 @@ export const factsOf = (model: Model, at: string): ClusterFacts => ({
   settings: [],
   corefile: null,
   kubeadm: { extraArgs: {}, extraVolumes: {}, extraEnvs: {} },
+  installed: null,
   dryRun: null,
 });

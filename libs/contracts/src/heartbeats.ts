@@ -29,6 +29,11 @@ export const KubeletSettings = z.object({
   flags: z.array(SettingName).max(SETTINGS_MAX).describe('KUBELET_EXTRA_ARGS of /etc/default/kubelet, without values'),
   gates: FeatureGates.describe('Feature gates of these flags and of the patches that kubeadm applies on the node'),
   config: FeatureGates.describe('Feature gates of /var/lib/kubelet/config.yaml, which kubeadm writes again'),
+  fields: z
+    .record(SettingName, z.string().regex(/^[\da-f]{8}$/))
+    .refine((fields) => Object.keys(fields).length <= SETTINGS_MAX, `at most ${SETTINGS_MAX} fields`)
+    .optional()
+    .describe('Digests of its other fields, except those of the patches; absent: the agent does not compare them'),
 });
 export type KubeletSettings = z.infer<typeof KubeletSettings>;
 

@@ -257,6 +257,22 @@ export const UPGRADE_FINDINGS = {
     'the upgrade would drop feature gates that were added by hand to the kubelet of {node}: {gates}',
     'Add them to featureGates in kube-system/kubelet-config, or override B11 to let them go.',
   ),
+  'B11.kubelet-fields': refuses(
+    'the upgrade would take back settings of the kubelet of {node} that kubelet-config does not have: {fields}',
+    'Add them to kube-system/kubelet-config for all nodes, or to /etc/fairlead/kubeadm-patches/kubeletconfiguration0+merge.yaml on the node; or override B11 to let them go.',
+  ),
+  'B11.installed': refuses(
+    'the upgrade would take back what was changed by hand of {object} in kube-system: {changes}',
+    'kubeadm writes its own object again. Images and the endpoint of the API belong into the ClusterConfiguration ("kubectl -n kube-system edit configmap kubeadm-config"); note everything else, override B11, and set it again after the upgrade.',
+  ),
+  'B11.brought-back': refuses(
+    'the upgrade would install {addon} again, which was removed from kube-system',
+    'Set {field}.disabled to true in the ClusterConfiguration ("kubectl -n kube-system edit configmap kubeadm-config"), or override B11 to have it again.',
+  ),
+  'B11.kubeadm-gates': refuses(
+    'kubeadm {version} no longer has feature gates that kubeadm-config sets, and ignores them: {gates}',
+    'Remove them from featureGates of the ClusterConfiguration ("kubectl -n kube-system edit configmap kubeadm-config"), or override B11 to upgrade without them.',
+  ),
   'B12.corefile': refuses(
     'kubeadm cannot migrate the Corefile to CoreDNS {coredns}: it does not know {unsupported}',
     'Take them out of the Corefile ("kubectl -n kube-system edit configmap coredns"); or check that CoreDNS {coredns} has them, and override B12: kubeadm then leaves them as they are.',

@@ -112,6 +112,26 @@ export interface WorkloadView {
   readonly version: string;
 }
 
+/**
+ * What the pods of a workload are made from, each part as texts that can be compared: `--conf`, `nodeSelector disk=ssd`, `limits.memory=1Gi`.
+ * Of environment variables and volumes the names; values may be secret.
+ */
+export interface TemplateView {
+  /** Of the first container. */
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly environment: readonly string[];
+  readonly resources: readonly string[];
+  /** Init containers, and those after the first. */
+  readonly containers: readonly string[];
+  /** Files that a volume takes from a ConfigMap stand behind its name: `config-volume/Corefile`. */
+  readonly volumes: readonly string[];
+  readonly nodeSelector: readonly string[];
+  readonly tolerations: readonly string[];
+  /** Kinds of affinity, and topology spread constraints by their key. */
+  readonly placement: readonly string[];
+}
+
 export interface LeaseView {
   readonly name: string;
   readonly holder: string;
@@ -224,6 +244,7 @@ export interface ClusterApi {
   /** DaemonSets and Deployments of a namespace. */
   workloads(namespace: string): Promise<readonly WorkloadView[]>;
   workload(kind: WorkloadView['kind'], namespace: string, name: string): Promise<WorkloadView | undefined>;
+  template(kind: WorkloadView['kind'], namespace: string, name: string): Promise<TemplateView | undefined>;
   /** The data of a ConfigMap, texts of at most 256 KiB; undefined: there is no such ConfigMap. */
   configMap(namespace: string, name: string): Promise<Readonly<Record<string, string>> | undefined>;
   /** Of a component of the control plane, in kube-system. */

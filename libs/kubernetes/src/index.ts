@@ -16,6 +16,7 @@ export type {
   ProgramEnd,
   Resources,
   SigningRequest,
+  TemplateView,
   WebhookView,
   WorkloadView,
 } from './cluster.ports.js';

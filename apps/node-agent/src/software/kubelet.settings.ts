@@ -1,5 +1,5 @@
 import type { KubeletSettings } from '@fairlead/contracts';
-import { parseYaml } from '@fairlead/parsers';
+import { ParseFailure, parseKubeletConfiguration, type KubeletConfiguration } from '@fairlead/parsers';
 import type { HostPort } from '../node/host.ports.js';
 
 /** The kubelet's unit reads it: what people add to its command line. */
@@ -29,9 +29,6 @@ const extraArgsIn = (environment: string): readonly string[] => {
   return value.split(/[\s"']+/).filter((word) => word !== '');
 };
 
-const isGates = (value: unknown): value is Gates =>
-  typeof value === 'object' && value !== null && Object.values(value).every((one) => typeof one === 'boolean');
-
 /** `A=true,B=false`; what is something else is left out. */
 const gatesInFlag = (value: string): Gates =>
   Object.fromEntries(
@@ -41,17 +38,24 @@ const gatesInFlag = (value: string): Gates =>
     }),
   );
 
-/** Of a configuration of the kubelet; one that cannot be read has none. */
-const gatesInYaml = (text: string | undefined): Gates => {
-  if (text === undefined) return {};
+type Fields = Readonly<Record<string, string>>;
+
+const EMPTY: KubeletConfiguration = { featureGates: {}, fields: {} };
+
+/** One that cannot be read sets nothing. */
+const configurationIn = (text: string | undefined): KubeletConfiguration => {
+  if (text === undefined) return EMPTY;
   try {
-    const document = parseYaml(text, { lengthMax: TEXT_LENGTH_MAX });
-    const gates: unknown = Object(document)['featureGates'];
-    return isGates(gates) ? gates : {};
-  } catch {
-    return {};
+    return parseKubeletConfiguration(text, { lengthMax: TEXT_LENGTH_MAX });
+  } catch (error) {
+    if (error instanceof ParseFailure) return EMPTY;
+    throw error;
   }
 };
+
+/** kubeadm applies its patches again: a field that has the value of a patch keeps it. */
+const withoutPatched = (fields: Fields, patched: Fields): Record<string, string> =>
+  Object.fromEntries(Object.entries(fields).filter(([field, digest]) => patched[field] !== digest));
 
 const bounded = (gates: Gates): Record<string, boolean> =>
   Object.fromEntries(
@@ -75,16 +79,19 @@ export const kubeletSettingsIn = ({ extraArgs, patch, config }: KubeletFiles): K
     return name === undefined || name.length > NAME_LENGTH_MAX ? [] : [{ name, value }];
   });
   const inFlags = flags.filter(({ name }) => name === 'feature-gates').map(({ value }) => gatesInFlag(value));
+  const patched = configurationIn(patch);
+  const configured = configurationIn(config);
+  const fields = withoutPatched(configured.fields, patched.fields);
   const settings: KubeletSettings = {
     flags: [...new Set(flags.map(({ name }) => name))]
       .filter((name) => name !== 'feature-gates')
       .slice(0, SETTINGS_MAX),
-    gates: bounded(Object.assign({}, gatesInYaml(patch), ...inFlags)),
-    config: bounded(gatesInYaml(config)),
+    gates: bounded(Object.assign({}, patched.featureGates, ...inFlags)),
+    config: bounded(configured.featureGates),
+    fields,
   };
-  const isEmpty = [settings.flags, Object.keys(settings.gates), Object.keys(settings.config)].every(
-    ({ length }) => length === 0,
-  );
+  const { flags: names, gates, config: ownGates } = settings;
+  const isEmpty = [names, gates, ownGates, fields].every((set) => Object.keys(set).length === 0);
   return isEmpty ? undefined : settings;
 };
 

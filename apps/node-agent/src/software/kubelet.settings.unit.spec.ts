@@ -6,7 +6,7 @@ const NONE = { extraArgs: undefined, patch: undefined, config: undefined };
 describe('what is set for the kubelet on its node', () => {
   it('is nothing where no file sets anything', () => {
     expect(kubeletSettingsIn(NONE)).toBeUndefined();
-    const kubeadms = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncgroupDriver: systemd\n';
+    const kubeadms = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nsyncFrequency: 0s\n';
     expect(kubeletSettingsIn({ ...NONE, extraArgs: '# KUBELET_EXTRA_ARGS=--v=4\n', config: kubeadms })).toBeUndefined();
   });
 
@@ -17,7 +17,12 @@ describe('what is set for the kubelet on its node', () => {
         extraArgs:
           'KUBELET_EXTRA_ARGS=--old\nKUBELET_EXTRA_ARGS="--pod-infra-container-image=registry/pause:3.9 --max-pods 50 --feature-gates=A=true,B=False,nonsense"\n',
       }),
-    ).toEqual({ flags: ['pod-infra-container-image', 'max-pods'], gates: { A: true, B: false }, config: {} }));
+    ).toEqual({
+      flags: ['pod-infra-container-image', 'max-pods'],
+      gates: { A: true, B: false },
+      config: {},
+      fields: {},
+    }));
 
   it('are the feature gates of the patch that a join has written, and those of the configuration itself', () =>
     expect(
@@ -26,7 +31,17 @@ describe('what is set for the kubelet on its node', () => {
         patch: 'featureGates: { Patched: true }',
         config: 'featureGates:\n  Patched: true\n  ByHand: false\n',
       }),
-    ).toEqual({ flags: [], gates: { Patched: true }, config: { Patched: true, ByHand: false } }));
+    ).toEqual({ flags: [], gates: { Patched: true }, config: { Patched: true, ByHand: false }, fields: {} }));
+
+  it('are digests of the other fields of its configuration, except those that kubeadm patches to the same value', () => {
+    const config =
+      'maxPods: 50\nfailSwapOn: false\nevictionHard: { memory.available: 1Gi }\nfeatureGates: { A: true }\n';
+    const fields = (patch: string) => kubeletSettingsIn({ ...NONE, patch, config })?.fields;
+    const digest = expect.stringMatching(/^[\da-f]{8}$/);
+    expect(fields('failSwapOn: false\n')).toEqual({ maxPods: digest, 'evictionHard.memory.available': digest });
+    expect(Object.keys(fields('failSwapOn: true\n') ?? {})).toContain('failSwapOn');
+    expect(JSON.stringify(kubeletSettingsIn({ ...NONE, config }))).not.toContain('1Gi');
+  });
 
   it.each(['{', 'featureGates: [1]', 'featureGates: { A: maybe }', '- 1', '', 'null'])(
     'is nothing where a file is none of the kubelet: %s',

@@ -8,6 +8,7 @@ export type {
   PodView,
   Program,
   ProgramEnd,
+  TemplateView,
   WorkloadView,
 } from '@fairlead/kubernetes';
 

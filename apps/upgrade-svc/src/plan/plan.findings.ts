@@ -132,7 +132,7 @@ const worldFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding[] 
     ...plan.pools
       .filter(({ name }) => name !== CONTROL_PLANE_POOL && drained.length > 0)
       .flatMap(({ name, atOnce, surge }) => b7Capacity(facts, name, atOnce - surge)),
-    ...b11HandMade(facts, rewritten),
+    ...b11HandMade(facts, rewritten, plan.path, releases),
     ...b12Corefile(facts.corefile, plan.path, releases),
     ...b13KubeadmAccepts(facts),
     ...b8Certificates(facts, endsAtMs, { renewed, isRenewal: request.target.renewCertificates }),

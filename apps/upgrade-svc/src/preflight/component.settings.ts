@@ -1,7 +1,13 @@
-import { parseYaml, ParseFailure } from '@fairlead/parsers';
+import { ParseFailure, parseKubeletConfiguration, parseYaml } from '@fairlead/parsers';
 import * as z from 'zod';
 import { WorldFailure } from '@fairlead/contracts';
-import type { Component, ComponentSettings, KubeadmExtras } from '../rules/cluster.facts.js';
+import type {
+  Component,
+  ComponentSettings,
+  KubeadmAddon,
+  KubeadmExtras,
+  KubeadmInstalls,
+} from '../rules/cluster.facts.js';
 
 /** As long as a ConfigMap of kubeadm is let in. */
 const TEXT_LENGTH_MAX = 256 * 1_024;
@@ -20,14 +26,27 @@ const Named = z.array(z.object({ name: z.string() })).nullish();
 const Extras = z.object({ extraArgs: ExtraArgs, extraVolumes: Named, extraEnvs: Named }).nullish();
 type Extras = z.infer<typeof Extras>;
 
+/** Where kubeadm takes images from, unless its configuration names another place. */
+const DEFAULT_REPOSITORY = 'registry.k8s.io';
+
+const Disabled = z.boolean().nullish();
+const Gates = z.record(z.string(), z.boolean()).nullish();
+
 const ClusterConfiguration = z.object({
+  controlPlaneEndpoint: z.string().nullish(),
+  imageRepository: z.string().nullish(),
+  dns: z
+    .object({ imageRepository: z.string().nullish(), imageTag: z.string().nullish(), disabled: Disabled })
+    .nullish(),
+  proxy: z.object({ disabled: Disabled }).nullish(),
+  featureGates: Gates,
   apiServer: Extras,
   controllerManager: Extras,
   scheduler: Extras,
   etcd: z.object({ local: Extras }).nullish(),
 });
 
-const WithFeatureGates = z.object({ featureGates: z.record(z.string(), z.boolean()).nullish() });
+const WithFeatureGates = z.object({ featureGates: Gates });
 
 const parsed = <T>(schema: z.ZodType<T>, text: string, target: string): T => {
   const operation = 'read the configuration of components';
@@ -48,11 +67,34 @@ const KUBEADM_CONFIG = 'ConfigMap kube-system/kubeadm-config';
 export interface KubeadmConfig {
   readonly settings: readonly ComponentSettings[];
   readonly extras: KubeadmExtras;
+  readonly installs: KubeadmInstalls;
 }
+
+const installsOf = (configuration: z.infer<typeof ClusterConfiguration>): KubeadmInstalls => {
+  const { controlPlaneEndpoint, dns, proxy, featureGates } = configuration;
+  const imageRepository = configuration.imageRepository || DEFAULT_REPOSITORY;
+  const ofDns = dns?.imageRepository || imageRepository;
+  const disabled: readonly (readonly [KubeadmAddon, boolean])[] = [
+    ['coredns', dns?.disabled === true],
+    ['kube-proxy', proxy?.disabled === true],
+  ];
+  return {
+    imageRepository,
+    // The project's own registry has it one folder deeper.
+    dns: {
+      imageRepository: ofDns === DEFAULT_REPOSITORY ? `${ofDns}/coredns` : ofDns,
+      imageTag: dns?.imageTag || null,
+    },
+    disabled: disabled.flatMap(([addon, is]) => (is ? [addon] : [])),
+    controlPlaneEndpoint: controlPlaneEndpoint || null,
+    featureGates: featureGates ?? {},
+  };
+};
 
 /** `text`: its ClusterConfiguration. Throws WorldFailure where it is none. */
 export const kubeadmConfigOf = (text: string): KubeadmConfig => {
-  const { apiServer, controllerManager, scheduler, etcd } = parsed(ClusterConfiguration, text, KUBEADM_CONFIG);
+  const configuration = parsed(ClusterConfiguration, text, KUBEADM_CONFIG);
+  const { apiServer, controllerManager, scheduler, etcd } = configuration;
   const extras: readonly (readonly [Component, Extras])[] = [
     ['kube-apiserver', apiServer],
     ['kube-controller-manager', controllerManager],
@@ -60,6 +102,7 @@ export const kubeadmConfigOf = (text: string): KubeadmConfig => {
     ['etcd', etcd?.local],
   ];
   return {
+    installs: installsOf(configuration),
     settings: extras.map(([component, given]) => ({
       component,
       where: KUBEADM_CONFIG,
@@ -95,3 +138,22 @@ export const configurationSettings = (component: Component, where: string, text:
   where,
   args: gatesArg(parsed(WithFeatureGates, text, where).featureGates ?? {}),
 });
+
+const KUBEADM_KUBECONFIG = z.object({
+  clusters: z.array(z.object({ cluster: z.object({ server: z.string() }) })).min(1),
+});
+
+/** The API server that kube-proxy of kubeadm uses. Throws WorldFailure where the text is no kubeconfig. */
+export const kubeProxyServerOf = (text: string): string | null =>
+  parsed(KUBEADM_KUBECONFIG, text, 'ConfigMap kube-system/kube-proxy').clusters[0]?.cluster.server ?? null;
+
+/** Digests of the fields of kubelet-config. Throws WorldFailure where the text is none. */
+export const kubeletFieldsOf = (text: string): Readonly<Record<string, string>> => {
+  try {
+    return parseKubeletConfiguration(text, { lengthMax: TEXT_LENGTH_MAX, aliases: 'allowed' }).fields;
+  } catch (error) {
+    if (!(error instanceof ParseFailure)) throw error;
+    const target = 'ConfigMap kube-system/kubelet-config';
+    throw new WorldFailure({ operation: 'read the configuration of components', target, message: error.message });
+  }
+};

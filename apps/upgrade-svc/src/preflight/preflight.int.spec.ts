@@ -32,6 +32,7 @@ import { b6Webhooks } from '../rules/webhooks.rules.js';
 import { ClusterSurvey } from './cluster.survey.effects.js';
 
 const NODES = [1, 2, 3].map(controlPlane).concat([1, 2].map(worker));
+const PATH = ['v1.33.13', 'v1.34.4'];
 const CAUSE = { actor: 'system/upgrade-svc', correlationId: 'c', causationId: 'c' };
 
 describe('The survey before an upgrade', () => {
@@ -153,8 +154,35 @@ describe('The survey before an upgrade', () => {
       b11HandMade(
         facts,
         facts.nodes.map(({ name }) => name),
+        PATH,
       ),
     ).toEqual([]);
+  });
+
+  it('B11: brings CoreDNS, kube-proxy and kubelets as people changed them; as kubeadm left them, they are no finding', async () => {
+    const found = async () =>
+      b11HandMade(await survey(), NODES as readonly ClusterFacts['nodes'][number]['name'][], PATH).map(
+        ({ sentence }) => sentence,
+      );
+    expect(await found()).toEqual([]);
+    const merge = (kind: 'Deployment' | 'DaemonSet', name: string, spec: object) => {
+      const metadata = { name, namespace: 'kube-system' };
+      return lab.cluster.apply([{ apiVersion: 'apps/v1', kind, metadata, spec: { template: { spec } } }]);
+    };
+    const resources = { limits: { memory: '1Gi' } };
+    await merge('Deployment', 'coredns', {
+      nodeSelector: { disk: 'ssd' },
+      containers: [{ name: 'coredns', image: 'mirror.example.org/coredns:v1.12.0', resources }],
+    });
+    await merge('DaemonSet', 'kube-proxy', {
+      containers: [{ name: 'kube-proxy', image: 'registry.k8s.io/kube-proxy:v1.33.13', args: ['--v=4'] }],
+    });
+    kubelets.set(worker(1), { flags: [], gates: {}, config: {}, fields: { maxPods: '00000000' } });
+    expect(await found()).toEqual([
+      `the upgrade would take back settings of the kubelet of ${worker(1)} that kubelet-config does not have: maxPods`,
+      'the upgrade would take back what was changed by hand of Deployment coredns in kube-system: image mirror.example.org/coredns:v1.12.0, limits.memory=1Gi, nodeSelector disk=ssd',
+      'the upgrade would take back what was changed by hand of DaemonSet kube-proxy in kube-system: --v=4',
+    ]);
   });
 
   it('B11: a kubeadm-config that is none refuses, with the words of the parser', async () => {

@@ -1,4 +1,5 @@
 import type { Finding, KubeletSettings, NodeName, NodeRole, SoftwareVersions, SourceLook } from '@fairlead/contracts';
+import type { TemplateView } from '../kubernetes/kubernetes.ports.js';
 
 /**
  * What is true of a cluster at one moment, as it was read from Kubernetes, etcd and the agents. Gatherers fill it, rules
@@ -26,6 +27,8 @@ export interface ClusterFacts {
   readonly corefile: string | null;
   /** What kubeadm adds to its own manifests; null: it could not be read. */
   readonly kubeadm: KubeadmExtras | null;
+  /** What kubeadm installed for the whole cluster, and writes again with each upgrade; null: it could not be read. */
+  readonly installed: InstalledFacts | null;
   /** What kubeadm of the target says of the upgrade in a dry run; null: it was not asked. */
   readonly dryRun: DryRunFacts | null;
   /** The newest snapshot of etcd that lies off its node and whose status was read. */
@@ -54,6 +57,30 @@ export interface KubeadmExtras {
   readonly extraVolumes: Readonly<Partial<Record<Component, readonly string[]>>>;
   /** Names of variables, since v1beta4 of kubeadm's API. */
   readonly extraEnvs: Readonly<Partial<Record<Component, readonly string[]>>>;
+}
+
+export type KubeadmAddon = 'coredns' | 'kube-proxy';
+
+/** What kubeadm-config says of what kubeadm installs beside static pods. */
+export interface KubeadmInstalls {
+  readonly imageRepository: string;
+  readonly dns: { readonly imageRepository: string; readonly imageTag: string | null };
+  /** kubeadm leaves them alone, since v1beta4 of its API. */
+  readonly disabled: readonly KubeadmAddon[];
+  /** host or host:port; null: it has none. */
+  readonly controlPlaneEndpoint: string | null;
+  /** Feature gates of kubeadm itself. */
+  readonly featureGates: Readonly<Record<string, boolean>>;
+}
+
+export interface InstalledFacts {
+  readonly config: KubeadmInstalls;
+  /** null: there is no such workload. */
+  readonly templates: Readonly<Record<KubeadmAddon, TemplateView | null>>;
+  /** The ConfigMap of kube-proxy: its keys, and the API server of its kubeconfig; null: there is none. */
+  readonly kubeProxyConfig: { readonly keys: readonly string[]; readonly server: string | null } | null;
+  /** Digests of the fields of kubelet-config; null: there is none. */
+  readonly kubeletFields: Readonly<Record<string, string>> | null;
 }
 
 /** kubeadm ran on this node without changing anything. */

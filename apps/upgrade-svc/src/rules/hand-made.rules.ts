@@ -1,6 +1,7 @@
-import type { Finding, NodeName } from '@fairlead/contracts';
+import type { Finding, KubernetesRelease, NodeName } from '@fairlead/contracts';
 import type { Capacity, ClusterFacts, KubeadmExtras, NodeFacts, StaticPodFacts } from './cluster.facts.js';
 import { finding, when } from './finding.js';
+import { fieldsLost, installedLost, isProxyVariable } from './installed.rules.js';
 import { flagsIn } from './settings.rules.js';
 
 /** A value that kubeadm gives every cluster; null: it depends on the cluster or the node. */
@@ -121,11 +122,8 @@ const volumesLost = ({ component, volumes }: StaticPodFacts, { extraVolumes }: K
     (name) => !KUBEADM_VOLUMES.some((pattern) => pattern.test(name)) && !(extraVolumes[component] ?? []).includes(name),
   );
 
-/** kubeadm copies the proxies of its own environment. */
-const PROXY_VARIABLE = /^(?:https?|ftp|all|no)_proxy$/i;
-
 const environmentLost = ({ component, environment }: StaticPodFacts, { extraEnvs }: KubeadmExtras): readonly string[] =>
-  environment.filter((name) => !PROXY_VARIABLE.test(name) && !(extraEnvs[component] ?? []).includes(name));
+  environment.filter((name) => !isProxyVariable(name) && !(extraEnvs[component] ?? []).includes(name));
 
 /** What kubeadm requests for each (cmd/kubeadm/app/util/staticpod); it sets no limits. */
 const KUBEADM_REQUESTS: Readonly<Record<StaticPodFacts['component'], Capacity>> = {
@@ -192,8 +190,11 @@ const lostOn = (nodes: readonly NodeFacts[], lostOf: (pod: StaticPodFacts) => re
   return [...lost].map(([component, { what, nodes: on }]) => ({ component, what: listed(what), nodes: on }));
 };
 
-/** kubelet-config and patches of the node are written again; a gate that stands in neither is not. */
-const kubeletGatesLost = ({ nodes, settings }: ClusterFacts, upgraded: readonly NodeName[]): readonly Finding[] => {
+/** kubelet-config and patches of the node are written again; what stands in neither is not. */
+const kubeletLost = (
+  { nodes, settings, installed }: ClusterFacts,
+  upgraded: readonly NodeName[],
+): readonly Finding[] => {
   const declared = new Set(
     settings
       .filter(({ component }) => component === 'kubelet')
@@ -205,20 +206,31 @@ const kubeletGatesLost = ({ nodes, settings }: ClusterFacts, upgraded: readonly 
     const gates = listed(
       Object.keys(kubeletSettings.config).filter((gate) => !declared.has(gate) && !(gate in kubeletSettings.gates)),
     );
-    return when(gates.length > 0, () => finding('B11.kubelet', { node: name, gates }));
+    const fields = listed(fieldsLost(kubeletSettings, installed));
+    return [
+      ...when(gates.length > 0, () => finding('B11.kubelet', { node: name, gates })),
+      ...when(fields.length > 0, () => finding('B11.kubelet-fields', { node: name, fields })),
+    ];
   });
 };
 
 /**
  * B11: what people changed by hand, and kubeadm's upgrade of these nodes would take back, waits for an operator's word. What kubeadm itself
- * changes, and what it leaves alone, is no finding.
+ * changes, and what it leaves alone, is no finding. `path`: versions with v, from the present one to the target.
  */
-export const b11HandMade = (facts: ClusterFacts, upgraded: readonly NodeName[]): readonly Finding[] => {
-  const { kubeadm } = facts;
+export const b11HandMade = (
+  facts: ClusterFacts,
+  upgraded: readonly NodeName[],
+  path: readonly string[],
+  releases?: readonly KubernetesRelease[],
+): readonly Finding[] => {
+  const { kubeadm, installed } = facts;
   if (kubeadm === null) return [];
   const nodes = facts.nodes.filter(({ name }) => upgraded.includes(name));
+  const writesInstalled = nodes.some(({ role }) => role === 'control-plane');
   return [
     ...PARTS.flatMap(({ lostOf, found }) => lostOn(nodes, (pod) => lostOf(pod, kubeadm)).map(found)),
-    ...kubeletGatesLost(facts, upgraded),
+    ...kubeletLost(facts, upgraded),
+    ...(installed !== null && writesInstalled ? installedLost(installed, path, releases) : []),
   ];
 };

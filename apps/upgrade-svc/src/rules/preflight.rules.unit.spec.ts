@@ -4,6 +4,7 @@ import type { ClusterFacts, Component, EtcdFacts, NodeFacts, PodFacts, StaticPod
 import { b5RemovedApis } from './apis.rules.js';
 import { b3EtcdHealthy, b4FreshSnapshot, b10EtcdMinor, b10V2Store } from './etcd.rules.js';
 import { b11HandMade } from './hand-made.rules.js';
+import { INSTALLED } from './rules.fixtures.js';
 import { b8Certificates, b8Ended, b8Clocks, b9Room, b9Source } from './nodes.rules.js';
 import { b7Capacity, b7PodsCanMove } from './pods.rules.js';
 import { b1OneOperation, b2ClusterHealthy, unreadFindings } from './preflight.rules.js';
@@ -187,8 +188,10 @@ describe('B5 no component is started with what the target no longer accepts', ()
 });
 
 describe('B11 nothing that people changed by hand is lost', () => {
+  const PATH = ['v1.33.13', 'v1.34.4'];
   const upgraded = [cp(1), cp(2), cp(3)];
-  const lost = (facts: ClusterFacts): readonly string[] => b11HandMade(facts, upgraded).map(({ sentence }) => sentence);
+  const lost = (facts: ClusterFacts): readonly string[] =>
+    b11HandMade(facts, upgraded, PATH).map(({ sentence }) => sentence);
   const kubeadms = [
     '--advertise-address=10.0.0.1',
     '--authorization-mode=Node,RBAC',
@@ -207,7 +210,7 @@ describe('B11 nothing that people changed by hand is lost', () => {
       ...['kube-apiserver', ...kubeadms],
       ...['--encryption-provider-config=/etc/kubernetes/enc.yaml', '--audit-policy-file=/etc/kubernetes/audit.yaml'],
     );
-    expectRefused(b11HandMade(facts, upgraded), 'B11');
+    expectRefused(b11HandMade(facts, upgraded, PATH), 'B11');
     expect(lost(facts)).toEqual([
       `the upgrade would drop flags that were added by hand to kube-apiserver on ${cp(1)}: --encryption-provider-config, --audit-policy-file`,
     ]);
@@ -280,8 +283,17 @@ describe('B11 nothing that people changed by hand is lost', () => {
     ]);
   });
 
+  it('refuses fields of the configuration of one kubelet that kubelet-config does not have, by their names', () => {
+    const fields = { maxPods: '11111111', cgroupDriver: '22222222', resolvConf: '33333333' };
+    const kubeletSettings = { flags: [], gates: {}, config: {}, fields };
+    const installed = { ...INSTALLED, kubeletFields: { cgroupDriver: '22222222' } };
+    expect(lost({ ...withNode(cp(1), { kubeletSettings }), installed })).toEqual([
+      `the upgrade would take back settings of the kubelet of ${cp(1)} that kubelet-config does not have: maxPods`,
+    ]);
+  });
+
   it('is silent about nodes on which kubeadm does not run', () =>
-    expect(b11HandMade(withArgs('kube-apiserver', '--audit-policy-file=/x'), [cp(2)])).toEqual([]));
+    expect(b11HandMade(withArgs('kube-apiserver', '--audit-policy-file=/x'), [cp(2)], PATH)).toEqual([]));
 });
 
 describe('B6 webhooks', () => {

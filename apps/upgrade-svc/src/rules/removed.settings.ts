@@ -241,3 +241,11 @@ export const REMOVED_ADMISSION_PLUGINS: Readonly<Record<string, string>> = {
   PersistentVolumeLabel: '1.31',
   SecurityContextDeny: '1.30',
 };
+
+/** Gates of kubeadm itself: the first minor version without each, and what it does since then. A gate of this kind is ignored, not refused. */
+export const REMOVED_KUBEADM_GATES: Readonly<Record<string, { readonly since: string; readonly value: boolean }>> = {
+  UpgradeAddonsBeforeControlPlane: { since: '1.31', value: false },
+  EtcdLearnerMode: { since: '1.33', value: true },
+  WaitForAllControlPlaneComponents: { since: '1.35', value: true },
+  ControlPlaneKubeletLocalMode: { since: '1.36', value: true },
+};

@@ -32,6 +32,7 @@ import type {
   ProgramEnd,
   SigningRequest,
   WebhookView,
+  TemplateView,
   WorkloadView,
 } from '../cluster.ports.js';
 import { textOf } from '../plain.object.js';
@@ -43,6 +44,7 @@ import { freeDiskIn } from './kubelet.figures.js';
 import { beginDrain, cordonNode, setTaint, uncordonNode } from './node.cordon.js';
 import { setNodeMetadata } from './node.metadata.js';
 import { releaseOutside } from './outside.resources.js';
+import { templateView } from './template.view.js';
 import { budgetView, daemonSetView, deploymentView, nodeView, podView } from './views.js';
 import { webhookView } from './webhooks.js';
 
@@ -164,6 +166,15 @@ export class ClientNodeCluster implements ClusterApi {
     const { plural, view } = WORKLOADS[kind];
     const path = `${APPS}/${encodeURIComponent(namespace)}/${plural}/${encodeURIComponent(name)}`;
     return this.client.read(`read ${kind} ${name}`, path, view);
+  }
+
+  template(kind: WorkloadView['kind'], namespace: string, name: string): Promise<TemplateView | undefined> {
+    const path = `${APPS}/${encodeURIComponent(namespace)}/${WORKLOADS[kind].plural}/${encodeURIComponent(name)}`;
+    return this.client.read<V1DaemonSet | V1Deployment, TemplateView>(
+      `read the template of ${kind} ${name}`,
+      path,
+      ({ spec }) => templateView(spec?.template),
+    );
   }
 
   configMap(namespace: string, name: string): Promise<Readonly<Record<string, string>> | undefined> {

@@ -208,6 +208,7 @@ export const coreDns = (version: string): Draft<Deployment> => ({
           {
             name: 'coredns',
             image: `${REGISTRY}/coredns/coredns:${companionsOf(version).coredns}`,
+            args: ['-conf', '/etc/coredns/Corefile'],
             ports: [
               { name: 'dns', containerPort: 53, protocol: 'UDP' },
               { name: 'dns-tcp', containerPort: 53, protocol: 'TCP' },
@@ -220,6 +221,12 @@ export const coreDns = (version: string): Draft<Deployment> => ({
     },
   },
 });
+
+const KUBE_PROXY_COMMAND = [
+  '/usr/local/bin/kube-proxy',
+  '--config=/var/lib/kube-proxy/config.conf',
+  '--hostname-override=$(NODE_NAME)',
+];
 
 export const kubeProxy = (version: string): Draft<DaemonSet> => ({
   apiVersion: 'apps/v1',
@@ -236,7 +243,13 @@ export const kubeProxy = (version: string): Draft<DaemonSet> => ({
         priorityClassName: 'system-node-critical',
         nodeSelector: { 'kubernetes.io/os': 'linux' },
         tolerations: [{ operator: 'Exists' }],
-        containers: [{ name: 'kube-proxy', image: `${REGISTRY}/kube-proxy:${version}` }],
+        containers: [
+          {
+            name: 'kube-proxy',
+            image: `${REGISTRY}/kube-proxy:${version}`,
+            command: KUBE_PROXY_COMMAND,
+          },
+        ],
       },
     },
   },

@@ -55,6 +55,7 @@ export interface ContainerPort {
 export interface Container {
   readonly name: string;
   readonly command?: readonly string[];
+  readonly args?: readonly string[];
   readonly image?: string;
   readonly ports?: readonly ContainerPort[];
   readonly resources?: { readonly requests?: ResourceList; readonly limits?: ResourceList };
