@@ -192,20 +192,55 @@ const LIBS = {
   nspawn: ['balancers', 'hosts', 'network', 'rootfs', 'machine'],
 };
 
+/** Folders within a folder. */
+const INNER = {
+  'apps/lab/src/kubernetes': [
+    'cluster',
+    'http',
+    'discovery',
+    'patch',
+    'tables',
+    'schema',
+    'exec',
+    'controllers',
+    'volumes',
+    'networking',
+    'kubelet',
+    'garbage',
+    'definitions',
+    'workloads',
+    'etcd',
+    'controlplane',
+    'nodes',
+    'scheduling',
+    'disruption',
+    'operations',
+    'certificates',
+    'clock',
+    'api',
+    'store',
+    'admission',
+    'errors',
+    'resources',
+    'objects',
+  ],
+};
+
 const LAYERS = [
-  ...Object.entries(APPS).map(([app, folders]) => [`apps/${app}`, folders]),
-  ...Object.entries(LIBS).map(([lib, folders]) => [`libs/${lib}`, folders]),
+  ...Object.entries(APPS).map(([app, folders]) => [`apps/${app}/src`, app, folders]),
+  ...Object.entries(LIBS).map(([lib, folders]) => [`libs/${lib}/src`, lib, folders]),
+  ...Object.entries(INNER).map(([at, folders]) => [at, at.replace(/^\w+\//, '').replace('/src/', '-'), folders]),
 ];
 
 const SPECS = String.raw`\.(spec|features|fixtures)\.ts$`;
 
-const upward = LAYERS.flatMap(([project, folders]) =>
+const upward = LAYERS.flatMap(([at, name, folders]) =>
   folders.slice(1).map((folder, index) => ({
-    name: `up-from-${project.split('/')[1]}-${folder}`,
+    name: `up-from-${name}-${folder}`,
     severity: 'error',
     comment: `${folder} is below these folders: move what both need down, or the joined view up.`,
-    from: { path: `^${project}/src/${folder}/`, pathNot: SPECS },
-    to: { path: `^${project}/src/(${folders.slice(0, index + 1).join('|')})/` },
+    from: { path: `^${at}/${folder}/`, pathNot: SPECS },
+    to: { path: `^${at}/(${folders.slice(0, index + 1).join('|')})/` },
   })),
 );
 
@@ -221,12 +256,12 @@ const reaching = LIBS.contracts.slice(1).map((folder, index) => ({
   to: { path: `^libs/contracts/src/(${LIBS.contracts.slice(0, index + 1).join('|')})/`, reachable: true },
 }));
 
-const unlisted = LAYERS.map(([project, folders]) => ({
-  name: `unlisted-folder-of-${project.split('/')[1]}`,
+const unlisted = LAYERS.map(([at, name, folders]) => ({
+  name: `unlisted-folder-of-${name}`,
   severity: 'error',
   comment: 'List the folder in tools/imports.config.mjs, above everything that it imports.',
   from: {},
-  to: { path: `^${project}/src/[^/]+/`, pathNot: `^${project}/src/(${folders.join('|')})/` },
+  to: { path: `^${at}/[^/]+/`, pathNot: `^${at}/(${folders.join('|')})/` },
 }));
 
 export default {

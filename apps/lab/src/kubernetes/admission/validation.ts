@@ -1,5 +1,5 @@
 import { parseQuantity } from '@fairlead/kubernetes/quantity';
-import type { FieldProblem } from '../api/api.error.js';
+import type { FieldProblem } from '../errors/api.error.js';
 import { asJson, isJsonArray, isJsonObject, sameJson, valueAt, type Json } from '../objects/json.js';
 import { matchesSelector, type LabelSelector } from '../objects/label.selector.js';
 import type { KubeObject, Labels } from '../objects/kube.object.js';

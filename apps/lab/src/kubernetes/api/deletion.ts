@@ -4,7 +4,7 @@ import type { KubeObject, ObjectMeta } from '../objects/kube.object.js';
 import { NAMESPACES, PODS } from '../resources/builtin.resources.js';
 import { qualifiedName, type Resource, type ResourceDefinition } from '../resources/resource.js';
 import type { ObjectStore } from '../store/object.store.js';
-import { ApiError, conflict } from './api.error.js';
+import { ApiError, conflict } from '../errors/api.error.js';
 
 export type Propagation = 'Background' | 'Foreground' | 'Orphan';
 

@@ -7,7 +7,7 @@ import type { Draft, KubeObject } from '../objects/kube.object.js';
 import { NAMESPACES, SERVICES } from '../resources/builtin.resources.js';
 import { hasSubresource, qualifiedName, type Resource, type ResourceDefinition } from '../resources/resource.js';
 import type { ObjectStore } from '../store/object.store.js';
-import { alreadyExists, ApiError, conflict, invalid, notFound, STALE } from './api.error.js';
+import { alreadyExists, ApiError, conflict, invalid, notFound, STALE } from '../errors/api.error.js';
 
 export interface WriteOptions {
   readonly dryRun?: boolean;

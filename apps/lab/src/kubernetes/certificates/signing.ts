@@ -1,6 +1,6 @@
-import { ApiError, invalid, type FieldProblem } from '../api/api.error.js';
+import { ApiError, invalid, type FieldProblem } from '../errors/api.error.js';
 import { timestamp } from '../clock/clock.js';
-import type { Identity } from '../http/identity.js';
+import type { Identity } from '../api/identity.js';
 import { valueAt } from '../objects/json.js';
 import type { Draft, KubeObject } from '../objects/kube.object.js';
 import { CERTIFICATE_SIGNING_REQUESTS } from '../resources/builtin.resources.js';

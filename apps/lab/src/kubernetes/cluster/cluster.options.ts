@@ -1,13 +1,8 @@
 import type { KeyPair } from '../certificates/certificate.authority.js';
 import type { Clock } from '../clock/clock.js';
 import type { SimulationDelays } from '../clock/simulation.delays.js';
+import type { EvictionFault } from '../disruption/eviction.planner.js';
 import type { ClusterSnapshot } from './cluster.snapshot.js';
-
-/** The answer of an API server whose webhook denies an eviction, or cannot be reached. */
-export interface EvictionFault {
-  readonly status: 403 | 500;
-  readonly message: string;
-}
 
 export interface SimulatedClusterOptions {
   readonly name: string;

@@ -3,10 +3,10 @@ import type { ComponentFlags } from '../controlplane/static.pods.planner.js';
 import type { KubeObject } from '../objects/kube.object.js';
 import type { Written } from '../store/object.store.js';
 import type { KubeletsState } from '../nodes/kubelets.js';
-import type { EtcdMember } from '../etcd/etcd.members.js';
+import type { EtcdSnapshot } from '../etcd/simulated.etcd.js';
 
 /** Everything that must survive a restart of the lab, as JSON. It has the private keys of a simulation, and nothing else that is secret. */
-export interface ClusterSnapshot {
+export interface ClusterSnapshot extends EtcdSnapshot {
   readonly format: 1;
   readonly name: string;
   readonly version: string;
@@ -17,12 +17,8 @@ export interface ClusterSnapshot {
   readonly ca: KeyPair;
   readonly resourceVersion: number;
   readonly objects: readonly KubeObject[];
-  readonly etcd: readonly EtcdMember[];
   /** Its etcd runs beside kubeadm; absent: as static pods. */
   readonly externalEtcd?: boolean;
-  /** Of the restore that the etcd came from; absent: it never was restored. */
-  readonly etcdToken?: string;
-  readonly revisionsSkipped?: number;
   readonly kubelets: KubeletsState;
   /** The version of each control plane's static pods. */
   readonly controlPlanes: Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-import { ApiError } from '../api/api.error.js';
+import { ApiError } from '../errors/api.error.js';
 import type { Deletion } from '../api/deletion.js';
 import type { ObjectApi } from '../api/object.api.js';
 import type { Cancel, Clock } from '../clock/clock.js';

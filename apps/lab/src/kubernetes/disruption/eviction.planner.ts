@@ -8,6 +8,12 @@ export type EvictionVerdict =
   | { readonly verdict: 'refuse'; readonly message: string; readonly cause: string; readonly retryAfterSeconds: number }
   | { readonly verdict: 'unsupported'; readonly message: string };
 
+/** The answer of an API server whose webhook denies an eviction, or cannot be reached. */
+export interface EvictionFault {
+  readonly status: 403 | 500;
+  readonly message: string;
+}
+
 /** Kubernetes' own sentence; clients wait and try again when they see it. */
 export const BUDGET_REFUSAL = "Cannot evict pod as it would violate the pod's disruption budget.";
 

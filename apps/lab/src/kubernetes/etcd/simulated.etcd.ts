@@ -1,7 +1,6 @@
 import type { ResourceRegistry } from '../resources/resource.registry.js';
-import type { ClusterSnapshot } from '../cluster/cluster.snapshot.js';
 import type { ObjectStore } from '../store/object.store.js';
-import { EtcdMembers, type EtcdMemberChange, type EtcdMemberReport } from './etcd.members.js';
+import { EtcdMembers, type EtcdMember, type EtcdMemberChange, type EtcdMemberReport } from './etcd.members.js';
 import type { EtcdUnderTool } from './etcd.tools.js';
 import { RestoredMembers, type RestoredEtcd } from './restored.etcd.js';
 
@@ -9,12 +8,20 @@ import { RestoredMembers, type RestoredEtcd } from './restored.etcd.js';
 const BYTES_MIN = 20 * 1024;
 const BYTES_PER_WRITE = 512;
 
+/** What survives a restart of the lab. */
+export interface EtcdSnapshot {
+  readonly etcd: readonly EtcdMember[];
+  /** Of the restore that it came from; absent: it never was restored. */
+  readonly etcdToken?: string;
+  readonly revisionsSkipped?: number;
+}
+
 export interface SimulatedEtcdOptions {
   /** Of the cluster. */
   readonly name: string;
   readonly store: ObjectStore;
   readonly registry: ResourceRegistry;
-  readonly state: ClusterSnapshot | undefined;
+  readonly state: EtcdSnapshot | undefined;
   /** What the server of a member reports as its version. */
   readonly versionOf: (member: string) => string;
   /** Called after each change; `regained`: writes are taken again. */
@@ -136,7 +143,7 @@ export class SimulatedEtcd {
     };
   }
 
-  stored(): Pick<ClusterSnapshot, 'etcd' | 'etcdToken' | 'revisionsSkipped'> {
+  stored(): EtcdSnapshot {
     return {
       etcd: this.members.stored(),
       ...(this.token === undefined ? {} : { etcdToken: this.token }),

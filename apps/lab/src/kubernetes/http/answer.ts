@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { stringify as stringifyYaml } from 'yaml';
-import type { ApiError, Status } from '../api/api.error.js';
+import type { ApiError, Status } from '../errors/api.error.js';
 
 export const sendJson = (
   response: ServerResponse,

@@ -1,7 +1,7 @@
 import { EXTERNAL_ETCD } from '@fairlead/contracts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { ApiError, badRequest, noLeader, noSuchPath, notFound, unauthorized } from '../api/api.error.js';
+import { ApiError, badRequest, noLeader, noSuchPath, notFound, unauthorized } from '../errors/api.error.js';
 import type { ToolResult } from '../etcd/etcd.tools.js';
 import { runInEtcd, type NoSuchProgram } from '../exec/container.programs.js';
 import { answerExec } from '../exec/exec.socket.js';
@@ -10,7 +10,8 @@ import { PODS } from '../resources/builtin.resources.js';
 import { sendError } from './answer.js';
 import { denial, isAllowed } from './authorization.js';
 import type { ServedCluster } from './exchange.js';
-import { ANONYMOUS, authenticate, type Identity, type TokenAuthentication } from './identity.js';
+import type { Identity } from '../api/identity.js';
+import { ANONYMOUS, authenticate, type TokenAuthentication } from './identity.js';
 import { judgementOf } from './judgement.js';
 import { answerForm } from './negotiation.js';
 import { refuseNotSimulated } from './not.simulated.js';

@@ -1,7 +1,8 @@
 import type { Pod } from '../objects/core.types.js';
 import type { KubeObject } from '../objects/kube.object.js';
 import { valueAt } from '../objects/json.js';
-import { ANONYMOUS, type Identity } from './identity.js';
+import type { Identity } from '../api/identity.js';
+import { ANONYMOUS } from './identity.js';
 
 /** What is asked of the API: the attributes that Kubernetes authorises. */
 export interface AccessAttributes {

@@ -1,7 +1,7 @@
 import { wordsOf } from '@fairlead/contracts';
 import { parseJson, parseYaml } from '@fairlead/parsers';
 import type { IncomingMessage } from 'node:http';
-import { ApiError, badRequest, tooLarge, unsupportedMediaType } from '../api/api.error.js';
+import { ApiError, badRequest, tooLarge, unsupportedMediaType } from '../errors/api.error.js';
 import { isJsonObject, type Json, type JsonObject } from '../objects/json.js';
 import type { Draft } from '../objects/kube.object.js';
 import { decodeKubernetesProtobuf } from '../schema/protobuf.decode.js';

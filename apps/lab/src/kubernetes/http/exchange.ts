@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Deletion } from '../api/deletion.js';
+import type { Identity } from '../api/identity.js';
 import type { ObjectApi } from '../api/object.api.js';
 import { present, type Heartbeats } from '../api/present.js';
-import type { EvictionFault } from '../cluster/cluster.options.js';
+import type { EvictionFault } from '../disruption/eviction.planner.js';
 import type { Clock } from '../clock/clock.js';
 import type { EtcdUnderTool } from '../etcd/etcd.tools.js';
 import type { Pod } from '../objects/core.types.js';
@@ -12,7 +13,6 @@ import type { ResourceRegistry } from '../resources/resource.registry.js';
 import type { ObjectStore } from '../store/object.store.js';
 import { partialMetadata, tableOf, type TableOptions } from '../tables/table.js';
 import type { DeprecatedRequests } from './deprecated.requests.js';
-import type { Identity } from './identity.js';
 import type { AnswerForm } from './negotiation.js';
 import type { ResourceRequest } from './request.info.js';
 

@@ -1,4 +1,4 @@
-import { badRequest } from '../api/api.error.js';
+import { badRequest } from '../errors/api.error.js';
 import { asJson } from '../objects/json.js';
 import type { Draft, KubeObject } from '../objects/kube.object.js';
 import { schemaName } from '../schema/message.schema.js';

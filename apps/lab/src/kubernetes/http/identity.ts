@@ -1,11 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket, type PeerCertificate } from 'node:tls';
-import { unauthorized } from '../api/api.error.js';
-
-export interface Identity {
-  readonly name: string;
-  readonly groups: readonly string[];
-}
+import type { Identity } from '../api/identity.js';
+import { unauthorized } from '../errors/api.error.js';
 
 export const ANONYMOUS: Identity = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 

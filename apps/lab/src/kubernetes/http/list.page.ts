@@ -1,4 +1,4 @@
-import { badRequest, expired } from '../api/api.error.js';
+import { badRequest, expired } from '../errors/api.error.js';
 import { objectKey, type KubeObject } from '../objects/kube.object.js';
 import { qualifiedName, type ResourceDefinition } from '../resources/resource.js';
 import type { ObjectStore } from '../store/object.store.js';

@@ -1,4 +1,4 @@
-import { notAcceptable } from '../api/api.error.js';
+import { notAcceptable } from '../errors/api.error.js';
 
 /** The form of the answer that the client asks for. */
 export interface AnswerForm {

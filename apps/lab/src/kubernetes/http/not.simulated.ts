@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError } from '../api/api.error.js';
+import { ApiError } from '../errors/api.error.js';
 import type { ResourceRequest } from './request.info.js';
 
 const notSimulated = (what: string): ApiError =>

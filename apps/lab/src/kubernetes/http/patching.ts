@@ -7,7 +7,7 @@ import {
   STALE,
   unprocessable,
   unsupportedMediaType,
-} from '../api/api.error.js';
+} from '../errors/api.error.js';
 import { timestamp } from '../clock/clock.js';
 import { asJson, isJsonObject, type Json, type JsonObject } from '../objects/json.js';
 import type { KubeObject } from '../objects/kube.object.js';

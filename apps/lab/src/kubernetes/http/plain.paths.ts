@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { noSuchPath } from '../api/api.error.js';
+import { noSuchPath } from '../errors/api.error.js';
 import {
   aggregatedDiscovery,
   apiGroup,

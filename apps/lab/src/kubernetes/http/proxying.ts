@@ -1,5 +1,5 @@
 import { parseQuantity } from '@fairlead/kubernetes/quantity';
-import { ApiError, notFound } from '../api/api.error.js';
+import { ApiError, notFound } from '../errors/api.error.js';
 import type { Node, Pod } from '../objects/core.types.js';
 import { NODES, PODS } from '../resources/builtin.resources.js';
 import { sendJson, sendText } from './answer.js';

@@ -1,4 +1,4 @@
-import { ApiError } from '../api/api.error.js';
+import { ApiError } from '../errors/api.error.js';
 
 export type RequestVerb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
 

@@ -1,4 +1,4 @@
-import { badRequest, methodNotAllowed, notFound } from '../api/api.error.js';
+import { badRequest, methodNotAllowed, notFound } from '../errors/api.error.js';
 import type { Draft, KubeObject } from '../objects/kube.object.js';
 import { REVIEW_RESOURCES } from '../resources/review.resources.js';
 import { groupVersion, hasSubresource, versionsOf, type ResourceDefinition } from '../resources/resource.js';

@@ -2,7 +2,8 @@ import { asJson, isJsonObject, valueAt } from '../objects/json.js';
 import type { Draft, KubeObject } from '../objects/kube.object.js';
 import type { ResourceDefinition } from '../resources/resource.js';
 import { isAllowed, type AccessAttributes, type Judgement } from './authorization.js';
-import { ANONYMOUS, type Identity } from './identity.js';
+import type { Identity } from '../api/identity.js';
+import { ANONYMOUS } from './identity.js';
 import { RBAC_NOT_EVALUATED } from './not.simulated.js';
 
 /** The review with its answer as status. */

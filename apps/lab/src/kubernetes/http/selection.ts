@@ -1,4 +1,4 @@
-import { badRequest } from '../api/api.error.js';
+import { badRequest } from '../errors/api.error.js';
 import { matchesFields, parseFieldSelector, unsupportedField } from '../objects/field.selector.js';
 import { matchesSelector, parseLabelSelector } from '../objects/label.selector.js';
 import type { KubeObject } from '../objects/kube.object.js';

@@ -1,4 +1,4 @@
-import { ApiError, badRequest, methodNotAllowed, noSuchPath, notFound } from '../api/api.error.js';
+import { ApiError, badRequest, methodNotAllowed, noSuchPath, notFound } from '../errors/api.error.js';
 import { timestamp } from '../clock/clock.js';
 import { planEviction } from '../disruption/eviction.planner.js';
 import type { Pod } from '../objects/core.types.js';

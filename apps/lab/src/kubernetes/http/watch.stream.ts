@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { badRequest, expired } from '../api/api.error.js';
+import { badRequest, expired } from '../errors/api.error.js';
 import type { Cancel, Clock } from '../clock/clock.js';
 import type { KubeObject } from '../objects/kube.object.js';
 import { apiVersionOf, qualifiedName, type ResourceDefinition } from '../resources/resource.js';

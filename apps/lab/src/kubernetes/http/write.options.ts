@@ -1,5 +1,5 @@
 import type { DeleteOptions, Propagation } from '../api/deletion.js';
-import { badRequest } from '../api/api.error.js';
+import { badRequest } from '../errors/api.error.js';
 import { isJsonObject, type JsonObject } from '../objects/json.js';
 import { isTrue } from './request.info.js';
 

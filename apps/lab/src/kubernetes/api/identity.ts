@@ -1,0 +1,5 @@
+/** Who sends a request. */
+export interface Identity {
+  readonly name: string;
+  readonly groups: readonly string[];
+}
