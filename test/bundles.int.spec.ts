@@ -1,0 +1,173 @@
+import { describe, expect, it } from '@jest/globals';
+import { build, type Plugin } from 'esbuild';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createContext, runInContext } from 'node:vm';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+/** Our libraries by their sources, whether they are built or not. Other packages stay outside, unless they are bundled too. */
+const ourSources = (packages: 'bundled' | 'outside'): Plugin => ({
+  name: 'our-sources',
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /^@fairlead\// }, ({ path }) => {
+      const [, library = '', entry = 'index'] = /^@fairlead\/([^/]+)(?:\/(.+))?$/u.exec(path) ?? [];
+      const file = join(ROOT, 'libs', library, 'src', `${entry}.ts`);
+      return existsSync(file) ? { path: file, sideEffects: false } : { path, external: true };
+    });
+    if (packages === 'outside') onResolve({ filter: /^[^./]/ }, ({ path }) => ({ path, external: true }));
+  },
+});
+
+interface Entry {
+  readonly text: string;
+  readonly platform: 'node' | 'browser';
+  readonly packages: 'bundled' | 'outside';
+}
+
+const bundled = async ({ text, platform, packages }: Entry): Promise<{ code: string; inputs: readonly string[] }> => {
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: ROOT,
+    stdin: { contents: text, resolveDir: ROOT, loader: 'ts' },
+    bundle: true,
+    write: false,
+    metafile: true,
+    platform,
+    format: platform === 'browser' ? 'iife' : 'esm',
+    globalName: 'fairlead',
+    outdir: '.',
+    // Modules that are imported when they are needed get files of their own, as Node.js loads them.
+    splitting: platform === 'node',
+    target: 'es2022',
+    plugins: [ourSources(packages)],
+    logLevel: 'silent',
+  });
+  const inputs = Object.values(metafile.outputs)
+    .flatMap((output) => Object.entries(output.inputs))
+    .flatMap(([file, { bytesInOutput }]) => (bytesInOutput > 0 ? file : []));
+  return { code: outputFiles[0]!.text, inputs: inputs.toSorted() };
+};
+
+const domainOf = async (text: string): Promise<readonly string[]> => {
+  const { inputs } = await bundled({ text, platform: 'node', packages: 'outside' });
+  return inputs.filter((file) => file.startsWith('libs/domain/')).map((file) => file.slice('libs/domain/src/'.length));
+};
+
+const program = (main: string): string => `import './${main}';`;
+
+describe('the programs', () => {
+  it.each(['apps/node-agent/src/main.ts', 'apps/revoker/src/main.ts', 'apps/lab/src/main.ts'])(
+    '%s loads no fold, no plan and no narrative',
+    async (main) => expect(await domainOf(program(main))).toEqual([]),
+  );
+
+  it('apps/cli/src/main.ts loads what judges a document, and neither members nor narrative', async () =>
+    expect(await domainOf(program('apps/cli/src/main.ts'))).toEqual([
+      'attempts.ts',
+      'manifest/cluster.template.resolve.ts',
+      'manifest/manifest.diff.ts',
+      'manifest/manifest.plan.ts',
+      'releases.fold.ts',
+      'rules/cidrs.ts',
+      'rules/cluster.rules.ts',
+      'rules/document.faults.ts',
+      'rules/issue.words.ts',
+      'rules/manifest.rules.ts',
+      'rules/nfs.ts',
+      'rules/request.faults.ts',
+      'rules/template.rules.ts',
+    ]));
+
+  it('are told apart: one that words an event loads the narrative', async () => {
+    const text = `import { sentenceOfEvent } from '@fairlead/domain'; ${program('apps/node-agent/src/main.ts')} console.log(sentenceOfEvent);`;
+    expect(await domainOf(text)).toContain('narrative.ts');
+  });
+});
+
+/** What judges a document, folds events and decides a manifest. Beside it, what carries a verdict out of the browser. */
+const JUDGING = `
+  import { documentFaults, sentenceOfEvent } from '@fairlead/domain';
+  import { ClusterManifest, isRefusal, specOfManifest } from '@fairlead/contracts';
+  import { manifests, planFor } from './apps/gateway/src/manifest/manifests.decider.js';
+
+  const basis = { namespace: 'default', now: '2026-11-28T12:00:00Z', templateOf: () => undefined, certificateFault: () => undefined };
+  const codes = (document) => documentFaults(document, basis).faults.map(({ code }) => code);
+  const stored = (fact, seq) => ({ ...fact, meta: { seq, time: basis.now, namespace: 'default', cluster: 'demo' } });
+
+  const apply = (state, document) => {
+    const spec = specOfManifest(ClusterManifest.parse(document).spec);
+    const data = {
+      namespace: 'default', cluster: 'demo', uid: '00000000-0000-4000-8000-000000000001', spec, plan: planFor(state, spec),
+      seenSeq: state.declared?.seq, dryRun: false, requestId: 'r1', requestHash: 'hash', actor: 'user/spec', connectionFaults: [],
+      upgrade: { upgradeId: 'u1' },
+    };
+    return manifests.decide(state, { type: 'ApplyManifest', data });
+  };
+
+  const codeOf = (outcome) => (isRefusal(outcome) ? outcome.code : outcome.map(({ type }) => type));
+
+  export const judge = (right, wrong, larger) => {
+    const facts = apply(manifests.initial, right);
+    const created = facts.reduce((state, fact, index) => manifests.evolve(state, stored(fact, index + 1)), manifests.initial);
+    return JSON.stringify({
+      right: codes(right),
+      wrong: codes(wrong),
+      facts: facts.map(({ type }) => type),
+      sentences: facts.map((fact, index) => sentenceOfEvent(stored(fact, index + 1))),
+      again: apply(created, right),
+      larger: codeOf(apply(created, larger)),
+    });
+  };
+`;
+
+const MANIFEST = {
+  apiVersion: 'fairlead.dev/v1alpha1',
+  kind: 'Cluster',
+  metadata: { name: 'demo' },
+  spec: {
+    serviceType: 'single',
+    controlPlane: { replicas: 1, connection: 'lab', machineType: 'lab.medium' },
+    pools: [{ name: 'workers', replicas: 2, connection: 'lab', machineType: 'lab.medium' }],
+  },
+};
+
+const OVERLAPPING = {
+  ...MANIFEST,
+  spec: { ...MANIFEST.spec, network: { podCidr: '10.0.0.0/16', serviceCidr: '10.0.0.0/12' } },
+};
+
+const LARGER = { ...MANIFEST, spec: { ...MANIFEST.spec, pools: [{ ...MANIFEST.spec.pools[0], replicas: 4 }] } };
+
+/** What every browser has beyond ECMAScript, of what the libraries use. */
+const browser = (): ReturnType<typeof createContext> => createContext({ URL, TextEncoder, TextDecoder });
+
+describe('in a browser', () => {
+  it('a manifest is judged, planned, decided and told as in the gateway', async () => {
+    const { code } = await bundled({ text: JUDGING, platform: 'browser', packages: 'bundled' });
+    const context = browser();
+    expect(runInContext(`[typeof process, typeof require, typeof Buffer].join()`, context)).toBe(
+      'undefined,undefined,undefined',
+    );
+    const verdict = runInContext(
+      `${code}; fairlead.judge(${JSON.stringify(MANIFEST)}, ${JSON.stringify(OVERLAPPING)}, ${JSON.stringify(LARGER)})`,
+      context,
+    ) as string;
+    expect(JSON.parse(verdict)).toEqual({
+      right: [],
+      wrong: ['cluster.cidr-overlap'],
+      facts: ['ClusterRequested', 'ClusterSpecChanged'],
+      sentences: [
+        'a cluster of 1 control plane and 2 workers with Kubernetes v1.34.4 was requested',
+        'manifest revision 1 was applied: workers 2',
+      ],
+      again: [],
+      larger: 'cluster.not-ready',
+    });
+  });
+
+  it('nothing of Node.js is there: what imports it is not bundled', async () => {
+    const text = `export { readFileSync } from 'node:fs';`;
+    await expect(bundled({ text, platform: 'browser', packages: 'bundled' })).rejects.toThrow('node:fs');
+  });
+});
