@@ -1,4 +1,4 @@
-import { EVENTS, GATES, type EventType } from '@fairlead/contracts';
+import { EVENTS, GATES, PROVIDERS, type EventType } from '@fairlead/contracts';
 import { projectFiles } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
@@ -57,6 +57,21 @@ const FOR_PEOPLE: readonly EventType[] = ['AgentMessagesRejected', 'EventLoopBlo
 /** Their folders import each other in circles. */
 const WITHOUT_LAYERS = ['apps/web'];
 
+/** A comparison of a provider with one of them, a branch on it, or a table by it, in place of a trait. */
+const PROVIDER_BRANCH = new RegExp(
+  [
+    String.raw`\bprovider\)?\s*[!=]==?\s*(?:'|[A-Z][A-Z_]+\b)`,
+    String.raw`(?:'(?:${PROVIDERS.join('|')})'|\b[A-Z][A-Z_]+)\s*[!=]==?\s*(?:\w+\.)*provider\b`,
+    String.raw`\bswitch \((?:\w+\.)*provider\)`,
+    String.raw`\bRecord<(?:ProviderName|\(typeof PROVIDERS\))`,
+    String.raw`\bnew Set\(\[[^\]]*'(?:${PROVIDERS.join('|')})'`,
+  ].join('|'),
+  'u',
+);
+
+/** Where the traits are. */
+const PROVIDER_TABLES = ['libs/contracts/src/connection-settings.ts'];
+
 describe('what is declared is used', () => {
   it('every event has a writer that states it', () => {
     expect(types.filter((type) => !isStated(type))).toEqual([]);
@@ -71,6 +86,27 @@ describe('what is declared is used', () => {
       mentionsOf(gate).some(({ path }) => path.startsWith('apps/upgrade-svc/src/rules/'));
     expect(Object.keys(GATES).filter((gate) => !isNamed(gate))).toEqual([]);
   });
+
+  it('no code outside its adapter depends on the name of a provider: PROVIDER_TRAITS has how they differ', () => {
+    const branches = sources
+      .filter((path) => !path.includes('/adapters/') && !PROVIDER_TABLES.includes(path))
+      .flatMap((path) =>
+        readFileSync(join(root, path), 'utf8')
+          .split('\n')
+          .filter((line) => PROVIDER_BRANCH.test(line))
+          .map((line) => `${path}: ${line.trim()}`),
+      );
+    expect(branches).toEqual([]);
+  });
+
+  it.each([
+    "if (registration.provider === 'ssh') {",
+    'if (provider !== OWN_KEYS) {',
+    "if ('lab' === view.provider) {",
+    'switch (connection.provider) {',
+    'const NAMES: Readonly<Record<ProviderName, string>> = {',
+    "const SHARED_NETWORK: ReadonlySet<string> = new Set(['ssh', 'nspawn']);",
+  ])('finds the branch %s', (line) => expect(line).toMatch(PROVIDER_BRANCH));
 
   it('every task that a planner desires has a handler, and every handler a task', () => {
     const textIn = (suffix: RegExp): string =>

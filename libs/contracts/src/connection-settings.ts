@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { HostProfile } from './hosts.js';
 import { isOfficial } from './mirror.js';
-import { SshSettings, sshSettingFaults } from './own-hosts.js';
+import { ANY_HOST, SshSettings, sshSettingFaults } from './own-hosts.js';
 import { refuse, type Refusal } from './refusals.js';
 import { faultsOf, settingPath, type SettingFault } from './setting-faults.js';
 import { trustFault } from './software.trust.js';
@@ -60,19 +60,93 @@ export const PROVIDER_SETTINGS = { lab: LabSettings, nspawn: NspawnSettings, ssh
 export type ProviderName = keyof typeof PROVIDER_SETTINGS;
 export const PROVIDERS = Object.keys(PROVIDER_SETTINGS) as readonly ProviderName[];
 
-/** Why machines of a provider that no cluster has planned cannot become nodes; undefined: they can. */
-const ADOPTION_OBSTACLES: Readonly<Record<ProviderName, string | undefined>> = {
-  lab: undefined,
-  nspawn: 'a local host is made for one cluster and cannot move to another one',
-  ssh: 'hosts are taken from the inventory, and a free one becomes a node when a pool grows',
+/** How a provider differs from others, wherever that matters outside its adapter. */
+export interface ProviderTraits {
+  /** Its settings are `SshSettings`: hosts of the user, with SSH keys of the user. */
+  readonly hasInventory: boolean;
+  /** Its machines run no workloads. */
+  readonly isSimulated: boolean;
+  /** What separates the tenants of its machines. */
+  readonly isolation: string;
+  /** Why its machines are no security boundary; undefined: they are one. */
+  readonly sharedBoundary?: string;
+  /** Why machines that no cluster has planned cannot become nodes; undefined: they can. */
+  readonly adoptionObstacle?: string;
+  /** Whether nodes share a network in which a node may take another address, or the setting that enables it. Networks of clouds forbid it. */
+  readonly sharedNetwork: boolean | { readonly setting: string };
+  /** An address in the network of its nodes, where the settings list no hosts; undefined: none is known. */
+  readonly nodeAddress?: string;
+  /** Settings that locate its machines: a change of them loses the machines. Hosts of an inventory are compared by name. */
+  readonly location: readonly string[];
+  /** The setting that is the address to which the credential of the connection is sent; undefined: none is. */
+  readonly credentialAddress?: string;
+  /** How `fairlead init` names its machines where the user does not. */
+  readonly example: { readonly connection: string; readonly machineType: string; readonly caution?: string };
+}
+
+const DELETED_MACHINES = 'machines are deleted, not used again';
+
+export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
+  lab: {
+    hasInventory: false,
+    isSimulated: true,
+    isolation: DELETED_MACHINES,
+    sharedNetwork: { setting: 'virtualAddresses' },
+    location: ['endpoint'],
+    credentialAddress: 'endpoint',
+    example: { connection: 'lab', machineType: 'lab.medium', caution: 'a simulation: no workload runs there' },
+  },
+  nspawn: {
+    hasInventory: false,
+    isSimulated: false,
+    isolation: 'none: its hosts share the kernel of this machine, so they are no security boundary',
+    sharedBoundary: 'its hosts share one kernel',
+    adoptionObstacle: 'a local host is made for one cluster and cannot move to another one',
+    sharedNetwork: true,
+    nodeAddress: '198.18.0.0',
+    location: ['stateDir', 'networkCidr'],
+    example: {
+      connection: 'nspawn',
+      machineType: 'nspawn.medium',
+      caution: 'containers that share the kernel of this machine',
+    },
+  },
+  ssh: {
+    hasInventory: true,
+    isSimulated: false,
+    isolation: 'hosts are wiped when released; other namespaces get them only with hostReuse: any-namespace',
+    adoptionObstacle: 'hosts are taken from the inventory, and a free one becomes a node when a pool grows',
+    sharedNetwork: true,
+    location: [],
+    example: { connection: 'site', machineType: ANY_HOST },
+  },
 };
+
+const UNKNOWN_PROVIDER: Omit<ProviderTraits, 'example'> = {
+  hasInventory: false,
+  isSimulated: false,
+  isolation: DELETED_MACHINES,
+  sharedNetwork: false,
+  location: [],
+};
+
+/** Traits of a provider by name. The log may name a provider that this version does not have. */
+export const traitsOf = (provider: string): Omit<ProviderTraits, 'example'> =>
+  isProvider(provider) ? PROVIDER_TRAITS[provider] : UNKNOWN_PROVIDER;
+
+/** The inventory of a connection; undefined: its provider has none, or the settings are not valid. */
+export const inventoryOf = (connection: {
+  readonly provider: string;
+  readonly settings: unknown;
+}): SshSettings | undefined =>
+  traitsOf(connection.provider).hasInventory ? SshSettings.safeParse(connection.settings).data : undefined;
 
 export const adoptionFault = (connection: {
   readonly name: string;
   readonly provider: string;
 }): Refusal | undefined => {
   const { name, provider } = connection;
-  const detail = isProvider(provider) ? ADOPTION_OBSTACLES[provider] : undefined;
+  const detail = traitsOf(provider).adoptionObstacle;
   return detail === undefined ? undefined : refuse('connection.adoption-unsupported', { connection: name, detail });
 };
 
@@ -125,7 +199,9 @@ export const settingFaults = (
   provider: ProviderName,
   settings: Readonly<Record<string, unknown>>,
 ): readonly SettingFault[] => {
-  const faults = provider === 'ssh' ? sshSettingFaults(settings) : faultsOf(PROVIDER_SETTINGS[provider], settings);
+  const faults = PROVIDER_TRAITS[provider].hasInventory
+    ? sshSettingFaults(settings)
+    : faultsOf(PROVIDER_SETTINGS[provider], settings);
   const known = new Set(faults.map(({ field }) => field));
   return [...faults, ...sourceFaults(settings), ...secretsIn(settings, []).filter(({ field }) => !known.has(field))];
 };

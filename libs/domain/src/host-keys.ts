@@ -1,4 +1,4 @@
-import { type StoredEvent, SshSettings } from '@fairlead/contracts';
+import { inventoryOf, type SshSettings, type StoredEvent } from '@fairlead/contracts';
 
 /** An SSH server of an `ssh` connection: a host of its inventory by name, or its jump host by address (`host` null). */
 export interface SshServer {
@@ -58,9 +58,9 @@ const changed = (before: HostKeys, connection: string, part: Partial<ConnectionK
 export const hostKeysAfter = (before: HostKeys, event: StoredEvent): HostKeys => {
   switch (event.type) {
     case 'ConnectionRegistered': {
-      const { name, provider, settings } = event.data;
-      const parsed = provider === 'ssh' ? SshSettings.safeParse(settings) : undefined;
-      const named: Keys = parsed?.success === true ? settingsHostKeys(parsed.data) : new Map();
+      const { name } = event.data;
+      const inventory = inventoryOf(event.data);
+      const named: Keys = inventory === undefined ? new Map() : settingsHostKeys(inventory);
       return named.size === 0 && !before.has(name) ? before : changed(before, name, { settings: named });
     }
     case 'HostKeyAccepted': {

@@ -1,3 +1,4 @@
+import { traitsOf } from '@fairlead/contracts';
 import { parseYaml } from '@fairlead/parsers';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -40,7 +41,8 @@ export const addConnectionCommands = (program: Command, io: Io): void => {
 const stateOf = ({ provider, verified, problem }: ConnectionView): string => {
   if (problem !== '') return problem;
   if (verified === null) return 'not reached yet';
-  const shared = provider === 'nspawn' ? ', no security boundary: its hosts share one kernel' : '';
+  const { sharedBoundary } = traitsOf(provider);
+  const shared = sharedBoundary === undefined ? '' : `, no security boundary: ${sharedBoundary}`;
   return `reached${verified.simulated ? ', a simulation' : ''}${shared}`;
 };
 

@@ -1,4 +1,4 @@
-import { HostKey } from '@fairlead/contracts';
+import { HostKey, traitsOf } from '@fairlead/contracts';
 import { InvalidArgumentError, type Command } from 'commander';
 import type { ConnectionView } from '../api/api.ports.js';
 import { addCommand, runs } from '../command/command.js';
@@ -11,15 +11,6 @@ type Hosts = NonNullable<ConnectionView['hosts']>;
 type Key = Hosts[number]['hostKey'] | undefined;
 
 const keyText = (key: Key): string => (key ? `${key.fingerprint} (${key.source})` : 'none known yet');
-
-/** What keeps tenants on the hosts of a provider apart. */
-const boundaryOf = ({ provider }: ConnectionView): string => {
-  if (provider === 'nspawn')
-    return 'none: its hosts share the kernel of this machine, so they are no security boundary';
-  if (provider === 'ssh')
-    return 'hosts are wiped when released; other namespaces get them only with hostReuse: any-namespace';
-  return 'machines are deleted, not used again';
-};
 
 const hostLines = (name: string, hosts: Hosts): readonly string[] =>
   hosts.flatMap((host) => [
@@ -57,7 +48,7 @@ export const describeText = (item: ConnectionView): string => {
   return [
     `Connection ${name}`,
     `  provider: ${provider}${region === '' ? '' : `, region ${region}`}`,
-    `  isolation: ${boundaryOf(item)}`,
+    `  isolation: ${traitsOf(provider).isolation}`,
     ...(namespaces === undefined ? [] : [`  granted to: ${namespaces.join(', ')}`]),
     ...(problem === '' ? [] : [`  problem: ${problem}`]),
     ...(jump === undefined

@@ -1,4 +1,4 @@
-import { manifestJsonSchema, type ProviderName } from '@fairlead/contracts';
+import { manifestJsonSchema, PROVIDER_TRAITS, PROVIDERS, type ProviderName } from '@fairlead/contracts';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -12,7 +12,7 @@ import { CliFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { parseManifests } from '../document/manifest.document.js';
 import { verdictsOf } from '../validate/verdicts.js';
-import { INIT_PROVIDERS, initManifest } from './init.manifest.js';
+import { initManifest } from './init.manifest.js';
 
 const WORKERS_MAX = 500;
 const SCHEMA_FILE = 'cluster.schema.json';
@@ -46,9 +46,7 @@ export const addInitCommand = (program: Command, io: Io): void => {
       ['fairlead init small --workers 0', 'Print one for a single node'],
     ],
   })
-    .addOption(
-      new Option('--provider <name>', 'whose machines it uses').choices(Object.keys(INIT_PROVIDERS)).default('lab'),
-    )
+    .addOption(new Option('--provider <name>', 'whose machines it uses').choices(PROVIDERS).default('lab'))
     .option('--connection <name>', "connection that provides the machines (default: the provider's usual name)")
     .option('--machine-type <name>', "machine size (default: the provider's usual one)")
     .option(
@@ -70,7 +68,7 @@ const schemaOf = ({ outputFile }: InitOptions): string =>
 
 const textOf = (session: Session, name: string, options: InitOptions): string => {
   const { provider, workers, controlPlanes = workers === 0 ? 1 : 3 } = options;
-  const usual = INIT_PROVIDERS[provider];
+  const usual = PROVIDER_TRAITS[provider].example;
   return initManifest({
     name,
     namespace: session.namespaceOption,

@@ -1,22 +1,4 @@
-import type { PROVIDERS } from '@fairlead/contracts';
-import { ANY_HOST, DEFAULT_KUBERNETES_VERSION, MANIFEST_API_VERSION, MANIFEST_KIND } from '@fairlead/contracts';
-
-/** A provider, with what its machines are called where nothing else is said. */
-export interface InitProvider {
-  readonly connection: string;
-  readonly machineType: string;
-  readonly caution?: string;
-}
-
-export const INIT_PROVIDERS: Readonly<Record<(typeof PROVIDERS)[number], InitProvider>> = {
-  lab: { connection: 'lab', machineType: 'lab.medium', caution: 'a simulation: no workload runs there' },
-  nspawn: {
-    connection: 'nspawn',
-    machineType: 'nspawn.medium',
-    caution: 'containers that share the kernel of this machine',
-  },
-  ssh: { connection: 'site', machineType: ANY_HOST },
-};
+import { DEFAULT_KUBERNETES_VERSION, MANIFEST_API_VERSION, MANIFEST_KIND } from '@fairlead/contracts';
 
 /** What is declared, every value decided. */
 export interface InitAnswers {

@@ -1,4 +1,4 @@
-import type { LabFaultKind } from '@fairlead/contracts';
+import { traitsOf, type LabFaultKind } from '@fairlead/contracts';
 import { join } from 'node:path';
 import { parseJsonOrUndefined } from '@fairlead/parsers';
 import * as z from 'zod';
@@ -38,7 +38,7 @@ const noLab = (connection: string, provider: string): CliFailure =>
 /** Only administrators of everything see where a lab is. */
 const endpointOf = async ({ api }: Session, { connection }: LabOptions): Promise<string> => {
   const view = await api.connection(connection);
-  if (view.provider !== 'lab') throw noLab(connection, view.provider);
+  if (!traitsOf(view.provider).isSimulated) throw noLab(connection, view.provider);
   const endpoint = view.settings?.['endpoint'];
   if (typeof endpoint === 'string') return endpoint;
   throw new CliFailure('unauthorised', {

@@ -34,7 +34,7 @@ import { downOf, SlowStarts, streamsAgain } from './outages.effects.js';
 import type { SiteAccess } from './registration.effects.js';
 import { simulatedRealm } from './simulated.realm.js';
 import { provideStreams } from './streams.effects.js';
-import type { UpSettings } from './up.settings.js';
+import { SITES, type UpSettings } from './up.settings.js';
 
 const ANY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
@@ -71,7 +71,8 @@ export const startInstance = async (
   refuseRunning(settings.dataDir);
   prepareDataFolder(settings.dataDir); // Refused before anything else is made in it.
   await refuseTakenPort(settings.port);
-  const localHosts = settings.provider === 'nspawn' ? await prepareLocalHosts(settings, env, watcher) : undefined;
+  const localHosts =
+    SITES[settings.provider].hosts === 'local' ? await prepareLocalHosts(settings, env, watcher) : undefined;
   const slow = new SlowStarts(watcher);
   const programs = new Supervisor({ dataDir: settings.dataDir, runName: 'programs', onState: slow.hear });
   const ended = new AbortController();
@@ -231,7 +232,7 @@ const startedOf = ({ dataDir, without }: UpSettings, plans: readonly ProgramPlan
 const labOf = (
   { provider, delays, light }: UpSettings,
   at: { readonly port: number; readonly identityPort: number; readonly token: string },
-): Surroundings['lab'] => (provider === 'lab' ? { ...at, delays, light } : undefined);
+): Surroundings['lab'] => (SITES[provider].hosts === 'lab' ? { ...at, delays, light } : undefined);
 
 /** Hosts of other machines must reach NATS, and local ones do so on their own network. */
 const natsHostOf = ({ natsAddress }: UpSettings, hosts: LocalHosts | undefined): { readonly natsHost?: string } => {

@@ -79,7 +79,7 @@ export const siteVerified = async (api: Api, provider: Provider, interrupted: Ab
       throw new CliFailure('timed-out', {
         code: 'cli.site-unverified',
         message: `The connection ${SITES[provider].connection} was not verified within ${VERIFIED_TIMEOUT_MS / 1_000} s${problem === '' ? '' : `: ${problem}`}`,
-        help: `See the log of infra-svc${provider === 'lab' ? ' and lab' : ''} in the data folder.`,
+        help: `See the log of infra-svc${SITES[provider].hosts === 'lab' ? ' and lab' : ''} in the data folder.`,
       });
     }
     await sleep(POLL_MS, undefined, { signal: interrupted });

@@ -18,6 +18,7 @@ import {
   ETCDS,
   LAB_DELAYS,
   PROVIDERS,
+  SITES,
   type DebuggableService,
   type DemoSettings,
   type Etcd,
@@ -208,7 +209,7 @@ const demoOf = ({ workers, controlPlanes, kubernetesVersion, etcd }: UpOptions):
 
 /** Local hosts reach NATS on their own network, and it listens on one address. */
 const natsAddressOf = ({ natsAddress, provider }: UpOptions): string | undefined => {
-  if (natsAddress !== undefined && provider === 'nspawn')
+  if (natsAddress !== undefined && SITES[providerOf(provider)].hosts === 'local')
     throw usageFailure(
       '--nats-address is for your own hosts: with --provider nspawn, NATS listens where the local hosts are',
     );

@@ -61,6 +61,8 @@ export interface Site {
   /** The size of the demo's machines. */
   readonly spec: string;
   readonly machines: string;
+  /** Whether this machine simulates its hosts, or runs them. */
+  readonly hosts: 'lab' | 'local';
   /** What these machines do not protect from. */
   readonly caution: string;
 }
@@ -72,6 +74,7 @@ export const SITES: Readonly<Record<Provider, Site>> = {
     zone: 'lab-1a',
     spec: 'lab.medium',
     machines: 'simulated (the lab)',
+    hosts: 'lab',
     caution:
       'The lab is no security boundary: its hosts are processes of this user. Do not use it for people or workloads that you do not trust.',
   },
@@ -81,6 +84,7 @@ export const SITES: Readonly<Record<Provider, Site>> = {
     zone: '',
     spec: 'nspawn.medium',
     machines: 'real Linux hosts on this machine (systemd-nspawn)',
+    hosts: 'local',
     caution:
       'These hosts are no security boundary: they share the kernel of this machine. Do not use them for people or workloads that you do not trust.',
   },

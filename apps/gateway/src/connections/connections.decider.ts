@@ -1,7 +1,7 @@
 import {
+  inventoryOf,
   refuse,
   SHARED_WITH_ALL,
-  SshSettings,
   withQuotaChange,
   type ConnectionName,
   type Fact,
@@ -114,10 +114,9 @@ type ConnectionFact = Fact<
 >;
 
 /** A host of the inventory, or the jump host (null); undefined: the connection has no such. */
-const serverOf = ({ provider, settings }: Registered, host: NodeName | null) => {
-  const parsed = provider === 'ssh' ? SshSettings.safeParse(settings) : undefined;
-  if (parsed?.success !== true) return undefined;
-  return host === null ? parsed.data.jump : parsed.data.hosts.find(({ name }) => name === host);
+const serverOf = (registered: Registered, host: NodeName | null) => {
+  const inventory = inventoryOf(registered);
+  return host === null ? inventory?.jump : inventory?.hosts.find(({ name }) => name === host);
 };
 
 const acceptHostKey = (state: ConnectionsState, { data }: AcceptHostKey): readonly ConnectionFact[] | Refusal => {

@@ -1,13 +1,14 @@
 import {
   ANY_HOST,
+  inventoryOf,
   sentenceOf,
   SHARED_WITH_ALL,
-  SshSettings,
   type ConnectionOffer,
   type ConnectionView,
   type EventData,
   type Quota,
   type SpecList,
+  type SshSettings,
   type StoredEvent,
 } from '@fairlead/contracts';
 import {
@@ -239,12 +240,11 @@ const keyOf = ({ hostKeys }: ConnectionDoc, named: string | undefined, server: S
 type Inventory = Pick<ConnectionView, 'hosts' | 'jump'>;
 
 /** The inventory with what is known of each host; empty: the provider has none. */
-const inventoryOf = (doc: RegisteredConnectionDoc): Inventory => {
-  const { registration } = doc;
-  const parsed = registration.provider === 'ssh' ? SshSettings.safeParse(registration.settings) : undefined;
-  if (parsed?.success !== true) return {};
-  const { jump } = parsed.data;
-  const hosts = hostsOf(doc, parsed.data);
+const inventoryViewOf = (doc: RegisteredConnectionDoc): Inventory => {
+  const settings = inventoryOf(doc.registration);
+  if (settings === undefined) return {};
+  const { jump } = settings;
+  const hosts = hostsOf(doc, settings);
   if (jump === undefined) return { hosts };
   const { address, port, user } = jump;
   const hostKey = keyOf(doc, jump.hostKey, { host: null, address: sshAddress(jump) });
@@ -324,7 +324,7 @@ export const connectionView = (doc: RegisteredConnectionDoc, isAdministrator: bo
     namespaces: [...(doc.registration.namespaces ?? [SHARED_WITH_ALL])],
     quota: doc.registration.quota ?? {},
     problem: doc.problem,
-    ...inventoryOf(doc),
+    ...inventoryViewOf(doc),
     ...sshKeyOf(doc),
   };
 };

@@ -1,4 +1,4 @@
-import { NONE } from '@fairlead/contracts';
+import { NONE, traitsOf } from '@fairlead/contracts';
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
@@ -11,9 +11,6 @@ import {
   type RegisteredConnectionDoc,
 } from './connections.projection.js';
 import type { Users } from './registration.rules.js';
-
-/** Known before it was verified, too. */
-const SIMULATED_PROVIDER = 'lab';
 
 @Injectable()
 export class ConnectionQueries {
@@ -47,7 +44,8 @@ export class ConnectionQueries {
     const connection = (await this.one(name)) ?? (await this.recorded(name));
     if (connection === undefined) return true;
     const { registration, offer } = connection;
-    return registration.provider === SIMULATED_PROVIDER || offer?.capabilities.simulated === true;
+    // The provider is known before the connection is verified.
+    return traitsOf(registration.provider).isSimulated || offer?.capabilities.simulated === true;
   }
 
   /** From the log itself, while the rows are late. */

@@ -6,8 +6,8 @@ import {
   isSameAddress,
   nodeAddressOf,
   refuse,
-  SshSettings,
   type Refusal,
+  type SshSettings,
 } from '@fairlead/contracts';
 import type { Reach } from './nats.reach.js';
 
@@ -52,12 +52,7 @@ const takenHere = (
 };
 
 /** What is wrong with the addresses of an inventory, beside those of Fairlead itself. */
-export const inventoryFaults = (
-  connection: string,
-  settings: Readonly<Record<string, unknown>>,
-  reach: Reach,
-): readonly Refusal[] => {
-  const parsed = SshSettings.safeParse(settings);
-  if (!parsed.success) return [];
-  return [...takenHere(connection, parsed.data, reach), ...outsideNetwork(connection, parsed.data)];
-};
+export const inventoryFaults = (connection: string, settings: SshSettings, reach: Reach): readonly Refusal[] => [
+  ...takenHere(connection, settings, reach),
+  ...outsideNetwork(connection, settings),
+];

@@ -1,3 +1,4 @@
+import { SshSettings } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { inventoryFaults } from './inventory.rules.js';
 import type { Reach } from './nats.reach.js';
@@ -8,7 +9,7 @@ const hosts = [
   { name: 'rack-2', address: '198.51.100.33', privateAddress: '10.77.0.2' },
 ];
 const codes = (settings: Record<string, unknown>) =>
-  inventoryFaults('site', { hosts, ...settings }, reach).map(({ code, field }) => [code, field]);
+  inventoryFaults('site', SshSettings.parse({ hosts, ...settings }), reach).map(({ code, field }) => [code, field]);
 
 describe('the addresses of an inventory', () => {
   it('are taken as they are without a declared network', () => {
@@ -20,7 +21,7 @@ describe('the addresses of an inventory', () => {
     ['NATS', '198.51.100.254', /NATS, which the agents of the hosts connect to, uses it/],
     ['the machine of Fairlead', '192.0.2.1', /the machine that Fairlead runs on uses it/],
   ])('of the API are refused when %s has one', (_who, apiAddress, message) =>
-    expect(inventoryFaults('site', { hosts, apiAddress }, reach)).toMatchObject([
+    expect(inventoryFaults('site', SshSettings.parse({ hosts, apiAddress }), reach)).toMatchObject([
       { code: 'connection.api-address-in-use', field: 'settings.apiAddress', message: expect.stringMatching(message) },
     ]),
   );

@@ -1,4 +1,4 @@
-import { refuse, SshSettings, type Refusal } from '@fairlead/contracts';
+import { refuse, type Refusal, type SshSettings } from '@fairlead/contracts';
 
 export interface Reach {
   /** Where agents are configured to find NATS; undefined: that is not known here. */
@@ -10,13 +10,12 @@ export interface Reach {
 /** Own hosts that are other machines cannot reach a NATS that listens on loopback: their agents would never connect. */
 export const unreachableNats = (
   connection: string,
-  settings: Readonly<Record<string, unknown>>,
+  { hosts }: Pick<SshSettings, 'hosts'>,
   { agentNatsUrls, ownAddresses }: Reach,
 ): readonly Refusal[] => {
-  const parsed = SshSettings.safeParse(settings);
-  if (agentNatsUrls === undefined || !parsed.success || !agentNatsUrls.every(isLoopback)) return [];
-  const at = parsed.data.hosts.findIndex(({ address }) => !isHere(address, ownAddresses));
-  const remote = parsed.data.hosts[at];
+  if (agentNatsUrls === undefined || !agentNatsUrls.every(isLoopback)) return [];
+  const at = hosts.findIndex(({ address }) => !isHere(address, ownAddresses));
+  const remote = hosts[at];
   if (remote === undefined) return [];
   const values = { connection, host: remote.name, address: remote.address, urls: agentNatsUrls.join(', ') };
   return [refuse('connection.nats-unreachable', values, `settings.hosts[${at}].address`)];

@@ -1,5 +1,6 @@
 import {
   connectionSecretRef,
+  inventoryOf,
   refuse,
   SHARED_WITH_ALL,
   type ConnectionName,
@@ -54,9 +55,10 @@ export class RegistrationChecks {
     refuseAny(suspectSettings(settings).map((field) => refuse('connection.secret-in-settings', { field }, field)));
     refuseAny(settingRefusals(name, provider, settings));
     refuseAny(foreignKeys(name, { provider, settings }));
-    if (provider === 'ssh') {
+    const inventory = inventoryOf({ provider, settings });
+    if (inventory !== undefined) {
       const reach = this.reach();
-      refuseAny([...unreachableNats(name, settings, reach), ...inventoryFaults(name, settings, reach)]);
+      refuseAny([...unreachableNats(name, inventory, reach), ...inventoryFaults(name, inventory, reach)]);
     }
     const users = await this.queries.users(name);
     const known = await this.registry.latest();

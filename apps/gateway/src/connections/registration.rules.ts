@@ -1,4 +1,4 @@
-import { isOwnSecret, refuse, SshSettings, type Refusal } from '@fairlead/contracts';
+import { inventoryOf, isOwnSecret, refuse, traitsOf, type Refusal } from '@fairlead/contracts';
 import { sameJson } from '../common/json.js';
 
 /** What is said of a connection when it is registered. */
@@ -15,25 +15,16 @@ export interface Users {
   readonly hostsInUse: readonly string[];
 }
 
-/** Settings that say where a provider keeps its machines. Hosts of an inventory are kept by name, and looked at apart. */
-const WHERE: Readonly<Record<string, readonly string[]>> = {
-  lab: ['endpoint'],
-  nspawn: ['stateDir', 'networkCidr'],
-};
-
 const elsewhere = (before: Place, after: Place): readonly string[] =>
-  (WHERE[before.provider] ?? []).filter((name) => !sameJson(before.settings[name], after.settings[name]));
+  traitsOf(before.provider).location.filter((name) => !sameJson(before.settings[name], after.settings[name]));
 
-const hostNames = ({ settings }: Place): readonly string[] => {
-  const parsed = SshSettings.safeParse(settings);
-  return parsed.success ? parsed.data.hosts.map(({ name }) => name) : [];
-};
+const hostNames = (place: Place): readonly string[] => inventoryOf(place)?.hosts.map(({ name }) => name) ?? [];
 
 /** What would put machines out of reach; empty: nothing. `moved`: the same machines are found at the new place. */
 const lost = (before: Place, after: Place, { hostsInUse }: Users, moved: boolean): readonly string[] => {
   if (before.provider !== after.provider) return ['provider'];
   const kept = new Set(hostNames(after));
-  const hosts = hostsInUse.filter((host) => before.provider === 'ssh' && !kept.has(host));
+  const hosts = traitsOf(before.provider).hasInventory ? hostsInUse.filter((host) => !kept.has(host)) : [];
   return [
     ...(moved ? [] : elsewhere(before, after).map((name) => `settings.${name}`)),
     ...hosts.map((host) => `settings.hosts (${host} is in use)`),
@@ -61,12 +52,15 @@ interface Hop {
 }
 
 /** Where credentials are used, and which: of the connection itself where no other is named. */
-const hopsOf = ({ provider, settings }: Place): readonly Hop[] => {
-  if (provider === 'lab')
-    return [{ field: 'settings.endpoint', address: String(settings['endpoint']), keyRef: undefined }];
-  const parsed = SshSettings.safeParse(settings);
-  if (provider !== 'ssh' || !parsed.success) return [];
-  const { hosts, jump } = parsed.data;
+const hopsOf = (place: Place): readonly Hop[] => {
+  const { credentialAddress } = traitsOf(place.provider);
+  if (credentialAddress !== undefined) {
+    const address = String(place.settings[credentialAddress]);
+    return [{ field: `settings.${credentialAddress}`, address, keyRef: undefined }];
+  }
+  const inventory = inventoryOf(place);
+  if (inventory === undefined) return [];
+  const { hosts, jump } = inventory;
   const at = ({ address, port }: { readonly address: string; readonly port: number }) => `${address}:${port}`;
   return [
     ...hosts.map((host, index) => ({ field: `settings.hosts[${index}]`, address: at(host), keyRef: host.keyRef })),

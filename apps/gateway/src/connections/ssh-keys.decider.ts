@@ -1,4 +1,4 @@
-import { refuse, type ConnectionName, type Fact, type Refusal, type StoredEvent } from '@fairlead/contracts';
+import { refuse, traitsOf, type ConnectionName, type Fact, type Refusal, type StoredEvent } from '@fairlead/contracts';
 import { connectionOfSshKey, NO_SSH_KEY, sshKeyAfter, type ConnectionSshKey } from '@fairlead/domain';
 import type { Command, Decider } from '@fairlead/event-sourcing';
 
@@ -16,9 +16,6 @@ export type RotateSshKey = Command<'RotateSshKey', { readonly name: ConnectionNa
 type SshKeysFact = Fact<'SshKeyRotationRequested' | 'SshKeyRotationForced'>;
 
 const INITIAL: SshKeysState = {};
-
-/** The keys of this provider are the user's own. */
-const OWN_KEYS = 'ssh';
 
 const rotate = (
   name: ConnectionName,
@@ -57,7 +54,7 @@ export const sshKeys: Decider<SshKeysState, RotateSshKey, SshKeysFact> = {
   decide: (state, { data: { name, force } }) => {
     const { provider, sshKey = NO_SSH_KEY } = state[name] ?? {};
     if (provider === undefined) return refuse('connection.not-found', { connection: name });
-    if (provider === OWN_KEYS) return refuse('connection.ssh-key-own', { connection: name });
+    if (traitsOf(provider).hasInventory) return refuse('connection.ssh-key-own', { connection: name });
     return rotate(name, sshKey, force);
   },
 };

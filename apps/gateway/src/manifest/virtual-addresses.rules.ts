@@ -2,15 +2,17 @@ import {
   CONTROL_PLANE_POOL,
   durationMs,
   inventoryAddresses,
+  inventoryOf,
   isInNetwork,
   isIpv6Address,
   isSameAddress,
   nearestOf,
   nodeAddressOf,
   refuse,
-  SshSettings,
+  traitsOf,
   type DeclaredSpec,
   type Refusal,
+  type SshSettings,
   type Transport,
   type VirtualAddress,
 } from '@fairlead/contracts';
@@ -26,14 +28,11 @@ export interface AddressSurroundings {
 
 type Addressed = Pick<DeclaredSpec, 'controlPlane' | 'pools' | 'network' | 'virtualAddresses'>;
 
-/** Providers whose nodes share a network, in which a node may take another address. Networks of clouds forbid it. */
-const SHARED_NETWORK: ReadonlySet<string> = new Set(['ssh', 'nspawn']);
-
-/** The lab has no network. Its light hosts simulate what virtual addresses need, if its connection says so. */
-const canHold = (connection: RegisteredConnection | undefined): boolean =>
-  connection !== undefined &&
-  (SHARED_NETWORK.has(connection.provider) ||
-    (connection.provider === 'lab' && connection.settings['virtualAddresses'] === true));
+const canHold = (connection: RegisteredConnection | undefined): boolean => {
+  if (connection === undefined) return false;
+  const { sharedNetwork } = traitsOf(connection.provider);
+  return typeof sharedNetwork === 'boolean' ? sharedNetwork : connection.settings[sharedNetwork.setting] === true;
+};
 
 /** Where nodes listen on every address: haproxy could not, or would take connections that are meant for others. */
 const NODE_PORTS: readonly { readonly from: number; readonly to: number; readonly what: string }[] = [
@@ -87,37 +86,36 @@ const UNUSABLE: ReadonlySet<string> = new Set([
   'ipv4Mapped',
 ]);
 
-const inventoryOf = (connection: RegisteredConnection | undefined): SshSettings | undefined =>
-  SshSettings.safeParse(connection?.settings).data;
+const inventoryIn = ({ connections }: AddressSurroundings, name: string): SshSettings | undefined => {
+  const connection = connections.get(name);
+  return connection === undefined ? undefined : inventoryOf(connection);
+};
 
-/** Hosts of nspawn have a network of IPv4. */
-const NSPAWN_ADDRESS = '198.18.0.0';
+/** Addresses that nodes of a connection have or could have, as far as its settings tell. */
+const nodeAddressesIn = (surroundings: AddressSurroundings, name: string): readonly string[] => {
+  const { nodeAddress } = traitsOf(surroundings.connections.get(name)?.provider ?? '');
+  const hosts = inventoryIn(surroundings, name)?.hosts.map(nodeAddressOf) ?? [];
+  return nodeAddress === undefined ? hosts : [nodeAddress];
+};
 
 /** Nodes agree by VRRP over their own addresses, and keepalived wants an address of the same family. */
 const familyFaults = (
   address: string,
   connection: string,
-  { connections }: AddressSurroundings,
+  surroundings: AddressSurroundings,
   field: string,
 ): readonly Refusal[] => {
-  const registered = connections.get(connection);
-  const hosts = inventoryOf(registered)?.hosts.map(nodeAddressOf) ?? [];
-  const addresses = registered?.provider === 'nspawn' ? [NSPAWN_ADDRESS] : hosts;
-  const node = addresses.find((host) => isIpv6Address(host) !== isIpv6Address(address));
+  const node = nodeAddressesIn(surroundings, connection).find((host) => isIpv6Address(host) !== isIpv6Address(address));
   return node === undefined ? [] : [refuse('address.family', { address, connection, node }, `${field}.address`)];
 };
 
 /** What Fairlead and the provider know to have an address. */
-const takenBy = (
-  address: string,
-  { connections, taken }: AddressSurroundings,
-  names: readonly string[],
-): string | undefined => {
+const takenBy = (address: string, surroundings: AddressSurroundings, names: readonly string[]): string | undefined => {
   const owners = names.flatMap((name) => {
-    const settings = inventoryOf(connections.get(name));
+    const settings = inventoryIn(surroundings, name);
     return settings === undefined ? [] : inventoryAddresses(name, settings);
   });
-  const all = [...owners, ...[...taken].map(([has, owner]) => ({ address: has, owner }))];
+  const all = [...owners, ...[...surroundings.taken].map(([has, owner]) => ({ address: has, owner }))];
   return all.find((known) => isSameAddress(known.address, address))?.owner;
 };
 
@@ -151,10 +149,8 @@ const addressFaults = (spec: Addressed, at: number, surroundings: AddressSurroun
 };
 
 /** The API is balanced on a port of the control planes, where their connection says which. */
-const apiPortOf = (spec: Addressed, { connections }: AddressSurroundings): number | undefined => {
-  const settings = SshSettings.safeParse(connections.get(spec.controlPlane.connection)?.settings);
-  return settings.success ? settings.data.apiPort : undefined;
-};
+const apiPortOf = (spec: Addressed, surroundings: AddressSurroundings): number | undefined =>
+  inventoryIn(surroundings, spec.controlPlane.connection)?.apiPort;
 
 const portFaults = (
   { name, frontendPort, backendPort }: Transport,

@@ -1,7 +1,7 @@
 import {
   addressInUrl,
   inventoryAddresses,
-  SshSettings,
+  inventoryOf,
   type ConnectionName,
   type KnownAddress,
 } from '@fairlead/contracts';
@@ -20,15 +20,16 @@ export interface Surroundings {
 
 /** The addresses that the machines of a connection have or use, beside those of its network. */
 export const surroundingsOf = (
-  { name, provider, settings }: Pick<Connection, 'name' | 'provider' | 'settings'>,
+  connection: Pick<Connection, 'name' | 'provider' | 'settings'>,
   network: string,
   natsUrls: readonly string[],
 ): Surroundings => {
+  const { name } = connection;
   const nats = natsUrls.flatMap((url): readonly KnownAddress[] => {
     const address = addressInUrl(url);
     return address === undefined ? [] : [{ address, owner: NATS }];
   });
-  const inventory = provider === 'ssh' ? SshSettings.safeParse(settings).data : undefined;
+  const inventory = inventoryOf(connection);
   if (inventory === undefined) return { connection: name, cidr: network, addresses: nats };
   return {
     connection: name,

@@ -1,11 +1,11 @@
 import {
+  inventoryOf,
   apiAddressesOf,
   CONTROL_PLANE_POOL,
   isInNetwork,
   isSameAddress,
   networksOverlap,
   refuse,
-  SshSettings,
   type ClusterSpec,
   type ConnectionName,
   type ConnectionOffer,
@@ -156,10 +156,11 @@ export const checkNetwork = (
 
 /** keepalived takes the API address from whoever has it: from no host of the cluster, and not from Fairlead. */
 export const checkApiAddresses = (
-  { name, provider, settings }: Pick<Connection, 'name' | 'provider' | 'settings'>,
+  connection: Pick<Connection, 'name' | 'provider' | 'settings'>,
   others: readonly KnownAddress[],
 ): Refusal | undefined => {
-  const inventory = provider === 'ssh' ? SshSettings.safeParse(settings).data : undefined;
+  const { name } = connection;
+  const inventory = inventoryOf(connection);
   return firstOf(inventory === undefined ? [] : apiAddressesOf(inventory), (address) => {
     const own = `apiAddress of connection ${name}`;
     const known = others.find((other) => other.owner !== own && isSameAddress(other.address, address));
