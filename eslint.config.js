@@ -54,7 +54,6 @@ const signalsThatHold = [
 
 const PURE_FILES = [
   '**/*.decider.ts',
-  '**/*.process.ts',
   '**/*.reconciler.ts',
   '**/*.planner.ts',
   '**/*.projection.ts',
@@ -236,14 +235,7 @@ export default tseslint.config(
           patterns: [
             ...NO_OTHER_APPS,
             {
-              group: [
-                '**/*.decider.js',
-                '**/*.projection.js',
-                '**/*.process.js',
-                '**/*.reconciler.js',
-                '**/*.http.js',
-                '**/*.effects.js',
-              ],
+              group: ['**/*.decider.js', '**/*.projection.js', '**/*.reconciler.js', '**/*.http.js', '**/*.effects.js'],
               message: 'An adapter knows its port and its vendor, no decisions.',
             },
           ],

@@ -53,7 +53,6 @@ describe('F: a cluster whose certificates have ended', () => {
         UPGRADE_PASS_INTERVAL_MS: '200',
         UPGRADE_LOOK_EVERY_MS: '100',
         NODES_WATCH_INTERVAL_MS: '5000',
-        JOB_ACK_WAIT_MS: '1000',
       },
     });
     const body = clusterBody('ended', { controlPlanes: 1, workers: 1 });

@@ -221,7 +221,6 @@ describe('what services write when a cluster grows', () => {
     {
       name: 'bootstrap-svc',
       projections: [],
-      processes: [],
       reconcilers: [bootstrapReconciler(), kubeconfigsReconciler, executionsReconciler],
     },
     upgradeService(readSettings({})),

@@ -47,7 +47,7 @@ describe('the releases of an installation', () => {
 
   beforeAll(async () => {
     system = await startSystem({
-      env: { UPGRADE_PASS_INTERVAL_MS: '200', UPGRADE_LOOK_EVERY_MS: '100', JOB_ACK_WAIT_MS: '1000' },
+      env: { UPGRADE_PASS_INTERVAL_MS: '200', UPGRADE_LOOK_EVERY_MS: '100' },
     });
     await create('patches', 'v1.34.4');
   }, TIMEOUT_MS);

@@ -42,7 +42,6 @@ describe('F: a cluster whose certificates end soon', () => {
         CERTIFICATE_RENEWAL: 'renew',
         UPGRADE_PASS_INTERVAL_MS: '200',
         UPGRADE_LOOK_EVERY_MS: '100',
-        JOB_ACK_WAIT_MS: '1000',
       },
     });
     const body = clusterBody('aged', { controlPlanes: CONTROL_PLANES, workers: 1 });

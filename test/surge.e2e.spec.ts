@@ -73,7 +73,7 @@ describe('a pool is upgraded with a surge machine', () => {
   beforeAll(async () => {
     system = await startSystem({
       light: false,
-      env: { UPGRADE_PASS_INTERVAL_MS: '200', UPGRADE_LOOK_EVERY_MS: '100', JOB_ACK_WAIT_MS: '1000' },
+      env: { UPGRADE_PASS_INTERVAL_MS: '200', UPGRADE_LOOK_EVERY_MS: '100' },
     });
     const body = clusterBody('demo', { controlPlanes: 1, workers: WORKERS, version: OLD });
     expect((await system.call('POST', '/ns/default/clusters', body)).status).toBe(202);

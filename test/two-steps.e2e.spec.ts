@@ -29,7 +29,7 @@ describe('G5: an upgrade in two steps', () => {
 
   beforeAll(async () => {
     system = await startSystem({
-      env: { UPGRADE_PASS_INTERVAL_MS: '200', UPGRADE_LOOK_EVERY_MS: '100', JOB_ACK_WAIT_MS: '1000' },
+      env: { UPGRADE_PASS_INTERVAL_MS: '200', UPGRADE_LOOK_EVERY_MS: '100' },
     });
     const body = clusterBody('careful', { controlPlanes: 3, workers: 1, version: OLD });
     expect((await system.call('POST', '/ns/default/clusters', body)).status).toBe(202);

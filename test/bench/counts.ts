@@ -57,13 +57,13 @@ const messagesByProgram = async ({ environment }: System): Promise<Counts> => {
   return counts;
 };
 
-/** How many messages were ever stored in the streams that every step of a cluster writes to. */
+/** How many messages were ever stored in the log. */
 const storedOf = async ({ admin }: System): Promise<Counts> => {
   const lastSeqOf = async (stream: string): Promise<number> => {
     const info = await admin.request(`$JS.API.STREAM.INFO.${stream}`, '', { timeout: 30_000 });
     return info.json<{ state: { last_seq: number } }>().state.last_seq;
   };
-  return { events: await lastSeqOf(STREAMS.events), jobs: await lastSeqOf(STREAMS.jobs) };
+  return { events: await lastSeqOf(STREAMS.events) };
 };
 
 /** What all connections but this one wrote; a backend reports it within a second, and when it is idle. */

@@ -13,14 +13,7 @@ import {
 } from '@fairlead/contracts';
 import { NO_OWN_RELEASES } from '@fairlead/domain';
 import { reconcilerProcess, type AppendResult, type Cause, type StreamPosition } from '@fairlead/event-sourcing';
-import {
-  makeHandle,
-  TaskRunner,
-  type Consumers,
-  type Handle,
-  type Job,
-  type TaskOf,
-} from '@fairlead/event-sourcing/jetstream';
+import { makeHandle, TaskRunner, type Consumers, type Handle, type Job } from '@fairlead/event-sourcing/jetstream';
 import { FoldCache } from '@fairlead/event-sourcing/jetstream';
 import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
 import { MemoryStore } from '@fairlead/event-sourcing/memory.store';
@@ -31,8 +24,6 @@ import { bootstrapReconciler } from '../../apps/bootstrap-svc/src/bootstrap/boot
 import { CALM, Simulation, type Replica } from '../../apps/bootstrap-svc/test/simulation.js';
 import { CleanupEffects } from '../../apps/gateway/src/clusters/cleanup.effects.js';
 import { LifetimeEffects } from '../../apps/gateway/src/clusters/lifetime.effects.js';
-import type { EndOfLifetime } from '../../apps/gateway/src/clusters/lifetime.reconciler.js';
-import type { CleanUp } from '../../apps/gateway/src/clusters/cleanup.reconciler.js';
 import { clusters, type ClusterCommand } from '../../apps/gateway/src/clusters/clusters.decider.js';
 import { readSettings as readGatewaySettings } from '../../apps/gateway/src/config.js';
 import { gatewayService } from '../../apps/gateway/src/service.js';
@@ -48,7 +39,6 @@ import { FactsLog } from '../../apps/upgrade-svc/src/agents/facts.log.effects.js
 import { readSettings } from '../../apps/upgrade-svc/src/config.js';
 import { upgradeService } from '../../apps/upgrade-svc/src/service.js';
 import { DesiredEffects } from '../../apps/upgrade-svc/src/desired/desired.effects.js';
-import { desiredReconciler } from '../../apps/upgrade-svc/src/desired/desired.reconciler.js';
 import { nodeKey, nodesProjection } from '../../apps/upgrade-svc/src/nodes/nodes.projection.js';
 import { Killed, Turns, type Life } from './lives.js';
 import { Program, type Parts } from './program.js';
@@ -396,9 +386,9 @@ export class CrashWorld {
       deliver: async (job, context) => {
         switch (job.type) {
           case 'CleanUpCluster':
-            return tasks.run(job, context, {}, (task) => cleanup.cleanUp(task as TaskOf<CleanUp>));
+            return tasks.run(job, context, {}, (task) => cleanup.cleanUp(task as never));
           case 'EndLifetime':
-            return tasks.run(job, context, {}, (task) => lifetime.endLifetime(task as TaskOf<EndOfLifetime>));
+            return tasks.run(job, context, {}, (task) => lifetime.endLifetime(task as never));
           default:
             throw new Error(`no handler for ${job.type}`);
         }
@@ -442,7 +432,7 @@ export class CrashWorld {
     const desired = new DesiredEffects(handle, { latest: () => Promise.resolve(NO_OWN_RELEASES) });
     this.upgradeLeases.expire('replica'); // As those of the life before do after a while.
     const tasks = new TaskRunner({
-      reconcilers: [desiredReconciler],
+      reconcilers: upgradeReconcilers,
       handle,
       leases: this.upgradeLeases.of('replica'),
       now: () => NOW,
@@ -459,14 +449,14 @@ export class CrashWorld {
           case 'WithdrawPermissions':
             return tasks.run(job, context, {}, (task) => desired.withdrawPermissions(task as never));
           case 'ForgetSnapshots':
-            return undefined; // None was taken.
+            return tasks.run(job, context, {}, async () => undefined); // None was taken.
           case FACT: {
             const { stated } = job.data as unknown as { readonly stated: StatedFact };
             const { namespace, cluster, node } = stated.address;
             const key = nodeKey(namespace, cluster, node);
             const known = await program.database.read(nodesProjection.table, [key]);
             // Its row may not be written yet: an agent that is not answered states it again.
-            if (!known.has(key)) return context.later(1, 'no cluster has this node yet');
+            if (!known.has(key)) return { kind: 'requeue', delayMs: 1, reason: 'no cluster has this node yet' };
             facts ??= new FactsLog(channel, handle, { now: () => NOW });
             return facts.record(stated);
           }
@@ -485,12 +475,14 @@ export class CrashWorld {
 }
 
 /** What a service reads the log with, its reconcilers included. */
-const consumersOf = ({ projections, processes, reconcilers }: ServiceDefinition): Consumers => ({
+const consumersOf = ({ projections, reconcilers }: ServiceDefinition): Consumers => ({
   projections,
-  processes: [...processes, ...reconcilers.map(reconcilerProcess)],
+  processes: reconcilers.map(reconcilerProcess),
 });
 
 const { reconcilers: gatewayReconcilers } = gatewayService(readGatewaySettings({}));
+
+const { reconcilers: upgradeReconcilers } = upgradeService(readSettings({}));
 
 const bootstrapConsumers: Consumers = { projections: [], processes: [reconcilerProcess(bootstrapReconciler())] };
 

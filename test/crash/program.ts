@@ -1,12 +1,16 @@
 import { WorldFailure, type StoredEvent } from '@fairlead/contracts';
 import type { MemoryStore } from '@fairlead/event-sourcing/memory.store';
-import type { Job, JobContext, JobFailure, JobLater } from '@fairlead/event-sourcing/jetstream';
+import type { Job, JobContext, JobFailure, RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { consumerNames, processConsumer, type Consumers } from '../../libs/event-sourcing/src/jetstream/consumers.js';
-import { jobOf, jobOfTask } from '../../libs/event-sourcing/src/jetstream/jobs.publisher.js';
+import { jobOfTask } from '../../libs/event-sourcing/src/jetstream/task.job.js';
 import { PartitionCursor } from '../../libs/event-sourcing/src/jetstream/partition.cursor.js';
-import { PartitionFold, type PartitionChanges } from '../../libs/event-sourcing/src/jetstream/partition.fold.js';
+import {
+  PartitionFold,
+  type Mark,
+  type PartitionChanges,
+} from '../../libs/event-sourcing/src/jetstream/partition.fold.js';
 import type { Position } from '../../libs/event-sourcing/src/jetstream/partition.store.js';
-import { tasksInState, type TasksInState } from '../../libs/event-sourcing/src/reconciler.js';
+import { tasksInState, type TaskRef, type TasksInState } from '../../libs/event-sourcing/src/reconciler.js';
 import { Life, type Turns } from './lives.js';
 
 const RUNNING_MAX = 6;
@@ -17,7 +21,7 @@ const DOCUMENTS_MAX = 200;
 
 /** The service's own code in one life: what runs its jobs. Nothing in memory survives into the next life. */
 export interface Parts {
-  deliver(job: Job, context: JobContext): Promise<JobLater | void | undefined>;
+  deliver(job: Job, context: JobContext): Promise<RequeueAfter | void | undefined>;
   failed(job: Job, failure: JobFailure): Promise<void>;
   /** Its handlers of events. */
   hear?(event: StoredEvent): void;
@@ -94,6 +98,7 @@ export class Program {
   private asked = new Set<string>();
   private running = new Set<Queued>();
   private reading = false;
+  private marks: Mark[] = [];
 
   constructor(
     private readonly options: ProgramOptions,
@@ -113,6 +118,7 @@ export class Program {
     this.running = new Set();
     this.tasks = [];
     this.asked = new Set();
+    this.marks = [];
     this.reading = false;
     this.cursor.load(this.database.positions);
     this.fold = this.newFold();
@@ -132,7 +138,7 @@ export class Program {
   choices(): (() => void)[] {
     const { consumers, log } = this.options;
     const hasConsumers = consumers.projections.length + consumers.processes.length > 0;
-    const isBehind = hasConsumers && !this.reading && this.database.seen < log.events.length;
+    const isBehind = hasConsumers && !this.reading && (this.marks.length > 0 || this.database.seen < log.events.length);
     const mayTake = this.queue.length + this.tasks.length > 0 && this.running.size < RUNNING_MAX;
     return [...(isBehind ? [() => this.read()] : []), ...(mayTake ? [() => this.take()] : [])];
   }
@@ -144,12 +150,26 @@ export class Program {
     this.queue.push({ job, attempt: 1 });
   }
 
-  /** What its rows and states would be if all of the log had been read at once. */
+  /** What its rows and states would be if all of the log had been read at once, and each follow-up had ended. */
   async folded(): Promise<ReadonlyMap<string, string>> {
     const fresh = new Database();
-    const changes = await this.newFold(fresh).changesOf(this.options.log.events, () => true);
+    const fold = this.newFold(fresh);
+    const changes = await fold.changesOf(this.options.log.events, () => true);
     fresh.write(changes);
+    fold.remember(changes);
+    const marks = changes.states.flatMap(({ process, rows }) =>
+      rows.flatMap(({ key, doc }) => this.followUpsIn(process, key, doc)),
+    );
+    fresh.write(await fold.changesOfMarks(marks));
     return fresh.documents;
+  }
+
+  private followUpsIn(consumer: string, clusterKey: string, doc: unknown): readonly Mark[] {
+    const process = this.options.consumers.processes.find((candidate) => processConsumer(candidate) === consumer);
+    if (process === undefined || doc === undefined) return [];
+    return tasksInState(process, doc as TasksInState).flatMap(({ origin, reaction: { data: task } }) =>
+      origin.followUp === undefined ? [] : [{ kind: 'ended' as const, consumer, clusterKey, task }],
+    );
   }
 
   private newFold(database = this.database): PartitionFold {
@@ -174,17 +194,15 @@ export class Program {
 
   private async readBatch(life: Life): Promise<void> {
     const { consumers, log, name, below } = this.options;
+    await this.takeMarks(life);
     const events = log.events.slice(this.database.seen, this.database.seen + 1 + below(BATCH_MAX));
+    if (events.length === 0) return;
     const seen = this.cursor.frozen();
     this.cursor.move(consumerNames(consumers), events.at(-1)?.meta.seq ?? 0);
     const changes = await this.fold.changesOf(events, (consumer, { meta }) => !seen(consumer, meta.seq));
     const [quarantined] = changes.quarantined;
     if (quarantined !== undefined)
       throw new Error(`${name} quarantines ${quarantined.poison.clusterKey}: ${quarantined.poison.error}`);
-    for (const { process, caused } of changes.jobs) {
-      await life.turn();
-      this.publish(jobOf(name, process, caused));
-    }
     await life.turn();
     this.database.write(changes);
     const moves = this.cursor.moves();
@@ -193,6 +211,26 @@ export class Program {
     this.fold.remember(changes);
     for (const { process, rows } of changes.states) for (const { key, doc } of rows) this.sync(process, key, doc);
     for (const event of events) this.parts.hear?.(event);
+  }
+
+  /** As the partition takes it in its turn. */
+  private ended({ job, askedBy }: Queued): void {
+    const task = job.data as TaskRef;
+    const [consumer, clusterKey] = askedBy?.split('|') ?? [];
+    if (task.followUp === undefined || consumer === undefined || clusterKey === undefined) return;
+    this.marks.push({ kind: 'ended', consumer, clusterKey, task });
+  }
+
+  /** The state of a cluster forgets what has ended. */
+  private async takeMarks(life: Life): Promise<void> {
+    const marks = [...this.marks];
+    if (marks.length === 0) return;
+    const changes = await this.fold.changesOfMarks(marks);
+    await life.turn();
+    this.database.write(changes);
+    this.fold.remember(changes);
+    this.marks.splice(0, marks.length);
+    for (const { process, rows } of changes.states) for (const { key, doc } of rows) this.sync(process, key, doc);
   }
 
   /** As the kernel's queue of tasks: each that is newly asked for waits, and what is no longer asked for is forgotten. */
@@ -235,17 +273,21 @@ export class Program {
     const context: JobContext = {
       attempt,
       signal: new AbortController().signal,
-      later: (delayMs, reason) => ({ kind: 'later', delayMs, reason }),
     };
     try {
       const result = await this.parts.deliver(job, context);
-      return result === undefined ? undefined : queued;
+      if (result !== undefined) return queued;
+      if (!life.dead) this.ended(queued);
+      return undefined;
     } catch (error) {
       if (life.dead || !(error instanceof WorldFailure)) throw error;
       const isLast = attempt >= ATTEMPTS_MAX;
       const nextAttemptAt = isLast ? null : '2026-01-01T01:00:00.000Z';
       await this.parts.failed(job, { cause: error.toCause(), attempt, attemptsMax: ATTEMPTS_MAX, nextAttemptAt });
-      if (isLast) return undefined;
+      if (isLast) {
+        this.ended(queued);
+        return undefined;
+      }
       this.database.attempts.set(job.id, attempt + 1);
       return { ...queued, attempt: attempt + 1 };
     }

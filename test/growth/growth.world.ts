@@ -14,6 +14,7 @@ import {
 import { pauseAfter, type ClusterPause, type Declared } from '@fairlead/domain';
 import {
   reconcilerProcess,
+  type Reconciled,
   type Cause,
   type Command,
   type Decider,
@@ -447,8 +448,9 @@ export class GrowthWorld implements ServiceWorld {
     const [key, { reader, reaction, cause }] = nearest;
     this.timers.delete(key);
     this.nowMs = Math.max(this.nowMs, Date.parse(reaction.dueAt));
-    const due = reader.process.due?.(reader.state ?? reader.process.initial, reaction) ?? [];
-    for (const next of due) this.follow(reader, next, cause);
+    const wake = { now: reaction.dueAt, eventId: cause.causationId, correlationId: cause.correlationId };
+    reader.state = reader.process.woken(reader.state ?? reader.process.initial, wake);
+    for (const next of (reader.state as Reconciled<unknown>).reactions) this.follow(reader, next, cause);
     return true;
   }
 

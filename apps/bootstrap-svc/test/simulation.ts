@@ -11,7 +11,8 @@ import {
   advance,
   reconcilerProcess,
   STATE_FACTS,
-  type DueTimer,
+  type Reconciled,
+  type TimerReaction,
   type Process,
   type Reaction,
 } from '@fairlead/event-sourcing';
@@ -23,7 +24,7 @@ import {
   type Handle,
   type Job,
   type JobContext,
-  type JobLater,
+  type RequeueAfter,
   type TaskHandler,
 } from '@fairlead/event-sourcing/jetstream';
 import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
@@ -117,7 +118,7 @@ interface Follower {
   readonly consumer: string;
   readonly state: unknown;
   take(event: StoredEvent): readonly Reaction[];
-  due(timer: DueTimer): readonly Reaction[];
+  woken(now: string): readonly Reaction[];
 }
 
 const follower = <State>(process: Process<State>): Follower => {
@@ -136,11 +137,15 @@ const follower = <State>(process: Process<State>): Follower => {
       if (changed !== undefined) state = changed.state;
       return changes.reactions.map(({ reaction }) => reaction);
     },
-    due: (timer) => (state === undefined ? [] : (process.due?.(state, timer) ?? [])),
+    woken: (now) => {
+      if (state === undefined) return [];
+      state = process.woken(state, { now, eventId: 'wake', correlationId: 'wake' });
+      return (state as unknown as Reconciled<unknown>).reactions;
+    },
   };
 };
 
-type Deliver = (job: Job, context: JobContext) => Promise<JobLater | void>;
+type Deliver = (job: Job, context: JobContext) => Promise<RequeueAfter | void>;
 
 export interface Replica {
   readonly deliver: Deliver;
@@ -176,7 +181,7 @@ export class Simulation {
   private readonly reconcilers = [bootstrapReconciler(), kubeconfigsReconciler, executionsReconciler];
   private readonly followers = this.reconcilers.map((reconciler) => follower(reconcilerProcess<unknown>(reconciler)));
   private position = 0;
-  private readonly timers = new Map<string, { readonly of: Follower; readonly timer: DueTimer }>();
+  private readonly timers = new Map<string, { readonly of: Follower; readonly timer: TimerReaction }>();
   private queue: Queued[] = [];
   private running: { readonly queued: Queued; readonly replica: Replica }[] = [];
   private waiting: Waiting[] = [];
@@ -256,7 +261,9 @@ export class Simulation {
     for (let due = [...this.timers].at(0); due !== undefined; due = [...this.timers].at(0)) {
       const [key, { of, timer }] = due;
       this.timers.delete(key);
-      of.due(timer).forEach((reaction, index) => this.take(of, reaction, `${timer.key}-${timer.dueAt}-${index}`));
+      of.woken(timer.dueAt).forEach((reaction, index) =>
+        this.take(of, reaction, `${timer.key}-${timer.dueAt}-${index}`),
+      );
     }
   }
 
@@ -379,7 +386,6 @@ export class Simulation {
     const context: JobContext = {
       attempt: failures + 1,
       signal: new AbortController().signal,
-      later: (delayMs, reason) => ({ kind: 'later', delayMs, reason }),
     };
     try {
       const result = await replica.deliver(job, context);

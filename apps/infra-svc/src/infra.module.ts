@@ -1,9 +1,8 @@
 import {
-  JOB_FAILURES,
+  FOLLOW_UP_FAILURES,
   JobsProgress,
   TASK_LEASES,
-  type Job,
-  type RecordJobFailure,
+  type RecordFollowUpFailure,
   type TaskLeases,
 } from '@fairlead/event-sourcing/jetstream';
 import {
@@ -27,13 +26,12 @@ import { opensshKeys } from './adapters/ssh-keys/openssh.keys.js';
 import { Applications } from './catalogue/applications.effects.js';
 import { CatalogueJobs } from './catalogue/catalogue.effects.js';
 import type { ChartRepository } from './catalogue/catalogue.ports.js';
-import { SYNC_APPLICATION } from './catalogue/catalogue.process.js';
 import { Synchronization } from './catalogue/synchronization.effects.js';
 import type { Settings } from './config.js';
 import { RegisteredConnections } from './connections/connections.effects.js';
 import { ConnectionPlaces } from './connections/places.effects.js';
 import { LogTenancy } from './connections/tenancy.effects.js';
-import { ConnectionFailures, ConnectionJobs, type OfConnection } from './connections/verification.effects.js';
+import { ConnectionFailures, ConnectionJobs } from './connections/verification.effects.js';
 import { IdentityEffects } from './identity/identity.effects.js';
 import { Adoption } from './machines/adoption.effects.js';
 import { AdmissionEffects } from './machines/admission.effects.js';
@@ -46,7 +44,6 @@ import { CurrentKeys } from './resources/current.keys.effects.js';
 import { RealmLooks } from './realms/looks.effects.js';
 import type { IdentityProviders } from './realms/realm.ports.js';
 import { RegisteredRealms } from './realms/realms.effects.js';
-import { VERIFY_REALM } from './realms/realms.process.js';
 import { RealmJobs } from './realms/verification.effects.js';
 import { ProviderOffers } from './resources/offers.effects.js';
 import { ConnectionResources } from './resources/resources.effects.js';
@@ -65,7 +62,7 @@ import { WorldValidation } from './validation/validation.effects.js';
 import { ConnectionAnswers } from './watch/answers.effects.js';
 import { FindingsLog } from './watch/findings.log.effects.js';
 import { ConnectionLook } from './watch/look.effects.js';
-import { DELETE_ORPHAN, OrphanJobs, OrphansLog, type OfOrphan } from './watch/orphans.effects.js';
+import { OrphanJobs, OrphansLog, type OfOrphan } from './watch/orphans.effects.js';
 import { ReservationEffects } from './machines/reservation.effects.js';
 import { PlannedMachines } from './machines/planned.machines.effects.js';
 import { ProviderWatch } from './watch/watch.effects.js';
@@ -100,14 +97,13 @@ const chartRepositoryOf = ({ catalogueAddressesAllowed: allowed }: Settings): Ch
 /** Hosts of inventories are looked at often and for a moment. */
 const SSH_LIMITS = { idleMs: 10_000, connectionsMax: 200 };
 
+/** Each look at a realm, and each synchronization, has recorded what it found. */
 const failuresOf =
-  (connections: ConnectionFailures, orphans: OrphansLog): RecordJobFailure =>
-  async (job, failure) => {
-    // Each look, and each synchronization, has stated what it found.
-    if (job.type === VERIFY_REALM || job.type === SYNC_APPLICATION) return;
-    await (job.type === DELETE_ORPHAN
-      ? orphans.keep((job as Job<OfOrphan>).data, failure.cause.message, job.cause)
-      : connections.record(job as Job<OfConnection>, failure));
+  (connections: ConnectionFailures, orphans: OrphansLog): RecordFollowUpFailure =>
+  async ({ type, data }, cause, failure) => {
+    const { connection, id } = data as OfOrphan;
+    if (type === 'DeleteOrphan') await orphans.keep({ connection, id }, failure.cause.message, cause);
+    if (type === 'VerifyConnection' || type === 'AcceptHost') await connections.record(connection, cause, failure);
   };
 
 type WatchParts = [ConnectionLook, ConnectionAnswers, WatchQueries, TaskLeases, ServiceMetrics];
@@ -138,7 +134,7 @@ const providersOf = (settings: Settings): Provider[] => [
   { provide: tokens.TENANCY, useClass: LogTenancy },
   { provide: tokens.OFFERS, useClass: ProviderOffers },
   { provide: tokens.SHARED_RESOURCES, useClass: ConnectionResources },
-  { provide: JOB_FAILURES, useFactory: failuresOf, inject: [ConnectionFailures, OrphansLog] },
+  { provide: FOLLOW_UP_FAILURES, useFactory: failuresOf, inject: [ConnectionFailures, OrphansLog] },
   ResourcesQueries,
   ResourcesLog,
   SealedKeys,

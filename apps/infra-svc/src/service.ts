@@ -1,7 +1,7 @@
 import { defineService, type ServiceDefinition } from '@fairlead/service-kit';
 import type { Settings } from './config.js';
-import { catalogueProcess } from './catalogue/catalogue.process.js';
-import { connectionsProcess } from './connections/connections.process.js';
+import { catalogueReconciler } from './catalogue/catalogue.reconciler.js';
+import { connectionsReconciler } from './connections/connections.reconciler.js';
 import { connectionsProjection } from './connections/connections.projection.js';
 import { identityReconciler } from './identity/identity.reconciler.js';
 import { infraModule } from './infra.module.js';
@@ -9,10 +9,10 @@ import { clustersProjection, machinesProjection } from './machines/machines.proj
 import { machinesReconciler } from './machines/machines.reconciler.js';
 import { InfraTables1763700000000 } from './migrations/1763700000000-infra.tables.js';
 import { DropNamespaces1764300000000 } from './migrations/1764300000000-drop.namespaces.js';
-import { realmsProcess } from './realms/realms.process.js';
+import { realmsReconciler } from './realms/realms.reconciler.js';
 import { resourcesProjection } from './resources/resources.projection.js';
 import { sshKeysReconciler } from './ssh-keys/ssh-keys.reconciler.js';
-import { orphansProcess } from './watch/orphans.process.js';
+import { orphansReconciler } from './watch/orphans.reconciler.js';
 
 const projections = [connectionsProjection, resourcesProjection, clustersProjection, machinesProjection];
 
@@ -22,8 +22,15 @@ export const infraService = (settings: Settings): ServiceDefinition =>
     name: 'infra-svc',
     module: infraModule(settings),
     projections,
-    processes: [connectionsProcess, orphansProcess, realmsProcess, catalogueProcess(settings.catalogueIntervalMs)],
-    reconcilers: [machinesReconciler, identityReconciler, sshKeysReconciler],
+    reconcilers: [
+      machinesReconciler,
+      identityReconciler,
+      sshKeysReconciler,
+      connectionsReconciler,
+      orphansReconciler,
+      realmsReconciler,
+      catalogueReconciler(settings.catalogueIntervalMs),
+    ],
     migrations: [InfraTables1763700000000, DropNamespaces1764300000000],
     jobConcurrency: settings.jobConcurrency,
     groupLimit: settings.connectionTasksMax,

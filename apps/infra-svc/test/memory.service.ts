@@ -3,12 +3,14 @@ import {
   advance,
   reconcilerProcess,
   STATE_FACTS,
-  type DueTimer,
-  type Process,
-  type Reaction,
+  tasksInState,
+  type AnyReconciler,
+  type Reconciled,
+  type TaskRef,
 } from '@fairlead/event-sourcing';
 import {
   FoldCache,
+  jobOfTask,
   makeHandle,
   processConsumer,
   TaskRunner,
@@ -16,7 +18,7 @@ import {
   type Job,
   type JobContext,
   type JobFailure,
-  type JobLater,
+  type RequeueAfter,
   type TaskLeases,
   type TaskPolicy,
 } from '@fairlead/event-sourcing/jetstream';
@@ -25,15 +27,15 @@ import { MemorySecrets as Secrets } from '@fairlead/testing';
 import { opensshKeys } from '../src/adapters/ssh-keys/openssh.keys.js';
 import { readSettings } from '../src/config.js';
 import { Applications } from '../src/catalogue/applications.effects.js';
-import { CatalogueJobs, type OfApplication } from '../src/catalogue/catalogue.effects.js';
+import { CatalogueJobs } from '../src/catalogue/catalogue.effects.js';
 import type { ChartRepository } from '../src/catalogue/catalogue.ports.js';
-import { catalogueProcess, SYNC_APPLICATION } from '../src/catalogue/catalogue.process.js';
+import { catalogueReconciler } from '../src/catalogue/catalogue.reconciler.js';
 import { Synchronization } from '../src/catalogue/synchronization.effects.js';
 import { RegisteredConnections } from '../src/connections/connections.effects.js';
-import { connectionsProcess } from '../src/connections/connections.process.js';
+import { connectionsReconciler } from '../src/connections/connections.reconciler.js';
 import { rowFrom } from './rows.js';
 import { LogTenancy } from '../src/connections/tenancy.effects.js';
-import { ConnectionFailures, ConnectionJobs, type OfConnection } from '../src/connections/verification.effects.js';
+import { ConnectionFailures, ConnectionJobs } from '../src/connections/verification.effects.js';
 import { IDENTITY_POLICY, IdentityEffects, type IdentityTask } from '../src/identity/identity.effects.js';
 import { identityReconciler } from '../src/identity/identity.reconciler.js';
 import { Adoption } from '../src/machines/adoption.effects.js';
@@ -58,8 +60,8 @@ import type { ProviderKinds } from '../src/providers/provider.ports.js';
 import { RealmLooks } from '../src/realms/looks.effects.js';
 import type { IdentityProviders } from '../src/realms/realm.ports.js';
 import { RegisteredRealms } from '../src/realms/realms.effects.js';
-import { realmsProcess, VERIFY_REALM } from '../src/realms/realms.process.js';
-import { RealmJobs, type OfRealm } from '../src/realms/verification.effects.js';
+import { realmsReconciler } from '../src/realms/realms.reconciler.js';
+import { RealmJobs } from '../src/realms/verification.effects.js';
 import { CurrentKeys } from '../src/resources/current.keys.effects.js';
 import { ProviderOffers } from '../src/resources/offers.effects.js';
 import { ResourceSteps } from '../src/resources/resource.steps.effects.js';
@@ -73,8 +75,8 @@ import { HostsOfRotation } from '../src/ssh-keys/hosts.of.rotation.effects.js';
 import { RotatedKeys } from '../src/ssh-keys/rotated.keys.effects.js';
 import { sshKeysReconciler } from '../src/ssh-keys/ssh-keys.reconciler.js';
 import { WorldValidation } from '../src/validation/validation.effects.js';
-import { OrphanJobs, OrphansLog, type OfAdoption } from '../src/watch/orphans.effects.js';
-import { orphansProcess, RECORD_ADOPTION } from '../src/watch/orphans.process.js';
+import { OrphanJobs, OrphansLog, type OfOrphan } from '../src/watch/orphans.effects.js';
+import { orphansReconciler } from '../src/watch/orphans.reconciler.js';
 import { hostsThatSay } from './hosts.fixture.js';
 import type { MemoryLog } from './memory.log.js';
 
@@ -107,7 +109,7 @@ export interface Replica {
   readonly tasks: TaskRunner;
   readonly looks: RealmLooks;
   readonly realms: RegisteredRealms;
-  deliver(job: Job, context: JobContext): Promise<JobLater | undefined>;
+  deliver(job: Job, context: JobContext): Promise<RequeueAfter | undefined>;
   failed(job: Job, failure: JobFailure): Promise<void>;
 }
 
@@ -124,7 +126,7 @@ const queriesOf = ({ log, rowsAreBehind = false }: Shared): ResourcesQueries => 
   return queries as unknown as ResourcesQueries;
 };
 
-type Handler = readonly [Partial<TaskPolicy>, (task: MachinesTask) => Promise<JobLater | undefined | void>];
+type Handler = readonly [Partial<TaskPolicy>, (task: MachinesTask) => Promise<RequeueAfter | undefined | void>];
 
 /** `leases`: of this replica alone. */
 export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
@@ -143,7 +145,7 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
   const placement = new Placement(connections, offers, resources);
   const planned = new PlannedMachines(handle);
   const adoption = new Adoption(planned, secrets, hostsThatSay(problemsOfHosts));
-  const orphanJobs = new OrphanJobs(connections, planned, new OrphansLog(handle));
+  const orphanJobs = new OrphanJobs(connections, planned, new OrphansLog(handle), clock);
   const admission = new AdmissionEffects(validation, placement, adoption);
   const creation = new CreationEffects(placement, new AnswerDeadline(settings, clock));
   const deletion = new DeletionEffects(connections, clock);
@@ -157,10 +159,10 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
   const realmJobs = new RealmJobs(registeredRealms, looks);
   const { repository = NO_REPOSITORY } = shared;
   const synchronization = new Synchronization(new Applications(log), repository, handle);
-  const catalogueJobs = new CatalogueJobs(synchronization, leases, clock, settings);
+  const catalogueJobs = new CatalogueJobs(synchronization, clock, settings);
   const identities = new IdentityEffects(registeredRealms, looks);
   const tasks = new TaskRunner({
-    reconcilers: [machinesReconciler, identityReconciler, sshKeysReconciler],
+    reconcilers,
     handle,
     leases,
     now: () => clock.now(),
@@ -183,23 +185,15 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
     EnsureIdentity: [IDENTITY_POLICY, (task) => identities.ensureIdentity(task as unknown as IdentityTask)],
     DeleteIdentity: [IDENTITY_POLICY, (task) => identities.deleteIdentity(task as unknown as IdentityTask)],
     CreateSshKey: [ROTATION_POLICY, (task) => rotations.create(task as unknown as SshKeysTask)],
+    VerifyConnection: [{}, (task) => connectionJobs.verify(task as never)],
+    AcceptHost: [{}, (task) => connectionJobs.accept(task as never)],
+    DeleteOrphan: [{}, (task) => orphanJobs.delete(task as never)],
+    RecordAdoption: [{}, (task) => orphanJobs.adopted(task as never)],
+    VerifyRealm: [{}, (task) => realmJobs.verify(task as never)],
+    SyncApplication: [{}, (task) => catalogueJobs.sync(task as never)],
     ReplaceSshKey: [ROTATION_POLICY, (task) => rotations.replace(task as unknown as SshKeysTask)],
   };
   const deliver: Replica['deliver'] = async (job, context) => {
-    if (job.type === 'VerifyConnection') {
-      await connectionJobs.verify(job as Job<OfConnection>, context);
-      return undefined;
-    }
-    if (job.type === VERIFY_REALM) {
-      await realmJobs.verify(job as Job<OfRealm>);
-      return undefined;
-    }
-    if (job.type === SYNC_APPLICATION)
-      return (await catalogueJobs.sync(job as Job<OfApplication>, context)) ?? undefined;
-    if (job.type === RECORD_ADOPTION) {
-      await orphanJobs.adopted(job as Job<OfAdoption>);
-      return undefined;
-    }
     if (job.type === STATE_FACTS) return tasks.stateFacts(job);
     const handler = handlers[job.type];
     if (handler === undefined) throw new Error(`no handler for ${job.type}`);
@@ -212,33 +206,34 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
     realms: registeredRealms,
     deliver,
     failed: async (job, failure) => {
-      if (tasks.isTask(job)) await tasks.recordFailure(job, failure);
-      else if (job.type !== VERIFY_REALM && job.type !== SYNC_APPLICATION)
-        await connectionFailures.record(job as Job<OfConnection>, failure);
+      await tasks.recordFailure(job, failure);
+      const { followUp } = job.data as TaskRef;
+      if (followUp?.type === 'VerifyConnection' || followUp?.type === 'AcceptHost')
+        await connectionFailures.record((followUp.data as OfOrphan).connection, job.cause, failure);
     },
   };
 };
 
-interface Armed {
-  readonly process: Process<unknown>;
-  readonly clusterKey: string;
-  readonly timer: DueTimer;
-  readonly event: StoredEvent;
-}
+const reconcilers = [
+  machinesReconciler,
+  identityReconciler,
+  sshKeysReconciler,
+  connectionsReconciler,
+  orphansReconciler,
+  realmsReconciler,
+  catalogueReconciler(readSettings({}).catalogueIntervalMs),
+] as readonly AnyReconciler[];
 
-/** The processes of the service, reading the log as the partitions do: each event once, in order. */
+type Known = Reconciled<unknown>;
+
+/** The reconcilers of the service, reading the log as the partitions do: each event once, in order. */
 export class MemoryProcesses {
-  private readonly processes = [
-    reconcilerProcess(machinesReconciler),
-    reconcilerProcess(identityReconciler),
-    reconcilerProcess(sshKeysReconciler),
-    connectionsProcess,
-    orphansProcess,
-    realmsProcess,
-    catalogueProcess(readSettings({}).catalogueIntervalMs),
-  ] as Process<unknown>[];
-  private readonly states = new Map<string, unknown>();
-  private readonly timers = new Map<string, Armed>();
+  private readonly processes = reconcilers.map((reconciler) => ({
+    reconciler,
+    process: reconcilerProcess(reconciler),
+  }));
+  private readonly states = new Map<string, Known>();
+  private readonly offered = new Set<string>();
   private read = 0;
 
   constructor(
@@ -246,58 +241,46 @@ export class MemoryProcesses {
     private readonly noticed: (consumer: string, clusterKey: string, state: unknown) => void = () => undefined,
   ) {}
 
-  /** The jobs that follow from the events since the last call. */
+  /** The tasks that became desired with the events since the last call. */
   next(): readonly Job[] {
     const events = this.log.events.slice(this.read);
     this.read = this.log.events.length;
-    return this.processes.flatMap((process) => this.run(process, events));
-  }
-
-  /** The jobs of every timer that is set, as if its time had come. */
-  fireTimers(): readonly Job[] {
-    const armed = [...this.timers];
-    this.timers.clear();
-    return armed.flatMap(([key, { process, clusterKey, timer, event }]) => {
-      const state = this.states.get(`${process.name} ${clusterKey}`);
-      const reactions = state === undefined ? [] : (process.due?.(state, timer) ?? []);
-      return reactions.flatMap((reaction, index) =>
-        this.take(process, reaction, event, `${key}-${timer.dueAt}-${index}`),
-      );
+    return this.processes.flatMap(({ reconciler, process }) => {
+      const consumer = processConsumer(process);
+      const { states, poisons } = advance(process, (key) => this.states.get(`${consumer} ${key}`), events);
+      if (poisons[0] !== undefined) throw new Error(poisons[0].error);
+      return [...states].flatMap(([key, { state }]) => this.changed(reconciler, key, state));
     });
   }
 
-  private run(process: Process<unknown>, events: readonly StoredEvent[]): readonly Job[] {
-    const key = (clusterKey: string): string => `${process.name} ${clusterKey}`;
-    const { states, reactions, poisons } = advance(process, (name) => this.states.get(key(name)), events);
-    if (poisons.length > 0) throw new Error(poisons[0]!.error);
-    for (const [name, { state }] of states) {
-      if (state === undefined) this.states.delete(key(name));
-      else this.states.set(key(name), state);
-      this.noticed(processConsumer(process), name, state);
-    }
-    return reactions.flatMap(({ reaction, event, index }) =>
-      this.take(process, reaction, event, `${process.name}-${event.meta.id}-${index}`),
+  /** What is desired at the moment that each state waits for, as if its time had come. */
+  fireTimers(): readonly Job[] {
+    return this.processes.flatMap(({ reconciler, process }) =>
+      [...this.states].flatMap(([place, state]) => {
+        const [consumer, clusterKey = ''] = place.split(' ');
+        if (consumer !== processConsumer(process) || state.wakeAt === null) return [];
+        const wake = { now: state.wakeAt, eventId: 'wake', correlationId: 'wake' };
+        return this.changed(reconciler, clusterKey, process.woken(state, wake));
+      }),
     );
   }
 
-  private take(process: Process<unknown>, reaction: Reaction, event: StoredEvent, id: string): readonly Job[] {
-    const { namespace, cluster, correlationId, id: causationId } = event.meta;
-    if (reaction.kind === 'job') {
-      const cause = { actor: 'system/infra-svc', correlationId, causationId };
-      return [{ id, type: reaction.type, namespace, cluster, cause, data: reaction.data }];
-    }
-    const clusterKey = `${namespace}/${cluster}`;
-    const key = `${process.name} ${clusterKey} ${reaction.key}`;
-    if (reaction.kind === 'timer') this.timers.set(key, { process, clusterKey, timer: reaction, event });
-    else this.timers.delete(key);
-    return [];
+  private changed(reconciler: AnyReconciler, clusterKey: string, state: Known | undefined): readonly Job[] {
+    const consumer = processConsumer(reconciler);
+    if (state === undefined) this.states.delete(`${consumer} ${clusterKey}`);
+    else this.states.set(`${consumer} ${clusterKey}`, state);
+    this.noticed(consumer, clusterKey, state);
+    const at = { service: 'infra-svc', process: consumer, clusterKey };
+    const jobs = state === undefined ? [] : tasksInState(reconciler, state);
+    return jobs
+      .map(({ origin, reaction }) => jobOfTask(at, origin, reaction))
+      .filter(({ id }) => !this.offered.has(id) && this.offered.add(id) !== undefined);
   }
 }
 
 export const contextOf = (attempt: number, signal: AbortSignal): JobContext => ({
   attempt,
   signal,
-  later: (delayMs, reason) => ({ kind: 'later', delayMs, reason }),
 });
 
 export const requestStream = { namespace: 'default', cluster: 'demo', context: 'request' } as const;

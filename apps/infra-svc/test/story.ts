@@ -1,5 +1,5 @@
 import { CONNECTIONS_STREAM, WorldFailure, type EventData, type EventType, type Fact } from '@fairlead/contracts';
-import type { Job, JobLater } from '@fairlead/event-sourcing/jetstream';
+import type { Job, RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { STATE_FACTS } from '@fairlead/event-sourcing';
 import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
 import type { ProviderKind, ProviderOperation } from '../src/providers/provider.ports.js';
@@ -155,4 +155,4 @@ export class Story {
 }
 
 /** Realms are waited for. */
-const isLater = ({ type }: Job, { delayMs }: JobLater): boolean => delayMs >= LONG_MS || type.endsWith('Identity');
+const isLater = ({ type }: Job, { delayMs }: RequeueAfter): boolean => delayMs >= LONG_MS || type.endsWith('Identity');

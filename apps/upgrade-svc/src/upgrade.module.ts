@@ -1,11 +1,4 @@
-import {
-  EVENT_STORE,
-  HANDLE,
-  JOB_FAILURES,
-  NATS,
-  type Handle,
-  type RecordJobFailure,
-} from '@fairlead/event-sourcing/jetstream';
+import { EVENT_STORE, HANDLE, NATS, type Handle } from '@fairlead/event-sourcing/jetstream';
 import type { EventStore } from '@fairlead/event-sourcing';
 import { ClientNodeKubernetes } from '@fairlead/kubernetes/client-node';
 import {
@@ -18,7 +11,7 @@ import {
   type ServiceMetrics,
 } from '@fairlead/service-kit';
 import { NatsSnapshots } from '@fairlead/service-kit/snapshots';
-import { Inject, Logger, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
+import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { CheckedHttp, HookCaller, HookSigner } from '@fairlead/service-kit/http';
 import { NatsAgents } from './adapters/nats/nats.agents.js';
@@ -69,12 +62,6 @@ import {
   SETTINGS,
   SNAPSHOT_KEEPER,
 } from './tokens.js';
-
-/** Jobs that are no tasks state nothing when they fail. */
-const logFailure: RecordJobFailure = async (job, { cause, attempt, attemptsMax }) =>
-  new Logger('jobs').warn(
-    `${job.type} of ${job.namespace}/${job.cluster}: ${cause.message} (attempt ${attempt} of ${attemptsMax})`,
-  );
 
 type PresenceParts = readonly [WatchedNodes, HeartbeatListener, ClusterAccess, Handle, ServiceMetrics];
 
@@ -172,7 +159,6 @@ const providersOf = (settings: Settings): Provider[] => [
   },
   agentChecksProvider(settings),
   presenceProvider(settings),
-  { provide: JOB_FAILURES, useValue: logFailure },
 ];
 
 /** Where ports meet adapters. A module class of its own for each settings, as Nest wants them. */

@@ -136,9 +136,9 @@ export class HealingWorld {
   private wake(): void {
     const dueAt = this.wakeAt;
     if (dueAt === null) return;
-    const reactions = this.process.due?.(this.known, { key: 'wake', dueAt, data: {} }) ?? [];
+    this.known = this.process.woken(this.known, { now: dueAt, eventId: 'wake', correlationId: 'wake' });
     this.wakeAt = null;
-    this.react(reactions);
+    this.react(this.known.reactions);
   }
 
   private react(reactions: readonly { readonly kind: string }[]): void {

@@ -207,7 +207,11 @@ export class RolloutSimulation {
   private ring(timer: { readonly key: string; readonly dueAt: string }, order: number): void {
     if (this.timers.get(timer.key) !== order) return;
     this.timers.delete(timer.key);
-    for (const due of rolloutProcess.due?.(this.following, { ...timer, data: {} }) ?? []) this.react(due);
+    this.following = rolloutProcess.woken(this.following, {
+      now: timer.dueAt,
+      ...{ eventId: 'wake', correlationId: 'wake' },
+    });
+    for (const due of this.following.reactions) this.react(due);
   }
 
   private known(): Known<Rollout> {

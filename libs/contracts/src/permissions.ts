@@ -75,16 +75,8 @@ const readEvents: readonly string[] = [
   `$JS.FC.${STREAMS.events}.>`,
 ];
 
-const ownJobs = (service: ServiceName): readonly string[] => [
-  `job.${service}.*`,
-  `dlq.${service}.*`,
-  `$JS.API.STREAM.INFO.${STREAMS.jobs}`,
-  `$JS.API.CONSUMER.CREATE.${STREAMS.jobs}.${service}.>`,
-  `$JS.API.CONSUMER.DURABLE.CREATE.${STREAMS.jobs}.${service}`,
-  `$JS.API.CONSUMER.INFO.${STREAMS.jobs}.${service}`,
-  `$JS.API.CONSUMER.MSG.NEXT.${STREAMS.jobs}.${service}`,
-  `$JS.ACK.${STREAMS.jobs}.${service}.>`,
-];
+/** Tasks that were given up. */
+const ownDeadLetters = (service: ServiceName): string => `dlq.${service}.*`;
 
 type ForeignSecret = readonly [
   writer: ServiceName,
@@ -175,7 +167,7 @@ const publishOf = (service: ServiceName): readonly string[] => [
   ...factsOf(service),
   aliveSubject(service),
   ...readEvents,
-  ...ownJobs(service),
+  ownDeadLetters(service),
   ...secrets(service),
   ...(service === AGENT_FACTS_RECORDER ? [...snapshots, ...agentFacts] : []),
   ...(service === 'bootstrap-svc' ? [...snapshotReads, agentOutput('credentials'), logLinesSubject('*')] : []),

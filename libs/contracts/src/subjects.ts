@@ -7,7 +7,6 @@ export const PARTITION_COUNT = 16;
 export const STREAMS = {
   events: 'EVENTS',
   agentFacts: 'AGENT_FACTS',
-  jobs: 'JOBS',
   deadLetters: 'DLQ',
 } as const;
 
@@ -106,5 +105,5 @@ export const logAskSubject = (requestId: string): string => `logs.ask.${requestI
 /** On which bootstrap-svc answers: `LogLines`; not stored. */
 export const logLinesSubject = (requestId: string): string => `logs.lines.${requestId}`;
 
-export const jobSubject = (service: string, type: string): string => `job.${service}.${type}`;
+/** Of a task that was given up. */
 export const deadLetterSubject = (service: string, type: string): string => `dlq.${service}.${type}`;

@@ -1,11 +1,3 @@
-import type { JsonObject } from './process.js';
-
-/** The concurrency groups of a job, e.g. `connection lab`. */
-export const groupsOf = ({ data }: { readonly data: JsonObject }): readonly string[] => {
-  const groups = data['groups'];
-  return Array.isArray(groups) ? groups.filter((group): group is string => typeof group === 'string') : [];
-};
-
 interface Taken {
   readonly all: number;
   /** By tasks that belong to other groups, too. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ConcurrencyGroups, groupsOf } from './concurrency.groups.js';
+import { ConcurrencyGroups } from './concurrency.groups.js';
 
 const LIMIT = 4;
 
@@ -39,13 +39,5 @@ describe('concurrency groups', () => {
     const groups = new ConcurrencyGroups(1);
     filled(groups, ['one']);
     expect(groups.full([])).toBeUndefined();
-  });
-
-  it('are read from the data of a job, as far as they are strings', () => {
-    expect([
-      groupsOf({ data: {} }),
-      groupsOf({ data: { groups: 'one' } }),
-      groupsOf({ data: { groups: ['one', 2] } }),
-    ]).toEqual([[], [], ['one']]);
   });
 });

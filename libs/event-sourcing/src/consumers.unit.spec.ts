@@ -68,6 +68,8 @@ const counting: Process<{ readonly count: number }> = {
   evolve: (state, event) => (event.type === 'ClusterDeleted' ? undefined : { count: state.count + 1 }),
   react: ({ count }, event) =>
     event.type === 'ClusterDeleted' ? [cancelTimer('t')] : [job('Count', { count }), timer('t', event.meta.time)],
+  woken: (state) => state,
+  ended: (state) => state,
 };
 
 describe('a process', () => {

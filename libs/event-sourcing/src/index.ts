@@ -1,7 +1,7 @@
 export * from './decider.js';
 export * from './process.js';
 export * from './reconciler.js';
-export { ConcurrencyGroups, groupsOf } from './concurrency.groups.js';
+export { ConcurrencyGroups } from './concurrency.groups.js';
 export * from './projection.js';
 export { addressOf, envelopeFault, REJECTIONS, type Rejection, type RejectionReason } from './acceptance.js';
 export { repeatable } from './store.js';

@@ -13,6 +13,7 @@ export { RecentEntries } from './jetstream/recent.entries.js';
 export { readNewest } from './jetstream/last.reader.js';
 export { KERNEL_MIGRATIONS } from './jetstream/kernel.migration.js';
 export { askPrepared, readStates, type Ask } from './jetstream/partition.store.js';
+export { jobOfTask } from './jetstream/task.job.js';
 export type { Stall } from './jetstream/partition.progress.js';
 export { rejectedRows, type RejectedRow } from './jetstream/rejections.js';
 export { PartitionConsumers, type Partitions } from './jetstream/partition.consumers.js';
@@ -33,13 +34,7 @@ export {
 } from './jetstream/streams.js';
 export { askedReplicas, keptLimits, type StoreNote } from './jetstream/store.changes.js';
 export { isLog } from './jetstream/stores.js';
-export {
-  TaskRunner,
-  type RequeueAfter,
-  type TaskContext,
-  type TaskHandler,
-  type TaskOf,
-} from './jetstream/task.runner.js';
+export { TaskRunner, type TaskContext, type TaskHandler, type TaskOf } from './jetstream/task.runner.js';
 export { makeTail, type Tail } from './jetstream/tail.js';
 export * from './jetstream/tokens.js';
 export type { Lease, TaskLeases } from './task.leases.js';

@@ -3,16 +3,14 @@ import { clusterKeyOf, poisonOf, type Poison } from './projection.js';
 
 export type JsonObject = { readonly [key: string]: unknown };
 
-/** Long work that a service gives itself: an effect on the world, by name. It is a question, not an order: its handler first looks whether it is still desired. */
+/** A task that became desired. The state says so too, so nothing has to be queued that outlasts this process. */
 export interface JobReaction {
   readonly kind: 'job';
   readonly type: string;
   readonly data: JsonObject;
-  /** The state of the process says that it is asked for, so nothing has to be queued that outlasts this process. */
-  readonly inState?: true;
 }
 
-/** Calls `due` of the process at `dueAt` (RFC 3339). A timer of the same key is replaced. */
+/** Wakes the process at `dueAt` (RFC 3339). A timer of the same key is replaced. */
 export interface TimerReaction {
   readonly kind: 'timer';
   readonly key: string;
@@ -27,26 +25,31 @@ export interface CancelTimerReaction {
 
 export type Reaction = JobReaction | TimerReaction | CancelTimerReaction;
 
-export interface DueTimer {
-  readonly key: string;
-  readonly dueAt: string;
-  readonly data: JsonObject;
+/** A timer that is due, and the event that set it. */
+export interface Wake {
+  /** RFC 3339: when it was due. */
+  readonly now: string;
+  readonly eventId: string;
+  readonly correlationId: string;
 }
 
 /**
- * Turns events into jobs and timers. Pure. One state per cluster, kept in the service's database in the same transaction
- * as the position in the log, so every event is reacted to exactly once; a job may be asked for twice.
+ * The fold of a reconciler. Pure. One state per cluster, kept in the service's database in the same transaction as the position in the
+ * log, so every event is folded exactly once.
  */
 export interface Process<State> {
   readonly name: string;
-  /** Raised when the shape of State changes: the state is then folded again from the log, without reacting. */
+  /** Raised when the shape of State changes: the state is then folded again from the log. */
   readonly version: number;
   readonly initial: State;
   /** undefined: forget this cluster. */
   evolve(state: State, event: StoredEvent): State | undefined;
   /** `state` is the state after the event (`initial` where evolve forgot). */
   react(state: State, event: StoredEvent): readonly Reaction[];
-  due?(state: State, timer: DueTimer): readonly Reaction[];
+  /** The state at a moment that a timer named. */
+  woken(state: State, wake: Wake): State;
+  /** The state after the end of a task that no event records. undefined: forget this cluster. */
+  ended(state: State, task: JsonObject): State | undefined;
 }
 
 export const job = (type: string, data: JsonObject): JobReaction => ({ kind: 'job', type, data });
@@ -76,7 +79,7 @@ export interface ProcessChanges<State> {
   readonly poisons: readonly Poison[];
 }
 
-/** Folds a batch over the states of the clusters in it, and collects the jobs of the process. */
+/** Folds a batch over the states of the clusters in it, and collects what became desired. */
 export const advance = <State>(
   process: Process<State>,
   stateOf: (clusterKey: string) => State | undefined,

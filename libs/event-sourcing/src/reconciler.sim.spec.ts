@@ -2,13 +2,13 @@ import { WorldFailure, type ClusterUid, type Fact, type NodeName, type StoredEve
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Command, Decider } from './decider.js';
 import { makeHandle, type Handle } from './handle.js';
-import type { Job, JobContext } from './jetstream/decorators.js';
-import { jobOf, jobOfTask } from './jetstream/jobs.publisher.js';
+import type { Job, JobContext, RequeueAfter } from './jetstream/decorators.js';
+import { jobOfTask } from './jetstream/task.job.js';
 import { processConsumer } from './jetstream/consumers.js';
-import { TaskRunner, type RequeueAfter, type TaskContext } from './jetstream/task.runner.js';
+import { TaskRunner, type TaskContext } from './jetstream/task.runner.js';
 import { MemoryLeases } from './memory.leases.js';
 import { MemoryStore } from './memory.store.js';
-import { advance, type Caused, type JobReaction } from './process.js';
+import { advance } from './process.js';
 import {
   reconcilerProcess,
   STATE_FACTS,
@@ -148,6 +148,7 @@ class Service {
   private known: Reconciled<Nodes> | undefined;
   private position = 0;
   private queue: Delivery[] = [];
+  private readonly offered = new Set<string>();
   private working: Working[] = [];
   private waiting: { readonly replica: Replica; readonly go: () => void }[] = [];
   private expiring: string[] = [];
@@ -248,33 +249,32 @@ class Service {
   private read(): void {
     const event = this.store.events[this.position];
     if (event === undefined) return;
-    const { states, reactions, poisons } = advance(this.process, () => this.known, [event]);
+    const { states, poisons } = advance(this.process, () => this.known, [event]);
     if (poisons[0] !== undefined) throw new Error(poisons[0].error);
-    for (const { reaction } of reactions)
-      if (reaction.kind === 'job' && reaction.inState !== true) throw new Error(`${reaction.type} is not in the state`);
     if (this.chance(0.05)) return;
     this.position += 1;
     const changed = states.get('default/demo');
     if (changed !== undefined) this.known = changed.state;
-    for (const caused of reactions)
-      if (caused.reaction.kind === 'job') this.offer(jobOf('sim', this.process.name, caused as Caused<JobReaction>));
+    for (const job of this.desired()) if (!this.offered.has(job.id)) this.offer(job);
     // Only one replica has the consumer.
     this.replicas[0]?.runner.noticed(processConsumer(joining), 'default/demo', this.known);
   }
 
+  private desired(): readonly Job[] {
+    if (this.known === undefined) return [];
+    const at = { service: 'sim', process: this.process.name, clusterKey: 'default/demo' };
+    return tasksInState(joining, this.known).map(({ origin, reaction }) => jobOfTask(at, origin, reaction));
+  }
+
   private offer(job: Job): void {
+    this.offered.add(job.id);
     this.queue.push({ job, failures: this.failures.get(job.id) ?? 0 });
   }
 
   /** The replica that had the tasks has ended: whoever takes over makes them again from the state of the cluster. */
   private restore(): void {
     this.queue = [];
-    if (this.known === undefined) return;
-    const at = { service: 'sim', process: this.process.name, clusterKey: 'default/demo' };
-    for (const { origin, reaction } of tasksInState(joining, this.known)) {
-      const job = jobOfTask(at, origin, reaction);
-      if ((this.failures.get(job.id) ?? 0) < ATTEMPTS_MAX) this.offer(job);
-    }
+    for (const job of this.desired()) if ((this.failures.get(job.id) ?? 0) < ATTEMPTS_MAX) this.offer(job);
   }
 
   private deliver(): void {
@@ -301,7 +301,6 @@ class Service {
     const context: JobContext = {
       attempt: failures + 1,
       signal,
-      later: (delayMs, reason) => ({ kind: 'later', delayMs, reason }),
     };
     try {
       const result =

@@ -1,7 +1,16 @@
 import type { Cause as WorldCause, Fact, StoredEvent } from '@fairlead/contracts';
 import { pauseAfter } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from './decider.js';
-import { cancelTimer, job, timer, type JobReaction, type JsonObject, type Process, type Reaction } from './process.js';
+import {
+  cancelTimer,
+  job,
+  timer,
+  type JobReaction,
+  type JsonObject,
+  type Process,
+  type Reaction,
+  type Wake,
+} from './process.js';
 
 /** One thing to do now, and why. Its handler is the method decorated with `OnTask` of its type. */
 export interface Task {
@@ -58,8 +67,8 @@ export interface TaskFailure {
  *    stated, so `facts` must return nothing once they are.
  * 4. Handlers become `@OnTask('JoinWorker', { attemptsMax: 3, timeoutMs: 20 * 60_000 })` methods of a controller that take a
  *    `TaskContext`. They ensure an effect, then `record` it by a command of the decider.
- * 5. What a failed attempt states comes from `failed`; JOB_FAILURES is for jobs that are no tasks.
- * 6. Put the reconciler under `reconcilers` of the service's definition, and delete its process, runner and locks.
+ * 5. What a failed attempt states comes from `failed`.
+ * 6. Put the reconciler under `reconcilers` of the service's definition.
  * 7. A simulation runs its tasks by a `TaskRunner` over `MemoryLeases`, and calls `noticed` after each event of the process.
  */
 export interface Reconciler<State, C extends Command = Command, F extends Fact = Fact> {
@@ -77,12 +86,25 @@ export interface Reconciler<State, C extends Command = Command, F extends Fact =
   facts?(state: State, now: string): readonly F[];
   /** The next moment after `now` that changes `tasks` or `facts` although nothing happens; null: none. */
   wakeAt?(state: State, now: string): string | null;
-  /** What is stated when an attempt failed. Not called for a task that is no longer desired, nor for a finalizer. */
+  /** What is stated when an attempt failed. Not called for a task that is no longer desired, nor for a follow-up. */
   failed?(state: State, task: Task, failure: TaskFailure): readonly F[];
   /** Its tasks are desired in a paused cluster, too: they are what people ask of it at that moment, and change nothing by themselves. */
   readonly worksInPause?: true;
-  /** Tasks of a cluster that is forgotten with this event. They have no state but `initial`, and nothing withdraws them. */
-  finalizers?(event: StoredEvent): readonly Task[];
+  /**
+   * Tasks whose end no event has to record, such as what is left to do for a cluster that is gone. Each follows from one event or from
+   * one wake-up, and is kept beside the state of the cluster until its handler has ended or a later one of its key takes its place.
+   * `state` is the one after the event. Nothing records that an attempt failed but the service's own FOLLOW_UP_FAILURES.
+   */
+  followUps?(state: State, moment: Moment): readonly Task[];
+  /** Whether this event makes a follow-up pointless. */
+  isPointless?(followUp: Task, event: StoredEvent): boolean;
+}
+
+/** When follow-ups begin: with an event, or at a moment that `wakeAt` named. */
+export interface Moment {
+  readonly event?: StoredEvent;
+  /** RFC 3339. */
+  readonly now: string;
 }
 
 /** Any reconciler, for code that only carries its state around. */
@@ -100,11 +122,11 @@ export interface TaskRef {
   /** As they were when it became desired. */
   readonly groups?: readonly string[];
   readonly locks?: readonly string[];
-  /** Only of a finalizer, which follows from no state. */
-  readonly finalizer?: Task;
+  /** Only of a follow-up, which the state of the cluster does not determine. */
+  readonly followUp?: Task;
 }
 
-/** The job that states `facts`. */
+/** The task that states `facts`. */
 export const STATE_FACTS = 'StateFacts';
 
 /** A service's state of a cluster, and whether the cluster is paused. */
@@ -127,9 +149,10 @@ export interface Origin {
   /** As in TaskRef. */
   readonly groups?: readonly string[];
   readonly locks?: readonly string[];
+  readonly followUp?: Task;
 }
 
-/** The process's memory of one cluster: what is known, what is desired, and what the last event asks for. */
+/** The reconciler's memory of one cluster: what is known, what is desired, and what the last event asks for. */
 export interface Reconciled<State> extends Known<State> {
   /** Where in the log it last changed. */
   readonly seq: number;
@@ -142,9 +165,12 @@ export interface Reconciled<State> extends Known<State> {
   readonly desired: readonly string[];
   readonly wakeAt: string | null;
   readonly reactions: readonly Reaction[];
+  /** A tombstone: the cluster is forgotten, but for what is left to do. Its state is the initial one. */
+  readonly isGone?: true;
 }
 
-const WAKE = 'wake';
+/** The key of a reconciler's timer: each has one for each cluster. */
+export const WAKE = 'wake';
 
 /** Only whether a cluster is paused matters here. */
 const PAUSED = { reason: '', since: '' };
@@ -175,10 +201,10 @@ const laterOf = (one: string, other: string): string => (one > other ? one : oth
 export const desiredTask = <State>(
   reconciler: Reconciler<State>,
   known: Known<State>,
-  { generation, key, now: since, finalizer }: TaskRef,
+  { generation, key, now: since, followUp }: TaskRef,
   now: string,
 ): Task | undefined => {
-  if (finalizer !== undefined) return finalizer;
+  if (followUp !== undefined) return followUp;
   if (reconciler.generation(known.state) !== generation) return undefined;
   return desiredTasks(reconciler, known, laterOf(since, now)).find((task) => task.key === key);
 };
@@ -190,10 +216,11 @@ type Named = Pick<Task, 'type' | 'key' | 'groups' | 'locks'>;
 const publish = (
   reconciler: { readonly name: string },
   generation: string,
-  { type, key, ...asked }: Named,
+  { type, key, followUp, ...asked }: Named & Pick<TaskRef, 'followUp'>,
   { seq, now }: At,
 ): JobReaction => {
-  const ref: TaskRef = { reconciler: reconciler.name, generation, key, seq, now, ...admissionOf(asked) };
+  const at = { reconciler: reconciler.name, key, seq, now, ...admissionOf(asked) };
+  const ref: TaskRef = followUp === undefined ? { ...at, generation } : { ...at, generation: '', followUp };
   return job(type, ref);
 };
 
@@ -217,36 +244,79 @@ const wakeReactions = (before: string | null, after: string | null): readonly Re
   return after === null ? [cancelTimer(WAKE)] : [timer(WAKE, after)];
 };
 
+/** Where in the log, and because of what. */
+interface Occasion extends At {
+  readonly eventId: string;
+  readonly correlationId: string;
+}
+
+const occasionOf = ({ meta }: StoredEvent): Occasion => ({
+  ...{ seq: meta.seq, now: meta.time },
+  ...{ eventId: meta.id, correlationId: meta.correlationId },
+});
+
+type NewTask = Named & Pick<TaskRef, 'followUp'>;
+
+const originsOf = (tasks: readonly NewTask[], occasion: Occasion): readonly (readonly [string, Origin])[] =>
+  tasks.map(({ type, key, followUp, ...asked }, index) => [
+    key,
+    { type, ...occasion, index, ...admissionOf(asked), ...(followUp === undefined ? {} : { followUp }) },
+  ]);
+
+/** Whether nothing is known of the cluster. It may be paused before a service knows anything else of it. */
+const isUnknown = <State>({ decider }: Pick<Reconciler<State>, 'decider'>, { state, isPaused }: Known<State>) =>
+  state === decider.initial && isPaused !== true;
+
+/** What was stored is no more the same object as the initial state. */
+const knownOf = <State>(
+  { decider }: Pick<Reconciler<State>, 'decider'>,
+  { state, isPaused, isGone }: Reconciled<State>,
+): Known<State> => {
+  if (isGone === true) return { state: decider.initial };
+  return isPaused === true ? { state, isPaused } : { state };
+};
+
+interface Change<State> {
+  readonly known: Known<State>;
+  /** Those that begin now, and the keys of those that are kept. */
+  readonly followUps: readonly Task[];
+  readonly kept: readonly string[];
+  readonly occasion: Occasion;
+}
+
+const followUpKeys = ({ origins }: Pick<Reconciled<unknown>, 'origins'>): readonly string[] =>
+  Object.keys(origins).filter((key) => origins[key]?.followUp !== undefined);
+
 const reconcile = <State>(
   reconciler: Reconciler<State>,
   before: Reconciled<State>,
-  known: Known<State>,
-  { meta }: Pick<StoredEvent, 'meta'>,
+  { known, followUps, kept, occasion }: Change<State>,
 ): Reconciled<State> => {
-  const at = { seq: meta.seq, now: meta.time };
-  const generation = reconciler.generation(known.state);
-  const tasks = desiredTasks(reconciler, known, at.now);
+  const isGone = isUnknown(reconciler, known);
+  const generation = isGone ? '' : reconciler.generation(known.state);
+  const tasks = isGone ? [] : desiredTasks(reconciler, known, occasion.now);
   const published = new Set(generation === before.generation ? before.desired : []);
-  const wakeAt = wakeOf(reconciler, known, at.now);
-  const fresh = [...tasks.filter(({ key }) => !published.has(key)), ...factsOf(reconciler, known, at.now)];
-  const { id: eventId, correlationId } = meta;
-  const origins = [
-    ...tasks.flatMap(({ key }) => (published.has(key) ? [[key, before.origins[key]!] as const] : [])),
-    ...fresh.map(({ type, key, ...asked }, index) => {
-      const origin: Origin = { type, eventId, correlationId, ...at, index, ...admissionOf(asked) };
-      return [key, origin] as const;
-    }),
+  const wakeAt = isGone ? null : wakeOf(reconciler, known, occasion.now);
+  const fresh: readonly NewTask[] = [
+    ...tasks.filter(({ key }) => !published.has(key)),
+    ...(isGone ? [] : factsOf(reconciler, known, occasion.now)),
+    ...followUps.map((task) => ({ ...task, followUp: task })),
   ];
+  const stay = [...tasks.map(({ key }) => key).filter((key) => published.has(key)), ...kept];
   return {
     ...known,
-    seq: at.seq,
-    firstSeq: before.seq === 0 ? at.seq : before.firstSeq,
-    origins: Object.fromEntries(origins),
+    ...(isGone ? { isGone: true as const } : {}),
+    seq: occasion.seq,
+    firstSeq: before.seq === 0 ? occasion.seq : before.firstSeq,
+    origins: Object.fromEntries([
+      ...stay.map((key) => [key, before.origins[key]!] as const),
+      ...originsOf(fresh, occasion),
+    ]),
     generation,
     desired: tasks.map(({ key }) => key),
     wakeAt,
     reactions: [
-      ...fresh.map((task) => ({ ...publish(reconciler, generation, task, at), inState: true as const })),
+      ...fresh.map((task) => publish(reconciler, generation, task, occasion)),
       ...wakeReactions(before.wakeAt, wakeAt),
     ],
   };
@@ -266,19 +336,55 @@ export const tasksInState = (
     reaction: publish({ name }, generation, { ...origin, key }, origin),
   }));
 
-/** At the moment that `wakeAt` named: its tasks may be published twice, here and with the next event. */
-const woken = <State>(reconciler: Reconciler<State>, known: Reconciled<State>, now: string): readonly Reaction[] => {
-  const at = { seq: known.seq, now };
-  const fresh = desiredTasks(reconciler, known, now).filter(({ key }) => !known.desired.includes(key));
-  const next = wakeOf(reconciler, known, now);
-  const generation = reconciler.generation(known.state);
-  return [
-    ...[...fresh, ...factsOf(reconciler, known, now)].map((task) => publish(reconciler, generation, task, at)),
-    ...(next === null ? [] : [timer(WAKE, next)]),
-  ];
+/** At the moment that `wakeAt` named. */
+const woken = <State>(
+  reconciler: Reconciler<State>,
+  before: Reconciled<State>,
+  { now, eventId, correlationId }: Wake,
+): Reconciled<State> => {
+  const known = knownOf(reconciler, before);
+  const after = reconcile(reconciler, before, {
+    known,
+    followUps: known.isPaused === true ? [] : (reconciler.followUps?.(known.state, { now }) ?? []),
+    kept: followUpKeys(before),
+    occasion: { seq: before.seq, now, eventId, correlationId },
+  });
+  // The timer that has fired is gone.
+  const tasks = after.reactions.filter(({ kind }) => kind === 'job');
+  return { ...after, reactions: [...tasks, ...(after.wakeAt === null ? [] : [timer(WAKE, after.wakeAt)])] };
 };
 
-/** Every event may make tasks desired, facts due, or another moment the next to wake at. */
+const evolved = <State>(
+  reconciler: Reconciler<State>,
+  before: Reconciled<State>,
+  event: StoredEvent,
+): Reconciled<State> | undefined => {
+  const knownBefore = knownOf(reconciler, before);
+  const known = knownAfter(reconciler, knownBefore, event);
+  const followUps = reconciler.followUps?.(known.state, { event, now: event.meta.time }) ?? [];
+  const open = followUpKeys(before);
+  const kept = open.filter((key) => reconciler.isPointless?.(before.origins[key]!.followUp!, event) !== true);
+  // Its reactions stay, and are those to an earlier event: a state that does not change is not written.
+  if (known === knownBefore && followUps.length === 0 && kept.length === open.length) return before;
+  if (isUnknown(reconciler, known) && followUps.length + kept.length === 0) return undefined;
+  return reconcile(reconciler, before, { known, followUps, kept, occasion: occasionOf(event) });
+};
+
+/** The follow-up has ended. undefined: nothing is left of the cluster. */
+const ended = <State>(
+  reconciler: Reconciler<State>,
+  before: Reconciled<State>,
+  { key, seq, now }: TaskRef,
+): Reconciled<State> | undefined => {
+  const origin = before.origins[key];
+  // Another of its key may have taken its place.
+  if (origin?.followUp === undefined || origin.seq !== seq || origin.now !== now) return before;
+  const origins = Object.fromEntries(Object.entries(before.origins).filter(([other]) => other !== key));
+  const isLeft = Object.keys(origins).length > 0 || !isUnknown(reconciler, knownOf(reconciler, before));
+  return isLeft ? { ...before, origins, reactions: [] } : undefined;
+};
+
+/** Folds the log into what a reconciler desires. Each event may make tasks desired, facts due, or another moment the next to wake at. */
 export const reconcilerProcess = <State>(reconciler: Reconciler<State>): Process<Reconciled<State>> => {
   const { name, version, decider } = reconciler;
   return {
@@ -288,29 +394,10 @@ export const reconcilerProcess = <State>(reconciler: Reconciler<State>): Process
       ...{ state: decider.initial, seq: 0, firstSeq: 0, generation: '' },
       ...{ desired: [], origins: {}, wakeAt: null, reactions: [] },
     },
-
-    evolve: (before, event) => {
-      const known = knownAfter(reconciler, before, event);
-      // Its reactions stay, and are those to an earlier event: a state that does not change is not written.
-      if (known === before) return before;
-      // A cluster may be paused before this service knows anything else of it.
-      if (known.state === decider.initial && known.isPaused !== true) return undefined;
-      return reconcile(reconciler, before, known, event);
-    },
-
-    react: ({ state, seq, reactions }, event) => {
-      const finalizers = state === decider.initial ? (reconciler.finalizers?.(event) ?? []) : [];
-      const at = { seq: event.meta.seq, now: event.meta.time };
-      return [
-        ...(seq === event.meta.seq ? reactions : []),
-        ...finalizers.map((task): Reaction => {
-          const ref: TaskRef = { reconciler: name, generation: '', key: task.key, ...at, finalizer: task };
-          return job(task.type, ref);
-        }),
-      ];
-    },
-
-    due: (reconciled, { dueAt }) => woken(reconciler, reconciled, dueAt),
+    evolve: (before, event) => evolved(reconciler, before, event),
+    react: ({ seq, reactions }, event) => (seq === event.meta.seq ? reactions : []),
+    woken: (before, wake) => woken(reconciler, before, wake),
+    ended: (before, ref) => ended(reconciler, before, ref as TaskRef),
   };
 };
 
@@ -339,7 +426,7 @@ export const reconcilerDecider = <State, F extends Fact>(
       case 'RecordFailure': {
         const { ref, failure } = command.data;
         const task = desiredTask(reconciler as Reconciler<State>, known, ref, failure.now);
-        return task === undefined || task === ref.finalizer
+        return task === undefined || task === ref.followUp
           ? nothing
           : (reconciler.failed?.(known.state, task, failure) ?? nothing);
       }

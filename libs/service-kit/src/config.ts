@@ -41,13 +41,6 @@ const Environment = z.object({
     .string()
     .min(1)
     .describe('File with 32 bytes, base64: the key over all keys of secrets; read again while it is rotated'),
-  JOB_ACK_WAIT_MS: z.coerce
-    .number()
-    .int()
-    .min(500)
-    .max(600_000)
-    .default(5_000)
-    .describe('After so long without a sign of life a job goes to another replica'),
   STALL_AFTER_MS: z.coerce
     .number()
     .int()
@@ -80,7 +73,6 @@ export interface ServiceConfig {
   readonly plainHttp: boolean;
   readonly port: number;
   readonly masterKeys: MasterKeySource;
-  readonly jobAckWaitMs: number;
   readonly stallAfterMs: number;
   readonly dependenciesWaitMs: number;
   readonly logFormat: 'json' | 'pretty';
@@ -156,7 +148,6 @@ export const readServiceConfig = (env: Env): ServiceConfig => {
     plainHttp: parsed.HTTP_PLAIN_TEXT === 'allow',
     port: parsed.PORT,
     masterKeys: masterKeysIn(parsed.FAIRLEAD_MASTER_KEY_FILE),
-    jobAckWaitMs: parsed.JOB_ACK_WAIT_MS,
     stallAfterMs: parsed.STALL_AFTER_MS,
     dependenciesWaitMs: parsed.DEPENDENCIES_WAIT_MS,
     logFormat: parsed.LOG_FORMAT,

@@ -1,6 +1,6 @@
 import { ensureCertificates } from '@fairlead/embedded';
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
-import { ensureStreams, JOB_FAILURES } from '@fairlead/event-sourcing/jetstream';
+import { ensureStreams } from '@fairlead/event-sourcing/jetstream';
 import { newFolder, removeFolder } from '@fairlead/testing';
 import { Module } from '@nestjs/common';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -11,7 +11,7 @@ import pg from 'pg';
 import { defineService } from './definition.js';
 import { startService, type RunningService } from './run.service.js';
 
-@Module({ providers: [{ provide: JOB_FAILURES, useValue: async () => undefined }] })
+@Module({})
 class Nothing {}
 
 const definition = defineService({

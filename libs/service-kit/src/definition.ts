@@ -1,5 +1,5 @@
 import type { ServiceName } from '@fairlead/contracts';
-import type { AnyReconciler, Process, Projection } from '@fairlead/event-sourcing';
+import type { AnyReconciler, Projection } from '@fairlead/event-sourcing';
 import type { Type } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { MigrationInterface } from 'typeorm';
@@ -10,12 +10,11 @@ export interface ServiceDefinition {
   /** The composition root: where ports meet adapters. */
   readonly module: Type<unknown>;
   readonly projections: readonly Projection<unknown>[];
-  readonly processes: readonly Process<unknown>[];
-  /** The kit adds their processes; their tasks are handled by methods decorated with OnTask. */
+  /** Their tasks are handled by methods decorated with OnTask. */
   readonly reconcilers: readonly AnyReconciler[];
   /** TypeORM migrations of the service's own tables; the kit adds those of the kernel's tables. */
   readonly migrations: readonly Type<MigrationInterface>[];
-  /** How many jobs one replica works on at a time. */
+  /** How many tasks one replica works on at a time. */
   readonly jobConcurrency: number;
   /** How many of them may belong to the same concurrency group (see Task.groups). Absent: no task of this service has one. */
   readonly groupLimit?: number;
@@ -34,7 +33,6 @@ type Parts = Pick<ServiceDefinition, 'name' | 'module' | 'jobConcurrency'> & Par
 /** The definition of a service that has none of what `parts` leaves out. */
 export const defineService = (parts: Parts): ServiceDefinition => ({
   projections: [],
-  processes: [],
   reconcilers: [],
   migrations: [],
   ...parts,

@@ -8,7 +8,7 @@ import {
   HANDLE,
   JetStreamStore,
   JetStreamStrategy,
-  JOB_FAILURES,
+  FOLLOW_UP_FAILURES,
   JobsProgress,
   makeHandle,
   makeTail,
@@ -24,7 +24,7 @@ import {
   type PartitionConsumers,
   rebuildProjection,
   type Rebuilt,
-  type RecordJobFailure,
+  type RecordFollowUpFailure,
 } from '@fairlead/event-sourcing/jetstream';
 import {
   Catch,
@@ -152,7 +152,7 @@ const providersOf = (
 
 const consumersOf = (definition: ServiceDefinition): Consumers => ({
   projections: definition.projections,
-  processes: [...definition.processes, ...definition.reconcilers.map(reconcilerProcess)],
+  processes: definition.reconcilers.map(reconcilerProcess),
 });
 
 const rootOf = (definition: ServiceDefinition, world: World): DynamicModule => {
@@ -167,10 +167,10 @@ const rootOf = (definition: ServiceDefinition, world: World): DynamicModule => {
   };
 };
 
-/** A service without jobs of its own, other than tasks, records no failures of them. Asked by ModuleRef, for the application logs what it has not. */
-const failuresOf = (app: NestExpressApplication): RecordJobFailure => {
+/** Most services record no failures of follow-ups. Asked by ModuleRef, for the application logs what it has not. */
+const failuresOf = (app: NestExpressApplication): RecordFollowUpFailure => {
   try {
-    return app.get(ModuleRef).get<RecordJobFailure>(JOB_FAILURES, { strict: false });
+    return app.get(ModuleRef).get<RecordFollowUpFailure>(FOLLOW_UP_FAILURES, { strict: false });
   } catch {
     return async () => undefined;
   }
@@ -230,13 +230,12 @@ const worldOf = (definition: ServiceDefinition, config: ServiceConfig, connectio
     progress: new JobsProgress(() => performance.now()),
     ownership: new LogOwnership(nc, definition.answersReads === true ? whileReadable : whileHeld),
   };
-  for (const gauge of logGauges({ service: definition.name, nc, database, partitions: world.partitions }))
-    world.metrics.addGauge(gauge);
+  for (const gauge of logGauges({ database, partitions: world.partitions })) world.metrics.addGauge(gauge);
   return world;
 };
 
 /**
- * Starts a service: configuration, NATS, database and migrations, Nest, partitions, jobs, timers, health. What it needs may come later than
+ * Starts a service: configuration, NATS, database and migrations, Nest, partitions, tasks, timers, health. What it needs may come later than
  * it does, and go away while it starts: then it waits, and begins again.
  */
 export const startService = async (definition: ServiceDefinition, env: Env): Promise<RunningService> => {
@@ -296,10 +295,9 @@ const serve = async (definition: ServiceDefinition, world: World, app: NestExpre
       positionsAfterMs: definition.answersReads === true ? POSITIONS_READ_AFTER_MS : POSITIONS_AFTER_MS,
       commitsWaitMs: definition.commitsWaitMs,
       progress: world.progress,
-      recordJobFailure: failuresOf(app),
+      recordFollowUpFailure: failuresOf(app),
       jobConcurrency: definition.jobConcurrency,
       groupLimit: definition.groupLimit ?? definition.jobConcurrency,
-      jobAckWaitMs: config.jobAckWaitMs,
       log: new Logger('partitions'),
       meter: world.metrics,
     },

@@ -5,7 +5,6 @@ import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testin
 import {
   FIRST_PREVHASH,
   isRefusal,
-  STREAMS,
   type ClusterUid,
   clusterFilter,
   type Fact,
@@ -15,34 +14,33 @@ import {
   type SecretRef,
 } from '@fairlead/contracts';
 import {
-  job,
   later,
-  timer,
+  stateOnly,
+  type AnyReconciler,
   type Command,
   type Decider,
   type EventStore,
-  type Process,
   type Projection,
+  type Reconciler,
 } from '@fairlead/event-sourcing';
 import {
   ensureStreams,
   EVENT_STORE,
+  FOLLOW_UP_FAILURES,
   HANDLE,
   JetStreamStore,
-  JOB_FAILURES,
   OnEvent,
-  OnJob,
+  OnTask,
   POSITIONS,
   TAIL,
   type Handle,
-  type Job,
   type JobFailure,
   type Positions,
   type Tail,
+  type TaskOf,
 } from '@fairlead/event-sourcing/jetstream';
 import { eventually, eventuallyPasses, newFolder } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { jetstreamManager } from '@nats-io/jetstream';
 import { Controller, Inject, Module } from '@nestjs/common';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { startService, type RunningService } from './run.service.js';
@@ -83,21 +81,36 @@ const log: Projection<Row> = {
   },
 };
 
-const flow: Process<{ readonly count: number }> = {
+interface Flow {
+  readonly count: number;
+  /** When to look at each node that was reached. */
+  readonly dueAt: Readonly<Record<string, string>>;
+}
+
+const flow: Reconciler<Flow> = {
   name: 'flow',
   version: 1,
-  initial: { count: 0 },
-  evolve: ({ count }, event) => ({ count: event.type === 'HostReached' ? count + 1 : count }),
-  react: ({ count }, event) => {
-    if (event.type !== 'HostReached') return [];
-    return [
-      job('Join', { node: event.data.node, count }),
-      timer('wake', later(event.meta.time, 300), { node: event.data.node }),
-    ];
-  },
-  due: (_state, due) => {
-    if (due.data['node'] === 'unfit') throw new Error('cannot take this timer');
-    return [job('Woken', due.data)];
+  context: 'bootstrap',
+  decider: stateOnly<Flow>({ count: 0, dueAt: {} }, ({ count, dueAt }, event) =>
+    event.type === 'HostReached'
+      ? { count: count + 1, dueAt: { ...dueAt, [event.data.node]: later(event.meta.time, 300) } }
+      : { count, dueAt },
+  ),
+  generation: () => '',
+  tasks: () => [],
+  wakeAt: ({ dueAt }, now) =>
+    Object.values(dueAt)
+      .filter((at) => at > now)
+      .toSorted()[0] ?? null,
+  followUps: ({ count, dueAt }, { event, now }) => {
+    if (event?.type === 'HostReached') {
+      const { node } = event.data;
+      return [{ type: 'Join', key: `Join/${node}`, reason: '', data: { node, count } }];
+    }
+    if (event !== undefined) return [];
+    const due = Object.keys(dueAt).filter((node) => dueAt[node] === now);
+    if (due.includes('unfit')) throw new Error('cannot take this timer');
+    return due.map((node) => ({ type: 'Wake', key: `Wake/${node}`, reason: '', data: { node } }));
   },
 };
 
@@ -110,30 +123,20 @@ const seen = {
   deafTo: undefined as string | undefined,
 };
 
-const ACK_WAIT_MS = 1_000;
-
-/** Nothing else of this process runs for longer than the server waits for a sign of life; then it answers what came meanwhile. */
-const hog = async (): Promise<void> => {
-  const endsAt = performance.now() + 1.5 * ACK_WAIT_MS;
-  while (performance.now() < endsAt);
-  await new Promise((resolve) => setTimeout(resolve, ACK_WAIT_MS / 2));
-};
-
 @Controller()
 class Effects {
   constructor(@Inject(HANDLE) private readonly handle: Handle) {}
 
-  @OnJob<{ node: string; count: number }>('Join', { attemptsMax: 3, backoffFirstMs: 20 })
-  async join({ data, namespace, cluster, cause }: Job<{ node: string; count: number }>): Promise<void> {
+  @OnTask('Join', { attemptsMax: 3, backoffFirstMs: 20 })
+  async join({ data, namespace, cluster, cause }: TaskOf<{ node: string; count: number }>): Promise<void> {
     seen.jobs.push(`${data.node}:${data.count}`);
-    if (data.node === 'hog') await hog();
     if (data.node === 'broken') throw new WorldFailure({ operation: 'join', target: data.node, message: 'no route' });
     const fact: Said = { type: 'WorkerJoined', data: { uid, node: data.node as NodeName } };
     await this.handle(speaker, { namespace, cluster, context: 'bootstrap' }, { type: 'Say', data: fact }, cause);
   }
 
-  @OnJob<{ node: string }>('Woken')
-  async woken({ data }: Job<{ node: string }>): Promise<void> {
+  @OnTask('Wake')
+  async woken({ data }: TaskOf<{ node: string }>): Promise<void> {
     seen.woken.push(data.node);
   }
 
@@ -148,8 +151,8 @@ class Effects {
   controllers: [Effects],
   providers: [
     {
-      provide: JOB_FAILURES,
-      useValue: async (_job: Job, failure: JobFailure) => {
+      provide: FOLLOW_UP_FAILURES,
+      useValue: async (_followUp: unknown, _cause: unknown, failure: JobFailure) => {
         seen.failures.push(failure);
       },
     },
@@ -171,7 +174,7 @@ const definition = defineService({
   name: 'bootstrap-svc',
   module: SpecModule,
   projections: [log],
-  processes: [flow],
+  reconcilers: [flow as AnyReconciler],
   migrations: [LogTable1],
   jobConcurrency: 4,
 });
@@ -188,7 +191,6 @@ describe('a service on the kit', () => {
     DATABASE_URL: environment.databases['bootstrap-svc'],
     FAIRLEAD_MASTER_KEY_FILE: join(folder, 'master.key'),
     LOG_LEVEL: 'error',
-    JOB_ACK_WAIT_MS: String(ACK_WAIT_MS),
   });
   const say = async (cluster: string, fact: Said) => {
     const handle = service.get<Handle>(HANDLE);
@@ -230,7 +232,7 @@ describe('a service on the kit', () => {
     if (folder !== undefined) rmSync(folder, { recursive: true });
   });
 
-  it('turns an event into a row, a job, its outcome, and a call of the event handler', async () => {
+  it('turns an event into a row, a task, its outcome, and a call of the event handler', async () => {
     await say('one', reached('w1'));
     await eventually(async () => (await rowOf('one'))?.seen.join() === 'w1,w1');
     expect(seen.jobs).toContain('w1:1');
@@ -262,7 +264,7 @@ describe('a service on the kit', () => {
     expect(outcomes.filter((outcome) => outcome.events.length > 0)).toHaveLength(1);
   });
 
-  it('tries a failing job again, reports each attempt, and buries it after the last', async () => {
+  it('tries a failing task again, reports each attempt, and buries it after the last', async () => {
     await say('failing', reached('broken'));
     await eventually(() => seen.failures.length === 3);
     expect(seen.failures.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
@@ -270,23 +272,17 @@ describe('a service on the kit', () => {
     expect(seen.failures[0]?.cause).toEqual({ operation: 'join', target: 'broken', message: 'no route' });
   });
 
-  it('begins a job once that is delivered again because the process was too busy to say that it works on it', async () => {
-    await say('hogging', reached('hog'));
-    await eventually(async () => (await rowOf('hogging'))?.seen.join() === 'hog,hog');
-    expect(seen.jobs.filter((name) => name === 'hog:1')).toHaveLength(1);
-  });
-
-  it('buries a message that is not a job, and works on', async () => {
-    const nc = await environment.connect('admin');
-    for (const text of ['not JSON', 'null', '{"id":"1"}'])
-      await nc.request('job.bootstrap-svc.Join', text, { timeout: 5_000 });
-    await say('after-no-job', reached('w-after'));
-    await eventually(() => seen.jobs.includes('w-after:1'));
-    const manager = await jetstreamManager(nc);
-    const buried = async (): Promise<string | undefined> =>
-      (await manager.streams.getMessage(STREAMS.deadLetters, { last_by_subj: 'dlq.bootstrap-svc.no-job' }))?.string();
-    await eventually(async () => (await buried())?.includes('"text":"{\\"id\\":\\"1\\"}"') === true);
-    expect(await buried()).toContain('it is not a job');
+  it('forgets a task that no event ends once its handler has ended', async () => {
+    const { seq } = await say('followed', reached('w-after'));
+    await service.get<Positions>(POSITIONS).waitFor(seq, 5_000);
+    await eventually(() => seen.jobs.includes('w-after:1') && seen.woken.includes('w-after'));
+    await eventually(async () => {
+      const [found] = await service.query<{ origins: object }>(
+        `select doc -> 'origins' as origins from process_state where cluster_key = 'default/followed'`,
+        [],
+      );
+      return found !== undefined && Object.keys(found.origins).length === 0;
+    });
   });
 
   it('shows a write to a reader that waits for its sequence', async () => {
@@ -327,10 +323,10 @@ describe('a service on the kit', () => {
 
   it('rebuilds a projection from the log while it runs, and the result equals the live one', async () => {
     const live = await service.rebuild('log');
-    expect(live).toMatchObject({ projection: 'log', rows: 9, equal: true });
+    expect(live).toMatchObject({ projection: 'log', rows: 8, equal: true });
     await service.query('truncate log', []);
     const rebuilt = await service.rebuild('log');
-    expect(rebuilt).toMatchObject({ rows: 9, equal: false, digest: live.digest });
+    expect(rebuilt).toMatchObject({ rows: 8, equal: false, digest: live.digest });
     const { seq } = await say('after-rebuild', reached('w1'));
     await service.get<Positions>(POSITIONS).waitFor(seq, 5_000);
     expect((await rowOf('after-rebuild'))?.seen[0]).toBe('w1');
@@ -393,7 +389,6 @@ describe('a service on the kit', () => {
     expect(body).toMatch(/^fairlead_job_duration_seconds_count\{[^}]*outcome="done"\} [1-9]/m);
     expect(body).toMatch(/^fairlead_job_duration_seconds_count\{[^}]*outcome="buried"\} 1$/m);
     expect(body).toMatch(/^fairlead_tasks\{state="waiting",[^}]*\} 0$/m);
-    expect(body).toMatch(/^fairlead_jobs\{state="waiting",[^}]*\} \d+$/m);
     expect(body).toMatch(/^process_resident_memory_bytes\{[^}]*\} \d+$/m);
   });
 

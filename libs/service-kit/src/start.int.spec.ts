@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ensureCredentials } from '@fairlead/embedded';
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
 import { STREAMS, type HandoverRecord } from '@fairlead/contracts';
-import { ensureStreams, JOB_FAILURES, NATS, type LogState } from '@fairlead/event-sourcing/jetstream';
+import { ensureStreams, NATS, type LogState } from '@fairlead/event-sourcing/jetstream';
 import { closeLog, openLog } from '@fairlead/event-sourcing/streams';
 import { eventually, newFolder } from '@fairlead/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
@@ -17,7 +17,7 @@ import { startService, type RunningService } from './run.service.js';
 
 jest.setTimeout(120_000);
 
-@Module({ providers: [{ provide: JOB_FAILURES, useValue: async () => undefined }] })
+@Module({})
 class Empty {}
 
 const FENCED: HandoverRecord = {
@@ -87,14 +87,23 @@ describe('a service that starts', () => {
     await admin.flush();
     expect(written).toEqual([]);
     const { streams } = await jetstreamManager(admin);
-    await streams.update(STREAMS.jobs, { max_age: 3_600_000_000_000 });
+    await streams.update(STREAMS.deadLetters, { allow_direct: false });
     const reports = await ensureStreams(admin);
     await eventually(() => written.length === 2);
-    expect(new Set(written)).toEqual(new Set([STREAMS.jobs]));
+    expect(new Set(written)).toEqual(new Set([STREAMS.deadLetters]));
     expect(reports.flatMap(({ name, notes }) => notes.map(({ text }) => `${name}: ${text}`))).toEqual([
-      'JOBS: max_age set to unlimited, on which Fairlead depends (was: 3600s)',
+      'DLQ: allow_direct set to true, on which Fairlead depends (was: false)',
     ]);
-    expect((await streams.info(STREAMS.jobs)).config.max_age).toBe(0);
+    expect((await streams.info(STREAMS.deadLetters)).config.allow_direct).toBe(true);
+  });
+
+  it('removes the queue of jobs of an earlier release, with what was pending: reconcilers plan it again', async () => {
+    const admin = await environment.connect('admin');
+    const { streams } = await jetstreamManager(admin);
+    await streams.add({ name: 'JOBS', subjects: ['job.>'] });
+    await admin.request('job.infra-svc.VerifyConnection', '{}');
+    await ensureStreams(admin);
+    await expect(streams.info('JOBS')).rejects.toThrow('stream not found');
   });
 
   it('keeps limits of streams and buckets that an operator has changed, and reports them', async () => {

@@ -14,7 +14,14 @@ import {
   type StreamId,
 } from '@fairlead/contracts';
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
-import { timer, type Command, type Decider, type Process, type Projection } from '@fairlead/event-sourcing';
+import {
+  stateOnly,
+  type AnyReconciler,
+  type Command,
+  type Decider,
+  type Projection,
+  type Reconciler,
+} from '@fairlead/event-sourcing';
 import {
   encode,
   ensureStreams,
@@ -54,14 +61,17 @@ const said: Projection<Row> = {
   }),
 };
 
-/** Sets a timer at a moment that a database can store, or cannot. */
-const timers: Process<null> = {
+/** Wakes at a moment that a database can store, or cannot. */
+const timers: Reconciler<{ readonly isTimeless: boolean }> = {
   name: 'timers',
   version: 1,
-  initial: null,
-  evolve: (state) => state,
-  react: (_state, event) =>
-    event.type === 'NodeNotReady' && event.data.message === 'timeless' ? [timer('t', '+010000-01-01T00:00:00Z')] : [],
+  context: 'bootstrap',
+  decider: stateOnly<{ readonly isTimeless: boolean }>({ isTimeless: false }, (state, event) =>
+    event.type === 'NodeNotReady' && event.data.message === 'timeless' ? { isTimeless: true } : state,
+  ),
+  generation: () => '',
+  tasks: () => [],
+  wakeAt: ({ isTimeless }) => (isTimeless ? '+010000-01-01T00:00:00Z' : null),
 };
 
 class SaidTable1 implements MigrationInterface {
@@ -83,7 +93,7 @@ const definition = defineService({
   name: 'bootstrap-svc',
   module: Empty,
   projections: [said],
-  processes: [timers],
+  reconcilers: [timers as AnyReconciler],
   migrations: [SaidTable1],
   jobConcurrency: 1,
 });
@@ -300,8 +310,8 @@ describe('a log with events of unauthorised writers', () => {
     const cluster = nextName();
     await shown(await state(nodeStream(cluster), notReady('timeless')));
     expect((await rowOf(cluster))?.texts).toEqual(['timeless']);
-    expect(await quarantined()).toMatchObject([{ consumer: 'process:timers@1', cluster_key: `default/${cluster}` }]);
-    await shown(await release(cluster, 'process:timers@1', 'skip'));
+    expect(await quarantined()).toMatchObject([{ consumer: 'reconciler:timers@1', cluster_key: `default/${cluster}` }]);
+    await shown(await release(cluster, 'reconciler:timers@1', 'skip'));
     expect(await quarantined()).toEqual([]);
   });
 

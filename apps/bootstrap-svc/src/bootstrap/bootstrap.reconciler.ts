@@ -160,8 +160,9 @@ export const bootstrapReconciler = (
   },
 
   /** Secrets outlive the cluster by one task: they are needed until its machines are gone. */
-  finalizers: ({ type, data }) =>
-    type === 'ClusterDeleted'
-      ? [{ type: 'DestroySecrets', key: 'DestroySecrets', reason: 'its machines are gone', data: { uid: data.uid } }]
-      : [],
+  followUps: (_state, { event }) => {
+    if (event?.type !== 'ClusterDeleted') return [];
+    const { uid } = event.data;
+    return [{ type: 'DestroySecrets', key: `DestroySecrets/${uid}`, reason: 'its machines are gone', data: { uid } }];
+  },
 });

@@ -4,6 +4,7 @@ import {
   advance,
   reconcilerDecider,
   reconcilerProcess,
+  tasksInState,
   desiredTask,
   type Reaction,
   type TaskFailure,
@@ -93,7 +94,6 @@ it('gives each job what names its task: generation and key', () => {
   expect(reactions).toEqual([
     {
       kind: 'job',
-      inState: true,
       type: 'BootstrapHost',
       data: {
         reconciler: 'bootstrap',
@@ -179,7 +179,9 @@ describe('waiting for agents and nodes', () => {
     };
     const { state } = after(...begun, trouble);
     const dueAt = '2026-01-01T00:01:06.000Z';
-    expect(flow.due?.(state!, { key: 'wake', dueAt, data: {} })).toMatchObject([{ kind: 'job', type: 'StateFacts' }]);
+    expect(flow.woken(state!, { now: dueAt, eventId: 'e', correlationId: 'c' }).reactions).toMatchObject([
+      { kind: 'job', type: 'StateFacts' },
+    ]);
     expect(reconciler.facts?.(state!.state, dueAt)).toMatchObject([
       {
         type: 'ClusterFailed',
@@ -195,11 +197,11 @@ describe('waiting for agents and nodes', () => {
 
   it('ignores a timer that was overtaken', () => {
     const { state } = after(...begun);
-    const due = { key: 'wake', dueAt: '2026-01-01T00:00:30.000Z', data: {} };
-    expect(flow.due?.(state!, due)).toEqual([
+    const now = '2026-01-01T00:00:30.000Z';
+    expect(flow.woken(state!, { now, eventId: 'e', correlationId: 'c' }).reactions).toEqual([
       { kind: 'timer', key: 'wake', dueAt: '2026-01-01T00:01:06.000Z', data: {} },
     ]);
-    expect(reconciler.facts?.(state!.state, due.dueAt)).toEqual([]);
+    expect(reconciler.facts?.(state!.state, now)).toEqual([]);
   });
 
   it('gives a joined node its own limit', () => {
@@ -217,8 +219,10 @@ it('destroys the secrets of a cluster last, when its machines are gone, and forg
   ] as const;
   expect(after(...deletion).last).toEqual([]);
   const { last, state } = after(...deletion, { type: 'ClusterDeleted', data: { uid: UID } });
-  expect(last).toEqual(['DestroySecrets']);
-  expect(state).toBeUndefined();
+  expect(last).toEqual([`DestroySecrets ${UID}`]);
+  expect(state).toMatchObject({ isGone: true, desired: [], wakeAt: null });
+  const { reaction } = tasksInState(reconciler, state!)[0]!;
+  expect(flow.ended(JSON.parse(JSON.stringify(state)) as typeof state & object, reaction.data)).toBeUndefined();
 });
 
 it('takes no notice of facts about another cluster of the name', () => {

@@ -47,7 +47,7 @@ describe('F1: a renewal that begins by itself', () => {
       cause: { ...CAUSE, actor: 'system/gateway' },
       data: { uid, earliest, seq: 1 },
       signal: AbortSignal.timeout(10_000),
-      requeueAfter: (delayMs, reason) => ({ kind: 'later', delayMs, reason }),
+      requeueAfter: (delayMs, reason) => ({ kind: 'requeue', delayMs, reason }),
     };
     return effects.renew(task);
   };

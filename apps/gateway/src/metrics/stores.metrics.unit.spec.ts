@@ -13,16 +13,16 @@ describe('the stores of the log, as metrics show them', () => {
     const metadata = { 'fairlead-replicas': '3' };
     const states = [
       state('EVENTS', { num_replicas: 3, metadata }, 3),
-      state('JOBS', { num_replicas: 1 }, 1),
+      state('DLQ', { num_replicas: 1 }, 1),
       state('DLQ', { num_replicas: 3 }, 2),
     ];
     expect(replicasOf(states)).toEqual([
       { store: 'EVENTS', asked: 3, configured: 3, inSync: 3 },
-      { store: 'JOBS', asked: 3, configured: 1, inSync: 1 },
+      { store: 'DLQ', asked: 3, configured: 1, inSync: 1 },
       { store: 'DLQ', asked: 3, configured: 3, inSync: 2 },
     ]);
     expect(storeWarnings(states)).toEqual([
-      'JOBS is configured with 1 replica, and 3 were asked for',
+      'DLQ is configured with 1 replica, and 3 were asked for',
       '2 of the 3 replicas of DLQ are in sync',
     ]);
   });

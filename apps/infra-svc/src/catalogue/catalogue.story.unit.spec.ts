@@ -130,8 +130,8 @@ describe('an application of the catalogue', () => {
     expect(story.repository.reads).toBe(3);
   });
 
-  it('is synchronized by one job at a time', async () => {
-    const lease = await story.leases.of('another replica').acquire('catalogue', name);
+  it('is synchronized by one task at a time', async () => {
+    const lease = await story.leases.of('another replica').acquire('_/_', `SyncApplication/${name}`);
     await register();
     expect(story.repository.reads).toBe(0);
     await lease?.release();

@@ -5,7 +5,7 @@ import {
   type ConnectionName,
   type StoredEvent,
 } from '@fairlead/contracts';
-import { ConcurrencyGroups, groupsOf } from '@fairlead/event-sourcing';
+import { ConcurrencyGroups, type TaskRef } from '@fairlead/event-sourcing';
 import {
   FoldCache,
   JobsProgress,
@@ -85,7 +85,7 @@ class Service {
       load: () => 0,
       nowMs: () => performance.now(),
       isGivenUp: () => false,
-      onWaiting: (_count, full) => progress.waitingForGroups(full, 'memory'),
+      onWaiting: (_count, full) => progress.waitingForGroups(full),
       attempt: async (job, failures) => {
         const attempted = await this.work(job, failures + 1);
         if (attempted.kind === 'over') this.sync(job, (others) => others);
@@ -136,7 +136,7 @@ class Service {
     const seq = this.asked;
     this.sync(job, (others) => {
       const { firstSeq } = others[0] ?? { firstSeq: seq };
-      return [...others, { key: job.id, job, groups: groupsOf(job), firstSeq, seq, failures: 0 }];
+      return [...others, { key: job.id, job, groups: (job.data as TaskRef).groups ?? [], firstSeq, seq, failures: 0 }];
     });
   }
 
@@ -149,10 +149,10 @@ class Service {
 
   private async work(job: Job, attempt: number): Promise<Attempted> {
     const id = `${job.id} ${attempt} ${Date.now()}`;
-    this.progress.began(id, `${job.type} of ${job.namespace}/${job.cluster}`, HUNG_MS, groupsOf(job));
+    this.progress.began(id, `${job.type} of ${job.namespace}/${job.cluster}`, HUNG_MS, (job.data as TaskRef).groups);
     try {
       const later = await this.replica.deliver(job, contextOf(attempt, new AbortController().signal));
-      this.progress.ended(id, later === undefined ? 'done' : 'later');
+      this.progress.ended(id, later === undefined ? 'done' : 'requeued');
       if (later === undefined) return { kind: 'over' };
       return { kind: 'again', delayMs: later.delayMs, failed: false, whenFreed: later.isBlocked === true };
     } catch (error) {

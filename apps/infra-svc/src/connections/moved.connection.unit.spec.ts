@@ -1,5 +1,5 @@
 import { CONNECTIONS_STREAM, isRefusal, WorldFailure, type SecretRef } from '@fairlead/contracts';
-import { makeHandle, type Job } from '@fairlead/event-sourcing/jetstream';
+import { makeHandle } from '@fairlead/event-sourcing/jetstream';
 import { describe, expect, it } from '@jest/globals';
 import { LAB, registered } from '../../test/fixtures.js';
 import { CALM, FakeCloud, FakeProvider } from '../../test/fake.provider.js';
@@ -12,14 +12,14 @@ import { ResourcesLog } from '../resources/resources.log.effects.js';
 import { NO_MEMORY } from '../watch/comparison.planner.js';
 import { ConnectionLook } from '../watch/look.effects.js';
 import { RegisteredConnections } from './connections.effects.js';
-import { ConnectionJobs, type OfAccepted, type OfConnection } from './verification.effects.js';
+import { ConnectionJobs } from './verification.effects.js';
 
 const BEFORE = 'http://before.example.org';
 const NOW = 'http://now.example.org';
 
 const signal = new AbortController().signal;
 const cause = { actor: 'system/infra-svc', correlationId: 'c', causationId: 'c' };
-const jobOf = (data: object) => ({ cause, data: { connection: LAB, ...data } }) as unknown as Job<never>;
+const taskOf = (data: object = {}) => ({ cause, signal, data: { connection: LAB, ...data } }) as never;
 
 const outcomes = { answers: async () => undefined, fails: async () => Promise.reject(failure()) };
 
@@ -100,9 +100,9 @@ describe('a connection that was registered again', () => {
 describe.each(['answers', 'fails'] as const)('a connection that is moved while its provider %s', (outcome) => {
   it('has no word of where it was: it is verified where it is now', async () => {
     const world = await World.of(outcome);
-    await world.jobs.verify(jobOf({}) as Job<OfConnection>, { signal });
+    await world.jobs.verify(taskOf());
     expect(world.stated()).toEqual([]);
-    await world.jobs.verify(jobOf({}) as Job<OfConnection>, { signal });
+    await world.jobs.verify(taskOf());
     expect(world.stated()).toEqual(['ConnectionVerified']);
   });
 
@@ -117,5 +117,5 @@ describe.each(['answers', 'fails'] as const)('a connection that is moved while i
 
 it('a host of a connection that is moved is accepted again when that was not written', async () => {
   const { jobs } = await World.of('fails');
-  await expect(jobs.accept(jobOf({ host: 'rack-1', asOf: 1 }) as Job<OfAccepted>)).rejects.toThrow('is away');
+  await expect(jobs.accept(taskOf({ host: 'rack-1', asOf: 1 }))).rejects.toThrow('is away');
 });

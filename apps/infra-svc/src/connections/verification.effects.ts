@@ -1,5 +1,6 @@
 import type { ConnectionName } from '@fairlead/contracts';
-import { OnJob, type Job, type JobContext, type JobFailure } from '@fairlead/event-sourcing/jetstream';
+import type { Cause } from '@fairlead/event-sourcing';
+import { OnTask, type JobFailure, type TaskOf } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject, Injectable } from '@nestjs/common';
 import type { Connections } from '../providers/provider.ports.js';
 import type { Offers } from '../resources/resources.ports.js';
@@ -19,16 +20,17 @@ export class ConnectionJobs {
   ) {}
 
   /** Twelve attempts are about half an hour: time to start a provider that was registered before it ran. */
-  @OnJob<OfConnection>('VerifyConnection', {
+  @OnTask('VerifyConnection', {
     attemptsMax: 12,
     backoffFirstMs: 1_000,
     backoffMaxMs: 300_000,
     timeoutMs: 15 * 60_000,
   })
-  async verify(
-    { data: { connection }, cause }: Job<OfConnection>,
-    { signal }: Pick<JobContext, 'signal'>,
-  ): Promise<void> {
+  async verify({
+    data: { connection },
+    cause,
+    signal,
+  }: Pick<TaskOf<OfConnection>, 'data' | 'cause' | 'signal'>): Promise<void> {
     const open = await openOfferedConnection(this.connections, connection);
     if (open === undefined) return;
     await whileCurrent(this.connections, open, async () => {
@@ -38,13 +40,13 @@ export class ConnectionJobs {
   }
 
   /** Only the log changes: the host may be off. Then the connection is looked at, so that people see what is true now. */
-  @OnJob<OfAccepted>('AcceptHost', {
+  @OnTask('AcceptHost', {
     attemptsMax: 12,
     backoffFirstMs: 1_000,
     backoffMaxMs: 60_000,
     timeoutMs: 5 * 60_000,
   })
-  async accept({ data: { connection, host, asOf }, cause }: Job<OfAccepted>): Promise<void> {
+  async accept({ data: { connection, host, asOf }, cause }: Pick<TaskOf<OfAccepted>, 'data' | 'cause'>): Promise<void> {
     const open = await openOfferedConnection(this.connections, connection);
     if (open === undefined) return;
     await open.provider.accept?.(host, asOf);
@@ -57,7 +59,7 @@ export class ConnectionJobs {
 export class ConnectionFailures {
   constructor(@Inject(OFFERS) private readonly offers: Offers) {}
 
-  async record({ data: { connection }, cause }: Job<OfConnection>, failure: JobFailure): Promise<void> {
+  async record(connection: ConnectionName, cause: Cause, failure: JobFailure): Promise<void> {
     // Whoever asked has the answer after the first attempt; a later one is worth an event only if it says something else.
     await this.offers.unverified(connection, failure.cause, { cause, isAnswer: failure.attempt === 1 });
   }

@@ -45,7 +45,7 @@ const taskOf = (uid: string, later: Identity = waiting(uid)): IdentityTask =>
       const facts = [identity.decide(later, command)].flat() as readonly IdentityFact[];
       return facts.reduce((state, fact) => identity.evolve(state, { ...fact, meta: {} } as StoredEvent), later);
     },
-    requeueAfter: (delayMs: number, reason: string) => ({ kind: 'later', delayMs, reason }),
+    requeueAfter: (delayMs: number, reason: string) => ({ kind: 'requeue', delayMs, reason }),
   }) as unknown as IdentityTask;
 
 const looksAt = async (open: IdentityProvider['open'], realmTimeoutMs: number): Promise<RealmLooks> => {

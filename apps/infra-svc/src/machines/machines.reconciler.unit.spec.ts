@@ -138,7 +138,7 @@ describe('the tasks of a cluster', () => {
     const dueAfter = (...more: readonly Fact[]): readonly string[] => {
       const { states } = advance(process, () => undefined, eventsOf([...facts, ...more]));
       const state = states.get('default/demo')!.state!;
-      return (process.due?.(state, { key: 'wake', dueAt: NEXT, data: {} }) ?? []).map(nameOf);
+      return process.woken(state, { now: NEXT, eventId: 'e', correlationId: 'c' }).reactions.map(nameOf);
     };
     expect(dueAfter()).toEqual([`DeleteMachine/${leaving}`]);
     expect(dueAfter({ type: 'VmDeleted', data: { uid: UID, name: leaving } })).toEqual([]);

@@ -106,7 +106,7 @@ describe('extra machines for a pool that is upgraded', () => {
       const facts = [...made, asked, planned, returned, ...more];
       const events = facts.map((fact, index) => stored(fact, index + 1));
       const state = [...advance(process, () => undefined, events).states.values()][0]?.state;
-      const due = process.due?.(state!, { key: 'wake', dueAt: nextAttemptAt, data: {} }) ?? [];
+      const { reactions: due } = process.woken(state!, { now: nextAttemptAt, eventId: 'e', correlationId: 'c' });
       return due.map((reaction) => (reaction.kind === 'job' ? reaction.data['key'] : reaction.kind));
     };
     expect(dueAfter(notDeleted)).toEqual([`DeleteMachine/${extraPlan.name}`]);

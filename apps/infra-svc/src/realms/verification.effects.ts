@@ -1,9 +1,8 @@
 import { WorldFailure } from '@fairlead/contracts';
-import { OnJob, type Job } from '@fairlead/event-sourcing/jetstream';
+import { OnTask, type TaskOf } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import { RealmLooks } from './looks.effects.js';
 import { RealmFailure } from './realm.ports.js';
-import { VERIFY_REALM } from './realms.process.js';
 import { RegisteredRealms } from './realms.effects.js';
 
 export type OfRealm = { readonly namespace: string; readonly realm: string; readonly registration: string };
@@ -17,13 +16,13 @@ export class RealmJobs {
   ) {}
 
   /** Twelve attempts are about half an hour. Later on, a cluster that needs the realm has it looked at. */
-  @OnJob<OfRealm>(VERIFY_REALM, {
+  @OnTask('VerifyRealm', {
     attemptsMax: 12,
     backoffFirstMs: 2_000,
     backoffMaxMs: 300_000,
     timeoutMs: 60_000,
   })
-  async verify({ data: { namespace, realm: name, registration }, cause }: Job<OfRealm>): Promise<void> {
+  async verify({ data: { namespace, realm: name, registration }, cause }: TaskOf<OfRealm>): Promise<void> {
     const realm = await this.realms.one(namespace, name);
     if (realm?.registration !== registration) return;
     try {

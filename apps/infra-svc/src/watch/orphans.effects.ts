@@ -1,6 +1,7 @@
 import { ClusterName, Namespace, WorldFailure, type ConnectionName, type EventData } from '@fairlead/contracts';
 import type { Cause } from '@fairlead/event-sourcing';
-import { HANDLE, OnJob, type Handle, type Job, type JobContext } from '@fairlead/event-sourcing/jetstream';
+import { HANDLE, OnTask, type Handle, type TaskOf } from '@fairlead/event-sourcing/jetstream';
+import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject, Injectable } from '@nestjs/common';
 import { openConnection } from '../connections/open.connection.js';
 import { orRetry } from '../outcome.effects.js';
@@ -8,14 +9,16 @@ import type { Connections, InfrastructureProvider, ListedMachine } from '../prov
 import { resourcesStream } from '../resources/resources.decider.js';
 import { CONNECTIONS } from '../tokens.js';
 import { orphans, type OrphansCommand } from './orphans.decider.js';
-import { RECORD_ADOPTION } from './orphans.process.js';
 import { PlannedMachines } from '../machines/planned.machines.effects.js';
 
-export type OfOrphan = { readonly connection: ConnectionName; readonly id: string };
+export type OfOrphan = { readonly connection: ConnectionName; readonly id: string; readonly requestedAt: string };
+
+type Orphaned = Pick<OfOrphan, 'connection' | 'id'>;
 
 export type OfAdoption = Omit<EventData<'OrphanVmAdopted'>, 'namespace' | 'cluster'>;
 
-export const DELETE_ORPHAN = 'DeleteOrphan';
+/** A request that was not carried out in this time is made again by whoever still wants it: what has the id may be another machine by then. */
+const REQUEST_VALID_MS = 3_600_000;
 
 const RETRIES = { attemptsMax: 8, backoffFirstMs: 1_000, backoffMaxMs: 60_000 };
 
@@ -28,11 +31,11 @@ export class OrphansLog {
     return this.record({ type: 'RecordOrphanAdopted', data }, cause);
   }
 
-  deleted({ connection, id }: OfOrphan, cause: Cause): Promise<void> {
+  deleted({ connection, id }: Orphaned, cause: Cause): Promise<void> {
     return this.record({ type: 'RecordOrphanDeleted', data: { connection, id } }, cause);
   }
 
-  keep({ connection, id }: OfOrphan, reason: string, cause: Cause): Promise<void> {
+  keep({ connection, id }: Orphaned, reason: string, cause: Cause): Promise<void> {
     return this.record({ type: 'RecordOrphanKept', data: { connection, id, reason } }, cause);
   }
 
@@ -49,18 +52,20 @@ export class OrphanJobs {
     @Inject(CONNECTIONS) private readonly connections: Connections,
     @Inject(PlannedMachines) private readonly planned: PlannedMachines,
     @Inject(OrphansLog) private readonly log: OrphansLog,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  @OnJob<OfAdoption>(RECORD_ADOPTION, { ...RETRIES, timeoutMs: 60_000 })
-  async adopted({ data, namespace, cluster, cause }: Job<OfAdoption>): Promise<void> {
+  @OnTask('RecordAdoption', { ...RETRIES, timeoutMs: 60_000 })
+  async adopted({ data, namespace, cluster, cause }: TaskOf<OfAdoption>): Promise<void> {
     const of = { namespace: Namespace.parse(namespace), cluster: ClusterName.parse(cluster) };
     await this.log.adopted({ ...data, ...of }, cause);
   }
 
   /** Exactly the machine that an administrator named, after it was checked again. */
-  @OnJob<OfOrphan>(DELETE_ORPHAN, { ...RETRIES, timeoutMs: 5 * 60_000 })
-  async delete({ data, cause }: Job<OfOrphan>, { signal }: Pick<JobContext, 'signal'>): Promise<void> {
-    const { connection, id } = data;
+  @OnTask('DeleteOrphan', { ...RETRIES, timeoutMs: 5 * 60_000 })
+  async delete({ data, cause, signal }: Pick<TaskOf<OfOrphan>, 'data' | 'cause' | 'signal'>): Promise<void> {
+    const { connection, id, requestedAt } = data;
+    if (this.clock.now().getTime() - Date.parse(requestedAt) > REQUEST_VALID_MS) return;
     const { provider } = await openConnection(this.connections, connection, { retryable: true });
     const found = await find(provider, id, signal);
     if (found !== undefined) {

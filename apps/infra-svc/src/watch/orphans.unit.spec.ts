@@ -1,5 +1,5 @@
 import type { ClusterName, Fact, Namespace, NodeName } from '@fairlead/contracts';
-import { FoldCache, makeHandle, type Job } from '@fairlead/event-sourcing/jetstream';
+import { FoldCache, makeHandle } from '@fairlead/event-sourcing/jetstream';
 import { specification } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { clusterSpec, LAB, nodeSet, requested, UID } from '../../test/fixtures.js';
@@ -10,10 +10,11 @@ import { rowFrom } from '../../test/rows.js';
 import { resourcesProjection } from '../resources/resources.projection.js';
 import { resourcesStream } from '../resources/resources.decider.js';
 import { orphans, ORPHANS_MAX } from './orphans.decider.js';
-import { OrphanJobs, OrphansLog, type OfOrphan } from './orphans.effects.js';
+import { OrphanJobs, OrphansLog } from './orphans.effects.js';
 import { PlannedMachines } from '../machines/planned.machines.effects.js';
 
 const group = 'default.demo.lab';
+const REQUESTED_AT = '2026-01-01T00:00:00.000Z';
 const orphan = (id: string, name = 'stray') => ({ id, name, group, status: 'running' as const });
 const found = (id: string, name?: string): Fact<'OrphanVmFound'> => ({
   type: 'OrphanVmFound',
@@ -73,7 +74,7 @@ describe('the deletion of an orphaned machine', () => {
   const plans = planCluster(UID, clusterSpec({ workers: [nodeSet(1)] }), () => []);
 
   /** What the log says after an administrator requested it. */
-  const deletion = async (name: string, listed: boolean) => {
+  const deletion = async (name: string, listed: boolean, ageMs = 0) => {
     const log = new MemoryLog();
     const own = { namespace: 'default', cluster: 'demo', context: 'machines' };
     await log.say({ ...own, context: 'request' }, requested());
@@ -87,10 +88,12 @@ describe('the deletion of an orphaned machine', () => {
     } as unknown as InfrastructureProvider;
     const connections = { open: async () => ({ provider }) } as unknown as Connections;
     const handle = makeHandle(log, new FoldCache(10));
-    const jobs = new OrphanJobs(connections, new PlannedMachines(handle), new OrphansLog(handle));
+    const jobs = new OrphanJobs(connections, new PlannedMachines(handle), new OrphansLog(handle), {
+      now: () => new Date(Date.parse(REQUESTED_AT) + ageMs),
+    });
     const cause = { actor: 'user/ada', correlationId: 'c', causationId: 'c' };
-    const job = { data: { connection: LAB, id: 'i-1' }, cause } as Job<OfOrphan>;
-    const run = () => jobs.delete(job, { signal: new AbortController().signal });
+    const data = { connection: LAB, id: 'i-1', requestedAt: REQUESTED_AT };
+    const run = () => jobs.delete({ data, cause, signal: new AbortController().signal });
     await run();
     await run();
     return { deleted, stated: log.events.slice(4).map(({ type }) => type) };
@@ -101,6 +104,9 @@ describe('the deletion of an orphaned machine', () => {
 
   it('states it also when the machine is gone by then, as after a crash', async () =>
     expect(await deletion('stray', false)).toEqual({ deleted: [], stated: ['OrphanVmDeleted'] }));
+
+  it('is not carried out long after it was requested: the id may be that of another machine by then', async () =>
+    expect(await deletion('stray', true, 2 * 3_600_000)).toEqual({ deleted: [], stated: [] }));
 
   it('leaves a machine alone that a cluster has planned by then', async () => {
     const { deleted, stated } = await deletion(plans[0]!.name as NodeName, true);

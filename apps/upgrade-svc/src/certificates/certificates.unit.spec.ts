@@ -63,7 +63,9 @@ describe('certificates of a control plane', () => {
     const later = [clusterRequested(), reported({ apiserver: inDays(91) })].map(stored);
     const waiting = later.reduce((before, event) => process.evolve(before, event) ?? before, process.initial);
     expect(process.react(waiting, stored(soon))).toMatchObject([{ kind: 'timer', dueAt: inDays(1) }]);
-    expect(process.due?.(waiting, { key: 'wake', dueAt: inDays(1), data: {} })).toMatchObject([{ type: STATE_FACTS }]);
+    expect(process.woken(waiting, { now: inDays(1), eventId: 'e', correlationId: 'c' }).reactions).toMatchObject([
+      { type: STATE_FACTS },
+    ]);
   });
 
   it('are forgotten with their cluster', () => {

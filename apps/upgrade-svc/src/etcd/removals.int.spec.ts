@@ -47,7 +47,7 @@ describe('a control plane that leaves', () => {
   const contextOf = (recorded: Fact[], data: object) =>
     ({
       ...{ namespace: 'default', cluster: 'demo', signal, data: { uid: UID, attempt: 1, ...data } },
-      requeueAfter: (delayMs: number, reason: string) => ({ kind: 'later', delayMs, reason }),
+      requeueAfter: (delayMs: number, reason: string) => ({ kind: 'requeue', delayMs, reason }),
       record: async ({ type, data: outcome }: RemovalCommand) => {
         recorded.push(...(type === 'RecordLook' ? [outcome] : [...outcome.done, outcome.outcome]));
       },

@@ -33,7 +33,7 @@ export const snapshotsReconciler: Reconciler<Requested, RecordRequested, Snapsho
   decider: requestedSnapshots,
   generation: ({ uid }) => uid ?? '',
   tasks: ({ uid, open }) => (uid === null ? [] : open.map((requestId) => saving(uid, requestId))),
-  finalizers: (event) => (event.type === 'ClusterDeleted' ? [forgetting(event.data.uid)] : []),
+  followUps: (_state, { event }) => (event?.type === 'ClusterDeleted' ? [forgetting(event.data.uid)] : []),
 
   failed: (_state, { type, data }, { cause, nextAttemptAt }) => {
     if (type !== 'SaveEtcd' || nextAttemptAt !== null) return [];

@@ -10,7 +10,7 @@ export interface Consumers {
 /** The name under which a consumer keeps its positions. */
 export const projectionConsumer = (projection: Projection<unknown>): string => `projection:${projection.name}`;
 export const processConsumer = (process: Pick<Process<unknown>, 'name' | 'version'>): string =>
-  `process:${process.name}@${process.version}`;
+  `reconciler:${process.name}@${process.version}`;
 
 /** Methods that are decorated with OnEvent share one position. */
 export const HANDLERS_CONSUMER = 'handlers';

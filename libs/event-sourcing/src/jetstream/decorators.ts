@@ -1,11 +1,12 @@
 import type { Cause as WorldCause, EventType, StoredEvent } from '@fairlead/contracts';
-import { Ctx, EventPattern, Payload } from '@nestjs/microservices';
+import { EventPattern } from '@nestjs/microservices';
 import type { Cause } from '../store.js';
 import type { JsonObject } from '../process.js';
+import type { Task } from '../reconciler.js';
 
-/** Long work of a service about one cluster. */
+/** One task as it is worked on. */
 export interface Job<Data extends JsonObject = JsonObject> {
-  /** The same for every delivery; derived from the event that asked for it. Use it as an idempotency key. */
+  /** The same for every delivery; derived from the event since which it is desired. Use it as an idempotency key. */
   readonly id: string;
   readonly type: string;
   readonly namespace: string;
@@ -19,12 +20,11 @@ export interface JobContext {
   readonly attempt: number;
   /** Aborts when the service shuts down or the job's time is over. */
   readonly signal: AbortSignal;
-  /** Give the job back and see it again after this time; not a failure. Return its result from the handler. */
-  later(delayMs: number, reason: string): JobLater;
 }
 
-export interface JobLater {
-  readonly kind: 'later';
+/** The task is run again after this time; not a failure. */
+export interface RequeueAfter {
+  readonly kind: 'requeue';
   readonly delayMs: number;
   readonly reason: string;
   /** Its lease is held: nothing was done. It is called sooner if another task of the cluster ends in this replica. */
@@ -55,8 +55,8 @@ export interface JobFailure {
   readonly nextAttemptAt: string | null;
 }
 
-/** Provided by each service under JOB_FAILURES: records a failure as an event. Called before the job is given back. */
-export type RecordJobFailure = (job: Job, failure: JobFailure) => Promise<void>;
+/** Provided under FOLLOW_UP_FAILURES by a service that records failures of follow-ups. Called before the next attempt. */
+export type RecordFollowUpFailure = (followUp: Task, cause: Cause, failure: JobFailure) => Promise<void>;
 
 type Handler<Payload, Context> = (
   target: object,
@@ -65,7 +65,6 @@ type Handler<Payload, Context> = (
 ) => void;
 
 export const eventPattern = (type: string): string => `event:${type}`;
-export const jobPattern = (type: string): string => `job:${type}`;
 export const taskPattern = (type: string): string => `task:${type}`;
 
 export interface TaskPolicy extends JobPolicy {
@@ -79,28 +78,9 @@ export interface TaskPolicy extends JobPolicy {
 }
 
 /**
- * The method handles a job of this type: (job: Job<Data>, context: JobContext) => Promise<void | JobLater>.
- * At least once, in no promised order. Throwing makes it fail (WorldFailure with retryable false: for good).
- */
-export const OnJob =
-  <Data extends JsonObject = JsonObject>(
-    type: string,
-    policy: Partial<JobPolicy> = {},
-  ): Handler<Job<Data>, JobContext> =>
-  (target, key, descriptor) => {
-    // Nest hands over only the payload unless each parameter is named.
-    Payload()(target, key, 0);
-    Ctx()(target, key, 1);
-    EventPattern<string>(jobPattern(type), { policy: { ...DEFAULT_JOB_POLICY, ...policy } })(
-      target,
-      key,
-      descriptor as PropertyDescriptor,
-    );
-  };
-
-/**
  * The method handles a reconciler's tasks of this type: (task: TaskContext<State, Command>) => Promise<RequeueAfter | void>. It is called
- * only for a task that is desired, by one replica at a time. Throwing makes the attempt fail, as with OnJob.
+ * only for a task that is desired, by one replica at a time. At least once, in no promised order. Throwing makes the attempt fail (WorldFailure with retryable false:
+ * for good).
  */
 export const OnTask =
   <Context>(type: string, policy: Partial<TaskPolicy> = {}): Handler<Context, unknown> =>
@@ -111,7 +91,7 @@ export const OnTask =
 
 /**
  * The method sees every event of this type in the order of its cluster, after the service's own rows show it, at least once:
- * (event: StoredEvent<T>) => Promise<void>. For things that are not rows and not jobs, such as waking up a waiting request.
+ * (event: StoredEvent<T>) => Promise<void>. For things that are neither rows nor tasks, such as waking up a waiting request.
  */
 export const OnEvent =
   <T extends EventType>(type: T): Handler<StoredEvent<T>, unknown> =>

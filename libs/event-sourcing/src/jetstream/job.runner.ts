@@ -1,16 +1,16 @@
 import { deadLetterSubject, WorldFailure, wordsOf } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
-import { groupsOf } from '../concurrency.groups.js';
+import type { TaskRef } from '../reconciler.js';
 import { currentWork } from './current.work.js';
-import type { Job, JobContext, JobFailure, JobLater, JobPolicy, RecordJobFailure } from './decorators.js';
+import type { Job, JobContext, JobFailure, JobPolicy, RequeueAfter } from './decorators.js';
 import type { JobsProgress } from './jobs.progress.js';
 import type { JobOutcome, Meter } from './meter.js';
 import type { PartitionLog } from './partition.consumer.js';
 
 export interface JobHandler {
   readonly policy: JobPolicy;
-  readonly run: (job: Job, context: JobContext) => Promise<JobLater | undefined>;
+  readonly run: (job: Job, context: JobContext) => Promise<RequeueAfter | undefined>;
 }
 
 export interface JobRunnerOptions {
@@ -18,17 +18,17 @@ export interface JobRunnerOptions {
   readonly nc: NatsConnection;
   readonly pool: Pool;
   readonly handlers: ReadonlyMap<string, JobHandler>;
-  readonly recordFailure: RecordJobFailure;
+  readonly recordFailure: (job: Job, failure: JobFailure) => Promise<void>;
   readonly log: PartitionLog;
   readonly meter: Pick<Meter, 'jobEnded'>;
   readonly progress: JobsProgress;
 }
 
-/** What becomes of a job after an attempt. `again`: after `delayMs`. */
+/** What becomes of a task after an attempt. */
 export type Settled =
   | { readonly outcome: 'done' }
   | { readonly outcome: 'buried'; readonly reason: string }
-  | { readonly outcome: 'later' | 'failed'; readonly delayMs: number; readonly whenFreed: boolean };
+  | { readonly outcome: 'requeued' | 'failed'; readonly delayMs: number; readonly whenFreed: boolean };
 
 export interface Attempt {
   readonly job: Job;
@@ -39,12 +39,6 @@ export interface Attempt {
   readonly isStopping: () => boolean;
 }
 
-const NO_JOB = 'no-job';
-interface NoJob {
-  readonly type: typeof NO_JOB;
-  readonly text: string;
-}
-
 const ANSWER_MS = 5_000;
 /** Neither done nor recorded as failed (the log or the database is away). */
 const GIVEN_BACK_MS = 1_000;
@@ -52,13 +46,13 @@ const GIVEN_BACK_MS = 1_000;
 const backoffMs = (policy: JobPolicy, attempt: number): number =>
   Math.min(policy.backoffFirstMs * 2 ** (attempt - 1), policy.backoffMaxMs);
 
-const againAfter = (outcome: 'later' | 'failed', delayMs: number, whenFreed = false): Settled => ({
+const againAfter = (outcome: 'requeued' | 'failed', delayMs: number, whenFreed = false): Settled => ({
   outcome,
   delayMs,
   whenFreed,
 });
 
-/** One attempt at a job, whichever queue it comes from: its handler, its time limit, and what is recorded of its failure. */
+/** One attempt at a task: its handler, its time limit, and what is recorded of its failure. */
 export class JobRunner {
   private attempts = 0;
 
@@ -73,31 +67,19 @@ export class JobRunner {
     const id = String(this.attempts);
     const limitMs = handlers.get(job.type)?.policy.timeoutMs ?? 0;
     const what = `${job.type} of ${job.namespace}/${job.cluster}`;
-    progress.began(id, what, limitMs, groupsOf(job));
+    progress.began(id, what, limitMs, (job as Job<TaskRef>).data.groups ?? []);
     const end = currentWork.begin(what);
     try {
       const settled = await this.settle(attempt);
-      progress.ended(id, settled.outcome, settled.outcome === 'later' && settled.whenFreed);
+      progress.ended(id, settled.outcome, settled.outcome === 'requeued' && settled.whenFreed);
       this.ended(job.type, settled.outcome, performance.now() - startedAtMs);
       return settled;
     } catch (error) {
       progress.ended(id, 'given back');
       this.options.log.warn(`job ${what} is given back: ${wordsOf(error)}`);
-      return againAfter('later', GIVEN_BACK_MS);
+      return againAfter('requeued', GIVEN_BACK_MS);
     } finally {
       end();
-    }
-  }
-
-  /** For a message that is not a job: trying it again would not make it one. */
-  async buryText(text: string): Promise<Settled> {
-    try {
-      const settled = await this.bury({ type: NO_JOB, text }, 'it is not a job');
-      this.ended(NO_JOB, settled.outcome, 0);
-      return settled;
-    } catch (error) {
-      this.options.log.warn(`a message that is not a job is given back: ${wordsOf(error)}`);
-      return againAfter('later', GIVEN_BACK_MS);
     }
   }
 
@@ -126,16 +108,16 @@ export class JobRunner {
     if (handler === undefined) return this.bury(job, `no handler for ${job.type}`);
     try {
       const result = await this.handle(handler, attempt);
-      if (result?.kind === 'later') return againAfter('later', result.delayMs, result.isBlocked === true);
+      if (result?.kind === 'requeue') return againAfter('requeued', result.delayMs, result.isBlocked === true);
     } catch (error) {
-      if (abort.signal.aborted && isStopping()) return againAfter('later', 0);
+      if (abort.signal.aborted && isStopping()) return againAfter('requeued', 0);
       return this.failed(attempt, handler.policy, error);
     }
     if (failures > 0) await this.options.pool.query('delete from job_attempts where job_id = $1', [job.id]);
     return { outcome: 'done' };
   }
 
-  private async handle(handler: JobHandler, { job, failures, abort }: Attempt): Promise<JobLater | undefined> {
+  private async handle(handler: JobHandler, { job, failures, abort }: Attempt): Promise<RequeueAfter | undefined> {
     const { timeoutMs } = handler.policy;
     const late = setTimeout(
       () =>
@@ -151,11 +133,7 @@ export class JobRunner {
     const aborted = new Promise<never>((_resolve, reject) => {
       abort.signal.addEventListener('abort', () => reject(abort.signal.reason as Error), { once: true });
     });
-    const context: JobContext = {
-      attempt: failures + 1,
-      signal: abort.signal,
-      later: (delayMs, reason) => ({ kind: 'later', delayMs, reason }),
-    };
+    const context: JobContext = { attempt: failures + 1, signal: abort.signal };
     try {
       return await Promise.race([handler.run(job, context), aborted]);
     } finally {
@@ -189,7 +167,7 @@ export class JobRunner {
     return last ? this.bury(job, text) : againAfter('failed', delayMs);
   }
 
-  private async bury(job: Job | NoJob, reason: string): Promise<Settled> {
+  private async bury(job: Job, reason: string): Promise<Settled> {
     const { nc, service } = this.options;
     await nc.request(deadLetterSubject(service, job.type), JSON.stringify({ job, reason }), { timeout: ANSWER_MS });
     return { outcome: 'buried', reason };

@@ -56,9 +56,6 @@ const blocked = ({ blockedSinceMs, longestMs }: JobsStatistics, nowMs: number): 
 export const jobsReport = (statistics: JobsStatistics, nowMs: number): string =>
   overdue(statistics, nowMs) ?? untaken(statistics, nowMs) ?? blocked(statistics, nowMs) ?? 'ok';
 
-/** Jobs wait in NATS, the tasks of reconcilers in memory. */
-type WaitingIn = 'queue' | 'memory';
-
 /** Tasks that wait because their group has no place left. */
 interface GroupQueue {
   readonly group: string;
@@ -103,10 +100,9 @@ const waitsReport = (waits: readonly GroupWait[]): readonly string[] =>
 /** Gathers the statistics of one replica. */
 export class JobsProgress {
   private readonly atWork = new Map<string, JobAtWork>();
-  private readonly inGroups = new Map<WaitingIn, ReadonlyMap<string, number>>();
   private queues: readonly GroupQueue[] = [];
   private lastEndMs: number;
-  private readonly waitingSinceMs = new Map<WaitingIn, number>();
+  private waitingSinceMs: number | null = null;
   private blockedSinceMs: number | null = null;
   private readonly groupListeners: (() => void)[] = [];
   private limits = { concurrency: 1, longestMs: 0 };
@@ -120,17 +116,12 @@ export class JobsProgress {
   }
 
   /** So many jobs are due and not taken. */
-  waiting(count: number, place: WaitingIn = 'queue'): void {
-    if (count === 0) this.waitingSinceMs.delete(place);
-    else if (!this.waitingSinceMs.has(place)) this.waitingSinceMs.set(place, this.nowMs());
+  waiting(count: number): void {
+    this.waitingSinceMs = count === 0 ? null : (this.waitingSinceMs ?? this.nowMs());
   }
 
   /** How many tasks wait for each group. They are no reason to restart anything: what hangs is outside. */
-  waitingForGroups(groups: ReadonlyMap<string, number>, place: WaitingIn = 'queue'): void {
-    this.inGroups.set(place, groups);
-    const counts = new Map<string, number>();
-    for (const inPlace of this.inGroups.values())
-      for (const [group, count] of inPlace) counts.set(group, (counts.get(group) ?? 0) + count);
+  waitingForGroups(counts: ReadonlyMap<string, number>): void {
     const before = new Map(this.queues.map(({ group, sinceMs }) => [group, sinceMs]));
     this.queues = [...counts].map(([group, count]) => ({ group, count, sinceMs: before.get(group) ?? this.nowMs() }));
     const isSame = counts.size === before.size && [...counts.keys()].every((group) => before.has(group));
@@ -166,9 +157,7 @@ export class JobsProgress {
   }
 
   report(): string {
-    const { atWork, lastEndMs, blockedSinceMs, limits } = this;
-    const since = [...this.waitingSinceMs.values()];
-    const waitingSinceMs = since.length === 0 ? null : Math.min(...since);
+    const { atWork, lastEndMs, blockedSinceMs, waitingSinceMs, limits } = this;
     return jobsReport(
       { ...limits, atWork: [...atWork.values()], lastEndMs, waitingSinceMs, blockedSinceMs },
       this.nowMs(),

@@ -54,7 +54,7 @@ describe('the health of a service whose tasks', () => {
   it('wait by design, for a delay, a gate or the next attempt, is ok', () => {
     for (let minute = 0; minute < 600; minute += 1) {
       progress.began('a', 'Gate of default/demo', HOUR_MS);
-      progress.ended('a', 'later');
+      progress.ended('a', 'requeued');
       progress.waiting(0);
       nowMs += MINUTE_MS;
     }
@@ -66,7 +66,7 @@ describe('the health of a service whose tasks', () => {
       const until = nowMs + forMs;
       while (nowMs < until) {
         progress.began('a', 'JoinWorker of default/demo', HOUR_MS);
-        progress.ended('a', 'later', true);
+        progress.ended('a', 'requeued', true);
         nowMs += MINUTE_MS;
       }
     };

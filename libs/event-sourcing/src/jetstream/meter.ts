@@ -1,7 +1,7 @@
 import type { RejectionReason } from '../acceptance.js';
 
 /** `later`: it asked to be called again; `failed`: it is retried; `buried`: it is not, and lies with the dead letters. */
-export type JobOutcome = 'done' | 'later' | 'failed' | 'buried';
+export type JobOutcome = 'done' | 'requeued' | 'failed' | 'buried';
 
 /** Receives what partitions and jobs do, for metrics. Must not throw. */
 export interface Meter {

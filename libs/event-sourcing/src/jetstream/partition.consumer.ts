@@ -8,10 +8,9 @@ import { readAll, readBatch, READ_BATCH, type RawEvent } from './direct.reader.j
 import { isDataError } from './data.errors.js';
 import { decode, read, readOnce, type Decoded } from './envelope.codec.js';
 import { callHandler, type EventHandlers } from './event.handlers.js';
-import { jobOf, publishJob } from './jobs.publisher.js';
 import { PartitionCursor } from './partition.cursor.js';
 import { PartitionFeed } from './partition.feed.js';
-import { changesAnything, PartitionFold, NO_CHANGES, type PartitionChanges } from './partition.fold.js';
+import { changesAnything, PartitionFold, NO_CHANGES, type Mark, type PartitionChanges } from './partition.fold.js';
 import { PartitionProgress, type Stall } from './partition.progress.js';
 import { Quarantine } from './partition.quarantine.js';
 import { LostOwnership, type BatchChanges, type PartitionStore } from './partition.store.js';
@@ -83,11 +82,7 @@ interface Taken {
 const readMessage = ({ subject, seq, bytes }: RawEvent): Decoded => read(subject, seq, bytes);
 
 const firstDueMs = (timers: BatchChanges['timers']): number =>
-  Math.min(
-    ...timers.map(({ caused: { reaction } }) =>
-      reaction.kind === 'cancel-timer' ? Infinity : Date.parse(reaction.dueAt),
-    ),
-  );
+  Math.min(...timers.map(({ reaction }) => (reaction.kind === 'cancel-timer' ? Infinity : Date.parse(reaction.dueAt))));
 
 const partitionOfKey = (clusterKey: string): number => {
   const [namespace = '', cluster = ''] = clusterKey.split('/');
@@ -95,7 +90,7 @@ const partitionOfKey = (clusterKey: string): number => {
 };
 
 /**
- * One partition of the log, worked through in order: take a batch, fold it in memory, ask for jobs, commit rows and positions in one
+ * One partition of the log, worked through in order: take a batch, fold it in memory, commit rows, states and positions in one
  * transaction. What is new is pushed. What was not, is read by direct get from the last position, so a consumer has no server-side state
  * to lose.
  */
@@ -116,6 +111,8 @@ export class PartitionConsumer {
   private readonly teller: RejectionTeller;
   /** Quarantined, and not yet recorded in the log. */
   private unannounced: Quarantined[number][] = [];
+  /** What is not committed yet. */
+  private readonly marks: Mark[] = [];
   /** The names of those that fold. Made once, because each new string is hashed again. */
   private readonly folding: readonly string[];
   private readonly handlersConsumer: readonly string[];
@@ -135,7 +132,6 @@ export class PartitionConsumer {
       consumers: this.folding,
       fold: this.fold,
       store: options.store,
-      publish: (jobs) => this.publish(jobs),
     });
   }
 
@@ -150,6 +146,12 @@ export class PartitionConsumer {
   /** A new message of the partition; everything that was stored from `from` up to it was pushed. */
   push(message: RawEvent, from: number): void {
     this.feed.push(message, from);
+    this.wakeSignal.ring();
+  }
+
+  /** A state of the partition changes by itself, and is committed in its turn. */
+  mark(mark: Mark): void {
+    this.marks.push(mark);
     this.wakeSignal.ring();
   }
 
@@ -222,6 +224,7 @@ export class PartitionConsumer {
 
   /** Works on one batch, then waits for the next wake-up. */
   private async round(): Promise<void> {
+    await this.takeMarks();
     const found = await this.step();
     if (!found && this.feed.isAhead()) await this.lookAgain();
     while (this.running && !this.wakeSignal.isSet) {
@@ -230,6 +233,24 @@ export class PartitionConsumer {
       await this.wakeSignal.pause(flushes ? this.options.positionsAfterMs : untilShared(IDLE_ROUND_MS));
       if (flushes && !this.wakeSignal.isSet) await this.commit(NO_CHANGES);
     }
+  }
+
+  /** They stay until they are committed. */
+  private async takeMarks(): Promise<void> {
+    const marks = [...this.marks];
+    if (marks.length === 0) return;
+    const isOpen = ({ consumer, clusterKey }: Mark): boolean =>
+      this.quarantined.seqOf(consumer, clusterKey) === undefined;
+    const { refused, ...changes } = await this.fold.changesOfMarks(marks.filter(isOpen));
+    try {
+      if (changesAnything(changes)) await this.commit(changes);
+    } catch (error) {
+      if (!isDataError(error)) throw error;
+      this.options.log.error(`partition ${this.partition}: ${marks.length} marks cannot be written: ${wordsOf(error)}`);
+    }
+    for (const { mark, error } of refused)
+      this.options.log.error(`${mark.consumer} cannot take that ${mark.clusterKey} is ${mark.kind}: ${error.stack}`);
+    this.marks.splice(0, marks.length);
   }
 
   private async lookAgain(): Promise<void> {
@@ -328,9 +349,7 @@ export class PartitionConsumer {
     for (const { reason } of rejected) this.options.meter.eventsRejected(reason, 1);
   }
 
-  /** Jobs are queued before the commit: a crash in between queues them again, under the same ids. */
   private async commit(changes: PartitionChanges): Promise<void> {
-    await this.publish(changes.jobs);
     const positions = this.cursor.moves();
     await this.options.store.commit({ ...changes, partition: this.partition, positions });
     this.cursor.wrote(positions);
@@ -358,11 +377,6 @@ export class PartitionConsumer {
     await this.options.onLoaded(this.partition);
     await this.isolate(quarantined);
     return quarantined;
-  }
-
-  private async publish(jobs: PartitionChanges['jobs']): Promise<void> {
-    const { service, nc } = this.options;
-    await Promise.all(jobs.map(({ process, caused }) => publishJob(nc, service, jobOf(service, process, caused))));
   }
 
   private async isolate(quarantined: Quarantined): Promise<void> {
@@ -424,7 +438,7 @@ export class PartitionConsumer {
       before: event.meta.seq,
     });
     if (mode === 'replay') this.fold.startOver(consumer, events);
-    // What followed from events before the fault was done long ago; a replay only sets the state right.
+    // What followed from events before the fault was done long ago.
     const since = ({ meta }: StoredEvent): boolean => meta.seq >= quarantinedAt;
     const isOwn = (candidate: string): boolean => candidate === consumer;
     const released = [{ consumer, clusterKey, startsOver: mode === 'replay' }];
@@ -432,10 +446,9 @@ export class PartitionConsumer {
     let quarantined: Quarantined;
     try {
       const changes = await this.fold.changesOf(events, isOwn);
-      const jobs = changes.jobs.filter(({ caused }) => since(caused.event));
       quarantined =
         unheard === undefined ? changes.quarantined : [...changes.quarantined, { consumer, poison: unheard }];
-      await this.commit({ ...changes, jobs, quarantined, released });
+      await this.commit({ ...changes, quarantined, released });
     } catch (error) {
       if (!isDataError(error)) throw error;
       quarantined = await this.commitApart(events, isOwn, { released, rejected: [] });

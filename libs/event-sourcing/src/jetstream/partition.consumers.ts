@@ -1,4 +1,4 @@
-import { EVERY_EVENT, wordsOf } from '@fairlead/contracts';
+import { EVERY_EVENT, partitionOf, wordsOf } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
 import type { Poison } from '../projection.js';
@@ -7,6 +7,7 @@ import type { EventHandlers } from './event.handlers.js';
 import { PartitionConsumer, type PartitionLog, type PartitionConsumerOptions } from './partition.consumer.js';
 import { PartitionStore } from './partition.store.js';
 import { Leases } from './leases.js';
+import type { Mark } from './partition.fold.js';
 import { LogFeed } from './log.feed.js';
 import { LogLook } from './log.look.js';
 import { readBatch } from './direct.reader.js';
@@ -135,6 +136,14 @@ export class PartitionConsumers implements Partitions {
   onUnpushed(listener: () => void): () => void {
     this.unpushedListeners.add(listener);
     return () => this.unpushedListeners.delete(listener);
+  }
+
+  /** Whether this replica works on the cluster; then its state is marked. */
+  mark(mark: Mark): boolean {
+    const [namespace = '', cluster = ''] = mark.clusterKey.split('/');
+    const consumer = this.partitions.get(partitionOf(namespace, cluster));
+    consumer?.mark(mark);
+    return consumer !== undefined;
   }
 
   private gained(partition: number): void {

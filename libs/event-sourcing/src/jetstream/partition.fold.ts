@@ -1,10 +1,11 @@
 import type { StoredEvent } from '@fairlead/contracts';
 import { LRUCache } from 'lru-cache';
-import { advance, type Caused, type JobReaction, type Process } from '../process.js';
+import { advance, cancelTimer, timer, type JsonObject, type Process, type Wake } from '../process.js';
 import { clusterKeyOf, project, type Projection } from '../projection.js';
+import { WAKE } from '../reconciler.js';
 import { currentWork } from './current.work.js';
 import { processConsumer, projectionConsumer, type Consumers } from './consumers.js';
-import type { BatchChanges, PartitionStore, RowChange, StateChange } from './partition.store.js';
+import type { BatchChanges, PartitionStore, RowChange, StateChange, TimerChange } from './partition.store.js';
 
 const DOCUMENTS_CACHED_MAX = 20_000;
 
@@ -15,8 +16,12 @@ export type PartitionChanges = Omit<BatchChanges, 'partition' | 'positions' | 't
     readonly table: string;
     readonly rows: readonly RowChange[];
   }[];
-  readonly jobs: readonly { readonly process: string; readonly caused: Caused<JobReaction> }[];
 };
+
+/** What changes the state of a cluster besides events: a moment that has come, and the end of a task that no event records. */
+export type Mark = { readonly consumer: string; readonly clusterKey: string } & (
+  { readonly kind: 'woken'; readonly wake: Wake } | { readonly kind: 'ended'; readonly task: JsonObject }
+);
 
 export const NO_CHANGES: PartitionChanges = {
   tables: [],
@@ -25,11 +30,10 @@ export const NO_CHANGES: PartitionChanges = {
   quarantined: [],
   released: [],
   rejected: [],
-  jobs: [],
 };
 
-export const changesAnything = ({ tables, states, timers, quarantined, rejected, jobs }: PartitionChanges): boolean =>
-  timers.length + quarantined.length + rejected.length + jobs.length > 0 ||
+export const changesAnything = ({ tables, states, timers, quarantined, rejected }: PartitionChanges): boolean =>
+  timers.length + quarantined.length + rejected.length > 0 ||
   [...tables, ...states].some(({ rows }) => rows.length > 0);
 
 /** A consumer, the events that are its, and the keys of the documents that these concern. */
@@ -53,6 +57,21 @@ const projectedOf = ({ projection, consumer, events }: OfProjection, rowOf: (key
   return { consumer, table: projection.table, rows: changed, poisons };
 };
 
+const causeOf = ({ meta }: StoredEvent): TimerChange['cause'] => ({
+  correlationId: meta.correlationId,
+  causationId: meta.id,
+});
+
+/** The state after a mark, or why pure code could not take it. */
+const markedOf = (process: Process<unknown>, before: unknown, mark: Mark): { readonly state: unknown } | Error => {
+  try {
+    const state = mark.kind === 'woken' ? process.woken(before, mark.wake) : process.ended(before, mark.task);
+    return { state };
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+};
+
 const advancedOf = ({ process, consumer, events }: OfProcess, stateOf: (key: string) => unknown) => {
   const { states, poisons, reactions } = advance(process, stateOf, events);
   const rows: readonly StateChange[] = [...states].map(([key, { seq, state }]) => ({
@@ -62,6 +81,21 @@ const advancedOf = ({ process, consumer, events }: OfProcess, stateOf: (key: str
     doc: state,
   }));
   return { consumer, rows, poisons, reactions };
+};
+
+interface Timed {
+  readonly seq: number;
+  readonly wakeAt: string | null;
+}
+
+/** The timer that has fired makes way for the next one. */
+const timerAfter = (
+  { consumer, clusterKey, wake: { eventId, correlationId } }: Mark & { readonly kind: 'woken' },
+  state: Partial<Timed> | undefined,
+): TimerChange => {
+  const { wakeAt = null } = state ?? {};
+  const reaction = wakeAt === null ? cancelTimer(WAKE) : timer(WAKE, wakeAt);
+  return { process: consumer, clusterKey, cause: { causationId: eventId, correlationId }, reaction };
 };
 
 /** Before it is known which events are its. */
@@ -120,9 +154,6 @@ export class PartitionFold {
       currentWork.during(part.consumer, () => advancedOf(part, (key) => docOf(part.consumer, key))),
     );
 
-    const desired = advanced.flatMap(({ consumer, reactions }) =>
-      reactions.map((caused) => ({ process: consumer, caused })),
-    );
     return {
       ...NO_CHANGES,
       tables: projected,
@@ -130,15 +161,44 @@ export class PartitionFold {
       quarantined: [...projected, ...advanced].flatMap(({ consumer, poisons }) =>
         poisons.map((poison) => ({ consumer, poison })),
       ),
-      jobs: desired.flatMap(({ process, caused: { reaction, event, index } }) =>
-        reaction.kind === 'job' && reaction.inState !== true ? [{ process, caused: { reaction, event, index } }] : [],
-      ),
-      timers: desired.flatMap(({ process, caused: { reaction, event, index } }) =>
-        reaction.kind === 'job'
-          ? []
-          : [{ process, clusterKey: clusterKeyOf(event), caused: { reaction, event, index } }],
+      timers: advanced.flatMap(({ consumer, reactions }) =>
+        reactions.flatMap(({ reaction, event }) =>
+          reaction.kind === 'job'
+            ? []
+            : [{ process: consumer, clusterKey: clusterKeyOf(event), cause: causeOf(event), reaction }],
+        ),
       ),
     };
+  }
+
+  /** What marks change. `refused`: those that pure code could not take. */
+  async changesOfMarks(
+    marks: readonly Mark[],
+  ): Promise<PartitionChanges & { readonly refused: readonly { readonly mark: Mark; readonly error: Error }[] }> {
+    const processes = this.processes.map((part) => {
+      const own = marks.filter(({ consumer }) => consumer === part.consumer);
+      return { ...part, own, events: [], keys: [...new Set(own.map(({ clusterKey }) => clusterKey))] };
+    });
+    const docOf = await this.known([], processes);
+    const refused: { readonly mark: Mark; readonly error: Error }[] = [];
+    const timers: TimerChange[] = [];
+    const states = processes.map(({ process, consumer, own, keys }) => {
+      const after = new Map(keys.map((key) => [key, docOf(consumer, key)]));
+      for (const mark of own) {
+        const before = after.get(mark.clusterKey);
+        const marked = before === undefined ? { state: undefined } : markedOf(process, before, mark);
+        if (marked instanceof Error) refused.push({ mark, error: marked });
+        else after.set(mark.clusterKey, marked.state);
+        if (mark.kind === 'woken' && !(marked instanceof Error))
+          timers.push(timerAfter(mark, marked.state as Partial<Timed> | undefined));
+      }
+      const rows: readonly StateChange[] = [...after].flatMap(([key, doc]) => {
+        const before = docOf(consumer, key);
+        return doc === before ? [] : [{ key, seq: ((doc ?? before) as Timed).seq, before, doc }];
+      });
+      return { process: consumer, rows };
+    });
+    return { ...NO_CHANGES, states, timers, refused };
   }
 
   /** The changes are in the database now. */

@@ -1,7 +1,7 @@
 import type { StoredEvent } from '@fairlead/contracts';
 import { clusterKeyOf, poisonOf } from '../projection.js';
 import { isDataError } from './data.errors.js';
-import type { PartitionChanges, PartitionFold } from './partition.fold.js';
+import type { PartitionFold } from './partition.fold.js';
 import type { ApartBase, BatchChanges, PartitionStore, WritePiece } from './partition.store.js';
 
 type Quarantined = BatchChanges['quarantined'];
@@ -11,8 +11,6 @@ export interface QuarantineParts {
   readonly consumers: readonly string[];
   readonly fold: PartitionFold;
   readonly store: Pick<PartitionStore, 'commitApart'>;
-  /** Asks for the jobs; rejects with a data error when one cannot be serialized. */
-  readonly publish: (jobs: PartitionChanges['jobs']) => Promise<void>;
 }
 
 const byCluster = (events: readonly StoredEvent[]): readonly (readonly StoredEvent[])[] => {
@@ -71,7 +69,6 @@ export class Quarantine {
   ): Promise<Quarantined | Error> {
     try {
       const changes = await this.parts.fold.changesOf(events, concerns);
-      await this.parts.publish(changes.jobs);
       const refused = await write(changes);
       if (refused !== undefined) return refused;
       this.parts.fold.remember(changes);

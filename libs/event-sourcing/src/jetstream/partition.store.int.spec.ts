@@ -1,10 +1,8 @@
-import type { ClusterUid } from '@fairlead/contracts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import type { CancelTimerReaction, TimerReaction } from '../process.js';
-import { stored } from '../spec.js';
 import { KERNEL_MIGRATIONS } from './kernel.migration.js';
 import {
   askOf,
@@ -18,11 +16,6 @@ import {
 
 const PARTITION = 3;
 const CONSUMERS = ['projection:a', 'process:b'];
-const EVENT = stored({
-  type: 'ClusterResumed',
-  data: { uid: '00000000-0000-4000-8000-000000000000' as ClusterUid, reason: '' },
-});
-
 let environment: TestEnvironment;
 let database: DataSource;
 let pool: pg.Pool;
@@ -141,19 +134,15 @@ describe('the commit of a batch', () => {
 
   it('sets timers, and removes those that are cancelled; of several changes of one the last counts', async () => {
     const dueAt = '2026-01-01T00:00:00.000Z';
+    const cause = { correlationId: 'c', causationId: 'event-1' };
     const set = (key: string, data = {}) => ({ kind: 'timer', key, dueAt, data }) as const;
     const cancel = (key: string) => ({ kind: 'cancel-timer', key }) as const;
     const timersOf = (...reactions: readonly (TimerReaction | CancelTimerReaction)[]): BatchChanges['timers'] =>
-      reactions.map((reaction, index) => ({
-        process: 'process:b',
-        clusterKey: 'ns/c',
-        caused: { reaction, index, event: EVENT },
-      }));
+      reactions.map((reaction) => ({ process: 'process:b', clusterKey: 'ns/c', cause, reaction }));
     await store.commit({ ...batch({ from: 0, to: 5 }), timers: timersOf(set('j'), set('k'), cancel('k'), set('l')) });
     const changes = { timers: timersOf(cancel('j'), set('l', { a: 1 }), set('k')) };
     await store.commit({ ...batch({ from: 5, to: 6, states: [row('ns/c', 6)] }), ...changes });
     const found = await pool.query('select key, due_at, cause, data from timers order by key');
-    const cause = { correlationId: EVENT.meta.correlationId, causationId: EVENT.meta.id };
     expect(found.rows).toEqual([
       { key: 'k', due_at: new Date(dueAt), cause, data: {} },
       { key: 'l', due_at: new Date(dueAt), cause, data: { a: 1 } },

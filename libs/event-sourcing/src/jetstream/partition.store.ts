@@ -1,11 +1,11 @@
 import pLimit from 'p-limit';
 import type { Pool, PoolClient } from 'pg';
-import type { CancelTimerReaction, Caused, TimerReaction } from '../process.js';
+import type { CancelTimerReaction, TimerReaction } from '../process.js';
+import type { Cause } from '../store.js';
 import type { Poison } from '../projection.js';
 import type { TasksInState } from '../reconciler.js';
 import { CommitGroup } from './commit.group.js';
 import { isDataError } from './data.errors.js';
-import { causeOfTimer, type TimerOrigin } from './jobs.publisher.js';
 import { currentLoad } from './load.meter.js';
 import { storableText } from './message.text.js';
 import { writeRejected, type RejectedMessage } from './rejections.js';
@@ -32,10 +32,12 @@ export interface StateChange extends RowChange {
   readonly before: unknown;
 }
 
+/** Whose timer it is, and what led to it. */
 export interface TimerChange {
   readonly process: string;
   readonly clusterKey: string;
-  readonly caused: Caused<TimerReaction | CancelTimerReaction>;
+  readonly cause: Pick<Cause, 'correlationId' | 'causationId'>;
+  readonly reaction: TimerReaction | CancelTimerReaction;
 }
 
 /** `epoch` counts how often the consumer's rows were exchanged behind the consumer's back: a rebuild makes partitions load again. */
@@ -286,27 +288,18 @@ const inOrder = async (client: Pool | PoolClient, writes: readonly Write[]): Pro
 export const writeRows = (client: Pool | PoolClient, table: string, rows: readonly RowChange[]): Promise<void> =>
   inOrder(client, rowWrites(table, rows));
 
-/** Whose timer it is, and what led to it. */
-export interface TimerOwner {
-  readonly process: string;
-  readonly clusterKey: string;
-  readonly cause: TimerOrigin['cause'];
-}
-
-type OwnedTimer = TimerOwner & { readonly reaction: TimerReaction | CancelTimerReaction };
-
 /** Which timers: the columns process, cluster_key and key. */
-const timerKeys = (timers: readonly OwnedTimer[]): readonly (readonly string[])[] => [
+const timerKeys = (timers: readonly TimerChange[]): readonly (readonly string[])[] => [
   timers.map(({ process }) => process),
   timers.map(({ clusterKey }) => clusterKey),
   timers.map(({ reaction }) => reaction.key),
 ];
 
 /** Sets timers, in place of those of the same keys, or removes them. Of several changes of one timer the last one counts. */
-const timerWrites = (timers: readonly OwnedTimer[]): readonly Write[] => {
+const timerWrites = (timers: readonly TimerChange[]): readonly Write[] => {
   const last = new Map(timers.map((one) => [JSON.stringify([one.process, one.clusterKey, one.reaction.key]), one]));
-  const cancelled: OwnedTimer[] = [];
-  const set: (OwnedTimer & { readonly reaction: TimerReaction })[] = [];
+  const cancelled: TimerChange[] = [];
+  const set: (TimerChange & { readonly reaction: TimerReaction })[] = [];
   for (const { reaction, ...owner } of last.values())
     if (reaction.kind === 'timer') set.push({ ...owner, reaction });
     else cancelled.push({ ...owner, reaction });
@@ -332,9 +325,6 @@ const timerWrites = (timers: readonly OwnedTimer[]): readonly Write[] => {
   return writes;
 };
 
-export const writeTimer = (client: PoolClient, timer: OwnedTimer): Promise<void> =>
-  inOrder(client, timerWrites([timer]));
-
 const quarantine = async (
   client: PoolClient,
   { quarantined, released }: Pick<BatchChanges, 'quarantined' | 'released'>,
@@ -354,9 +344,7 @@ const quarantine = async (
 const writesOf = ({ tables, states, timers }: Piece): readonly Write[] => [
   ...tables.flatMap(({ table, rows }) => rowWrites(table, rows)),
   ...stateWrites(states),
-  ...timerWrites(
-    timers.map(({ caused: { reaction, event }, ...owner }) => ({ ...owner, reaction, cause: causeOfTimer(event) })),
-  ),
+  ...timerWrites(timers),
 ];
 
 const writePiece = (client: PoolClient, piece: Piece): Promise<void> => inOrder(client, writesOf(piece));

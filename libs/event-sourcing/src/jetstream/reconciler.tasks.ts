@@ -2,12 +2,14 @@ import { partitionOf, type EventType, type StoredEvent } from '@fairlead/contrac
 import type { Pool } from 'pg';
 import type { ConcurrencyGroups } from '../concurrency.groups.js';
 import { clusterKeyOf } from '../projection.js';
-import { tasksInState, type AnyReconciler, type TasksInState } from '../reconciler.js';
+import { tasksInState, type AnyReconciler, type TaskRef, type TasksInState } from '../reconciler.js';
 import { Batcher } from './batcher.js';
 import { processConsumer } from './consumers.js';
+import type { Mark } from './partition.fold.js';
 import type { JobsProgress } from './jobs.progress.js';
 import type { JobRunner } from './job.runner.js';
-import { jobOfTask } from './jobs.publisher.js';
+import type { Job } from './decorators.js';
+import { jobOfTask } from './task.job.js';
 import { currentLoad } from './load.meter.js';
 import { askOf, readDesiredTasks, type DesiredTasks } from './partition.store.js';
 import { TaskQueue, type Attempted, type Pending } from './task.queue.js';
@@ -20,6 +22,8 @@ export interface ReconcilerTasksOptions {
   readonly concurrency: number;
   readonly groups: ConcurrencyGroups;
   readonly progress: Pick<JobsProgress, 'waiting' | 'waitingForGroups'>;
+  /** A follow-up has ended: the state of its cluster has to forget it. */
+  readonly mark: (mark: Mark) => void;
 }
 
 type InQueue = Omit<Pending, 'failures'>;
@@ -61,8 +65,8 @@ export class ReconcilerTasks {
       attempt: (job, failures, abort) => this.attempt({ job, failures, abort }),
       isGivenUp: (job, failures) => options.runner.isGivenUp(job, failures),
       onWaiting: (count, full) => {
-        progress.waiting(count, 'memory');
-        progress.waitingForGroups(full, 'memory');
+        progress.waiting(count);
+        progress.waitingForGroups(full);
       },
       load: currentLoad,
       nowMs: () => performance.now(),
@@ -139,6 +143,13 @@ export class ReconcilerTasks {
     }));
   }
 
+  private ended({ namespace, cluster, data: task }: Job<TaskRef>): void {
+    if (task.followUp === undefined) return;
+    const [consumer] = [...this.consumers].find(([, { name }]) => name === task.reconciler) ?? [];
+    if (consumer !== undefined)
+      this.options.mark({ kind: 'ended', consumer, clusterKey: `${namespace}/${cluster}`, task });
+  }
+
   private async rowsOf(partitions: readonly number[]): Promise<readonly (readonly DesiredTasks[])[]> {
     const found = await readDesiredTasks(askOf(this.options.pool), [...this.consumers.keys()]);
     const of = (partition: number): readonly DesiredTasks[] =>
@@ -151,8 +162,9 @@ export class ReconcilerTasks {
     switch (settled.outcome) {
       case 'done':
       case 'buried':
+        this.ended(attempt.job as Job<TaskRef>);
         return { kind: 'over' };
-      case 'later':
+      case 'requeued':
       case 'failed':
         return { kind: 'again', ...settled, failed: settled.outcome === 'failed' };
     }

@@ -97,17 +97,6 @@ const agentFacts = stream(STREAMS.agentFacts, {
   limits: { max_bytes: AGENT_FACTS_MAX_BYTES, max_age: nanos(FACT_AGE_MS) },
 });
 
-const jobs = stream(STREAMS.jobs, {
-  required: {
-    subjects: ['job.>'],
-    retention: RetentionPolicy.Workqueue,
-    max_age: FOR_EVER,
-    max_msgs_per_subject: UNLIMITED,
-    duplicate_window: nanos(10 * MINUTE_MS),
-  },
-  limits: { max_bytes: UNLIMITED, max_msgs: UNLIMITED },
-});
-
 const deadLetters = stream(STREAMS.deadLetters, {
   required: { subjects: ['dlq.>'], allow_direct: true },
   limits: { max_msgs: DEAD_LETTERS_MAX, max_bytes: UNLIMITED, max_age: FOR_EVER },
@@ -125,15 +114,14 @@ const snapshots: Store = {
 export const STORES: readonly [Store, ...Store[]] = [
   log,
   agentFacts,
-  jobs,
   deadLetters,
   bucket(SECRETS_BUCKET),
   bucket(SECRET_KEYS_BUCKET),
   snapshots,
 ];
 
-/** Streams of earlier releases: the last heartbeat of each node (until ADR 72). */
-export const FORMER_STREAMS: readonly string[] = ['HB'];
+/** Streams of earlier releases: the last heartbeat of each node (until ADR 72), and queued work, which reconcilers plan again (until ADR 113). */
+export const FORMER_STREAMS: readonly string[] = ['HB', 'JOBS'];
 
 export const isLog = ({ stream: name }: Store): boolean => name === STREAMS.events;
 

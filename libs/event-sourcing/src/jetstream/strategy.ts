@@ -4,28 +4,26 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { isObservable, lastValueFrom } from 'rxjs';
 import type { Pool } from 'pg';
 import {
-  DEFAULT_JOB_POLICY,
   eventPattern,
-  jobPattern,
   taskPattern,
   type Job,
-  type JobContext,
-  type JobLater,
+  type JobFailure,
   type JobPolicy,
-  type RecordJobFailure,
+  type RecordFollowUpFailure,
+  type RequeueAfter,
   type TaskPolicy,
 } from './decorators.js';
 import { JobRunner, type JobHandler } from './job.runner.js';
-import { JobsWorker } from './jobs.worker.js';
 import type { EventHandlers } from './event.handlers.js';
 import type { JobsProgress } from './jobs.progress.js';
 import type { PartitionLog } from './partition.consumer.js';
 import { announceQuarantined } from './quarantine.js';
 import type { Handle } from '../handle.js';
-import { STATE_FACTS, type AnyReconciler } from '../reconciler.js';
+import { STATE_FACTS, type AnyReconciler, type TaskRef } from '../reconciler.js';
 import type { TaskLeases } from '../task.leases.js';
 import { PartitionConsumers } from './partition.consumers.js';
 import type { Meter } from './meter.js';
+import type { Mark } from './partition.fold.js';
 import type { Consumers } from './consumers.js';
 import { ConcurrencyGroups } from '../concurrency.groups.js';
 import { ReconcilerTasks } from './reconciler.tasks.js';
@@ -47,16 +45,14 @@ export interface StrategyOptions {
   readonly positionsAfterMs: number;
   readonly commitsWaitMs?: number | undefined;
   readonly progress: JobsProgress;
-  readonly recordJobFailure: RecordJobFailure;
+  readonly recordFollowUpFailure: RecordFollowUpFailure;
   readonly jobConcurrency: number;
   /** How many of them may belong to the same concurrency group. */
   readonly groupLimit: number;
-  readonly jobAckWaitMs: number;
   readonly log: PartitionLog;
   readonly meter: Meter;
 }
 
-const JOB_PREFIX = jobPattern('');
 const TASK_PREFIX = taskPattern('');
 const EVENT_PREFIX = eventPattern('');
 /** It calls nothing but the log. */
@@ -69,11 +65,10 @@ const STATE_FACTS_POLICY: JobPolicy = {
 
 /**
  * Connects Nest to JetStream. Nest's own NATS transport has neither acknowledgements nor replay, so this strategy gives
- * decorated methods the modes that an event-sourced service needs: events in order (OnEvent), jobs (OnJob), and tasks of reconcilers (OnTask).
+ * decorated methods the modes that an event-sourced service needs: events in order (OnEvent), and tasks of reconcilers (OnTask).
  */
 export class JetStreamStrategy extends Server implements CustomTransportStrategy {
   private partitions: PartitionConsumers | undefined;
-  private jobs: JobsWorker | undefined;
   private timers: TimersWorker | undefined;
   private queue: ReconcilerTasks | undefined;
   private readonly tasks: TaskRunner;
@@ -99,7 +94,8 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
     const runner = this.jobRunner();
     const { reconcilers, jobConcurrency: concurrency, progress } = this.options;
     const groups = new ConcurrencyGroups(this.options.groupLimit);
-    const queue = new ReconcilerTasks({ service, pool, reconcilers, runner, concurrency, groups, progress });
+    const mark = (one: Mark): boolean => this.partitions?.mark(one) === true;
+    const queue = new ReconcilerTasks({ service, pool, reconcilers, runner, concurrency, groups, progress, mark });
     this.queue = queue;
     this.partitions = new PartitionConsumers({
       service,
@@ -126,28 +122,17 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
       onReleased: (partition) => queue.release(partition),
       onTimersSet: (dueAtMs) => this.timers?.wake(dueAtMs),
     });
-    this.jobs = new JobsWorker({
-      service,
-      nc,
-      log,
-      runner,
-      concurrency,
-      groups,
-      progress,
-      ackWaitMs: this.options.jobAckWaitMs,
-    });
-    this.timers = new TimersWorker({ service, nc, pool, log, processes: consumers.processes });
+    this.timers = new TimersWorker({ pool, log, processes: consumers.processes, mark });
     this.onPartitionConsumers(this.partitions);
     this.partitions.start();
     this.tasks.start();
-    if (this.jobHandlers().size > 0) this.jobs.start();
     this.timers.start();
     callback();
   }
 
   async close(): Promise<void> {
     this.tasks.stop();
-    await Promise.all([this.partitions?.stop(), this.jobs?.stop(), this.queue?.stop(), this.timers?.stop()]);
+    await Promise.all([this.partitions?.stop(), this.queue?.stop(), this.timers?.stop()]);
   }
 
   private jobRunner(): JobRunner {
@@ -157,9 +142,14 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
     progress.configured({ concurrency, longestMs: Math.max(0, ...limits) });
     return new JobRunner({
       ...{ service, nc, pool, log, meter, progress, handlers },
-      recordFailure: (job, failure) =>
-        this.tasks.isTask(job) ? this.tasks.recordFailure(job, failure) : this.options.recordJobFailure(job, failure),
+      recordFailure: (job, failure) => this.recordFailure(job as Job<TaskRef>, failure),
     });
+  }
+
+  private async recordFailure(job: Job<TaskRef>, failure: JobFailure): Promise<void> {
+    await this.tasks.recordFailure(job, failure);
+    const { followUp } = job.data;
+    if (followUp !== undefined) await this.options.recordFollowUpFailure(followUp, job.cause, failure);
   }
 
   on(): never {
@@ -175,18 +165,16 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
     if (this.options.reconcilers.some(({ facts }) => facts !== undefined))
       handlers.set(STATE_FACTS, { policy: STATE_FACTS_POLICY, run: (job) => this.tasks.stateFacts(job) });
     for (const [pattern, handler] of this.messageHandlers) {
-      if (pattern.startsWith(TASK_PREFIX)) {
-        const policy = handler.extras?.['policy'] as TaskPolicy;
-        const run: JobHandler['run'] = (job, context) =>
-          this.tasks.run(job, context, policy, async (task) => (await this.call(handler, task, undefined)) as JobLater);
-        handlers.set(pattern.slice(TASK_PREFIX.length), { policy, run });
-      }
-      if (!pattern.startsWith(JOB_PREFIX)) continue;
-      const policy = (handler.extras?.['policy'] as JobPolicy | undefined) ?? DEFAULT_JOB_POLICY;
-      handlers.set(pattern.slice(JOB_PREFIX.length), {
-        policy,
-        run: async (job: Job, context: JobContext) => (await this.call(handler, job, context)) as JobLater | undefined,
-      });
+      if (!pattern.startsWith(TASK_PREFIX)) continue;
+      const policy = handler.extras?.['policy'] as TaskPolicy;
+      const run: JobHandler['run'] = (job, context) =>
+        this.tasks.run(
+          job,
+          context,
+          policy,
+          async (task) => (await this.call(handler, task, undefined)) as RequeueAfter,
+        );
+      handlers.set(pattern.slice(TASK_PREFIX.length), { policy, run });
     }
     return handlers;
   }

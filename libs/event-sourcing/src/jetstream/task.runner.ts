@@ -16,7 +16,7 @@ import {
 import type { Cause } from '../store.js';
 import type { Lease, TaskLeases } from '../task.leases.js';
 import { processConsumer } from './consumers.js';
-import type { Job, JobContext, JobFailure, JobLater, TaskPolicy } from './decorators.js';
+import type { Job, JobContext, JobFailure, RequeueAfter, TaskPolicy } from './decorators.js';
 import type { PartitionLog } from './partition.consumer.js';
 import { sharedInterval } from './shared.interval.js';
 
@@ -31,9 +31,6 @@ const BLOCKED_MAX = 1_000;
 const EXCLUSIVE = 'exclusive';
 /** Begins the name of a lease of what an exclusive task touches. */
 const LOCK = 'lock ';
-
-/** The task is given back and delivered again after this time; not a failure. */
-export type RequeueAfter = JobLater;
 
 /** A task at work, as its handler sees it. */
 export interface TaskContext<State = unknown, C extends Command = Command, Data extends JsonObject = JsonObject> {
@@ -101,7 +98,7 @@ class Withdrawn extends Error {}
 
 const clusterKeyOf = ({ namespace, cluster }: Pick<Job, 'namespace' | 'cluster'>): string => `${namespace}/${cluster}`;
 
-const requeueAfter = (delayMs: number, reason: string): RequeueAfter => ({ kind: 'later', delayMs, reason });
+const requeueAfter = (delayMs: number, reason: string): RequeueAfter => ({ kind: 'requeue', delayMs, reason });
 
 /** In one order everywhere, so that of tasks that want the same ones at least one gets them all. */
 const leasesOf = ({ key, locks }: TaskRef, exclusive: boolean): readonly string[] => {
@@ -163,10 +160,6 @@ export class TaskRunner {
 
   stop(): void {
     this.stopWatching();
-  }
-
-  isTask({ data }: Job): boolean {
-    return this.options.reconcilers.some(({ name }) => name === data['reconciler']);
   }
 
   async run(

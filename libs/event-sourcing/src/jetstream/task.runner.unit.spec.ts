@@ -5,7 +5,7 @@ import { makeHandle } from '../handle.js';
 import { MemoryLeases } from '../memory.leases.js';
 import { MemoryStore } from '../memory.store.js';
 import { advance, type Reaction } from '../process.js';
-import { reconcilerProcess, type Reconciler, type Task, type TaskRef } from '../reconciler.js';
+import { reconcilerProcess, tasksInState, type Reconciler, type Task, type TaskRef } from '../reconciler.js';
 import { stored } from '../spec.js';
 import type { Job, JobContext } from './decorators.js';
 import { TaskRunner, type TaskContext, type TaskHandler } from './task.runner.js';
@@ -51,7 +51,7 @@ const joining: Reconciler<Nodes, Join> = {
   generation: (open) => (open === NONE ? '' : UID),
   tasks: (open, now) => open.map((node) => task(now < END ? 'Join' : 'Leave', node)),
   wakeAt: (open, now) => (open.length > 0 && now < END ? END : null),
-  finalizers: ({ type }) => (type === 'ClusterDeleted' ? [task('Forget', 'all')] : []),
+  followUps: (_state, { event }) => (event?.type === 'ClusterDeleted' ? [task('Forget', 'all')] : []),
 };
 
 const jobOf = (key: string, more: Partial<TaskRef> = {}): Job => {
@@ -62,7 +62,6 @@ const jobOf = (key: string, more: Partial<TaskRef> = {}): Job => {
 const context: JobContext = {
   attempt: 1,
   signal: new AbortController().signal,
-  later: (delayMs, reason) => ({ kind: 'later', delayMs, reason }),
 };
 
 const runner = async (now: string, ...facts: readonly Fact[]) => {
@@ -118,7 +117,7 @@ describe('the runner of tasks', () => {
 
   it('requeues a task that its own view of the log does not reach yet: it may be desired there', async () => {
     const { tasks } = await runner(NOW, reached('w-1'));
-    expect(await tasks.run(jobOf('Join/w-2', { seq: 2 }), context, {}, ran([]))).toMatchObject({ kind: 'later' });
+    expect(await tasks.run(jobOf('Join/w-2', { seq: 2 }), context, {}, ran([]))).toMatchObject({ kind: 'requeue' });
   });
 
   it('takes it to be at least as late as the task says, so that no clock loses a task', async () => {
@@ -133,7 +132,7 @@ describe('the runner of tasks', () => {
     const names: string[] = [];
     await tasks.run(jobOf('Join/w-1'), context, { exclusive: true }, async (first) => {
       expect(await tasks.run(jobOf('Join/w-2'), context, { exclusive: true }, ran(names))).toMatchObject({
-        kind: 'later',
+        kind: 'requeue',
       });
       expect(await first.othersAtWork()).toEqual([]);
       await tasks.run(jobOf('Join/w-3'), context, {}, ran(names));
@@ -148,7 +147,7 @@ describe('the runner of tasks', () => {
     const run = (node: string, locks: readonly string[], handler: TaskHandler = ran(names)) =>
       tasks.run(jobOf(`Join/${node}`, { locks }), context, { exclusive: true }, handler);
     await run('w-1', ['request/r-1', 'balancer'], async () => {
-      expect(await run('w-2', ['balancer', 'plan'])).toMatchObject({ kind: 'later', isBlocked: true });
+      expect(await run('w-2', ['balancer', 'plan'])).toMatchObject({ kind: 'requeue', isBlocked: true });
       expect(await run('w-3', ['plan'])).toBeUndefined();
     });
     await run('w-2', ['balancer', 'plan']);
@@ -223,11 +222,13 @@ describe('the runner of tasks', () => {
   it('runs what a cluster leaves to be done when it is forgotten', async () => {
     const { tasks } = await runner(NOW, reached('w-1'), deleted);
     const names: string[] = [];
-    const finalizer = task('Forget', 'all');
-    await tasks.run(jobOf('Forget/all', { generation: '', finalizer }), context, {}, ran(names));
+    const followUp = task('Forget', 'all');
+    await tasks.run(jobOf('Forget/all', { generation: '', followUp }), context, {}, ran(names));
     expect(names).toEqual(['Forget/all']);
   });
 });
+
+const WAKE = { eventId: 'wake', correlationId: 'c' };
 
 describe('the process of a reconciler', () => {
   const process = reconcilerProcess(joining);
@@ -253,23 +254,43 @@ describe('the process of a reconciler', () => {
     expect(after(reached('w-1'), paused, reached('w-2')).last).toEqual([]);
     expect(after(reached('w-1'), paused, reached('w-2'), resumed).last).toEqual(['Join/w-1', 'Join/w-2', 'timer wake']);
     const { state } = after(reached('w-1'), paused);
-    expect(process.due?.(state!, { key: 'wake', dueAt: END, data: {} })).toEqual([]);
+    expect(process.woken(state!, { now: END, ...WAKE }).reactions).toEqual([]);
   });
 
   it('knows of a pause that came before anything else of the cluster, and forgets it with the cluster', () => {
     expect(after(paused, reached('w-1')).last).toEqual([]);
-    expect(after(paused, deleted).state).toBeUndefined();
+    expect(after(paused, deleted).state).toMatchObject({ isGone: true });
   });
 
   it('publishes what time makes desired when it wakes', () => {
     const { state } = after(reached('w-1'));
-    const woken = process.due?.(state!, { key: 'wake', dueAt: END, data: {} }) ?? [];
-    expect(woken.map(nameOf)).toEqual(['Leave/w-1']);
+    const woken = process.woken(state!, { now: END, ...WAKE });
+    expect(woken.reactions.map(nameOf)).toEqual(['Leave/w-1']);
+    expect(tasksInState(joining, woken).map(({ key }) => key)).toEqual(['Leave/w-1']);
   });
 
-  it('forgets a cluster, and publishes what is left to be done for it', () => {
+  it('forgets a cluster but for what is left to do, and that too once it has ended', () => {
     const { state, last } = after(reached('w-1'), deleted);
-    expect(state).toBeUndefined();
-    expect(last).toEqual(['Forget/all']);
+    expect(last).toEqual(['Forget/all', 'cancel-timer wake']);
+    const tombstone = JSON.parse(JSON.stringify(state)) as NonNullable<typeof state>;
+    expect(tombstone).toMatchObject({ isGone: true, desired: [], wakeAt: null });
+    const { reaction } = tasksInState(joining, tombstone)[0]!;
+    expect(process.ended(tombstone, { ...reaction.data, seq: 1 })).toBe(tombstone);
+    expect(process.ended(tombstone, reaction.data)).toBeUndefined();
+  });
+
+  it('keeps what is left to do for a cluster while the next one of its name lives', () => {
+    const events = [reached('w-1'), deleted, reached('w-2')].map((fact, index) => stored(fact, index + 1));
+    const fold = (state: ReturnType<typeof process.evolve>, event: StoredEvent) =>
+      process.evolve(
+        state === undefined ? process.initial : (JSON.parse(JSON.stringify(state)) as typeof state),
+        event,
+      );
+    const state = events.reduce(fold, undefined)!;
+    expect(tasksInState(joining, state).map(({ key }) => key)).toEqual(['Forget/all', 'Join/w-2']);
+    const { reaction } = tasksInState(joining, state)[0]!;
+    const left = process.ended(state, reaction.data)!;
+    expect(tasksInState(joining, left).map(({ key }) => key)).toEqual(['Join/w-2']);
+    expect(left).not.toHaveProperty('isGone');
   });
 });

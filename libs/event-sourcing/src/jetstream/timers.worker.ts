@@ -1,43 +1,39 @@
 import { wordsOf } from '@fairlead/contracts';
-import type { NatsConnection } from '@nats-io/transport-node';
-import type { Pool, PoolClient } from 'pg';
-import type { DueTimer, Process, Reaction } from '../process.js';
+import type { Pool } from 'pg';
+import type { Process } from '../process.js';
 import { untilShared } from './shared.interval.js';
 import { WakeSignal } from './wake.signal.js';
 import { processConsumer } from './consumers.js';
-import { jobOfTimer, publishJob, type TimerOrigin } from './jobs.publisher.js';
 import type { PartitionLog } from './partition.consumer.js';
-import { askOf, readStates, writeTimer } from './partition.store.js';
-import { inTransaction, orNothing } from './transaction.js';
+import type { Mark } from './partition.fold.js';
+import type { TimerChange } from './partition.store.js';
 
 export interface TimersOptions {
-  readonly service: string;
-  readonly nc: NatsConnection;
   readonly pool: Pool;
   readonly processes: readonly Process<unknown>[];
-  readonly log: PartitionLog;
+  /** false: another replica works on the cluster. */
+  readonly mark: (mark: Mark) => boolean;
+  readonly log: Pick<PartitionLog, 'warn'>;
 }
 
 /** How soon a timer fires at the latest whose replica ended between setting it and firing it. */
 const LOOK_MS = 5_000;
 const RETRY_MS = 500;
-const BATCH = 100;
-/** How long a timer waits that the pure code of its process cannot take. */
-const PUT_OFF_MS = 60_000;
+const BATCH = 1_000;
+/** How soon a timer that has fired fires again, unless its state was committed by then. */
+const AGAIN_MS = 60_000;
 
 interface TimerRow {
   readonly process: string;
   readonly cluster_key: string;
-  readonly key: string;
   readonly due_at: Date;
-  readonly cause: TimerOrigin['cause'];
-  readonly data: DueTimer['data'];
+  readonly cause: TimerChange['cause'];
 }
 
 /**
- * Fires timers: rows that were written in the transaction of the event that set them. Each fires once, on one replica
- * (`for update skip locked`), also when the service or NATS was away when it was due: then as soon as they are back. The replica that
- * set a timer wakes its own worker, which sleeps until the next one is due.
+ * Fires timers: rows that were written in the transaction of the event that set them. The replica that works on the cluster marks its
+ * state, and the commit of that state replaces the row, so a timer that is due while no replica is there fires as soon as one is. The
+ * replica that set a timer wakes its own worker, which sleeps until the next one is due.
  */
 export class TimersWorker {
   private running = false;
@@ -46,11 +42,13 @@ export class TimersWorker {
   private failures = 0;
   /** When it looks again; Infinity: it is looking. */
   private looksAtMs = Infinity;
+  /** When those that have fired fire again. */
+  private readonly fired = new Map<string, number>();
 
   constructor(private readonly options: TimersOptions) {}
 
   start(): void {
-    if (this.options.processes.every((process) => process.due === undefined)) return;
+    if (this.options.processes.length === 0) return;
     this.running = true;
     this.loop = this.run();
   }
@@ -73,7 +71,7 @@ export class TimersWorker {
       this.wakeSignal.reset(); // Before looking: a timer that is set from now on may not be found.
       try {
         waitMs = await this.untilDueMs();
-        // What is due and was not fired is being fired by another replica.
+        // What is due and was not fired is being committed, or is another replica's.
         if (waitMs === 0 && (await this.fireDue()) === 0) waitMs = RETRY_MS;
         this.failures = 0;
       } catch (error) {
@@ -89,69 +87,32 @@ export class TimersWorker {
   /** By the clock of the database; 0: one is due. */
   private async untilDueMs(): Promise<number> {
     const found = await this.options.pool.query<{ ms: number | null }>(
-      `select (extract(epoch from min(due_at) - now()) * 1000)::float8 as ms from timers`,
+      `select (extract(epoch from min(due_at) - now()) * 1000)::float8 as ms from timers where process = any($1)`,
+      [this.options.processes.map(processConsumer)],
     );
     return Math.min(Math.max(Math.ceil(found.rows[0]?.ms ?? LOOK_MS), 0), untilShared(LOOK_MS));
   }
 
   /** How many it has fired. */
-  private fireDue(): Promise<number> {
-    return inTransaction(this.options.pool, async (client) => {
-      const due = await client.query<TimerRow>(
-        `select process, cluster_key, key, due_at, cause, data from timers
-          where due_at <= now() order by due_at limit $1 for update skip locked`,
-        [BATCH],
-      );
-      for (const row of due.rows) await this.fire(client, row);
-      return due.rows.length;
-    });
-  }
-
-  private async fire(client: PoolClient, row: TimerRow): Promise<void> {
-    const process = this.options.processes.find((candidate) => processConsumer(candidate) === row.process);
-    const state = await this.stateOf(client, row);
-    const timer: DueTimer = { key: row.key, dueAt: row.due_at.toISOString(), data: row.data };
-    let reactions: readonly Reaction[];
-    try {
-      reactions = process?.due?.(state ?? process.initial, timer) ?? [];
-    } catch (error) {
-      return this.putOff(client, row, error);
-    }
-    const refused = await orNothing(client, () => this.carryOut(client, row, reactions));
-    if (refused !== undefined) return this.putOff(client, row, refused);
-    await client.query('delete from timers where process = $1 and cluster_key = $2 and key = $3 and due_at = $4', [
-      row.process,
-      row.cluster_key,
-      row.key,
-      row.due_at,
-    ]);
-  }
-
-  /** A fault in pure code or in its data affects only its own timer: no other waits for it. */
-  private async putOff(client: PoolClient, row: TimerRow, error: unknown): Promise<void> {
-    this.options.log.error(
-      `${row.process} cannot take the timer ${row.key} of ${row.cluster_key}; it is put off: ${
-        error instanceof Error ? (error.stack ?? error.message) : String(error)
-      }`,
+  private async fireDue(): Promise<number> {
+    const due = await this.options.pool.query<TimerRow>(
+      `select process, cluster_key, due_at, cause from timers
+        where due_at <= now() and process = any($1) order by due_at limit $2`,
+      [this.options.processes.map(processConsumer), BATCH],
     );
-    await client.query(
-      `update timers set due_at = now() + $4 * interval '1 millisecond' where process = $1 and cluster_key = $2 and key = $3`,
-      [row.process, row.cluster_key, row.key, PUT_OFF_MS],
-    );
+    const nowMs = performance.now();
+    for (const [key, againAtMs] of this.fired) if (againAtMs <= nowMs) this.fired.delete(key);
+    return due.rows.filter((row) => this.fire(row, nowMs)).length;
   }
 
-  private async stateOf(client: PoolClient, row: TimerRow): Promise<unknown> {
-    return (await readStates(askOf(client), row.process, [row.cluster_key])).get(row.cluster_key);
-  }
-
-  private async carryOut(client: PoolClient, row: TimerRow, reactions: readonly Reaction[]): Promise<void> {
-    const { nc, service } = this.options;
-    const { process, cluster_key: clusterKey, key, cause, data } = row;
-    const origin = { process, key, dueAt: row.due_at.toISOString(), data, clusterKey, cause };
-    for (const [index, reaction] of reactions.entries()) {
-      if (reaction.kind === 'job')
-        await publishJob(nc, service, jobOfTimer({ service, process, index }, origin, reaction));
-      else await writeTimer(client, { process, clusterKey, cause, reaction });
-    }
+  private fire({ process, cluster_key: clusterKey, due_at: dueAt, cause }: TimerRow, nowMs: number): boolean {
+    const now = dueAt.toISOString();
+    const key = `${process}|${clusterKey}|${now}`;
+    if (this.fired.has(key)) return false;
+    const { causationId: eventId, correlationId } = cause;
+    const mark: Mark = { kind: 'woken', consumer: process, clusterKey, wake: { now, eventId, correlationId } };
+    if (!this.options.mark(mark)) return false;
+    this.fired.set(key, nowMs + AGAIN_MS);
+    return true;
   }
 }

@@ -1,7 +1,7 @@
 /** Nest injection tokens. Services inject by token, so that each constructor shows what it needs. */
 export const HANDLE = Symbol('fairlead.handle');
 export const EVENT_STORE = Symbol('fairlead.event-store');
-export const JOB_FAILURES = Symbol('fairlead.job-failures');
+export const FOLLOW_UP_FAILURES = Symbol('fairlead.follow-up-failures');
 export const PARTITIONS = Symbol('fairlead.partitions');
 export const POSITIONS = Symbol('fairlead.positions');
 export const TAIL = Symbol('fairlead.tail');

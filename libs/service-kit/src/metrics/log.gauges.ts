@@ -1,28 +1,14 @@
-import { STREAMS } from '@fairlead/contracts';
 import type { JetStreamStrategy, Partitions } from '@fairlead/event-sourcing/jetstream';
-import type { NatsConnection } from '@nats-io/transport-node';
 import type { DataSource } from 'typeorm';
 import type { GaugeRequest } from './service.metrics.js';
 
 interface Surroundings {
-  readonly service: string;
-  readonly nc: NatsConnection;
   readonly database: DataSource;
   readonly partitions: Partitions;
 }
 
-const ANSWER_TIMEOUT_MS = 2_000;
-/** "consumer not found" (nats-server error code 10014): a service without jobs, or none has been asked for yet. */
-const NO_CONSUMER = 10014;
-
-interface ConsumerInfo {
-  readonly num_pending?: number;
-  readonly num_ack_pending?: number;
-  readonly error?: { readonly err_code?: number; readonly description?: string };
-}
-
 /** How a service stands to the log: what every operator of it must see. */
-export const logGauges = ({ service, nc, database, partitions }: Surroundings): readonly GaugeRequest[] => [
+export const logGauges = ({ database, partitions }: Surroundings): readonly GaugeRequest[] => [
   {
     name: 'fairlead_partitions_owned',
     help: 'Partitions of the log that this replica works on; the replicas of a service share 16',
@@ -49,30 +35,12 @@ export const logGauges = ({ service, nc, database, partitions }: Surroundings): 
       return rows.map(({ consumer, n }) => ({ labels: { consumer }, value: Number(n) }));
     },
   },
-  jobsGauge(service, nc),
 ];
 
-/** The tasks of reconcilers are in no queue: each replica counts its own. */
+/** Tasks are in no queue outside of their replica: each counts its own. */
 export const tasksGauge = (strategy: Pick<JetStreamStrategy, 'taskCounts'>): GaugeRequest => ({
   name: 'fairlead_tasks',
   help: 'Tasks of the reconcilers of this service in this replica: waiting to start, or running',
   labels: ['state'],
   read: () => Object.entries(strategy.taskCounts).map(([state, value]) => ({ labels: { state }, value })),
-});
-
-const jobsGauge = (service: string, nc: NatsConnection): GaugeRequest => ({
-  name: 'fairlead_jobs',
-  help: 'Queued jobs of this service, over all replicas: waiting in the queue, or given to a worker (which may have put them off)',
-  labels: ['state'],
-  read: async () => {
-    const subject = `$JS.API.CONSUMER.INFO.${STREAMS.jobs}.${service}`;
-    const answer = await nc.request(subject, '', { timeout: ANSWER_TIMEOUT_MS });
-    const info = answer.json<ConsumerInfo>();
-    if (info.error?.err_code === NO_CONSUMER) return [];
-    if (info.error !== undefined) throw new Error(`the queue of jobs: ${info.error.description ?? 'no answer'}`);
-    return [
-      { labels: { state: 'waiting' }, value: info.num_pending ?? 0 },
-      { labels: { state: 'taken' }, value: info.num_ack_pending ?? 0 },
-    ];
-  },
 });

@@ -1,0 +1,66 @@
+import type { ConnectionName, StoredEvent } from '@fairlead/contracts';
+import { stateOnly, type Reconciler, type Task } from '@fairlead/event-sourcing';
+import { connectionGroup } from './connection.group.js';
+
+interface About extends Pick<Task, 'type' | 'reason'> {
+  readonly connection: ConnectionName;
+  /** What of the connection it is about; absent: all of it. */
+  readonly part?: string;
+  readonly data?: object;
+}
+
+const taskOf = ({ type, reason, connection, part, data }: About): Task => ({
+  type,
+  key: [type, connection, ...(part === undefined ? [] : [part])].join('/'),
+  reason,
+  data: { connection, ...data },
+  groups: [connectionGroup(connection)],
+});
+
+const followUpsOf = ({ type, data, meta }: StoredEvent): readonly Task[] => {
+  switch (type) {
+    case 'ConnectionRegistered':
+    case 'ConnectionVerificationRequested':
+    case 'HostKeyAccepted': {
+      const reason = 'people see what it offers before they build on it';
+      return [taskOf({ type: 'VerifyConnection', connection: data.name, reason })];
+    }
+    case 'HostAccepted': {
+      const { name: connection, host } = data;
+      const reason = 'an administrator accepted the host';
+      return [taskOf({ type: 'AcceptHost', connection, part: host, data: { host, asOf: meta.seq }, reason })];
+    }
+    case 'OrphanVmRemovalRequested': {
+      const { name: connection, id } = data;
+      const reason = 'an administrator requested it';
+      return [taskOf({ type: 'DeleteOrphan', connection, part: id, data: { id, requestedAt: meta.time }, reason })];
+    }
+    default:
+      return [];
+  }
+};
+
+const isPointless = ({ type, data: { connection, id } }: Task, event: StoredEvent): boolean => {
+  switch (event.type) {
+    case 'ConnectionRemoved':
+      return type !== 'DeleteOrphan' && event.data.name === connection;
+    case 'OrphanVmGone':
+    case 'OrphanVmAdopted':
+    case 'OrphanVmDeleted':
+      return type === 'DeleteOrphan' && event.data.connection === connection && event.data.id === id;
+    default:
+      return false;
+  }
+};
+
+/** What is registered is verified. All connections have one stream, so the key of a task names its connection. */
+export const connectionsReconciler: Reconciler<null> = {
+  name: 'connections',
+  version: 2,
+  context: 'request',
+  decider: stateOnly(null, (state) => state),
+  generation: () => '',
+  tasks: () => [],
+  followUps: (_state, { event }) => (event === undefined ? [] : followUpsOf(event)),
+  isPointless,
+};
