@@ -65,6 +65,8 @@ export interface Host extends Readiness {
   readonly drainBlockedBy?: string;
   /** Of a control plane that leaves; absent: its turn has not come yet. */
   readonly departure?: Departure;
+  /** The request of an operator by which it is cordoned; absent: none. */
+  readonly cordonedFor?: string;
   /** It could not join, and is kept until an operator retries or removes it. */
   readonly failed: boolean;
   /** SSH keys that it accepts and must not; absent: none. */

@@ -1,4 +1,4 @@
-import { NFS_STORAGE_ADDON, type StoredEvent } from '@fairlead/contracts';
+import { NFS_STORAGE_ADDON, type EventData, type NodeName, type StoredEvent } from '@fairlead/contracts';
 import type { Cluster } from './bootstrap.state.js';
 
 /** From here on the API serves what the snapshot had: objects are of another time, and what was declared since is not among them. */
@@ -10,6 +10,17 @@ const restored = (cluster: Cluster, reapply: string): Cluster => {
   return { ...cluster, addons, reapply };
 };
 
+/** Cordons that operators requested here; those of kubectl are not known. */
+const withCordon = (cluster: Cluster, node: NodeName, requestId: string | undefined): Cluster => {
+  const { cordonedFor: _before, ...host } = cluster.hosts[node] ?? {};
+  if (!('machine' in host)) return cluster;
+  const changed = requestId === undefined ? host : { ...host, cordonedFor: requestId };
+  return { ...cluster, hosts: { ...cluster.hosts, [node]: changed } };
+};
+
+const withoutCordon = (cluster: Cluster, { node, cordonedBy }: EventData<'NodeActionUncordoned'>): Cluster =>
+  cluster.hosts[node]?.cordonedFor === cordonedBy ? withCordon(cluster, node, undefined) : cluster;
+
 /** What has to be applied again after etcd was restored; roles, labels and taints are in files of their own. */
 export const evolveRestored = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
@@ -19,6 +30,12 @@ export const evolveRestored = (cluster: Cluster, event: StoredEvent): Cluster =>
       const { reapply, ...others } = cluster;
       return reapply === event.data.requestId ? others : cluster;
     }
+    case 'NodeActionCordoned': {
+      const { node, requestId, byRequest } = event.data;
+      return byRequest ? withCordon(cluster, node, requestId) : cluster;
+    }
+    case 'NodeActionUncordoned':
+      return withoutCordon(cluster, event.data);
     default:
       return cluster;
   }

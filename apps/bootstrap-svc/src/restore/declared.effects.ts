@@ -1,4 +1,5 @@
 import { releaseOf, UPGRADE_TAINT, UpgradeId, WorldFailure } from '@fairlead/contracts';
+import { actionMark, requestOfMark } from '@fairlead/domain';
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import { hostsOf, initialControlPlane, type Cluster } from '../bootstrap/bootstrap.state.js';
@@ -13,6 +14,10 @@ import { kubeadmManifests } from './declared.manifests.js';
 
 const KUBE_SYSTEM = 'kube-system';
 
+/** Marks of cordons that Fairlead ends itself. */
+const isOwnMark = (mark: string): boolean =>
+  mark === REMOVAL || UpgradeId.safeParse(mark).success || requestOfMark(mark) !== undefined;
+
 /** After etcd was restored, Kubernetes has what the snapshot had: what the cluster is by now is applied again. */
 @Controller()
 export class DeclaredEffects {
@@ -20,7 +25,7 @@ export class DeclaredEffects {
 
   /**
    * A snapshot of the middle of an upgrade, or of a removal that was cancelled since, has nodes that Fairlead cordoned then. No rollout is in
-   * progress during a restore (B1). What operators cordoned stays.
+   * progress during a restore (B1). Cordons that operators requested are those of today; those of kubectl are those of the snapshot.
    */
   private async restoreNodes(api: KubernetesCluster, cluster: Cluster, nodes: readonly NodeView[]): Promise<void> {
     const registered = new Map(nodes.map((node) => [node.name, node]));
@@ -29,12 +34,15 @@ export class DeclaredEffects {
       staying.map(({ machine }) => machine.name).filter((name) => registered.has(name)),
       UPGRADE_TAINT,
     );
-    for (const { machine } of staying) {
+    for (const { machine, cordonedFor } of staying) {
       const node = registered.get(machine.name);
       if (node === undefined) continue;
       await api.label(node.name, clusterLabel(cluster.spec.name));
       const mark = node.cordonedBy;
-      if (mark !== null && (mark === REMOVAL || UpgradeId.safeParse(mark).success)) await api.uncordon(node.name, mark);
+      const desired = cordonedFor === undefined ? null : actionMark(cordonedFor);
+      if (mark === desired) continue;
+      if (mark !== null && isOwnMark(mark)) await api.uncordon(node.name, mark);
+      if (desired !== null) await api.cordon(node.name, desired);
     }
   }
 

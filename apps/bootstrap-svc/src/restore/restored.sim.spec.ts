@@ -21,7 +21,7 @@ const ROLES = ['cluster-admin', 'view', 'edit'];
 const GROUPS = ['contractors', 'developers', 'platform'];
 const LABELS = ['tier', 'zone', 'disk'];
 const VERSIONS = ['v1.34.4', 'v1.35.4', 'v1.36.3'];
-const WORKERS = [w(1), w(2)];
+const WORKERS: readonly NodeName[] = [w(1), w(2)];
 
 /** What a snapshot of etcd has of the objects that Fairlead declares. */
 interface Objects {
@@ -79,6 +79,10 @@ class Api {
 
   label = async (): Promise<void> => undefined;
   untaint = async (): Promise<void> => undefined;
+  cordon = async (node: string, mark: string): Promise<boolean> => {
+    if (!this.objects.cordoned.has(node)) this.objects.cordoned.set(node, mark);
+    return this.objects.cordoned.get(node) === mark;
+  };
   uncordon = async (node: string): Promise<void> => void this.objects.cordoned.delete(node);
   configMap = async () => ({ ClusterConfiguration: this.objects.kubeadm });
   workload = async () => ({ version: 'v1', desired: 1, ready: 1 });
@@ -114,6 +118,21 @@ class World {
     for (const fact of facts) {
       this.sequence += 1;
       this.state = bootstrap.evolve(this.state, stored(fact, this.sequence));
+    }
+  }
+
+  /** An operator requests it, and it is done. */
+  takeCordon(cordon: boolean, nodes: readonly NodeName[], requestId: string): void {
+    for (const node of nodes) {
+      const mark = this.api.objects.cordoned.get(node);
+      const about = { uid: UID, requestId, action: cordon ? 'cordon' : 'uncordon', node } as const;
+      if (cordon) {
+        if (mark === undefined) this.api.objects.cordoned.set(node, `action-${requestId}`);
+        this.take({ type: 'NodeActionCordoned', data: { ...about, byRequest: mark === undefined } });
+      } else if (mark !== undefined) {
+        this.api.objects.cordoned.delete(node);
+        this.take({ type: 'NodeActionUncordoned', data: { ...about, cordonedBy: mark.slice('action-'.length) } });
+      }
     }
   }
 
@@ -225,7 +244,13 @@ const wholeClusterWithFile = (): readonly Fact[] =>
 /** A history of declarations and upgrades with a snapshot somewhere in it, and what was declared last. */
 const anyHistory = async (
   random: () => number,
-): Promise<{ readonly world: World; readonly last: Declaration; readonly version: string }> => {
+): Promise<{
+  readonly world: World;
+  readonly last: Declaration;
+  readonly version: string;
+  /** Right before the restore. */
+  readonly cordoned: ReadonlyMap<string, string>;
+}> => {
   const world = new World();
   world.take(...wholeClusterWithFile());
   let last = anyDeclaration(random);
@@ -235,6 +260,7 @@ const anyHistory = async (
   for (let change = 0; change < changes; change += 1) {
     last = anyDeclaration(random);
     world.take(specChanged(last));
+    world.takeCordon(random() < 0.4, some(random, WORKERS), `r-${change}`);
     // A declaration may be replaced before anything was done about it.
     if (random() < 0.8) await world.settle();
     if (random() < 0.2 && version + 1 < VERSIONS.length) {
@@ -245,21 +271,23 @@ const anyHistory = async (
     }
     if (random() < 0.4) {
       snapshot = copyOf(world.api.objects);
-      // In the middle of an upgrade, of a removal that is cancelled later, and under the mark of an operator.
-      snapshot.cordoned.set(w(1), ['u-1234567890', 'removal', 'request/r'][Math.floor(random() * 3)] ?? '');
+      // In the middle of an upgrade, and of a removal that is cancelled later.
+      const mark = ['u-1234567890', 'removal'][Math.floor(random() * 3)];
+      if (mark !== undefined && !snapshot.cordoned.has(w(1))) snapshot.cordoned.set(w(1), mark);
     }
   }
   await world.settle();
+  const cordoned = new Map(world.api.objects.cordoned);
   world.api.objects = snapshot;
   world.take(...RESTORED);
-  return { world, last, version: VERSIONS[version] ?? '' };
+  return { world, last, version: VERSIONS[version] ?? '', cordoned };
 };
 
 describe('after a restore of etcd', () => {
   it.each(Array.from({ length: SEEDS }, (_, seed) => seed + 1))(
     'everything that is declared holds again (seed %i)',
     async (seed) => {
-      const { world, last, version } = await anyHistory(seededRandom(seed));
+      const { world, last, version, cordoned: before } = await anyHistory(seededRandom(seed));
       expect(await world.settle()).toEqual([]);
       const { bindings, labels, taints, kubeadm, images, cordoned } = world.api.objects;
       for (const role of ROLES) {
@@ -276,7 +304,7 @@ describe('after a restore of etcd', () => {
       }
       expect(parse(kubeadm)).toEqual({ apiVersion: 'kubeadm.k8s.io/v1beta4', kubernetesVersion: version });
       expect(images.get('kube-proxy')).toBe(`registry.k8s.io/kube-proxy:${version}`);
-      expect(['u-1234567890', 'removal']).not.toContain(cordoned.get(w(1)));
+      expect(cordoned).toEqual(before);
       expect(bindings.get('fairlead:operators')).toEqual(['fairlead:operators']);
     },
   );

@@ -50,6 +50,8 @@ export interface ClusterDoc {
   readonly presence?: Presence;
   /** What is wrong with etcd, and since when; absent: nothing. */
   readonly etcdProblems?: NonNullable<ConditionFacts['etcdProblems']>;
+  /** What is declared and could not be applied in Kubernetes; absent: nothing. */
+  readonly unapplied?: NonNullable<ConditionFacts['unapplied']>;
   /** Absent: its request is from an earlier release. */
   readonly addons?: AddonsDoc;
   /** Declared; absent: none. */
@@ -144,7 +146,7 @@ const withOnFailure = (doc: ClusterDoc, { onFailure }: DeclaredSpec): ClusterDoc
   return before === onFailure ? doc : { ...doc, spec: { ...spec, ...(onFailure === undefined ? {} : { onFailure }) } };
 };
 
-const without = (times: Presence['missing'], name: string): Presence['missing'] =>
+const without = <T>(times: Readonly<Record<string, T>>, name: string): Readonly<Record<string, T>> =>
   Object.fromEntries(Object.entries(times).filter(([key]) => key !== name));
 
 /** What the looks at Kubernetes have found. A node that is removed is not missing. */
@@ -183,6 +185,43 @@ const changeEtcd = ({ etcdProblems: before, ...doc }: ClusterDoc, event: StoredE
       return doc;
     default:
       return before === undefined ? doc : { ...doc, etcdProblems: before };
+  }
+};
+
+/** What a step applies that is tried again after a restore and after a change of the manifest; undefined: it applies something else. */
+const declaredBy = ({ step, node }: StoredEvent<'BootstrapStepFailed'>['data']): string | undefined =>
+  step === 'AuthorizeUsers' ? USERS_ROLES : step === 'SetNodeLabels' && node !== undefined ? labelsOf(node) : undefined;
+
+const USERS_ROLES = 'roles of users';
+const labelsOf = (node: string): string => `labels and taints of ${node}`;
+
+const withApplied = (doc: ClusterDoc, what: string): ClusterDoc => {
+  const { unapplied: before = {}, ...others } = doc;
+  if (before[what] === undefined) return doc;
+  const unapplied = without(before, what);
+  return Object.keys(unapplied).length === 0 ? others : { ...others, unapplied };
+};
+
+/** What is declared, and Kubernetes did not take: the last attempt of each; a retry tries all of it again. */
+const withUnapplied = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
+  switch (event.type) {
+    case 'BootstrapStepFailed': {
+      const what = declaredBy(event.data);
+      if (what === undefined || event.data.nextAttemptAt !== null) return doc;
+      const failure = { since: event.meta.time, message: attemptSentence(event) };
+      return { ...doc, unapplied: { ...doc.unapplied, [what]: failure } };
+    }
+    case 'UsersAuthorized':
+      return withApplied(doc, USERS_ROLES);
+    case 'NodeLabelsSet':
+    case 'NodeRemoved':
+      return withApplied(doc, labelsOf(event.data.node));
+    case 'ClusterRetryRequested': {
+      const { unapplied: _tried, ...others } = doc;
+      return others;
+    }
+    default:
+      return doc;
   }
 };
 
@@ -351,6 +390,8 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'PoolRolloutFailed',
   'NodesAbandoned',
   'ClusterRetryRequested',
+  'UsersAuthorized',
+  'NodeLabelsSet',
   'ClusterPaused',
   'ClusterResumed',
   'RemediationSuspended',
@@ -380,6 +421,8 @@ const SELDOM_CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'VmDeleted',
   'NodeRemoved',
   'NodeRemovalCancelled',
+  'UsersAuthorized',
+  'NodeLabelsSet',
   'NodeActionCordoned',
   'NodeActionSucceeded',
   'NodeActionFailed',
@@ -402,7 +445,10 @@ export const clustersProjection: Projection<ClusterDoc> = {
     if (event.type === 'ClusterDeleted') return undefined;
     if (isAboutBackups(event)) return withBackups(doc, event);
     if (isAboutAddons(event)) return addonsChanged(doc, event);
-    const changed = change(withAddons(withIdentity(withLease(withHeld(doc, event), event), event), event), event);
+    const changed = change(
+      withUnapplied(withAddons(withIdentity(withLease(withHeld(doc, event), event), event), event), event),
+      event,
+    );
     if (SELDOM_CHANGING.has(event.type) && changed === doc) return doc;
     return { ...changed, phase: phaseAfter(doc.phase, event), changedAt: event.meta.time };
   },

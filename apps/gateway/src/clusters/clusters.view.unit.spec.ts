@@ -217,6 +217,31 @@ describe('the view of a cluster', () => {
     });
   });
 
+  it('is Degraded by roles or labels that Kubernetes did not take, until they are applied or a retry tries them again', () => {
+    const cause = { operation: 'apply ClusterRoleBinding', target: 'demo', message: '403: denied by a webhook' };
+    const failed = (nextAttemptAt: string | null, step: string, node?: string): Fact => ({
+      type: 'BootstrapStepFailed',
+      data: { uid, step, cause, attempt: 20, attemptsMax: 20, nextAttemptAt, ...(node && { node: node as never }) },
+    });
+    const applied = (...facts: readonly Fact[]) =>
+      viewAfter([...CREATE, ...facts]).conditions.find(({ type }) => type === 'DeclaredStateApplied');
+    const roles = failed(null, 'AuthorizeUsers');
+    const labels = failed(null, 'SetNodeLabels', 'demo-w-1');
+    expect(applied(failed('2026-01-01T01:00:00.000Z', 'AuthorizeUsers'))).toBeUndefined();
+    expect(applied(roles, labels)).toMatchObject({
+      status: 'False',
+      reason: 'DeclaredStateNotApplied',
+      message: expect.stringMatching(
+        /^roles of users: .*denied by a webhook.*; labels and taints of demo-w-1: .*cluster retry demo$/,
+      ),
+    });
+    const set = { uid, node: 'demo-w-1' as never, labels: {}, taints: [] };
+    expect(applied(roles, labels, { type: 'NodeLabelsSet', data: set })?.message).not.toContain('demo-w-1');
+    const authorized: Fact = { type: 'UsersAuthorized', data: { uid, authentication: 1, roleBindings: [] } };
+    expect(applied(roles, authorized)).toBeUndefined();
+    expect(applied(roles, { type: 'ClusterRetryRequested', data: { uid } })).toBeUndefined();
+  });
+
   it('shows a failed attempt until the creation gets further', () => {
     const cause = { operation: 'ssh', target: 'demo-cp-1', message: 'refused' };
     const attempt: Fact = {

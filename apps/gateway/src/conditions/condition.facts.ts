@@ -157,6 +157,8 @@ export interface ConditionFacts {
     readonly since: string;
     readonly problems: readonly { readonly code: string; readonly message: string; readonly help: string }[];
   };
+  /** What is declared and could not be applied in Kubernetes, with the last failure of each; absent: nothing. */
+  readonly unapplied?: Readonly<Record<string, { readonly since: string; readonly message: string }>>;
   /** Services that do not process the events of the cluster. */
   readonly quarantined: readonly { readonly service: string; readonly error: string; readonly since: string }[];
   /** Connections of the cluster that could not be verified. */

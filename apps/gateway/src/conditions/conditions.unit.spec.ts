@@ -267,6 +267,11 @@ const TABLE: readonly Row[] = [
     { addons: { addons: [{ ...ADDON, phase: 'Failed', message: 'the export is refused' }] } },
     ['Degraded', 'AddonsFailed', 'AddonsHealthy'],
   ),
+  row('has roles that Kubernetes did not take', { unapplied: { roles: { since: MADE, message: '403' } } }, [
+    'Degraded',
+    'DeclaredStateNotApplied',
+    'DeclaredStateApplied',
+  ]),
   row('has a member of etcd that has not started', { etcdProblems: { since: MADE, problems: [GHOST] } }, [
     'Degraded',
     'EtcdDegraded',
@@ -432,6 +437,7 @@ describe('the state of a cluster', () => {
       unsigned,
       addons: { addons: [{ ...ADDON, phase: 'Failed' as const }] },
       etcdProblems: { since: MADE, problems: [GHOST] },
+      unapplied: { roles: { since: MADE, message: '403' } },
       backups: BACKUPS,
       lease: lease(),
       identity: identity(),

@@ -3,6 +3,7 @@ import { isIdentityAwaited } from '@fairlead/domain';
 import type { ConditionFacts } from './condition.facts.js';
 import {
   MINUTE_MS,
+  NAMED_MAX,
   earliestOf,
   found,
   holds,
@@ -27,6 +28,25 @@ export const addonsHealthy: Read = (facts) => {
     reason: 'AddonsFailed',
     message: failed.map(({ name, message }) => `${name}: ${message}`).join('; '),
     since: earliestOf(timesOf(failed), since),
+    calls: whenNodesAreAway(facts),
+  });
+};
+
+/** Of a cluster whose declaration Kubernetes did not take, such as after a restore: nothing tries again by itself. */
+export const declaredStateApplied: Read = (facts) => {
+  const failed = Object.entries(facts.unapplied ?? {});
+  const since = facts.marks.ready ?? facts.createdAt;
+  if (failed.length === 0) return holds(since);
+  const words = failed.slice(0, NAMED_MAX).map(([what, { message }]) => `${what}: ${message}`);
+  const others = failed.length - words.length;
+  return found({
+    status: 'False',
+    reason: 'DeclaredStateNotApplied',
+    message: `${words.join('; ')}${others > 0 ? ` and ${others} more` : ''}. Correct the cause, then run fairlead cluster retry ${facts.name}`,
+    since: earliestOf(
+      failed.map(([, one]) => one.since),
+      since,
+    ),
     calls: whenNodesAreAway(facts),
   });
 };

@@ -1,4 +1,5 @@
 import { CONTROL_PLANE_POOL, WorldFailure } from '@fairlead/contracts';
+import { actionMark } from '@fairlead/domain';
 import { HANDLE, OnTask, type Handle, type RequeueAfter, type TaskContext } from '@fairlead/event-sourcing/jetstream';
 import { NodeDrain, rulesFor, type DrainLook } from '@fairlead/kubernetes/drain';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
@@ -16,7 +17,7 @@ import { CLUSTER_ACCESS, SETTINGS } from '../tokens.js';
 import type { RecordAction } from './actions.decider.js';
 import { drainSinceOf } from './actions.planner.js';
 import type { ActionTask, AllowReboot, UncordonNode } from './actions.reconciler.js';
-import { markOf, type Actions, type Known, type Open, type Progress } from './actions.state.js';
+import type { Actions, Known, Open, Progress } from './actions.state.js';
 
 const DRAINS_MAX = 2_000;
 const SECOND_MS = 1_000;
@@ -53,7 +54,7 @@ export class ActionsEffects {
   async cordonNode(task: Context): Promise<void> {
     const { uid, requestId, node, action } = task.data;
     const api = await this.clusters.of(uid, task.cluster);
-    const byRequest = await api.cordon(node, markOf(requestId));
+    const byRequest = await api.cordon(node, actionMark(requestId));
     // A node without a Node object has no pods, and a kubelet that starts again registers it.
     if (byRequest === undefined && action !== 'reboot')
       throw new WorldFailure({ operation: 'cordon', target: node, message: 'Kubernetes does not know the node' });
@@ -79,14 +80,14 @@ export class ActionsEffects {
   async allowReboot(task: Context<AllowReboot>): Promise<void> {
     const { uid, node, requestId, unlessBooted } = task.data;
     await this.leaveEtcd(task);
-    const change = rebootOf(markOf(requestId), unlessBooted);
+    const change = rebootOf(actionMark(requestId), unlessBooted);
     await sayToNode(this.handle, task, node, { type: 'AskForChange', data: { uid, node, change } });
   }
 
   @OnTask('EndReboot', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 60_000 })
   async endReboot(task: Context): Promise<void> {
     const { uid, node, requestId } = task.data;
-    const data = { uid, node, change: markOf(requestId) };
+    const data = { uid, node, change: actionMark(requestId) };
     await sayToNode(this.handle, task, node, { type: 'WithdrawPermission', data });
   }
 
@@ -94,7 +95,7 @@ export class ActionsEffects {
   async uncordonNode(task: Context<UncordonNode>): Promise<void> {
     const { uid, node, cordonedBy } = task.data;
     const api = await this.clusters.of(uid, task.cluster);
-    await api.uncordon(node, markOf(cordonedBy));
+    await api.uncordon(node, actionMark(cordonedBy));
     await record(task, { type: 'NodeActionUncordoned', data: { ...aboutOf(task), cordonedBy } });
   }
 
@@ -122,7 +123,7 @@ export class ActionsEffects {
   ): NodeDrain {
     const { role, pool = '' } = members[node] ?? {};
     const rules = rulesFor(drainPolicy, role === 'control-plane' ? CONTROL_PLANE_POOL : pool);
-    return new NodeDrain(api, node, { mark: markOf(requestId), nowMs: () => this.clock.now().getTime(), rules });
+    return new NodeDrain(api, node, { mark: actionMark(requestId), nowMs: () => this.clock.now().getTime(), rules });
   }
 
   private async drain(task: Context, { drain, open, since }: Drain): Promise<RequeueAfter | undefined> {

@@ -1,12 +1,11 @@
 import { without, type EventData, type NodeName, type StoredEvent } from '@fairlead/contracts';
-import { actionHooksAfter, membersAfter, newMember, withMember } from '@fairlead/domain';
+import { actionHooksAfter, membersAfter, newMember, requestOfMark, withMember } from '@fairlead/domain';
 import { finalFailure } from '../agents/change.failure.js';
 import { BUILDING, evolveLifecycle } from '../lifecycle/lifecycle.evolve.js';
 import {
   ABSENT,
   cordons,
   NEW_PROGRESS,
-  requestOf,
   type Actions,
   type Known,
   type Member,
@@ -80,7 +79,7 @@ const withAllowed = (state: Known, node: string, change: (progress: Progress) =>
   withProgress(state, state.permitted[node], node, change);
 
 const desired = (state: Known, { node, change, revision }: EventData<'DesiredVersionsSet'>): Known => {
-  const requestId = requestOf(change?.id);
+  const requestId = requestOfMark(change?.id);
   if (requestId === undefined) {
     const permitted = without(state.permitted, node);
     return permitted === state.permitted ? state : { ...state, permitted };
@@ -91,7 +90,7 @@ const desired = (state: Known, { node, change, revision }: EventData<'DesiredVer
 
 const progressed = (state: Known, { data, meta }: StoredEvent<'NodeChangeProgressed'>): Known => {
   const { node, change, phase, status } = data;
-  const requestId = requestOf(change);
+  const requestId = requestOfMark(change);
   if (requestId === undefined) return state;
   return withProgress(state, requestId, node, ({ rebootingSince }) => {
     if (status === 'failed') {

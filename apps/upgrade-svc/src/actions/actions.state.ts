@@ -98,15 +98,6 @@ export type Actions = { readonly status: 'absent' } | Known;
 
 export const ABSENT: Actions = { status: 'absent' };
 
-const PREFIX = 'action-';
-
-/** The id of a change on the node, and the mark of a cordon. */
-export const markOf = (requestId: string): string => `${PREFIX}${requestId}`;
-
-/** The request that a change on a node belongs to; undefined: the change is none of ours. */
-export const requestOf = (changeId: string | undefined): string | undefined =>
-  changeId?.startsWith(PREFIX) === true ? changeId.slice(PREFIX.length) : undefined;
-
 /** Whether the node is drained for the request. */
 export const drains = ({ action, drain }: Pick<Open, 'action' | 'drain'>): boolean =>
   action === 'drain' || (action === 'reboot' && drain);
