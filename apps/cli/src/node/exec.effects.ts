@@ -1,4 +1,5 @@
 import { CONTROL_PLANE_POOL, EXEC_LIMITS } from '@fairlead/contracts';
+import pLimit from 'p-limit';
 import type { ClusterAt, NodeExecView } from '../api/api.ports.js';
 import type { Session } from '../command/session.js';
 import { failureText } from '../failure.text.js';
@@ -134,19 +135,17 @@ export const execOnNodes = async (
   nodes: readonly string[],
   { request, parallel }: OnNodes,
 ): Promise<Answer> => {
-  const waiting = [...new Set(nodes)];
+  const limit = pLimit(parallel);
   const results: NodeResult[] = [];
-  const work = async (): Promise<void> => {
-    for (let node = waiting.shift(); node !== undefined; node = waiting.shift()) {
-      const result = await resultOn(session, at, node, request).catch((error: unknown) => {
-        waiting.length = 0; // Nothing more is begun.
-        throw error;
-      });
-      printResult(session, result);
-      results.push(result);
-    }
+  const one = async (node: string): Promise<void> => {
+    const result = await resultOn(session, at, node, request).catch((error: unknown) => {
+      limit.clearQueue(); // Nothing more is begun.
+      throw error;
+    });
+    printResult(session, result);
+    results.push(result);
   };
-  await Promise.all(Array.from({ length: Math.min(parallel, waiting.length) }, work));
+  await Promise.all([...new Set(nodes)].map((node) => limit(one, node)));
   return answerOf(session, results);
 };
 
