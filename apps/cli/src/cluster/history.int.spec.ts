@@ -80,7 +80,7 @@ describe('fairlead cluster rollback', () => {
   });
 
   it('takes the generation before the latest where none is named, and asks before it declares it again', async () => {
-    const refused = await run(['--server', gateway.url, 'cluster', 'undo', 'demo'], fakeIo({ ask: async () => 'n' }));
+    const refused = await run(['--server', gateway.url, 'cluster', 'undo', 'demo'], fakeIo({ answer: 'n' }));
     expect(refused.code).not.toBe(0);
     expect(sent().map(({ query }) => query)).toEqual([{ dryRun: 'All' }]);
     const { code, stdout } = await cluster('rollback', 'demo', '--yes', '--no-wait');

@@ -17,6 +17,7 @@ const NAME_KINDS = [
   'node',
   'pool',
   'snapshot',
+  'generation',
   'template',
   'connection',
   'spec',
@@ -110,7 +111,8 @@ const valuesOf = (option: Option, command: Command, about: About): Candidates =>
   if (option.argChoices !== undefined) return { words: option.argChoices };
   const name = option.attributeName();
   const isVersion = name === 'to' && command.parent?.name() === 'upgrade' && UPGRADES.includes(command.name());
-  const names = isVersion ? 'version' : nameKindOf(name);
+  const isGeneration = name === 'to' && command.name() === 'rollback';
+  const names = isVersion ? 'version' : isGeneration ? 'generation' : nameKindOf(name);
   if (names !== undefined) return { words: [], names, ...about };
   return /<(file|dir)>/.test(option.flags) ? { words: [], files: true } : { words: [] };
 };

@@ -96,6 +96,10 @@ const listOf = async (session: Session, { names: kind = 'cluster', cluster = '',
       return (await api.manifest(clusterAt(session, cluster))).spec.pools;
     case 'snapshot':
       return (await api.etcdSnapshots(clusterAt(session, cluster))).map((one) => ({ name: one.name }));
+    case 'generation': {
+      const { items } = await api.generations(clusterAt(session, cluster));
+      return items.map(({ generation }) => ({ name: String(generation) }));
+    }
     case 'template':
       return (await api.templates(namespace)).map(({ metadata }) => metadata);
     case 'spec':

@@ -22,6 +22,7 @@ beforeEach(async () => {
     .on('GET', `${DEMO}/manifest`, { body: { spec: { pools: [{ name: 'web' }, { name: 'batch' }] } } })
     .on('GET', `${DEMO}/etcd/snapshots`, named('demo-20261121'))
     .on('GET', '/ns/default/cluster-templates', { body: { items: [{ metadata: { name: 'small' } }] } })
+    .on('GET', `${DEMO}/manifest/generations`, { body: { items: [{ generation: 2 }, { generation: 1 }] } })
     .on('GET', '/connections', named('lab', 'site'))
     .on('GET', '/mcir/connections/lab/specs', named('lab.medium', 'lab.large'))
     .on('GET', '/mcir/connections/site/specs', named('rack.large'))
@@ -55,6 +56,8 @@ describe('completion', () => {
     ['fairlead cluster get --namespace=team-a ', ['theirs']],
     ['fairlead pool scale demo ', ['web', 'batch']],
     ['fairlead pool create demo ', []],
+    ['fairlead cluster rollback demo --to ', ['2', '1']],
+    ['fairlead cluster history demo --generation ', ['2', '1']],
     ['fairlead node drain demo ', ['demo-cp-1', 'demo-w-1']],
     ['fairlead node drain demo demo-cp-1 ', ['demo-cp-1', 'demo-w-1']],
     ['fairlead node cordon demo --pool ', ['web', 'batch']],

@@ -1,4 +1,4 @@
-import { manifestJsonSchema, PROVIDER_TRAITS, PROVIDERS, type ProviderName } from '@fairlead/contracts';
+import { manifestJsonSchema, PROVIDER_TRAITS, PROVIDERS } from '@fairlead/contracts';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -6,27 +6,21 @@ import { pathToFileURL } from 'node:url';
 import { Option, type Command } from 'commander';
 import { CHECKOUT } from '../checkout.js';
 import { addCommand, runs } from '../command/command.js';
-import { controlPlaneCount, integerBetween, kubernetesVersion } from '../command/parsers.js';
+import { controlPlaneCount, kubernetesVersion } from '../command/parsers.js';
 import type { Session } from '../command/session.js';
 import { CliFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { parseManifests } from '../document/manifest.document.js';
 import { verdictsOf } from '../validate/verdicts.js';
 import { initManifest } from './init.manifest.js';
+import { answersFor, INIT_NETWORKS, workerCount, type Answered, type InitGiven } from './init.questions.js';
 
-const WORKERS_MAX = 500;
 const SCHEMA_FILE = 'cluster.schema.json';
 
-interface InitOptions {
-  readonly provider: ProviderName;
-  readonly connection?: string;
-  readonly machineType?: string;
-  readonly controlPlanes?: number;
-  readonly workers: number;
-  readonly kubernetesVersion?: string;
-  readonly cni: string;
+interface InitOptions extends Omit<InitGiven, 'name'> {
   readonly outputFile?: string;
   readonly force?: true;
+  readonly yes?: true;
 }
 
 export const addInitCommand = (program: Command, io: Io): void => {
@@ -34,11 +28,14 @@ export const addInitCommand = (program: Command, io: Io): void => {
     usage: 'init [name]',
     summary: 'Print a manifest to start from',
     description:
-      'Print a commented manifest of a cluster, which "fairlead validate" and "fairlead apply" accept as it is, or write it to a file with the JSON Schema for editors beside it. It asks no question and no server: check the names with "fairlead connection list" and "fairlead connection specs". The name is demo if none is given.',
+      'Print a commented manifest of a cluster, which "fairlead validate" and "fairlead apply" accept as it is, or write it to a file with the JSON Schema for editors beside it. On a terminal it asks for what neither the arguments nor the options say; Enter takes the value in brackets, and --yes takes all of them. Without a terminal it does the same without asking. It asks no server: check the names with "fairlead connection list" and "fairlead connection specs".',
     shared: 'namespace',
     examples: [
-      ['fairlead init demo -f demo.yaml', 'Write demo.yaml, for the lab, and cluster.schema.json beside it'],
-      ['fairlead init demo | fairlead apply -f - --yes', 'Create a cluster in the lab with it'],
+      ['fairlead init -f demo.yaml', 'Ask, then write demo.yaml and cluster.schema.json beside it'],
+      [
+        'fairlead init demo --yes | fairlead apply -f - --yes',
+        'Create a cluster in the lab with it, without a question',
+      ],
       [
         'fairlead init shop --provider ssh --connection site --control-planes 3 --workers 2',
         'Print one for your own hosts',
@@ -46,7 +43,7 @@ export const addInitCommand = (program: Command, io: Io): void => {
       ['fairlead init small --workers 0', 'Print one for a single node'],
     ],
   })
-    .addOption(new Option('--provider <name>', 'whose machines it uses').choices(PROVIDERS).default('lab'))
+    .addOption(new Option('--provider <name>', 'whose machines it uses (default: lab)').choices(PROVIDERS))
     .option('--connection <name>', "connection that provides the machines (default: the provider's usual name)")
     .option('--machine-type <name>', "machine size (default: the provider's usual one)")
     .option(
@@ -54,9 +51,10 @@ export const addInitCommand = (program: Command, io: Io): void => {
       'number of control planes: 1, 3, 5 or 7 (default: 3, or 1 without workers)',
       controlPlaneCount,
     )
-    .option('--workers <count>', 'number of workers; 0: a single node', integerBetween(0, WORKERS_MAX), 2)
+    .option('--workers <count>', 'number of workers; 0: a single node (default: 2)', workerCount)
     .option('--kubernetes-version <version>', "Kubernetes version (default: this release's)", kubernetesVersion)
-    .addOption(new Option('--cni <name>', 'pod network').choices(['calico', 'flannel', 'cilium']).default('flannel'))
+    .addOption(new Option('--cni <name>', 'pod network (default: flannel)').choices(INIT_NETWORKS))
+    .option('-y, --yes', 'ask nothing: take the defaults for what is not given')
     .option('-f, --output-file <file>', 'write it there instead of printing it')
     .option('--force', 'replace the file')
     .action(runs(io, async (session, name: string | undefined, options: InitOptions) => init(session, name, options)));
@@ -66,26 +64,17 @@ export const addInitCommand = (program: Command, io: Io): void => {
 const schemaOf = ({ outputFile }: InitOptions): string =>
   outputFile === undefined ? pathToFileURL(join(CHECKOUT, 'docs', SCHEMA_FILE)).href : `./${SCHEMA_FILE}`;
 
-const textOf = (session: Session, name: string, options: InitOptions): string => {
-  const { provider, workers, controlPlanes = workers === 0 ? 1 : 3 } = options;
-  const usual = PROVIDER_TRAITS[provider].example;
-  return initManifest({
-    name,
-    namespace: session.namespaceOption,
-    connection: options.connection ?? usual.connection,
-    machineType: options.machineType ?? usual.machineType,
-    controlPlanes,
-    workers,
-    version: options.kubernetesVersion,
-    cni: options.cni,
-    schema: schemaOf(options),
-    caution: usual.caution,
-  });
+const textOf = (session: Session, answers: Answered, options: InitOptions): string => {
+  const { provider, kubernetesVersion: version, ...others } = answers;
+  const { caution } = PROVIDER_TRAITS[provider].example;
+  return initManifest({ ...others, version, caution, namespace: session.namespaceOption, schema: schemaOf(options) });
 };
 
-const init = async (session: Session, name = 'demo', options: InitOptions): Promise<void> => {
+const init = async (session: Session, name: string | undefined, options: InitOptions): Promise<void> => {
   const { io } = session;
-  const text = textOf(session, name, options);
+  const given = { ...options, ...(name === undefined ? {} : { name }) };
+  const answers = await answersFor(given, options.yes === true ? { ...io, ask: undefined } : io);
+  const text = textOf(session, answers, options);
   refuseInvalid(text, session);
   if (options.outputFile === undefined) return io.out(text);
   const file = resolve(io.cwd, options.outputFile);

@@ -62,4 +62,56 @@ describe('fairlead init', () => {
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(words);
   });
+
+  describe('on a terminal', () => {
+    /** Answers in turn, and what was asked. */
+    const answering = (...answers: readonly string[]) => {
+      const questions: string[] = [];
+      const left = [...answers];
+      const ask = async (question: string): Promise<string> => {
+        questions.push(question);
+        return left.shift() ?? '';
+      };
+      return { questions, io: { ...fakeIo({ cwd: folder }), ask } };
+    };
+
+    it('asks for what is not given, shows what Enter means, and writes what was answered', async () => {
+      const { questions, io } = answering('shop', 'ssh', '', 'rack.large', '4', '', '', 'calico');
+      const { code, stdout } = await run(['init'], io);
+      expect(code).toBe(0);
+      expect(questions).toEqual([
+        'Name of the cluster [demo]: ',
+        'Provider (lab, nspawn, ssh) [lab]: ',
+        'Connection [site]: ',
+        expect.stringMatching(/^Machine type \[.+\]: $/),
+        'Workers (0: a single node) [2]: ',
+        'Control planes (1, 3, 5 or 7) [3]: ',
+        expect.stringMatching(/^Kubernetes version \[v1\.\d+\.\d+\]: $/),
+        'Pod network (calico, flannel, cilium) [flannel]: ',
+      ]);
+      expect(stdout).toMatch(
+        /name: shop\n[\s\S]*cni: calico[\s\S]*replicas: 3 #[\s\S]*rack\.large[\s\S]*replicas: 4\n/,
+      );
+      expect((await verdict(stdout)).stderr).toBe('');
+    });
+
+    it('says what is wrong with an answer, and asks again', async () => {
+      const { questions, io } = answering('Shop!', 'shop', '', '', '', 'many', '0');
+      const { code, stdout, stderr } = await run(['init', '--cni', 'flannel', '--kubernetes-version', '1.34.4'], io);
+      expect([code, stdout]).toEqual([0, expect.stringContaining('schedulable: true')]);
+      expect(stderr).toContain('It must be lowercase letters');
+      expect(stderr).toContain('It must be a whole number from 0 to 500.');
+      // A single node has one control plane.
+      expect(questions.filter((question) => question.startsWith('Control planes'))).toEqual([]);
+    });
+
+    it('gives up after some answers that are none, and asks nothing with --yes', async () => {
+      const wrong = answering(...Array.from({ length: 9 }, () => 'No!'));
+      expect((await run(['init'], wrong.io)).code).toBe(2);
+      const quiet = answering();
+      const { code, stdout } = await run(['init', '--yes'], quiet.io);
+      expect([code, quiet.questions]).toEqual([0, []]);
+      expect(stdout).toBe((await init()).stdout);
+    });
+  });
 });

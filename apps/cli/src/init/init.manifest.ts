@@ -1,4 +1,4 @@
-import { DEFAULT_KUBERNETES_VERSION, MANIFEST_API_VERSION, MANIFEST_KIND } from '@fairlead/contracts';
+import { MANIFEST_API_VERSION, MANIFEST_KIND } from '@fairlead/contracts';
 
 /** What is declared, every value decided. */
 export interface InitAnswers {
@@ -8,7 +8,7 @@ export interface InitAnswers {
   readonly machineType: string;
   readonly controlPlanes: number;
   readonly workers: number;
-  readonly version: string | undefined;
+  readonly version: string;
   readonly cni: string;
   /** What an editor reads the schema from. */
   readonly schema: string;
@@ -36,7 +36,7 @@ const connectionText = ({ connection, caution }: InitAnswers): string =>
 
 /** A manifest to start from. A line that begins with "#" and no space is a field that may be used by removing the "#". */
 export const initManifest = (answers: InitAnswers): string => {
-  const { name, namespace, version = DEFAULT_KUBERNETES_VERSION, cni, controlPlanes, workers, schema } = answers;
+  const { name, namespace, version, cni, controlPlanes, workers, schema } = answers;
   return `# yaml-language-server: $schema=${schema}
 # A cluster of Fairlead. Check it: fairlead validate -f <file>; create or change it: fairlead apply -f <file>
 apiVersion: ${MANIFEST_API_VERSION}

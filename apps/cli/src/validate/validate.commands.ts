@@ -26,7 +26,7 @@ const addValidate = (program: Command, io: Io): void => {
     examples: [
       ['fairlead validate -f cluster.yaml', 'Check a manifest'],
       ['fairlead validate -f clusters/ -R --output json', 'Check every manifest below a folder, for a program'],
-      ['fairlead init demo --connection lab | fairlead validate -f -', 'Read from standard input'],
+      ['fairlead init demo --yes | fairlead validate -f -', 'Read from standard input'],
     ],
   })
     .requiredOption(
