@@ -202,7 +202,7 @@ describe('nodes that are rebooted, drained and cordoned on request', () => {
       expect(stated.map(({ data, meta }) => [data.reason, data.disabled, meta.actor])).toEqual(
         web.map(() => ['a long test runs', true, expect.stringMatching(/^user\//)]),
       );
-      expect((await fairlead('node', 'release', 'shop', '--all')).code).toBe(0);
+      expect((await fairlead('node', 'unhold', 'shop', '--all')).code).toBe(0);
       expect(await held()).toEqual([]);
     },
     TIMEOUT_MS,

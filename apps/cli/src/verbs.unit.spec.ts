@@ -74,6 +74,16 @@ it.each([
   expect(stderr).toContain(words);
 });
 
+it('a hold is ended by unhold; a release is a version of Kubernetes, and of what was held back otherwise', () => {
+  const titles = leaves.map(titleOf);
+  expect(titles.filter((title) => /\b(hold|unhold)$/.test(title))).toEqual([
+    ...['fairlead node hold', 'fairlead node unhold', 'fairlead pool hold', 'fairlead pool unhold'],
+  ]);
+  expect(titles.filter((title) => title.endsWith(' release'))).toEqual([
+    ...['fairlead handover release', 'fairlead quarantine release'],
+  ]);
+});
+
 it('machines have a type, by whatever command', () => {
   const named = leaves.flatMap((leaf) => optionsOf(leaf).filter((option) => /spec$|^--size|^--flavor/.test(option)));
   expect(named).toEqual([]);

@@ -65,7 +65,7 @@ export const SKIP_REASONS = {
   requested: { sentence: '{reason}', help: 'An operator skipped it, or aborted the rollout.' },
   held: {
     sentence: 'held: {reason}',
-    help: '"fairlead node release <cluster> <node>" releases it for the next upgrade.',
+    help: '"fairlead node unhold <cluster> <node>" includes it in the next upgrade.',
   },
   'rolled-back': {
     sentence: 'it has its previous software again',

@@ -39,7 +39,7 @@ const WORKERS_FIRST =
 export const UPGRADE_FINDINGS = {
   'A1.apart': refuses(
     'API servers would run {oldest} and {newest} at the same time, more than one minor version apart',
-    'Bring every control plane to the same minor version first; release those that are held: "fairlead node release <cluster> <node>".',
+    'Bring every control plane to the same minor version first; end the hold of those that are held: "fairlead node unhold <cluster> <node>".',
   ),
   'A1.lower': forbids(
     '{to} is a lower minor version than {from}, which runs now',
@@ -57,7 +57,7 @@ export const UPGRADE_FINDINGS = {
   'A1.nothing-left': denies('nothing is left to do on {node}', 'See "fairlead upgrade status <cluster>".'),
   'A2.too-new': refuses(
     '{component} {version} of {node} would be newer than API server {apiServer}',
-    'Upgrade every API server that it can reach first; release control planes that are held: "fairlead node release <cluster> <node>".',
+    'Upgrade every API server that it can reach first; end the hold of control planes that are held: "fairlead node unhold <cluster> <node>".',
   ),
   'A2.too-old': refuses(
     '{component} {version} of {node} would be {minors} minor versions older than API server {apiServer}',

@@ -79,8 +79,13 @@ const within = (namespace: string): string => (namespace === DEFAULT_NAMESPACE ?
 /** A method and a path in a sentence; the full stop or the bracket after it is not part of the path. */
 const ROUTE = /\b(?:GET|POST|PUT|PATCH|DELETE) \/[^\s,;"'()]*[^\s,;"'.()]/g;
 
+/** How a request is sent is this program's part: its user gives the token. */
+const SENDING = 'Send "Authorization: Bearer <token>"';
+const GIVING = 'Give a token with --token-file, in FAIRLEAD_TOKEN, or in a context ("fairlead context set")';
+
 /** The gateway's advice as commands of this program. A route that no command asks for stays. */
-export const inCommands = (text: string): string => text.replace(ROUTE, (route) => commandFor(route) ?? route);
+export const inCommands = (text: string): string =>
+  text.replace(SENDING, GIVING).replace(ROUTE, (route) => commandFor(route) ?? route);
 
 const commandFor = (route: string): string | undefined => {
   for (const [pattern, command] of COMMANDS) {

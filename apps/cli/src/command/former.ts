@@ -45,6 +45,8 @@ export const FORMER_COMMANDS: readonly (readonly [group: string, former: string,
   ['application', 'show', 'get'],
   ['etcd', 'snapshots', 'list'],
   ['hook', 'secrets', 'list-secrets'],
+  ['node', 'release', 'unhold'],
+  ['pool', 'release', 'unhold'],
 ];
 
 /** A command line with former names of commands in today's. What follows the command is left alone. */

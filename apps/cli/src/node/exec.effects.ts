@@ -100,7 +100,7 @@ const resultOn = async (session: Session, at: ClusterAt, node: string, request: 
   }
 };
 
-/** Each line with the name of its node, so that programs and people can tell them apart. */
+/** Each line with the name of its node, for programs and people. */
 const prefixed = (node: string, text: string): string =>
   text === ''
     ? ''

@@ -36,18 +36,18 @@ const set = async (
   const words = disabled ? `excluded from changes (${reason})` : 'included in changes again';
   const table =
     data.changed.length === 0
-      ? `Nothing to do: ${selectionWords(cluster, nodes, options)} ${nodes.length === 1 ? 'is' : 'are'} ${disabled ? 'held' : 'released'} already.`
+      ? `Nothing to do: ${selectionWords(cluster, nodes, options)} ${nodes.length === 1 ? 'is' : 'are'} ${disabled ? 'held' : 'not held'} already.`
       : `Now ${words}: ${data.changed.join(', ')} of ${cluster}.`;
   return { data, table, names: data.nodes };
 };
 
-/** `hold` and `release` of nodes that are selected. */
+/** `hold` and `unhold` of nodes that are selected. */
 export const addNodeHoldCommands = (parent: Command, io: Io): void => {
   const hold = addCommand(parent, {
     usage: 'hold <cluster> [nodes...]',
     summary: 'Exclude nodes from upgrades and rollouts',
     description:
-      'Exclude nodes from upgrades and rollouts until they are released. Other nodes continue. The selection is resolved once; to include nodes that join a pool later, use "fairlead pool hold".',
+      'Exclude nodes from upgrades and rollouts until "fairlead node unhold". Other nodes continue. The selection is resolved once; to include nodes that join a pool later, use "fairlead pool hold".',
     examples: [
       ['fairlead node hold demo demo-w-2-k3x9q --reason "a long test runs"', 'Hold one node'],
       ['fairlead node hold demo -l tier=web --reason "the sale"', 'Nodes with a label'],
@@ -60,17 +60,17 @@ export const addNodeHoldCommands = (parent: Command, io: Io): void => {
         set(session, { cluster, nodes }, options, true),
       ),
     );
-  const release = addCommand(parent, {
-    usage: 'release <cluster> [nodes...]',
+  const unhold = addCommand(parent, {
+    usage: 'unhold <cluster> [nodes...]',
     summary: 'Include held nodes in upgrades again',
     description:
-      'Release held nodes, so that upgrades include them again. Holds of a pool are released by "fairlead pool release".',
+      'End the hold of nodes, so that upgrades include them again. The hold of a pool is ended by "fairlead pool unhold".',
     examples: [
-      ['fairlead node release demo demo-w-2-k3x9q', 'Release it; the next upgrade includes it'],
-      ['fairlead node release demo --all', 'Release all nodes that are held individually'],
+      ['fairlead node unhold demo demo-w-2-k3x9q', 'The next upgrade includes it'],
+      ['fairlead node unhold demo --all', 'All nodes that are held individually'],
     ],
   });
-  addSelectionOptions(release)
+  addSelectionOptions(unhold)
     .option('--reason <text>', 'reason, recorded in the history', '')
     .action(
       runs(io, (session, cluster: string, nodes: readonly string[], options: HoldOptions) =>

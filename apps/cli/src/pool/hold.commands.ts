@@ -33,9 +33,9 @@ export const addHoldCommands = (parent: Command, io: Io): void => {
       ),
     );
   addCommand(parent, {
-    usage: 'release <cluster> <pool>',
+    usage: 'unhold <cluster> <pool>',
     summary: 'Include a held pool in upgrades again',
-    examples: [['fairlead pool release demo worker-1', 'Release it; the next upgrade includes it']],
+    examples: [['fairlead pool unhold demo worker-1', 'The next upgrade includes it']],
   })
     .option('--reason <text>', 'reason, recorded in the history', '')
     .action(

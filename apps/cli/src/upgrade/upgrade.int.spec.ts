@@ -253,7 +253,7 @@ describe('what belongs to upgrades', () => {
     expect((await ask(['pool', 'hold', 'demo', 'worker-1', '--reason', 'sale'])).stdout).toBe(
       'The pool worker-1 of demo is excluded from changes: sale.\n',
     );
-    expect((await ask(['node', 'release', 'demo', 'demo-w-1'])).stdout).toBe(
+    expect((await ask(['node', 'unhold', 'demo', 'demo-w-1'])).stdout).toBe(
       'Now included in changes again: demo-w-1 of demo.\n',
     );
     expect(gateway.asked('PUT', `${ROOT}/pools/worker-1/updates`)[0]?.body).toEqual({ disabled: true, reason: 'sale' });

@@ -14,7 +14,7 @@ const sized = (replicas: number): DeclaredSpec => ({
   ...spec,
   pools: spec.pools.map((pool) => ({ ...pool, replicas })),
 });
-const told = (of: ReturnType<typeof generations>) =>
+const summaries = (of: ReturnType<typeof generations>) =>
   of.map(({ number, event, changes }) => [
     number,
     event.type,
@@ -23,12 +23,12 @@ const told = (of: ReturnType<typeof generations>) =>
 
 describe('the generations of a manifest', () => {
   it('begin with the creation, which is one however many events it took', () => {
-    expect(told(created)).toEqual([[1, 'ClusterRequested']]);
+    expect(summaries(created)).toEqual([[1, 'ClusterRequested']]);
     expect(specOfManifest(spec)).toEqual(spec);
   });
 
   it('are the changes of what is declared, with the fields that each changed', () => {
-    expect(told(generations(applied(1, sized(4)), applied(2, sized(4), { team: 'shop' })))).toEqual([
+    expect(summaries(generations(applied(1, sized(4)), applied(2, sized(4), { team: 'shop' })))).toEqual([
       [1, 'ClusterRequested'],
       [2, 'ClusterSpecChanged', 'pools[worker-1].replicas 2 4'],
       [3, 'ClusterSpecChanged', 'metadata.labels.team null shop'],
@@ -36,19 +36,19 @@ describe('the generations of a manifest', () => {
   });
 
   it('count a change by another route than the manifest', () => {
-    const [, removed] = told(generations(nodeFact('NodeRemovalRequested', 'demo-w-1', { requestId: 'r' })));
+    const [, removed] = summaries(generations(nodeFact('NodeRemovalRequested', 'demo-w-1', { requestId: 'r' })));
     expect(removed).toEqual([2, 'NodeRemovalRequested', 'pools[worker-1].replicas 2 1']);
   });
 
   it('are none where nothing that is declared differs', () => {
-    expect(told(generations(applied(1, spec)))).toEqual([[1, 'ClusterRequested']]);
+    expect(summaries(generations(applied(1, spec)))).toEqual([[1, 'ClusterRequested']]);
   });
 
   it('stay when the cluster is deleted, and begin again with the next cluster of the name', () => {
     const deleted = [applied(1, sized(4)), { type: 'ClusterDeleted', data: { uid } } as Fact];
-    expect(told(generations(...deleted)).length).toBe(2);
+    expect(summaries(generations(...deleted)).length).toBe(2);
     const again = '00000000-0000-4000-8000-000000000002';
     const next = JSON.parse(JSON.stringify(CREATE).replaceAll(uid, again)) as readonly Fact[];
-    expect(told(generations(...deleted, ...next))).toEqual([[1, 'ClusterRequested']]);
+    expect(summaries(generations(...deleted, ...next))).toEqual([[1, 'ClusterRequested']]);
   });
 });

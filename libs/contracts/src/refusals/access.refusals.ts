@@ -2,11 +2,7 @@ import { definition, type RefusalDefinition } from './refusal.definition.js';
 
 /** Of tokens, roles and namespaces. */
 export const ACCESS_REFUSALS = {
-  'auth.token-missing': definition(
-    401,
-    'A bearer token is required',
-    'Send "Authorization: Bearer <token>"; the CLI uses the local token automatically.',
-  ),
+  'auth.token-missing': definition(401, 'A bearer token is required', 'Send "Authorization: Bearer <token>".'),
   'auth.token-unknown': definition(
     401,
     'The bearer token is unknown or was revoked',

@@ -61,7 +61,7 @@ export const NODE_REFUSALS = {
   'node.held': definition(
     409,
     '{node} is excluded from changes: {reason}',
-    'Release it first: "fairlead node release {cluster} {node}", or "fairlead pool release" if its pool is held.',
+    'End the hold first: "fairlead node unhold {cluster} {node}", or "fairlead pool unhold" if its pool is held.',
   ),
   'node.not-joined': definition(
     409,

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+import type { Command } from 'commander';
+import { buildProgram } from './program.js';
+import { fakeIo } from './spec/io.fixtures.js';
+
+const program = buildProgram(fakeIo());
+const page = readFileSync(fileURLToPath(new URL('../../../docs/comparison.md', import.meta.url)), 'utf8');
+
+const rows = page
+  .split('\n')
+  .filter((line) => line.startsWith('|'))
+  .map((line) => line.slice(1, -1).split('|'))
+  .map((cells) => cells.map((cell) => cell.trim()));
+const [titles = [], , ...tools] = rows;
+const ours = tools.map((cells) => ({ what: cells[0] ?? '', cell: cells.at(-1) ?? '' }));
+
+const commandsIn = (cell: string): readonly string[] =>
+  [...cell.matchAll(/`([^`]+)`/g)].flatMap(([, text = '']) => (text.startsWith('-') ? [] : [text]));
+
+/** What of the words is no command or option of this program; undefined: all of them are. */
+const unknownIn = (line: string): string | undefined => {
+  let command: Command = program;
+  for (const word of line.split(' ')) {
+    if (word.startsWith('-')) {
+      if (!command.options.some(({ long }) => long === word)) return word;
+      continue;
+    }
+    const next = command.commands.find((child) => child.name() === word || child.aliases().includes(word));
+    if (next === undefined) return word;
+    command = next;
+  }
+  return undefined;
+};
+
+describe('the table of verbs', () => {
+  it('has Fairlead in its last column, and a cell for every tool', () => {
+    expect(titles.at(-1)).toBe('Fairlead');
+    expect(tools.length).toBeGreaterThan(15);
+    expect(tools.filter((cells) => cells.length !== titles.length || cells.some((cell) => cell === ''))).toEqual([]);
+  });
+
+  it.each(ours)('claims of Fairlead only what exists: $what', ({ cell }) => {
+    expect(commandsIn(cell).filter((line) => unknownIn(line) !== undefined)).toEqual([]);
+  });
+});
