@@ -47,7 +47,7 @@ when("a machine with Debian's required packages, Node.js and npm, and nothing el
   });
 });
 
-/** What tells why a run failed: its steps and failures, and how each run of jest ended. */
+/** The steps of a run, its failures, and how each run of jest ended. */
 const endOf = (output: string): string =>
   output
     .split('\n')
