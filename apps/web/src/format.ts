@@ -47,7 +47,8 @@ export const actorText = (actor: string): string =>
 export const isPerson = (actor: string): boolean => actor.startsWith('user/');
 
 /** `1 node`, `3 nodes`. */
-export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+export const counted = (count: number, noun: string): string =>
+  `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
 
 /** A word for a hash that two people can compare aloud: its first 12 digits in groups. */
 export const hashText = (hash: string): string => (hash.slice(0, 12).match(/.{4}/g) ?? []).join(' ');

@@ -46,7 +46,7 @@ describe('durations and times', () => {
       'upgrade-svc',
       'demo-w-1',
     ]);
-    expect([counted(1, 'node'), counted(2, 'node')]).toEqual(['1 node', '2 nodes']);
+    expect([1, 2, 1_000].map((count) => counted(count, 'node'))).toEqual(['1 node', '2 nodes', '1,000 nodes']);
     expect(hashText('9c1fab12cd34ef56')).toBe('9c1f ab12 cd34');
   });
 });

@@ -1,4 +1,9 @@
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import {
+  infiniteQueryOptions,
+  keepPreviousData,
+  useInfiniteQuery,
+  usePrefetchInfiniteQuery,
+} from '@tanstack/react-query';
 import { useMemo, useRef, useState } from 'react';
 import { VList } from 'virtua';
 import { api, dataOf, may, type FleetRow } from '../api.js';
@@ -10,7 +15,8 @@ import { Ago, Button, clusterPath, Empty, Failure, Icon, Link, Loading, State } 
 import { keepOrder } from './order.js';
 import { TimeSlider } from './time.slider.js';
 
-const PAGE = 500;
+/** More than a screen shows; the next ones are requested when the reader nears the end. */
+const PAGE = 200;
 const POLL_MS = 5_000;
 const SORTS = [
   ['name', 'Cluster'],
@@ -26,19 +32,19 @@ type Order = 'ascending' | 'descending';
 const sortOf = (text: string | undefined): Sort => SORTS.find(([sort]) => sort === text)?.[0] ?? 'name';
 const keyOf = ({ namespace, name }: FleetRow): string => `${namespace}/${name}`;
 
-const useFleet = () => {
-  const { query } = usePlace();
-  const { data: who } = useWhoami();
-  const at = query['at'];
-  const filter = {
-    sort: sortOf(query['sort']),
-    order: (query['order'] === 'descending' ? 'descending' : 'ascending') as Order,
-    ...(query['state'] === undefined ? {} : { state: query['state'] }),
-    ...(query['search'] === undefined ? {} : { search: query['search'] }),
-    ...(query['ns'] === undefined ? {} : { namespace: query['ns'] }),
-    ...(at === undefined ? {} : { at }),
-  };
-  const list = useInfiniteQuery({
+type Query = Readonly<Partial<Record<string, string>>>;
+
+const filterOf = (query: Query) => ({
+  sort: sortOf(query['sort']),
+  order: (query['order'] === 'descending' ? 'descending' : 'ascending') as Order,
+  ...(query['state'] === undefined ? {} : { state: query['state'] }),
+  ...(query['search'] === undefined ? {} : { search: query['search'] }),
+  ...(query['ns'] === undefined ? {} : { namespace: query['ns'] }),
+  ...(query['at'] === undefined ? {} : { at: query['at'] }),
+});
+
+const fleetOptions = (filter: ReturnType<typeof filterOf>) =>
+  infiniteQueryOptions({
     queryKey: ['fleet', filter],
     queryFn: ({ pageParam, signal }) => {
       const more = pageParam === '' ? {} : { continue: pageParam };
@@ -46,6 +52,22 @@ const useFleet = () => {
     },
     initialPageParam: '',
     getNextPageParam: (last) => last.metadata?.continue,
+  });
+
+/** Requests the first page of the fleet before it is known who is signed in, so that the first view waits for one answer instead of two. */
+export const FleetAhead = () => {
+  const { query } = usePlace();
+  usePrefetchInfiniteQuery(fleetOptions(filterOf(query)));
+  return null;
+};
+
+const useFleet = () => {
+  const { query } = usePlace();
+  const { data: who } = useWhoami();
+  const filter = filterOf(query);
+  const { at } = query;
+  const list = useInfiniteQuery({
+    ...fleetOptions(filter),
     placeholderData: keepPreviousData,
     // Whoever may read the whole log is told of each event; others look again.
     refetchInterval: at === undefined ? POLL_MS : false,

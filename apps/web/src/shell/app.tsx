@@ -1,7 +1,7 @@
 import { lazy, Suspense, useEffect, useState, type ReactNode } from 'react';
 import { isSignedOut } from '../api.js';
 import { durationText } from '../format.js';
-import { FleetView } from '../fleet/fleet.view.js';
+import { FleetAhead, FleetView } from '../fleet/fleet.view.js';
 import { useReachability } from '../live.js';
 import { usePlace } from '../place.js';
 import { Mark, SignIn, useMay, useSignOut, useWhoami } from '../session/session.js';
@@ -17,9 +17,11 @@ const ConnectionsView = lazy(() => import('../connections/connections.view.js'))
 const InstallationView = lazy(() => import('../connections/installation.view.js'));
 const Palette = lazy(() => import('./palette.js'));
 
+const isFleet = ([noun]: readonly string[]): boolean => noun === undefined || noun === 'fleet';
+
 const viewOf = (path: readonly string[]): ReactNode => {
   const [noun, namespace, cluster, part, id] = path;
-  if (noun === undefined || noun === 'fleet' || noun === 'sign-in') return <FleetView />;
+  if (isFleet(path) || noun === 'sign-in') return <FleetView />;
   if (noun === 'connections') return <ConnectionsView name={namespace} />;
   if (noun === 'installation') return <InstallationView />;
   if (noun === 'create') return <CreateView />;
@@ -36,10 +38,12 @@ const viewOf = (path: readonly string[]): ReactNode => {
 
 export const App = () => {
   const who = useWhoami();
+  const { path } = usePlace();
   if (isSignedOut(who.error)) return <SignIn />;
   if (who.data === undefined)
     return (
       <main className="sign-in">
+        {isFleet(path) && who.error === null ? <FleetAhead /> : null}
         {who.error === null ? <Loading what="the page" /> : <Failure error={who.error} />}
         <StaleBanner />
       </main>

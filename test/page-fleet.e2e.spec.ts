@@ -1,0 +1,103 @@
+import type { FleetList, SignInCodeView } from '@fairlead/contracts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import { findChromium, launchChromium } from './system/chromium.js';
+import { clusterBody, startSystem, type System } from './system/system.js';
+
+const CHECKOUT = fileURLToPath(new URL('..', import.meta.url));
+const TIMEOUT_MS = 300_000;
+const CLUSTERS = 1_000;
+const AT_ONCE = 20;
+const LOADS = 5;
+const USABLE_MS = 1_000;
+
+const chromium = await findChromium();
+if ('reason' in chromium) process.stderr.write(`\n!!! NOT CHECKED in a browser: ${chromium.reason}\n\n`);
+const inBrowser = 'reason' in chromium ? describe.skip : describe;
+
+inBrowser("the operator's page with 1,000 clusters", () => {
+  let system: System;
+  let browser: Browser;
+  let page: Page;
+
+  /** From the request of the document until the first cluster can be opened and the search can be used. */
+  const load = async (): Promise<number> => {
+    await page.goto('about:blank');
+    const startedAt = performance.now();
+    await page.goto(`${system.server}/`, { waitUntil: 'commit' });
+    await page.getByRole('link', { name: 'c0000' }).waitFor();
+    await page.getByRole('searchbox').isEnabled();
+    return performance.now() - startedAt;
+  };
+
+  beforeAll(async () => {
+    execFileSync(process.execPath, [join(CHECKOUT, 'tools/page.mjs'), '--if-changed'], { cwd: CHECKOUT });
+    if ('reason' in chromium) return;
+    [system, browser] = await Promise.all([startSystem({ light: true }), launchChromium(chromium)]);
+    // What the clusters are made of does not matter to a list, and the machine is left to the browser.
+    await system.supervisor.hold('infra-svc');
+    const names = Array.from({ length: CLUSTERS }, (_, index) => `c${String(index).padStart(4, '0')}`);
+    for (let from = 0; from < names.length; from += AT_ONCE)
+      await Promise.all(
+        names.slice(from, from + AT_ONCE).map(async (name) => {
+          const { status } = await system.call(
+            'POST',
+            '/ns/default/clusters',
+            clusterBody(name, { controlPlanes: 1, workers: 1 }),
+          );
+          expect(status).toBe(202);
+        }),
+      );
+    const { body } = await system.call<SignInCodeView>('POST', '/sign-in/codes');
+    page = await (await browser.newContext({ viewport: { width: 1280, height: 800 } })).newPage();
+    await page.goto(`${system.server}/#/sign-in/${body.code}`);
+    await page.getByText('1,000 clusters').waitFor({ timeout: TIMEOUT_MS });
+  }, TIMEOUT_MS);
+  afterAll(async () => {
+    await browser?.close();
+    await system?.stop();
+  }, TIMEOUT_MS);
+
+  it(
+    'can be used within one second',
+    async () => {
+      const durations: number[] = [];
+      for (let round = 0; round < LOADS; round += 1) durations.push(await load());
+      const [best = Number.NaN, , median = Number.NaN] = durations.sort((one, other) => one - other);
+      process.stdout.write(
+        `page: usable after ${median.toFixed(0)} ms with 1,000 clusters (median of ${LOADS}; best ${best.toFixed(0)} ms)\n`,
+      );
+      expect(median).toBeLessThan(USABLE_MS);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'shows the last of them when it is scrolled to the end',
+    async () => {
+      const last = page.getByRole('link', { name: 'c0999' });
+      await page.getByRole('link', { name: 'c0000' }).hover();
+      for (let turn = 0; turn < 60 && !(await last.isVisible()); turn += 1) {
+        await page.mouse.wheel(0, 20_000);
+        await page.waitForTimeout(250);
+      }
+      expect(await last.isVisible()).toBe(true);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'finds one of them by its name',
+    async () => {
+      await page.getByRole('searchbox').fill('c0777');
+      await page.getByText('1 cluster', { exact: true }).waitFor();
+      const { body } = await system.call<FleetList>('GET', '/fleet?search=c0777');
+      expect(body.items.map(({ name }) => name)).toEqual(['c0777']);
+      expect(await page.getByRole('link', { name: 'c0777' }).isVisible()).toBe(true);
+    },
+    TIMEOUT_MS,
+  );
+});
