@@ -90,6 +90,15 @@ const markOfGroup = (nodes: readonly UpgradeNode[]): Mark => {
   return nodes.some((node) => isUnderWay(node) || node.phase === 'Done') ? 'running' : 'waiting';
 };
 
+/** Nodes that were skipped, or rolled back, are never done. */
+const countsOf = (nodes: readonly UpgradeNode[]): string | undefined => {
+  const of = (wanted: UpgradeNode['phase']): number => nodes.filter(({ phase }) => phase === wanted).length;
+  if (of('Held') === nodes.length) return undefined;
+  const skipped = of('Skipped');
+  if (skipped === nodes.length) return 'skipped';
+  return `${of('Done')} of ${nodes.length} done${skipped === 0 ? '' : `, ${skipped} skipped`}`;
+};
+
 const groupBranch = (label: string, nodes: readonly UpgradeNode[], options: UpgradeTreeOptions): Branch => {
   const of = (phase: UpgradeNode['phase']): readonly UpgradeNode[] => nodes.filter((node) => node.phase === phase);
   const done = of('Done');
@@ -98,7 +107,7 @@ const groupBranch = (label: string, nodes: readonly UpgradeNode[], options: Upgr
   return {
     mark: markOfGroup(nodes),
     label,
-    detail: nodes.every(({ phase }) => phase === 'Held') ? undefined : `${done.length} of ${nodes.length} done`,
+    detail: countsOf(nodes),
     children: [
       ...folded(done, 'done', options),
       ...others.map((node) => nodeBranch(node, options)),

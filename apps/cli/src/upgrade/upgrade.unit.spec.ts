@@ -36,6 +36,17 @@ describe('a rollout', () => {
 
   it('is drawn with every node on request', () => golden('tree-all.txt', tree(STORY.workers, { all: true })));
 
+  it('counts nodes that were skipped or rolled back as such', () => {
+    const phases = (...[first, ...others]: readonly ('Done' | 'Skipped')[]) => {
+      const { nodes } = STORY.completed;
+      const workers = nodes.filter(({ pool }) => pool !== 'control-plane').slice(0, 1 + others.length);
+      const changed = workers.map((node, at) => ({ ...node, phase: [first, ...others][at] ?? 'Done' }));
+      return tree({ ...STORY.completed, nodes: changed });
+    };
+    expect(phases('Skipped')).toMatch(/Pool \S+ {2}skipped$/m);
+    expect(phases('Done', 'Skipped')).toMatch(/Pool \S+ {2}1 of 2 done, 1 skipped$/m);
+  });
+
   it('goes on counting between two looks at it', () => {
     const [first = ''] = tree(STORY.changing, { agoMs: 5_000 }).split('\n');
     expect(first).toMatch(/45s$/);
