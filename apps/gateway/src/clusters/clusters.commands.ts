@@ -19,8 +19,10 @@ import {
   type OwnReleases,
   type Registered,
   type Desired,
+  type MachineFields,
   faultsOfCluster,
   faultsOfNodes,
+  setFields,
   toClusterSpec,
   toNodeSet,
 } from '@fairlead/domain';
@@ -39,7 +41,7 @@ import { ConnectionQueries } from '../connections/connections.queries.js';
 import { causeOf, type Caller, type Exchange } from '../http/caller.js';
 import { orRefuse, refuseAny } from '../http/refused.js';
 import { clusters, type ClusterCommand, type ClusterState } from './clusters.decider.js';
-import { unknownSpecs, unknownZones } from './offered.specs.js';
+import { unknownSpecs, unknownZones, type AskedMachines } from './offered.specs.js';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -64,21 +66,25 @@ const closedConnections = (
   namespace: Namespace,
   {
     sets,
-    field,
     identity,
   }: {
-    readonly sets: readonly Pick<NodeSet, 'connection'>[];
-    readonly field: string;
+    readonly sets: readonly {
+      readonly set: Pick<NodeSet, 'connection'>;
+      readonly fields: Pick<MachineFields, 'connection'>;
+    }[];
     readonly identity: Identity;
   },
 ): readonly Refusal[] =>
-  sets.flatMap(({ connection }, index) => {
+  sets.flatMap(({ set: { connection }, fields: { connection: at } }) => {
     const known = connections.get(connection);
-    const at = `${field}[${index}].connection`;
     // That it is refused must not reveal that there is one of that name.
     if (known === undefined || !maySee(identity, known)) return [refuse('connection.unknown', { connection }, at)];
     return mayUse(known, namespace) ? [] : [refuse('connection.not-granted', { connection, namespace }, at)];
   });
+
+/** Sets of a request as CB-Ladybug's routes name them. */
+const asked = <Set>(field: 'controlPlane' | 'worker', sets: readonly Set[]) =>
+  sets.map((set, index) => ({ set, fields: setFields(field, index) }));
 
 /** Empty where one of them is not a name: that is refused first. */
 const withNamedConnections = (sets: readonly NodeSetRequest[] = []): readonly Pick<NodeSet, 'connection'>[] => {
@@ -117,8 +123,8 @@ export class ClusterCommands {
     const spec = toClusterSpec(request);
     const asker = { namespace, identity: caller.identity, isNew: true };
     const connectionFaults = await this.machineFaults(known, asker, [
-      { field: 'controlPlane', sets: [spec.controlPlane] },
-      { field: 'worker', sets: spec.workers },
+      ...asked('controlPlane', [spec.controlPlane]),
+      ...asked('worker', spec.workers),
     ]);
     return this.decide(
       {
@@ -149,7 +155,7 @@ export class ClusterCommands {
     const unknown = namespaceFaults(known, namespace);
     if (faultsOfCluster(request, unknown, own).length === 0) return [];
     const closed = (['controlPlane', 'worker'] as const).flatMap((field) =>
-      closedConnections(known, namespace, { field, identity, sets: withNamedConnections(request[field]) }),
+      closedConnections(known, namespace, { identity, sets: asked(field, withNamedConnections(request[field])) }),
     );
     return faultsOfCluster(request, unknown.length > 0 ? unknown : closed, own);
   }
@@ -178,7 +184,7 @@ export class ClusterCommands {
           requestId: commandId,
           workers,
           ...(request.onFailure === undefined ? {} : { onFailure: request.onFailure }),
-          connectionFaults: await this.machineFaults(known, asker, [{ field: 'worker', sets: workers }]),
+          connectionFaults: await this.machineFaults(known, asker, asked('worker', workers)),
         },
       },
       address,
@@ -230,14 +236,14 @@ export class ClusterCommands {
   async machineFaults(
     known: Registered,
     { namespace, identity, isNew, uid }: MachineAsker,
-    requested: readonly { readonly field: string; readonly sets: readonly NodeSet[] }[],
+    requested: readonly AskedMachines[],
   ): Promise<readonly Refusal[]> {
     const offered = usable(known, namespace, await this.connections.all());
-    const machines = requested.flatMap(({ sets }) => sets);
+    const machines = requested.map(({ set }) => set);
     return [
-      ...requested.flatMap(({ field, sets }) => closedConnections(known, namespace, { sets, field, identity })),
-      ...requested.flatMap(({ field, sets }) => unknownSpecs(offered, sets, field)),
-      ...requested.flatMap(({ field, sets }) => unknownZones(offered, sets, field)),
+      ...closedConnections(known, namespace, { sets: requested, identity }),
+      ...unknownSpecs(offered, requested),
+      ...unknownZones(offered, requested),
       ...(await this.capacityRefusals(known, { namespace, uid, more: !isNew, machines })),
     ];
   }

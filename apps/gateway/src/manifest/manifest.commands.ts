@@ -10,12 +10,14 @@ import {
   scaleFaults,
   sizeFaults,
   specOfManifest,
+  type ClusterSpec,
   type ClusterUid,
   type ConnectionName,
   type DeclaredPool,
   type DeclaredSpec,
   type ManifestPatch,
   type NodeName,
+  type NodeSet,
   type PlanStep,
   type Refusal,
   type ScaleRequest,
@@ -35,14 +37,13 @@ import {
   removalsOf,
   specBeforeUpgrade,
   type Declared,
-  faultsOfCluster,
   faultsOfManifest,
   offeredReleases,
   releaseFaults,
-  inManifest,
   issuerCertificateFaults,
-  poolsOfSets,
-  requestOfManifest,
+  CONTROL_PLANE_FIELDS,
+  newClusterFaults,
+  poolFields,
   versionFaults,
 } from '@fairlead/domain';
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
@@ -50,6 +51,7 @@ import { certificateFault } from '@fairlead/parsers/certificates';
 import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { ClusterCommands, hashOfSpec, namespaceFaults } from '../clusters/clusters.commands.js';
+import type { AskedMachines } from '../clusters/offered.specs.js';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import { causeOf, type Caller } from '../http/caller.js';
 import { clusterUnknown } from '../http/command.answers.js';
@@ -311,10 +313,11 @@ export class ManifestCommands {
     const [known, own] = await Promise.all([this.clusters.registered(), this.clusters.ownReleases()]);
     const releases = offeredReleases(own);
     const { declared } = state;
-    const sets = poolsOfSets(manifest.spec);
     const refuseUnlessNew = (): void => {
-      const faults = faultsOfCluster(requestOfManifest(manifest), namespaceFaults(known, namespace), own);
-      refuseAny([...inManifest(faults, sets), ...controlPlaneRolloutFaults(manifest.spec)]);
+      refuseAny([
+        ...newClusterFaults(manifest, namespaceFaults(known, namespace), own),
+        ...controlPlaneRolloutFaults(manifest.spec),
+      ]);
     };
     if (declared === undefined) refuseUnlessNew();
     else refuseAny(versionFaults(manifest.spec));
@@ -334,24 +337,12 @@ export class ManifestCommands {
     }
     const change = { before: isNew ? undefined : declared.spec, after: spec };
     refuseAny(await this.checks.faults({ namespace, cluster }, change, known));
-    const { controlPlane, workers } = clusterSpecOf(cluster, spec);
-    const added = addedControlPlanes(plan, spec);
-    const asked = isNew
-      ? [
-          { field: 'controlPlane', sets: [controlPlane] },
-          { field: 'worker', sets: workers },
-        ]
-      : [
-          { field: 'worker', sets: [...additionsOf(plan, spec), ...surgesOf(plan, spec)] },
-          { field: 'controlPlane', sets: [added, controlPlaneSurgeOf(plan, spec)].filter((set) => set !== undefined) },
-        ];
-    const faults = await this.clusters.machineFaults(
+    const connectionFaults = await this.clusters.machineFaults(
       known,
       { namespace, identity: caller.identity, isNew, ...(corrects ? { uid: declared?.uid } : {}) },
-      asked,
+      isNew ? machinesOf(clusterSpecOf(cluster, spec), spec) : machinesAdded(plan, spec),
     );
-    const places = isNew ? sets : asked[0]!.sets.map(({ pool }) => spec.pools.findIndex(({ name }) => name === pool));
-    return { spec, plan, connectionFaults: inManifest(faults, places), warnings, releases };
+    return { spec, plan, connectionFaults, warnings, releases };
   }
 
   /** As the log has it; undefined: there is no such cluster. */
@@ -373,6 +364,30 @@ export class ManifestCommands {
     return orRefuse(await this.handle(manifests, stream, command, causeOf({ identity, requestId })));
   }
 }
+
+const ofControlPlane = (set: NodeSet): AskedMachines => ({ set, fields: CONTROL_PLANE_FIELDS });
+
+const ofPool =
+  ({ pools }: DeclaredSpec) =>
+  (set: NodeSet): AskedMachines => ({
+    set,
+    fields: poolFields(pools.findIndex(({ name }) => name === set.pool)),
+  });
+
+/** The machines of a new cluster. */
+const machinesOf = ({ controlPlane, workers }: ClusterSpec, spec: DeclaredSpec): readonly AskedMachines[] => [
+  ofControlPlane(controlPlane),
+  ...workers.map(ofPool(spec)),
+];
+
+/** The machines by which a cluster grows, those of a surge included. */
+const machinesAdded = (plan: readonly PlanStep[], spec: DeclaredSpec): readonly AskedMachines[] => {
+  const controlPlanes = [addedControlPlanes(plan, spec), controlPlaneSurgeOf(plan, spec)];
+  return [
+    ...[...additionsOf(plan, spec), ...surgesOf(plan, spec)].map(ofPool(spec)),
+    ...controlPlanes.filter((set) => set !== undefined).map(ofControlPlane),
+  ];
+};
 
 /** A manifest that leaves these out leaves them as they are; a patch that removes them does not. */
 const withoutRemoved = ({ metadata, spec, ...others }: ClusterManifest): ClusterManifest => ({

@@ -12,14 +12,7 @@ import {
 } from '@fairlead/contracts';
 import { completeTemplate, resolveTemplate } from '../manifest/cluster.template.resolve.js';
 import { controlPlaneRolloutFaults } from '../manifest/manifest.plan.js';
-import { faultsOfCluster } from './cluster.rules.js';
-import {
-  faultsOfManifest,
-  inManifest,
-  issuerCertificateFaults,
-  poolsOfSets,
-  requestOfManifest,
-} from './manifest.rules.js';
+import { faultsOfManifest, issuerCertificateFaults, newClusterFaults } from './manifest.rules.js';
 import { parseByShape } from './request.faults.js';
 import { templateFaults } from './template.rules.js';
 
@@ -50,7 +43,7 @@ const clusterFaults = (manifest: ClusterManifest, { namespace, now, certificateF
     ...sizeFaults(spec.pools, undefined),
     ...faultsOfManifest(manifest, address),
     ...issuerCertificateFaults(spec, certificateFault),
-    ...inManifest(faultsOfCluster(requestOfManifest(manifest), []), poolsOfSets(spec)),
+    ...newClusterFaults(manifest, []),
     ...controlPlaneRolloutFaults(spec),
   ];
   if (shape.length > 0) return { faults: shape };

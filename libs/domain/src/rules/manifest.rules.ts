@@ -2,7 +2,6 @@ import {
   KubernetesVersion,
   authenticationFaults,
   sizeOf,
-  serviceTypeOf,
   withV,
   type ClusterManifest,
   type ManifestSpec,
@@ -17,66 +16,51 @@ import {
   refuse,
   type Refusal,
   type RefusalCode,
-  type ClusterRequest,
-  type NodeSetRequest,
-  DEFAULT_KUBERNETES_VERSION,
   type ClusterName,
   type Namespace,
 } from '@fairlead/contracts';
+import { NO_OWN_RELEASES, type OwnReleases } from '../releases.fold.js';
+import {
+  controlPlaneFaults,
+  shapeFaults,
+  totalFaults,
+  type ClusterFields,
+  type MachineFields,
+} from './cluster.rules.js';
 
-type Machines = Pick<ManifestSpec['controlPlane'], 'replicas' | 'connection' | 'machineType' | 'rootDisk'>;
+/** The fields of control planes in a manifest. */
+export const CONTROL_PLANE_FIELDS: MachineFields = {
+  count: 'spec.controlPlane.replicas',
+  connection: 'spec.controlPlane.connection',
+  spec: 'spec.controlPlane.machineType',
+  zones: 'spec.controlPlane.zones',
+};
 
-const setOf = ({ replicas: count, connection, machineType: spec, rootDisk }: Machines): NodeSetRequest => ({
-  count,
-  connection,
-  spec,
-  rootDisk,
-});
-
-const sized = (pool: ManifestSpec['pools'][number]) => ({ ...pool, replicas: sizeOf(pool) });
-
-/** A new cluster by its manifest, as CB-Ladybug's routes ask for one: so that the same rules judge both. */
-export const requestOfManifest = ({ metadata, spec }: ClusterManifest): ClusterRequest => {
-  const { controlPlane, network, pools, storage } = spec;
+/** The fields of a pool in a manifest, by its place. */
+export const poolFields = (index: number): MachineFields => {
+  const pool = `spec.pools[${index}]`;
   return {
-    name: metadata.name,
-    controlPlane: [setOf(controlPlane)],
-    worker: pools
-      .map(sized)
-      .filter(({ replicas }) => replicas > 0)
-      .map(setOf),
-    serviceType: serviceTypeOf(spec),
-    singleNode: controlPlane.schedulable,
-    config: {
-      kubernetes: {
-        version: spec.version ?? DEFAULT_KUBERNETES_VERSION,
-        ...(network.cni === undefined ? {} : { networkCni: network.cni }),
-        podCidr: network.podCidr,
-        serviceCidr: network.serviceCidr,
-        serviceDnsDomain: network.dnsDomain,
-        loadbalancer: spec.loadBalancer,
-        etcd: controlPlane.etcd,
-        ...(storage === undefined ? {} : { storageclass: storage }),
-      },
-    },
+    count: `${pool}.replicas`,
+    connection: `${pool}.connection`,
+    spec: `${pool}.machineType`,
+    zones: `${pool}.zones`,
   };
 };
 
-const FIELDS: Readonly<Record<string, string>> = {
+const FIELDS: ClusterFields = {
   name: 'metadata.name',
   serviceType: 'spec.serviceType',
-  'config.kubernetes.version': 'spec.version',
-  'config.kubernetes.networkCni': 'spec.network.cni',
-  'config.kubernetes.podCidr': 'spec.network.podCidr',
-  'config.kubernetes.serviceCidr': 'spec.network.serviceCidr',
-  'config.kubernetes.serviceDnsDomain': 'spec.network.dnsDomain',
-  'config.kubernetes.loadbalancer': 'spec.loadBalancer',
-  'config.kubernetes.etcd': 'spec.controlPlane.etcd',
-  'config.kubernetes.storageclass.nfs.server': 'spec.storage.nfs.server',
-  'config.kubernetes.storageclass.nfs.path': 'spec.storage.nfs.path',
+  version: 'spec.version',
+  cni: 'spec.network.cni',
+  podCidr: 'spec.network.podCidr',
+  serviceCidr: 'spec.network.serviceCidr',
+  dnsDomain: 'spec.network.dnsDomain',
+  loadBalancer: 'spec.loadBalancer',
+  etcd: 'spec.controlPlane.etcd',
+  nfs: 'spec.storage.nfs',
+  controlPlane: CONTROL_PLANE_FIELDS,
+  workers: 'spec.pools',
 };
-
-const OF_A_SET: Readonly<Record<string, string>> = { count: 'replicas', spec: 'machineType', zones: 'zones' };
 
 const HELP: { readonly [Code in RefusalCode]?: string } = {
   'cluster.worker-missing':
@@ -85,27 +69,23 @@ const HELP: { readonly [Code in RefusalCode]?: string } = {
     'Give spec.controlPlane.replicas a 1 and leave spec.pools empty; or set spec.controlPlane.schedulable to false.',
 };
 
-/** The path in the manifest of a field of CB-Ladybug's request. `sets`: which pools the worker sets are, by their index. */
-const fieldInManifest = (field: string, sets: readonly number[]): string => {
-  const set = /^(controlPlane|worker)(?:\[(\d+)\](?:\.(\w+))?)?$/.exec(field);
-  if (set === null) return FIELDS[field] ?? field;
-  const [, role, index, name] = set;
-  const at = role === 'controlPlane' ? '' : index === undefined ? '' : `[${sets[Number(index)] ?? index}]`;
-  const path = `spec.${role === 'controlPlane' ? 'controlPlane' : 'pools'}${at}`;
-  return name === undefined ? path : `${path}.${OF_A_SET[name] ?? name}`;
+/** Everything that is wrong with a manifest of a new cluster. `namespace` and `own`: as for a request of CB-Ladybug. */
+export const newClusterFaults = (
+  { metadata, spec }: ClusterManifest,
+  namespace: readonly Refusal[],
+  own: OwnReleases = NO_OWN_RELEASES,
+): readonly Refusal[] => {
+  const workers = spec.pools
+    .map((pool, index) => ({ replicas: sizeOf(pool), connection: pool.connection, fields: poolFields(index) }))
+    .filter(({ replicas }) => replicas > 0);
+  const cluster = { name: metadata.name, spec, workers, fields: FIELDS };
+  return [...shapeFaults(cluster, own), ...namespace, ...controlPlaneFaults(cluster), ...totalFaults(cluster, own)].map(
+    (refusal) => {
+      const help = HELP[refusal.code];
+      return help === undefined ? refusal : { ...refusal, help };
+    },
+  );
 };
-
-/** Refusals of CB-Ladybug's request in the words of the manifest. */
-export const inManifest = (refusals: readonly Refusal[], sets: readonly number[]): readonly Refusal[] =>
-  refusals.map((refusal) => ({
-    ...refusal,
-    ...(HELP[refusal.code] === undefined ? {} : { help: HELP[refusal.code] }),
-    ...(refusal.field === undefined ? {} : { field: fieldInManifest(refusal.field, sets) }),
-  }));
-
-/** Which pools of a manifest are the worker sets of a new cluster. */
-export const poolsOfSets = ({ pools }: Pick<ManifestSpec, 'pools'>): readonly number[] =>
-  pools.flatMap((pool, index) => (sizeOf(pool) > 0 ? [index] : []));
 
 const nameFaults = ({ pools }: ManifestSpec): readonly Refusal[] =>
   pools.flatMap(({ name: pool }, index) => {

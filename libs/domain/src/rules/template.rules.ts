@@ -10,8 +10,7 @@ import {
 } from '@fairlead/contracts';
 import { completeTemplate } from '../manifest/cluster.template.resolve.js';
 import type { OwnReleases } from '../releases.fold.js';
-import { faultsOfCluster } from './cluster.rules.js';
-import { faultsOfManifest, inManifest, requestOfManifest } from './manifest.rules.js';
+import { faultsOfManifest, newClusterFaults } from './manifest.rules.js';
 
 const ANY = 'any';
 const EXTERNAL_ETCD_MIN = 3;
@@ -46,10 +45,7 @@ export const templateFaults = (
 ): readonly Refusal[] => {
   const sample = sampleOf(cluster);
   const address = { namespace: ANY as Namespace, cluster: sample.metadata.name };
-  const faults = [
-    ...inManifest(faultsOfCluster(requestOfManifest(sample), [], own), [0]),
-    ...faultsOfManifest(sample, address),
-  ];
+  const faults = [...newClusterFaults(sample, [], own), ...faultsOfManifest(sample, address)];
   return faults
     .filter(({ code }) => !OF_POOLS.has(code))
     .map((fault) => (fault.field === undefined ? fault : { ...fault, field: inTemplate(fault.field) }));
