@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import tseslint from 'typescript-eslint';
 import { foreignText, OWN_DATA } from './tools/lint/foreign.text.mjs';
 
@@ -6,7 +7,7 @@ import { foreignText, OWN_DATA } from './tools/lint/foreign.text.mjs';
  * layer, and the layer what it may import (docs/architecture.md, "Import rules"). Every message names the replacement.
  */
 
-const APPS = ['gateway', 'infra-svc', 'bootstrap-svc', 'upgrade-svc', 'node-agent', 'revoker', 'cli', 'web'];
+const APPS = readdirSync(new URL('apps', import.meta.url)).filter((name) => name !== 'lab');
 const app = (name) => ({
   group: [`@fairlead/${name}`, `@fairlead/${name}/*`, `**/apps/${name}/**`],
   message: 'Apps meet only in @fairlead/contracts: publish an event there instead.',

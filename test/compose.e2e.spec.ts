@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { SERVICES } from '@fairlead/contracts';
 import {
   cacheFolder,
   freePorts,
@@ -23,7 +24,7 @@ import { clusterBody, type Answer, type ClusterView } from './system/system.js';
 const run = promisify(execFile);
 const CHECKOUT = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
 const COMPOSE_FILE = join(CHECKOUT, 'docker-compose.yml');
-const PROGRAMS = ['gateway', 'infra-svc', 'bootstrap-svc', 'upgrade-svc'] as const;
+const PROGRAMS = SERVICES;
 /** All that stays: the services, and the revoker, which has no database and no secrets to open. */
 const STAYING = [...PROGRAMS, 'revoker'] as const;
 const SCALABLE: readonly string[] = PROGRAMS;

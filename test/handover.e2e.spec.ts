@@ -1,4 +1,10 @@
-import type { ClusterManifestView, ErrorView, HandoverView, StoredEvent } from '@fairlead/contracts';
+import {
+  INNER_SERVICES,
+  type ClusterManifestView,
+  type ErrorView,
+  type HandoverView,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
 import { ensureStreams } from '@fairlead/event-sourcing/jetstream';
 import { eventually, newFolder, removeFolder } from '@fairlead/testing';
@@ -176,7 +182,7 @@ describe('an installation with a cluster that is handed over while both run, by 
         'installation.handed-over',
       ]);
       // Its services have had time to act, had they been able to.
-      for (const service of ['infra-svc', 'bootstrap-svc', 'upgrade-svc'] as const) source.kill(service);
+      for (const service of INNER_SERVICES) source.kill(service);
       await sleep(5_000);
       expect(await source.events('shop')).toEqual(history);
       const { body } = await target.call<ClusterManifestView>('GET', `${CLUSTER}/manifest`);

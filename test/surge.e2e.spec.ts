@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { StoredEvent, UpgradeView } from '@fairlead/contracts';
+import { INNER_SERVICES, type StoredEvent, type UpgradeView } from '@fairlead/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CHECKOUT } from '../apps/cli/src/checkout.js';
 import { clusterBody, startSystem, type Answer, type System } from './system/system.js';
@@ -113,7 +113,7 @@ describe('a pool is upgraded with a surge machine', () => {
       expect(joined.data).toMatchObject({ node: extra, software: { kubelet: NEW.slice(1) } });
       system.kill('upgrade-svc');
       await recorded(id, ({ type }) => type === 'SurgeReleased');
-      for (const service of ['infra-svc', 'bootstrap-svc', 'upgrade-svc'] as const) system.kill(service);
+      for (const service of INNER_SERVICES) system.kill(service);
       const end = await recorded(id, ended);
       expect({ type: end.type, data: end.data }).toMatchObject({ type: 'RolloutCompleted', data: { skipped: [] } });
       const log = await of(id);

@@ -126,6 +126,13 @@ describe('what is declared is used', () => {
     expect([...handled].filter((name) => !planned.includes(`'${name}'`))).toEqual([]);
   });
 
+  it('services have one list, which no file repeats', () => {
+    const REPEATED = /'infra-svc',\s*'bootstrap-svc',\s*'upgrade-svc'/u;
+    const files = projectFiles(root, 'apps/*.ts', 'libs/*.ts', 'test/*.ts', '*.config.js');
+    const repeating = files.filter((path) => REPEATED.test(readFileSync(join(root, path), 'utf8')));
+    expect(repeating).toEqual(['libs/contracts/src/events/definition.ts']);
+  });
+
   it('every folder of an app or a library has its place in the import layers, except for the page', () => {
     const folderOf = (path: string): string => /^((?:apps|libs)\/[^/]+)\/src\/[^/]+\//u.exec(path)?.[1] ?? '';
     const layered = new Set(config.forbidden.map(({ name }) => name));

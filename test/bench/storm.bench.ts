@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { HEARTBEAT_INTERVAL_MS, NODE_LOST_AFTER_MS } from '@fairlead/contracts';
+import { HEARTBEAT_INTERVAL_MS, NODE_LOST_AFTER_MS, SERVICES } from '@fairlead/contracts';
 import { ensureStreams } from '@fairlead/event-sourcing/jetstream';
 import { Fleet } from '../system/fleet.js';
 import { startSystem, type System } from '../system/system.js';
@@ -11,7 +11,6 @@ const AGENTS = Number(process.env['FAIRLEAD_STORM_AGENTS'] ?? 1_000);
 const AWAY_SECONDS = Number(process.env['FAIRLEAD_STORM_AWAY_SECONDS'] ?? 60);
 const RETURN_TIMEOUT_MS = 300_000;
 const GOAL_SECONDS = 30;
-const SERVICES = ['gateway', 'infra-svc', 'bootstrap-svc', 'upgrade-svc'] as const;
 
 const cpuOf = ({ supervisor, environment }: System): Readonly<Record<string, number>> =>
   Object.fromEntries(

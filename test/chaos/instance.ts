@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { SERVICES } from '@fairlead/contracts';
 import { freePorts, isAlive, LOOPBACK, type ProcessIdentity } from '@fairlead/embedded';
 
 const START_TIMEOUT_MS = 180_000;
@@ -9,7 +10,7 @@ const STOP_TIMEOUT_MS = 60_000;
 const POLL_MS = 100;
 
 /** What is killed: every service, NATS and PostgreSQL. The lab represents the cloud, which must not be killed here. */
-export const VICTIMS = ['gateway', 'infra-svc', 'bootstrap-svc', 'upgrade-svc', 'revoker', 'nats', 'postgres'] as const;
+export const VICTIMS = [...SERVICES, 'revoker', 'nats', 'postgres'] as const;
 export type Victim = (typeof VICTIMS)[number];
 
 /** A whole instance as a user starts it: `fairlead up` in a separate process, with the lab. */

@@ -1,4 +1,6 @@
 import {
+  SERVICES,
+  type ServiceName,
   CONNECTIONS_STREAM,
   isRefusal,
   namespaceStream,
@@ -43,8 +45,8 @@ import { nodeKey, nodesProjection } from '../../apps/upgrade-svc/src/nodes/nodes
 import { Killed, Turns, type Life } from './lives.js';
 import { Program, type Parts } from './program.js';
 
-export const SERVICES = ['gateway', 'infra-svc', 'bootstrap-svc', 'upgrade-svc'] as const;
-export type Service = (typeof SERVICES)[number];
+export { SERVICES };
+export type Service = ServiceName;
 
 /** Who is killed, at which event of the cluster's log, and whether the event is in the log by then. */
 export interface Kill {

@@ -16,6 +16,7 @@ export * from './durations.js';
 export * from './envelope.js';
 export * from './events/catalogue.js';
 export {
+  INNER_SERVICES,
   scopeOf,
   SERVICES,
   type EventDefinition,

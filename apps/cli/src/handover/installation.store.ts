@@ -1,4 +1,11 @@
-import { aliveSubject, SECRET_KEYS_BUCKET, SECRETS_BUCKET, SNAPSHOTS_BUCKET, STREAMS } from '@fairlead/contracts';
+import {
+  INNER_SERVICES,
+  aliveSubject,
+  SECRET_KEYS_BUCKET,
+  SECRETS_BUCKET,
+  SNAPSHOTS_BUCKET,
+  STREAMS,
+} from '@fairlead/contracts';
 import { readIfAny, writeDurably } from '@fairlead/embedded';
 import { openOwnerKey, parseMasterKeys, sealOwnerKey, type MasterKeys } from '@fairlead/embedded/credentials';
 import { beginLog, closeLog, openLog, readLogState, sealLog } from '@fairlead/event-sourcing/streams';
@@ -26,7 +33,6 @@ const STREAM_OF: Readonly<Record<Moved, string>> = {
 const SILENT_MS = 12_000;
 const SILENT_WITHIN_MS = 90_000;
 const POLL_MS = 100;
-const WORKERS = ['infra-svc', 'bootstrap-svc', 'upgrade-svc'];
 
 const Kept = z.strictObject({
   id: z.uuid(),
@@ -81,7 +87,8 @@ const untilQuiet = async (nc: NatsConnection, silentMs: number): Promise<void> =
   const subscription = nc.subscribe(aliveSubject('*'), {
     callback: (error, { subject }) => {
       const service = subject.split('.')[1] ?? '';
-      if (error === null && WORKERS.includes(service)) heard = { service, atMs: performance.now() };
+      if (error === null && INNER_SERVICES.some((name) => name === service))
+        heard = { service, atMs: performance.now() };
     },
   });
   const deadline = performance.now() + SILENT_WITHIN_MS;

@@ -1,9 +1,10 @@
+import { SERVICES, type ServiceName } from '@fairlead/contracts';
 import { SERVICE_MEMORY } from './memory.settings.js';
 import type { HttpSettings, LabDelays } from './up.settings.js';
 
 /** The programs of an instance; they live in the checkout and know nothing of each other but NATS. */
-export const SERVICE_NAMES = ['gateway', 'infra-svc', 'bootstrap-svc', 'upgrade-svc'] as const;
-export type ServiceName = (typeof SERVICE_NAMES)[number];
+export { SERVICES as SERVICE_NAMES };
+export type { ServiceName };
 export type ProgramName = ServiceName | 'revoker' | 'lab';
 
 /** Where what each program needs is found. */
@@ -62,7 +63,7 @@ export interface ProgramPlan extends Program {
 export const planPrograms = (surroundings: Surroundings): readonly ProgramPlan[] => [
   ...(surroundings.lab === undefined ? [] : [labPlan(surroundings, surroundings.lab)]),
   ...revokerPlans(surroundings),
-  ...SERVICE_NAMES.map((service) => servicePlan(service, surroundings)),
+  ...SERVICES.map((service) => servicePlan(service, surroundings)),
 ];
 
 const entriesOf = (folder: string): Pick<ProgramPlan, 'main' | 'bundle'> => ({

@@ -1,3 +1,4 @@
+import { INNER_SERVICES } from '@fairlead/contracts';
 /** What `fairlead up` was asked for, with every default filled in. */
 export interface UpSettings {
   readonly dataDir: string;
@@ -42,7 +43,7 @@ export const PROVIDERS = ['lab', 'nspawn'] as const;
 export type Provider = (typeof PROVIDERS)[number];
 
 /** Those that an instance can start without. The gateway is not one: `fairlead up` itself calls it. */
-export const DEBUGGABLE_SERVICES = ['infra-svc', 'bootstrap-svc', 'upgrade-svc'] as const;
+export const DEBUGGABLE_SERVICES = INNER_SERVICES;
 export type DebuggableService = (typeof DEBUGGABLE_SERVICES)[number];
 
 export const LAB_DELAYS = ['real', 'none'] as const;

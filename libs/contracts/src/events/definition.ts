@@ -1,6 +1,9 @@
 import type { z } from 'zod';
 
-export const SERVICES = ['gateway', 'infra-svc', 'bootstrap-svc', 'upgrade-svc'] as const;
+/** The services behind the gateway. */
+export const INNER_SERVICES = ['infra-svc', 'bootstrap-svc', 'upgrade-svc'] as const;
+/** The only list of services: every other one derives from it. */
+export const SERVICES = ['gateway', ...INNER_SERVICES] as const;
 export type ServiceName = (typeof SERVICES)[number];
 
 /** Who may state a fact. The NATS server enforces it: see permissions.ts. */
