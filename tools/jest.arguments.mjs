@@ -41,6 +41,7 @@ export const LONG_STORIES = [
   'test/replicated-nats',
   'test/releases',
   'test/restore',
+  'test/restored-upgrade',
   'test/ssh-keys',
   'test/storm',
   'test/surge',
