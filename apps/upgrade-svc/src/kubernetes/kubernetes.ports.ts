@@ -8,7 +8,6 @@ export type {
   PodView,
   Program,
   ProgramEnd,
-  TemplateView,
   WorkloadView,
 } from '@fairlead/kubernetes';
 

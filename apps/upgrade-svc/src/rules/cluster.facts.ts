@@ -1,5 +1,5 @@
 import type { Finding, KubeletSettings, NodeName, NodeRole, SoftwareVersions, SourceLook } from '@fairlead/contracts';
-import type { TemplateView } from '../kubernetes/kubernetes.ports.js';
+import type { TemplateView } from '@fairlead/kubernetes';
 
 /**
  * What is true of a cluster at one moment, as it was read from Kubernetes, etcd and the agents. Gatherers fill it, rules

@@ -7,7 +7,7 @@ import {
   type KubeletSettings,
   type KubernetesRelease,
 } from '@fairlead/contracts';
-import type { TemplateView } from '../kubernetes/kubernetes.ports.js';
+import type { TemplateView } from '@fairlead/kubernetes';
 import type { InstalledFacts, KubeadmAddon, KubeadmInstalls } from './cluster.facts.js';
 import { finding, when } from './finding.js';
 import { REMOVED_KUBEADM_GATES } from './removed.settings.js';

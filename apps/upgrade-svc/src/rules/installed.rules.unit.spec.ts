@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { TemplateView } from '../kubernetes/kubernetes.ports.js';
+import type { TemplateView } from '@fairlead/kubernetes';
 import type { InstalledFacts, KubeadmAddon } from './cluster.facts.js';
 import { installedLost } from './installed.rules.js';
 import { INSTALLED } from './rules.fixtures.js';
