@@ -88,6 +88,7 @@ const APPS = {
   ],
   'bootstrap-svc': [
     'adapters',
+    'releases',
     'addons',
     'authentication',
     'joins',

@@ -257,6 +257,7 @@ export const ENTRANCES: readonly Entrance[] = [
 /** Where the text goes straight to a bounded parser and from there to a schema, or is held by a spec of its own. */
 export const ELSEWHERE: Readonly<Record<string, string>> = {
   'apps/cli/src/lab/lab.effects.ts': 'parseJson of at most 4 MiB, by a person who waits',
+  'apps/bootstrap-svc/src/adapters/helm/helm.program.ts': 'parseJson of at most 32 MiB and 500,000 values',
   'apps/infra-svc/src/adapters/helm/helm.index.ts': 'in a worker: helm.repository.int.spec.ts',
   'apps/infra-svc/src/adapters/helm/helm.archive.ts':
     'parseJson of at most 128 KiB; archives: helm.repository.int.spec.ts',

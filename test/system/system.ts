@@ -12,6 +12,7 @@ import {
   type ProgramPlan,
   type ServiceName,
 } from '../../apps/cli/src/up/programs.planner.js';
+import { findHelm } from '@fairlead/mirror';
 import { ensureKeys } from '../../apps/cli/src/up/keys.store.js';
 
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
@@ -129,6 +130,7 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
       masterKeyFile: keys.masterKeyFile,
       localTokenFile: keys.localTokenFile,
       gatewayPort,
+      helmProgram: findHelm(process.env),
       http: { address: LOOPBACK, tls: undefined, plainText: false },
       lab: {
         port: labPort,

@@ -7,12 +7,16 @@ import { NodeSshShell } from '@fairlead/service-kit/ssh';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { CheckedHttp, HookCaller, HookSigner, type HookHttp } from '@fairlead/service-kit/http';
+import { CatalogueArchives } from './adapters/helm/chart.archives.js';
+import { HelmProgram } from './adapters/helm/helm.program.js';
 import { NatsLogReaders } from './adapters/nats/nats.log.readers.js';
 import { AddonsEffects } from './addons/addons.effects.js';
 import {
   AGENT_KIT,
+  CHART_ARCHIVES,
   CLUSTER_ACCESS,
   ETCD_AUTHORITIES,
+  HELM_RELEASES,
   HOOK_CALLER,
   HOST_ACCESS,
   HOST_SHELL,
@@ -48,6 +52,7 @@ import { TakeOverEffects } from './hosts/takeover.effects.js';
 import { KubeconfigsEffects } from './kubeconfigs/kubeconfigs.effects.js';
 import { ClusterAccess } from './kubernetes/cluster.access.js';
 import type { KubernetesApi } from './kubernetes/kubernetes.ports.js';
+import { ReleasesEffects } from './releases/releases.effects.js';
 import { SnapshotsEffects } from './restore/snapshots.effects.js';
 import { VerificationEffects } from './restore/verification.effects.js';
 import { DismantlingEffects } from './removal/dismantling.effects.js';
@@ -122,6 +127,15 @@ const providersOf = (settings: Settings, adapters: Adapters): Provider[] => [
       new JoinCredentialsSource(hosts, secrets, clock, settings),
     inject: [HOST_ACCESS, REMEMBERED_SECRETS, CLOCK],
   },
+  { provide: HELM_RELEASES, useFactory: () => new HelmProgram(settings.helmProgram) },
+  {
+    provide: CHART_ARCHIVES,
+    useFactory: (store: EventStore) => {
+      const { catalogueAddressesAllowed: allowed } = settings;
+      return new CatalogueArchives(store, new CheckedHttp({ allowed, setting: 'CATALOGUE_ADDRESSES_ALLOWED' }));
+    },
+    inject: [EVENT_STORE],
+  },
   { provide: LOG_READERS, useFactory: (nc: NatsConnection) => new NatsLogReaders(nc), inject: [NATS] },
   {
     provide: SNAPSHOTS,
@@ -145,6 +159,7 @@ export const bootstrapModule = (settings: Settings, adapters = realAdapters(sett
       DeclaredEffects,
       AuthenticationEffects,
       AddonsEffects,
+      ReleasesEffects,
       NodeRemovalEffects,
       SnapshotsEffects,
       VerificationEffects,

@@ -103,6 +103,11 @@ const Environment = z.object({
   LOOK_EVERY_MS: milliseconds(500).describe('How often a step looks again at what the API shows while it waits'),
   HOOK_ADDRESSES_ALLOWED: addressRanges.describe('Ranges besides public addresses that hooks of manifests may be at'),
   HOOK_RETRY_MIN_MS: milliseconds(10_000).describe('No hook is asked again sooner'),
+  HELM_PROGRAM: file.optional().describe('The helm program; absent: add-ons cannot be installed'),
+  CATALOGUE_ADDRESSES_ALLOWED: addressRanges.describe(
+    'Ranges besides public addresses that chart repositories may be at',
+  ),
+  ADDONS_INTERVAL_MS: milliseconds(5 * 60_000).describe('How often it is checked that add-ons are as deployed'),
   JOB_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(96),
 });
 
@@ -141,6 +146,11 @@ export interface Settings {
   readonly hookAddressesAllowed: readonly AddressRange[];
   /** No hook is asked again sooner. */
   readonly hookAgainAfterMs: number;
+  /** undefined: add-ons cannot be installed. */
+  readonly helmProgram: string | undefined;
+  readonly catalogueAddressesAllowed: readonly AddressRange[];
+  /** How often it is checked that add-ons are as deployed. */
+  readonly addonsEveryMs: number;
   readonly jobConcurrency: number;
 }
 
@@ -191,6 +201,9 @@ export const readSettings = (env: Env): Settings => {
     lookEveryMs: parsed.LOOK_EVERY_MS,
     hookAddressesAllowed: parsed.HOOK_ADDRESSES_ALLOWED,
     hookAgainAfterMs: parsed.HOOK_RETRY_MIN_MS,
+    helmProgram: parsed.HELM_PROGRAM,
+    catalogueAddressesAllowed: parsed.CATALOGUE_ADDRESSES_ALLOWED,
+    addonsEveryMs: parsed.ADDONS_INTERVAL_MS,
     jobConcurrency: parsed.JOB_CONCURRENCY,
   });
 };

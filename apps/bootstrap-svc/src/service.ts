@@ -4,6 +4,7 @@ import { bootstrapReconciler } from './bootstrap/bootstrap.reconciler.js';
 import type { Settings } from './config.js';
 import { executionsReconciler } from './executions/executions.reconciler.js';
 import { kubeconfigsReconciler } from './kubeconfigs/kubeconfigs.reconciler.js';
+import { releasesReconciler } from './releases/releases.reconciler.js';
 
 /** Of the places for tasks, one in so many may be taken by logs that are followed. */
 const FOLLOWED_SHARE = 4;
@@ -13,7 +14,12 @@ export const bootstrapService = (settings: Settings, adapters?: Adapters): Servi
   defineService({
     name: 'bootstrap-svc',
     module: bootstrapModule(settings, adapters),
-    reconcilers: [bootstrapReconciler(settings.limits), kubeconfigsReconciler, executionsReconciler],
+    reconcilers: [
+      bootstrapReconciler(settings.limits),
+      kubeconfigsReconciler,
+      executionsReconciler,
+      releasesReconciler,
+    ],
     jobConcurrency: settings.jobConcurrency,
     groupLimit: Math.ceil(settings.jobConcurrency / FOLLOWED_SHARE),
   });

@@ -42,6 +42,7 @@ export * from './lab.faults.js';
 export * from './log.follow.js';
 export * from './machines.js';
 export * from './authentication.js';
+export * from './manifest/addons.js';
 export * from './manifest/autoscaling.js';
 export * from './manifest/cluster.manifest.js';
 export * from './manifest/cluster.template.js';

@@ -381,6 +381,15 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeLabelsSet: ({ node }) => `${node} has the labels and taints of its pool`,
   WorkerJoined: ({ node }) => `worker ${node} has joined`,
   AddonInstalled: ({ addon, version }) => `addon ${addon} ${version} is installed`,
+  AddonRequested: ({ addon }) => `the add-on ${addon} is to be installed as declared`,
+  AddonInstalling: ({ addon, version }) => `add-on ${addon} ${version} is being installed`,
+  AddonUpgrading: ({ addon, version }) => `add-on ${addon} is being changed to ${version} as declared`,
+  AddonDeployed: ({ addon, version, revision }) => `add-on ${addon} ${version} is deployed (revision ${revision})`,
+  AddonFailed: (failed) => `add-on ${failed.addon} failed: ${sentenceOf(failed.cause)} (${attemptWords(failed)})`,
+  AddonDrifted: ({ addon, problems, repair }) =>
+    `add-on ${addon} was changed outside Fairlead${repair ? ' and is installed again' : ''}: ${problems.join('; ')}`,
+  AddonUninstalling: ({ addon }) => `add-on ${addon} is being uninstalled`,
+  AddonUninstalled: ({ addon }) => `add-on ${addon} is uninstalled`,
   DeclaredStateReapplied: ({ kubernetesVersion }) =>
     `kubeadm-config, kube-proxy, CoreDNS and the binding of operators match ${kubernetesVersion} again`,
   ClusterReady: () => 'the cluster is ready',

@@ -2,6 +2,7 @@ export * from './atomic.js';
 export * from './bundle.js';
 export * from './bytes.js';
 export * from './cache.js';
+export * from './helm.js';
 export * from './catalogue.js';
 export * from './downloads.js';
 export * from './signatures.js';

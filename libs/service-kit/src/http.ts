@@ -10,3 +10,10 @@ export {
 } from './checked.http.js';
 export { HookSigner, SIGNATURE_HEADER } from './hook.signature.js';
 export { HookCaller, type HookHttp } from './hooks.http.js';
+export {
+  downloadFrom,
+  DownloadFailure,
+  safeWords,
+  type RepositoryFile,
+  type RepositoryHttp,
+} from './repository.download.js';

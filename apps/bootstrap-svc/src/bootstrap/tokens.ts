@@ -10,4 +10,6 @@ export const JOIN_CREDENTIALS = Symbol('bootstrap-svc.join-credentials');
 export const SETTINGS = Symbol('bootstrap-svc.settings');
 export const SNAPSHOTS = Symbol('bootstrap-svc.snapshots');
 export const LOG_READERS = Symbol('bootstrap-svc.log-readers');
+export const HELM_RELEASES = Symbol('bootstrap-svc.helm-releases');
+export const CHART_ARCHIVES = Symbol('bootstrap-svc.chart-archives');
 export const HOOK_CALLER = Symbol('bootstrap-svc.hook-caller');

@@ -19,6 +19,7 @@ const SIGNS = {
   'configure-authentication': '~',
   'delete-pool': '-',
   'balance-addresses': '~',
+  'change-addons': '~',
 } as const;
 
 /** The fields that differ, each with its value before and after; `declared`: the paths of the manifest, if it was given whole. */
@@ -70,7 +71,11 @@ const nameOf = (item: unknown): unknown =>
   typeof item === 'object' && item !== null && 'name' in item ? item.name : undefined;
 
 /** Of steps that concern no pool, and not the whole cluster either. */
-const SUBJECTS: Readonly<Record<string, string>> = { 'balance-addresses': 'virtual addresses: ', 'create-cluster': '' };
+const SUBJECTS: Readonly<Record<string, string>> = {
+  'balance-addresses': 'virtual addresses: ',
+  'change-addons': 'add-ons: ',
+  'create-cluster': '',
+};
 
 const stepLines = (
   { action, pool, reason, nodes }: NonNullable<ManifestView['plan']>[number],

@@ -1,3 +1,4 @@
+import { findHelm } from '@fairlead/mirror';
 import { join } from 'node:path';
 import { handoverWords, holdsLog, isSource, wordsOf, type HandoverRecord } from '@fairlead/contracts';
 import {
@@ -175,6 +176,7 @@ const plansOf = (
     masterKeyFile: keys.masterKeyFile,
     localTokenFile: keys.localTokenFile,
     gatewayPort: settings.port,
+    helmProgram: findHelm(process.env),
     http: settings.http,
     lab,
   });

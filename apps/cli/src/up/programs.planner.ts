@@ -17,6 +17,8 @@ export interface Surroundings {
   readonly masterKeyFile: string;
   readonly localTokenFile: string;
   readonly gatewayPort: number;
+  /** undefined: add-ons cannot be installed. */
+  readonly helmProgram: string | undefined;
   readonly http: HttpSettings;
   /** undefined: machines come from elsewhere. */
   readonly lab: LabProgram | undefined;
@@ -162,6 +164,7 @@ const ownEnv = (service: ServiceName, surroundings: Surroundings): Readonly<Reco
         AGENT_NATS_URLS: surroundings.nats.url,
         AGENT_NODE_BINARY: surroundings.nodeBinary,
         SOFTWARE_BUNDLES: `${surroundings.dataDir}/bundles`,
+        ...(surroundings.helmProgram === undefined ? {} : { HELM_PROGRAM: surroundings.helmProgram }),
         ...(surroundings.nats.nodeSigningFile === undefined
           ? {}
           : { NATS_NODE_SIGNING_FILE: surroundings.nats.nodeSigningFile }),

@@ -31,6 +31,7 @@ const surroundings: Surroundings = {
   masterKeyFile: '/data/keys/master.key',
   localTokenFile: '/data/keys/local.token',
   gatewayPort: 7080,
+  helmProgram: '/usr/bin/helm',
   http: { address: '127.0.0.1', tls: undefined, plainText: false },
   lab: { port: 20001, token: 'secret', delays: 'none', light: true },
 };

@@ -3,6 +3,7 @@ import {
   releaseOf,
   NFS_STORAGE_ADDON as STORAGE,
   sentenceOf,
+  type Addon,
   type AddonPhase,
   type AddonView,
   type ClusterSpec,
@@ -15,6 +16,8 @@ export interface AddonsDoc {
   readonly addons: readonly AddonView[];
   /** Operations of the latest plans that bring addons to a new version: `<upgrade>/<operation>`. */
   readonly upgrading: readonly string[];
+  /** Those of the manifest, and those that still have to go; absent: none. */
+  readonly releases?: readonly AddonView[];
 }
 
 const OF_KUBEADM: readonly string[] = Object.keys(KUBEADM_ADDONS);
@@ -83,9 +86,8 @@ const sameAddon = (one: AddonView, other: AddonView | undefined): boolean =>
   one.message === other.message &&
   one.since === other.since;
 
-const attemptOf = (
-  failed: StoredEvent<'BootstrapStepFailed'>['data'] | StoredEvent<'OperationFailed'>['data'],
-): string => `${sentenceOf(failed.cause)} (${attemptWords(failed)})`;
+const attemptOf = (failed: StoredEvent<'BootstrapStepFailed' | 'OperationFailed' | 'AddonFailed'>['data']): string =>
+  `${sentenceOf(failed.cause)} (${attemptWords(failed)})`;
 
 /** Before a cluster is Ready, what is not served is named in the words of the step. Nodes that come later may fail by themselves. */
 const stepFailed = (doc: AddonsDoc, { data, meta }: StoredEvent<'BootstrapStepFailed'>): AddonsDoc => {
@@ -175,8 +177,84 @@ const restored = (doc: AddonsDoc, event: StoredEvent): AddonsDoc => {
   }
 };
 
+/** Add-ons of the manifest: each is a release of Helm, which counts its revisions. */
+const declaredReleases = (
+  before: readonly AddonView[],
+  addons: readonly Addon[],
+  since: string,
+): readonly AddonView[] => {
+  const isDeclared = (name: string): boolean => addons.some((addon) => addon.name === name);
+  const leaving = before.filter(({ name, phase }) => !isDeclared(name) && phase !== 'Preparing');
+  const fresh = { phase: 'Preparing', version: '', revision: 0, since, message: '' } as const;
+  return [
+    ...addons.map(({ name }) => before.find((one) => one.name === name) ?? { name, ...fresh }),
+    ...leaving.map((one) => ({ ...one, phase: 'Uninstalling' as const, since, message: '' })),
+  ];
+};
+
+type ReleaseChange = Pick<AddonView, 'phase'> & Partial<AddonView>;
+
+const changeOfRelease = (event: StoredEvent): ReleaseChange | undefined => {
+  switch (event.type) {
+    case 'AddonRequested':
+      return { phase: 'Preparing' };
+    case 'AddonInstalling':
+      return { phase: 'Installing' };
+    case 'AddonUpgrading':
+      return { phase: 'Upgrading' };
+    case 'AddonDeployed':
+      return { phase: 'Deployed', version: event.data.version, revision: event.data.revision };
+    case 'AddonFailed':
+      return { phase: 'Failed', message: attemptOf(event.data) };
+    case 'AddonDrifted': {
+      const { problems, repair } = event.data;
+      const message = `It was changed outside Fairlead: ${problems.join('; ')}`;
+      return { phase: repair ? 'Upgrading' : 'Failed', message };
+    }
+    case 'AddonUninstalling':
+      return { phase: 'Uninstalling' };
+    default:
+      return undefined;
+  }
+};
+
+const releasesAfter = (before: readonly AddonView[], event: StoredEvent): readonly AddonView[] => {
+  const since = event.meta.time;
+  if (event.type === 'ClusterSpecChanged') return declaredReleases(before, event.data.spec.addons ?? [], since);
+  if (event.type === 'AddonUninstalled') return before.filter(({ name }) => name !== event.data.addon);
+  if (event.type === 'ClusterDeletionRequested')
+    return before.map((one) => ({ ...one, phase: 'Uninstalling', since, message: '' }));
+  const change = changeOfRelease(event);
+  if (change === undefined || !('addon' in event.data)) return before;
+  const { addon } = event.data;
+  return before.map((one) =>
+    one.name === addon
+      ? { ...one, message: '', since: one.phase === change.phase ? one.since : since, ...change }
+      : one,
+  );
+};
+
+/** Those that every cluster has, then those of its manifest. */
+export const allAddons = ({ addons, releases = [] }: Pick<AddonsDoc, 'addons' | 'releases'>): readonly AddonView[] => [
+  ...addons,
+  ...releases,
+];
+
 /** What an event means for the addons of its cluster. */
 export const addonsAfter = (doc: AddonsDoc, event: StoredEvent): AddonsDoc => {
+  const { releases: before = [] } = doc;
+  const releases = releasesAfter(before, event);
+  const after = commonAfter(doc, event);
+  return releases === before || (releases.length === 0 && before.length === 0)
+    ? withReleases(after, before)
+    : { ...after, releases };
+};
+
+/** A creation that is corrected begins with new addons, and the same manifest. */
+const withReleases = (doc: AddonsDoc, releases: readonly AddonView[]): AddonsDoc =>
+  doc.releases === releases || releases.length === 0 ? doc : { ...doc, releases };
+
+const commonAfter = (doc: AddonsDoc, event: StoredEvent): AddonsDoc => {
   const since = event.meta.time;
   switch (event.type) {
     case 'ClusterRetryRequested': {
@@ -220,6 +298,14 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'AddonInstalled',
   'AddonDegraded',
   'AddonRecovered',
+  'AddonRequested',
+  'AddonInstalling',
+  'AddonUpgrading',
+  'AddonDeployed',
+  'AddonFailed',
+  'AddonDrifted',
+  'AddonUninstalling',
+  'AddonUninstalled',
   'AddonsUpgraded',
   'DeclaredStateReapplied',
   'EtcdRestoreAdvanced',

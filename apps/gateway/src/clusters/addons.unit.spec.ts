@@ -2,7 +2,7 @@ import type { ClusterSpec, Fact, StoredEvent } from '@fairlead/contracts';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { clusterReady, CREATE, inLog, nodeFact, rowsOf, uid } from '../story.fixtures.js';
-import { addonsAfter, addonsOf } from './addons.evolve.js';
+import { addonsAfter, addonsOf, allAddons } from './addons.evolve.js';
 import { clustersProjection } from './clusters.projection.js';
 
 const requested = CREATE[0] as Fact<'ClusterRequested'>;
@@ -168,6 +168,41 @@ describe('the addons of a cluster', () => {
     ]);
     const recovered: Fact = { type: 'AddonRecovered', data: { uid, addon: 'coredns' } };
     expect(phasesAfter(...upToReady, degraded, recovered)).toEqual(phasesAfter(...upToReady));
+  });
+
+  it('of the manifest go from Preparing to Deployed, fail by name, are changed outside, and leave the list when they are uninstalled [azimuth 20]', () => {
+    const declaring = (...names: readonly string[]): Fact =>
+      ({
+        type: 'ClusterSpecChanged',
+        data: { uid, spec: { controlPlane: {}, pools: [], addons: names.map((name) => ({ name })) } },
+      }) as unknown as Fact;
+    const fact = (type: string, data: object = {}): Fact =>
+      ({ type, data: { uid, addon: 'metrics', declaration: 'e', version: '3.13.0', ...data } }) as unknown as Fact;
+    const shown = (...facts: readonly Fact[]): string => {
+      const [first, ...events] = [...upToReady, declaring('metrics'), ...facts].map((one, at) => stored(one, at + 1));
+      if (first?.type !== 'ClusterRequested') throw new Error('a cluster begins with its request');
+      const doc = events.reduce(addonsAfter, addonsOf(first.data.spec, first.meta.time));
+      const found = allAddons(doc).find(({ name }) => name === 'metrics');
+      return found === undefined ? 'none' : `${found.phase} ${found.version} ${found.revision} ${found.message}`.trim();
+    };
+    const deployed = fact('AddonDeployed', { revision: 3 });
+    const failed = fact('AddonFailed', {
+      cause: cause('helm upgrade', 'no'),
+      attempt: 1,
+      attemptsMax: 2,
+      nextAttemptAt: soon,
+    });
+    expect(shown()).toBe('Preparing  0');
+    expect(shown(fact('AddonInstalling'))).toBe('Installing  0');
+    expect(shown(deployed)).toBe('Deployed 3.13.0 3');
+    expect(shown(deployed, fact('AddonUpgrading'))).toBe('Upgrading 3.13.0 3');
+    expect(shown(deployed, failed, clusterReady)).toContain(`Failed 3.13.0 3 helm upgrade on demo failed: no`);
+    expect(shown(deployed, fact('AddonDrifted', { problems: ['gone'], repair: false }))).toBe(
+      'Failed 3.13.0 3 It was changed outside Fairlead: gone',
+    );
+    expect(shown(deployed, declaring(), fact('AddonUninstalling'))).toBe('Uninstalling 3.13.0 3');
+    expect(shown(deployed, declaring(), fact('AddonUninstalled'))).toBe('none');
+    expect(shown(declaring())).toBe('none');
   });
 
   it('are in a row of their cluster whatever happens to its nodes', () => {

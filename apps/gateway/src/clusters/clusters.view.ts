@@ -4,6 +4,7 @@ import type { HoldsDoc } from '../holds/holds.projection.js';
 import { nodeView } from '../nodes/nodes.view.js';
 import { operationView } from '../operations/operations.view.js';
 import { currentStepOf } from '../operations/step.views.js';
+import { allAddons } from './addons.evolve.js';
 import { addressStatuses, addressView } from './virtual-addresses.js';
 import { leaseView } from './lease.evolve.js';
 import { conditionFacts, isReady, type ConditionRows } from './clusters.facts.js';
@@ -84,7 +85,7 @@ export const clusterView = (rows: ClusterRows): ClusterView => {
     serviceCidr: spec.kubernetes.serviceCidr,
     serviceDnsDomain: spec.kubernetes.serviceDnsDomain,
     conditions: conditions.map(conditionView),
-    ...(cluster.addons === undefined ? {} : { addons: [...cluster.addons.addons] }),
+    ...(cluster.addons === undefined ? {} : { addons: [...allAddons(cluster.addons)] }),
     ...(cluster.virtualAddresses === undefined
       ? {}
       : { virtualAddresses: addressStatuses(cluster.virtualAddresses, nodes).map(addressView) }),

@@ -92,7 +92,7 @@ export interface ConditionFacts {
   readonly nodes: readonly NodeFacts[];
   readonly addresses: readonly AddressFacts[];
   /** Absent: they are not known. */
-  readonly addons?: { readonly addons: readonly AddonView[] };
+  readonly addons?: { readonly addons: readonly AddonView[]; readonly releases?: readonly AddonView[] };
   /** Those that run, and those that failed and wait for an operator. */
   readonly operations: readonly OperationFacts[];
   /** The latest that may change something. */

@@ -16,7 +16,7 @@ import {
 } from './condition.reading.js';
 
 export const failedAddons = ({ addons }: ConditionFacts) =>
-  (addons?.addons ?? []).filter(({ phase }) => phase === 'Failed');
+  [...(addons?.addons ?? []), ...(addons?.releases ?? [])].filter(({ phase }) => phase === 'Failed');
 
 /** Of a cluster with an addon that has failed. */
 export const addonsHealthy: Read = (facts) => {

@@ -57,11 +57,13 @@ export class Synchronization {
 
   private async add({ name, application, cause, signal }: Sync, indexed: IndexedVersion): Promise<void> {
     signal.throwIfAborted();
-    const { version, appVersion, digest } = indexed;
+    const { version, appVersion, digest, url } = indexed;
     if (digest === undefined)
       throw new CatalogueFailure('DigestMismatch', `the index has no SHA-256 of version ${version}`);
     const schema = await this.repository.schema(application, indexed, signal);
-    const data = { application: name, version, digest, appVersion, schema };
+    // A query may hold a signature.
+    const at = new URL(url).search === '' ? { url } : {};
+    const data = { application: name, version, digest, appVersion, schema, ...at };
     await this.record(name, { type: 'AddVersion', data }, cause);
   }
 

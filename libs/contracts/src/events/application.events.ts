@@ -37,6 +37,13 @@ export const applicationEvents = {
     data: z.strictObject({
       application: ApplicationName,
       ...ApplicationVersion.shape,
+      url: z
+        .string()
+        .max(2_048)
+        .optional()
+        .describe(
+          'Where the archive is; absent: in events of earlier releases, and where the URL has a query, which may be a secret',
+        ),
       schema: z
         .string()
         .max(SCHEMA_BYTES_MAX)

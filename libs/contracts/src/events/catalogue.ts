@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { addressEvents } from './address.events.js';
 import { actionEvents } from './action.events.js';
+import { addonEvents } from './addon.events.js';
 import { applicationEvents } from './application.events.js';
 import { bootstrapEvents } from './bootstrap.events.js';
 import { driftEvents } from './drift.events.js';
@@ -31,6 +32,7 @@ export const EVENTS = {
   ...applicationEvents,
   ...releaseEvents,
   ...bootstrapEvents,
+  ...addonEvents,
   ...rolloutEvents,
   ...rolloutFactEvents,
   ...nodeEvents,

@@ -11,6 +11,7 @@ import { PlanStep } from '../views/plan.views.js';
 import { PoolStatus, ReplicaCounts } from '../views/pool.views.js';
 import { time } from '../views/time.js';
 import { completeOidc, ManifestAuthentication } from '../authentication.js';
+import { Addons } from './addons.js';
 import { Autoscaling, sizeOf } from './autoscaling.js';
 import { DeclaredSpec, POOLS_MAX } from './declared.js';
 import { DriftPolicy } from './drift.policy.js';
@@ -116,6 +117,7 @@ export const ManifestSpec = z.strictObject({
     'Addresses for services, held by one node at a time, whose connections go to nodes of pools. Only for own hosts. Left out: none',
   ),
   hooks: Hooks.optional().describe('What is asked by HTTP before and after steps of its life'),
+  addons: Addons.optional().describe('What is installed into the cluster by Helm. Left out: none'),
   etcdBackups: ManifestEtcdBackups.optional(),
   authentication: ManifestAuthentication.optional(),
   firewall: Firewall.optional().describe('Left out: the firewalls of nodes are not touched'),
@@ -218,7 +220,17 @@ export const serviceTypeOf = ({ serviceType, network: { cni } }: ManifestSpec): 
  * has paused, and a newer release of Fairlead upgrades no cluster by its default.
  */
 export const specOfManifest = (
-  { paused, version, onFailure, virtualAddresses = [], authentication, lease, drift, ...spec }: ManifestSpec,
+  {
+    paused,
+    version,
+    onFailure,
+    virtualAddresses = [],
+    addons = [],
+    authentication,
+    lease,
+    drift,
+    ...spec
+  }: ManifestSpec,
   current?: DeclaredSpec,
 ): DeclaredSpec => {
   const serviceType = spec.serviceType ?? current?.serviceType ?? serviceTypeOf(spec);
@@ -226,6 +238,7 @@ export const specOfManifest = (
     ...spec,
     serviceType,
     ...(virtualAddresses.length === 0 ? {} : { virtualAddresses }),
+    ...(addons.length === 0 ? {} : { addons }),
     ...(authentication?.oidc === undefined ? {} : { authentication: { oidc: completeOidc(authentication.oidc) } }),
     ...(lease === undefined ? {} : { lease: leaseOf(lease) }),
     ...(drift === 'report' ? { drift } : {}),

@@ -12,6 +12,7 @@ import {
 } from '../cluster-spec.js';
 import { ConnectionName, PoolName, type ClusterName } from '../ids.js';
 import { Authentication } from '../authentication.js';
+import { Addons } from './addons.js';
 import { Autoscaling } from './autoscaling.js';
 import { DriftPolicy } from './drift.policy.js';
 import { DrainPolicy } from './drain.policy.js';
@@ -85,6 +86,7 @@ export const DeclaredSpec = z.strictObject({
   }),
   pools: z.array(DeclaredPool).max(POOLS_MAX),
   hooks: Hooks.optional().describe('Absent: none'),
+  addons: Addons.optional().describe('Absent: none'),
   drain: DrainPolicy.optional().describe('Absent: nodes are emptied as without rules'),
   virtualAddresses: VirtualAddresses.optional().describe('Absent: none'),
   etcdBackups: EtcdBackups.optional().describe('Absent: no snapshots of etcd are taken by schedule'),

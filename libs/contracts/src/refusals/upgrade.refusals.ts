@@ -1,6 +1,6 @@
 import { definition, type RefusalDefinition } from './refusal.definition.js';
 
-/** Of upgrades, snapshots of etcd, and hooks. */
+/** Of upgrades, snapshots of etcd, hooks, and add-ons. */
 export const UPGRADE_REFUSALS = {
   'hook.secret-unknown': definition(
     404,
@@ -24,6 +24,37 @@ export const UPGRADE_REFUSALS = {
     'Give an http or https URL without a user name.',
   ),
   'hook.timeout': definition(400, 'The hook {hook} may take at most {max}', 'Give a shorter timeout.'),
+  'addon.name-taken': definition(400, 'Two add-ons are named {addon}', 'Give each add-on a unique name.'),
+  'addon.name-reserved': definition(
+    400,
+    'Fairlead itself installs what is named {addon}',
+    'Give the add-on another name.',
+  ),
+  'addon.source': definition(
+    400,
+    'The add-on {addon} must have either application and version, or manifests without values',
+    'List applications and their versions with "fairlead application list".',
+  ),
+  'addon.dependency-unknown': definition(
+    400,
+    'The add-on {addon} depends on {other}, which is not declared',
+    'Declare it, or take it out of dependsOn.',
+  ),
+  'addon.dependency-late': definition(
+    400,
+    'The add-on {addon} of class bootstrap depends on {other} of class normal, which is installed later',
+    'Give both the same class.',
+  ),
+  'addon.dependency-circle': definition(
+    400,
+    'The add-on {addon} depends on itself through others',
+    'Take one of them out of dependsOn.',
+  ),
+  'addon.too-large': definition(
+    400,
+    'All add-ons together have more than {max} characters as JSON',
+    'Move large manifests into a chart.',
+  ),
   'upgrade.minor-downgrade': definition(
     422,
     'downgrading {software} of {node} from {from} to {to} is not possible as they are on different minors',

@@ -13,6 +13,7 @@ export const PLAN_ACTIONS = [
   'configure-authentication',
   'delete-pool',
   'balance-addresses',
+  'change-addons',
 ] as const;
 
 /** One thing that is done for a change, and why. */
@@ -20,7 +21,9 @@ export const PlanStep = z
   .strictObject({
     action: z.enum(PLAN_ACTIONS),
     pool: z.string().nullable().describe('null: the cluster'),
-    count: z.int().describe('How many machines are made, removed or replaced, or nodes or addresses are changed'),
+    count: z
+      .int()
+      .describe('How many machines are made, removed or replaced, or nodes, addresses or add-ons are changed'),
     nodes: z
       .array(z.strictObject({ name: z.string(), reason: z.string() }))
       .describe('Those that are removed or replaced'),

@@ -6,6 +6,7 @@ import {
   taintKey,
   type Labels,
   type Authentication,
+  type Addon,
   type Hook,
   type Transport,
   type VirtualAddress,
@@ -86,14 +87,21 @@ const hookLeaves = (hooks: readonly Hook[]): readonly Leaf[] => [
   ]),
 ];
 
+/** Add-ons are known by their names, and what they depend on is a set. Manifests are known by their places. */
+const addonLeaves = ({ name, dependsOn = [], ...others }: Addon): readonly Leaf[] => [
+  ...leavesOf(others, `addons[${name}]`),
+  ...(dependsOn.length === 0 ? [] : [[`addons[${name}].dependsOn`, dependsOn.toSorted().join(', ')] as const]),
+];
+
 /** The values of a spec by their paths. Pools are known by their names: their order means nothing. */
 export const declaredFields = (spec: DeclaredSpec | undefined): Fields => {
   if (spec === undefined) return new Map();
-  const { controlPlane, pools, virtualAddresses = [], authentication = {}, hooks = [], ...others } = spec;
+  const { controlPlane, pools, virtualAddresses = [], authentication = {}, hooks = [], addons = [], ...others } = spec;
   return new Map([
     ...leavesOf(others, ''),
     ...authenticationLeaves(authentication),
     ...hookLeaves(hooks),
+    ...addons.flatMap(addonLeaves),
     ...machinesLeaves(completeControlPlane(controlPlane), 'controlPlane'),
     ...pools.flatMap(poolLeaves),
     ...virtualAddresses.flatMap(addressLeaves),

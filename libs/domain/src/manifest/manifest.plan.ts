@@ -255,19 +255,34 @@ const upgraded = (
   return [step('upgrade', null, { reason: `${path}: ${nodesOf(count)}, control planes before workers`, count })];
 };
 
-const addressNames = (spec: DeclaredSpec | undefined): readonly string[] =>
-  (spec?.virtualAddresses ?? []).map(({ name }) => name);
+type NamedList = 'virtualAddresses' | 'addons';
 
-/** Which node holds what follows from the nodes that there are: no node is made, replaced or drained for it. */
-const balanced = (before: DeclaredSpec | undefined, after: DeclaredSpec): readonly PlanStep[] => {
-  const [old, now] = [addressNames(before), addressNames(after)];
+/** What is new, changed or left out of a list whose entries are known by their names. */
+const listChanges = (before: DeclaredSpec | undefined, after: DeclaredSpec, list: NamedList): readonly string[] => {
+  const [old, now] = [before, after].map((spec) => (spec?.[list] ?? []).map(({ name }) => name)) as [
+    string[],
+    string[],
+  ];
   const fields = changedFields(before, after);
   const change = (name: string): string | undefined => {
     if (!old.includes(name)) return `${name} is new`;
     if (!now.includes(name)) return `${name} is not in the manifest`;
-    return fields.some(({ field }) => field.startsWith(`virtualAddresses[${name}].`)) ? `${name} changes` : undefined;
+    return fields.some(({ field }) => field.startsWith(`${list}[${name}].`)) ? `${name} changes` : undefined;
   };
-  const changes = [...new Set([...now, ...old])].map(change).filter((one) => one !== undefined);
+  return [...new Set([...now, ...old])].map(change).filter((one) => one !== undefined);
+};
+
+/** Releases are installed, upgraded and uninstalled in place. */
+const equipped = (before: DeclaredSpec | undefined, after: DeclaredSpec): readonly PlanStep[] => {
+  const changes = listChanges(before, after, 'addons');
+  return changes.length === 0
+    ? []
+    : [step('change-addons', null, { reason: changes.join(', '), count: changes.length })];
+};
+
+/** Which node holds what follows from the nodes that there are: no node is made, replaced or drained for it. */
+const balanced = (before: DeclaredSpec | undefined, after: DeclaredSpec): readonly PlanStep[] => {
+  const changes = listChanges(before, after, 'virtualAddresses');
   return changes.length === 0
     ? []
     : [step('balance-addresses', null, { reason: changes.join(', '), count: changes.length })];
@@ -279,7 +294,7 @@ export const planOf = (
   after: DeclaredSpec,
   { members, requests = {}, named = [], releases }: PlanBasis,
 ): readonly PlanStep[] => {
-  if (before === undefined) return [...created(after), ...balanced(before, after)];
+  if (before === undefined) return [...created(after), ...balanced(before, after), ...equipped(before, after)];
   const membersOf = ({ name }: DeclaredPool) => members.filter(({ pool }) => pool === name);
   const byName = (pools: readonly DeclaredPool[]) => new Map(pools.map((pool) => [pool.name, pool]));
   const [old, now] = [byName(before.pools), byName(after.pools)];
@@ -307,6 +322,7 @@ export const planOf = (
       }),
     ),
     ...balanced(before, after),
+    ...equipped(before, after),
   ];
 };
 

@@ -1,5 +1,6 @@
 import {
   KubernetesVersion,
+  addonFaults,
   authenticationFaults,
   sizeOf,
   withV,
@@ -139,6 +140,7 @@ export const faultsOfManifest = (
     ...rolloutFaults(manifest.spec),
     ...healthFaults(manifest.spec),
     ...hookFaults(manifest.spec.hooks ?? []),
+    ...addonFaults(manifest.spec.addons ?? []),
     ...drainFaults(
       manifest.spec.drain ?? {},
       manifest.spec.pools.map((pool) => pool.name),

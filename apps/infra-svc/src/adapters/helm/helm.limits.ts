@@ -16,8 +16,4 @@ export const INDEXED_MAX = 10_000;
 /** Serializers recurse, and no form is nested this deep. */
 export const SCHEMA_DEPTH_MAX = 64;
 
-const WORDS_LENGTH_MAX = 300;
-
-/** What a repository, or a parser of what it sent, writes may be anything. */
-export const safe = (words: string): string =>
-  words.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}]+/gu, ' ').slice(0, WORDS_LENGTH_MAX);
+export { safeWords as safe } from '@fairlead/service-kit/http';

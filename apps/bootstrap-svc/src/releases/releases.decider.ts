@@ -1,0 +1,77 @@
+import type { ClusterUid, EventData, Fact, PoolName } from '@fairlead/contracts';
+import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import { releasesAfter, type Release, type Releases } from './releases.state.js';
+
+interface About {
+  readonly uid: ClusterUid;
+  readonly addon: PoolName;
+  readonly declaration: string;
+}
+
+export type ReleasesCommand =
+  | Command<'BeginRelease', About & { readonly version: string }>
+  | Command<'RecordRelease', EventData<'AddonDeployed'>>
+  | Command<'RecordDrift', About & { readonly problems: readonly string[] }>
+  | Command<'BeginUninstall', Omit<About, 'declaration'>>
+  | Command<'RecordUninstalled', Omit<About, 'declaration'>>;
+
+export type ReleasesFact = Fact<
+  | 'AddonRequested'
+  | 'AddonInstalling'
+  | 'AddonUpgrading'
+  | 'AddonDeployed'
+  | 'AddonFailed'
+  | 'AddonDrifted'
+  | 'AddonUninstalling'
+  | 'AddonUninstalled'
+>;
+
+export const mayRepair = ({ addon }: Release): boolean => addon.policy !== 'report';
+
+const isSame = (one: readonly string[], other: readonly string[]): boolean => one.join('\n') === other.join('\n');
+
+const decideDeclared = (
+  release: Release,
+  command: Exclude<ReleasesCommand, { type: 'BeginUninstall' | 'RecordUninstalled' }>,
+): readonly ReleasesFact[] => {
+  const { uid, addon, declaration } = command.data;
+  if (!release.isDeclared || release.declaration !== declaration) return nothing;
+  switch (command.type) {
+    case 'BeginRelease': {
+      const data = { uid, addon, declaration, version: command.data.version };
+      return [{ type: release.isBegun ? 'AddonUpgrading' : 'AddonInstalling', data }];
+    }
+    case 'RecordRelease': {
+      const { deployed, drift } = release;
+      const isKnown = deployed?.declaration === declaration && deployed.revision === command.data.revision;
+      return isKnown && drift.length === 0 ? nothing : [{ type: 'AddonDeployed', data: command.data }];
+    }
+    case 'RecordDrift': {
+      const { problems } = command.data;
+      if (isSame(release.drift, problems)) return nothing;
+      const data = { uid, addon, declaration, problems: [...problems], repair: mayRepair(release) };
+      return [{ type: 'AddonDrifted', data }];
+    }
+  }
+};
+
+/** What is stated of each add-on: once, and of the declaration that it was done for. */
+export const releases: Decider<Releases | undefined, ReleasesCommand, ReleasesFact> = {
+  initial: undefined,
+  reads: 'cluster',
+  evolve: releasesAfter,
+
+  decide: (state, command) => {
+    const { uid, addon } = command.data;
+    const release = state?.uid === uid ? state.releases[addon] : undefined;
+    if (release === undefined) return nothing;
+    switch (command.type) {
+      case 'BeginUninstall':
+        return release.isDeclared ? nothing : [{ type: 'AddonUninstalling', data: command.data }];
+      case 'RecordUninstalled':
+        return release.isDeclared ? nothing : [{ type: 'AddonUninstalled', data: command.data }];
+      default:
+        return decideDeclared(release, command);
+    }
+  },
+};

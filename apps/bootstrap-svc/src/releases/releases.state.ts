@@ -1,0 +1,107 @@
+import type { Addon, ClusterUid, StoredEvent } from '@fairlead/contracts';
+
+/** What is known of a release of Helm in the cluster, as it was deployed last. */
+export interface Deployed {
+  readonly declaration: string;
+  readonly version: string;
+  readonly revision: number;
+}
+
+/** A declared add-on, or one whose release still has to go. */
+export interface Release {
+  /** As it was declared last. */
+  readonly addon: Addon;
+  /** It is in the manifest now. */
+  readonly isDeclared: boolean;
+  /** The event that declared it so. */
+  readonly declaration: string;
+  readonly isRequested: boolean;
+  /** Something of it may be in the cluster. */
+  readonly isBegun: boolean;
+  /** null: never. */
+  readonly deployed: Deployed | null;
+  /** What was changed outside Fairlead, and is not repaired; empty: nothing. */
+  readonly drift: readonly string[];
+}
+
+/** The add-ons of one cluster. */
+export interface Releases {
+  readonly uid: ClusterUid;
+  /** The API, as it was recorded when the cluster was initialized; null: it is not yet. */
+  readonly api: { readonly server: string; readonly caCertHash: string } | null;
+  readonly hasBeenReady: boolean;
+  readonly isDeleting: boolean;
+  /** By name, in the order in which they were declared. */
+  readonly releases: Readonly<Record<string, Release>>;
+}
+
+const declared = (state: Releases, { data, meta }: StoredEvent<'ClusterSpecChanged'>): Pick<Releases, 'releases'> => {
+  const addons = data.spec.addons ?? [];
+  const kept = Object.entries(state.releases).flatMap(([name, release]): readonly (readonly [string, Release])[] =>
+    addons.some((addon) => addon.name === name) || !release.isBegun ? [] : [[name, { ...release, isDeclared: false }]],
+  );
+  const now = addons.map((addon): readonly [string, Release] => {
+    const before = state.releases[addon.name];
+    if (before !== undefined && before.isDeclared && JSON.stringify(before.addon) === JSON.stringify(addon))
+      return [addon.name, before];
+    const begun = before ?? { isBegun: false, deployed: null };
+    const { isBegun, deployed } = begun;
+    const fresh = { addon, isDeclared: true, declaration: meta.id, isRequested: false, drift: [] };
+    return [addon.name, { ...fresh, isBegun, deployed }];
+  });
+  return { releases: Object.fromEntries([...now, ...kept]) };
+};
+
+const changed = (state: Releases, name: string, change: Partial<Release>): Releases => {
+  const release = state.releases[name];
+  return release === undefined
+    ? state
+    : { ...state, releases: { ...state.releases, [name]: { ...release, ...change } } };
+};
+
+const ofRelease = (state: Releases, event: StoredEvent): Releases => {
+  switch (event.type) {
+    case 'AddonRequested':
+      return changed(state, event.data.addon, { isRequested: true });
+    case 'AddonInstalling':
+    case 'AddonUpgrading':
+      return changed(state, event.data.addon, { isBegun: true });
+    case 'AddonDeployed': {
+      const { addon, declaration, version, revision } = event.data;
+      return changed(state, addon, { isBegun: true, drift: [], deployed: { declaration, version, revision } });
+    }
+    case 'AddonDrifted':
+      return changed(state, event.data.addon, { drift: event.data.problems });
+    case 'AddonUninstalled': {
+      const { [event.data.addon]: gone, ...others } = state.releases;
+      // Declared again meanwhile: it begins as new.
+      return gone?.isDeclared === true
+        ? changed(state, event.data.addon, { isBegun: false, deployed: null })
+        : { ...state, releases: others };
+    }
+    default:
+      return state;
+  }
+};
+
+export const releasesAfter = (state: Releases | undefined, event: StoredEvent): Releases | undefined => {
+  if (event.type === 'ClusterRequested')
+    return { uid: event.data.uid, api: null, hasBeenReady: false, isDeleting: false, releases: {} };
+  if (state === undefined || !('uid' in event.data) || event.data.uid !== state.uid) return state;
+  switch (event.type) {
+    case 'ClusterDeleted':
+      return undefined;
+    case 'ClusterDeletionRequested':
+      return { ...state, isDeleting: true };
+    case 'ControlPlaneInitialized': {
+      const { endpoint: server, caCertHash } = event.data;
+      return { ...state, api: { server, caCertHash } };
+    }
+    case 'ClusterReady':
+      return { ...state, hasBeenReady: true };
+    case 'ClusterSpecChanged':
+      return { ...state, ...declared(state, event) };
+    default:
+      return ofRelease(state, event);
+  }
+};

@@ -1,0 +1,161 @@
+import type { Addon, DeclaredSpec, Fact, SecretRef, StoredEvent } from '@fairlead/contracts';
+import { specification, stored } from '@fairlead/event-sourcing/spec';
+import { describe, expect, it } from '@jest/globals';
+import { cp, OTHER_UID, requested, UID } from '../bootstrap/bootstrap.fixtures.js';
+import { releases } from './releases.decider.js';
+import { releasesReconciler, type ReleaseData } from './releases.reconciler.js';
+import { releasesAfter, type Releases } from './releases.state.js';
+
+const { given } = specification(releases);
+const NOW = '2026-01-01T00:00:00.000Z';
+const cause = { operation: 'helm upgrade', target: 'metrics', message: 'no answer' };
+
+const addon = (name: string, others: Partial<Addon> = {}): Addon => ({
+  name: name as Addon['name'],
+  application: 'metrics' as Addon['application'],
+  version: '1.0.0',
+  ...others,
+});
+const declaring = (...addons: readonly Addon[]): Fact => ({
+  type: 'ClusterSpecChanged',
+  data: { uid: UID, spec: { addons: [...addons] } as unknown as DeclaredSpec } as never,
+});
+const initialized: Fact = {
+  type: 'ControlPlaneInitialized',
+  data: {
+    uid: UID,
+    node: cp(1),
+    endpoint: 'https://198.18.7.1:6443',
+    kubeconfigRef: 'bootstrap-svc.kubeconfig.u' as SecretRef,
+    caCertHash: 'c',
+  },
+};
+const ready = { type: 'ClusterReady', data: { uid: UID } } as Fact;
+const deleting: Fact = { type: 'ClusterDeletionRequested', data: { uid: UID } };
+
+/** A cluster's log, one event after the other. */
+class Story {
+  private events: StoredEvent[] = [];
+
+  say(...facts: readonly Fact[]): this {
+    for (const fact of facts) {
+      const event = stored(fact, this.events.length + 1);
+      this.events.push({ ...event, meta: { ...event.meta, id: `e${this.events.length + 1}` } } as StoredEvent);
+    }
+    return this;
+  }
+  get state(): Releases | undefined {
+    return this.events.reduce<Releases | undefined>(releasesAfter, undefined);
+  }
+  get tasks(): readonly string[] {
+    return releasesReconciler.tasks(this.state, NOW).map(({ key }) => key);
+  }
+  declarationOf(name: string): string {
+    return this.state?.releases[name]?.declaration ?? '';
+  }
+  deployed(name: string, revision = 1): this {
+    const of = { uid: UID, addon: name as Addon['name'], declaration: this.declarationOf(name), version: '1.0.0' };
+    return this.say({ type: 'AddonDeployed', data: { ...of, revision } });
+  }
+}
+
+const begun = (...addons: readonly Addon[]): Story => new Story().say(requested(1, 1), declaring(...addons));
+
+describe('the add-ons of a cluster', () => {
+  it('of class bootstrap are installed once the control plane is initialized, and others once the cluster is Ready [azimuth 19]', () => {
+    const story = begun(addon('network', { class: 'bootstrap' }), addon('metrics'));
+    expect(story.tasks).toEqual([]);
+    expect(story.say(initialized).tasks).toEqual(['InstallRelease/network/e2']);
+    expect(story.say(ready).tasks).toEqual(['InstallRelease/network/e2', 'InstallRelease/metrics/e2']);
+  });
+
+  it('wait for those that they depend on, and are uninstalled before them', () => {
+    const story = begun(addon('issuer', { dependsOn: ['manager' as never] }), addon('manager')).say(initialized, ready);
+    expect(story.tasks).toEqual(['InstallRelease/manager/e2']);
+    story.deployed('manager');
+    expect(story.tasks).toEqual(['InstallRelease/issuer/e2', 'WatchRelease/manager/e2']);
+    story.deployed('issuer').say(declaring());
+    expect(story.tasks).toEqual(['UninstallRelease/issuer']);
+    story.say({ type: 'AddonUninstalled', data: { uid: UID, addon: 'issuer' as never } });
+    expect(story.tasks).toEqual(['UninstallRelease/manager']);
+  });
+
+  it('are changed when they are declared otherwise, and not when another one is', () => {
+    const story = begun(addon('one'), addon('two')).say(initialized, ready).deployed('one').deployed('two');
+    story.say(declaring(addon('one'), addon('two', { values: { replicas: 2 } })));
+    expect(story.tasks).toEqual(['WatchRelease/one/e2', 'InstallRelease/two/e7']);
+  });
+
+  it('that were never begun leave nothing to uninstall', () => {
+    expect(begun(addon('metrics')).say(initialized, declaring()).state?.releases).toEqual({});
+  });
+
+  it('are left alone in a cluster that is being deleted: they go with it', () => {
+    expect(begun(addon('metrics')).say(initialized, ready, deleting).tasks).toEqual([]);
+  });
+
+  it('are stated as requested once for each declaration', () => {
+    const story = begun(addon('metrics'));
+    const facts = releasesReconciler.facts?.(story.state, NOW) ?? [];
+    const data = { uid: UID, addon: 'metrics', declaration: 'e2' };
+    expect(facts).toEqual([{ type: 'AddonRequested', data }]);
+    expect(releasesReconciler.facts?.(story.say(...facts).state, NOW)).toEqual([]);
+  });
+
+  it('that fail say so with their attempt; a look that fails says nothing of them [azimuth 20]', () => {
+    const failure = { cause, attempt: 2, attemptsMax: 5, nextAttemptAt: NOW };
+    const data: ReleaseData = { uid: UID, addon: 'metrics' as never, declaration: 'e2' };
+    const task = (type: string) => ({ type, key: type, reason: '', data });
+    expect(releasesReconciler.failed?.(undefined, task('InstallRelease'), failure)).toEqual([
+      { type: 'AddonFailed', data: { ...data, ...failure } },
+    ]);
+    expect(releasesReconciler.failed?.(undefined, task('WatchRelease'), failure)).toEqual([]);
+  });
+});
+
+describe('what is stated of an add-on', () => {
+  const DECLARATION = stored(declaring(addon('metrics')), 2).meta.id;
+  const of = { uid: UID, addon: 'metrics' as Addon['name'], declaration: DECLARATION };
+  const history = [requested(1, 1), declaring(addon('metrics')), initialized];
+  const deployed: Fact<'AddonDeployed'> = { type: 'AddonDeployed', data: { ...of, version: '1.0.0', revision: 1 } };
+  const drifted = { type: 'AddonDrifted', data: { ...of, problems: ['gone'], repair: true } } as const;
+
+  it('is that it is installed, then that it is upgraded', () => {
+    const begin = { type: 'BeginRelease', data: { ...of, version: '1.0.0' } } as const;
+    given(...history)
+      .when(begin)
+      .then({ type: 'AddonInstalling', data: begin.data });
+    given(...history, deployed)
+      .when(begin)
+      .then({ type: 'AddonUpgrading', data: begin.data });
+  });
+
+  it('is stated once, and not of another declaration or another cluster of the name', () => {
+    const record = { type: 'RecordRelease', data: deployed.data } as const;
+    given(...history)
+      .when(record)
+      .then(deployed);
+    given(...history, deployed)
+      .when(record)
+      .thenNothing();
+    given(...history)
+      .when({ ...record, data: { ...record.data, declaration: 'another' } })
+      .thenNothing();
+    given(...history)
+      .when({ ...record, data: { ...record.data, uid: OTHER_UID } })
+      .thenNothing();
+  });
+
+  it('is that it was changed outside, once until that differs, and that it is as deployed again [azimuth 27]', () => {
+    const drift = { type: 'RecordDrift', data: { ...of, problems: ['gone'] } } as const;
+    given(...history, deployed)
+      .when(drift)
+      .then(drifted);
+    given(...history, deployed, drifted)
+      .when(drift)
+      .thenNothing();
+    given(...history, deployed, drifted)
+      .when({ type: 'RecordRelease', data: deployed.data })
+      .then(deployed);
+  });
+});

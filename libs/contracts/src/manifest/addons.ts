@@ -1,0 +1,130 @@
+import * as z from 'zod';
+import { CHART_VERSION_LENGTH_MAX } from '../application.js';
+import { CNIS } from '../cluster-spec.js';
+import { ApplicationName, PoolName } from '../ids.js';
+import { NFS_STORAGE_ADDON, KUBEADM_ADDONS } from '../addon.workloads.js';
+import { refuse, type Refusal } from '../refusals.js';
+
+export const ADDONS_MAX = 30;
+/** An event carries the values and manifests of all add-ons of its cluster. */
+export const ADDONS_LENGTH_MAX = 262_144;
+const MANIFESTS_MAX = 100;
+const NAMESPACE_LENGTH_MAX = 63;
+
+/** When an add-on is installed. */
+export const ADDON_CLASSES = ['bootstrap', 'normal'] as const;
+
+const Values = z.record(z.string(), z.json());
+
+/** An object of Kubernetes as it is written: what else it has is for its API to judge. */
+const AddonObject = z
+  .looseObject({
+    apiVersion: z.string().min(1).max(253),
+    kind: z.string().min(1).max(63),
+    metadata: z.looseObject({ name: z.string().min(1).max(253), namespace: z.string().max(63).optional() }),
+  })
+  .describe('An object of Kubernetes');
+
+/** What is installed into a cluster besides what every cluster has, as it is declared. */
+export const Addon = z
+  .strictObject({
+    name: PoolName.describe('A DNS label, unique in the cluster; the name of its Helm release'),
+    application: ApplicationName.optional().describe('An application of the catalogue. Either this or manifests'),
+    version: z
+      .string()
+      .min(1)
+      .max(CHART_VERSION_LENGTH_MAX)
+      .optional()
+      .describe('The version of its chart, as the catalogue has it. Required with application'),
+    manifests: z
+      .array(AddonObject)
+      .min(1)
+      .max(MANIFESTS_MAX)
+      .optional()
+      .describe('Objects that are installed as they are. Either this or application'),
+    namespace: z
+      .string()
+      .max(NAMESPACE_LENGTH_MAX)
+      .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, 'a DNS label')
+      .optional()
+      .describe('Created if there is none. Left out: default'),
+    values: Values.optional().describe('Values of the chart. Do not put secrets here: the history shows them'),
+    class: z
+      .enum(ADDON_CLASSES)
+      .optional()
+      .describe(
+        'bootstrap: installed once the control plane is initialized, without waiting for its pods; normal: once the cluster is Ready. Left out: normal',
+      ),
+    dependsOn: z.array(PoolName).max(ADDONS_MAX).optional().describe('Add-ons that must be deployed before it'),
+    policy: z
+      .enum(['repair', 'report'])
+      .optional()
+      .describe(
+        'What happens when its release was changed or deleted outside Fairlead. repair: it is installed again; report: it is only reported. Left out: repair',
+      ),
+  })
+  .meta({ id: 'DeclaredAddon', description: 'What is installed into the cluster by Helm' });
+export type Addon = z.infer<typeof Addon>;
+
+export const Addons = z.array(Addon).max(ADDONS_MAX);
+
+/** Names of what Fairlead itself installs. */
+const RESERVED: ReadonlySet<string> = new Set([...CNIS, ...Object.keys(KUBEADM_ADDONS), NFS_STORAGE_ADDON]);
+
+const nameFault = (addons: readonly Addon[], at: number, path: string): readonly Refusal[] => {
+  const addon = addons[at]?.name ?? '';
+  if (RESERVED.has(addon)) return [refuse('addon.name-reserved', { addon }, `${path}.name`)];
+  const isTaken = addons.findIndex(({ name }) => name === addon) < at;
+  return isTaken ? [refuse('addon.name-taken', { addon }, `${path}.name`)] : [];
+};
+
+const sourceFault = ({ name: addon, application, version, manifests, values }: Addon, path: string) => {
+  const isChart = application !== undefined && version !== undefined && manifests === undefined;
+  const isManifests =
+    application === undefined && version === undefined && manifests !== undefined && values === undefined;
+  return isChart || isManifests ? [] : [refuse('addon.source', { addon }, path)];
+};
+
+/** Names that an add-on waits for, directly or not; the name itself is among them in a circle. */
+const awaitedBy = (addons: readonly Addon[], name: string): ReadonlySet<string> => {
+  const seen = new Set<string>();
+  const open = [name];
+  for (let one = open.pop(); one !== undefined; one = open.pop()) {
+    for (const other of addons.find((addon) => addon.name === one)?.dependsOn ?? []) {
+      if (seen.has(other)) continue;
+      seen.add(other);
+      open.push(other);
+    }
+  }
+  return seen;
+};
+
+const classOf = (addon: Addon | undefined): Addon['class'] => addon?.class ?? 'normal';
+
+const dependencyFaults = (addons: readonly Addon[], addon: Addon, path: string): readonly Refusal[] => {
+  const { name, dependsOn = [] } = addon;
+  const unknown = dependsOn.filter((other) => !addons.some((one) => one.name === other));
+  const late = dependsOn.filter(
+    (other) =>
+      classOf(addon) === 'bootstrap' && classOf(addons.find((one) => one.name === other) ?? addon) === 'normal',
+  );
+  return [
+    ...unknown.map((other) => refuse('addon.dependency-unknown', { addon: name, other }, `${path}.dependsOn`)),
+    ...late.map((other) => refuse('addon.dependency-late', { addon: name, other }, `${path}.dependsOn`)),
+    ...(awaitedBy(addons, name).has(name)
+      ? [refuse('addon.dependency-circle', { addon: name }, `${path}.dependsOn`)]
+      : []),
+  ];
+};
+
+/** What is wrong with add-ons although each field is well-formed. */
+export const addonFaults = (addons: readonly Addon[], path = 'spec.addons'): readonly Refusal[] => [
+  ...(JSON.stringify(addons).length > ADDONS_LENGTH_MAX
+    ? [refuse('addon.too-large', { max: ADDONS_LENGTH_MAX }, path)]
+    : []),
+  ...addons.flatMap((addon, at) => [
+    ...nameFault(addons, at, `${path}[${at}]`),
+    ...sourceFault(addon, `${path}[${at}]`),
+    ...dependencyFaults(addons, addon, `${path}[${at}]`),
+  ]),
+];

@@ -1,0 +1,186 @@
+import type { ApplicationView, ClusterManifestView, EventType, StoredEvent } from '@fairlead/contracts';
+import { findHelm } from '@fairlead/mirror';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually, newFolder, removeFolder } from '@fairlead/testing';
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { CHECKOUT } from '../apps/cli/src/checkout.js';
+import { archiveOf, ChartServer } from '../apps/infra-svc/src/adapters/helm/chart.server.fixtures.js';
+import { startSystem, type System } from './system/system.js';
+
+const run = promisify(execFile);
+const TIMEOUT_MS = 240_000;
+const EVENT_WITHIN_MS = 60_000;
+const PATH = '/ns/default/clusters/shop';
+const machines = { connection: 'lab', machineType: 'lab.medium' };
+const helm = findHelm(process.env);
+if (helm === undefined)
+  process.stderr.write('NOT CHECKED: there is no helm on this machine; "npm run helm:build" builds it with Go\n');
+
+const chartOf = (version: string): Promise<Buffer> =>
+  archiveOf({
+    'grafana/Chart.yaml': `apiVersion: v2\nname: grafana\nversion: ${version}\n`,
+    'grafana/templates/settings.yaml': [
+      'apiVersion: v1',
+      'kind: ConfigMap',
+      'metadata: { name: {{ .Release.Name }}-settings }',
+      'data: { colour: {{ .Values.colour | default "blue" | quote }} }',
+      '{{- if .Values.broken }}{{ fail "the colour is not known" }}{{ end }}',
+      '',
+    ].join('\n'),
+  });
+
+interface Declared {
+  readonly name: string;
+  readonly [field: string]: unknown;
+}
+
+const FIRST: Declared = {
+  name: 'first',
+  class: 'bootstrap',
+  manifests: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'first' }, data: { text: '{{ kept }}' } }],
+};
+const paint = (values: object, others: object = {}): Declared => ({
+  ...{ name: 'paint', application: 'paint', version: '1.0.0', namespace: 'art', dependsOn: ['first'], values },
+  ...others,
+});
+
+const manifest = (...addons: readonly Declared[]) => ({
+  apiVersion: 'fairlead.dev/v1alpha1',
+  kind: 'Cluster',
+  metadata: { name: 'shop' },
+  spec: {
+    serviceType: 'single',
+    controlPlane: { replicas: 1, ...machines },
+    pools: [{ name: 'web', replicas: 1, ...machines }],
+    addons,
+  },
+});
+
+/** The whole product in the lab, a simulation, with the real helm, and a chart of this story's own. */
+(helm === undefined ? describe.skip : describe)('the add-ons of a cluster', () => {
+  const repository = new ChartServer();
+  const folder = newFolder('addons');
+  let system: System;
+
+  const lastSeq = async (): Promise<number> => (await system.events('shop')).at(-1)?.meta.seq ?? 0;
+  const until = <T extends EventType>(type: T, after: number, addon?: string): Promise<StoredEvent<T>> =>
+    system.until(
+      'shop',
+      ({ type: found, meta, data }) =>
+        found === type && meta.seq > after && (addon === undefined || ('addon' in data && data.addon === addon)),
+      EVENT_WITHIN_MS,
+    ) as Promise<StoredEvent<T>>;
+  const fairlead = async (...args: string[]): Promise<string> => {
+    const env = { ...process.env, FAIRLEAD_SERVER: system.server, FAIRLEAD_TOKEN: system.token, NODE_OPTIONS: '' };
+    const main = join(CHECKOUT, 'apps', 'cli', 'dist', 'main.js');
+    return (await run(process.execPath, [main, ...args], { env, timeout: 60_000 })).stdout;
+  };
+  const declare = async (...addons: readonly Declared[]): Promise<number> => {
+    const before = await lastSeq();
+    const { status, body } = await system.call('PUT', `${PATH}/manifest`, manifest(...addons));
+    expect([status < 300, body]).toMatchObject([true, {}]);
+    return before;
+  };
+  const shown = async (): Promise<NonNullable<ClusterManifestView['status']>> =>
+    (await system.call<ClusterManifestView>('GET', `${PATH}/manifest?minSeq=${await lastSeq()}`)).body.status!;
+  const helmed = async (...args: readonly string[]): Promise<string> => {
+    const kubeconfig = join(folder, 'kubeconfig');
+    writeFileSync(kubeconfig, await fairlead('kubeconfig', 'shop'), { mode: 0o600 });
+    const env = { HOME: folder, PATH: '/usr/bin:/bin', KUBECONFIG: kubeconfig };
+    return (await run(helm ?? '', [...args], { env, timeout: 60_000 })).stdout;
+  };
+
+  beforeAll(async () => {
+    await repository.start();
+    repository.publish({ '1.0.0': await chartOf('1.0.0') });
+    const ca = join(folder, 'ca.pem');
+    writeFileSync(ca, repository.ca);
+    const env = { CATALOGUE_ADDRESSES_ALLOWED: '127.0.0.0/8', ADDONS_INTERVAL_MS: '1000', JOB_ACK_WAIT_MS: '1000' };
+    system = await startSystem({ light: true, env });
+    const source = ['--repository', repository.url, '--repository-ca-file', ca, '--chart', 'grafana'];
+    const registered = await fairlead('application', 'register', 'paint', ...source, '--versions', '1.x', '-o', 'json');
+    expect((JSON.parse(registered) as ApplicationView).state).toBe('Synchronized');
+  }, TIMEOUT_MS);
+  afterAll(async () => {
+    await system?.stop();
+    await repository.stop();
+    removeFolder(folder);
+  }, TIMEOUT_MS);
+
+  it(
+    'of class bootstrap are installed once the control plane is initialized, and others once the cluster is Ready [azimuth 19]',
+    async () => {
+      await declare(FIRST, paint({ colour: 'red' }));
+      await until('AddonDeployed', 0, 'paint');
+      const seqOf = async (type: EventType, addon?: string): Promise<number> => (await until(type, 0, addon)).meta.seq;
+      const order = [
+        await seqOf('ControlPlaneInitialized'),
+        await seqOf('AddonInstalling', 'first'),
+        await seqOf('AddonDeployed', 'first'),
+        await seqOf('AddonInstalling', 'paint'),
+        await seqOf('AddonDeployed', 'paint'),
+      ];
+      expect(order).toEqual(order.toSorted((one, other) => one - other));
+      expect(await seqOf('AddonInstalling', 'paint')).toBeGreaterThan(await seqOf('ClusterReady'));
+      expect(await helmed('get', 'manifest', 'paint', '-n', 'art')).toContain('colour: "red"');
+      expect(await fairlead('cluster', 'describe', 'shop')).toContain('paint 1.0.0 (revision 1): Deployed');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'are upgraded by their values, and values that render the same change nothing [azimuth 20]',
+    async () => {
+      const before = await declare(FIRST, paint({ colour: 'green' }));
+      expect((await until('AddonDeployed', before, 'paint')).data.revision).toBe(2);
+      const again = await declare(FIRST, paint({ colour: 'green', unused: 1 }));
+      expect((await until('AddonDeployed', again, 'paint')).data.revision).toBe(2);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'that were deleted outside Fairlead are seen and installed again [azimuth 27]',
+    async () => {
+      const before = await lastSeq();
+      await helmed('uninstall', 'paint', '-n', 'art');
+      expect((await until('AddonDrifted', before, 'paint')).data).toMatchObject({
+        problems: ['there is no release paint in art'],
+        repair: true,
+      });
+      await until('AddonDeployed', before, 'paint');
+      expect(await helmed('get', 'manifest', 'paint', '-n', 'art')).toContain('colour: "green"');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'that fail make the cluster Degraded by their name, and never Failed [azimuth 20]',
+    async () => {
+      const before = await declare(FIRST, paint({ broken: true }));
+      expect((await until('AddonFailed', before, 'paint')).data.cause.message).toContain('the colour is not known');
+      const status = await eventually(shown, ({ state }) => state === 'Degraded', { withinMs: TIMEOUT_MS });
+      expect(status.phase).toBe('Provisioned');
+      expect(status.conditions.find(({ type }) => type === 'AddonsHealthy')?.message).toContain('paint');
+      const corrected = await declare(FIRST, paint({ colour: 'green' }));
+      await until('AddonDeployed', corrected, 'paint');
+      await eventually(shown, ({ state }) => state === 'Running', { withinMs: TIMEOUT_MS });
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'that are no longer declared are uninstalled, over kill -9 of bootstrap-svc [azimuth 20]',
+    async () => {
+      const before = await declare(FIRST);
+      system.kill('bootstrap-svc');
+      await until('AddonUninstalled', before, 'paint');
+      expect(await helmed('list', '-A', '-q')).toBe('first\n');
+      expect((await shown()).addons?.map(({ name }) => name)).not.toContain('paint');
+    },
+    TIMEOUT_MS,
+  );
+});
