@@ -1,4 +1,4 @@
-import { specOfManifest, type DeclaredSpec, type Fact } from '@fairlead/contracts';
+import type { DeclaredSpec, Fact } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { CREATE, inLog, nodeFact, uid } from '../story.fixtures.js';
 import { generationsOf } from './generations.js';
@@ -24,7 +24,6 @@ const summaries = (of: ReturnType<typeof generations>) =>
 describe('the generations of a manifest', () => {
   it('begin with the creation, which is one however many events it took', () => {
     expect(summaries(created)).toEqual([[1, 'ClusterRequested']]);
-    expect(specOfManifest(spec)).toEqual(spec);
   });
 
   it('are the changes of what is declared, with the fields that each changed', () => {

@@ -513,7 +513,7 @@ describe('a field that a merge patch sets to null', () => {
 describe('the generations of a manifest [by REST]', () => {
   const generations = () => gateway.ask<ManifestGenerationList>('GET', `${path}/generations`);
   const generation = (number: number | string) =>
-    gateway.ask<ManifestOfGeneration & ErrorView>('GET', `${path}/generations/${number}`);
+    gateway.ask<ManifestOfGeneration & Omit<ErrorView, 'kind'>>('GET', `${path}/generations/${number}`);
 
   it('are listed latest first with actor and change, and one that is declared again is the latest', async () => {
     const before = (await generations()).body.items;
