@@ -111,6 +111,9 @@ beforeEach(async () => {
     status: { phase: 'Provisioned', pools: [status('web', 'ScalingUp', 1), status('batch', 'Running', 2)] },
   };
   gateway.on('GET', `${DEMO}/manifest`, { body: view });
+  gateway.on('GET', `${DEMO}/manifest/generations`, {
+    body: { kind: 'ManifestGenerationList', items: generations, earlierLeftOut: 0 },
+  });
   gateway.on('GET', '/ns/default/clusters/a-cluster-with-a-long-name/manifest', { body: view });
   const plan = [{ action: 'add-nodes', pool: 'web', count: 2, nodes: [], reason: 'add 2 machines (2 → 4)' }];
   const pools = [{ ...spec.pools[0], replicas: 4 }, spec.pools[1]];
@@ -145,11 +148,33 @@ beforeEach(async () => {
 afterEach(() => gateway.stop());
 
 const newCluster = { ...declared, metadata: { name: 'new' } };
+const generation = (number: number, changes: readonly object[]) => ({
+  ...{ generation: number, current: number === 3, changes, changesLeftOut: number === 3 ? 4 : 0 },
+  event: {
+    ...{
+      seq: 900 + number,
+      type: 'ClusterSpecChanged',
+      time: '2026-11-21T08:00:00.000Z',
+      actor: 'user/ada#9cbab2ab89264296',
+    },
+    sentence: 'a cluster of 3 control planes and 2 workers with Kubernetes v1.34.4 was requested',
+  },
+});
+const generations = [
+  generation(3, [
+    { field: 'pools[web].health.remediation', before: null, after: 'replace' },
+    { field: 'pools[web].replicas', before: '2', after: '4' },
+  ]),
+  generation(2, [{ field: 'metadata.labels.team', before: 'shop', after: null }]),
+  generation(1, []),
+];
+
 const COMMANDS: readonly (readonly [line: string, stdin?: object])[] = [
   ['cluster list'],
   ['cluster get demo'],
   ['cluster get demo -o yaml'],
   ['cluster describe demo'],
+  ['cluster history demo'],
   ['node list demo'],
   ['node describe demo demo-w-3-k8j2h'],
   ['pool list demo'],
