@@ -1,5 +1,5 @@
 import { declaredOf, isRefusal, type Fact, type NodeName, type StoredEvent } from '@fairlead/contracts';
-import { hookFactOf, nextCall } from '@fairlead/domain';
+import { actionMark, hookFactOf, nextCall } from '@fairlead/domain';
 import { later } from '@fairlead/event-sourcing';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { seededRandom } from '@fairlead/testing';
@@ -13,7 +13,7 @@ import {
   type ActionTask,
   type CallNodeActionHook,
 } from '../apps/upgrade-svc/src/actions/actions.reconciler.js';
-import { markOf, type Actions } from '../apps/upgrade-svc/src/actions/actions.state.js';
+import type { Actions } from '../apps/upgrade-svc/src/actions/actions.state.js';
 import { desired, type Desired, type DesiredCommand } from '../apps/upgrade-svc/src/desired/desired.decider.js';
 import { rebootOf } from '../apps/upgrade-svc/src/desired/reboot.change.js';
 import { clusterRequested, machineOf, planOf, uid } from '../apps/upgrade-svc/src/nodes/nodes.fixtures.js';
@@ -194,7 +194,7 @@ class World {
   }): ActionFact | undefined {
     const { requestId, node, action, cordonedBy = requestId, unlessBooted } = task.data;
     const about = { uid, requestId, node, action };
-    const mark = markOf(requestId);
+    const mark = actionMark(requestId);
     switch (task.type) {
       case 'CallNodeActionHook':
         return this.answer(task.data as never);
@@ -204,7 +204,7 @@ class World {
       case 'DrainNode':
         return { type: 'NodeActionDrained', data: { ...about, evictedPods: 0, tookMs: 0 } };
       case 'UncordonNode':
-        if (this.cordons.get(node) === markOf(cordonedBy)) this.cordons.delete(node);
+        if (this.cordons.get(node) === actionMark(cordonedBy)) this.cordons.delete(node);
         return { type: 'NodeActionUncordoned', data: { ...about, cordonedBy } };
       case 'AllowReboot':
         this.decideFor(node, { type: 'AskForChange', data: { uid, node, change: rebootOf(mark, unlessBooted) } });
