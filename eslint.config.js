@@ -60,10 +60,19 @@ const PURE_FILES = [
   '**/*.projection.ts',
   '**/*.evolve.ts',
   '**/*.rules.ts',
+  '**/*.{state,view,views,fold,facts,conditions,text,words,verdict,status,faults,failure,columns,record,policy}.ts',
   'libs/node-scripts/src/**/*.ts',
   'libs/contracts/src/**/*.ts',
   'libs/domain/src/**/*.ts',
   'libs/parsers/src/**/!(*worker|certificates).ts',
+];
+/** Their suffix promises more than they keep; no file is added. */
+const NOT_PURE_YET = [
+  'apps/node-agent/src/software/unit.state.ts',
+  'apps/gateway/src/templates/templates.view.ts',
+  'libs/kubernetes/src/cluster/template.view.ts',
+  'libs/event-sourcing/src/jetstream/partition.fold.ts',
+  'libs/event-sourcing/src/latest.fold.ts',
 ];
 const SPECS = ['**/*.spec.ts', '**/*.features.ts', '**/*.fixtures.ts', '**/test/**/*.ts'];
 
@@ -175,7 +184,7 @@ export default tseslint.config(
     plugins: { fairlead: { rules: { 'foreign-text': foreignText } } },
     rules: { 'fairlead/foreign-text': 'error' },
   },
-  { files: PURE_FILES, ignores: SPECS, rules: pureImports },
+  { files: PURE_FILES, ignores: [...SPECS, ...NOT_PURE_YET], rules: pureImports },
   {
     files: ['libs/contracts/src/**/*.ts'],
     ignores: SPECS,
