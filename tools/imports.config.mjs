@@ -13,6 +13,7 @@ const APPS = {
     'quarantine',
     'autoscaler',
     'changes',
+    'joins',
     'manifest',
     'templates',
     'network',
@@ -91,7 +92,6 @@ const APPS = {
     'releases',
     'addons',
     'authentication',
-    'joins',
     'hooks',
     'restore',
     'removal',
@@ -103,6 +103,7 @@ const APPS = {
     'bootstrap',
   ],
   'node-agent': [
+    'host',
     'adapters',
     'credentials',
     'agent',

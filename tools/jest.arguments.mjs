@@ -19,6 +19,7 @@ export const LONG_STORIES = [
   'test/backups',
   'test/control-plane',
   'test/declared-version',
+  'test/join',
   'test/drift',
   'test/ended-certificates',
   'test/etcd-external',

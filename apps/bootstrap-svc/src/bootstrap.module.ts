@@ -9,6 +9,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { CheckedHttp, HookCaller, HookSigner, type HookHttp } from '@fairlead/service-kit/http';
 import { CatalogueArchives } from './adapters/helm/chart.archives.js';
 import { HelmProgram } from './adapters/helm/helm.program.js';
+import { HostChannels } from './adapters/nats/host.channels.js';
 import { NatsLogReaders } from './adapters/nats/nats.log.readers.js';
 import { AddonsEffects } from './addons/addons.effects.js';
 import {
@@ -20,6 +21,7 @@ import {
   HOOK_CALLER,
   HOST_ACCESS,
   HOST_SHELL,
+  HOSTS_KNOWN,
   JOIN_CREDENTIALS,
   KUBERNETES_API,
   LOG_READERS,
@@ -40,10 +42,11 @@ import { DeclaredEffects } from './restore/declared.effects.js';
 import { ExecutionsEffects } from './executions/executions.effects.js';
 import { FollowsEffects } from './executions/follows.effects.js';
 import { HooksEffects } from './hooks/hooks.effects.js';
+import { AdmissionEffects } from './hosts/admission.effects.js';
 import { AgentCredentialsEffects } from './hosts/agent.credentials.effects.js';
 import { AgentKit } from './hosts/agent.kit.js';
 import { AgentUpdatesEffects } from './hosts/agent.updates.effects.js';
-import { HostAccess } from './hosts/host.access.js';
+import { HostAccess, type HostsKnown } from './hosts/host.access.js';
 import { LogHostKeys } from './hosts/host.keys.effects.js';
 import { HostsEffects } from './hosts/hosts.effects.js';
 import type { HostShell } from './hosts/hosts.ports.js';
@@ -106,10 +109,19 @@ const providersOf = (settings: Settings, adapters: Adapters): Provider[] => [
     inject: [SECRETS],
   },
   {
+    provide: HOSTS_KNOWN,
+    useFactory: (store: EventStore, ownership: LogOwnership, nc: NatsConnection): HostsKnown => ({
+      keys: new LogHostKeys(store),
+      epoch: () => ownership.epoch,
+      channels: new HostChannels(nc),
+    }),
+    inject: [EVENT_STORE, LogOwnership, NATS],
+  },
+  {
     provide: HOST_ACCESS,
-    useFactory: (shell: HostShell, secrets: RememberedSecrets, store: EventStore, ownership: LogOwnership) =>
-      new HostAccess(shell, secrets, settings.ssh, { keys: new LogHostKeys(store), epoch: () => ownership.epoch }),
-    inject: [HOST_SHELL, REMEMBERED_SECRETS, EVENT_STORE, LogOwnership],
+    useFactory: (shell: HostShell, secrets: RememberedSecrets, known: HostsKnown) =>
+      new HostAccess(shell, secrets, settings.ssh, known),
+    inject: [HOST_SHELL, REMEMBERED_SECRETS, HOSTS_KNOWN],
   },
   {
     provide: CLUSTER_ACCESS,
@@ -149,6 +161,7 @@ export const bootstrapModule = (settings: Settings, adapters = realAdapters(sett
   @Module({
     controllers: [
       HostsEffects,
+      AdmissionEffects,
       TakeOverEffects,
       AgentUpdatesEffects,
       BalancingEffects,

@@ -121,6 +121,13 @@ const Environment = z.object({
     .describe(
       'show: gauges of virtual addresses name namespaces, clusters and nodes, although /metrics needs no token',
     ),
+  AGENT_BUNDLE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'The agent that hosts get that join by themselves, dist/agent.mjs of apps/node-agent; left out: none join',
+    ),
   PAGE_DIR: z
     .string()
     .min(1)
@@ -179,6 +186,8 @@ export interface Settings {
   /** Metrics may name clusters and nodes. */
   readonly metricsNames: boolean;
   readonly disk: DiskConfig;
+  /** The agent for hosts that join by themselves; undefined: none may join. */
+  readonly agentBundle: string | undefined;
   /** Where the page is; undefined: not served. */
   readonly pageDir: string | undefined;
 }
@@ -210,6 +219,7 @@ export const readSettings = (env: Env): Settings => {
     autoscaler: autoscalerOf(parsed),
     stalledAfterMs: parsed.STALLED_AFTER_MINUTES * 60_000,
     metricsNames: parsed.METRICS_NAMES === 'show',
+    agentBundle: parsed.AGENT_BUNDLE,
     pageDir: parsed.PAGE_DIR,
     disk: {
       reserveBytes: parsed.LOG_DISK_RESERVE_MIB * MIB,

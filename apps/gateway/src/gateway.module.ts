@@ -65,6 +65,10 @@ import { AuditReader } from './events/audit.reader.js';
 import { EventReader } from './events/event.reader.js';
 import { EventStreams } from './events/event.stream.js';
 import { ClusterEventsHttp, EventsHttp } from './events/events.http.js';
+import { JoinFiles } from './joins/join.files.js';
+import { JoinHostsHttp } from './joins/join.hosts.http.js';
+import { JoinCommands } from './joins/joins.commands.js';
+import { JoinTokensHttp } from './joins/joins.http.js';
 import { CommandAnswers } from './http/command.answers.js';
 import { Executions } from './executions/executions.js';
 import { ExecutionsHttp } from './executions/executions.http.js';
@@ -160,6 +164,8 @@ const CONTROLLERS: Type<unknown>[] = [
   ActionsHttp,
   ExecutionsHttp,
   NodesHttp,
+  JoinTokensHttp,
+  JoinHostsHttp,
   UpgradesHttp,
   SteeringHttp,
   HoldsHttp,
@@ -231,6 +237,8 @@ const PROVIDERS: Provider[] = [
   HoldQueries,
   Kubeconfigs,
   IdempotencyStore,
+  JoinCommands,
+  JoinFiles,
   Incarnations,
   LocalToken,
   ManifestCommands,

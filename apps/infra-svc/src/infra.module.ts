@@ -1,4 +1,6 @@
+import type { EventStore } from '@fairlead/event-sourcing';
 import {
+  EVENT_STORE,
   FOLLOW_UP_FAILURES,
   JobsProgress,
   TASK_LEASES,
@@ -18,6 +20,8 @@ import { CheckedHttp } from '@fairlead/service-kit/http';
 import { NodeSshShell, type HostShell } from '@fairlead/service-kit/ssh';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import { HelmRepository } from './adapters/helm/helm.repository.js';
+import { joinKind } from './adapters/join/join.kind.js';
+import { LogJoinedHosts, type JoinedHosts } from './adapters/join/joined.hosts.js';
 import { keycloak } from './adapters/keycloak/keycloak.provider.js';
 import { labKind } from './adapters/lab/lab.kind.js';
 import { nspawnKind } from './adapters/nspawn/nspawn.kind.js';
@@ -71,7 +75,7 @@ import { WatchQueries } from './watch/watch.queries.js';
 /** A provider is known to Fairlead by being listed here. */
 const kindsOf = (
   settings: Settings,
-  hosts: Pick<SshWorld, 'stock' | 'trust' | 'shell'>,
+  { joined, ...hosts }: Pick<SshWorld, 'stock' | 'trust' | 'shell'> & { readonly joined: JoinedHosts },
   secrets: SecretStore,
   ownership: LogOwnership,
 ): ProviderKinds => {
@@ -82,7 +86,7 @@ const kindsOf = (
     secret: (ref) => secrets.get(ref),
     epoch: () => ownership.epoch,
   });
-  return new Map([labKind(limits), ssh, nspawnKind(process.env)].map((kind) => [kind.name, kind]));
+  return new Map([labKind(limits), ssh, nspawnKind(process.env), joinKind(joined)].map((kind) => [kind.name, kind]));
 };
 
 /** As with kinds of infrastructure. */
@@ -115,8 +119,11 @@ const providersOf = (settings: Settings): Provider[] => [
   { provide: tokens.HOST_SHELL, useFactory: () => new NodeSshShell(SSH_LIMITS) },
   {
     provide: tokens.OWN_HOSTS,
-    useFactory: (stock: Stock, trust: Trust, shell: HostShell) => ({ stock, trust, shell }),
-    inject: [tokens.STOCK, tokens.TRUST, tokens.HOST_SHELL],
+    useFactory: (stock: Stock, trust: Trust, shell: HostShell, store: EventStore) => ({
+      ...{ stock, trust, shell },
+      joined: new LogJoinedHosts(store),
+    }),
+    inject: [tokens.STOCK, tokens.TRUST, tokens.HOST_SHELL, EVENT_STORE],
   },
   {
     provide: tokens.PROVIDER_KINDS,

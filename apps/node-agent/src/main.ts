@@ -8,6 +8,7 @@ import { JournalFile } from './adapters/host/journal.file.js';
 import { realHost } from './adapters/host/real.host.js';
 import { checkNats } from './adapters/nats/nats.check.js';
 import { startAgent } from './agent.js';
+import { runHostChannel, runJoin } from './host/host.main.js';
 import type { AgentLog } from './node/host.ports.js';
 import type { HostFiles } from './files/files.ports.js';
 import { fullLine, journaldLine, type LogLine } from './record/log.line.js';
@@ -79,13 +80,23 @@ const MARK_MODE = 0o600;
 const main = async (): Promise<void> => {
   const root = process.env['FAIRLEAD_ROOT'] ?? '';
   const { values } = parseArgs({
-    options: { config: { type: 'string' }, version: { type: 'boolean' }, check: { type: 'boolean' } },
+    options: {
+      config: { type: 'string' },
+      version: { type: 'boolean' },
+      check: { type: 'boolean' },
+      join: { type: 'boolean' },
+      host: { type: 'boolean' },
+      server: { type: 'string' },
+      cluster: { type: 'string' },
+    },
   });
   if (values.version === true) {
     process.stdout.write(`${AGENT_VERSION}\n`);
     return;
   }
   if (values.check === true) return check(root, values.config);
+  if (values.join === true) return runJoin(root, values);
+  if (values.host === true) return runHostChannel(root, makeLog(undefined), untilSignal());
   const journal = new JournalFile(`${root}${AGENT_PATHS.journal}`, (cause) =>
     print({ level: 'warn', message: 'the journal of the host cannot be written', fields: { cause } }),
   );

@@ -23,8 +23,11 @@ export const agentSyncSubject = (address: NodeAddress): string => `agent.in.${pl
 /** An agent asks for a new credential: an `AgentRenewMessage`. */
 export const agentRenewSubject = (address: NodeAddress): string => `agent.in.${placeOf(address)}.renew`;
 
-/** What services send to an agent. */
-export type AgentOutput = 'recorded' | 'desired' | 'network' | 'state' | 'credentials';
+/** A host that has joined by itself replies to an order: a `HostReply`. */
+export const hostReplySubject = (address: NodeAddress): string => `agent.in.${placeOf(address)}.reply`;
+
+/** What services send to an agent; `order` is a `HostOrder` for the channel of a host that has joined by itself. */
+export type AgentOutput = 'recorded' | 'desired' | 'network' | 'state' | 'credentials' | 'order';
 
 export const agentOutputSubject = (address: NodeAddress, output: AgentOutput): string =>
   `agent.out.${placeOf(address)}.${output}`;
@@ -35,6 +38,7 @@ export const agentOutputs = (address: NodeAddress): string => `agent.out.${place
 export const AGENT_FACTS_FILTER = 'agent.in.*.*.*.fact.*';
 export const AGENT_SYNC_FILTER = 'agent.in.*.*.*.sync';
 export const AGENT_RENEW_FILTER = 'agent.in.*.*.*.renew';
+export const HOST_REPLY_FILTER = 'agent.in.*.*.*.reply';
 
 /** What the account of the nodes exports to that of the services. */
 export const AGENT_INPUT_EXPORTS = ['agent.in.>', 'hb.>'] as const;

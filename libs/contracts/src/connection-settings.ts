@@ -55,8 +55,19 @@ export const NspawnSettings = z.strictObject({
 });
 export type NspawnSettings = z.output<typeof NspawnSettings>;
 
+/** Settings of a `join` connection: its hosts exist already, and connect by themselves. */
+export const JoinSettings = z.strictObject({
+  profile: HostProfile.optional().describe('What differs between its hosts and those that Fairlead takes for granted'),
+});
+export type JoinSettings = z.output<typeof JoinSettings>;
+
 /** The providers that connections may name, and what may be set for each. Nothing else is ever recorded. */
-export const PROVIDER_SETTINGS = { lab: LabSettings, nspawn: NspawnSettings, ssh: SshSettings } as const;
+export const PROVIDER_SETTINGS = {
+  join: JoinSettings,
+  lab: LabSettings,
+  nspawn: NspawnSettings,
+  ssh: SshSettings,
+} as const;
 export type ProviderName = keyof typeof PROVIDER_SETTINGS;
 export const PROVIDERS = Object.keys(PROVIDER_SETTINGS) as readonly ProviderName[];
 
@@ -64,6 +75,8 @@ export const PROVIDERS = Object.keys(PROVIDER_SETTINGS) as readonly ProviderName
 export interface ProviderTraits {
   /** Its settings are `SshSettings`: hosts of the user, with SSH keys of the user. */
   readonly hasInventory: boolean;
+  /** Its machines exist already and connect by themselves: pools grow when hosts join. */
+  readonly hostsJoin: boolean;
   /** Its machines run no workloads. */
   readonly isSimulated: boolean;
   /** What separates the tenants of its machines. */
@@ -87,8 +100,22 @@ export interface ProviderTraits {
 const DELETED_MACHINES = 'machines are deleted, not used again';
 
 export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
+  join: {
+    hasInventory: false,
+    hostsJoin: true,
+    isSimulated: false,
+    isolation: 'a host is reset when its node leaves, and stays with its owner',
+    sharedNetwork: false,
+    location: [],
+    example: {
+      connection: 'edge',
+      machineType: 'join.any',
+      caution: 'only workers join by themselves: name another connection for control planes',
+    },
+  },
   lab: {
     hasInventory: false,
+    hostsJoin: false,
     isSimulated: true,
     isolation: DELETED_MACHINES,
     sharedNetwork: { setting: 'virtualAddresses' },
@@ -98,6 +125,7 @@ export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
   },
   nspawn: {
     hasInventory: false,
+    hostsJoin: false,
     isSimulated: false,
     isolation: 'none: its hosts share the kernel of this machine, so they are no security boundary',
     sharedBoundary: 'its hosts share one kernel',
@@ -113,6 +141,7 @@ export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
   },
   ssh: {
     hasInventory: true,
+    hostsJoin: false,
     isSimulated: false,
     isolation: 'hosts are wiped when released; other namespaces get them only with hostReuse: any-namespace',
     adoptionObstacle: 'hosts are taken from the inventory, and a free one becomes a node when a pool grows',
@@ -124,6 +153,7 @@ export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
 
 const UNKNOWN_PROVIDER: Omit<ProviderTraits, 'example'> = {
   hasInventory: false,
+  hostsJoin: false,
   isSimulated: false,
   isolation: DELETED_MACHINES,
   sharedNetwork: false,

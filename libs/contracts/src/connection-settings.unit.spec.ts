@@ -5,7 +5,7 @@ import { nearestOf } from './nearest.js';
 const lab = { endpoint: 'http://127.0.0.1:7070' };
 const nspawn = { stateDir: '/var/lib/hosts' };
 const ssh = { hosts: [{ name: 'rack-1', address: '198.51.100.11' }] };
-const good = { lab, nspawn, ssh };
+const good = { join: {}, lab, nspawn, ssh };
 
 const fieldsOf = (provider: ProviderName, settings: Readonly<Record<string, unknown>>): readonly string[] =>
   settingFaults(provider, settings).map(({ field }) => field);
@@ -87,7 +87,7 @@ describe('the settings of a connection', () => {
   });
 
   it('belong to an existing provider', () => {
-    expect(PROVIDERS).toEqual(['lab', 'nspawn', 'ssh']);
+    expect(PROVIDERS).toEqual(['join', 'lab', 'nspawn', 'ssh']);
     expect(['lab', 'aws', 'constructor', '__proto__'].map(isProvider)).toEqual([true, false, false, false]);
   });
 });

@@ -70,6 +70,10 @@ export const Machine = z.strictObject({
   publicIp: z.string(),
   privateIp: z.string(),
   ssh: SshEndpoint,
+  reach: z
+    .literal('agent')
+    .optional()
+    .describe('It connects by itself, and nothing opens it by SSH; absent: it is reached by SSH'),
   csp: z.string(),
   region: z.string(),
   zone: z.string(),

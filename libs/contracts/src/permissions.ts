@@ -3,6 +3,8 @@ import { AGENT_EVENT_TYPES } from './agent.facts.js';
 import {
   AGENT_RENEW_FILTER,
   AGENT_SYNC_FILTER,
+  HOST_REPLY_FILTER,
+  hostReplySubject,
   agentFactSubject,
   agentOutputs,
   agentOutputSubject,
@@ -90,6 +92,7 @@ const FOREIGN_SECRETS: Readonly<Record<ServiceName, readonly ForeignSecret[]>> =
     ['bootstrap-svc', 'kubeconfig.*', '*'],
     ['bootstrap-svc', 'reader.*', '*'],
     ['bootstrap-svc', 'exec.*', '*'],
+    ['bootstrap-svc', 'channel.*', '*'],
   ],
   'infra-svc': [
     ['gateway', 'connection.>', 'shared'],
@@ -170,7 +173,9 @@ const publishOf = (service: ServiceName): readonly string[] => [
   ownDeadLetters(service),
   ...secrets(service),
   ...(service === AGENT_FACTS_RECORDER ? [...snapshots, ...agentFacts] : []),
-  ...(service === 'bootstrap-svc' ? [...snapshotReads, agentOutput('credentials'), logLinesSubject('*')] : []),
+  ...(service === 'bootstrap-svc'
+    ? [...snapshotReads, agentOutput('credentials'), agentOutput('order'), logLinesSubject('*')]
+    : []),
   ...(service === 'gateway' ? [logAskSubject('*'), LIST_OF_STREAMS] : []),
 ];
 
@@ -187,7 +192,7 @@ export const servicePermissions = (service: ServiceName): Permissions => ({
     aliveSubject('*'),
     LOG_CHANGED,
     ...(service === AGENT_FACTS_RECORDER ? [AGENT_SYNC_FILTER] : []),
-    ...(service === 'bootstrap-svc' ? [AGENT_RENEW_FILTER, logAskSubject('*')] : []),
+    ...(service === 'bootstrap-svc' ? [AGENT_RENEW_FILTER, HOST_REPLY_FILTER, logAskSubject('*')] : []),
     ...(service === 'gateway' ? [logLinesSubject('*')] : []),
   ],
 });
@@ -201,6 +206,7 @@ export const nodePermissions = (address: NodeAddress): Permissions => ({
     ...AGENT_EVENT_TYPES.map((type) => agentFactSubject(address, type)),
     agentSyncSubject(address),
     agentRenewSubject(address),
+    hostReplySubject(address),
     heartbeatSubject(address.namespace, address.cluster, address.node),
   ],
   subscribe: [agentOutputs(address)],

@@ -3,6 +3,7 @@ import { API_REFUSALS } from './refusals/api.refusals.js';
 import { APPLICATION_REFUSALS } from './refusals/application.refusals.js';
 import { CLUSTER_REFUSALS } from './refusals/cluster.refusals.js';
 import { CONNECTION_REFUSALS } from './refusals/connection.refusals.js';
+import { JOIN_REFUSALS } from './refusals/join.refusals.js';
 import { NETWORK_REFUSALS } from './refusals/network.refusals.js';
 import { NODE_REFUSALS } from './refusals/node.refusals.js';
 import { POOL_REFUSALS } from './refusals/pool.refusals.js';
@@ -26,6 +27,7 @@ export const REFUSALS = {
   ...POOL_REFUSALS,
   ...TEMPLATE_REFUSALS,
   ...NODE_REFUSALS,
+  ...JOIN_REFUSALS,
   ...NETWORK_REFUSALS,
   ...UPGRADE_REFUSALS,
 } as const satisfies Record<string, RefusalDefinition>;

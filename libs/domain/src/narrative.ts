@@ -212,6 +212,10 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ClusterRecreationCancelled: () => 'the cluster will not be created again: its deletion was requested',
   ClusterExpiring: ({ warning, endsAt, deletionAt }) =>
     `the lease of the cluster ends in ${warning}, at ${endsAt}; the cluster is deleted at ${deletionAt} unless the lease is extended`,
+  JoinTokenIssued: ({ pool, expiresAt }) =>
+    `a token was issued by which one host may join pool ${pool} until ${expiresAt}`,
+  HostAdmitted: ({ pool, hostId, facts }) =>
+    `${hostId} (${facts.hostname}) presented its token and was admitted to pool ${pool}`,
   NodesRequested: ({ workers, controlPlane, adopts }) => {
     if (adopts !== undefined)
       return `the adoption of machine ${adopts} into pool ${workers[0]?.pool ?? ''} was requested`;

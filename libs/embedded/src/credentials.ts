@@ -13,6 +13,7 @@ export { accountOf, accountStateIn, signAccount, type AccountSigning } from './c
 export {
   authenticatorOf,
   claimsOfCreds,
+  credsOf,
   mintNodeCredentials,
   mintNodeJwt,
   withJwt,
@@ -30,6 +31,7 @@ export {
   type MasterKey,
   type MasterKeys,
 } from './credentials/master.keys.js';
+export { keyOfSeed, newKey, type NKey } from './credentials/nkey.js';
 export { open, seal } from './credentials/sealing.js';
 export { natsServers, natsTrust } from './credentials/trust.js';
 export type { UserPermissions } from './credentials/claims.js';

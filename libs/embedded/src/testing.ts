@@ -30,6 +30,8 @@ export interface TestEnvironmentOptions {
   readonly log?: (sentence: string) => void;
   /** An address that NATS must listen on instead of loopback, with TLS. */
   readonly natsHost?: string;
+  /** Where NATS must listen for websockets as well. */
+  readonly natsWebsocketPort?: number;
   /** The most that NATS must keep on disk. */
   readonly natsStoreMaxBytes?: number;
 }
@@ -40,7 +42,7 @@ export const testEnvironment = async (options: TestEnvironmentOptions = {}): Pro
   const dataDir = throwawayFolder();
   const discard = (): Promise<void> => rm(dataDir, { recursive: true, force: true });
   try {
-    const { durable = false, log = () => undefined, natsHost, natsStoreMaxBytes } = options;
+    const { durable = false, log = () => undefined, natsHost, natsWebsocketPort, natsStoreMaxBytes } = options;
     await fillFromTemplate({ dataDir, cacheDir: cacheFolder(env, dataDir), env, log });
     const environment = await startEnvironment({
       dataDir,
@@ -48,6 +50,7 @@ export const testEnvironment = async (options: TestEnvironmentOptions = {}): Pro
       durable,
       log,
       ...(natsHost === undefined ? {} : { natsHost }),
+      ...(natsWebsocketPort === undefined ? {} : { natsWebsocketPort }),
       ...(natsStoreMaxBytes === undefined ? {} : { natsStoreMaxBytes }),
     });
     return withTestControls(environment, dataDir, discard);

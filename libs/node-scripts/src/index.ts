@@ -42,3 +42,5 @@ export type { NodeLogInput, NodeLogResult } from './steps/node-log.script.js';
 export { VERIFIED_SNAPSHOT, type VerifySnapshotResult } from './steps/verify-snapshot.script.js';
 export type { RemoveSnapshotInput, RemoveSnapshotResult } from './steps/remove-snapshot.script.js';
 export type { VerifyInput, VerifyResult } from './steps/verify.script.js';
+export { HOST_UNIT } from './join/host.unit.js';
+export { installScript, type InstallInput } from './join/install.script.js';

@@ -20,6 +20,7 @@ import {
   drainBlockedBy,
   ABSENT,
   allOf,
+  channelUserOf,
   credentialsOf,
   desiredKeyOf,
   hostsOf,
@@ -296,7 +297,10 @@ const issueCredential = (
   // A user of two hosts would be revoked with either.
   if (owner !== undefined) return notNeeded;
   const { users, lifetimeSeconds: longest } = host.credentials ?? { users: [], lifetimeSeconds };
-  const tooMany = users.slice(0, Math.max(0, users.length + 1 - USERS_OF_HOST_MAX));
+  // The user of its own connection lasts as long as the host is part of the cluster.
+  const channel = channelUserOf(state.cluster, host);
+  const agents = users.filter((one) => one !== channel);
+  const tooMany = agents.slice(0, Math.max(0, agents.length + 1 - USERS_OF_HOST_MAX));
   return [
     ...answer,
     ...revocationOf(uid, { users: tooMany, lifetimeSeconds: longest }),

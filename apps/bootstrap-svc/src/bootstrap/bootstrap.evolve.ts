@@ -429,6 +429,8 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
       return retried(cluster, event as StoredEvent<'ClusterRetryRequested'>);
     case 'ClusterResumed': // Nothing was done for hosts while the cluster was paused.
       return { ...cluster, runStartedAt: event.meta.time };
+    case 'HostAdmitted':
+      return { ...cluster, admitted: { ...cluster.admitted, [event.data.hostId]: event.data.user } };
     case 'VmsCreated':
       return withMachines(cluster, event.data.machines);
     case 'LoadBalancerReady':

@@ -5,12 +5,15 @@ import { isAnyLeaving, mayBeRemoved } from './departures.planner.js';
 import { hasMetadata } from './metadata.evolve.js';
 import {
   balancesWell,
+  channelUserOf,
   controlPlanesOf,
   desiredKeyOf,
   hasExternalEtcd,
   hostsOf,
   isControlPlane,
+  isSelfConnected,
   lacksMember,
+  mayConnect,
   newHostsOf,
   renewedKubeconfig,
   storageOf,
@@ -32,6 +35,7 @@ const REMOVALS_AT_ONCE_MAX = 3;
 const AGENTS_AT_ONCE_MAX = 3;
 
 export type NodeStep =
+  | 'AdmitHost'
   | 'BootstrapHost'
   | 'VerifyNode'
   | 'BalanceApi'
@@ -90,14 +94,18 @@ const setIsFit = (cluster: Cluster, set: number): boolean => !unfitSetsOf(cluste
 
 const prepareHosts = (cluster: Cluster): readonly Operation[] => {
   const fresh = newHostsOf(cluster);
+  const toAdmit = fresh
+    .filter((host) => channelUserOf(cluster, host) !== undefined && !mayConnect(cluster, host))
+    .map((host) => onNode('AdmitHost', host, 'it was admitted, and connects by itself'));
   const toReach = fresh
     .filter((host) => host.agentStartedAt === null && host.desired !== null)
+    .filter((host) => !isSelfConnected(host) || mayConnect(cluster, host))
     .slice(0, HOSTS_AT_ONCE_MAX)
     .map((host) => onNode('BootstrapHost', host, 'its machine runs and its software is decided'));
   const toVerify = fresh
     .filter((host) => host.agentStartedAt !== null && host.initialized && !host.bootstrapped)
     .map((host) => onNode('VerifyNode', host, 'its agent reported every package at the desired version'));
-  return [...toReach, ...toVerify];
+  return [...toAdmit, ...toReach, ...toVerify];
 };
 
 /** A control plane balances the API's address before it is initialised or joins, and again when others come or go. */

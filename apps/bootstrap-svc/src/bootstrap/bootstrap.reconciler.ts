@@ -131,7 +131,7 @@ export const bootstrapReconciler = (
   limits: Limits = DEFAULT_LIMITS,
 ): Reconciler<Bootstrap, BootstrapCommand, BootstrapFact> => ({
   name: 'bootstrap',
-  version: 21,
+  version: 22,
   context: 'bootstrap',
   decider,
   generation: (state) => (state.status === 'absent' ? '' : `${state.cluster.uid}/${state.cluster.run}`),

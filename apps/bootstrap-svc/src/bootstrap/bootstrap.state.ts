@@ -206,6 +206,8 @@ export interface NodesRequest {
 export interface Cluster {
   readonly uid: ClusterUid;
   readonly spec: ClusterSpec;
+  /** The keys of hosts that were admitted and join by themselves, by their ids; absent: none was. */
+  readonly admitted?: Readonly<Record<string, string>>;
   /** Counts the retries that operators requested; work of an earlier run is no longer desired. */
   readonly run: number;
   /** When the present run began, or was resumed after a pause: waits are not longer than their limit from then. */
@@ -321,6 +323,23 @@ export const allOf = (credentials: readonly (AgentCredentials | undefined)[]): A
   return { users, lifetimeSeconds: Math.max(...recorded.map(({ lifetimeSeconds }) => lifetimeSeconds)) };
 };
 
+/** It connects by itself: it is not reached by SSH. */
+export const isSelfConnected = ({ machine }: Pick<Host, 'machine'>): boolean => machine.reach === 'agent';
+
+/** The key with which a host that connects by itself was admitted; undefined: it was not, or is reached by SSH. */
+export const channelUserOf = ({ admitted = {} }: Pick<Cluster, 'admitted'>, host: Host): string | undefined => {
+  const { providerId, name } = host.machine;
+  return isSelfConnected(host)
+    ? (admitted[providerId.slice(providerId.indexOf('://') + 3)] ?? admitted[name])
+    : undefined;
+};
+
+/** NATS lets the host in: its user is on record. */
+export const mayConnect = (cluster: Cluster, host: Host): boolean => {
+  const user = channelUserOf(cluster, host);
+  return user !== undefined && host.credentials?.users.includes(user) === true;
+};
+
 export const isOnItsWay = ({ settled, removal, failed }: Host): boolean => !settled && removal === 'none' && !failed;
 
 /**
@@ -387,7 +406,7 @@ export const isKeyStep = (step: string): boolean => KEY_STEPS.has(step);
 /** The SSH key that the host must accept instead of the one that it is reached with; undefined: that one is right. */
 export const desiredKeyOf = ({ sshKeys }: Cluster, { machine }: Host): DesiredKey | undefined => {
   const desired = sshKeys?.[machine.connection];
-  return desired?.former.keyRef === machine.ssh.keyRef ? desired : undefined;
+  return machine.reach === undefined && desired?.former.keyRef === machine.ssh.keyRef ? desired : undefined;
 };
 
 export const controlPlanesOf = onceOf((hosts): readonly Host[] => hostsOf({ hosts }).filter(isControlPlane));

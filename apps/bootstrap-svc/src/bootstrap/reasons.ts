@@ -2,6 +2,7 @@ import type { Operation } from './bootstrap.planner.js';
 
 /** CB-Ladybug's reason code of each step (spelled as Ladybug spells it); steps that Ladybug does not have follow its pattern. */
 const REASONS: Readonly<Record<Operation['step'], string>> = {
+  AdmitHost: 'SetupBoostrapFailedReason',
   BootstrapHost: 'SetupBoostrapFailedReason',
   VerifyNode: 'SetupBoostrapFailedReason',
   BalanceApi: 'SetupHaproxyFailedReason',

@@ -1,5 +1,6 @@
 /** Injection tokens of this service's own parts. */
 export const HOST_ACCESS = Symbol('bootstrap-svc.host-access');
+export const HOSTS_KNOWN = Symbol('bootstrap.hosts-known');
 export const HOST_SHELL = Symbol('bootstrap-svc.host-shell');
 export const KUBERNETES_API = Symbol('bootstrap-svc.kubernetes-api');
 export const CLUSTER_ACCESS = Symbol('bootstrap-svc.cluster-access');

@@ -174,6 +174,11 @@ export class AgentKit {
     return signing === null ? undefined : mintNodeJwt(signing, { ...address, expiresInSeconds }, userPublicKey);
   }
 
+  /** Where agents find NATS. */
+  get natsUrls(): readonly string[] {
+    return this.settings.natsUrls;
+  }
+
   /** The lifetime of credentials that are issued now. */
   get credentialLifetimeSeconds(): number {
     return this.settings.credentialLifetimeSeconds;

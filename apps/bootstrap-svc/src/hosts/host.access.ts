@@ -1,4 +1,4 @@
-import { FIRST_EPOCH, WorldFailure, type SecretRef, type SshEndpoint } from '@fairlead/contracts';
+import { FIRST_EPOCH, WorldFailure, type NodeAddress, type SecretRef, type SshEndpoint } from '@fairlead/contracts';
 import { parseResult, underEpoch, type RenderedStep, type StepName, type StepResults } from '@fairlead/node-scripts';
 import { createHash } from 'node:crypto';
 import type { Host } from '../bootstrap/bootstrap.state.js';
@@ -42,7 +42,12 @@ const OPERATIONS: Readonly<Record<StepName, string>> = {
 };
 
 /** What of a task a connection depends on. */
-export type Attempt = Pick<Step, 'id' | 'attempt' | 'signal'>;
+export type Attempt = Pick<Step, 'id' | 'attempt' | 'signal' | 'namespace' | 'cluster'>;
+
+/** Opens hosts that connect by themselves. */
+export interface SelfConnectedHosts {
+  open(address: NodeAddress, options: OpenOptions): Promise<HostSession>;
+}
 
 /** A host on which a step works. */
 export class HostWorker {
@@ -77,6 +82,8 @@ export interface HostsKnown {
   readonly keys: MachineHostKeys;
   /** Of this installation. */
   readonly epoch: () => number;
+  /** Absent: there are none. */
+  readonly channels?: SelfConnectedHosts;
 }
 
 const NOTHING_KNOWN: HostsKnown = { keys: PROVIDERS_KEYS, epoch: () => FIRST_EPOCH };
@@ -122,13 +129,20 @@ export class HostAccess {
     patience: Omit<OpenOptions, 'signal'>,
     work: (worker: HostWorker) => Promise<T>,
   ): Promise<T> {
-    const address = await this.addressOf(host);
-    const session = await this.shell.open(address, { ...patience, signal: step.signal });
+    const session = await this.open(host, step, { ...patience, signal: step.signal });
     try {
       return await work(new HostWorker(session, host, step, this.known.epoch()));
     } finally {
       session.release();
     }
+  }
+
+  private async open(host: Host, { namespace, cluster }: Attempt, options: OpenOptions): Promise<HostSession> {
+    const { name: node, reach } = host.machine;
+    if (reach === undefined) return this.shell.open(await this.addressOf(host), options);
+    const { channels } = this.known;
+    if (channels === undefined) throw new Error('this service has no way to hosts that connect by themselves');
+    return channels.open({ namespace, cluster, node }, options);
   }
 
   /** The host key that is accepted now comes before the one that the provider reported; without either the first one seen counts. */

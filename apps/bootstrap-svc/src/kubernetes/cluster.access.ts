@@ -13,6 +13,9 @@ export const kubeconfigRef = (uid: string): SecretRef => `bootstrap-svc.kubeconf
 export const etcdAuthorityRef = (uid: string): SecretRef => `bootstrap-svc.etcd-ca.${uid}` as SecretRef;
 export const joinCredentialsRef = (uid: string): SecretRef => `bootstrap-svc.join.${uid}` as SecretRef;
 
+/** How the connection of a host that joins by itself begins: sealed for the gateway, which gives it to the host. */
+export const channelRef = (host: string): SecretRef => `bootstrap-svc.channel.${host}` as SecretRef;
+
 /** The sealed kubeconfig that answers an operator's request. */
 export const readerRef = (requestId: string): SecretRef => `bootstrap-svc.reader.${requestId}` as SecretRef;
 

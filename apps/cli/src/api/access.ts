@@ -19,6 +19,8 @@ export interface Access {
   readonly instance: Instance | undefined;
   /** Ctrl-C ends whatever is being asked. */
   readonly interrupted: AbortSignal;
+  /** Whom the user said to trust, PEM; absent: the authorities of the system. */
+  readonly authority?: string | undefined;
   /** Trusts whom the user said. */
   readonly fetch: Fetch;
   /** Absent: a server that does not answer is a failure at once. */
@@ -47,13 +49,15 @@ export const findAccess = (
   const server = named === undefined ? instance?.server : addressOf(named);
   if (server === undefined) throw noInstance(options.data === undefined ? undefined : resolve(cwd, options.data));
   const local = instance !== undefined && addressOf(instance.server) === addressOf(server) ? instance : undefined;
+  const authority = readAuthority(cwd, options.caFile ?? caFileOf(options, env, context) ?? local?.caFile);
   return {
     server: addressOf(server),
     token: tokenOf(options, env, context, local),
     context: context?.name,
     instance: local,
     interrupted: interrupts.first,
-    fetch: fetchTrusting(readAuthority(cwd, options.caFile ?? caFileOf(options, env, context) ?? local?.caFile)),
+    authority,
+    fetch: fetchTrusting(authority),
   };
 };
 

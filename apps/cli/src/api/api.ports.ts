@@ -17,6 +17,7 @@ export type AutoscalerCredentialView = Schemas['AutoscalerCredential'];
 export type IssuedAutoscalerCredentialView = Schemas['SignedAutoscalerCredential'];
 export type ClusterChanges = Schemas['ClusterChanges'];
 export type WhoamiView = Schemas['Whoami'];
+export type JoinTokenView = Schemas['JoinToken'];
 export type SignInCodeView = Schemas['SignInCode'];
 export type AuditView = Schemas['Audit'];
 export type ClusterView = Schemas['Cluster'];
@@ -170,6 +171,8 @@ export interface HookSkip {
 /** What the commands need of the REST API. Every method throws a `CliFailure` when the answer is no success. */
 export interface Api {
   readonly server: string;
+  /** Whom the user said to trust, PEM; undefined: the authorities of the system. */
+  readonly authority: string | undefined;
   /** For what is no route of the API: the readiness of the server. */
   readonly fetch: (request: Request) => Promise<Response>;
   version(): Promise<VersionView>;
@@ -239,6 +242,13 @@ export interface Api {
     into: ClusterAt & { readonly pool: string },
     key: string,
   ): Promise<Accepted>;
+
+  /** The token is in the answer only. */
+  createJoinToken(
+    into: ClusterAt & { readonly pool: string },
+    request: { readonly ttlSeconds: number },
+    key: string,
+  ): Promise<JoinTokenView>;
 
   clusters(namespace: string): Promise<readonly ClusterView[]>;
   /** Shows at least what the log held at `minSeq`. */

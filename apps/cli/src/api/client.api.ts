@@ -19,6 +19,7 @@ export const clientApi = (access: Access): Api => {
   const client = createFairleadClient({ baseUrl: access.server, token: access.token ?? '', fetch: answering(access) });
   return {
     server: access.server,
+    authority: access.authority,
     fetch: access.fetch,
     whoami: () => dataOf(access, client.GET('/whoami')),
     signInCode: () => dataOf(access, client.POST('/sign-in/codes')),

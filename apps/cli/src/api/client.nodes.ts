@@ -22,7 +22,8 @@ const nodesQuery = ({ pools, labels }: Pick<NodeSelection, 'pools' | 'labels'>) 
       }),
 });
 
-type NodeMethods = 'nodes' | 'node' | 'addNodes' | 'abandonNodes' | 'removeNode' | 'cancelRemoval' | 'replaceNode';
+type NodeMethods =
+  'createJoinToken' | 'nodes' | 'node' | 'addNodes' | 'abandonNodes' | 'removeNode' | 'cancelRemoval' | 'replaceNode';
 
 export const nodeMethods = (access: Access, client: FairleadClient): Pick<Api, NodeMethods> => {
   const named = (address: ClusterAt, node: string) => ({ params: { path: { ...address, node } } });
@@ -35,6 +36,14 @@ export const nodeMethods = (access: Access, client: FairleadClient): Pick<Api, N
         }),
       );
     },
+    createJoinToken: ({ pool, ...address }, body, key) =>
+      dataOf(
+        access,
+        client.POST('/ns/{namespace}/clusters/{cluster}/pools/{pool}/join-tokens', {
+          ...withKey({ ...address, pool }, key),
+          body,
+        }),
+      ),
     node: (address, node) =>
       dataOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/nodes/{node}', named(address, node))),
     addNodes: (address, request, key) => {

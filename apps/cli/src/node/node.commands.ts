@@ -12,17 +12,19 @@ import { addPoolAndSelector, noneSelected, refuseUnknownPools, type SelectionOpt
 import { addNodeDescribeCommand } from './describe.commands.js';
 import { addExecCommands } from './exec.commands.js';
 import { addNodeHoldCommands } from './hold.commands.js';
+import { addJoinCommand } from './join.commands.js';
 import { addReplaceCommand } from './replace.commands.js';
 
 export const addNodeCommands = (program: Command, io: Io): void => {
   const node = addGroup(
     program,
     'node',
-    'List, describe, add, remove, replace, reboot, drain, cordon and hold nodes, and run commands on them',
+    'List, describe, add, join, remove, replace, reboot, drain, cordon and hold nodes, and run commands on them',
   ).alias('nodes');
   addList(node, io);
   addNodeDescribeCommand(node, io);
   addAdd(node, io);
+  addJoinCommand(node, io);
   addAbandon(node, io);
   addRemove(node, io);
   addCancelRemoval(node, io);

@@ -20,8 +20,8 @@ const LOCAL_NAMES = ['localhost', '127.0.0.1'];
 
 /** Makes what is missing and keeps the rest. Answers with a sentence on where things are. Throws an `EnvironmentFault`. */
 export const provideKeys = async (settings: KeysSettings): Promise<string> => {
-  const { dataDir, secretsDir, natsHost, natsPort, monitorHost, monitorPort, storeDir, natsNames, natsCluster } =
-    settings;
+  const { dataDir, secretsDir, natsHost, natsPort, natsWebsocketPort, natsNames, natsCluster } = settings;
+  const { monitorHost, monitorPort, storeDir } = settings;
   const isCluster = natsCluster.length > 0;
   const configFile = join(dataDir, 'nats.conf');
   const folder = openDataFolder(dataDir);
@@ -33,6 +33,7 @@ export const provideKeys = async (settings: KeysSettings): Promise<string> => {
     const config = natsConfig({
       host: natsHost,
       port: natsPort,
+      ...(natsWebsocketPort === undefined ? {} : { websocketPort: natsWebsocketPort }),
       monitorHost,
       monitorPort,
       storeDir: isCluster ? join(storeDir, CLUSTER_STORE) : storeDir,

@@ -29,6 +29,11 @@ export const addProvisionCommands = (program: Command, io: Io): void => {
   addStores(provision, io);
 };
 
+const WEBSOCKET_HELP =
+  'port on which NATS takes websockets as well, for agents that pass only where HTTPS does (default: none)';
+const MONITOR_HELP =
+  'address of the NATS monitoring endpoint, which requires no credentials; the gateway reads the limits of the log there';
+
 const addKeys = (provision: Command, io: Io): void => {
   addCommand(provision, {
     usage: 'keys',
@@ -59,6 +64,7 @@ const addKeys = (provision: Command, io: Io): void => {
     .option(SECRETS_OPTION, SECRETS_HELP)
     .option('--nats-host <address>', 'address that NATS listens on', '0.0.0.0')
     .option('--nats-port <port>', 'port that NATS listens on', port, 4222)
+    .option('--nats-websocket-port <port>', WEBSOCKET_HELP, port)
     .option(
       '--nats-name <name>',
       'DNS name or address for the certificate of NATS, by which services or agents connect (repeatable)',
@@ -71,11 +77,7 @@ const addKeys = (provision: Command, io: Io): void => {
     )
     .option('--nats-cluster-port <port>', 'port at which the servers of the cluster reach each other', port, 6222)
     .option('--monitor-port <port>', 'port of the NATS monitoring endpoint', port, 8222)
-    .option(
-      '--monitor-host <address>',
-      'address of the NATS monitoring endpoint, which requires no credentials; the gateway reads the limits of the log there',
-      '127.0.0.1',
-    )
+    .option('--monitor-host <address>', MONITOR_HELP, '127.0.0.1')
     .option('--store-dir <dir>', 'folder in which NATS stores its streams', '/nats')
     .action(
       runs(

@@ -4,6 +4,8 @@ export interface KeysSettings {
   readonly secretsDir: string;
   readonly natsHost: string;
   readonly natsPort: number;
+  /** undefined: NATS does not listen for websockets. */
+  readonly natsWebsocketPort?: number;
   /** Names and addresses by which services and agents call NATS; they stand in its certificate. */
   readonly natsNames: readonly string[];
   /** Servers of a cluster, by which they reach each other; none: a single server. */

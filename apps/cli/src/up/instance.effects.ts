@@ -237,9 +237,15 @@ const labOf = (
 ): Surroundings['lab'] => (SITES[provider].hosts === 'lab' ? { ...at, delays, light } : undefined);
 
 /** Hosts of other machines must reach NATS, and local ones do so on their own network. */
-const natsHostOf = ({ natsAddress }: UpSettings, hosts: LocalHosts | undefined): { readonly natsHost?: string } => {
+const natsHostOf = (
+  { natsAddress, natsWebsocketPort }: UpSettings,
+  hosts: LocalHosts | undefined,
+): { readonly natsHost?: string; readonly natsWebsocketPort?: number } => {
   const address = natsAddress ?? hosts?.address;
-  return address === undefined ? {} : { natsHost: address };
+  return {
+    ...(address === undefined ? {} : { natsHost: address }),
+    ...(natsWebsocketPort === undefined ? {} : { natsWebsocketPort }),
+  };
 };
 
 const siteOf = (

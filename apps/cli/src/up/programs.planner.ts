@@ -26,6 +26,8 @@ export interface Surroundings {
 
 interface NatsSurroundings {
   readonly url: string;
+  /** Where agents connect, separated by commas. */
+  readonly agentUrls: string;
   credsFile(holder: ServiceName | 'revoker' | 'revoker-system'): string | undefined;
   readonly caFile: string | undefined;
   readonly monitorUrl: string | undefined;
@@ -154,14 +156,15 @@ const ownEnv = (service: ServiceName, surroundings: Surroundings): Readonly<Reco
       return {
         FAIRLEAD_LOCAL_TOKEN_FILE: surroundings.localTokenFile,
         PAGE_DIR: `${surroundings.checkout}/apps/web/dist/page`,
-        AGENT_NATS_URLS: surroundings.nats.url,
+        AGENT_BUNDLE: `${surroundings.checkout}/apps/node-agent/dist/agent.mjs`,
+        AGENT_NATS_URLS: surroundings.nats.agentUrls,
         ...diskEnv(surroundings.nats),
         ...httpEnv(surroundings.http),
       };
     case 'bootstrap-svc':
       return {
         AGENT_BUNDLE: `${surroundings.checkout}/apps/node-agent/dist/agent.mjs`,
-        AGENT_NATS_URLS: surroundings.nats.url,
+        AGENT_NATS_URLS: surroundings.nats.agentUrls,
         AGENT_NODE_BINARY: surroundings.nodeBinary,
         SOFTWARE_BUNDLES: `${surroundings.dataDir}/bundles`,
         ...(surroundings.helmProgram === undefined ? {} : { HELM_PROGRAM: surroundings.helmProgram }),
@@ -171,7 +174,7 @@ const ownEnv = (service: ServiceName, surroundings: Surroundings): Readonly<Reco
       };
     case 'infra-svc':
       return {
-        AGENT_NATS_URLS: surroundings.nats.url,
+        AGENT_NATS_URLS: surroundings.nats.agentUrls,
         ...(surroundings.lab?.identityPort === undefined
           ? {}
           : { REALM_ADDRESSES_ALLOWED: identityAddress(surroundings.lab.identityPort) }),

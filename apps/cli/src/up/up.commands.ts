@@ -43,6 +43,7 @@ interface UpOptions {
   readonly light?: true;
   readonly without?: DebuggableService;
   readonly natsAddress?: string;
+  readonly natsWebsocketPort?: number;
   readonly replicas?: number;
   readonly address: string;
   readonly tlsCert?: string;
@@ -110,6 +111,11 @@ const addUp = (program: Command, io: Io): void => {
       'address of this machine at which agents on your own hosts reach NATS, always over TLS (default: loopback only)',
       ipAddress,
     )
+    .option(
+      '--nats-websocket-port <port>',
+      'port on which NATS takes websockets as well, e.g. 443, for hosts that pass only where HTTPS does (default: none)',
+      port,
+    )
     .addOption(replicasOption())
     .action(runs(io, (_session, options: UpOptions) => up(options, detachedArguments(command), io)));
 };
@@ -164,6 +170,7 @@ const settingsOf = (options: UpOptions, io: Io): UpSettings => {
     light: options.light === true,
     http: httpOf(options, io),
     natsAddress: natsAddressOf(options),
+    natsWebsocketPort: options.natsWebsocketPort,
     without: options.without,
     replicas: upReplicasOf(options, io),
     demo: options.demo === true ? demoOf(options) : undefined,

@@ -9,6 +9,8 @@ export interface UpSettings {
   readonly light: boolean;
   /** Of this machine, on which hosts of others reach NATS; undefined: no host of another machine does. */
   readonly natsAddress: string | undefined;
+  /** On which NATS takes websockets as well; undefined: none. */
+  readonly natsWebsocketPort: number | undefined;
   /** On how many NATS servers each store is kept; undefined: as before. */
   readonly replicas: number | undefined;
   readonly demo: DemoSettings | undefined;

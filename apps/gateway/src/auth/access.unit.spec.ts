@@ -10,6 +10,11 @@ const routes = gatewayRoutes();
 /** A session of the page stands for a token: it changes nothing that the log is about. */
 const SESSIONS: ReadonlySet<string> = new Set(['SignInHttp.signIn', 'SignInHttp.createCode', 'SignOutHttp.signOut']);
 
+/** A host that joins has a token of its own, in the body; what it downloads is no secret. */
+const JOINS: ReadonlySet<string> = new Set(
+  ['join', 'script', 'agent', 'runtime'].map((name) => `JoinHostsHttp.${name}`),
+);
+
 describe('every route', () => {
   it('declares what it adds to the log: a change is never without a trace, and a read alone is access', () => {
     for (const { name, method, records } of routes) {
@@ -26,6 +31,7 @@ describe('every route', () => {
 
   it('is closed to no one but one that is public on purpose', () => {
     expect(routes.filter(({ access }) => access?.kind === 'public').map(({ name }) => name)).toEqual([
+      ...JOINS,
       'SignInHttp.signIn',
       'LadybugHealthHttp.healthy',
     ]);
@@ -33,7 +39,7 @@ describe('every route', () => {
 
   it('with a namespace in its path asks for a role in it, and one without for a role everywhere, in some namespace, or for none', () => {
     for (const { name, path, access } of routes) {
-      if (name === 'LadybugHealthHttp.healthy' || SESSIONS.has(name)) continue;
+      if (name === 'LadybugHealthHttp.healthy' || SESSIONS.has(name) || JOINS.has(name)) continue;
       const kinds = path.includes(':namespace')
         ? ['namespace', 'everywhere']
         : ['authenticated', 'some-namespace', 'everywhere'];
@@ -43,7 +49,7 @@ describe('every route', () => {
 
   it('that changes something asks for more than a viewer', () => {
     for (const { name, method, access } of routes) {
-      if (method === RequestMethod.GET || SESSIONS.has(name)) continue;
+      if (method === RequestMethod.GET || SESSIONS.has(name) || JOINS.has(name)) continue;
       const role = access !== undefined && 'role' in access ? access.role : 'none';
       expect([name, ['operator', 'admin'].includes(role)]).toEqual([name, true]);
     }

@@ -22,6 +22,7 @@ const OPEN_PATHS: ReadonlySet<string> = new Set([
   ...KIT_PATHS,
   `/${LADYBUG}/healthy`,
   ...bothBases(SIGN_IN).map((path) => `/${path}`),
+  ...['join', 'join/install.sh', 'join/agent.mjs', 'join/node.gz'].map((path) => `/${path}`),
 ]);
 
 /** What a request proves its caller with. */

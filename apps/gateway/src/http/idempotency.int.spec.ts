@@ -107,8 +107,11 @@ const cordon = { action: 'cordon', select: { nodes: ['demo-w-1'] } };
 const [csr, otherCsr] = await Promise.all(['one', 'other'].map(async (name) => (await newClientRequest(name)).csr));
 
 /** Every POST route, by the id of its operation. */
-/** They record nothing, and their answers are secrets that nothing keeps. */
-const UNKEYED = ['createSignInCode', 'signIn', 'signOut'];
+/** They record nothing, and their answers are secrets that nothing keeps; a host that joins is known by its token and its key. */
+const UNKEYED = ['createSignInCode', 'joinHost', 'signIn', 'signOut'];
+
+/** joins.int repeats it: it needs an agent to give to hosts. */
+const ELSEWHERE = ['createJoinToken'];
 
 const ROUTES: Readonly<Record<string, Repeated>> = {
   importReleaseCatalogue: {
@@ -344,7 +347,7 @@ describe('an idempotency key', () => {
   it('is understood by every POST route', async () => {
     const document = await describeApi();
     const posts = Object.values(document.paths).flatMap(({ post }) => (post === undefined ? [] : [post]));
-    expect([...Object.keys(ROUTES), ...UNKEYED].toSorted()).toEqual(
+    expect([...Object.keys(ROUTES), ...UNKEYED, ...ELSEWHERE].toSorted()).toEqual(
       posts.map(({ operationId }) => operationId).toSorted(),
     );
     const withoutKey = posts.filter(

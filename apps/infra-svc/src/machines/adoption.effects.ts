@@ -59,10 +59,12 @@ export class Adoption {
 
   /** A host that an earlier installation used has its kubelet and agent still, and one whose key is not ours cannot be prepared. */
   private async problemsOf(
-    { id, ssh, sshKey }: Extract<ListedMachine, { status: 'running' }>,
+    { id, ssh, sshKey, reach }: Extract<ListedMachine, { status: 'running' }>,
     { open: { connection }, infrastructure }: PreparedConnection,
     signal: AbortSignal,
   ): Promise<readonly string[]> {
+    // It looked at itself before it asked to be admitted, and bootstrap-svc verifies it by its own connection.
+    if (reach === 'agent') return [];
     const keyRef = ssh.keyRef ?? keyRefOf(connection.name, sshKey, infrastructure.keyRef);
     const privateKey = await this.secrets.get(keyRef);
     if (privateKey === undefined)

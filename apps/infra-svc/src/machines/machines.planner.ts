@@ -271,6 +271,7 @@ export const machineOf = (
   publicIp: answer.publicIp,
   privateIp: answer.privateIp,
   ssh: endpointOf(answer.ssh, by.keyRef),
+  ...(answer.reach === undefined ? {} : { reach: answer.reach }),
   csp: by.provider,
   region: answer.region,
   zone: answer.zone,

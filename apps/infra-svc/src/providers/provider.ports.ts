@@ -163,6 +163,8 @@ export type MachineReport =
       readonly zone: string;
       /** `jump`: the host through which it is reached, where it is not reached directly. */
       readonly ssh: ReportedSsh & { readonly jump?: ReportedSsh };
+      /** It connects by itself, and is not reached by SSH; absent: it is. */
+      readonly reach?: 'agent';
       /** The SSH key that it was created with, by its name at the provider; absent: the one that was desired. */
       readonly sshKey?: string;
       /** What differs between this kind of hosts and the ones that Fairlead takes for granted. */

@@ -6,6 +6,7 @@ import { applicationEvents } from './application.events.js';
 import { bootstrapEvents } from './bootstrap.events.js';
 import { driftEvents } from './drift.events.js';
 import { execEvents } from './exec.events.js';
+import { joinEvents } from './join.events.js';
 import { machinesEvents } from './machines.events.js';
 import { networkEvents } from './network.events.js';
 import { nodeEvents, rolloutEvents } from './node.events.js';
@@ -31,6 +32,7 @@ export const EVENTS = {
   ...identityEvents,
   ...applicationEvents,
   ...releaseEvents,
+  ...joinEvents,
   ...bootstrapEvents,
   ...addonEvents,
   ...rolloutEvents,

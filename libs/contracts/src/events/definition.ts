@@ -23,6 +23,7 @@ export type ContextPattern =
   | 'ssh-keys'
   | 'identity'
   | 'addons'
+  | 'joins'
   | 'realms'
   | 'desired-<node>'
   | 'health-<node>'

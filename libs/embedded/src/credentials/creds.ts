@@ -99,6 +99,9 @@ const jwtOf = (creds: string): string => {
   return jwt;
 };
 
+/** The text of a creds file of a user whose claims somebody else has signed. */
+export const credsOf = (jwt: string, seed: string): string => credsText(jwt, seed);
+
 const credsText = (jwt: string, seed: string): string => `-----BEGIN NATS USER JWT-----
 ${jwt}
 ------END NATS USER JWT------

@@ -35,6 +35,8 @@ export interface StartEnvironmentOptions {
   readonly log?: (sentence: string) => void;
   /** Where NATS listens; loopback by default (agents on other hosts need another address), and elsewhere with TLS only. */
   readonly natsHost?: string;
+  /** Where NATS listens for websockets as well; undefined: nowhere. */
+  readonly natsWebsocketPort?: number;
   /** The most that NATS keeps on disk; undefined: as nats-server chooses. */
   readonly natsStoreMaxBytes?: number;
   /** False only for throwaway data. */
@@ -46,6 +48,8 @@ export interface StartEnvironmentOptions {
 
 export interface NatsAccess {
   readonly url: string;
+  /** Where agents connect, separated by commas. */
+  readonly agentUrls: string;
   /** The server's monitoring address; undefined when the server is not ours. */
   readonly monitorUrl: string | undefined;
   /** Where it keeps its streams; undefined when the server is not ours. */
@@ -89,6 +93,7 @@ export const startEnvironment = async (options: StartEnvironmentOptions): Promis
     natsUrl: options.natsUrl ?? nonEmpty(env['NATS_URL']),
     databaseUrl,
     natsHost: options.natsHost,
+    natsWebsocketPort: options.natsWebsocketPort,
     natsStoreMaxBytes: options.natsStoreMaxBytes,
     durable: options.durable ?? true,
   };
@@ -116,12 +121,13 @@ interface Settled {
   readonly natsUrl: string | undefined;
   readonly databaseUrl: string | undefined;
   readonly natsHost: string | undefined;
+  readonly natsWebsocketPort: number | undefined;
   readonly natsStoreMaxBytes: number | undefined;
   readonly durable: boolean;
 }
 
 const provideNats = async (settled: Settled, ports: Ports): Promise<NatsAccess> => {
-  const { natsUrl, env, dataDir, cacheDir, log, supervisor, natsHost, natsStoreMaxBytes } = settled;
+  const { natsUrl, env, dataDir, cacheDir, log, supervisor, natsHost, natsWebsocketPort, natsStoreMaxBytes } = settled;
   if (natsUrl !== undefined)
     return foundNats(natsUrl, { credsDir: nonEmpty(env['NATS_CREDS_DIR']), caFile: nonEmpty(env['NATS_CA_FILE']) });
   const auth = ensureCredentials(dataDir);
@@ -130,12 +136,14 @@ const provideNats = async (settled: Settled, ports: Ports): Promise<NatsAccess> 
     port: ports.nats,
     monitorPort: ports.natsMonitor,
     ...(natsHost === undefined ? {} : { host: natsHost }),
+    ...(natsWebsocketPort === undefined ? {} : { websocketPort: natsWebsocketPort }),
     ...(natsStoreMaxBytes === undefined ? {} : { storeMaxBytes: natsStoreMaxBytes }),
   };
   const certificates = natsHost === undefined ? undefined : await ensureCertificates(dataDir, [natsHost]);
   const { url, monitorUrl } = await startNats({ dataDir, binary, auth, certificates, supervisor, ...address });
   return {
     url,
+    agentUrls: agentUrlsOf(url, natsWebsocketPort),
     monitorUrl,
     storeDir: join(dataDir, 'nats'),
     credsFile: auth.credsFile,
@@ -143,6 +151,13 @@ const provideNats = async (settled: Settled, ports: Ports): Promise<NatsAccess> 
     nodeSigningFile: auth.nodeSigningFile,
     accountSigningFile: auth.accountSigningFile,
   };
+};
+
+/** Where agents connect: first as services do, then by websocket. */
+const agentUrlsOf = (url: string, websocketPort: number | undefined): string => {
+  if (websocketPort === undefined) return url;
+  const { protocol, hostname } = new URL(url);
+  return `${url},${protocol === 'tls:' ? 'wss' : 'ws'}://${hostname}:${websocketPort}`;
 };
 
 /** A server of someone else: its creds files, and beside them what signs credentials for nodes. */
@@ -159,7 +174,16 @@ const foundNats = async (
     return file !== undefined && existsSync(file) ? file : undefined;
   };
   const [nodeSigningFile, accountSigningFile] = [ifThere(NODE_SIGNING_FILE), ifThere(ACCOUNT_SIGNING_FILE)];
-  return { url, monitorUrl: undefined, storeDir: undefined, credsFile, caFile, nodeSigningFile, accountSigningFile };
+  return {
+    url,
+    agentUrls: url,
+    monitorUrl: undefined,
+    storeDir: undefined,
+    credsFile,
+    caFile,
+    nodeSigningFile,
+    accountSigningFile,
+  };
 };
 
 const checkFound = async (url: string, identity: NatsIdentity): Promise<void> => {

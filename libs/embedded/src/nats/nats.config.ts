@@ -14,6 +14,8 @@ export interface NatsConfig {
   readonly storeMaxBytes?: number;
   /** File with the server's certificate and key. With it the server requires TLS. */
   readonly certificateFile?: string;
+  /** Where it listens for websockets as well, by which agents pass where only HTTPS does; undefined: nowhere. */
+  readonly websocketPort?: number;
   /** Undefined: a single server. */
   readonly cluster?: NatsCluster;
   readonly auth: {
@@ -54,6 +56,7 @@ export const natsConfig = ({
   storeDir,
   storeMaxBytes,
   certificateFile,
+  websocketPort,
   cluster,
   auth,
 }: NatsConfig): string => `${cluster === undefined ? 'server_name: fairlead\n' : ''}listen: ${quoted(`${host}:${port}`)}
@@ -64,7 +67,7 @@ max_connections: ${NATS_CONNECTIONS_MAX}
 write_deadline: "10s"
 # A client signs a nonce before it counts as known, which takes a busy machine longer than the default of two seconds.
 authorization { timeout: 10 }
-${certificateFile === undefined ? '' : tlsConfig(certificateFile)}${cluster === undefined || certificateFile === undefined ? '' : clusterConfig(host, certificateFile, cluster)}
+${certificateFile === undefined ? '' : tlsConfig(certificateFile)}${websocketPort === undefined ? '' : websocketConfig(`${host}:${websocketPort}`, certificateFile)}${cluster === undefined || certificateFile === undefined ? '' : clusterConfig(host, certificateFile, cluster)}
 jetstream {
   store_dir: ${quoted(storeDir)}${storeMaxBytes === undefined ? '' : `\n  max_file_store: ${storeMaxBytes}`}
   sync_interval: "always"
@@ -93,6 +96,24 @@ tls {
   key_file: ${quoted(file)}
   min_version: "1.3"
   timeout: 10
+}
+`;
+
+/** Its clients authenticate as all others. Without a certificate it is for loopback, as the rest of the server is then. */
+const websocketConfig = (listen: string, file: string | undefined): string => `
+websocket {
+  listen: ${quoted(listen)}
+  compression: false
+${
+  file === undefined
+    ? '  no_tls: true'
+    : `  tls {
+    cert_file: ${quoted(file)}
+    key_file: ${quoted(file)}
+    min_version: "1.3"
+    timeout: 10
+  }`
+}
 }
 `;
 

@@ -26,6 +26,8 @@ export interface StartNatsOptions {
   readonly auth: NatsCredentials;
   readonly port?: number;
   readonly monitorPort?: number;
+  /** Where it listens for websockets as well; undefined: nowhere. */
+  readonly websocketPort?: number;
   /** The address to listen on; loopback by default. The monitoring port is always on loopback. */
   readonly host?: string;
   /** The most that JetStream keeps on disk; undefined: as nats-server chooses. */
@@ -59,6 +61,7 @@ export const startNats = async (options: StartNatsOptions): Promise<RunningNats>
       storeDir: join(dataDir, 'nats'),
       auth,
       ...(options.storeMaxBytes === undefined ? {} : { storeMaxBytes: options.storeMaxBytes }),
+      ...(options.websocketPort === undefined ? {} : { websocketPort: options.websocketPort }),
       ...(certificates === undefined ? {} : { certificateFile: certificates.serverFile }),
     }),
   );

@@ -59,6 +59,13 @@ describe('the configuration of the server', () => {
       'nats.tls.conf.golden',
       natsConfig({ ...config, host: '192.0.2.1', certificateFile: '/data/keys/nats-server.pem' }),
     );
+    golden(
+      'nats.websocket.conf.golden',
+      natsConfig({
+        ...config,
+        ...{ host: '192.0.2.1', certificateFile: '/data/keys/nats-server.pem', websocketPort: 443 },
+      }),
+    );
   });
 });
 

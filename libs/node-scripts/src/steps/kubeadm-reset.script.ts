@@ -5,9 +5,11 @@ import {
   FIREWALL_UNIT,
   NETWORK_PATHS,
   NFT_TABLE,
+  HOST_CHANNEL_PATHS,
 } from '@fairlead/contracts';
 import { ADDRESSES, BALANCER } from '../balancer/balancer.paths.js';
 import { API_PORT, CRI_SOCKET } from '../kubeadm/kubeadm.types.js';
+import { HOST_UNIT } from '../join/host.unit.js';
 import { hostPath, quote } from '../shell/quote.js';
 import { script, type HostScript } from '../shell/script.js';
 import { restoreHost } from './host-before.parts.js';
@@ -110,6 +112,13 @@ if [ -e ${hostPath(AGENT_PATHS.unit)} ]; then
   quiet systemctl disable --now fairlead-agent.service
   end_begun
   rm -f ${hostPath(AGENT_PATHS.unit)}
+  quiet systemctl daemon-reload
+fi
+# The channel of a host that joined by itself runs this script: it ends when it finds its configuration gone.
+if [ -e ${hostPath(HOST_CHANNEL_PATHS.config)} ]; then
+  changed=true
+  quiet systemctl disable ${HOST_UNIT}
+  rm -f ${hostPath(HOST_CHANNEL_PATHS.config)} ${hostPath(HOST_CHANNEL_PATHS.credentials)} ${hostPath(HOST_CHANNEL_PATHS.seed)} ${hostPath(HOST_CHANNEL_PATHS.unit)} ${hostPath(HOST_CHANNEL_PATHS.program)}
   quiet systemctl daemon-reload
 fi
 ${restoreHost.trim()}

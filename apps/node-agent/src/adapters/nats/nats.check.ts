@@ -1,6 +1,6 @@
 import { wordsOf, type AgentConfig } from '@fairlead/contracts';
-import { authenticatorOf, natsTrust } from '@fairlead/embedded/credentials';
-import { connect } from '@nats-io/transport-node';
+import { authenticatorOf } from '@fairlead/embedded/credentials';
+import { connectTo } from './nats.connect.js';
 
 export interface Check {
   readonly config: Pick<AgentConfig, 'namespace' | 'cluster' | 'node' | 'natsUrls' | 'natsCa'>;
@@ -19,19 +19,21 @@ export interface Checked {
 export const checkNats = async ({ config, credentials, limitMs }: Check): Promise<Checked> => {
   const { namespace, cluster, node, natsUrls, natsCa } = config;
   const where = natsUrls.join(', ');
-  try {
-    const connection = await connect({
-      servers: [...natsUrls],
-      name: `check of ${namespace}/${cluster}/${node}`,
-      ...natsTrust(natsCa === undefined ? undefined : () => natsCa, natsUrls),
-      ...(credentials === '' ? {} : { authenticator: authenticatorOf(credentials) }),
-      reconnect: false,
-      maxReconnectAttempts: 1,
-      timeout: limitMs,
-    });
-    await connection.close();
-    return { reached: true, sentence: `${where} is reached` };
-  } catch (error) {
-    return { reached: false, sentence: `${where} cannot be reached from this host: ${wordsOf(error)}` };
+  let words = '';
+  for (const url of natsUrls) {
+    try {
+      const connection = await connectTo(url, natsCa === undefined ? undefined : () => natsCa, {
+        name: `check of ${namespace}/${cluster}/${node}`,
+        ...(credentials === '' ? {} : { authenticator: authenticatorOf(credentials) }),
+        reconnect: false,
+        maxReconnectAttempts: 1,
+        timeout: Math.ceil(limitMs / natsUrls.length),
+      });
+      await connection.close();
+      return { reached: true, sentence: `${where} is reached` };
+    } catch (error) {
+      words = wordsOf(error);
+    }
   }
+  return { reached: false, sentence: `${where} cannot be reached from this host: ${words}` };
 };

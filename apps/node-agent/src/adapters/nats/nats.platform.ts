@@ -16,12 +16,13 @@ import {
   type Heartbeat,
 } from '@fairlead/contracts';
 import { authenticatorOf, natsTrust } from '@fairlead/embedded/credentials';
-import { connect, type Msg, type NatsConnection } from '@nats-io/transport-node';
+import { connect, type ConnectionOptions, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import type { AgentLog } from '../../node/host.ports.js';
 import type { Platform } from '../../agent/agent.ports.js';
 import { backoffMs } from '../../time/backoff.js';
 import type { NetworkPlatform, Reached } from '../../network/network.ports.js';
 import { checkNats } from './nats.check.js';
+import { connectTo, isWebsocket } from './nats.connect.js';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 const RECONNECT = { firstMs: 250, maxMs: 5_000 };
@@ -201,7 +202,7 @@ export class NatsPlatform implements Platform, NetworkPlatform {
     if (this.pingsUnanswered === PINGS_UNANSWERED_MAX) {
       this.options.log('warn', 'NATS does not answer; connecting again', { pings: this.pingsUnanswered });
       this.connected = false;
-      void nc.reconnect();
+      void (this.hasWebsockets ? nc.close() : nc.reconnect());
       return;
     }
     this.pingsUnanswered += 1;
@@ -235,25 +236,46 @@ export class NatsPlatform implements Platform, NetworkPlatform {
     await this.opened;
   }
 
+  private get hasWebsockets(): boolean {
+    return this.options.config.natsUrls.some(isWebsocket);
+  }
+
   private async open(): Promise<void> {
+    const nc = await this.connectOnce();
+    if (nc === undefined) return;
+    this.nc = nc;
+    if (this.closing) return nc.close();
+    this.subscribeOn(nc);
+    void this.follow(nc);
+    this.nowConnected();
+    if (this.hasWebsockets) void this.openAgainAfter(nc);
+  }
+
+  /** The library does not connect such a connection again. */
+  private async openAgainAfter(nc: NatsConnection): Promise<void> {
+    await nc.closed();
+    this.connected = false;
+    if (this.closing) return;
+    await this.pause(backoffMs(RECONNECT, (this.attempt += 1), this.options.random));
+    await this.open();
+  }
+
+  /** Tries without end, with websockets one server after the other; undefined: this is closed meanwhile. */
+  private async connectOnce(): Promise<NatsConnection | undefined> {
     const { config, random, log } = this.options;
     while (!this.closing) {
       try {
-        this.nc = await connect({
-          servers: [...config.natsUrls],
-          name: `agent ${config.namespace}/${config.cluster}/${config.node}`,
-          ...natsTrust(this.authorities === undefined ? undefined : this.trusted, config.natsUrls),
-          // Asked at each connect, so that renewed credentials count from the next one on.
-          ...(this.credentials === ''
-            ? {}
-            : { authenticator: (nonce?: string) => authenticatorOf(this.credentials)(nonce) }),
-          noAsyncTraces: true,
-          maxReconnectAttempts: -1,
-          ignoreAuthErrorAbort: true,
-          reconnectDelayHandler: () => backoffMs(RECONNECT, (this.attempt += 1), random),
-          pingInterval: NO_PINGS_MS,
-        });
-        break;
+        const authority = this.authorities === undefined ? undefined : this.trusted;
+        if (!this.hasWebsockets)
+          return await connect({
+            ...this.connectOptions(),
+            servers: [...config.natsUrls],
+            ...natsTrust(authority, config.natsUrls),
+            maxReconnectAttempts: -1,
+            reconnectDelayHandler: () => backoffMs(RECONNECT, (this.attempt += 1), random),
+          });
+        const url = config.natsUrls[this.attempt % config.natsUrls.length] ?? '';
+        return await connectTo(url, authority, { ...this.connectOptions(), reconnect: false, timeout: CHECK_MS });
       } catch (error) {
         this.attempt += 1;
         const delayMs = backoffMs(RECONNECT, this.attempt, random);
@@ -261,11 +283,21 @@ export class NatsPlatform implements Platform, NetworkPlatform {
         await this.pause(delayMs);
       }
     }
-    if (this.nc === undefined) return;
-    if (this.closing) return this.nc.close();
-    this.subscribeOn(this.nc);
-    void this.follow(this.nc);
-    this.nowConnected();
+    return undefined;
+  }
+
+  private connectOptions(): ConnectionOptions {
+    const { namespace, cluster, node } = this.options.config;
+    return {
+      name: `agent ${namespace}/${cluster}/${node}`,
+      // Asked at each connect, so that renewed credentials count from the next one on.
+      ...(this.credentials === ''
+        ? {}
+        : { authenticator: (nonce?: string) => authenticatorOf(this.credentials)(nonce) }),
+      noAsyncTraces: true,
+      ignoreAuthErrorAbort: true,
+      pingInterval: NO_PINGS_MS,
+    };
   }
 
   /** Ends at once when this is closed meanwhile. */
@@ -307,6 +339,8 @@ export class NatsPlatform implements Platform, NetworkPlatform {
 
   private receive(message: Msg): void {
     const output = message.subject.slice(message.subject.lastIndexOf('.') + 1);
+    // For the channel of this host, which is another process.
+    if (output === 'order') return;
     const json = jsonIn(message);
     const desired = output === 'desired' ? AgentDesiredMessage.safeParse(json).data : undefined;
     if (desired !== undefined) return this.desired.emit(desired);

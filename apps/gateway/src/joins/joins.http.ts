@@ -1,0 +1,76 @@
+import { JoinTokenRequest, JoinTokenView, PoolPath, refuse, traitsOf } from '@fairlead/contracts';
+import { Body, Controller, Inject, Param, Post, Res } from '@nestjs/common';
+import { RoleInNamespace } from '../access/access.js';
+import { ConnectionAccess } from '../connections/connection.access.js';
+import { accept } from '../http/answers.js';
+import { FromCaller, type Caller } from '../http/caller.js';
+import { clusterUnknown } from '../http/command.answers.js';
+import { bothBases, Documented } from '../http/documented.js';
+import type { HttpResponse } from '../http/http.types.js';
+import { KEY_REFUSALS } from '../http/idempotency.js';
+import { KeyedCommand } from '../http/operator.command.js';
+import { Refused } from '../http/refused.js';
+import { ManifestQueries } from '../manifest/manifest.queries.js';
+import { JoinFiles } from './join.files.js';
+import { JoinCommands, type JoinedPool } from './joins.commands.js';
+
+@Controller(bothBases('ns/:namespace/clusters/:cluster/pools/:pool/join-tokens'))
+export class JoinTokensHttp {
+  constructor(
+    @Inject(JoinCommands) private readonly commands: JoinCommands,
+    @Inject(ManifestQueries) private readonly manifests: ManifestQueries,
+    @Inject(ConnectionAccess) private readonly access: ConnectionAccess,
+    @Inject(JoinFiles) private readonly files: JoinFiles,
+  ) {}
+
+  @Post()
+  @RoleInNamespace('operator')
+  @KeyedCommand('sealed')
+  @Documented({
+    id: 'createJoinToken',
+    tag: 'nodes',
+    records: 'work',
+    summary: 'Issue a token by which one host joins a pool by itself',
+    description:
+      'The token admits exactly one host to this pool of this cluster, until it expires. To issue it is to approve that host: there is no provider that could vouch for it. The host needs no inbound connection: it connects to the gateway and to NATS.',
+    answers: [{ status: 201, description: 'The token, shown this once', schema: JoinTokenView }],
+    refusals: [
+      'namespace.unknown',
+      'cluster.unknown',
+      'pool.unknown',
+      'connection.not-found',
+      'join.pool-makes-machines',
+      'join.tokens-many',
+      'join.not-served',
+      'conflict.concurrent',
+      ...KEY_REFUSALS,
+    ],
+  })
+  async create(
+    @Param({ schema: PoolPath }) path: PoolPath,
+    @Body({ schema: JoinTokenRequest }) request: JoinTokenRequest,
+    @FromCaller() caller: Caller,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<JoinTokenView> {
+    const { sha256 } = await this.files.script();
+    const { seq, ...view } = await this.commands.issue(await this.poolOf(path, caller), request, caller);
+    const { namespace, cluster, pool } = view;
+    const location = `/ns/${namespace}/clusters/${cluster}/pools/${pool}`;
+    accept(response, { seq, location, status: 201, waited: false });
+    response.setHeader('Cache-Control', 'no-store');
+    return { ...view, script: { path: '/join/install.sh', sha256 } };
+  }
+
+  private async poolOf({ namespace, cluster, pool: name }: PoolPath, { identity }: Caller): Promise<JoinedPool> {
+    const address = { namespace, cluster };
+    const manifest = await this.manifests.one(address);
+    if (manifest === undefined) throw new Refused(clusterUnknown(address));
+    const pool = manifest.spec.pools.find((one) => one.name === name);
+    if (pool === undefined) throw new Refused(refuse('pool.unknown', { namespace, cluster, pool: name }));
+    const { connection } = pool;
+    const { provider } = (await this.access.one(connection, identity)).registration;
+    if (!traitsOf(provider).hostsJoin)
+      throw new Refused(refuse('join.pool-makes-machines', { pool: name, connection, provider }));
+    return { ...address, uid: manifest.metadata.uid as JoinedPool['uid'], pool: name, connection };
+  }
+}

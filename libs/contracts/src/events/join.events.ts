@@ -1,0 +1,41 @@
+import * as z from 'zod';
+import { Sha256 } from '../digests.js';
+import { ClusterUid, ConnectionName, PoolName } from '../ids.js';
+import { HostFacts, HostId, JoinTokenId, NatsUser } from '../joins/join.tokens.js';
+import { defineEvent } from './definition.js';
+
+const uid = ClusterUid;
+const token = JoinTokenId.describe('The id of the token, which is no secret');
+
+/** Hosts that join by themselves. Written by the gateway. */
+export const joinEvents = {
+  JoinTokenIssued: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'joins',
+    doc: 'A token was issued that admits exactly one host to a pool, until it expires.',
+    data: z.strictObject({
+      uid,
+      pool: PoolName,
+      connection: ConnectionName,
+      token,
+      sha256: Sha256.describe('Of the token; the token itself is in no event'),
+      expiresAt: z.iso.datetime(),
+    }),
+  }),
+  HostAdmitted: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'joins',
+    doc: 'A host presented a valid token, which is used up; the host becomes a node of the pool.',
+    data: z.strictObject({
+      uid,
+      pool: PoolName,
+      connection: ConnectionName,
+      token,
+      hostId: HostId,
+      user: NatsUser.describe('The key with which the host connects'),
+      facts: HostFacts.describe('As the host states them'),
+    }),
+  }),
+};
