@@ -130,7 +130,7 @@ export const userTemplate = (
   subs: limits.subscriptionsMax,
   data: UNLIMITED,
   payload: limits.payloadMaxBytes,
-  allowed_connection_types: ['STANDARD'],
+  allowed_connection_types: ['STANDARD', 'WEBSOCKET'],
 });
 
 /** The claims of a user of that account; undefined: the account signs them by its own key. */
