@@ -1,4 +1,4 @@
-import { manifestJsonSchema, PROVIDER_TRAITS, PROVIDERS } from '@fairlead/contracts';
+import { manifestJsonSchema, PROVIDER_TRAITS } from '@fairlead/contracts';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -13,7 +13,7 @@ import type { Io } from '../io/io.js';
 import { parseManifests } from '../document/manifest.document.js';
 import { verdictsOf } from '../validate/verdicts.js';
 import { initManifest } from './init.manifest.js';
-import { answersFor, INIT_NETWORKS, workerCount, type Answered, type InitGiven } from './init.questions.js';
+import { answersFor, INIT_NETWORKS, INIT_PROVIDERS, workerCount, type Answered, type InitGiven } from './init.questions.js';
 
 const SCHEMA_FILE = 'cluster.schema.json';
 
@@ -43,7 +43,7 @@ export const addInitCommand = (program: Command, io: Io): void => {
       ['fairlead init small --workers 0', 'Print one for a single node'],
     ],
   })
-    .addOption(new Option('--provider <name>', 'whose machines it uses (default: lab)').choices(PROVIDERS))
+    .addOption(new Option('--provider <name>', 'whose machines it uses (default: lab)').choices(INIT_PROVIDERS))
     .option('--connection <name>', "connection that provides the machines (default: the provider's usual name)")
     .option('--machine-type <name>', "machine size (default: the provider's usual one)")
     .option(

@@ -57,6 +57,8 @@ describe('fairlead init', () => {
     [['shop', '--kubernetes-version', '1.2.3'], 'v1.2.3'],
     [['shop\nspec: {}'], 'Error:'],
     [['shop', '--control-planes', '3', '--workers', '0'], 'cluster.single-node'],
+    // Hosts that join by themselves become no control planes.
+    [['shop', '--provider', 'join'], 'Allowed choices are lab, nspawn, ssh'],
   ])('writes nothing that the server would refuse: %j', async (args, words) => {
     const { code, stdout, stderr } = await init(...args);
     expect([code, stdout]).toEqual([2, '']);

@@ -13,6 +13,8 @@ import type { Io } from '../io/io.js';
 const WORKERS_MAX = 500;
 export const workerCount = integerBetween(0, WORKERS_MAX);
 export const INIT_NETWORKS: readonly string[] = ['calico', 'flannel', 'cilium'];
+/** A manifest to start from has control planes, and hosts that join by themselves become workers only. */
+export const INIT_PROVIDERS = PROVIDERS.filter((provider) => !PROVIDER_TRAITS[provider].hostsJoin);
 
 /** What the arguments and options say; the rest is asked for, or is as usual. */
 export interface InitGiven {
@@ -85,7 +87,7 @@ export const answersFor = async (given: InitGiven, { ask, err }: Pick<Io, 'ask' 
     return ask === undefined ? usual : asked({ ask, err }, question, usual, parse);
   };
   const name = await answer(given.name, 'Name of the cluster', 'demo', clusterName);
-  const provider = await answer(given.provider, `Provider (${PROVIDERS.join(', ')})`, 'lab', oneOf(PROVIDERS));
+  const provider = await answer(given.provider, `Provider (${INIT_PROVIDERS.join(', ')})`, 'lab', oneOf(INIT_PROVIDERS));
   const usual = PROVIDER_TRAITS[provider].example;
   const connection = await answer(given.connection, 'Connection', usual.connection, word);
   const machineType = await answer(given.machineType, 'Machine type', usual.machineType, word);
