@@ -79,7 +79,7 @@ describe('the programs', () => {
       'rules/template.rules.ts',
     ]));
 
-  it('are told apart: one that words an event loads the narrative', async () => {
+  it('load the narrative only if they word an event', async () => {
     const text = `import { sentenceOfEvent } from '@fairlead/domain'; ${program('apps/node-agent/src/main.ts')} console.log(sentenceOfEvent);`;
     expect(await domainOf(text)).toContain('narrative.ts');
   });
@@ -143,7 +143,7 @@ const LARGER = { ...MANIFEST, spec: { ...MANIFEST.spec, pools: [{ ...MANIFEST.sp
 const browser = (): ReturnType<typeof createContext> => createContext({ URL, TextEncoder, TextDecoder });
 
 describe('in a browser', () => {
-  it('a manifest is judged, planned, decided and told as in the gateway', async () => {
+  it('a manifest is judged, planned, decided and narrated as in the gateway', async () => {
     const { code } = await bundled({ text: JUDGING, platform: 'browser', packages: 'bundled' });
     const context = browser();
     expect(runInContext(`[typeof process, typeof require, typeof Buffer].join()`, context)).toBe(

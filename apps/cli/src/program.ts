@@ -21,6 +21,7 @@ import { addHandoverCommands } from './handover/handover.commands.js';
 import { addInitCommand } from './init/init.commands.js';
 import { addKeysCommands } from './keys/keys.commands.js';
 import { addKubeconfigCommand } from './kubeconfig/kubeconfig.commands.js';
+import { addHistoryCommands } from './manifest/history.commands.js';
 import { addManifestCommands } from './manifest/manifest.commands.js';
 import { addLabCommands } from './lab/lab.commands.js';
 import { addNamespaceCommands } from './namespace/namespace.commands.js';
@@ -77,7 +78,8 @@ export const buildProgram = (io: Io): Command => {
   for (const option of sharedOptions('server')) program.addOption(option);
 
   program.commandsGroup('Clusters:');
-  addClusterCommands(program, io);
+  const cluster = addClusterCommands(program, io);
+  addHistoryCommands(cluster, io);
   addInitCommand(program, io);
   addValidateCommands(program, io);
   addManifestCommands(program, io);

@@ -105,7 +105,7 @@ export * from './gate.jobs.js';
 export * from './limited.record.js';
 export * from './views/address.views.js';
 export * from './views/change.views.js';
-export * from './views/generation.views.js';
+export * from './manifest/generation.views.js';
 export * from './views/cluster.views.js';
 export * from './views/connection.views.js';
 export * from './views/fleet.views.js';

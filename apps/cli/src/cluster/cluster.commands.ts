@@ -12,7 +12,6 @@ import { commandAt, orContinues, stoppedWatching } from '../progress/stopped.wat
 import { describeAnswer, describedOf, objectsAnswer } from './cluster.describe.js';
 import { addCreate } from './create.commands.js';
 import { addExtend } from './extend.commands.js';
-import { addHistoryCommands } from './history.commands.js';
 import { addList } from './list.commands.js';
 import { silentServices } from './silent.services.js';
 import { addWait } from './wait.commands.js';
@@ -21,7 +20,8 @@ import { oneClusterAnswer } from './cluster.answers.js';
 import { checkLadybug, LADYBUG_OPTION, withDocument, type LadybugOption } from './one.cluster.effects.js';
 import { addPause, addResume, addRetryNetwork } from './pause.commands.js';
 
-export const addClusterCommands = (program: Command, io: Io): void => {
+/** The group, to which others add what they do with a cluster. */
+export const addClusterCommands = (program: Command, io: Io): Command => {
   const cluster = addGroup(program, 'cluster', 'Create, watch and delete clusters').alias('clusters');
   addCreate(cluster, io);
   addGet(cluster, io);
@@ -32,9 +32,9 @@ export const addClusterCommands = (program: Command, io: Io): void => {
   addPause(cluster, io);
   addResume(cluster, io);
   addExtend(cluster, io);
-  addHistoryCommands(cluster, io);
   addRetryNetwork(cluster, io);
   addDelete(cluster, io);
+  return cluster;
 };
 
 const addGet = (parent: Command, io: Io): void => {

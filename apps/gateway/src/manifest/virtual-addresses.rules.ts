@@ -91,7 +91,7 @@ const inventoryIn = ({ connections }: AddressSurroundings, name: string): SshSet
   return connection === undefined ? undefined : inventoryOf(connection);
 };
 
-/** Addresses that nodes of a connection have or could have, as far as its settings tell. */
+/** Addresses that nodes of a connection have or could have, by its settings. */
 const nodeAddressesIn = (surroundings: AddressSurroundings, name: string): readonly string[] => {
   const { nodeAddress } = traitsOf(surroundings.connections.get(name)?.provider ?? '');
   const hosts = inventoryIn(surroundings, name)?.hosts.map(nodeAddressOf) ?? [];

@@ -80,7 +80,7 @@ export interface WorkersShape {
   readonly fields: MachineFields;
 }
 
-/** A cluster that is to be created, in the fields of the API by which it is requested. */
+/** A new cluster, in the fields of the API by which it is requested. */
 export interface NewCluster {
   readonly name: string;
   readonly spec: ClusterShape;

@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { DeclaredSpec } from '../manifest/declared.js';
-import { Labels } from '../manifest/pool.fields.js';
+import { DeclaredSpec } from './declared.js';
+import { Labels } from './pool.fields.js';
 import { ClusterName, Namespace } from '../ids.js';
-import { MANIFEST_API_VERSION, MANIFEST_KIND } from '../manifest/cluster.manifest.js';
-import { ChangeEvent, FieldChange } from './change.views.js';
+import { MANIFEST_API_VERSION, MANIFEST_KIND } from './cluster.manifest.js';
+import { ChangeEvent, FieldChange } from '../views/change.views.js';
 
 /** A generation and its number are made by the log: the same events always yield the same. */
 const GenerationNumber = z.int().min(1);
