@@ -1,4 +1,4 @@
-import type { Addon, DeclaredSpec, Fact, SecretRef, StoredEvent } from '@fairlead/contracts';
+import { isRefusal, type Addon, type DeclaredSpec, type Fact, type SecretRef, type StoredEvent } from '@fairlead/contracts';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { cp, requested, UID } from '../bootstrap/bootstrap.fixtures.js';
@@ -88,7 +88,9 @@ class World {
   private async work(type: string, data: ReleaseData): Promise<void> {
     const record = (command: ReleasesCommand) =>
       this.call(() => {
-        this.say(...releases.decide(this.state, command));
+        const decided = releases.decide(this.state, command);
+        if (isRefusal(decided)) throw new Error(`nothing of a release is refused: ${decided.code}`);
+        this.say(...decided);
         return this.state;
       });
     const { signal } = new AbortController();

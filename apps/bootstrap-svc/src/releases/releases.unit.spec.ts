@@ -103,11 +103,12 @@ describe('the add-ons of a cluster', () => {
   });
 
   it('that fail say so with their attempt; a look that fails says nothing of them [azimuth 20]', () => {
-    const failure = { cause, attempt: 2, attemptsMax: 5, nextAttemptAt: NOW };
+    const attempt = { cause, attempt: 2, attemptsMax: 5, nextAttemptAt: NOW };
+    const failure = { ...attempt, now: NOW };
     const data: ReleaseData = { uid: UID, addon: 'metrics' as never, declaration: 'e2' };
     const task = (type: string) => ({ type, key: type, reason: '', data });
     expect(releasesReconciler.failed?.(undefined, task('InstallRelease'), failure)).toEqual([
-      { type: 'AddonFailed', data: { ...data, ...failure } },
+      { type: 'AddonFailed', data: { ...data, ...attempt } },
     ]);
     expect(releasesReconciler.failed?.(undefined, task('WatchRelease'), failure)).toEqual([]);
   });
@@ -118,7 +119,7 @@ describe('what is stated of an add-on', () => {
   const of = { uid: UID, addon: 'metrics' as Addon['name'], declaration: DECLARATION };
   const history = [requested(1, 1), declaring(addon('metrics')), initialized];
   const deployed: Fact<'AddonDeployed'> = { type: 'AddonDeployed', data: { ...of, version: '1.0.0', revision: 1 } };
-  const drifted = { type: 'AddonDrifted', data: { ...of, problems: ['gone'], repair: true } } as const;
+  const drifted: Fact<'AddonDrifted'> = { type: 'AddonDrifted', data: { ...of, problems: ['gone'], repair: true } };
 
   it('is that it is installed, then that it is upgraded', () => {
     const begin = { type: 'BeginRelease', data: { ...of, version: '1.0.0' } } as const;
