@@ -97,6 +97,7 @@ const APPS = {
     'removal',
     'kubeconfigs',
     'executions',
+    'joins',
     'control-plane',
     'hosts',
     'kubernetes',
@@ -184,13 +185,13 @@ const APPS = {
 
 /** Libraries with folders. */
 const LIBS = {
-  contracts: ['events', 'manifest', 'views', 'network', 'refusals'],
+  contracts: ['events', 'manifest', 'views', 'network', 'refusals', 'joins'],
   domain: ['rules', 'manifest', 'members'],
   kubernetes: ['cluster', 'drain'],
   'service-kit': ['metrics', 'snapshots', 'ssh'],
   'event-sourcing': ['jetstream'],
   embedded: ['environment', 'nats', 'postgres', 'apt', 'credentials', 'supervisor', 'folder', 'process'],
-  'node-scripts': ['steps', 'agent', 'balancer', 'kubeadm', 'etcd', 'shell'],
+  'node-scripts': ['steps', 'join', 'agent', 'balancer', 'kubeadm', 'etcd', 'shell'],
   nspawn: ['balancers', 'hosts', 'network', 'rootfs', 'machine'],
 };
 

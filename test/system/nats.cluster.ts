@@ -162,6 +162,7 @@ export class NatsCluster {
     const key = (name: string): string => join(this.data, 'keys', name);
     return {
       url: this.url,
+      agentUrls: this.url,
       monitorUrl: undefined,
       storeDir: undefined,
       credsFile: (name) => join(this.data, 'creds', `${name}.creds`),

@@ -22,6 +22,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
   '--kubernetes-version': 'v1.33.1',
   '--port': '8081',
   '--nats-address': '127.0.0.1',
+  '--nats-websocket-port': '8443',
   '--replicas': '3',
   '--address': '127.0.0.2',
   '--tls-cert': '/srv/cert.pem',

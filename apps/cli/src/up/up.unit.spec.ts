@@ -15,6 +15,7 @@ const surroundings: Surroundings = {
   dataDir: '/data',
   nats: {
     url: 'nats://127.0.0.1:20000',
+    agentUrls: 'nats://127.0.0.1:20000,wss://127.0.0.1:443',
     credsFile: (holder) => `/data/creds/${holder}.creds`,
     caFile: undefined,
     monitorUrl: 'http://127.0.0.1:20002',
@@ -105,9 +106,9 @@ describe('the programs of an instance', () => {
     }
   });
 
-  it('in which bootstrap-svc and the gateway have the same NATS URL for agents', () => {
+  it('in which bootstrap-svc and the gateway have the same NATS URLs for agents', () => {
     for (const name of ['bootstrap-svc', 'gateway'])
-      expect(planned(name).env).toMatchObject({ AGENT_NATS_URLS: surroundings.nats.url });
+      expect(planned(name).env).toMatchObject({ AGENT_NATS_URLS: surroundings.nats.agentUrls });
   });
 
   it('listen where the kernel likes, but for the gateway', () => {

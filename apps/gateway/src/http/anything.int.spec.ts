@@ -1,11 +1,15 @@
 import type { ClusterView, ErrorView } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { fileURLToPath } from 'node:url';
 import { request, useGateway } from '../gateway.fixtures.js';
 
-const gateway = useGateway(async () => {
-  await gateway.ask('POST', '/ns/default/clusters', { body: request('demo') });
-});
+const gateway = useGateway(
+  async () => {
+    await gateway.ask('POST', '/ns/default/clusters', { body: request('demo') });
+  },
+  { variables: { AGENT_BUNDLE: fileURLToPath(import.meta.url) } },
+);
 
 const RUNS_PER_ROUTE = 25;
 
@@ -23,6 +27,19 @@ const BODIES: Readonly<Record<string, unknown>> = {
   skipUpgradeNode: { node: 'text', reason: 'text' },
   approveUpgrade: { planHash: 'text' },
   restoreEtcd: { snapshot: 'text', confirm: 'demo' },
+  createJoinToken: { ttlSeconds: 3_600 },
+  joinHost: {
+    ...{
+      namespace: 'default',
+      cluster: 'demo',
+      token: `flj_0a1b2c3d4e5f_${'a'.repeat(43)}`,
+      user: `U${'A'.repeat(55)}`,
+    },
+    facts: {
+      ...{ hostname: 'text', machineId: '0'.repeat(32), address: '192.0.2.1', architecture: 'amd64' },
+      ...{ cpus: 1, memoryMiB: 1_024 },
+    },
+  },
   releaseQuarantined: { service: 'text', consumer: 'text', namespace: 'default', cluster: 'demo', mode: 'skip' },
 };
 

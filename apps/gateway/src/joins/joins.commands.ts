@@ -67,9 +67,9 @@ export class JoinCommands {
     const token = joinTokenText(id, randomBytes(SECRET_BYTES));
     const now = this.clock.now();
     const expiresAt = new Date(now.getTime() + ttlSeconds * MS_PER_SECOND).toISOString();
-    const data = { uid, pool, connection, token: id, sha256: sha256Of(token), expiresAt, now: now.toISOString() };
+    const data = { uid, pool, connection, admission: id, sha256: sha256Of(token), expiresAt, now: now.toISOString() };
     const stream = { namespace, cluster, context: 'joins' };
-    // Not repeatable by a key: the answer of the first one is kept, sealed, and a token whose answer was lost admits nobody.
+    // Not repeatable by a key: the answer of the first one is kept, sealed, and a token whose answer was lost admits no host.
     const cause = causeOf({ identity: caller.identity, requestId: caller.requestId });
     const { seq } = orRefuse(await this.handle(joins, stream, { type: 'IssueToken', data }, cause));
     return { kind: 'JoinToken', id, namespace, cluster, pool, token, expiresAt, seq };
@@ -90,7 +90,7 @@ export class JoinCommands {
     return this.progress(address, host);
   }
 
-  /** The pool grows by this host. What prevents it now is told to the host, which asks again. */
+  /** The pool grows by this host. The answer names what prevents it now, and the host asks again. */
   private async request(address: ClusterAddress, host: Host, requestId: string): Promise<HostJoinView> {
     const { hostId, pool, connection } = host;
     const caller: Caller = {

@@ -70,7 +70,7 @@ const openTokens = ({ tokens }: Joins, now: string): readonly Token[] =>
 const issue = (state: Joins | undefined, { data }: IssueToken): readonly JoinsFact[] | Refusal => {
   const { now, ...issued } = data;
   if (state?.uid !== issued.uid) return refuse('cluster.unknown', { cluster: issued.uid });
-  if (state.tokens[issued.token] !== undefined) return nothing;
+  if (state.tokens[issued.admission] !== undefined) return nothing;
   if (openTokens(state, now).length >= JOIN_TOKENS_MAX)
     return refuse('join.tokens-many', { cluster: issued.uid, max: JOIN_TOKENS_MAX });
   return [{ type: 'JoinTokenIssued', data: issued }];
@@ -86,7 +86,7 @@ const admit = (state: Joins | undefined, { data }: AdmitHost): readonly JoinsFac
   if (host !== undefined) return host.user === user && host.isGone !== true ? nothing : refused;
   const isUsed = Object.values(state.tokens).some((other) => other.host?.user === user);
   if (isOver(token, now) || isUsed) return refused;
-  const admitted = { uid: state.uid, pool, connection, token: id, hostId: hostIdOf(id), user, facts };
+  const admitted = { uid: state.uid, pool, connection, admission: id, hostId: hostIdOf(id), user, facts };
   return [{ type: 'HostAdmitted', data: admitted }];
 };
 
@@ -99,14 +99,14 @@ const withHosts = (state: Joins, change: (host: Admitted) => Admitted): Joins =>
   return { ...state, tokens: Object.fromEntries(tokens) };
 };
 
-const onIssued = (state: Joins, { token, ...data }: EventData<'JoinTokenIssued'>, now: string): Joins => {
+const onIssued = (state: Joins, { admission, ...data }: EventData<'JoinTokenIssued'>, now: string): Joins => {
   const { pool, connection, sha256, expiresAt } = data;
-  // What was never used and has expired admits nobody: it need not be remembered.
+  // What was never used and has expired admits no host: it need not be remembered.
   const kept = Object.entries(state.tokens).filter(([, other]) => other.host !== undefined || !isOver(other, now));
-  return { ...state, tokens: { ...Object.fromEntries(kept), [token]: { pool, connection, sha256, expiresAt } } };
+  return { ...state, tokens: { ...Object.fromEntries(kept), [admission]: { pool, connection, sha256, expiresAt } } };
 };
 
-const onAdmitted = (state: Joins, { token: id, hostId, user }: EventData<'HostAdmitted'>): Joins => {
+const onAdmitted = (state: Joins, { admission: id, hostId, user }: EventData<'HostAdmitted'>): Joins => {
   const token = state.tokens[id];
   if (token === undefined) return state;
   return { ...state, tokens: { ...state.tokens, [id]: { ...token, host: { hostId, user } } } };

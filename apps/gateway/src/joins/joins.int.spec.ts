@@ -16,6 +16,9 @@ const FACTS = {
 };
 const userOf = (letter: string): string => `U${letter.repeat(55)}`;
 
+/** What is read of a refusal. */
+type Refusal = Pick<ErrorView, 'message' | 'reason'>;
+
 let uid: ClusterUid;
 
 /** A cluster that is Ready, with an empty pool for hosts that join. */
@@ -51,9 +54,9 @@ const gateway = useGateway(
 
 const POOLS = '/ns/default/clusters/shop/pools';
 const issue = (pool = 'web', headers = {}) =>
-  gateway.ask<JoinTokenView & ErrorView>('POST', `${POOLS}/${pool}/join-tokens`, { body: {}, headers });
+  gateway.ask<JoinTokenView & Refusal>('POST', `${POOLS}/${pool}/join-tokens`, { body: {}, headers });
 const present = (token: string, user: string, more: object = {}) =>
-  gateway.ask<HostJoinView & ErrorView>('POST', '/join', {
+  gateway.ask<HostJoinView & Refusal>('POST', '/join', {
     token: null,
     body: { namespace: 'default', cluster: 'shop', token, user, facts: FACTS, ...more },
   });
@@ -93,7 +96,7 @@ describe('a host that joins by itself', () => {
     const { body } = await issue();
     expect((await present(body.token, userOf('E'), more)).status).toBe(400);
     const used = await gateway.log('evt.*.default.shop.joins.HostAdmitted');
-    expect(used.map(({ data }) => (data as { token: string }).token)).not.toContain(body.id);
+    expect(used.map(({ data }) => (data as { admission: string }).admission)).not.toContain(body.id);
   });
 
   it('gets a script that names the checksums of what it downloads, without a token of the API', async () => {

@@ -28,7 +28,14 @@ const decide = (state: Joins | undefined, command: JoinsCommand, seconds: number
   return { state: after, refused: undefined, facts: decided };
 };
 const issue = (token: string, secret: string, seconds: number, ttl = 60): JoinsCommand => {
-  const data = { uid: UID, pool: 'web', connection: EDGE, token, sha256: sha256(secret), expiresAt: at(seconds + ttl) };
+  const data = {
+    uid: UID,
+    pool: 'web',
+    connection: EDGE,
+    admission: token,
+    sha256: sha256(secret),
+    expiresAt: at(seconds + ttl),
+  };
   return { type: 'IssueToken', data: { ...data, now: at(seconds) } };
 };
 const present = (token: string, secret: string, user: string, seconds: number): JoinsCommand => ({
@@ -51,13 +58,13 @@ describe('a join token', () => {
     ['is used by another host', present(TOKEN, 'secret', userOf('B'), 20)],
     ['has another secret', present(TOKEN, 'guess', userOf('A'), 20)],
     ['is unknown', present('ffffffffffff', 'secret', userOf('A'), 20)],
-  ])('admits nobody when it %s', (_words, command) => {
+  ])('admits no host when it %s', (_words, command) => {
     const issued = decide(from(requested()), issue(TOKEN, 'secret', 0), 0).state;
     const used = decide(issued, present(TOKEN, 'secret', userOf('A'), 10), 10).state;
     expect(decide(used, command, 20).refused).toBe('join.token-refused');
   });
 
-  it('admits nobody once it has expired, once its cluster is deleted, and in a later cluster of that name', () => {
+  it('admits no host once it has expired, once its cluster is deleted, and in a later cluster of that name', () => {
     const issued = decide(from(requested()), issue(TOKEN, 'secret', 0), 0).state;
     const late = present(TOKEN, 'secret', userOf('A'), 60);
     const inTime = present(TOKEN, 'secret', userOf('A'), 10);

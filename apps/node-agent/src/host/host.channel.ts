@@ -53,7 +53,7 @@ export class HostChannel {
     });
   }
 
-  /** Resolves when the host is no longer wanted, or this was stopped. */
+  /** Resolves when the host was reset, or this was stopped. */
   async run(): Promise<void> {
     const { random, log } = this.parts;
     for (let attempt = 0; !this.isClosing && (await this.parts.isWanted()); attempt += 1) {

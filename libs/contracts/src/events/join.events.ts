@@ -5,7 +5,7 @@ import { HostFacts, HostId, JoinTokenId, NatsUser } from '../joins/join.tokens.j
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
-const token = JoinTokenId.describe('The id of the token, which is no secret');
+const admission = JoinTokenId.describe('The id of the token. The token itself is in no event');
 
 /** Hosts that join by themselves. Written by the gateway. */
 export const joinEvents = {
@@ -18,8 +18,8 @@ export const joinEvents = {
       uid,
       pool: PoolName,
       connection: ConnectionName,
-      token,
-      sha256: Sha256.describe('Of the token; the token itself is in no event'),
+      admission,
+      sha256: Sha256.describe('Of the token'),
       expiresAt: z.iso.datetime(),
     }),
   }),
@@ -32,7 +32,7 @@ export const joinEvents = {
       uid,
       pool: PoolName,
       connection: ConnectionName,
-      token,
+      admission,
       hostId: HostId,
       user: NatsUser.describe('The key with which the host connects'),
       facts: HostFacts.describe('As the host states them'),

@@ -99,7 +99,7 @@ const jwtOf = (creds: string): string => {
   return jwt;
 };
 
-/** The text of a creds file of a user whose claims somebody else has signed. */
+/** The text of a creds file of a user whose claims another service has signed. */
 export const credsOf = (jwt: string, seed: string): string => credsText(jwt, seed);
 
 const credsText = (jwt: string, seed: string): string => `-----BEGIN NATS USER JWT-----

@@ -207,7 +207,7 @@ class ChannelSession implements HostSession {
       if (code === null) throw failure(endedBy === null ? 'it could not be started' : `it was ended by ${endedBy}`);
       throw failure(tail(stderr) || tail(stdout) || `it ended with exit code ${code}`);
     } finally {
-      // Nobody waits for it any more: it is ended, and its result forgotten.
+      // Its result is not needed any more: it is ended, and forgotten.
       void this.ask({ kind: 'kill', id }, ['unknown'], new AbortController().signal, AGAIN_MS).catch(() => undefined);
     }
   }
