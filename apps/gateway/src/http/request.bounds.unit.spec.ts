@@ -13,6 +13,16 @@ const CHECKED_ELSEWHERE: Readonly<Record<string, string>> = {
   'ManifestHttp.put 2: metadata.creationTimestamp': 'read-only: ignored',
   'ManifestHttp.put 2: operations': 'read-only: ignored',
   'ManifestHttp.put 2: plan': 'read-only: ignored',
+  'ManifestHttp.put 2: spec.addons[].manifests[].metadata{}':
+    'addonFaults bounds the add-ons of a cluster together, and the body its depth',
+  'ManifestHttp.put 2: spec.addons[].manifests[]{}':
+    'addonFaults bounds the add-ons of a cluster together, and the body its depth',
+  'ManifestHttp.put 2: spec.addons[].values{}':
+    'addonFaults bounds the add-ons of a cluster together, and the body its depth',
+  'ManifestHttp.put 2: spec.addons[].values{}[]':
+    'addonFaults bounds the add-ons of a cluster together, and the body its depth',
+  'ManifestHttp.put 2: spec.addons[].values{}{}':
+    'addonFaults bounds the add-ons of a cluster together, and the body its depth',
   'ManifestHttp.put 2: status': 'read-only: ignored',
   'TemplatesHttp.put 2: metadata.creationTimestamp': 'read-only: ignored',
   'TemplatesHttp.put 2: status': 'read-only: ignored',
