@@ -1,15 +1,17 @@
 import {
   MANIFEST_API_VERSION,
   MANIFEST_KIND,
+  joinCommandOf,
+  type BootstrapDataView,
   type HostJoinView,
   type JoinTokenView,
   type NodeList,
   type StoredEvent,
 } from '@fairlead/contracts';
+import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { NodeSSH } from 'node-ssh';
 import ssh2 from 'ssh2';
-import { joinCommandOf } from '../apps/cli/src/node/join.command.js';
 import { startSystem, type System } from './system/system.js';
 
 const TIMEOUT_MS = 240_000;
@@ -120,6 +122,30 @@ describe('hosts that join by themselves (lab)', () => {
       const log = JSON.stringify(await events());
       expect(log).not.toContain(issued.token);
       expect(log).not.toContain(issued.token.split('_')[2]);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'become nodes by the bootstrap data of their pool, however many run the same',
+    async () => {
+      const read = await system.call<BootstrapDataView>(
+        'GET',
+        `${CLUSTER}/pools/web/bootstrap-data?format=shell&server=${encodeURIComponent(system.server)}`,
+      );
+      expect({ status: read.status, body: read.body }).toMatchObject({ status: 200, body: { source: 'generated' } });
+      for (const name of ['shed-2', 'shed-3']) {
+        const { console } = await strangeMachine(system, name);
+        const { code, stderr, stdout } = await console.execCommand('sh', { stdin: read.body.data });
+        console.dispose();
+        if (code !== 0) throw new Error(`the bootstrap data ended with ${code}: ${stderr}${stdout}`);
+      }
+      await eventually(
+        async () => (await nodes()).filter(({ pool, phase }) => pool === 'web' && phase === 'Ready').length === 3,
+        { withinMs: TIMEOUT_MS },
+      );
+      const secret = /_([A-Za-z0-9_-]{43})/u;
+      expect(JSON.stringify(await events())).not.toMatch(new RegExp(`flj_[0-9a-f]{12}${secret.source}`, 'u'));
     },
     TIMEOUT_MS,
   );

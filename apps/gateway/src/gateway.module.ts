@@ -65,8 +65,11 @@ import { AuditReader } from './events/audit.reader.js';
 import { EventReader } from './events/event.reader.js';
 import { EventStreams } from './events/event.stream.js';
 import { ClusterEventsHttp, EventsHttp } from './events/events.http.js';
+import { BootstrapDataHttp } from './joins/bootstrap.data.http.js';
+import { BootstrapDataEffects } from './joins/bootstrap.effects.js';
 import { JoinFiles } from './joins/join.files.js';
 import { JoinHostsHttp } from './joins/join.hosts.http.js';
+import { JoiningPools } from './joins/joining.pools.queries.js';
 import { JoinCommands } from './joins/joins.commands.js';
 import { JoinTokensHttp } from './joins/joins.http.js';
 import { CommandAnswers } from './http/command.answers.js';
@@ -165,6 +168,8 @@ const CONTROLLERS: Type<unknown>[] = [
   ExecutionsHttp,
   NodesHttp,
   JoinTokensHttp,
+  BootstrapDataHttp,
+  BootstrapDataEffects,
   JoinHostsHttp,
   UpgradesHttp,
   SteeringHttp,
@@ -238,6 +243,7 @@ const PROVIDERS: Provider[] = [
   Kubeconfigs,
   IdempotencyStore,
   JoinCommands,
+  JoiningPools,
   JoinFiles,
   Incarnations,
   LocalToken,

@@ -5,6 +5,7 @@ import { Authentication } from './auth/authentication.js';
 import { certificatesProjection } from './certificates/certificates.projection.js';
 import { renewalReconciler } from './certificates/renewal.reconciler.js';
 import { cleanupReconciler } from './clusters/cleanup.reconciler.js';
+import { bootstrapDataReconciler } from './joins/bootstrap.reconciler.js';
 import { recreationReconciler } from './clusters/recreation.reconciler.js';
 import { clustersProjection } from './clusters/clusters.projection.js';
 import { lifetimeReconciler } from './clusters/lifetime.reconciler.js';
@@ -77,7 +78,13 @@ export const gatewayService = (settings: Settings): ServiceDefinition =>
     name: 'gateway',
     module: gatewayModule(settings),
     projections,
-    reconcilers: [renewalReconciler, cleanupReconciler, recreationReconciler, lifetimeReconciler],
+    reconcilers: [
+      renewalReconciler,
+      cleanupReconciler,
+      recreationReconciler,
+      lifetimeReconciler,
+      bootstrapDataReconciler,
+    ],
     migrations: [
       GatewayTables1763700000000,
       UpgradeTables1763800000000,

@@ -214,6 +214,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `the lease of the cluster ends in ${warning}, at ${endsAt}; the cluster is deleted at ${deletionAt} unless the lease is extended`,
   JoinTokenIssued: ({ pool, expiresAt }) =>
     `a token was issued by which one host may join pool ${pool} until ${expiresAt}`,
+  BootstrapDataGenerated: ({ pool, connection }) =>
+    `the bootstrap data of pool ${pool} exist; its hosts join by themselves on the connection ${connection}`,
   HostAdmitted: ({ pool, hostId, facts }) =>
     `${hostId} (${facts.hostname}) presented its token and was admitted to pool ${pool}`,
   NodesRequested: ({ workers, controlPlane, adopts }) => {

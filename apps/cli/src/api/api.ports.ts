@@ -1,5 +1,6 @@
 import type { LogEnd, LogLines, Schemas } from '@fairlead/api-client';
 import type {
+  BootstrapDataQuery,
   ClusterRequest,
   ConnectionRequest,
   HookPoint,
@@ -18,6 +19,7 @@ export type IssuedAutoscalerCredentialView = Schemas['SignedAutoscalerCredential
 export type ClusterChanges = Schemas['ClusterChanges'];
 export type WhoamiView = Schemas['Whoami'];
 export type JoinTokenView = Schemas['JoinToken'];
+export type BootstrapDataView = Schemas['BootstrapData'];
 export type SignInCodeView = Schemas['SignInCode'];
 export type AuditView = Schemas['Audit'];
 export type ClusterView = Schemas['Cluster'];
@@ -249,6 +251,9 @@ export interface Api {
     request: { readonly ttlSeconds: number },
     key: string,
   ): Promise<JoinTokenView>;
+
+  /** With a token of the pool. */
+  bootstrapData(of: ClusterAt & { readonly pool: string }, query: BootstrapDataQuery): Promise<BootstrapDataView>;
 
   clusters(namespace: string): Promise<readonly ClusterView[]>;
   /** Shows at least what the log held at `minSeq`. */

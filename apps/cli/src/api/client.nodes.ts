@@ -23,7 +23,15 @@ const nodesQuery = ({ pools, labels }: Pick<NodeSelection, 'pools' | 'labels'>) 
 });
 
 type NodeMethods =
-  'createJoinToken' | 'nodes' | 'node' | 'addNodes' | 'abandonNodes' | 'removeNode' | 'cancelRemoval' | 'replaceNode';
+  | 'createJoinToken'
+  | 'bootstrapData'
+  | 'nodes'
+  | 'node'
+  | 'addNodes'
+  | 'abandonNodes'
+  | 'removeNode'
+  | 'cancelRemoval'
+  | 'replaceNode';
 
 export const nodeMethods = (access: Access, client: FairleadClient): Pick<Api, NodeMethods> => {
   const named = (address: ClusterAt, node: string) => ({ params: { path: { ...address, node } } });
@@ -42,6 +50,16 @@ export const nodeMethods = (access: Access, client: FairleadClient): Pick<Api, N
         client.POST('/ns/{namespace}/clusters/{cluster}/pools/{pool}/join-tokens', {
           ...withKey({ ...address, pool }, key),
           body,
+        }),
+      ),
+    bootstrapData: ({ pool, ...address }, { authority, ...query }) =>
+      dataOf(
+        access,
+        client.GET('/ns/{namespace}/clusters/{cluster}/pools/{pool}/bootstrap-data', {
+          params: {
+            path: { ...address, pool },
+            query: { ...query, ...(authority === undefined ? {} : { authority }) },
+          },
         }),
       ),
     node: (address, node) =>

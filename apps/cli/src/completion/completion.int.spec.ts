@@ -61,6 +61,8 @@ describe('completion', () => {
     ['fairlead node drain demo ', ['demo-cp-1', 'demo-w-1']],
     ['fairlead node drain demo demo-cp-1 ', ['demo-cp-1', 'demo-w-1']],
     ['fairlead node cordon demo --pool ', ['web', 'batch']],
+    ['fairlead node join-command demo --pool ', ['web', 'batch']],
+    ['fairlead pool bootstrap-data demo ', ['web', 'batch']],
     ['fairlead node exec demo ', ['demo-cp-1', 'demo-w-1']],
     ['fairlead etcd restore demo ', ['demo-20261121']],
     ['fairlead template export ', ['small']],

@@ -1,11 +1,10 @@
-import { Duration, durationMs, JOIN_TOKEN_TTL_SECONDS } from '@fairlead/contracts';
+import { Duration, durationMs, JOIN_TOKEN_TTL_SECONDS, joinCommandOf } from '@fairlead/contracts';
 import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
 import { addCommand, runs } from '../command/command.js';
 import { clusterAt } from '../command/session.js';
 import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import { joinCommandOf } from './join.command.js';
 
 interface JoinOptions {
   readonly pool: string;

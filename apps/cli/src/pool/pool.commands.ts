@@ -14,6 +14,7 @@ import { exported, type DeclaredPool } from '../document/manifest.document.js';
 import { factLines, listed, type Fact } from '../output/facts.text.js';
 import type { Answer } from '../output/format.js';
 import { optional, prose } from '../output/table.js';
+import { addBootstrapDataCommand } from './bootstrap.command.js';
 import { addHoldCommands } from './hold.commands.js';
 import { addPoolOptions, poolFieldsOf, REPLICAS_MAX, type PoolFlags } from './pool.options.js';
 
@@ -24,6 +25,7 @@ export const addPoolCommands = (program: Command, io: Io): void => {
   addCreate(pool, io);
   addScale(pool, io);
   addDelete(pool, io);
+  addBootstrapDataCommand(pool, io);
   addHoldCommands(pool, io);
 };
 
@@ -86,6 +88,13 @@ const rolloutText = ({ rollout }: Pool): string => {
 const healthText = ({ health }: Pool): string =>
   health === undefined ? 'none' : `${health.remediation} after ${health.unhealthyAfter}`;
 
+/** Only of a pool whose hosts join by themselves. */
+const bootstrapFacts = ({ bootstrap }: Pool, status: Status | undefined): readonly Fact[] => {
+  if (status?.bootstrapReady === undefined) return [];
+  const source = bootstrap === undefined ? 'generated' : 'given';
+  return [['bootstrap data', status.bootstrapReady ? `${source}, ready` : `${source}, not ready yet`]];
+};
+
 /** A pool with what it is and how it is, line by line. */
 const poolLines = (pool: Pool, status: Status | undefined, columns: number): readonly string[] => {
   const { replicas, connection, machineType, rootDisk, zones = [], labels = {}, taints = [], autoscaling } = pool;
@@ -114,6 +123,7 @@ const poolLines = (pool: Pool, status: Status | undefined, columns: number): rea
     ['health check', healthText(pool)],
     ['delete policy', pool.deletePolicy ?? 'Newest'],
     ['updates', pool.updatesDisabled === true ? 'disabled' : 'enabled'],
+    ...bootstrapFacts(pool, status),
   ];
   return factLines(facts, columns);
 };

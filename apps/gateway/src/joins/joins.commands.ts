@@ -1,12 +1,21 @@
 import {
+  bootstrapDataOf,
+  bootstrapWindowAt,
+  bootstrapWindowEnd,
+  formatOfBootstrapData,
   HostCredential,
+  joinCommandOf,
   joinTokenId,
   joinTokenText,
   refuse,
+  type BootstrapDataQuery,
+  type BootstrapDataView,
   type ClusterUid,
   type ConnectionName,
+  type HostId,
   type HostJoinRequest,
   type HostJoinView,
+  type JoinTokenId,
   type JoinTokenRequest,
   type JoinTokenView,
   type Namespace,
@@ -22,7 +31,8 @@ import type { Identity } from '../access/identity.js';
 import { causeOf, type Caller } from '../http/caller.js';
 import { orRefuse, Refused } from '../http/refused.js';
 import { ManifestCommands } from '../manifest/manifest.commands.js';
-import { admittedBy, joins, type Joins } from './joins.decider.js';
+import { bootstrapKeyRef, hostIdOfKey, poolToken, proofOf } from './bootstrap.tokens.js';
+import { hostIdOf, joins, type Admitted, type Joins, type JoinsCommand } from './joins.decider.js';
 
 const TOKEN_ID_BYTES = 6;
 const SECRET_BYTES = 32;
@@ -38,7 +48,14 @@ const identityOf = (host: string, namespace: Namespace): Identity => ({
   roles: [{ namespace, role: 'operator' }],
 });
 
-type Host = NonNullable<ReturnType<typeof admittedBy>>;
+/** What bootstrap data are made of. */
+export interface AskedData {
+  readonly admission: JoinTokenId;
+  /** By the manifest; undefined: they are generated. */
+  readonly given: string | undefined;
+  readonly script: JoinTokenView['script'];
+  readonly query: BootstrapDataQuery;
+}
 
 /** Of a pool of a cluster, as it is declared. */
 export interface JoinedPool extends ClusterAddress {
@@ -75,23 +92,58 @@ export class JoinCommands {
     return { kind: 'JoinToken', id, namespace, cluster, pool, token, expiresAt, seq };
   }
 
+  /** A token of the pool as it is now, as text for the first boot of hosts. */
+  async bootstrapData({ namespace, cluster, pool }: JoinedPool, asked: AskedData): Promise<BootstrapDataView> {
+    const { admission, given, script, query } = asked;
+    const key = await this.secrets.get(bootstrapKeyRef(admission));
+    if (key === undefined) throw new Refused(refuse('join.bootstrap-pending', { pool }));
+    const window = bootstrapWindowAt(this.clock.now().getTime());
+    const token = poolToken(key, admission, window);
+    const expiresAt = new Date(bootstrapWindowEnd(window)).toISOString();
+    const { server, authority, format: wanted } = query;
+    const ca = authority === undefined ? undefined : Buffer.from(authority, 'base64').toString('utf8');
+    const command = joinCommandOf({ server, ca, issued: { namespace, cluster, token, script } });
+    const format = given === undefined ? wanted : (formatOfBootstrapData(given) ?? wanted);
+    const data = bootstrapDataOf({ command, format, given, cluster: `${namespace}/${cluster}`, pool, expiresAt });
+    const source = given === undefined ? 'generated' : 'given';
+    return { kind: 'BootstrapData', namespace, cluster, pool, format, source, data, expiresAt };
+  }
+
   /** Called until the host has its credential. Each call continues where the one before ended, also after a crash in between. */
-  async join({ namespace, cluster, token, user, facts }: HostJoinRequest, requestId: string): Promise<HostJoinView> {
+  async join(request: HostJoinRequest, requestId: string): Promise<HostJoinView> {
+    const { namespace, cluster, token } = request;
     const address = { namespace, cluster };
     const id = joinTokenId(token);
     if (id === undefined) throw new Refused(refuse('join.token-refused', { cluster }));
-    const data = { cluster, token: id, sha256: sha256Of(token), user, facts, now: this.clock.now().toISOString() };
     const cause = causeOf({ identity: identityOf(id, namespace), requestId });
-    const stream = { ...address, context: 'joins' };
-    const { state } = orRefuse(await this.handle(joins, stream, { type: 'AdmitHost', data }, cause));
-    const host = admittedBy(state as Joins | undefined, id);
+    const { hostId, command } = await this.presented(id, request);
+    const { state } = orRefuse(await this.handle(joins, { ...address, context: 'joins' }, command, cause));
+    const { uid, hosts } = state as Joins;
+    const host = hosts[hostId];
     if (host === undefined) throw new Refused(refuse('join.token-refused', { cluster }));
     if (host.requestId === undefined) return this.request(address, host, requestId);
-    return this.progress(address, host);
+    return this.progress(address, { ...host, uid });
+  }
+
+  /** The token was issued for one host, or is one of a pool: only those of pools have a sealed key. */
+  private async presented(
+    token: JoinTokenId,
+    { cluster, token: text, user, facts }: HostJoinRequest,
+  ): Promise<{ readonly hostId: HostId; readonly command: JoinsCommand }> {
+    const now = this.clock.now();
+    const about = { cluster, token, user, facts };
+    const key = await this.secrets.get(bootstrapKeyRef(token));
+    if (key === undefined) {
+      const data = { ...about, sha256: sha256Of(text), now: now.toISOString() };
+      return { hostId: hostIdOf(token), command: { type: 'AdmitHost', data } };
+    }
+    const hostId = hostIdOfKey(token, user);
+    const proof = proofOf(key, { admission: token, text, nowMs: now.getTime() });
+    return { hostId, command: { type: 'AdmitHostToPool', data: { ...about, hostId, proof } } };
   }
 
   /** The pool grows by this host. The answer names what prevents it now, and the host asks again. */
-  private async request(address: ClusterAddress, host: Host, requestId: string): Promise<HostJoinView> {
+  private async request(address: ClusterAddress, host: Admitted, requestId: string): Promise<HostJoinView> {
     const { hostId, pool, connection } = host;
     const caller: Caller = {
       identity: identityOf(hostId, address.namespace),
@@ -111,7 +163,10 @@ export class JoinCommands {
     return this.view(host, 'Waiting', `the host was admitted and becomes a node of pool ${pool}`);
   }
 
-  private async progress({ namespace, cluster }: ClusterAddress, host: Host): Promise<HostJoinView> {
+  private async progress(
+    { namespace, cluster }: ClusterAddress,
+    host: Admitted & { readonly uid: ClusterUid },
+  ): Promise<HostJoinView> {
     const { refusal, node, isKnown, uid, hostId } = host;
     if (refusal !== undefined) return this.view(host, 'Rejected', refusal);
     if (node === undefined) return this.view(host, 'Waiting', 'its machine is not named yet');
@@ -124,7 +179,7 @@ export class JoinCommands {
     return { ...this.view(host, 'Admitted', `the host is node ${node}`), credential };
   }
 
-  private view({ hostId, pool }: Host, status: HostJoinView['status'], message: string): HostJoinView {
+  private view({ hostId, pool }: Admitted, status: HostJoinView['status'], message: string): HostJoinView {
     return { kind: 'HostJoin', status, host: hostId, pool, message };
   }
 }

@@ -1,8 +1,10 @@
 import {
   JOIN_TOKENS_MAX,
+  needsBootstrapData,
   refuse,
   type ClusterUid,
   type ConnectionName,
+  type DeclaredPool,
   type EventData,
   type Fact,
   type HostFacts,
@@ -10,6 +12,7 @@ import {
   type JoinTokenId,
   type NodeName,
   type Refusal,
+  type SecretRef,
   type StoredEvent,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
@@ -17,25 +20,39 @@ import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 /** `now` is RFC 3339. */
 export type IssueToken = Command<'IssueToken', EventData<'JoinTokenIssued'> & { readonly now: string }>;
 
-/** A host presents a token. `sha256` is that of the text that it sent. */
-export type AdmitHost = Command<
-  'AdmitHost',
-  {
-    readonly cluster: string;
-    readonly token: JoinTokenId;
-    readonly sha256: string;
-    readonly user: string;
-    readonly facts: HostFacts;
-    readonly now: string;
-  }
+/** The key of a pool's tokens is sealed. */
+export type GenerateBootstrapData = Command<
+  'GenerateBootstrapData',
+  Omit<EventData<'BootstrapDataGenerated'>, 'connection'>
 >;
 
-export type JoinsCommand = IssueToken | AdmitHost;
-export type JoinsFact = Fact<'JoinTokenIssued' | 'HostAdmitted'>;
+interface PresentedToken {
+  readonly cluster: string;
+  readonly token: JoinTokenId;
+  readonly user: string;
+  readonly facts: HostFacts;
+}
+
+/** A host presents a token that was issued for one host. `sha256` is that of the text that it sent. */
+export type AdmitHost = Command<'AdmitHost', PresentedToken & { readonly sha256: string; readonly now: string }>;
+
+/** Whether a token of a pool is one of its own, by its key and the time. */
+export type PoolTokenProof = 'valid' | 'expired' | 'forged';
+
+/** A host presents a token of a pool. `hostId` follows from the token and the key of the host. */
+export type AdmitHostToPool = Command<
+  'AdmitHostToPool',
+  PresentedToken & { readonly hostId: HostId; readonly proof: PoolTokenProof }
+>;
+
+export type JoinsCommand = IssueToken | GenerateBootstrapData | AdmitHost | AdmitHostToPool;
+export type JoinsFact = Fact<'JoinTokenIssued' | 'BootstrapDataGenerated' | 'HostAdmitted'>;
 
 /** A host that was admitted, and how far it is. */
 export interface Admitted {
   readonly hostId: HostId;
+  readonly pool: string;
+  readonly connection: ConnectionName;
   readonly user: string;
   /** Of the request for its node; absent: none was recorded yet. */
   readonly requestId?: string;
@@ -49,23 +66,34 @@ export interface Admitted {
   readonly isGone?: true;
 }
 
-interface Token extends Pick<EventData<'JoinTokenIssued'>, 'pool' | 'connection' | 'sha256' | 'expiresAt'> {
-  readonly host?: Admitted;
+type Token = Pick<EventData<'JoinTokenIssued'>, 'pool' | 'connection' | 'sha256' | 'expiresAt'>;
+
+/** A pool whose hosts join by themselves. */
+interface JoiningPool {
+  readonly connection: ConnectionName;
+  /** Its bootstrap data; absent: they do not exist yet. */
+  readonly data?: { readonly admission: JoinTokenId; readonly keyRef: SecretRef };
 }
 
-/** The tokens of one incarnation of a cluster; undefined: there is no such cluster, or it is being deleted. */
+/** Who may join one incarnation of a cluster; undefined: there is no such cluster, or it is being deleted. */
 export interface Joins {
   readonly uid: ClusterUid;
+  /** Those that were issued for one host each. */
   readonly tokens: Readonly<Record<JoinTokenId, Token>>;
+  readonly pools: Readonly<Record<string, JoiningPool>>;
+  readonly hosts: Readonly<Record<HostId, Admitted>>;
 }
 
+/** The host that a token for one host admits. */
 export const hostIdOf = (token: JoinTokenId): HostId => `host-${token}`;
 
 const isOver = ({ expiresAt }: Token, now: string): boolean => Date.parse(expiresAt) <= Date.parse(now);
 
+const isUsed = ({ hosts }: Joins, token: JoinTokenId): boolean => hosts[hostIdOf(token)] !== undefined;
+
 /** Those that a host may still present. */
-const openTokens = ({ tokens }: Joins, now: string): readonly Token[] =>
-  Object.values(tokens).filter((token) => token.host === undefined && !isOver(token, now));
+const openTokens = (state: Joins, now: string): readonly Token[] =>
+  Object.entries(state.tokens).flatMap(([id, token]) => (isUsed(state, id) || isOver(token, now) ? [] : [token]));
 
 const issue = (state: Joins | undefined, { data }: IssueToken): readonly JoinsFact[] | Refusal => {
   const { now, ...issued } = data;
@@ -76,40 +104,81 @@ const issue = (state: Joins | undefined, { data }: IssueToken): readonly JoinsFa
   return [{ type: 'JoinTokenIssued', data: issued }];
 };
 
+/** Once for a pool; a pool that was removed meanwhile needs none. */
+const generate = (state: Joins | undefined, { data }: GenerateBootstrapData): readonly JoinsFact[] => {
+  const pool = state?.uid === data.uid ? state.pools[data.pool] : undefined;
+  if (pool === undefined || pool.data !== undefined) return nothing;
+  return [{ type: 'BootstrapDataGenerated', data: { ...data, connection: pool.connection } }];
+};
+
+/** A key is that of one host, which is admitted once. */
+const isKnownUser = ({ hosts }: Joins, user: string): boolean => Object.values(hosts).some((one) => one.user === user);
+
 /** Every fault has the same answer: a host learns nothing about tokens that it does not have. */
 const admit = (state: Joins | undefined, { data }: AdmitHost): readonly JoinsFact[] | Refusal => {
-  const { cluster, token: id, sha256, user, facts, now } = data;
+  const { cluster, token: admission, sha256, user, facts, now } = data;
   const refused = refuse('join.token-refused', { cluster });
-  const token = state?.tokens[id];
+  const token = state?.tokens[admission];
   if (state === undefined || token === undefined || token.sha256 !== sha256) return refused;
-  const { host, pool, connection } = token;
+  const hostId = hostIdOf(admission);
+  const host = state.hosts[hostId];
   if (host !== undefined) return host.user === user && host.isGone !== true ? nothing : refused;
-  const isUsed = Object.values(state.tokens).some((other) => other.host?.user === user);
-  if (isOver(token, now) || isUsed) return refused;
-  const admitted = { uid: state.uid, pool, connection, admission: id, hostId: hostIdOf(id), user, facts };
-  return [{ type: 'HostAdmitted', data: admitted }];
+  if (isOver(token, now) || isKnownUser(state, user)) return refused;
+  const { pool, connection } = token;
+  return [{ type: 'HostAdmitted', data: { uid: state.uid, pool, connection, admission, hostId, user, facts } }];
+};
+
+/** More than these at once are not what a pool grows by: someone has got hold of its token. */
+const waitingIn = ({ hosts }: Joins, pool: string): number =>
+  Object.values(hosts).filter((host) => host.pool === pool && host.node === undefined && host.refusal === undefined)
+    .length;
+
+/** A host that was admitted in time may ask until it has its credential. */
+const admitToPool = (state: Joins | undefined, { data }: AdmitHostToPool): readonly JoinsFact[] | Refusal => {
+  const { cluster, token: admission, hostId, proof, user, facts } = data;
+  const refused = refuse('join.token-refused', { cluster });
+  const [pool, found] = Object.entries(state?.pools ?? {}).find(([, one]) => one.data?.admission === admission) ?? [];
+  if (state === undefined || pool === undefined || found === undefined || proof === 'forged') return refused;
+  const host = state.hosts[hostId];
+  if (host !== undefined) return host.user === user && host.isGone !== true ? nothing : refused;
+  if (proof === 'expired' || isKnownUser(state, user)) return refused;
+  if (waitingIn(state, pool) >= JOIN_TOKENS_MAX)
+    return refuse('join.tokens-many', { cluster: state.uid, max: JOIN_TOKENS_MAX });
+  const { connection } = found;
+  return [{ type: 'HostAdmitted', data: { uid: state.uid, pool, connection, admission, hostId, user, facts } }];
 };
 
 const withHosts = (state: Joins, change: (host: Admitted) => Admitted): Joins => {
-  const tokens = Object.entries(state.tokens).map(([id, token]): [string, Token] => {
-    if (token.host === undefined) return [id, token];
-    const host = change(token.host);
-    return [id, host === token.host ? token : { ...token, host }];
-  });
-  return { ...state, tokens: Object.fromEntries(tokens) };
+  const hosts = Object.entries(state.hosts).map(([id, host]): [string, Admitted] => [id, change(host)]);
+  return hosts.every(([id, host]) => host === state.hosts[id]) ? state : { ...state, hosts: Object.fromEntries(hosts) };
 };
 
-const onIssued = (state: Joins, { admission, ...data }: EventData<'JoinTokenIssued'>, now: string): Joins => {
+const onTokenIssued = (state: Joins, { admission, ...data }: EventData<'JoinTokenIssued'>, now: string): Joins => {
   const { pool, connection, sha256, expiresAt } = data;
   // What was never used and has expired admits no host: it need not be remembered.
-  const kept = Object.entries(state.tokens).filter(([, other]) => other.host !== undefined || !isOver(other, now));
+  const kept = Object.entries(state.tokens).filter(([id, other]) => isUsed(state, id) || !isOver(other, now));
   return { ...state, tokens: { ...Object.fromEntries(kept), [admission]: { pool, connection, sha256, expiresAt } } };
 };
 
-const onAdmitted = (state: Joins, { admission: id, hostId, user }: EventData<'HostAdmitted'>): Joins => {
-  const token = state.tokens[id];
-  if (token === undefined) return state;
-  return { ...state, tokens: { ...state.tokens, [id]: { ...token, host: { hostId, user } } } };
+const onDataGenerated = (state: Joins, { pool, connection, ...data }: EventData<'BootstrapDataGenerated'>): Joins => {
+  const { admission, keyRef } = data;
+  return { ...state, pools: { ...state.pools, [pool]: { connection, data: { admission, keyRef } } } };
+};
+
+const onHostAdmitted = (state: Joins, { hostId, pool, connection, user }: EventData<'HostAdmitted'>): Joins => ({
+  ...state,
+  hosts: { ...state.hosts, [hostId]: { hostId, pool, connection, user } },
+});
+
+/** A pool that is declared no longer loses its data: its tokens admit no more hosts. */
+const onPoolsDeclared = (state: Joins, declared: readonly DeclaredPool[]): Joins => {
+  const pools = declared.filter(needsBootstrapData).map(({ name, connection }): [string, JoiningPool] => {
+    const known = state.pools[name];
+    return [name, known?.connection === connection ? known : { connection }];
+  });
+  return pools.length === 0 && Object.keys(state.pools).length === 0
+    ? state
+    : { ...state, pools: Object.fromEntries(pools) };
 };
 
 /** How far hosts are, by the facts of all services. */
@@ -147,37 +216,46 @@ const onProgress = (state: Joins, event: StoredEvent): Joins => {
   }
 };
 
-const evolve = (state: Joins | undefined, event: StoredEvent): Joins | undefined => {
-  if (event.type === 'ClusterRequested') return { uid: event.data.uid, tokens: {} };
+export const joinsAfter = (state: Joins | undefined, event: StoredEvent): Joins | undefined => {
+  if (event.type === 'ClusterRequested') return { uid: event.data.uid, tokens: {}, pools: {}, hosts: {} };
   if (state === undefined || !('uid' in event.data) || event.data.uid !== state.uid) return state;
   switch (event.type) {
     case 'ClusterDeletionRequested':
     case 'ClusterDeleted':
       return undefined;
     case 'JoinTokenIssued':
-      return onIssued(state, event.data, event.meta.time);
+      return onTokenIssued(state, event.data, event.meta.time);
+    case 'ClusterSpecChanged':
+      return onPoolsDeclared(state, event.data.spec.pools);
+    case 'BootstrapDataGenerated':
+      return onDataGenerated(state, event.data);
     case 'HostAdmitted':
-      return onAdmitted(state, event.data);
+      return onHostAdmitted(state, event.data);
     default:
       return onProgress(state, event);
   }
 };
 
-/** Which hosts may join a cluster: each token admits one, until it expires, and only with the key that was presented first. */
+const decide = (state: Joins | undefined, command: JoinsCommand): readonly JoinsFact[] | Refusal => {
+  switch (command.type) {
+    case 'IssueToken':
+      return issue(state, command);
+    case 'GenerateBootstrapData':
+      return generate(state, command);
+    case 'AdmitHost':
+      return admit(state, command);
+    case 'AdmitHostToPool':
+      return admitToPool(state, command);
+  }
+};
+
+/**
+ * Which hosts may join a cluster. A token that was issued for one host admits the first one that presents it; tokens of a pool admit hosts as
+ * long as they are valid. Either counts for a host only with the key that it presented first.
+ */
 export const joins: Decider<Joins | undefined, JoinsCommand, JoinsFact> = {
   initial: undefined,
   reads: 'cluster',
-  decide: (state, command) => (command.type === 'IssueToken' ? issue(state, command) : admit(state, command)),
-  evolve,
-};
-
-/** The host that a token has admitted. */
-export const admittedBy = (
-  state: Joins | undefined,
-  token: JoinTokenId,
-):
-  (Admitted & { readonly pool: string; readonly connection: ConnectionName; readonly uid: ClusterUid }) | undefined => {
-  const found = state?.tokens[token];
-  if (state === undefined || found?.host === undefined) return undefined;
-  return { ...found.host, pool: found.pool, connection: found.connection, uid: state.uid };
+  decide,
+  evolve: joinsAfter,
 };

@@ -1,25 +1,21 @@
-import { JoinTokenRequest, JoinTokenView, PoolPath, refuse, traitsOf } from '@fairlead/contracts';
+import { JoinTokenRequest, JoinTokenView, PoolPath } from '@fairlead/contracts';
 import { Body, Controller, Inject, Param, Post, Res } from '@nestjs/common';
 import { RoleInNamespace } from '../access/access.js';
-import { ConnectionAccess } from '../connections/connection.access.js';
 import { accept } from '../http/answers.js';
 import { FromCaller, type Caller } from '../http/caller.js';
-import { clusterUnknown } from '../http/command.answers.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
-import { Refused } from '../http/refused.js';
-import { ManifestQueries } from '../manifest/manifest.queries.js';
 import { JoinFiles } from './join.files.js';
-import { JoinCommands, type JoinedPool } from './joins.commands.js';
+import { JoiningPools } from './joining.pools.queries.js';
+import { JoinCommands } from './joins.commands.js';
 
 @Controller(bothBases('ns/:namespace/clusters/:cluster/pools/:pool/join-tokens'))
 export class JoinTokensHttp {
   constructor(
     @Inject(JoinCommands) private readonly commands: JoinCommands,
-    @Inject(ManifestQueries) private readonly manifests: ManifestQueries,
-    @Inject(ConnectionAccess) private readonly access: ConnectionAccess,
+    @Inject(JoiningPools) private readonly pools: JoiningPools,
     @Inject(JoinFiles) private readonly files: JoinFiles,
   ) {}
 
@@ -53,24 +49,11 @@ export class JoinTokensHttp {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<JoinTokenView> {
     const { sha256 } = await this.files.script();
-    const { seq, ...view } = await this.commands.issue(await this.poolOf(path, caller), request, caller);
+    const { seq, ...view } = await this.commands.issue(await this.pools.one(path, caller.identity), request, caller);
     const { namespace, cluster, pool } = view;
     const location = `/ns/${namespace}/clusters/${cluster}/pools/${pool}`;
     accept(response, { seq, location, status: 201, waited: false });
     response.setHeader('Cache-Control', 'no-store');
     return { ...view, script: { path: '/join/install.sh', sha256 } };
-  }
-
-  private async poolOf({ namespace, cluster, pool: name }: PoolPath, { identity }: Caller): Promise<JoinedPool> {
-    const address = { namespace, cluster };
-    const manifest = await this.manifests.one(address);
-    if (manifest === undefined) throw new Refused(clusterUnknown(address));
-    const pool = manifest.spec.pools.find((one) => one.name === name);
-    if (pool === undefined) throw new Refused(refuse('pool.unknown', { namespace, cluster, pool: name }));
-    const { connection } = pool;
-    const { provider } = (await this.access.one(connection, identity)).registration;
-    if (!traitsOf(provider).hostsJoin)
-      throw new Refused(refuse('join.pool-makes-machines', { pool: name, connection, provider }));
-    return { ...address, uid: manifest.metadata.uid as JoinedPool['uid'], pool: name, connection };
   }
 }

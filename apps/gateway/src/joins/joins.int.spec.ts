@@ -1,5 +1,13 @@
-import type { ClusterUid, ErrorView, HostJoinView, JoinTokenView, StoredEvent } from '@fairlead/contracts';
-import { newFolder } from '@fairlead/testing';
+import type {
+  BootstrapDataView,
+  ClusterManifestView,
+  ClusterUid,
+  ErrorView,
+  HostJoinView,
+  JoinTokenView,
+  StoredEvent,
+} from '@fairlead/contracts';
+import { eventually, newFolder } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -108,6 +116,82 @@ describe('a host that joins by itself', () => {
       .update(Buffer.from(await agent.arrayBuffer()))
       .digest('hex');
     expect(script.body).toContain(sha256);
+  });
+});
+
+describe('the bootstrap data of a pool', () => {
+  const dataOf = (pool = 'web', more = '') =>
+    gateway.ask<BootstrapDataView & Refusal>(
+      'GET',
+      `${POOLS}/${pool}/bootstrap-data?server=${encodeURIComponent(gateway.baseUrl())}${more}`,
+    );
+  /** The command that a host would run, and its token. */
+  const commandIn = (data: string): string => {
+    const [, line = ''] = /echo ([A-Za-z0-9+/=]+) \| base64 -d \| sh/.exec(data) ?? [];
+    return Buffer.from(line, 'base64').toString('utf8');
+  };
+  const tokenIn = (data: string): string => /FAIRLEAD_JOIN_TOKEN=(\S+)/.exec(commandIn(data))?.[1] ?? '';
+  const bootstrapReady = async (): Promise<unknown> => {
+    const { body } = await gateway.ask<ClusterManifestView>('GET', '/ns/default/clusters/shop/manifest');
+    return body.status?.pools.map(({ name, bootstrapReady: is }) => [name, is]);
+  };
+
+  it('exist soon after it is declared: bootstrapReady is true, and no secret is in the log', async () => {
+    await eventually(async () => (await dataOf()).status === 200);
+    expect(await bootstrapReady()).toEqual([
+      ['worker-1', undefined],
+      ['web', true],
+    ]);
+    const { body } = await dataOf();
+    expect(body).toMatchObject({ pool: 'web', format: 'cloud-config', source: 'generated' });
+    const log = JSON.stringify(await gateway.log());
+    expect(log).toContain('BootstrapDataGenerated');
+    expect(log).not.toContain(tokenIn(body.data).split('_')[2]);
+  });
+
+  it('make every host that runs them a node of the pool, each with a key of its own', async () => {
+    const { body } = await dataOf('web', '&format=shell');
+    expect(body.data.startsWith('#!/bin/sh\n')).toBe(true);
+    const token = tokenIn(body.data);
+    const [first, second] = [await present(token, userOf('P')), await present(token, userOf('Q'))];
+    expect([first.body.status, second.body.status]).toEqual(['Waiting', 'Waiting']);
+    expect(first.body.host).not.toBe(second.body.host);
+    expect((await present(token, userOf('P'))).body.host).toBe(first.body.host);
+    const requests = await gateway.log('evt.*.default.shop.request.NodesRequested');
+    expect(requests.map(({ data }) => (data as { adopts?: string }).adopts)).toEqual(
+      expect.arrayContaining([first.body.host, second.body.host]),
+    );
+  });
+
+  it('are refused for a pool whose machines are made, to viewers, and without an address of the gateway', async () => {
+    expect((await dataOf('worker-1')).body.reason).toBe('join.pool-makes-machines');
+    expect((await gateway.ask('GET', `${POOLS}/web/bootstrap-data`)).status).toBe(400);
+    const evil = encodeURIComponent('javascript:alert(1)');
+    expect((await gateway.ask('GET', `${POOLS}/web/bootstrap-data?server=${evil}`)).status).toBe(400);
+  });
+
+  it('can be given: the marker is replaced, and bootstrapReady stays true [Cluster API 5]', async () => {
+    const path = '/ns/default/clusters/shop/manifest';
+    const { body } = await gateway.ask<ClusterManifestView>('GET', path);
+    const given = '#cloud-config\npackages: [nfs-common]\nruncmd:\n  - __FAIRLEAD_JOIN__\n';
+    const change = (data: string, of = 'web') =>
+      gateway.ask<Refusal>('PATCH', path, {
+        body: {
+          spec: { pools: body.spec.pools.map((pool) => (pool.name === of ? { ...pool, bootstrap: { data } } : pool)) },
+        },
+        headers: { 'content-type': 'application/merge-patch+json' },
+      });
+    expect((await change('#cloud-config\n')).status).toBe(400);
+    expect((await change(given, 'worker-1')).body.reason).toBe('pool.bootstrap-unused');
+    expect((await change(given)).status).toBeLessThan(300);
+    const { body: view } = await dataOf('web', '&format=shell');
+    expect(view).toMatchObject({ source: 'given', format: 'cloud-config' });
+    expect(view.data).toContain('packages: [nfs-common]');
+    expect(tokenIn(view.data)).toMatch(/^flj_/);
+    expect(await bootstrapReady()).toEqual([
+      ['worker-1', undefined],
+      ['web', true],
+    ]);
   });
 });
 

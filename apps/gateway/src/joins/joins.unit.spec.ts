@@ -1,8 +1,17 @@
-import { isRefusal, type ClusterUid, type ConnectionName, type EventData, type StoredEvent } from '@fairlead/contracts';
+import {
+  isRefusal,
+  type ClusterUid,
+  type ConnectionName,
+  type EventData,
+  type SecretRef,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import { seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { admittedBy, joins, type Joins, type JoinsCommand } from './joins.decider.js';
+import { bootstrapDataReconciler } from './bootstrap.reconciler.js';
+import { hostIdOfKey, poolToken, proofOf } from './bootstrap.tokens.js';
+import { joins, type Joins, type JoinsCommand, type PoolTokenProof } from './joins.decider.js';
 
 const UID = '7b0f6a3e-4c1d-4e9a-9a55-0c8f7b2d6e10' as ClusterUid;
 const EDGE = 'edge' as ConnectionName;
@@ -50,7 +59,11 @@ describe('a join token', () => {
     const issued = decide(from(requested()), issue(TOKEN, 'secret', 0), 0).state;
     const admitted = decide(issued, present(TOKEN, 'secret', userOf('A'), 10), 10);
     expect(admitted.facts).toMatchObject([{ type: 'HostAdmitted', data: { pool: 'web', hostId: `host-${TOKEN}` } }]);
-    expect(admittedBy(admitted.state, TOKEN)).toMatchObject({ pool: 'web', connection: 'edge', user: userOf('A') });
+    expect(admitted.state?.hosts[`host-${TOKEN}`]).toMatchObject({
+      pool: 'web',
+      connection: 'edge',
+      user: userOf('A'),
+    });
     expect(decide(admitted.state, present(TOKEN, 'secret', userOf('A'), 999), 999)).toMatchObject({ facts: [] });
   });
 
@@ -92,6 +105,125 @@ describe('a join token', () => {
     for (let index = 0; index < 100; index += 1) state = decide(state, issue(id(index), `s${index}`, 0), 0).state;
     expect(decide(state, issue(id(100), 'more', 30), 30).refused).toBe('join.tokens-many');
     expect(decide(state, issue(id(100), 'more', 61), 61).refused).toBeUndefined();
+  });
+});
+
+const declared = (
+  pools: readonly { name: string; connection?: string; machineType?: string }[],
+  seconds = 0,
+): StoredEvent =>
+  stored(
+    'ClusterSpecChanged',
+    { uid: UID, spec: { pools: pools.map((pool) => ({ connection: EDGE, machineType: 'join.any', ...pool })) } },
+    seconds,
+  );
+const KEY_REF = `gateway.bootstrap.${TOKEN}` as SecretRef;
+const generate = (pool = 'web', admission = TOKEN): JoinsCommand => ({
+  type: 'GenerateBootstrapData',
+  data: { uid: UID, pool, admission, keyRef: KEY_REF },
+});
+const presentOfPool = (user: string, proof: PoolTokenProof = 'valid', token = TOKEN): JoinsCommand => ({
+  type: 'AdmitHostToPool',
+  data: { cluster: 'shop', token, hostId: hostIdOfKey(token, user), proof, user, facts: FACTS },
+});
+const withData = (): Joins | undefined => decide(from(requested(), declared([{ name: 'web' }])), generate(), 1).state;
+
+describe('the bootstrap data of a pool', () => {
+  const desired = (...events: readonly StoredEvent[]): readonly string[] => {
+    const { decider, tasks } = bootstrapDataReconciler;
+    return tasks(events.reduce(decider.evolve, decider.initial), at(9)).map(({ key }) => key);
+  };
+  const generated = stored(
+    'BootstrapDataGenerated',
+    {
+      ...{ uid: UID, pool: 'web', connection: EDGE, admission: TOKEN, keyRef: KEY_REF },
+    },
+    2,
+  );
+
+  it('are generated once, as soon as a pool is declared whose hosts join by themselves, and for no other pool', () => {
+    const pools = declared([{ name: 'web' }, { name: 'base', machineType: 'lab.medium' }]);
+    expect(desired(requested())).toEqual([]);
+    expect(desired(requested(), pools)).toEqual(['GenerateBootstrapData/web']);
+    expect(desired(requested(), pools, generated)).toEqual([]);
+    expect(desired(requested(), pools, generated, declared([{ name: 'web' }]))).toEqual([]);
+    expect(desired(requested(), pools, stored('ClusterDeletionRequested', { uid: UID }, 3))).toEqual([]);
+  });
+
+  it('are generated again for a pool that was removed and declared once more, and for another connection', () => {
+    const web = declared([{ name: 'web' }]);
+    expect(desired(requested(), web, generated, declared([]), web)).toEqual(['GenerateBootstrapData/web']);
+    expect(desired(requested(), web, generated, declared([{ name: 'web', connection: 'far' }]))).toEqual([
+      'GenerateBootstrapData/web',
+    ]);
+  });
+
+  it('are recorded once, however often they are generated, and not for a pool that is gone', () => {
+    const state = from(requested(), declared([{ name: 'web' }]));
+    const first = decide(state, generate(), 1);
+    expect(first.facts).toMatchObject([{ type: 'BootstrapDataGenerated', data: { pool: 'web', connection: 'edge' } }]);
+    expect(decide(first.state, generate('web', 'ffffffffffff'), 2).facts).toEqual([]);
+    expect(decide(state, generate('gone'), 1).facts).toEqual([]);
+  });
+});
+
+describe('a token of a pool', () => {
+  it('admits any number of hosts while it is valid, each once', () => {
+    const first = decide(withData(), presentOfPool(userOf('A')), 2);
+    const second = decide(first.state, presentOfPool(userOf('B')), 3);
+    const facts = [...first.facts, ...second.facts];
+    expect(facts).toMatchObject([
+      { type: 'HostAdmitted', data: { pool: 'web', admission: TOKEN, user: userOf('A') } },
+      { type: 'HostAdmitted', data: { pool: 'web', admission: TOKEN, user: userOf('B') } },
+    ]);
+    expect(new Set(facts.map(({ data }) => (data as EventData<'HostAdmitted'>).hostId)).size).toBe(2);
+    expect(decide(second.state, presentOfPool(userOf('A')), 4).facts).toEqual([]);
+  });
+
+  it('admits no new host once it has expired, and a host that it has admitted may ask on', () => {
+    const { state } = decide(withData(), presentOfPool(userOf('A')), 2);
+    expect(decide(state, presentOfPool(userOf('B'), 'expired'), 3).refused).toBe('join.token-refused');
+    expect(decide(state, presentOfPool(userOf('A'), 'expired'), 3)).toMatchObject({ refused: undefined, facts: [] });
+    expect(decide(state, presentOfPool(userOf('A'), 'forged'), 3).refused).toBe('join.token-refused');
+  });
+
+  it('admits no host once its pool is removed, and once its cluster is deleted', () => {
+    const removed = joins.evolve(withData(), declared([], 3));
+    const deleted = joins.evolve(withData(), stored('ClusterDeletionRequested', { uid: UID }, 3));
+    expect(decide(removed, presentOfPool(userOf('A')), 4).refused).toBe('join.token-refused');
+    expect(decide(deleted, presentOfPool(userOf('A')), 4).refused).toBe('join.token-refused');
+  });
+
+  it('admits at most a hundred hosts that are no nodes yet', () => {
+    const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
+    const users = letters.flatMap((one) => letters.slice(0, 4).map((other) => `U${one.repeat(54)}${other}`));
+    let state = withData();
+    for (const user of users.slice(0, 100)) ({ state } = decide(state, presentOfPool(user), 2));
+    expect(decide(state, presentOfPool(users[100] ?? ''), 3).refused).toBe('join.tokens-many');
+    const hostId = hostIdOfKey(TOKEN, users[0] ?? '');
+    const machines = [{ name: 'shop-w-1', adopts: { id: hostId, group: 'g' } }];
+    const planned = joins.evolve(state, stored('VmsPlanned', { uid: UID, machines }, 4));
+    expect(decide(planned, presentOfPool(users[100] ?? ''), 5).refused).toBeUndefined();
+  });
+
+  const MINUTE_MS = 60_000;
+  const proofAfter = (minutes: number, token = poolToken('key', TOKEN, 0)): PoolTokenProof =>
+    proofOf('key', { admission: TOKEN, text: token, nowMs: minutes * MINUTE_MS });
+
+  it('rotates while the pool exists: it is another one every 7.5 minutes, and each expires after 15 [Cluster API 20]', () => {
+    const tokens = [0, 1, 2, 3].map((window) => poolToken('key', TOKEN, window));
+    expect(new Set(tokens).size).toBe(4);
+    expect([0, 7, 14.9, 15, 60, 24 * 60].map((minutes) => proofAfter(minutes))).toEqual([
+      ...['valid', 'valid', 'valid'],
+      ...['expired', 'expired', 'expired'],
+    ]);
+  });
+
+  it('is forged when it is of another pool, another key or a later time, or is recognised no longer', () => {
+    expect(proofAfter(1, poolToken('other', TOKEN, 0))).toBe('forged');
+    expect(proofAfter(1, poolToken('key', 'ffffffffffff', 0))).toBe('forged');
+    expect(proofAfter(1, poolToken('key', TOKEN, 1))).toBe('forged');
+    expect(proofAfter(48 * 60)).toBe('forged');
   });
 });
 

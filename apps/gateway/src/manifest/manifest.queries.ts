@@ -1,4 +1,4 @@
-import type { ClusterManifestView } from '@fairlead/contracts';
+import type { ClusterManifestView, JoinTokenId } from '@fairlead/contracts';
 import type { Declared } from '@fairlead/domain';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
@@ -29,5 +29,14 @@ export class ManifestQueries {
     const nodes = await this.nodes.all(namespace, cluster);
     const isDeprecated = row.deprecated === true;
     return manifestView(row.doc, { cluster: view, nodes, now: this.clock.now().toISOString(), isDeprecated });
+  }
+
+  /** The id of the tokens of a pool; undefined: its bootstrap data do not exist. */
+  async bootstrapOf({ namespace, cluster }: ClusterAddress, pool: string): Promise<JoinTokenId | undefined> {
+    const [row] = await this.database.query<{ admission: JoinTokenId | null }[]>(
+      `select doc->'bootstrapped'->>$2 as admission from manifests where key = $1`,
+      [clusterKey(namespace, cluster), pool],
+    );
+    return row?.admission ?? undefined;
   }
 }

@@ -65,7 +65,10 @@ export interface ManifestRows {
 const poolsOf = (declared: Declared, { cluster, nodes, now }: ManifestRows): PoolStatus[] => {
   const known = nodes.flatMap(({ pool, role }) => (role === 'worker' ? [pool] : []));
   const spec = { ...declared.spec, version: desiredVersion(declared) };
-  return poolStatuses(spec, membersIn(declared, nodes), known, { cluster: cluster.status.phase, now });
+  return poolStatuses(spec, membersIn(declared, nodes), known, {
+    ...{ cluster: cluster.status.phase, now },
+    bootstrapped: Object.keys(declared.bootstrapped ?? {}),
+  });
 };
 
 const controlPlaneOf = (declared: Declared, { nodes, now }: ManifestRows): ReplicaCounts => {

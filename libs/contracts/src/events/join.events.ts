@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { Sha256 } from '../digests.js';
-import { ClusterUid, ConnectionName, PoolName } from '../ids.js';
+import { ClusterUid, ConnectionName, PoolName, SecretRef } from '../ids.js';
 import { HostFacts, HostId, JoinTokenId, NatsUser } from '../joins/join.tokens.js';
 import { defineEvent } from './definition.js';
 
@@ -23,11 +23,24 @@ export const joinEvents = {
       expiresAt: z.iso.datetime(),
     }),
   }),
+  BootstrapDataGenerated: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'joins',
+    doc: 'The bootstrap data of a pool exist: hosts can join it with tokens that are derived from a sealed key and the time.',
+    data: z.strictObject({
+      uid,
+      pool: PoolName,
+      connection: ConnectionName,
+      admission: JoinTokenId.describe('The id of the tokens. The tokens themselves are in no event'),
+      keyRef: SecretRef.describe('The sealed key from which the tokens are derived'),
+    }),
+  }),
   HostAdmitted: defineEvent({
     version: 1,
     writer: 'gateway',
     context: 'joins',
-    doc: 'A host presented a valid token, which is used up; the host becomes a node of the pool.',
+    doc: 'A host presented a valid token; the host becomes a node of the pool. A token that was issued for one host is used up.',
     data: z.strictObject({
       uid,
       pool: PoolName,

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { ClusterName, Namespace, NodeName, PoolName } from '../ids.js';
+import { BootstrapFormat } from './bootstrap.data.js';
 import { HostFacts, JOIN_TOKEN_TTL_SECONDS, JoinTokenText, NatsUser } from './join.tokens.js';
 
 const { min, max, default: ttlDefault } = JOIN_TOKEN_TTL_SECONDS;
@@ -63,3 +64,35 @@ export const HostJoinView = z
   })
   .meta({ id: 'HostJoin' });
 export type HostJoinView = z.infer<typeof HostJoinView>;
+
+const URL_LENGTH_MAX = 2_048;
+const AUTHORITY_LENGTH_MAX = 8_192;
+
+/** Query of GET /ns/{namespace}/clusters/{cluster}/pools/{pool}/bootstrap-data. */
+export const BootstrapDataQuery = z.strictObject({
+  server: z
+    .url({ protocol: /^https?$/, error: 'is not an http or https URL' })
+    .max(URL_LENGTH_MAX)
+    .describe('Address at which the hosts reach this API'),
+  format: BootstrapFormat.default('cloud-config').describe('Data that the manifest gives have their own format'),
+  authority: z
+    .base64()
+    .max(AUTHORITY_LENGTH_MAX)
+    .optional()
+    .describe('Certificates (PEM, in base64) that sign that of the server. Left out: those of the system of the host'),
+});
+export type BootstrapDataQuery = z.infer<typeof BootstrapDataQuery>;
+
+export const BootstrapDataView = z
+  .strictObject({
+    kind: z.literal('BootstrapData'),
+    namespace: z.string(),
+    cluster: z.string(),
+    pool: z.string(),
+    format: BootstrapFormat,
+    source: z.enum(['generated', 'given']).describe('given: by bootstrap.data of the pool'),
+    data: z.string().describe('With a token: a secret, until it expires'),
+    expiresAt: z.iso.datetime().describe('From then on, its token admits no more hosts'),
+  })
+  .meta({ id: 'BootstrapData' });
+export type BootstrapDataView = z.infer<typeof BootstrapDataView>;

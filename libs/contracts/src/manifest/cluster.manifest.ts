@@ -11,6 +11,7 @@ import { PlanStep } from '../views/plan.views.js';
 import { PoolStatus, ReplicaCounts } from '../views/pool.views.js';
 import { time } from '../views/time.js';
 import { completeOidc, ManifestAuthentication } from '../authentication.js';
+import { PoolBootstrap } from '../joins/bootstrap.data.js';
 import { Addons } from './addons.js';
 import { Autoscaling, sizeOf } from './autoscaling.js';
 import { DeclaredSpec, POOLS_MAX } from './declared.js';
@@ -50,6 +51,9 @@ const ManifestPool = z.strictObject({
   ...machines,
   rollout: PoolRollout.prefault({}).describe('How its nodes are replaced when its machine template changes'),
   health: ManifestHealthCheck.optional(),
+  bootstrap: PoolBootstrap.optional().describe(
+    'Only where hosts join by themselves. Left out: its bootstrap data are generated',
+  ),
   zones: poolFields.zones
     .default([])
     .describe('Zones of the connection that nodes are spread over, with a difference of at most 1; empty: all'),

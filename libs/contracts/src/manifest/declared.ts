@@ -12,6 +12,7 @@ import {
 } from '../cluster-spec.js';
 import { ConnectionName, PoolName, type ClusterName } from '../ids.js';
 import { Authentication } from '../authentication.js';
+import { JOINED_MACHINE_TYPE, PoolBootstrap } from '../joins/bootstrap.data.js';
 import { Addons } from './addons.js';
 import { Autoscaling } from './autoscaling.js';
 import { DriftPolicy } from './drift.policy.js';
@@ -46,13 +47,20 @@ export const DeclaredPool = z.strictObject({
   rollout: PoolRollout.optional().describe('Absent in events from before there was one: its default'),
   health,
   autoscaling: Autoscaling.optional().describe('Absent: the size is declared'),
+  bootstrap: PoolBootstrap.optional().describe('Absent: its bootstrap data are generated, where its hosts need any'),
   ...z.strictObject(poolFields).partial().shape,
 });
 export type DeclaredPool = z.infer<typeof DeclaredPool>;
 
-type CompletePool = Pick<DeclaredPool, 'health' | 'autoscaling'> & {
-  readonly [Field in Exclude<keyof DeclaredPool, 'health' | 'autoscaling'>]-?: Exclude<DeclaredPool[Field], undefined>;
+type OptionalField = 'health' | 'autoscaling' | 'bootstrap';
+
+type CompletePool = Pick<DeclaredPool, OptionalField> & {
+  readonly [Field in Exclude<keyof DeclaredPool, OptionalField>]-?: Exclude<DeclaredPool[Field], undefined>;
 };
+
+/** Its nodes are hosts that join by themselves. */
+export const needsBootstrapData = ({ machineType }: Pick<DeclaredPool, 'machineType'>): boolean =>
+  machineType === JOINED_MACHINE_TYPE;
 
 /** Zones are a set. */
 const inOrder = (zones: readonly string[] | undefined): string[] => [...new Set(zones)].sort();

@@ -17,6 +17,11 @@ export const JOIN_REFUSALS = {
     'The cluster {cluster} has {max} join tokens that are not used yet',
     'Use them, or wait until they expire.',
   ),
+  'join.bootstrap-pending': definition(
+    409,
+    'The bootstrap data of pool {pool} do not exist yet',
+    'They are generated when the pool is declared: try again in a few seconds.',
+  ),
   'join.not-served': definition(
     503,
     'This gateway has no agent to give to hosts',

@@ -72,6 +72,11 @@ export const POOL_REFUSALS = {
     'maxSurge and maxUnavailable of pool {pool} are both 0, so none of its nodes could ever be replaced',
     'Set one of them to at least 1.',
   ),
+  'pool.bootstrap-unused': definition(
+    422,
+    'Pool {pool} has bootstrap data, but machines of type {machineType} are bootstrapped by SSH',
+    'Leave bootstrap out, or use the machine type join.any on a connection of the provider join.',
+  ),
   'pool.rollout-failed': definition(
     409,
     'The rollout of pool {pool} has failed, and some of its nodes have not been replaced',

@@ -30,6 +30,10 @@ export const PoolStatus = z
     name: z.string(),
     phase: PoolPhase,
     ...ReplicaCounts.shape,
+    bootstrapReady: z
+      .boolean()
+      .optional()
+      .describe('Its bootstrap data exist; never false again. Absent: its nodes are bootstrapped by SSH and need none'),
     providerIDs: z.array(z.string()).describe('Of the machines that run'),
   })
   .meta({ id: 'PoolStatus', description: 'The state of a pool, in the terms of a MachinePool of Cluster API' });

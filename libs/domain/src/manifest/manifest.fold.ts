@@ -4,6 +4,7 @@ import {
   type ClusterUid,
   type MachinePlan,
   type ReplacementOrder,
+  type JoinTokenId,
   CONTROL_PLANE_POOL,
   declaredOf,
   type DeclaredPool,
@@ -66,6 +67,8 @@ export interface Declared {
   readonly choosing?: TemplateUse;
   /** Labels of the cluster itself; absent: none. */
   readonly labels?: Readonly<Record<string, string>>;
+  /** Pools whose bootstrap data exist, with the ids of their tokens. Absent: none. */
+  readonly bootstrapped?: Readonly<Record<string, JoinTokenId>>;
   /** Nodes of the requests that were planned last: the decision to abandon one may not have seen its plan. Absent: none. */
   readonly planned?: Readonly<Record<string, readonly string[]>>;
   /** Requests that were abandoned before their machines were named: machines that are named all the same do not count. */
@@ -251,7 +254,9 @@ const upgradingTo = (
 
 /** The choice of its template is part of the decision before it. */
 const applied = (declared: Declared, { spec, revision, labels }: EventData<'ClusterSpecChanged'>): Declared => {
-  const { labels: _before, choosing, template: had, ...others } = declared;
+  const { labels: _before, choosing, template: had, bootstrapped: before = {}, ...others } = declared;
+  // A later pool of that name has data of its own.
+  const bootstrapped = Object.entries(before).filter(([name]) => spec.pools.some((pool) => pool.name === name));
   const upgrading = upgradingTo(declared, spec);
   const template = choosing?.name === spec.template ? choosing : had;
   return {
@@ -260,6 +265,7 @@ const applied = (declared: Declared, { spec, revision, labels }: EventData<'Clus
     ...(template === undefined || spec.template === undefined ? {} : { template }),
     spec,
     revision,
+    ...(bootstrapped.length === 0 ? {} : { bootstrapped: Object.fromEntries(bootstrapped) }),
     ...(labels === undefined ? {} : { labels }),
   };
 };
@@ -348,6 +354,10 @@ const change = (declared: Declared, event: StoredEvent): Declared => {
       return held(declared, event.data);
     case 'ReservationDenied':
       return notExtended(declared, event.data);
+    case 'BootstrapDataGenerated': {
+      const { pool, admission } = event.data;
+      return { ...declared, bootstrapped: { ...declared.bootstrapped, [pool]: admission } };
+    }
     case 'NodesRequested':
       return requested(declared, event);
     case 'VmsPlanned':
@@ -405,6 +415,7 @@ const DECLARING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'NodeReplacementReady',
   'VmDeleted',
   'UpdatesDisabledSet',
+  'BootstrapDataGenerated',
   'ReservationDenied',
   'UpgradeRequested',
   'UpgradeRejected',

@@ -6,6 +6,7 @@ import {
   completePool,
   type DeclaredPool,
   type DeclaredSpec,
+  needsBootstrapData,
   nodeMetadata,
   type NodeMetadata,
 } from '@fairlead/contracts';
@@ -98,13 +99,25 @@ const providerIDsOf = (members: readonly PoolNode[]): string[] => members.flatMa
 export const poolStatus = (
   pool: DeclaredPool,
   { members, leaving }: PoolMembers,
-  at: { readonly cluster: ClusterPhase; readonly version: string; readonly now: string },
+  at: {
+    readonly cluster: ClusterPhase;
+    readonly version: string;
+    readonly now: string;
+    /** Pools whose bootstrap data exist. */
+    readonly bootstrapped: readonly string[];
+  },
 ): PoolStatus => {
   const counts = countsOf(members, { pool, ...at });
   const available = counts.availableReplicas;
   const autoscaled = pool.autoscaling !== undefined;
   const phase = poolPhase({ members, leaving, desired: pool.replicas, available, cluster: at.cluster, autoscaled });
-  return { name: pool.name, phase, ...counts, providerIDs: providerIDsOf(members) };
+  return {
+    name: pool.name,
+    phase,
+    ...counts,
+    ...(needsBootstrapData(pool) ? { bootstrapReady: at.bootstrapped.includes(pool.name) } : {}),
+    providerIDs: providerIDsOf(members),
+  };
 };
 
 const NO_REPLICAS: ReplicaCounts = {
@@ -120,11 +133,15 @@ export const poolStatuses = (
   { pools, version }: Pick<DeclaredSpec, 'pools' | 'version'>,
   membersOf: (pool: string) => PoolMembers,
   known: readonly string[],
-  { cluster, now }: { readonly cluster: ClusterPhase; readonly now: string },
+  {
+    cluster,
+    now,
+    bootstrapped,
+  }: { readonly cluster: ClusterPhase; readonly now: string; readonly bootstrapped: readonly string[] },
 ): PoolStatus[] => {
   const gone = [...new Set(known)].filter((name) => !pools.some((pool) => pool.name === name));
   return [
-    ...pools.map((pool) => poolStatus(pool, membersOf(pool.name), { cluster, version, now })),
+    ...pools.map((pool) => poolStatus(pool, membersOf(pool.name), { cluster, version, now, bootstrapped })),
     ...gone.map((name): PoolStatus => ({ name, phase: 'Deleting', ...NO_REPLICAS, providerIDs: [] })),
   ];
 };

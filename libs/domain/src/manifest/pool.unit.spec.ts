@@ -124,6 +124,7 @@ describe('the phase of a pool', () => {
     const statuses = poolStatuses({ pools: [], version: VERSION as never }, none, ['web', 'web'], {
       cluster: 'Provisioned',
       now: NOW,
+      bootstrapped: [],
     });
     expect(statuses.map(({ name, phase: is, replicas }) => [name, is, replicas])).toEqual([['web', 'Deleting', 0]]);
   });

@@ -11,6 +11,7 @@ import {
   etcdBackupsFaults,
   healthCheckFaults,
   hookFaults,
+  JOINED_MACHINE_TYPE,
   metadataFaults,
   isBlocked,
   firewallFaults,
@@ -113,6 +114,14 @@ const healthFaults = ({ controlPlane, pools }: ManifestSpec): readonly Refusal[]
     ...pools.map(({ health }, index) => ({ health, path: `spec.pools[${index}].health` })),
   ].flatMap(({ health, path }) => (health === undefined ? [] : healthCheckFaults(health, path)));
 
+/** Where machines are made, nothing would run the data. */
+const bootstrapFaults = ({ pools }: ManifestSpec): readonly Refusal[] =>
+  pools.flatMap(({ name: pool, bootstrap, machineType }, at) =>
+    bootstrap === undefined || machineType === JOINED_MACHINE_TYPE
+      ? []
+      : [refuse('pool.bootstrap-unused', { pool, machineType }, `spec.pools[${at}].bootstrap`)],
+  );
+
 /** An API server does not start with a certificate that it cannot read. */
 export const issuerCertificateFaults = (
   { authentication }: Pick<ManifestSpec, 'authentication'>,
@@ -139,6 +148,7 @@ export const faultsOfManifest = (
     ...nameFaults(manifest.spec),
     ...rolloutFaults(manifest.spec),
     ...healthFaults(manifest.spec),
+    ...bootstrapFaults(manifest.spec),
     ...hookFaults(manifest.spec.hooks ?? []),
     ...addonFaults(manifest.spec.addons ?? []),
     ...drainFaults(

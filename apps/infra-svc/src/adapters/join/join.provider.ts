@@ -1,4 +1,5 @@
 import {
+  JOINED_MACHINE_TYPE,
   refuse,
   WorldFailure,
   type HostProfile,
@@ -28,7 +29,7 @@ import type {
 import type { JoinedHost, JoinedHosts } from './joined.hosts.js';
 
 /** The machine size of every host: the least that a node needs. What the host really has is among its facts. */
-export const JOINED_SPEC: MachineSpec = { name: 'join.any', cpuCount: 2, memoryGiB: 2, cpuClockGHz: null };
+export const JOINED_SPEC: MachineSpec = { name: JOINED_MACHINE_TYPE, cpuCount: 2, memoryGiB: 2, cpuClockGHz: null };
 const IMAGE: Image = { name: 'as-installed', os: 'as installed' };
 const REGION = 'joined';
 const SSH_PORT = 22;

@@ -1,4 +1,4 @@
-import type { JoinTokenView } from '@fairlead/contracts';
+import type { JoinTokenView } from './join.requests.js';
 
 export interface JoinCommandOf {
   /** Where the host reaches the gateway. */

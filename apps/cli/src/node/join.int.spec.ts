@@ -1,0 +1,82 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { FakeGateway, refusal } from '../spec/gateway.fixtures.js';
+import { run, type Ran } from '../spec/io.fixtures.js';
+
+const POOL = '/ns/default/clusters/demo/pools/web';
+const TOKENS = `${POOL}/join-tokens`;
+const DATA = `${POOL}/bootstrap-data`;
+const issued = {
+  ...{ kind: 'JoinToken', id: '0a1b2c3d4e5f', namespace: 'default', cluster: 'demo', pool: 'web' },
+  ...{ token: `flj_0a1b2c3d4e5f_${'s'.repeat(43)}`, expiresAt: '2026-11-29T11:00:00.000Z' },
+  script: { path: '/join/install.sh', sha256: 'a'.repeat(64) },
+};
+const data = {
+  ...{ kind: 'BootstrapData', namespace: 'default', cluster: 'demo', pool: 'web', format: 'cloud-config' },
+  ...{ source: 'generated', data: '#cloud-config\nruncmd: []\n', expiresAt: '2026-11-29T11:00:00.000Z' },
+};
+
+let gateway: FakeGateway;
+
+beforeEach(async () => {
+  gateway = new FakeGateway();
+  await gateway.start();
+});
+afterEach(() => gateway.stop());
+
+const fairlead = (...args: readonly string[]): Promise<Ran> => run(['--server', gateway.url, ...args]);
+
+describe('fairlead node join-command', () => {
+  it('prints one command with the token, the checksum of the script and the address of the gateway', async () => {
+    gateway.on('POST', TOKENS, { status: 201, body: issued });
+    const { code, stdout, stderr } = await fairlead('node', 'join-command', 'demo', '--pool', 'web');
+    expect(code).toBe(0);
+    expect(stdout.trimEnd().split('\n')).toHaveLength(1);
+    expect(stdout).toContain(`curl -fsSL -o "$f" '${gateway.url}/join/install.sh'`);
+    expect(stdout).toContain(`echo "${'a'.repeat(64)}  $f" | sha256sum -c --quiet`);
+    expect(stdout).toContain(`FAIRLEAD_JOIN_TOKEN=${issued.token} sh "$f" --server '${gateway.url}'`);
+    expect(stderr).toBe('The token admits one host to pool web of demo until 2026-11-29T11:00:00.000Z.\n');
+    expect(gateway.asked('POST', TOKENS)[0]?.body).toEqual({ ttlSeconds: 3600 });
+  });
+
+  it('asks for another lifetime, and names another address', async () => {
+    gateway.on('POST', TOKENS, { status: 201, body: issued });
+    const { stdout } = await fairlead(
+      ...['node', 'join-command', 'demo', '--pool', 'web', '--ttl', '10m'],
+      ...['--gateway-url', 'https://fairlead.example.com/'],
+    );
+    expect(gateway.asked('POST', TOKENS)[0]?.body).toEqual({ ttlSeconds: 600 });
+    expect(stdout).toContain("--server 'https://fairlead.example.com' --cluster default/demo");
+  });
+
+  it('gives programs the token and the command', async () => {
+    gateway.on('POST', TOKENS, { status: 201, body: issued });
+    const { stdout } = await fairlead('node', 'join-command', 'demo', '--pool', 'web', '--output', 'json');
+    expect(JSON.parse(stdout)).toMatchObject({ token: issued.token, command: expect.stringContaining('sh "$f"') });
+  });
+
+  it('refuses a lifetime that is none, and passes on why a pool takes no hosts', async () => {
+    const late = await fairlead('node', 'join-command', 'demo', '--pool', 'web', '--ttl', 'soon');
+    expect([late.code, late.stderr]).toEqual([2, expect.stringContaining('--ttl: soon is not a duration')]);
+    gateway.on('POST', TOKENS, refusal(409, 'join.pool-makes-machines', 'Pool web is on the connection lab'));
+    const { code, stderr } = await fairlead('node', 'join-command', 'demo', '--pool', 'web');
+    expect(code).not.toBe(0);
+    expect(stderr).toContain('Pool web is on the connection lab');
+  });
+});
+
+describe('fairlead pool bootstrap-data', () => {
+  it('prints the data alone, so that they can be given to a machine', async () => {
+    gateway.on('GET', DATA, { body: data });
+    const { code, stdout, stderr } = await fairlead('pool', 'bootstrap-data', 'demo', 'web');
+    expect([code, stdout]).toEqual([0, data.data]);
+    expect(stderr).toBe('Its token admits hosts to pool web of demo until 2026-11-29T11:00:00.000Z.\n');
+    expect(gateway.asked('GET', DATA)[0]?.query).toEqual({ format: 'cloud-config', server: gateway.url });
+  });
+
+  it('asks for a script, and for another address', async () => {
+    gateway.on('GET', DATA, { body: data });
+    const server = 'https://fairlead.example.com';
+    await fairlead('pool', 'bootstrap-data', 'demo', 'web', '--format', 'shell', '--gateway-url', server);
+    expect(gateway.asked('GET', DATA)[0]?.query).toEqual({ format: 'shell', server });
+  });
+});

@@ -1,0 +1,72 @@
+import * as z from 'zod';
+
+/** The machine type of hosts that join by themselves. */
+export const JOINED_MACHINE_TYPE = 'join.any';
+
+/** Stands in given bootstrap data for the command that joins; it is one word of a shell and of YAML. */
+export const JOIN_MARKER = '__FAIRLEAD_JOIN__';
+/** As much as the clouds take as user data. */
+const DATA_LENGTH_MAX = 16_384;
+
+export const BOOTSTRAP_FORMATS = ['cloud-config', 'shell'] as const;
+export const BootstrapFormat = z.enum(BOOTSTRAP_FORMATS);
+export type BootstrapFormat = z.infer<typeof BootstrapFormat>;
+
+const FIRST_LINES: Readonly<Record<BootstrapFormat, RegExp>> = { 'cloud-config': /^#cloud-config\s*\n/, shell: /^#!/ };
+
+/** undefined: it is neither. */
+export const formatOfBootstrapData = (data: string): BootstrapFormat | undefined =>
+  BOOTSTRAP_FORMATS.find((format) => FIRST_LINES[format].test(data));
+
+const hasMarkerOnce = (data: string): boolean => data.split(JOIN_MARKER).length === 2;
+
+export const PoolBootstrap = z.strictObject({
+  data: z
+    .string()
+    .max(DATA_LENGTH_MAX)
+    .refine((data) => formatOfBootstrapData(data) !== undefined, {
+      error: 'must begin with #cloud-config or #!',
+    })
+    .refine(hasMarkerOnce, { error: `must have ${JOIN_MARKER} exactly once, where the host joins` })
+    .describe(
+      `What a host of the pool runs first: cloud-config or a script, in which ${JOIN_MARKER} stands for the command that joins. It is part of the manifest, so it must have no secrets`,
+    ),
+});
+export type PoolBootstrap = z.infer<typeof PoolBootstrap>;
+
+/** A token of a pool is valid in its window and the next one: for 15 minutes at most. */
+export const BOOTSTRAP_WINDOW_MS = 450_000;
+const WINDOWS_VALID = 2;
+
+export const bootstrapWindowAt = (nowMs: number): number => Math.floor(nowMs / BOOTSTRAP_WINDOW_MS);
+
+/** The windows whose tokens are valid, the latest first. */
+export const bootstrapWindowsAt = (nowMs: number): readonly number[] =>
+  Array.from({ length: WINDOWS_VALID }, (_, before) => bootstrapWindowAt(nowMs) - before);
+
+/** When the token of a window expires. */
+export const bootstrapWindowEnd = (window: number): number => (window + WINDOWS_VALID) * BOOTSTRAP_WINDOW_MS;
+
+interface ComposedData {
+  /** One line for a shell, with a token. */
+  readonly command: string;
+  readonly format: BootstrapFormat;
+  /** Given by the manifest; undefined: it is generated. */
+  readonly given: string | undefined;
+  /** `default/demo` */
+  readonly cluster: string;
+  readonly pool: string;
+  readonly expiresAt: string;
+}
+
+/** Free of everything that a shell or YAML would read otherwise. */
+const oneWord = (command: string): string => `echo ${Buffer.from(command).toString('base64')} | base64 -d | sh`;
+
+/** What a host runs at its first boot to join. Given data keep their own format. */
+export const bootstrapDataOf = ({ command, format, given, cluster, pool, expiresAt }: ComposedData): string => {
+  if (given !== undefined) return given.replace(JOIN_MARKER, () => oneWord(command));
+  const about = `# Joins pool ${pool} of the cluster ${cluster} of Fairlead. Its token expires at ${expiresAt}.`;
+  return format === 'shell'
+    ? `#!/bin/sh\n${about}\n${oneWord(command)}\n`
+    : `#cloud-config\n${about}\nruncmd:\n  - ${oneWord(command)}\n`;
+};
