@@ -44,6 +44,7 @@ export const LONG_STORIES = [
   'test/releases',
   'test/restore',
   'test/restored-upgrade',
+  'test/snapshots',
   'test/ssh-keys',
   'test/storm',
   'test/surge',

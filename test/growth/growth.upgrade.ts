@@ -8,6 +8,8 @@ import type { ServiceWorld } from './growth.parts.js';
 export const played = (world: ServiceWorld, event: StoredEvent): void => {
   watchEtcd(world, event);
   if (event.type === 'ControlPlaneRemovalStarted') lookAtEtcd(world, event.data);
+  if (event.type === 'ControlPlaneChangeStarted')
+    world.say({ type: 'EtcdSnapshotTaken', data: { uid: UID, snapshot: 's', requestId: 'r' } } as unknown as Fact);
   if (event.type === 'VmsCreated') {
     for (const { name: node } of event.data.machines)
       world.say({

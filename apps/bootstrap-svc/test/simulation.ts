@@ -7,6 +7,7 @@ import {
   type StoredEvent,
   type StreamId,
 } from '@fairlead/contracts';
+import { stepBegunIn } from '@fairlead/domain';
 import {
   advance,
   reconcilerProcess,
@@ -287,7 +288,12 @@ export class Simulation {
   /** What upgrade-svc and the agents would do now. */
   private actors(): (() => Promise<void>)[] {
     const machines = this.store.events.flatMap((event) => (event.type === 'VmsCreated' ? event.data.machines : []));
-    return [...machines.flatMap(({ name }) => this.actsOf(name)), ...this.etcdLooks(), ...this.balancing()];
+    return [
+      ...machines.flatMap(({ name }) => this.actsOf(name)),
+      ...this.etcdLooks(),
+      ...this.etcdSaves(),
+      ...this.balancing(),
+    ];
   }
 
   /** upgrade-svc: a control plane whose turn to leave it is may go if that leaves a voter. */
@@ -303,6 +309,19 @@ export class Simulation {
     const quorum = { voters: 3, healthy: 3, target: 2 };
     const data = { uid, node, attempt, quorum, snapshot: `demo-${attempt}`, leader: null };
     return [() => this.say('rollout', { type: 'ControlPlaneRemovalPrepared', data })];
+  }
+
+  /** upgrade-svc: etcd is saved before a control plane changes. */
+  private etcdSaves(): (() => Promise<void>)[] {
+    const { events } = this.store;
+    const begun = events.findLast((event) => event.type === 'ControlPlaneChangeStarted');
+    const requestId = begun === undefined ? undefined : stepBegunIn(begun)?.requestId;
+    const isTaken = events.some(
+      ({ type, data }) => type === 'EtcdSnapshotTaken' && (data as { requestId?: string }).requestId === requestId,
+    );
+    if (requestId === undefined || isTaken) return [];
+    const data = { uid: UID, requestId, snapshot: `demo-${requestId}` };
+    return [() => this.say('rollout', { type: 'EtcdSnapshotTaken', data } as unknown as Fact)];
   }
 
   /** infra-svc: drained control planes are no targets any more. */

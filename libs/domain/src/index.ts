@@ -2,6 +2,7 @@ export * from './application.fold.js';
 export * from './attempts.js';
 export * from './cordon.marks.js';
 export * from './creation.js';
+export * from './etcd.saves.js';
 export * from './executions.js';
 export * from './hook.answers.js';
 export * from './hooks.js';

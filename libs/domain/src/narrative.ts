@@ -413,6 +413,10 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `the rollout of pool ${pool} is complete${heldBack.length === 0 ? '' : `, except for nodes on hold: ${heldBack.map(({ node }) => node).join(', ')}`}`,
   PoolRolloutFailed: ({ pool, cause }) => `the rollout of pool ${pool} has stopped: ${sentenceOf(cause)}`,
   NodeReplacementReady: ({ node, newNode }) => `${newNode} is part of the cluster in place of ${node}`,
+  ControlPlaneChangeStarted: ({ node, change }) =>
+    change === 'join'
+      ? `${node} is the next control plane to join`
+      : `${node} is the next control plane whose API server gets other settings for users`,
   ControlPlaneRemovalStarted: ({ node, attempt }) =>
     `the removal of control plane ${node} begins${attempt === 1 ? '' : ` (attempt ${attempt})`}`,
   InitialControlPlaneChanged: ({ from, to }) => `${to} is the initial control plane in place of ${from}`,

@@ -3,11 +3,13 @@ import { describe, expect, it } from '@jest/globals';
 import { desiredBindings } from './authentication.evolve.js';
 import { bootstrap, type BootstrapCommand } from './bootstrap.decider.js';
 import {
+  changeStarted,
   clusterReady,
   controlPlaneInitialized,
   controlPlaneJoined,
   cp,
   desiredAfter,
+  etcdSaved,
   stateAfter,
   UID,
   wholeCluster,
@@ -44,6 +46,12 @@ const signedIn = (oidc?: DeclaredOidc, between: readonly Fact[] = []): readonly 
   });
 };
 
+/** Those that begin now with the snapshot that was taken a moment ago. */
+const begun = (...indexes: readonly number[]): readonly Fact[] => [
+  etcdSaved,
+  ...indexes.map((index) => changeStarted(cp(index), 'authentication', index)),
+];
+
 const configured = (node: NodeName, authentication: number): Fact<'AuthenticationConfigured'> => ({
   type: 'AuthenticationConfigured',
   data: { uid: UID, node, authentication },
@@ -79,9 +87,12 @@ describe('how users sign in', () => {
 
   it('changes on one control plane after the other, and the roles at once', () => {
     const facts = [...signedIn(OIDC), authorized(1, 'cluster-admin'), declared({ ...OIDC, clientId: 'other' })];
-    expect(desiredAfter(...facts)).toEqual(['AuthorizeUsers', `ConfigureAuthentication/${cp(1)}`]);
+    expect(desiredAfter(...facts)).toEqual(['AuthorizeUsers']);
+    expect(desiredAfter(...facts, ...begun(1))).toEqual(['AuthorizeUsers', `ConfigureAuthentication/${cp(1)}`]);
     const changed = [...facts, authorized(2, 'cluster-admin')];
-    expect(desiredAfter(...changed, configured(cp(1), 2))).toEqual([`ConfigureAuthentication/${cp(2)}`]);
+    expect(
+      desiredAfter(...changed, ...begun(1), configured(cp(1), 2), changeStarted(cp(2), 'authentication', 2)),
+    ).toEqual([`ConfigureAuthentication/${cp(2)}`]);
     const all = [cp(1), cp(2), cp(3)].map((node) => configured(node, 2));
     expect(desiredAfter(...changed, ...all)).toEqual([]);
   });
@@ -94,7 +105,7 @@ describe('how users sign in', () => {
   it('that changes while control planes are configured is configured again on those that had the former one', () => {
     const facts = [...signedIn(OIDC), authorized(1), declared(), configured(cp(1), 2), declared(OIDC)];
     expect(clusterAfter(...facts).authentication?.revision).toBe(3);
-    expect(desiredAfter(...facts, authorized(3))).toEqual([`ConfigureAuthentication/${cp(1)}`]);
+    expect(desiredAfter(...facts, authorized(3), ...begun(1))).toEqual([`ConfigureAuthentication/${cp(1)}`]);
   });
 
   it('takes roles from groups that are no longer declared, once', () => {
@@ -174,7 +185,10 @@ describe('how users sign in at a realm', () => {
     expect(desiredAfter(...moved)).toEqual([]);
     expect(clusterAfter(...moved).authentication?.oidc).toEqual(OIDC);
     expect(desiredAfter(...moved, ready('other'))).toEqual([]);
-    expect(desiredAfter(...moved, ready('company'))).toEqual(['AuthorizeUsers', `ConfigureAuthentication/${cp(1)}`]);
+    expect(desiredAfter(...moved, ready('company'), ...begun(1))).toEqual([
+      'AuthorizeUsers',
+      `ConfigureAuthentication/${cp(1)}`,
+    ]);
   });
 
   it('stays as it is when the client of the realm that was left is deleted', () => {

@@ -62,6 +62,7 @@ export type BootstrapFact = Fact<
   | 'NetworkReady'
   | 'ControlPlaneJoined'
   | 'ControlPlaneReady'
+  | 'ControlPlaneChangeStarted'
   | 'WorkerJoined'
   | 'JoinTokenRenewed'
   | 'NodeLabelsSet'

@@ -3,6 +3,7 @@ import { hooksAfter, readinessAfter, type Readiness, type ReadinessEvent } from 
 import { later } from '@fairlead/event-sourcing';
 import { evolveAuthentication } from './authentication.evolve.js';
 import { endsGrowth, evolveRequests, retriedHosts } from './additions.evolve.js';
+import { evolveChanges } from './changes.evolve.js';
 import { evolveDepartures, stuck } from './departures.evolve.js';
 import { evolveMetadata } from './metadata.evolve.js';
 import { evolveRestored } from './restored.evolve.js';
@@ -497,7 +498,7 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
 const evolveCluster = (cluster: Cluster, event: StoredEvent): Cluster => {
   const evolved = evolveOwn(cluster, event);
   const requested = evolveRequests(evolved === cluster ? evolveOthers(cluster, event) : evolved, event);
-  const departed = evolveAuthentication(evolveDepartures(requested, event), event);
+  const departed = evolveChanges(evolveAuthentication(evolveDepartures(requested, event), event), event);
   const reapplied = evolveRestored(evolveMetadata(departed, event), event);
   return withHooks(evolveVerifications(reapplied, event), cluster, event);
 };

@@ -184,6 +184,22 @@ export const clusterReady: Fact<'ClusterReady'> = { type: 'ClusterReady', data: 
 export const fit = (...nodes: NodeName[]): Fact[] =>
   nodes.flatMap((node) => [desired(node), reached(node), agentStarted(node), initialized(node), bootstrapped(node)]);
 
+export const etcdSaved: Fact = {
+  type: 'EtcdSnapshotTaken',
+  data: {
+    ...{ uid: UID, upgradeId: null, operation: null, requestId: 's1', snapshot: 'demo-s1', node: cp(1) },
+    ...{ sha256: 'ab', bytes: 1, revision: 1, keys: 1, dataRef: null },
+  },
+};
+export const changeStarted = (
+  node: NodeName,
+  change: 'join' | 'authentication' = 'join',
+  number = 1,
+): Fact<'ControlPlaneChangeStarted'> => ({
+  type: 'ControlPlaneChangeStarted',
+  data: { uid: UID, node, change, number },
+});
+
 /** A cluster of three control planes and two workers that is ready. */
 export const wholeCluster = (): Fact[] => {
   const nodes = [cp(1), cp(2), cp(3), w(1), w(2)];

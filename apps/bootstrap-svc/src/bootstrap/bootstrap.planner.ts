@@ -1,6 +1,7 @@
 import type { NodeName } from '@fairlead/contracts';
 import { isHeld, nextCall, type HookCall, type Moment } from '@fairlead/domain';
 import { areUsersAuthorized, authenticationRevision } from './authentication.evolve.js';
+import { awaitsSnapshot, changesBegun } from './changes.planner.js';
 import { isAnyLeaving, mayBeRemoved } from './departures.planner.js';
 import { hasMetadata } from './metadata.evolve.js';
 import {
@@ -467,11 +468,16 @@ export const hookDueAfter = (state: Bootstrap, now: string): string | null =>
     .flatMap(({ at }) => (at !== null && at > now ? [at] : []))
     .toSorted()[0] ?? null;
 
-/** What has to be done now, as far as no hook holds it. What only has to be stated is in bootstrap.reconciler.ts. */
+/** Changes of control planes that begin now: what has to be done for them waits for a snapshot of etcd. */
+export const begunChanges = (state: Bootstrap, now: string): ReturnType<typeof changesBegun> =>
+  state.status === 'building' || state.status === 'ready' ? changesBegun(state.cluster, desired(state), now) : [];
+
+/** What has to be done now, as far as neither hooks nor a snapshot hold it. What only has to be stated is in bootstrap.reconciler.ts. */
 export const plan = (state: Bootstrap): readonly Operation[] => {
-  if (state.status === 'absent' || state.cluster.hooks === undefined) return desired(state);
+  if (state.status === 'absent') return [];
   const { cluster } = state;
   return desired(state).filter((operation) => {
+    if (awaitsSnapshot(cluster, operation)) return false;
     const moment = momentBefore(cluster, operation);
     return moment === undefined || !isHeld(cluster.hooks, moment);
   });

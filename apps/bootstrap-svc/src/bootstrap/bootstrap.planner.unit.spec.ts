@@ -11,6 +11,7 @@ import {
   controlPlaneJoined,
   controlPlaneReady,
   cp,
+  changeStarted,
   created,
   desired,
   etcdReady,
@@ -26,6 +27,7 @@ import {
   UID,
   w,
   desiredAfter,
+  etcdSaved,
   stateAfter,
   wholeCluster,
   workerJoined,
@@ -154,11 +156,9 @@ describe('more workers', () => {
 it('a control plane that comes later waits for all agents of its own set, and joins beside the workers of the set [ORBITER 6]', () => {
   const facts = [...wholeCluster(), created([machine(cp(4)), machine(w(3))]), ...fit(cp(4)), desired(w(3))];
   expect(desiredAfter(...facts)).toEqual([`BootstrapHost/${w(3)}`]);
-  expect(desiredAfter(...facts, ...fit(w(3)))).toEqual([`JoinControlPlane/${cp(4)}`, `JoinWorker/${w(3)}`]);
-  expect(desiredAfter(...facts, ...fit(w(3)), controlPlaneJoined(cp(4)))).toEqual([
-    `JoinWorker/${w(3)}`,
-    'VerifyControlPlane',
-  ]);
+  const begun = [...facts, ...fit(w(3)), etcdSaved, changeStarted(cp(4))];
+  expect(desiredAfter(...begun)).toEqual([`JoinControlPlane/${cp(4)}`, `JoinWorker/${w(3)}`]);
+  expect(desiredAfter(...begun, controlPlaneJoined(cp(4)))).toEqual([`JoinWorker/${w(3)}`, 'VerifyControlPlane']);
 });
 
 describe('an end', () => {

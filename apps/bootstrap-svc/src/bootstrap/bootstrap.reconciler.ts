@@ -12,6 +12,7 @@ import {
   type BootstrapFact,
 } from './bootstrap.decider.js';
 import {
+  begunChanges,
   hookCalls,
   hookDueAfter,
   keyOf,
@@ -20,6 +21,7 @@ import {
   renewals,
   type Operation,
 } from './bootstrap.planner.js';
+import { changeDueAfter } from './changes.planner.js';
 import { nextLookAt } from './departures.planner.js';
 import { isControlPlane, newHostsOf, type Bootstrap, type Failure, type Host } from './bootstrap.state.js';
 import { reasonOf } from './reasons.js';
@@ -131,7 +133,7 @@ export const bootstrapReconciler = (
   limits: Limits = DEFAULT_LIMITS,
 ): Reconciler<Bootstrap, BootstrapCommand, BootstrapFact> => ({
   name: 'bootstrap',
-  version: 22,
+  version: 23,
   context: 'bootstrap',
   decider,
   generation: (state) => (state.status === 'absent' ? '' : `${state.cluster.uid}/${state.cluster.run}`),
@@ -139,6 +141,7 @@ export const bootstrapReconciler = (
   facts: (state, now) => [
     ...revokeCredentials(state),
     ...departures(state, now),
+    ...begunChanges(state, now),
     ...stateReplacements(state),
     ...failures(state, now, limits),
   ],
@@ -148,6 +151,7 @@ export const bootstrapReconciler = (
       nextWait(state, limits, now)?.dueAt ?? renewalDueAfter(state, now),
       nextLookAt(state, now),
       hookDueAfter(state, now),
+      state.status === 'absent' ? null : changeDueAfter(state.cluster, now),
     ),
 
   failed: (state, { type, data }, { cause, attempt, attemptsMax, nextAttemptAt }) => {

@@ -15,7 +15,7 @@ import type {
   SoftwareVersions,
   UpgradeId,
 } from '@fairlead/contracts';
-import type { HookState, ClusterIdentity, Readiness, Replacement } from '@fairlead/domain';
+import type { EtcdSaves, HookState, ClusterIdentity, Readiness, Replacement } from '@fairlead/domain';
 import { later } from '@fairlead/event-sourcing';
 
 /** What upgrade-svc requires of a node. */
@@ -202,6 +202,18 @@ export interface NodesRequest {
   readonly replaces?: Pick<Replacement, 'node' | 'order'>;
 }
 
+export type ControlPlaneChange = EventData<'ControlPlaneChangeStarted'>['change'];
+
+/** A change of a control plane in a cluster that serves. */
+export interface StartedChange {
+  readonly change: ControlPlaneChange;
+  readonly number: number;
+  /** The snapshot of etcd that it waits for; absent: one is young enough. */
+  readonly awaited?: string;
+  /** When it begins again; absent: no snapshot has failed. */
+  readonly againAt?: string;
+}
+
 /** What is recorded of a cluster, whatever its status. */
 export interface Cluster {
   readonly uid: ClusterUid;
@@ -270,6 +282,12 @@ export interface Cluster {
   readonly pools?: Readonly<Record<string, NodeMetadata>>;
   /** Keys of labels and taints that pools have or had at any time; absent: none had. */
   readonly poolKeys?: Readonly<Record<string, HostMetadata['ours']>>;
+  /** Snapshots of etcd; absent: none was taken, and no other age is declared than by default. */
+  readonly saves?: EtcdSaves;
+  /** By node, the change of a control plane that has begun; absent: none has. */
+  readonly changes?: Readonly<Record<string, StartedChange>>;
+  /** How many have begun so far; absent: none has. */
+  readonly changesBegun?: number;
   /** Nodes that were given up before VmsCreated named their machines. */
   readonly unwanted: readonly NodeName[];
 }

@@ -61,8 +61,10 @@ const reasonOf = ({
   requestId,
   upgradeId,
   scheduledAt,
+  before,
 }: EventData<'EtcdSnapshotTaken'>): Snapshot['reason'] => {
   if (scheduledAt !== undefined) return 'schedule';
+  if (before !== undefined) return 'change';
   if (upgradeId !== null) return 'upgrade';
   return requestId === snapshot ? 'removal' : 'command';
 };

@@ -352,9 +352,9 @@ const rolloutFacts = (
 };
 
 const POLICY_FIELD =
-  /(^controlPlane|\])\.health\.|^hooks(\[|$)|^(drain|firewall|sshd|etcdBackups|authentication|lease)\.|^(virtualAddresses|addons)\[|^(onFailure|paused|template|drift)$/;
+  /(^controlPlane|\])\.health\.|^hooks(\[|$)|^(drain|firewall|sshd|etcdBackups|authentication|lease)\.|^(virtualAddresses|addons)\[|^(onFailure|paused|template|drift|etcdSnapshotMaxAge)$/;
 
-/** Health checks, drain rules, virtual addresses, add-ons, what nodes accept, how users sign in, the schedule of snapshots, the end of the cluster and what a failed creation leads to may always be changed: what they lead to must not keep anyone from stopping it. */
+/** Health checks, drain rules, virtual addresses, add-ons, what nodes accept, how users sign in, the schedule and the age of snapshots, the end of the cluster and what a failed creation leads to may always be changed: what they lead to must not keep anyone from stopping it. */
 const changesPoliciesAlone = (before: DeclaredSpec, after: DeclaredSpec): boolean =>
   changedFields(before, after).every(({ field }) => POLICY_FIELD.test(field));
 

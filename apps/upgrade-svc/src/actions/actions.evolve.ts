@@ -1,5 +1,15 @@
 import { without, type EventData, type NodeName, type StoredEvent } from '@fairlead/contracts';
-import { actionHooksAfter, membersAfter, newMember, requestOfMark, withMember } from '@fairlead/domain';
+import {
+  actionHooksAfter,
+  membersAfter,
+  needsSnapshot,
+  newMember,
+  NO_SAVES,
+  requestOfMark,
+  savesAfter,
+  stepBegunIn,
+  withMember,
+} from '@fairlead/domain';
 import { finalFailure } from '../agents/change.failure.js';
 import { BUILDING, evolveLifecycle } from '../lifecycle/lifecycle.evolve.js';
 import {
@@ -21,8 +31,12 @@ const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Known => ({
   open: {},
   cordons: {},
   permitted: {},
+  saves: NO_SAVES,
   drainPolicy: {},
 });
+
+const mapValues = <V>(record: Readonly<Record<string, V>>, change: (value: V) => V): Record<string, V> =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
 
 const entering = (event: StoredEvent): readonly Member[] =>
   event.type === 'VmsPlanned'
@@ -241,6 +255,45 @@ const resumed = (state: Known, time: string): Known => ({
   ),
 });
 
+const withoutAwaited = ({ awaitedSnapshot: _awaited, ...progress }: Progress): Progress => progress;
+
+/** Reboots that wait for a snapshot of etcd go on: it was taken, or, given a request, it cannot be. */
+const unawaited = (state: Known, requestId?: string): Known => ({
+  ...state,
+  open: mapValues(state.open, (open) => ({
+    ...open,
+    nodes: mapValues(open.nodes, (progress) =>
+      requestId === undefined || progress.awaitedSnapshot === requestId ? withoutAwaited(progress) : progress,
+    ),
+  })),
+});
+
+const awaiting = (state: Known, event: StoredEvent<'NodeActionStarted' | 'NodeActionDrained'>): Known => {
+  const { requestId, node } = event.data;
+  const begun = stepBegunIn(event);
+  if (begun === undefined || state.members[node]?.role !== 'control-plane') return state;
+  return needsSnapshot(state.saves, event.meta.time)
+    ? withProgress(state, requestId, node, () => ({ awaitedSnapshot: begun.requestId }))
+    : state;
+};
+
+/** A control plane reboots after a snapshot of etcd. One that cannot be taken keeps no node from a reboot, which may be its cure. */
+const withSnapshots = (state: Known, event: StoredEvent): Known => {
+  const saves = savesAfter(state.saves, event);
+  const after = saves === state.saves ? state : { ...state, saves };
+  switch (event.type) {
+    case 'NodeActionStarted':
+    case 'NodeActionDrained':
+      return awaiting(after, event);
+    case 'EtcdSnapshotTaken':
+      return unawaited(after);
+    case 'EtcdSnapshotFailed':
+      return unawaited(after, event.data.requestId);
+    default:
+      return after;
+  }
+};
+
 /** What concerns the cluster as a whole. */
 const evolveCluster = (state: Known, event: StoredEvent): Known => {
   switch (event.type) {
@@ -266,5 +319,5 @@ export const evolve = (state: Actions, event: StoredEvent): Actions => {
   if (event.type === 'ClusterDeleted') return ABSENT;
   const members = membersAfter(state.members, event, entering(event));
   const after = members === state.members ? state : { ...state, members };
-  return withHooks(evolveCluster(after, event), event);
+  return withHooks(withSnapshots(evolveCluster(after, event), event), event);
 };

@@ -261,6 +261,7 @@ export const stepOf = (state: Known, entry: Entry): Step | undefined => {
   if (drains(open) && !progress.drained) return 'DrainNode';
   if (open.action === 'uncordon') return state.cordons[node] === undefined ? undefined : 'UncordonNode';
   if (open.action !== 'reboot') return undefined;
+  if (progress.awaitedSnapshot !== undefined) return undefined;
   if (progress.booted === null) return state.permitted[node] === open.requestId ? undefined : 'AllowReboot';
   return progress.readyAgain && isStillCordoned(state, entry) ? 'UncordonNode' : undefined;
 };

@@ -98,7 +98,7 @@ const FAILING: ReadonlySet<string> = new Set<Step>(['CordonNode', 'DrainNode', '
 /** People ask for nodes to be rebooted, drained, cordoned and uncordoned; this carries it out, node by node. */
 export const actionsReconciler: Reconciler<Actions, RecordAction, RecordAction['data']['fact']> = {
   name: 'actions',
-  version: 4,
+  version: 5,
   context: 'rollout',
   decider: actions,
   generation: (state) => (state.status === 'absent' ? '' : state.uid),

@@ -1,5 +1,5 @@
 import type { Cause, ClusterUid, DrainPolicy, NodeActionKind, PostponedReason } from '@fairlead/contracts';
-import type { HookState, Member as ClusterMember, Members } from '@fairlead/domain';
+import type { EtcdSaves, HookState, Member as ClusterMember, Members } from '@fairlead/domain';
 import type { Lifecycle } from '../lifecycle/lifecycle.evolve.js';
 
 export interface Member extends ClusterMember {
@@ -28,6 +28,8 @@ export interface Progress {
   /** The refusals of evictions that were stated last. */
   readonly refusals: readonly string[];
   readonly uncordoned: boolean;
+  /** The snapshot of etcd that its reboot waits for; absent: none. */
+  readonly awaitedSnapshot?: string;
   /** The revision of the desired state that asks for the reboot; null: none does. */
   readonly askedRevision: number | null;
   /** Since when its agent reboots it; null: it does not. */
@@ -88,6 +90,7 @@ export interface Known extends Lifecycle {
   readonly cordons: Readonly<Record<string, Cordon>>;
   /** By node, the request whose reboot its agent may carry out. */
   readonly permitted: Readonly<Record<string, string>>;
+  readonly saves: EtcdSaves;
   /** How pods leave, as the manifest declares it. */
   readonly drainPolicy: DrainPolicy;
   /** Those of its drains; absent: no manifest declares any. */

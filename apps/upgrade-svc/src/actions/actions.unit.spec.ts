@@ -313,3 +313,35 @@ describe('hooks of the drains that are requested', () => {
     expect(story.tasks).toEqual(['CallNodeActionHook/BeforeNodeDrain/w-1/r2/traffic/1']);
   });
 });
+
+describe('the reboot of a control plane', () => {
+  const saved = (requestId: string | null) => ({ requestId, snapshot: 's' });
+
+  it('waits for a snapshot of etcd unless one is young enough', () => {
+    const story = new Story().ask('reboot', ['cp-1'], { drain: false }).settle();
+    expect([story.said, story.tasks]).toEqual([['Started cp-1'], []]);
+    expect(story.tell('EtcdSnapshotTaken', saved('other')).tasks).toEqual([`AllowReboot/cp-1/${REQUEST}`]);
+    const young = new Story().tell('EtcdSnapshotTaken', saved(null)).after(600);
+    expect(young.ask('reboot', ['cp-1'], { drain: false }).settle().tasks).toEqual([`AllowReboot/cp-1/${REQUEST}`]);
+  });
+
+  it('waits for another one where its drain has taken too long', () => {
+    const story = new Story().ask('reboot', ['cp-1']).settle().tell('EtcdSnapshotTaken', saved(null));
+    story.cordoned('cp-1').after(1_200).drained('cp-1');
+    expect(story.tasks).toEqual([]);
+    expect(story.tell('EtcdSnapshotTaken', saved(null)).tasks).toEqual([`AllowReboot/cp-1/${REQUEST}`]);
+  });
+
+  it('may be the cure of what keeps etcd from being saved, and goes on then', () => {
+    const story = new Story().ask('reboot', ['cp-1'], { drain: false }).settle();
+    const cause = { operation: 'save etcd', target: 'cp-1', message: 'the kubelet does not answer' };
+    expect(story.tell('EtcdSnapshotFailed', { requestId: 'other', cause }).tasks).toEqual([]);
+    const requestId = `${REQUEST}-cp-1-start`;
+    expect(story.tell('EtcdSnapshotFailed', { requestId, cause }).tasks).toEqual([`AllowReboot/cp-1/${REQUEST}`]);
+  });
+
+  it('of a worker waits for none', () =>
+    expect(new Story().ask('reboot', ['w-1'], { drain: false }).settle().tasks).toEqual([
+      `AllowReboot/w-1/${REQUEST}`,
+    ]));
+});

@@ -1,4 +1,5 @@
 import type { ClusterUid, EventData, Fact, NodeName, StoredEvent } from '@fairlead/contracts';
+import { needsSnapshot, NO_SAVES, savesAfter, type EtcdSaves } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 
 export type RemovalFact = Fact<
@@ -27,6 +28,11 @@ export interface Leaving {
   readonly attempt: number;
 }
 
+/** With the snapshot that is young enough for its departure; absent: one is taken. */
+interface BegunRemoval extends Leaving {
+  readonly snapshot?: string;
+}
+
 /** A control plane that could not leave when its turn came. */
 export interface Blocked extends Leaving {
   /** When that was stated first (RFC 3339). */
@@ -38,12 +44,13 @@ export interface Blocked extends Leaving {
 export interface Removals {
   readonly uid: ClusterUid | null;
   /** null: no control plane waits for an answer. */
-  readonly leaving: Leaving | null;
+  readonly leaving: BegunRemoval | null;
   /** By node. */
   readonly blocked: Readonly<Record<string, Blocked>>;
+  readonly saves: EtcdSaves;
 }
 
-const NONE: Removals = { uid: null, leaving: null, blocked: {} };
+const NONE: Removals = { uid: null, leaving: null, blocked: {}, saves: NO_SAVES };
 
 const isAnswered = ({ leaving }: Removals, { node, attempt }: Leaving): boolean =>
   leaving?.node === node && leaving.attempt === attempt;
@@ -73,13 +80,17 @@ export const controlPlaneRemovals: Decider<Removals, RemovalCommand, RemovalFact
     return outcome.data.uid === state.uid && isAnswered(state, outcome.data) ? [...done, outcome] : nothing;
   },
 
-  evolve: (state, event: StoredEvent): Removals => {
+  evolve: (before, event: StoredEvent): Removals => {
     if (event.type === 'ClusterRequested') return { ...NONE, uid: event.data.uid };
-    if (!('uid' in event.data) || event.data.uid !== state.uid) return state;
+    if (!('uid' in event.data) || event.data.uid !== before.uid) return before;
+    const saves = savesAfter(before.saves, event);
+    const state = saves === before.saves ? before : { ...before, saves };
     switch (event.type) {
       case 'ControlPlaneRemovalStarted': {
         const { node, attempt } = event.data;
-        return { ...unblocked(state, node), leaving: { node, attempt } };
+        const young = needsSnapshot(saves, event.meta.time) ? null : saves.newest;
+        const leaving = { node, attempt, ...(young === null ? {} : { snapshot: young.name }) };
+        return { ...unblocked(state, node), leaving };
       }
       case 'ControlPlaneRemovalPrepared':
         return isAnswered(state, event.data) ? { ...state, leaving: null } : state;

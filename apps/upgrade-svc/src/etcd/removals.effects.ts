@@ -10,7 +10,7 @@ import { Etcd } from './etcd.effects.js';
 import type { EtcdFacts } from '../rules/cluster.facts.js';
 import { removalSnapshot, type RemovalCommand, type Removals } from './removals.decider.js';
 import type { PrepareRemoval, WatchRemoval } from './removals.reconciler.js';
-import type { SnapshotKeeper } from './snapshot.keeper.js';
+import type { SnapshotKeeper, Taken } from './snapshot.keeper.js';
 
 type RemovalTask = TaskContext<Removals, RemovalCommand, PrepareRemoval>;
 type WatchTask = TaskContext<Removals, RemovalCommand, WatchRemoval>;
@@ -71,15 +71,15 @@ export class RemovalsEffects {
     }
     const quorum = removalQuorumOf(before, node);
     const owner = { namespace, cluster: name, uid };
-    const snapshot = removalSnapshot(name, { node, attempt });
-    const taken = await this.keeper.save(cluster, snapshot, owner, signal);
+    const snapshot = task.data.snapshot ?? removalSnapshot(name, { node, attempt });
+    const taken =
+      task.data.snapshot === undefined ? await this.keeper.save(cluster, snapshot, owner, signal) : undefined;
     const { leader, movedTo } = await etcd.moveLeaderAway(await etcd.facts(nodes), node);
-    const saved = { uid, requestId: snapshot, upgradeId: null, operation: null, snapshot, ...taken };
     await task.record({
       type: 'RecordRemoval',
       data: {
         done: [
-          { type: 'EtcdSnapshotTaken', data: saved },
+          ...(taken === undefined ? [] : [removalSaved(uid, snapshot, taken)]),
           ...(movedTo === null ? [] : [leaderMoved(uid, node, movedTo)]),
         ],
         outcome: {
@@ -121,6 +121,11 @@ export class RemovalsEffects {
     }
   }
 }
+
+const removalSaved = (uid: PrepareRemoval['uid'], snapshot: string, taken: Taken): Fact<'EtcdSnapshotTaken'> => ({
+  type: 'EtcdSnapshotTaken',
+  data: { uid, requestId: snapshot, upgradeId: null, operation: null, snapshot, ...taken },
+});
 
 const leaderMoved = (uid: PrepareRemoval['uid'], node: NodeName, to: NodeName): Fact<'EtcdLeaderMoved'> => ({
   type: 'EtcdLeaderMoved',

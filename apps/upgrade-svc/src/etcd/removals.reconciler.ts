@@ -13,6 +13,8 @@ import {
 export interface PrepareRemoval extends Leaving {
   readonly [key: string]: unknown;
   readonly uid: ClusterUid;
+  /** One that is young enough; absent: one is taken. */
+  readonly snapshot?: string;
 }
 
 /** Data of the task: what keeps this control plane from leaving is looked at until it changes. */
@@ -21,8 +23,9 @@ export interface WatchRemoval extends Blocked {
   readonly uid: ClusterUid;
 }
 
-const preparing = (uid: ClusterUid, { node, attempt }: Leaving): Task => {
-  const data: PrepareRemoval = { uid, node, attempt };
+const preparing = (uid: ClusterUid, leaving: NonNullable<Removals['leaving']>): Task => {
+  const { node, attempt } = leaving;
+  const data: PrepareRemoval = { uid, ...leaving };
   return { type: 'PrepareRemoval', key: `PrepareRemoval/${node}/${attempt}`, reason: 'the control plane leaves', data };
 };
 
@@ -32,10 +35,10 @@ const watching = (uid: ClusterUid, blocked: Blocked): Task => {
   return { type: 'WatchRemoval', key, reason: 'the control plane cannot leave yet', data };
 };
 
-/** Before a control plane leaves, its quorum is checked, etcd is saved and its leader moved. */
+/** Before a control plane leaves, its quorum is checked, etcd is saved unless that was done a moment ago, and its leader is moved. */
 export const removalsReconciler: Reconciler<Removals, RemovalCommand, RemovalFact> = {
   name: 'control-plane-removals',
-  version: 3,
+  version: 4,
   context: 'rollout',
   decider: controlPlaneRemovals,
   generation: ({ uid }) => uid ?? '',

@@ -64,3 +64,14 @@ describe('a control plane that etcd needs', () => {
       .thenNothing();
   });
 });
+
+it('a control plane leaves with the snapshot that is young enough when its turn comes', () => {
+  const snapshot = 'demo-r1';
+  const data = {
+    ...{ uid, upgradeId: null, operation: null, requestId: 'r1', snapshot, node: NODE },
+    ...{ sha256: 'ab', bytes: 1, revision: 1, keys: 1, dataRef: null },
+  };
+  const preparing = (...facts: readonly Fact[]) => removalsReconciler.tasks(stateAfter(...facts), '')[0]?.data;
+  expect(preparing(started(1))).toEqual({ uid, node: NODE, attempt: 1 });
+  expect(preparing({ type: 'EtcdSnapshotTaken', data }, started(1))).toEqual({ uid, node: NODE, attempt: 1, snapshot });
+});

@@ -1,3 +1,4 @@
+import type { NodeName } from '@fairlead/contracts';
 import { OnTask, type TaskContext } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
@@ -7,11 +8,11 @@ import type { TakeSnapshot } from '../rollout/rollout.tasks.js';
 import { CLUSTER_ACCESS, SNAPSHOT_KEEPER } from '../tokens.js';
 import type { SnapshotKeeper } from './snapshot.keeper.js';
 import type { RecordRequested, Requested } from './snapshots.decider.js';
-import type { ForgetSnapshots, SaveEtcd } from './snapshots.reconciler.js';
+import type { ForgetSnapshots, SaveBeforeStep, SaveEtcd } from './snapshots.reconciler.js';
 
 const TIMEOUT_MS = 30 * 60_000;
 
-/** Saves etcd off its nodes: before control planes are changed, and whenever a user requests it. */
+/** Saves etcd off its nodes: before control planes change, and whenever a user requests it. */
 @Controller()
 export class SnapshotsEffects {
   constructor(
@@ -33,12 +34,25 @@ export class SnapshotsEffects {
 
   @OnTask('SaveEtcd', { attemptsMax: 1, timeoutMs: TIMEOUT_MS })
   async saveEtcd(task: TaskContext<Requested, RecordRequested, SaveEtcd>): Promise<void> {
+    await this.save(task);
+  }
+
+  /** A step waits: what cannot be saved soon is stated. */
+  @OnTask('SaveBeforeStep', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 5 * 60_000 })
+  async saveBeforeStep(task: TaskContext<Requested, RecordRequested, SaveBeforeStep>): Promise<void> {
+    await this.save(task, { before: task.data.node });
+  }
+
+  private async save(
+    task: TaskContext<Requested, RecordRequested, SaveEtcd>,
+    what: { readonly before?: NodeName } = {},
+  ): Promise<void> {
     const { namespace, cluster, signal } = task;
     const { uid, requestId } = task.data;
     const owner = { namespace, cluster, uid };
     const snapshot = `${cluster}-${requestId}`;
     const taken = await this.keeper.save(await this.clusters.of(uid, cluster), snapshot, owner, signal);
-    const data = { uid, requestId, upgradeId: null, operation: null, snapshot, ...taken };
+    const data = { uid, requestId, upgradeId: null, operation: null, snapshot, ...taken, ...what };
     await task.record({ type: 'RecordRequested', data: { type: 'EtcdSnapshotTaken', data } });
   }
 

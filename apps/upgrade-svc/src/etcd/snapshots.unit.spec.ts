@@ -2,7 +2,7 @@ import type { Fact, NodeName } from '@fairlead/contracts';
 import { reconcilerDecider, reconcilerProcess, type TaskRef } from '@fairlead/event-sourcing';
 import { specification, stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
-import { clusterRequested, uid } from '../nodes/nodes.fixtures.js';
+import { clusterRequested, planOf, uid } from '../nodes/nodes.fixtures.js';
 import { requestedSnapshots } from './snapshots.decider.js';
 import { snapshotsReconciler } from './snapshots.reconciler.js';
 
@@ -56,5 +56,35 @@ describe('a snapshot of etcd that a user requests', () => {
     expect(process.react(state, stored(gone, 3))).toMatchObject([
       { type: 'ForgetSnapshots', data: { followUp: { data: { uid } } } },
     ]);
+  });
+});
+
+describe('a snapshot of etcd before a control plane changes', () => {
+  const node = 'demo-cp-1' as NodeName;
+  const planned: Fact = { type: 'VmsPlanned', data: { uid, machines: [{ ...planOf(node), role: 'control-plane' }] } };
+  const about = { uid, node, requestId: 'a1', action: 'reboot' } as const;
+  const rebooting: Fact = { type: 'NodeActionStarted', data: about };
+  const joining: Fact = { type: 'ControlPlaneChangeStarted', data: { uid, node, change: 'join', number: 3 } };
+  const savedFor = (requestId: string): Fact<'EtcdSnapshotTaken'> => ({ ...taken, data: { ...taken.data, requestId } });
+
+  it('is desired when a join or a reboot begins, and one of them serves all that wait', () => {
+    expect(desired(planned, joining)).toEqual(['SaveBeforeStep/change-3']);
+    expect(desired(planned, joining, rebooting)).toEqual(['SaveBeforeStep/change-3']);
+    expect(desired(planned, joining, rebooting, savedFor('change-3'))).toEqual([]);
+  });
+
+  it('is not desired while one is young enough, nor for a worker', () => {
+    expect(desired(planned, taken, joining, rebooting)).toEqual([]);
+    const worker: Fact = { type: 'VmsPlanned', data: { uid, machines: [{ ...planOf(node), role: 'worker' }] } };
+    expect(desired(worker, rebooting)).toEqual([]);
+  });
+
+  it('is stated once, and given up when it has failed', () => {
+    const record = { type: 'RecordRequested' as const, data: savedFor('change-3') };
+    given(clusterRequested(), planned, joining).when(record).then(record.data);
+    given(clusterRequested(), planned, joining, record.data).when(record).thenNothing();
+    const cause = { operation: 'save etcd', target: 'demo', message: 'no' };
+    const failed: Fact = { type: 'EtcdSnapshotFailed', data: { uid, requestId: 'change-3', cause } };
+    expect(desired(planned, joining, rebooting, failed)).toEqual(['SaveBeforeStep/a1-demo-cp-1-start']);
   });
 });

@@ -9,7 +9,7 @@ import {
   type NodeName,
   type StoredEvent,
 } from '@fairlead/contracts';
-import { isHealthEvent, membersAfter } from '@fairlead/domain';
+import { isHealthEvent, membersAfter, needsSnapshot, NO_SAVES, savesAfter, stepBegunIn } from '@fairlead/domain';
 import { later } from '@fairlead/event-sourcing';
 import { BUILDING, evolveLifecycle } from '../lifecycle/lifecycle.evolve.js';
 import {
@@ -32,6 +32,7 @@ const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Known => ({
   requests: 0,
   suspended: {},
   resumedAt: null,
+  saves: NO_SAVES,
   permitted: {},
 });
 
@@ -167,11 +168,14 @@ const evolveMachines = (state: Known, event: StoredEvent): Known => {
   }
 };
 
-const requested = (state: Known, { data, meta }: StoredEvent<'RemediationRequested'>): Known => {
+const requested = (state: Known, event: StoredEvent<'RemediationRequested'>): Known => {
+  const { data, meta } = event;
   const { requestId, node, pool, action, attempt } = data;
   const role = state.members[node]?.role ?? 'worker';
   const at = meta.time;
+  const begun = role === 'control-plane' && needsSnapshot(state.saves, at) ? stepBegunIn(event) : undefined;
   const open: Open = {
+    ...(begun === undefined ? {} : { awaitedSnapshot: begun.requestId }),
     requestId,
     node,
     pool,
@@ -204,6 +208,26 @@ const evolveOwn = (state: Known, event: StoredEvent): Known => {
   }
 };
 
+/** Reboots that wait for a snapshot of etcd go on: it was taken, or, given a request, it cannot be. */
+const unawaited = (state: Known, savedAt: string, requestId?: string): Known => {
+  const waiting = Object.values(state.open).filter(
+    ({ awaitedSnapshot }) => awaitedSnapshot !== undefined && (requestId ?? awaitedSnapshot) === awaitedSnapshot,
+  );
+  const going = waiting.map(({ awaitedSnapshot: _awaited, ...open }): [string, Open] => [
+    open.requestId,
+    { ...open, savedAt },
+  ]);
+  return going.length === 0 ? state : { ...state, open: { ...state.open, ...Object.fromEntries(going) } };
+};
+
+/** A control plane reboots after a snapshot of etcd. One that cannot be taken keeps no node from its cure. */
+const withSnapshots = (before: Known, event: StoredEvent): Known => {
+  const saves = savesAfter(before.saves, event);
+  const state = saves === before.saves ? before : { ...before, saves };
+  if (event.type === 'EtcdSnapshotTaken') return unawaited(state, event.meta.time);
+  return event.type === 'EtcdSnapshotFailed' ? unawaited(state, event.meta.time, event.data.requestId) : state;
+};
+
 /** What concerns the cluster as a whole. */
 const evolveCluster = (state: Known, event: StoredEvent): Known => {
   switch (event.type) {
@@ -230,5 +254,7 @@ const evolveMembers = (state: Known, event: StoredEvent): Known => {
 export const evolve = (state: Remediation, event: StoredEvent): Remediation => {
   if (event.type === 'ClusterRequested') return begin(event);
   if (state.status === 'absent' || !('uid' in event.data) || event.data.uid !== state.uid) return state;
-  return event.type === 'ClusterDeleted' ? ABSENT : evolveCluster(evolveMembers(state, event), event);
+  return event.type === 'ClusterDeleted'
+    ? ABSENT
+    : withSnapshots(evolveCluster(evolveMembers(state, event), event), event);
 };

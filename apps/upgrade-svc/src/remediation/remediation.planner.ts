@@ -30,7 +30,8 @@ export const REPLACE_LIMIT_MS = 24 * 60 * MINUTE_MS;
 export const AT_ONCE_MAX = 10;
 
 const limitOf = ({ action }: Open): number => (action === 'reboot' ? REBOOT_LIMIT_MS : REPLACE_LIMIT_MS);
-const deadlineOf = (state: Known, open: Open): string => later(limitedSince(state, open.startedAt), limitOf(open));
+const deadlineOf = (state: Known, open: Open): string =>
+  later(limitedSince(state, open.savedAt ?? open.startedAt), limitOf(open));
 
 const isWell = (member: Member | undefined): boolean =>
   member !== undefined && member.wasReady && member.unwellSince === null;

@@ -43,7 +43,9 @@ const tasksOf = (state: Known, now: string): readonly Task[] => {
   const reboots = Object.values(open).filter(({ action }) => action === 'reboot');
   return [
     ...candidatesOf(state, now).map((candidate) => confirming(uid, candidate)),
-    ...reboots.filter(({ node, requestId }) => permitted[node] !== requestId).map((one) => rebooting(uid, one)),
+    ...reboots
+      .filter(({ node, requestId, awaitedSnapshot }) => awaitedSnapshot === undefined && permitted[node] !== requestId)
+      .map((one) => rebooting(uid, one)),
     ...Object.entries(permitted).flatMap(([node, requestId]) =>
       open[requestId] === undefined ? [withdrawing(uid, node, requestId)] : [],
     ),
@@ -53,7 +55,7 @@ const tasksOf = (state: Known, now: string): readonly Task[] => {
 /** Unhealthy nodes are rebooted or replaced, within the limits of their health checks. */
 export const remediationReconciler: Reconciler<Remediation, RequestRemediation, RemediationFact> = {
   name: 'remediation',
-  version: 6,
+  version: 7,
   context: 'rollout',
   decider: remediation,
   generation: (state) => (state.status === 'absent' ? '' : state.uid),

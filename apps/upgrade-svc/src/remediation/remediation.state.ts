@@ -9,7 +9,12 @@ import type {
   SkipReason,
   SuspensionReason,
 } from '@fairlead/contracts';
-import { newMember as newClusterMember, type Member as ClusterMember, type Members } from '@fairlead/domain';
+import {
+  newMember as newClusterMember,
+  type EtcdSaves,
+  type Member as ClusterMember,
+  type Members,
+} from '@fairlead/domain';
 import type { Lifecycle } from '../lifecycle/lifecycle.evolve.js';
 
 /** A member, and since when it is well or not. Surge machines are none: they are not remediated. */
@@ -55,6 +60,10 @@ export interface Open {
   readonly action: RemediationAction;
   readonly attempt: number;
   readonly startedAt: string;
+  /** The snapshot of etcd that its reboot waits for; absent: none. */
+  readonly awaitedSnapshot?: string;
+  /** When that was taken or could not be: its time begins then. Absent: it waited for none. */
+  readonly savedAt?: string;
   /** What others say of it. */
   readonly failed: Cause | null;
   /** The machine that takes its place. */
@@ -75,6 +84,7 @@ export interface Known extends Lifecycle {
   readonly suspended: Readonly<Record<string, SuspensionReason>>;
   /** Nothing was done while the cluster was paused: time limits start again from here; null: it never was. */
   readonly resumedAt: string | null;
+  readonly saves: EtcdSaves;
   /** By node, the reboot that its agent may carry out. */
   readonly permitted: Readonly<Record<string, string>>;
 }

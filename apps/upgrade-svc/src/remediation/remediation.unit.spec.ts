@@ -270,6 +270,32 @@ describe('control planes', () => {
     expect(story.settle()).toMatchObject([{ type: 'RemediationSucceeded' }, { data: { node: 'cp-2' } }]);
   });
 
+  it('are rebooted after a snapshot of etcd, or when none can be taken: a reboot may be the cure', () => {
+    const story = cluster().notReady('cp-1');
+    const [requested] = story.after(5 * MINUTES).settle();
+    const requestId = requested?.type === 'RemediationRequested' ? requested.data.requestId : '';
+    expect(story.tasks).toEqual([]);
+    const cause = { operation: 'save etcd', target: 'cp-2', message: 'no room' };
+    const answers = [
+      nodeFact('EtcdSnapshotTaken', 'cp-2', { requestId, snapshot: 's' }),
+      nodeFact('EtcdSnapshotFailed', 'cp-2', { requestId, cause }),
+    ];
+    for (const answer of answers) {
+      const one = cluster().notReady('cp-1');
+      one.after(5 * MINUTES).settle();
+      // Its time begins when it may be rebooted.
+      one.after(9 * MINUTES).say(answer);
+      expect(one.tasks).toEqual([`RebootNode/${requestId}`]);
+      expect(one.after(9 * MINUTES).facts).toEqual([]);
+      expect(one.after(2 * MINUTES).facts).toMatchObject([{ type: 'RemediationFailed' }]);
+    }
+    const young = cluster()
+      .notReady('cp-1')
+      .say(nodeFact('EtcdSnapshotTaken', 'cp-2', { requestId: null }));
+    young.after(5 * MINUTES).settle();
+    expect(young.tasks).toEqual([`RebootNode/${requestId}`]);
+  });
+
   it('are not remediated when etcd would be left without its quorum', () => {
     const story = cluster()
       .notReady('cp-1', 'cp-2')

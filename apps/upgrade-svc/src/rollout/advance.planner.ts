@@ -107,6 +107,7 @@ export const deadlineOf = (tracked: TrackedOperation): string | null => {
     case 'idle':
     case 'allow':
     case 'postpone':
+    case 'save-etcd':
     case 'skip':
     case 'fail':
     case 'quarantine':
@@ -244,6 +245,7 @@ const statedInPhase = (tracked: TrackedOperation, now: string): readonly Rollout
     case 'idle':
     case 'allow':
     case 'postpone':
+    case 'save-etcd':
     case 'hook':
     case 'gates-before':
     case 'gates-after':
@@ -314,7 +316,7 @@ const allowedOrFailed = (tracked: TrackedOperation, node: NodeName): RolloutFact
   return failed(tracked, { operation: `rule ${broken.rule}`, target: node, message: broken.sentence });
 };
 
-const AT_THE_GATE: ReadonlySet<string> = new Set<Phase>(['hook', 'gates-before', 'postpone', 'allow']);
+const AT_THE_GATE: ReadonlySet<string> = new Set<Phase>(['hook', 'gates-before', 'postpone', 'save-etcd', 'allow']);
 
 /** Nodes that have begun and are not yet touched: they are allowed, give way, or wait while all waits. */
 const atTheGate = ({ upgrade, operations }: RolloutView): readonly RolloutFact[] =>

@@ -220,9 +220,10 @@ const drainFacts = {
 } satisfies { readonly [Type in RolloutFactType]?: EvolveUpgrade<Type> };
 
 const gateFacts = {
-  GatePassed: (upgrade, { data: { operation, stage, gate, facts } }) => {
+  GatePassed: (upgrade, { data: { operation, stage, gate, facts }, meta }) => {
     const passed = withOperation(upgrade, operation, (state) => ({
       passed: withPassed(state, stage, gate),
+      ...(stage === 'before' ? { gatesPassedAt: meta.time } : {}),
       failing: state.failing?.gate === gate ? null : state.failing,
     }));
     const leader = facts['leader'];

@@ -1,4 +1,4 @@
-import { isHeld, lastAnswerAt, type Moment } from '@fairlead/domain';
+import { isHeld, lastAnswerAt, needsSnapshot, type Moment } from '@fairlead/domain';
 import type { GateName, GateStage, NodeChange, NodeName, PlanOperation, SoftwareVersions } from '@fairlead/contracts';
 import { strategyOf } from '../plan/plan.request.js';
 import {
@@ -34,6 +34,7 @@ export type Phase =
   | 'hook'
   | 'gates-before'
   | 'postpone'
+  | 'save-etcd'
   | 'allow'
   | 'empty'
   | 'change'
@@ -200,6 +201,12 @@ export const hooksAnsweredAt = (tracked: TrackedOperation): string | null =>
 /** No agent is there that could still do what its operator no longer wants. */
 export const isSilent = (tracked: TrackedOperation): boolean => isGivenUp(tracked) && nodeOf(tracked)?.lost === true;
 
+/** B4: no control plane changes without a snapshot of etcd that is young enough at that moment. */
+const awaitsSnapshot = ({ operation, state, rollout: { cluster } }: TrackedOperation): boolean =>
+  operation.kind === 'control-plane' &&
+  !state.effect &&
+  needsSnapshot(cluster.saves, state.gatesPassedAt ?? state.startedAt ?? '');
+
 const nodePhase = (tracked: TrackedOperation): Phase => {
   const { operation, state } = tracked;
   if (isUnwanted(tracked)) return state.allowed && !state.withdrawn ? 'release' : 'skip';
@@ -208,6 +215,7 @@ const nodePhase = (tracked: TrackedOperation): Phase => {
   if (!state.allowed && isDrainHeld(tracked)) return 'hook';
   if (!state.allowed && missing(tracked, 'before').length > 0) return 'gates-before';
   if (!state.allowed && givesWay(tracked)) return 'postpone';
+  if (!state.allowed && awaitsSnapshot(tracked)) return 'save-etcd';
   if (!state.allowed) return 'allow';
   const { emptied } = drainOf(state, operation.node);
   if (state.revision === null && !emptied && (operation.drain || nextLeader(tracked) !== null)) return 'empty';
@@ -371,6 +379,8 @@ const nodeTask = (tracked: TrackedOperation, node: NodeName): AnyRolloutTask | n
       return gatesTask(tracked, 'before');
     case 'gates-after':
       return gatesTask(tracked, 'after');
+    case 'save-etcd':
+      return { ...base, type: 'TakeSnapshot' };
     case 'empty':
       return {
         ...base,
@@ -485,6 +495,7 @@ export const tasksOf = (tracked: TrackedOperation): readonly AnyRolloutTask[] =>
     case 'complete':
     // Of operations on a node:
     case 'hook':
+    case 'save-etcd':
     case 'gates-before':
     case 'gates-after':
     case 'allow':

@@ -39,6 +39,41 @@ describe('a plan that is asked for with approval', () => {
   });
 });
 
+describe('snapshots of etcd in a rollout', () => {
+  const CONTROL_PLANES = 3;
+  const aged = (etcdSnapshotMaxAge: string): Fact =>
+    ({ type: 'ClusterSpecChanged', data: { uid: UID, spec: { pools: [], etcdSnapshotMaxAge } } }) as unknown as Fact;
+  /** What happens to control planes, in order: s, a snapshot; c, one may change. */
+  const course = (maxAge: string, request: Fact): string => {
+    const model = modelOf(CONTROL_PLANES, 1, '1.33.13');
+    const names: ReadonlySet<string> = new Set(
+      nodesOf(model).flatMap(({ name, role }) => (role === 'control-plane' ? [name] : [])),
+    );
+    const simulation = cluster(model);
+    simulation.say('request', aged(maxAge));
+    simulation.say('request', request);
+    simulation.run();
+    expect(simulation.count('RolloutCompleted')).toBe(1);
+    return simulation.log
+      .map((event) => {
+        if (event.type === 'EtcdSnapshotTaken') return 's';
+        return event.type === 'UpgradeAllowed' && names.has(event.data.node) ? 'c' : '';
+      })
+      .join('');
+  };
+
+  it.each([
+    ['another version', asked(toNext)],
+    ['certificates', asked({ ...toNext, kubernetes: undefined, renewCertificates: true } as never)],
+    ['a reboot', asked({ ...toNext, kubernetes: undefined, reboot: true } as never)],
+  ])('come before each control plane, unless one is younger than the stated age: %s [ORBITER 33]', (_what, request) => {
+    expect(course('1h', request)).toMatch(/^s(c){3}$/);
+    expect(course('0s', request)).toMatch(/^s(s*c){3}$/);
+    expect(course('0s', request)).not.toContain('cc');
+    expect(course('10s', request)).not.toContain('cc');
+  });
+});
+
 describe('workers of a pool with minReadySeconds', () => {
   const MIN_READY_MS = 300_000;
   const declared = (name: string): Fact => {

@@ -1,5 +1,5 @@
 import { without, type EventData, type StoredEvent } from '@fairlead/contracts';
-import { upgradeHooksAfter } from '@fairlead/domain';
+import { savesAfter, upgradeHooksAfter } from '@fairlead/domain';
 import { evolveCluster } from './cluster.evolve.js';
 import { evolvePause } from './pause.evolve.js';
 import { ABSENT, isOpen, isWaiting, newCluster, type ClusterState, type Rollout } from './rollout.state.js';
@@ -65,12 +65,18 @@ const withHooks = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   return hooks === undefined ? others : { ...others, hooks };
 };
 
+const withSaves = (cluster: ClusterState, event: StoredEvent): ClusterState => {
+  const saves = savesAfter(cluster.saves, event);
+  return saves === cluster.saves ? cluster : { ...cluster, saves };
+};
+
 /** Everything that a rollout depends on, folded from all events of the cluster. A deleted cluster is forgotten. */
 export const evolve = (state: Rollout, event: StoredEvent): Rollout => {
   if (event.type === 'ClusterRequested') return state.status === 'absent' ? newCluster(event.data) : state;
   if (state.status === 'absent') return state;
   if (!('uid' in event.data) || event.data.uid !== state.uid) return state;
   if (event.type === 'ClusterDeleted') return ABSENT;
-  const evolved = withUpgrade(evolveCluster(learn(evolvePause(state, event), event), event), event);
+  const known = withSaves(learn(evolvePause(state, event), event), event);
+  const evolved = withUpgrade(evolveCluster(known, event), event);
   return withNext(withVersion(withHooks(evolved, event), event));
 };

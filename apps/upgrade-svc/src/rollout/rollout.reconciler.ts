@@ -10,7 +10,7 @@ import { keyOf, type AnyRolloutTask, type RolloutTask, type RolloutTaskType } fr
 const REASONS: Readonly<Record<RolloutTaskType, string>> = {
   CallHook: 'a hook is asked before or after a step',
   CheckUpgrade: 'an upgrade was requested',
-  TakeSnapshot: 'control planes change only after a snapshot of etcd',
+  TakeSnapshot: 'a control plane changes only after a snapshot of etcd',
   StageNodes: 'packages and images are staged before their nodes change',
   MarkWorkers: 'pods should avoid workers that are still to change',
   UnmarkWorkers: 'the rollout has ended',
@@ -47,7 +47,7 @@ const operationFailed = (
 /** The course of an upgrade: its tasks, what follows without any, and what a failed attempt at a task means. */
 export const rolloutReconciler: Reconciler<Rollout, RolloutCommand, RolloutFact> = {
   name: 'rollout',
-  version: 16,
+  version: 17,
   context: 'rollout',
   decider: rollout,
 

@@ -16,7 +16,7 @@ import {
   type UpgradeRule,
   type GateStage,
 } from '@fairlead/contracts';
-import type { Health, HookState } from '@fairlead/domain';
+import { NO_SAVES, type EtcdSaves, type Health, type HookState } from '@fairlead/domain';
 import { later } from '@fairlead/event-sourcing';
 import { NO_HOLDS, type Holds } from '../holds/holds.js';
 import type { Durations } from '../plan/durations.js';
@@ -60,6 +60,8 @@ export interface OperationState {
   /** It gave way once, and does not do so again. */
   readonly postponed: boolean;
   readonly passed: Readonly<Record<GateStage, readonly string[]>>;
+  /** When the last of the gates before it passed; absent: none has. */
+  readonly gatesPassedAt?: string;
   /** The gate that does not hold, with its message. */
   readonly failing: { readonly gate: string; readonly message: string } | null;
   readonly allowed: boolean;
@@ -76,7 +78,7 @@ export interface OperationState {
   readonly readyAt: string | null;
   readonly uncordoned: boolean;
   readonly withdrawn: boolean;
-  /** What the effect of an operation without a node came to: snapshot taken, nodes marked, addons there. */
+  /** What the effect of an operation came to: snapshot taken, nodes marked, addons there. */
   readonly effect: boolean;
   readonly effectAt: string | null;
   readonly staged: readonly NodeName[];
@@ -184,6 +186,7 @@ export interface ClusterState {
   readonly repairs: Readonly<Record<string, string>>;
   readonly extra: Readonly<Record<string, SurgeMachine>>;
   readonly holds: Holds;
+  readonly saves: EtcdSaves;
   readonly upgrade: Upgrade | null;
   /** Asked for while another was open; it will be rejected. */
   readonly refusedUpgrades: readonly UpgradeId[];
@@ -258,6 +261,7 @@ export const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>): Cluste
   repairs: {},
   extra: {},
   holds: NO_HOLDS,
+  saves: NO_SAVES,
   upgrade: null,
   refusedUpgrades: [],
   durations: {},

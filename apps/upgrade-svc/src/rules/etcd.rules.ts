@@ -1,5 +1,6 @@
 import {
   compareVersions,
+  durationMs,
   type Finding,
   type FindingCode,
   isMinorChange,
@@ -7,6 +8,7 @@ import {
   minorsAhead,
   newestVersion,
   parseVersion,
+  SNAPSHOT_MAX_AGE_DEFAULT,
   type NodeName,
 } from '@fairlead/contracts';
 import type { ClusterFacts, EtcdFacts, EtcdMemberFacts, NodeFacts } from './cluster.facts.js';
@@ -102,7 +104,7 @@ export const b3Found = (facts: EtcdAndNodes, upgraded: readonly NodeName[] = [])
   ];
 };
 
-const SNAPSHOT_AGE_MAX_MS = 15 * 60_000;
+const SNAPSHOT_AGE_MAX_MS = durationMs(SNAPSHOT_MAX_AGE_DEFAULT);
 
 /** B4: a snapshot younger than 15 minutes lies off the node. A plan that begins with taking one satisfies it. */
 export const b4FreshSnapshot = (facts: ClusterFacts, planTakesOne: boolean): readonly Finding[] => {

@@ -416,6 +416,18 @@ export const bootstrapEvents = {
       newNode: node,
     }),
   }),
+  ControlPlaneChangeStarted: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'A change of this control plane begins in a cluster that serves: a snapshot of etcd is taken before it unless one is young enough.',
+    data: z.strictObject({
+      uid,
+      node,
+      change: z.enum(['join', 'authentication']).describe('It joins, or its API server gets other settings for users'),
+      number: z.int().min(1).describe('Counts such changes of the cluster'),
+    }),
+  }),
   ControlPlaneRemovalStarted: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',

@@ -17,7 +17,7 @@ import { Autoscaling, sizeOf } from './autoscaling.js';
 import { DeclaredSpec, POOLS_MAX } from './declared.js';
 import { DriftPolicy } from './drift.policy.js';
 import { DrainPolicy } from './drain.policy.js';
-import { ManifestEtcdBackups } from './etcd.backups.js';
+import { EtcdSnapshotMaxAge, ManifestEtcdBackups } from './etcd.backups.js';
 import { healthCheckOf, ManifestHealthCheck } from './health.check.js';
 import { Hooks } from './hooks.js';
 import { leaseOf, ManifestLease } from '../lease.js';
@@ -123,6 +123,7 @@ export const ManifestSpec = z.strictObject({
   hooks: Hooks.optional().describe('What is asked by HTTP before and after steps of its life'),
   addons: Addons.optional().describe('What is installed into the cluster by Helm. Left out: none'),
   etcdBackups: ManifestEtcdBackups.optional(),
+  etcdSnapshotMaxAge: EtcdSnapshotMaxAge.optional(),
   authentication: ManifestAuthentication.optional(),
   firewall: Firewall.optional().describe('Left out: the firewalls of nodes are not touched'),
   sshd: Sshd.optional().describe('Left out: the SSH servers of nodes are not touched'),

@@ -18,7 +18,8 @@ import { Autoscaling } from './autoscaling.js';
 import { DriftPolicy } from './drift.policy.js';
 import { DrainPolicy } from './drain.policy.js';
 import { Hooks } from './hooks.js';
-import { EtcdBackups } from './etcd.backups.js';
+import { Duration } from '../durations.js';
+import { EtcdBackups, SNAPSHOT_MAX_AGE_DEFAULT } from './etcd.backups.js';
 import { HealthCheck } from './health.check.js';
 import { ClusterLease } from '../lease.js';
 import { Firewall } from '../network/firewall.js';
@@ -98,6 +99,9 @@ export const DeclaredSpec = z.strictObject({
   drain: DrainPolicy.optional().describe('Absent: nodes are emptied as without rules'),
   virtualAddresses: VirtualAddresses.optional().describe('Absent: none'),
   etcdBackups: EtcdBackups.optional().describe('Absent: no snapshots of etcd are taken by schedule'),
+  etcdSnapshotMaxAge: Duration.optional().describe(
+    `How old the newest snapshot of etcd may be when a step begins that changes a control plane; absent: ${SNAPSHOT_MAX_AGE_DEFAULT}`,
+  ),
   authentication: Authentication.optional().describe('Absent: users sign in with client certificates only'),
   firewall: Firewall.optional().describe('Absent: the firewalls of nodes are not touched'),
   sshd: Sshd.optional().describe('Absent: the SSH servers of nodes are not touched'),

@@ -37,6 +37,14 @@ export const ManifestEtcdBackups = z
   });
 export type ManifestEtcdBackups = z.infer<typeof ManifestEtcdBackups>;
 
+/** Long enough for a control plane to change; a snapshot of a running etcd takes seconds. */
+export const SNAPSHOT_MAX_AGE_DEFAULT = '15m';
+
+/** As a user writes it. */
+export const EtcdSnapshotMaxAge = Duration.describe(
+  `A step that changes a control plane (one is added, upgraded, rebooted, replaced or removed, or its certificates are renewed) begins with a snapshot of etcd unless the newest one is younger than this. Left out: ${SNAPSHOT_MAX_AGE_DEFAULT}`,
+);
+
 const MINUTE_MS = 60_000;
 /** A snapshot loads a member of etcd, and each is an event that stays. */
 const INTERVAL_MIN_MS = 10 * MINUTE_MS;

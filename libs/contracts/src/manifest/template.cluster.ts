@@ -7,7 +7,7 @@ import { Sshd } from '../network/sshd.js';
 import { TEXT_LENGTH_MAX } from '../text.limits.js';
 import { ManifestAuthentication } from '../authentication.js';
 import { DrainPolicy } from './drain.policy.js';
-import { ManifestEtcdBackups } from './etcd.backups.js';
+import { EtcdSnapshotMaxAge, ManifestEtcdBackups } from './etcd.backups.js';
 import { ManifestHealthCheck } from './health.check.js';
 import { Hooks } from './hooks.js';
 import { poolFields } from './pool.fields.js';
@@ -58,6 +58,7 @@ export const TemplateCluster = z
     drain: DrainPolicy.optional(),
     hooks: Hooks.optional(),
     etcdBackups: ManifestEtcdBackups.optional(),
+    etcdSnapshotMaxAge: EtcdSnapshotMaxAge.optional(),
     authentication: ManifestAuthentication.optional(),
     firewall: Firewall.optional(),
     sshd: Sshd.optional(),

@@ -161,7 +161,7 @@ export const NodeUpdatesView = UpdatesView.omit({ scope: true, name: true })
 export type NodeUpdatesView = z.infer<typeof NodeUpdatesView>;
 
 /** Why a snapshot was taken: by schedule, by command, before an upgrade changes control planes, before a control plane leaves. */
-export const SNAPSHOT_REASONS = ['schedule', 'command', 'upgrade', 'removal'] as const;
+export const SNAPSHOT_REASONS = ['schedule', 'command', 'upgrade', 'removal', 'change'] as const;
 /** open: its verification is desired; unverified: there was none, or it could not be tried. */
 export const VERIFICATION_STATES = ['open', 'unverified', 'verified', 'invalid'] as const;
 
