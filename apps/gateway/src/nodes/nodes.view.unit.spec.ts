@@ -1,6 +1,9 @@
 import type { Fact } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
+import { countsOf } from '@fairlead/domain';
+import { stored } from '@fairlead/event-sourcing/spec';
 import { CREATE, nodeFact, uid, world } from '../story.fixtures.js';
+import { nodesProjection, readySinceOf, type NodeDoc } from './nodes.projection.js';
 import { nodeProgress, nodeView } from './nodes.view.js';
 
 const NODE = 'demo-w-1';
@@ -57,4 +60,41 @@ describe('a node', () => {
     expect(shown(failed('groups/demo', 'demo-w-1 cannot be deleted')).reason).toContain('demo-w-1 cannot be deleted');
     expect(shown(failed('groups/demo', 'the provider does not answer')).reason).toContain('does not answer');
   });
+});
+
+it('a node that flaps is available only when it was Ready for minReadySeconds without a break [Cluster API 10]', () => {
+  const MIN_READY_S = 30;
+  const at = (seconds: number): string => new Date(Date.UTC(2026, 1, 1, 0, 0, seconds)).toISOString();
+  let doc: NodeDoc = world(CREATE).nodes.find(({ name }) => name === NODE)!;
+  const happens = (seconds: number, fact: Fact): void => {
+    const event = stored(fact, 1_000 + seconds, { time: at(seconds) });
+    const [key = ''] = nodesProjection.keys(event);
+    const changed = nodesProjection.evolve(doc, event, key);
+    if (changed === undefined) throw new Error('the node is gone');
+    doc = changed;
+  };
+  const available = (seconds: number): number => {
+    const node = { readySince: readySinceOf(doc), pool: 'web', name: NODE } as Parameters<typeof countsOf>[0][number];
+    const pool = { name: 'web', replicas: 1, minReadySeconds: MIN_READY_S } as Parameters<typeof countsOf>[1]['pool'];
+    return countsOf([node], { pool, version: 'v1.34.4', now: at(seconds) }).availableReplicas;
+  };
+  const notReady = nodeFact('NodeNotReady', NODE, { revision: 1, reason: 'KubernetesNotReady', message: 'no' });
+  const ready = nodeFact('NodeReady', NODE, { revision: 1, software: {} });
+  const breaks = [
+    [notReady, ready],
+    [nodeFact('NodeLost', NODE, { lastSeenAt: null, limitMs: 1 }), nodeFact('NodeRecovered', NODE, { lostForMs: 1 })],
+    [nodeFact('NodeReadinessContradicted', NODE, { message: 'no' }), nodeFact('NodeReadinessConfirmed', NODE)],
+  ] as const;
+  happens(0, notReady);
+  happens(1, ready);
+  breaks.forEach(([down, up], index) => {
+    const start = 1 + index * MIN_READY_S;
+    // One second before it would be available, it is down for a moment.
+    expect(available(start + MIN_READY_S - 1)).toBe(0);
+    happens(start + MIN_READY_S - 1, down);
+    expect(available(start + MIN_READY_S)).toBe(0);
+    happens(start + MIN_READY_S, up);
+  });
+  const last = 1 + breaks.length * MIN_READY_S;
+  expect([available(last + MIN_READY_S - 1), available(last + MIN_READY_S)]).toEqual([0, 1]);
 });

@@ -6,7 +6,7 @@ import { WorldValidation } from '../validation/validation.effects.js';
 import type { RequestedNodes } from '../validation/validation.planner.js';
 import { requestOf, type NodesRequest } from './additions.js';
 import { Adoption } from './adoption.effects.js';
-import { likeOf, planCluster, planRequest, planSurge, setsOf, type Adopted } from './machines.planner.js';
+import { downZones, likeOf, planCluster, planRequest, planSurge, setsOf, type Adopted } from './machines.planner.js';
 import { stayingOf, unbalancedAddress, type Cluster } from './machines.state.js';
 import { clusterOf, PLAN_POLICY, refOf, VALIDATE_POLICY, type MachinesTask } from './machines.task.js';
 import { Placement, zonesIn, type PreparedConnection } from './placement.effects.js';
@@ -23,6 +23,13 @@ const controlPlaneRefusal = (cluster: Cluster, { controlPlane }: RequestedNodes)
   return address === undefined
     ? undefined
     : refuse('cluster.api-unbalanced', { cluster: cluster.spec.name, address }, 'spec.controlPlane.replicas');
+};
+
+/** What the zones of more machines follow from. */
+const placesOf = (cluster: Cluster) => {
+  const { planned, rollouts, sights } = cluster;
+  const isDown = downZones({ planned, ready: rollouts.ready, silent: rollouts.lost, gone: sights.lost });
+  return { staying: stayingOf(cluster), isDown };
 };
 
 /** Checks requests against the world, and names the machines of those that can be met. Nothing is made here but what clusters share. */
@@ -88,7 +95,7 @@ export class AdmissionEffects {
       return undefined;
     }
     const prepared = await this.placement.prepare([like], task.cause);
-    const machines = planSurge({ ...cluster, staying: stayingOf(cluster) }, { ...surge, count }, zonesIn(prepared));
+    const machines = planSurge({ ...cluster, ...placesOf(cluster) }, { ...surge, count }, zonesIn(prepared));
     const after = await task.record({ type: 'PlanSurge', data: { uid, ...surge, machines } });
     const isWhole = after.status === 'absent' || surgeLacks(after.cluster.planned, after.cluster.surges, surge) === 0;
     return isWhole ? undefined : task.requeueAfter(CHANGED_AGAIN_MS, 'the size of the surge has changed');
@@ -110,7 +117,7 @@ export class AdmissionEffects {
     const adopted = await this.adopted(task, request, sets, prepared);
     if (isRefusal(adopted)) return adopted;
     const where = { zonesOf: zonesIn(prepared), adopted };
-    return planRequest({ ...cluster, staying: stayingOf(cluster) }, request, where);
+    return planRequest({ ...cluster, ...placesOf(cluster) }, request, where);
   }
 
   private async recordPlan(task: MachinesTask, planned: readonly MachinePlan[] | Refusal): Promise<void> {

@@ -65,13 +65,47 @@ interface Unplaced {
   readonly zones: readonly string[];
 }
 
+/** A zone of a connection in which no machine of the cluster answers. */
+export type IsDown = (connection: ConnectionName, zone: string) => boolean;
+
+/** What the zones of new machines follow from. */
+interface Present {
+  readonly existing: readonly MachinePlan[];
+  readonly isDown: IsDown;
+}
+
+/** What is known of the machines of a cluster. */
+interface Seen {
+  readonly planned: readonly MachinePlan[];
+  /** Nodes that are Ready. */
+  readonly ready: Readonly<Record<string, true>>;
+  /** Nodes that send no heartbeats. */
+  readonly silent: Readonly<Record<string, unknown>>;
+  /** Machines that the provider does not have any more: they say nothing of their zone. */
+  readonly gone: Readonly<Record<string, unknown>>;
+}
+
+/** Every machine there is silent, and others of the connection are not: the cluster itself can be reached. */
+export const downZones = ({ planned, ready, silent, gone }: Seen): IsDown => {
+  const isSilent = ({ name }: MachinePlan): boolean => silent[name] !== undefined;
+  return (connection, zone) => {
+    const peers = planned.filter((plan) => plan.connection === connection && gone[plan.name] === undefined);
+    const there = peers.filter((plan) => plan.zone === zone);
+    const isAnyWell = peers.some((plan) => plan.zone !== zone && ready[plan.name] === true && !isSilent(plan));
+    return isAnyWell && there.length > 0 && there.every(isSilent);
+  };
+};
+
+const NONE_DOWN: IsDown = () => false;
+
 /**
  * Gives each machine the zone of its connection that holds the fewest machines of its pool; of several, the one with the fewest of its
- * role, then the first in the region's order. Over equal zones the counts of a pool differ by one at most, also after removals.
+ * role, then the first in the region's order. Over equal zones the counts of a pool differ by one at most, also after removals. A zone
+ * that is down is the last choice, however few machines it holds.
  */
 const spread = (
   unplaced: readonly Unplaced[],
-  existing: readonly MachinePlan[],
+  { existing, isDown }: Present,
   zonesOf: ZonesOf,
 ): readonly MachinePlan[] =>
   unplaced.reduce<readonly MachinePlan[]>((placed, { machine, zones }) => {
@@ -82,9 +116,10 @@ const spread = (
       .filter((name) => zones.length === 0 || zones.includes(name))
       .map((name) => {
         const there = peers.filter((peer) => peer.zone === name);
-        return { name, pool: there.filter(({ pool }) => pool === machine.pool).length, role: there.length };
+        const pool = there.filter((peer) => peer.pool === machine.pool).length;
+        return { name, down: Number(isDown(machine.connection, name)), pool, role: there.length };
       })
-      .sort((first, second) => first.pool - second.pool || first.role - second.role);
+      .sort((first, second) => first.down - second.down || first.pool - second.pool || first.role - second.role);
     return [...placed, zone === undefined ? machine : { ...machine, zone: zone.name }];
   }, []);
 
@@ -140,12 +175,18 @@ const controlPlanesOf = (
 export const planCluster = (uid: ClusterUid, spec: ClusterSpec, zonesOf: ZonesOf): readonly MachinePlan[] => {
   const controlPlanes = controlPlanesOf({ uid, spec }, spec.controlPlane, 0);
   const workers = number(spec.workers, { workers: 0, pools: 0 }).map(worker(spec.name, uid));
-  return spread([...controlPlanes, ...workers], [], zonesOf);
+  return spread([...controlPlanes, ...workers], { existing: [], isDown: NONE_DOWN }, zonesOf);
 };
 
 /** The highest number of a pool that is named as one without a name would be: a manifest may have named it so. */
 const highestPool = (planned: readonly MachinePlan[]): number =>
   Math.max(0, ...planned.map(({ pool }) => Number(/^worker-(\d{1,9})$/.exec(pool)?.[1] ?? 0)));
+
+const presentIn = ({
+  planned,
+  staying = planned,
+  isDown = NONE_DOWN,
+}: Pick<Parameters<typeof planNodes>[0], 'planned' | 'staying' | 'isDown'>): Present => ({ existing: staying, isDown });
 
 /** More nodes of a cluster: indexes and pools run on from the highest ever used. */
 export const planNodes = (
@@ -158,6 +199,8 @@ export const planNodes = (
     readonly controlPlanesEver: number;
     /** Those that stay, over which zones are balanced; absent: all. */
     readonly staying?: readonly MachinePlan[];
+    /** Absent: no zone is known to be down. */
+    readonly isDown?: IsDown;
   },
   { workers: sets, controlPlane }: Pick<NodesRequest, 'workers' | 'controlPlane'>,
   zonesOf: ZonesOf,
@@ -167,7 +210,7 @@ export const planNodes = (
   const workers = number(sets, after).map(worker(cluster.spec.name, cluster.uid));
   const controlPlanes =
     controlPlane === undefined ? [] : controlPlanesOf(cluster, controlPlane, cluster.controlPlanesEver);
-  return spread([...controlPlanes, ...workers], cluster.staying ?? cluster.planned, zonesOf);
+  return spread([...controlPlanes, ...workers], presentIn(cluster), zonesOf);
 };
 
 /** A machine of the same role and pool, as that pool is declared now; where it is not declared, the machine is the model of its successor. */
@@ -221,7 +264,7 @@ const zonesLike = (planned: readonly MachinePlan[], pool: string): string[] => [
 
 /** Extra machines for a pool while it is upgraded, named as any other of its workers; none where there is none to be like. */
 export const planSurge = (
-  cluster: Pick<Parameters<typeof planNodes>[0], 'uid' | 'spec' | 'planned' | 'workersEver' | 'staying'>,
+  cluster: Pick<Parameters<typeof planNodes>[0], 'uid' | 'spec' | 'planned' | 'workersEver' | 'staying' | 'isDown'>,
   { pool, upgradeId, count }: { readonly pool: string; readonly upgradeId: UpgradeId; readonly count: number },
   zonesOf: ZonesOf,
 ): readonly MachinePlan[] => {
@@ -232,7 +275,7 @@ export const planSurge = (
   const machines = number([{ connection, spec, rootDisk, zones, count }], { workers: cluster.workersEver, pools: 0 })
     .map((entry) => ({ ...entry, pool }))
     .map(worker(cluster.spec.name, cluster.uid));
-  return spread(machines, cluster.staying ?? cluster.planned, zonesOf).map((plan) => ({ ...plan, surge: upgradeId }));
+  return spread(machines, presentIn(cluster), zonesOf).map((plan) => ({ ...plan, surge: upgradeId }));
 };
 
 /** What a provider is asked for. */

@@ -1,7 +1,7 @@
 import type { ClusterUid, ConnectionName, MachinePlan, SecretRef } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { clusterSpec, LATER_UID, nodeSet, UID } from '../../test/fixtures.js';
-import { machineName, machineOf, planCluster, planNodes } from './machines.planner.js';
+import { downZones, machineName, machineOf, planCluster, planNodes } from './machines.planner.js';
 import { groupOf } from '../providers/group.names.js';
 
 const ZONES = ['lab-1a', 'lab-1b', 'lab-1c'];
@@ -106,6 +106,27 @@ describe('more workers', () => {
     const cluster = { uid: UID, spec: clusterSpec(), planned, workersEver: 5, poolsEver: 1, controlPlanesEver: 3 };
     const more = planNodes(cluster, { workers: [nodeSet(2, { pool: 'worker-1' })] }, threeZones);
     expect(more.map(({ zone }) => zone)).toEqual(['lab-1b', 'lab-1b']);
+  });
+
+  it('do not fill a zone that is down, however few machines it holds, unless there is no other [Cluster API 16]', () => {
+    const there = first.filter(({ zone }) => zone === 'lab-1b').map(({ name }) => name);
+    const planned = first.filter(({ name, zone }) => zone !== 'lab-1b' || name === there[0] || name === there[1]);
+    const others = planned.filter(({ zone }) => zone !== 'lab-1b').map(({ name }) => name);
+    const seen = (silent: readonly string[], ready: readonly string[] = others, gone: readonly string[] = []) =>
+      downZones({ planned, ready: marked(ready), silent: marked(silent), gone: marked(gone) });
+    const marked = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, true as const]));
+    const zones = (isDown: ReturnType<typeof seen>, more: object = {}) => {
+      const cluster = { uid: UID, spec: clusterSpec(), planned, isDown };
+      const ever = { workersEver: 5, poolsEver: 1, controlPlanesEver: 3 };
+      return planNodes({ ...cluster, ...ever }, { workers: [nodeSet(2, { pool: 'web', ...more })] }, threeZones)
+        .map(({ zone }) => zone)
+        .toSorted();
+    };
+    expect(zones(seen(there))).toEqual(['lab-1a', 'lab-1c']);
+    expect(zones(seen(there), { zones: ['lab-1b'] })).toEqual(['lab-1b', 'lab-1b']);
+    // One machine of it answers; or nothing does anywhere; or those that are silent are gone.
+    for (const isDown of [seen(there.slice(1)), seen(planned.map(({ name }) => name)), seen(there, others, there)])
+      expect(zones(isDown)).toContain('lab-1b');
   });
 
   it('are spread pool by pool, over the zones that the pool names [Cluster API 16]', () => {
