@@ -3,6 +3,7 @@ import {
   MANIFEST_KIND,
   joinCommandOf,
   type BootstrapDataView,
+  type ClusterManifestView,
   type HostJoinView,
   type JoinTokenView,
   type NodeList,
@@ -109,7 +110,7 @@ describe('hosts that join by themselves (lab)', () => {
     async () => {
       const issued = await token();
       const seq = await lastSeq();
-      const command = joinCommandOf({ server: system.server, ca: undefined, issued });
+      const command = joinCommandOf({ server: system.server, ca: undefined, issued, script: issued.script });
       // From now on nothing gets into the host: its SSH server never answers again.
       await system.lab('PUT', '/v1/faults', { items: [{ kind: 'ssh-never', machine: host.machine.name }] });
       const { code, stderr, stdout } = await host.console.execCommand(command);
@@ -179,6 +180,37 @@ describe('hosts that join by themselves (lab)', () => {
         TIMEOUT_MS,
       );
       expect((await nodes()).find(({ name }) => name === node)).toMatchObject({ phase: 'Ready' });
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'are made by a provider with the bootstrap data of their pool, and joined without SSH [Cluster API 4]',
+    async () => {
+      // Nothing gets into any worker that is made from now on.
+      await system.lab('PUT', '/v1/faults', { items: [{ kind: 'ssh-never', machine: `${NAME}-w-*` }] });
+      const seq = await lastSeq();
+      const { body } = await system.call<ClusterManifestView>('GET', `${CLUSTER}/manifest`);
+      const booted = {
+        ...{ name: 'booted', connection: 'lab', machineType: 'lab.medium', replicas: 2 },
+        bootstrap: { by: 'userData' },
+      };
+      const asked = await system.call('PUT', `${CLUSTER}/manifest`, {
+        ...{ apiVersion: body.apiVersion, kind: body.kind, metadata: { name: NAME, namespace: 'default' } },
+        spec: { ...body.spec, pools: [...body.spec.pools, booted] },
+      });
+      expect({ status: asked.status, body: asked.body }).toMatchObject({ status: 202 });
+      await eventually(
+        async () => (await nodes()).filter(({ pool, phase }) => pool === 'booted' && phase === 'Ready').length === 2,
+        { withinMs: TIMEOUT_MS },
+      );
+      const since = (await events()).filter(({ meta }) => meta.seq > seq);
+      const of = (type: StoredEvent['type']): number => since.findIndex((event) => event.type === type);
+      expect(of('BootstrapDataGenerated')).toBeGreaterThan(-1);
+      expect(of('BootstrapDataGenerated')).toBeLessThan(of('VmsPlanned'));
+      const admitted = since.flatMap((event) => (event.type === 'HostAdmitted' ? [event.data.machine] : []));
+      expect(admitted).toHaveLength(2);
+      await system.lab('PUT', '/v1/faults', { items: [] });
     },
     TIMEOUT_MS,
   );

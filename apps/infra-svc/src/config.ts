@@ -29,6 +29,11 @@ const Environment = z.object({
     .optional()
     .describe('Where agents find NATS, separated by commas: no network of pods or services may contain it'),
   REALM_ADDRESSES_ALLOWED: addressRanges.describe('Ranges besides public addresses that identity realms may be at'),
+  GATEWAY_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('Where machines that join by themselves reach the gateway'),
+  GATEWAY_CA: z.string().max(65_536).optional().describe('Certificates (PEM) that sign that of the gateway'),
 });
 
 /** What this service needs to know beyond what every service does; parsed once, frozen. */
@@ -61,6 +66,10 @@ export interface Settings {
   readonly realmAddressesAllowed: readonly AddressRange[];
   /** Where agents find NATS; empty: that is not known here. */
   readonly agentNatsUrls: readonly string[];
+  /** Where machines that join by themselves reach the gateway; undefined: none can. */
+  readonly gatewayUrl: string | undefined;
+  /** PEM; undefined: the authorities of the machines. */
+  readonly gatewayCa: string | undefined;
   /** However many clusters wait for a realm, a replica looks at it no more often. */
   readonly realmFreshForMs: number;
   /** A look at a realm may take so long. */
@@ -87,6 +96,8 @@ export const readSettings = (env: Readonly<Record<string, string | undefined>>):
     catalogueAddressesAllowed: parsed.CATALOGUE_ADDRESSES_ALLOWED,
     realmAddressesAllowed: parsed.REALM_ADDRESSES_ALLOWED,
     agentNatsUrls: parsed.AGENT_NATS_URLS?.split(',') ?? [],
+    gatewayUrl: parsed.GATEWAY_URL,
+    gatewayCa: parsed.GATEWAY_CA,
     realmFreshForMs: REALM_FRESH_FOR_MS,
     realmTimeoutMs: REALM_TIMEOUT_MS,
     resourcesPollMs: RESOURCES_POLL_MS,

@@ -67,6 +67,7 @@ import { ConnectionAnswers } from './watch/answers.effects.js';
 import { FindingsLog } from './watch/findings.log.effects.js';
 import { ConnectionLook } from './watch/look.effects.js';
 import { OrphanJobs, OrphansLog, type OfOrphan } from './watch/orphans.effects.js';
+import { UserData } from './machines/user.data.effects.js';
 import { ReservationEffects } from './machines/reservation.effects.js';
 import { PlannedMachines } from './machines/planned.machines.effects.js';
 import { ProviderWatch } from './watch/watch.effects.js';
@@ -153,6 +154,7 @@ const providersOf = (settings: Settings): Provider[] => [
   Placement,
   Adoption,
   AnswerDeadline,
+  UserData,
   ConnectionFailures,
   WatchQueries,
   PlannedMachines,

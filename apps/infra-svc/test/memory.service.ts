@@ -54,6 +54,7 @@ import {
   type MachinesTask,
 } from '../src/machines/machines.task.js';
 import { ReservationEffects } from '../src/machines/reservation.effects.js';
+import { UserData } from '../src/machines/user.data.effects.js';
 import { PlannedMachines } from '../src/machines/planned.machines.effects.js';
 import { Placement } from '../src/machines/placement.effects.js';
 import type { ProviderKinds } from '../src/providers/provider.ports.js';
@@ -147,7 +148,8 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
   const adoption = new Adoption(planned, secrets, hostsThatSay(problemsOfHosts));
   const orphanJobs = new OrphanJobs(connections, planned, new OrphansLog(handle), clock);
   const admission = new AdmissionEffects(validation, placement, adoption);
-  const creation = new CreationEffects(placement, new AnswerDeadline(settings, clock));
+  const userData = new UserData(secrets, clock, settings);
+  const creation = new CreationEffects(placement, new AnswerDeadline(settings, clock), userData);
   const deletion = new DeletionEffects(connections, clock);
   const reservation = new ReservationEffects(connections);
   const keyPairs = new RotatedKeys(connections, resources, steps, sealed);

@@ -77,6 +77,8 @@ export interface ProviderTraits {
   readonly hasInventory: boolean;
   /** Its machines exist already and connect by themselves: pools grow when hosts join. */
   readonly hostsJoin: boolean;
+  /** It makes machines with user data, which they run at their first boot. */
+  readonly takesUserData: boolean;
   /** Its machines run no workloads. */
   readonly isSimulated: boolean;
   /** What separates the tenants of its machines. */
@@ -103,6 +105,7 @@ export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
   join: {
     hasInventory: false,
     hostsJoin: true,
+    takesUserData: false,
     isSimulated: false,
     isolation: 'a host is reset when its node leaves, and stays with its owner',
     sharedNetwork: false,
@@ -116,6 +119,7 @@ export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
   lab: {
     hasInventory: false,
     hostsJoin: false,
+    takesUserData: true,
     isSimulated: true,
     isolation: DELETED_MACHINES,
     sharedNetwork: { setting: 'virtualAddresses' },
@@ -126,6 +130,7 @@ export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
   nspawn: {
     hasInventory: false,
     hostsJoin: false,
+    takesUserData: false,
     isSimulated: false,
     isolation: 'none: its hosts share the kernel of this machine, so they are no security boundary',
     sharedBoundary: 'its hosts share one kernel',
@@ -142,6 +147,7 @@ export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
   ssh: {
     hasInventory: true,
     hostsJoin: false,
+    takesUserData: false,
     isSimulated: false,
     isolation: 'hosts are wiped when released; other namespaces get them only with hostReuse: any-namespace',
     adoptionObstacle: 'hosts are taken from the inventory, and a free one becomes a node when a pool grows',
@@ -154,6 +160,7 @@ export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
 const UNKNOWN_PROVIDER: Omit<ProviderTraits, 'example'> = {
   hasInventory: false,
   hostsJoin: false,
+  takesUserData: false,
   isSimulated: false,
   isolation: DELETED_MACHINES,
   sharedNetwork: false,

@@ -96,6 +96,7 @@ const FOREIGN_SECRETS: Readonly<Record<ServiceName, readonly ForeignSecret[]>> =
   ],
   'infra-svc': [
     ['gateway', 'connection.>', 'shared'],
+    ['gateway', 'bootstrap.*', 'shared'],
     ['gateway', 'realm.>', REALM_SECRETS_OWNER],
   ],
   'bootstrap-svc': [

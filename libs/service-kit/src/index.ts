@@ -9,6 +9,7 @@ export { ServiceMetrics, type GaugeRequest, type Reading } from './metrics/servi
 export { runService, startService, type RunningService } from './run.service.js';
 export { InstallationReleases } from './installation.releases.js';
 export { LogOwnership } from './log.ownership.js';
+export * from './pool.tokens.js';
 export * from './secrets.js';
 export { MasterKeyFile, type MasterKeySource } from './master.key.file.js';
 export { NatsSecrets } from './secrets.nats.js';

@@ -423,6 +423,12 @@ const withRemoval = (cluster: Cluster, node: NodeName): Cluster => {
   return isPlanned ? { ...cluster, unwanted: [...cluster.unwanted, node] } : cluster;
 };
 
+/** By the id that its machine has at the provider; a host that no provider made has one of its own. */
+const withAdmitted = (cluster: Cluster, { machine, hostId, user }: EventData<'HostAdmitted'>): Cluster => ({
+  ...cluster,
+  admitted: { ...cluster.admitted, [machine ?? hostId]: user },
+});
+
 /** Facts of the gateway, infra-svc, upgrade-svc and agents. */
 const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
@@ -431,7 +437,7 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
     case 'ClusterResumed': // Nothing was done for hosts while the cluster was paused.
       return { ...cluster, runStartedAt: event.meta.time };
     case 'HostAdmitted':
-      return { ...cluster, admitted: { ...cluster.admitted, [event.data.hostId]: event.data.user } };
+      return withAdmitted(cluster, event.data);
     case 'VmsCreated':
       return withMachines(cluster, event.data.machines);
     case 'LoadBalancerReady':

@@ -47,7 +47,7 @@ export const addJoinCommand = (parent: Command, io: Io): void => {
         const ttlSeconds = secondsOf(ttl);
         const issued = await session.api.createJoinToken({ ...at, pool }, { ttlSeconds }, idempotencyKey);
         const server = options.gatewayUrl ?? session.api.server;
-        const command = joinCommandOf({ server, ca: session.api.authority, issued });
+        const command = joinCommandOf({ server, ca: session.api.authority, issued, script: issued.script });
         io.err(`The token admits one host to pool ${pool} of ${name} until ${issued.expiresAt}.\n`);
         return { data: { ...issued, command }, table: command, names: [command] };
       }),

@@ -175,6 +175,7 @@ const ownEnv = (service: ServiceName, surroundings: Surroundings): Readonly<Reco
     case 'infra-svc':
       return {
         AGENT_NATS_URLS: surroundings.nats.agentUrls,
+        GATEWAY_URL: gatewayUrl(surroundings),
         ...(surroundings.lab?.identityPort === undefined
           ? {}
           : { REALM_ADDRESSES_ALLOWED: identityAddress(surroundings.lab.identityPort) }),
@@ -183,6 +184,10 @@ const ownEnv = (service: ServiceName, surroundings: Surroundings): Readonly<Reco
       return {};
   }
 };
+
+/** As machines reach it that this instance makes: those of the lab are on this machine. */
+const gatewayUrl = ({ http: { tls }, gatewayPort }: Surroundings): string =>
+  `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${gatewayPort}`;
 
 const httpEnv = ({ address, tls, plainText }: HttpSettings): Readonly<Record<string, string>> => ({
   HOST: address,

@@ -12,8 +12,8 @@ const COMMAND = joinCommandOf({
   ca: undefined,
   issued: {
     ...{ namespace: 'default', cluster: 'demo', token: TOKEN },
-    script: { path: '/join/install.sh', sha256: 'a'.repeat(64) },
   },
+  script: { path: '/join/install.sh', sha256: 'a'.repeat(64) },
 });
 const dataOf = (format: 'cloud-config' | 'shell', given?: string): string =>
   bootstrapDataOf({

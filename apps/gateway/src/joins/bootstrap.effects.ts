@@ -1,9 +1,8 @@
-import { isRefusal } from '@fairlead/contracts';
+import { bootstrapKeyRef, isRefusal } from '@fairlead/contracts';
 import { HANDLE, OnTask, type Handle, type RequeueAfter, type TaskOf } from '@fairlead/event-sourcing/jetstream';
 import { SECRETS, type SecretStore } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
-import { bootstrapKeyRef } from './bootstrap.tokens.js';
 import type { BootstrapDataTask } from './bootstrap.reconciler.js';
 import { joins } from './joins.decider.js';
 

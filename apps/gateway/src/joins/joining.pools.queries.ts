@@ -1,4 +1,4 @@
-import { refuse, traitsOf, type DeclaredPool, type PoolPath } from '@fairlead/contracts';
+import { bootsFromUserData, refuse, traitsOf, type DeclaredPool, type PoolPath } from '@fairlead/contracts';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Identity } from '../access/identity.js';
 import { ConnectionAccess } from '../connections/connection.access.js';
@@ -27,7 +27,7 @@ export class JoiningPools {
     if (pool === undefined) throw new Refused(refuse('pool.unknown', { namespace, cluster, pool: name }));
     const { connection, bootstrap } = pool;
     const { provider } = (await this.access.one(connection, identity)).registration;
-    if (!traitsOf(provider).hostsJoin)
+    if (!traitsOf(provider).hostsJoin && !bootsFromUserData(pool))
       throw new Refused(refuse('join.pool-makes-machines', { pool: name, connection, provider }));
     const uid = manifest.metadata.uid as JoinedPool['uid'];
     return { ...address, uid, pool: name, connection, bootstrap };

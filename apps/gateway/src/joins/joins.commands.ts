@@ -1,5 +1,6 @@
 import {
   bootstrapDataOf,
+  bootstrapKeyRef,
   bootstrapWindowAt,
   bootstrapWindowEnd,
   formatOfBootstrapData,
@@ -23,7 +24,7 @@ import {
 } from '@fairlead/contracts';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { parseJsonOrUndefined } from '@fairlead/parsers';
-import { CLOCK, SECRETS, type Clock, type SecretStore } from '@fairlead/service-kit';
+import { CLOCK, poolToken, proofOf, SECRETS, type Clock, type SecretStore } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { createHash, randomBytes } from 'node:crypto';
 import type { ClusterAddress } from '../common/cluster.address.js';
@@ -31,7 +32,7 @@ import type { Identity } from '../access/identity.js';
 import { causeOf, type Caller } from '../http/caller.js';
 import { orRefuse, Refused } from '../http/refused.js';
 import { ManifestCommands } from '../manifest/manifest.commands.js';
-import { bootstrapKeyRef, hostIdOfKey, poolToken, proofOf } from './bootstrap.tokens.js';
+import { hostIdOfKey } from './bootstrap.tokens.js';
 import { hostIdOf, joins, type Admitted, type Joins, type JoinsCommand } from './joins.decider.js';
 
 const TOKEN_ID_BYTES = 6;
@@ -102,7 +103,7 @@ export class JoinCommands {
     const expiresAt = new Date(bootstrapWindowEnd(window)).toISOString();
     const { server, authority, format: wanted } = query;
     const ca = authority === undefined ? undefined : Buffer.from(authority, 'base64').toString('utf8');
-    const command = joinCommandOf({ server, ca, issued: { namespace, cluster, token, script } });
+    const command = joinCommandOf({ server, ca, issued: { namespace, cluster, token }, script });
     const format = given === undefined ? wanted : (formatOfBootstrapData(given) ?? wanted);
     const data = bootstrapDataOf({ command, format, given, cluster: `${namespace}/${cluster}`, pool, expiresAt });
     const source = given === undefined ? 'generated' : 'given';
@@ -121,7 +122,8 @@ export class JoinCommands {
     const { uid, hosts } = state as Joins;
     const host = hosts[hostId];
     if (host === undefined) throw new Refused(refuse('join.token-refused', { cluster }));
-    if (host.requestId === undefined) return this.request(address, host, requestId);
+    // A machine of a provider is a node already.
+    if (host.requestId === undefined && host.machine === undefined) return this.request(address, host, requestId);
     return this.progress(address, { ...host, uid });
   }
 
@@ -167,11 +169,11 @@ export class JoinCommands {
     { namespace, cluster }: ClusterAddress,
     host: Admitted & { readonly uid: ClusterUid },
   ): Promise<HostJoinView> {
-    const { refusal, node, isKnown, uid, hostId } = host;
+    const { refusal, node, isKnown, uid, hostId, machine = hostId } = host;
     if (refusal !== undefined) return this.view(host, 'Rejected', refusal);
     if (node === undefined) return this.view(host, 'Waiting', 'its machine is not named yet');
     const sealed =
-      isKnown === true ? await this.secrets.get(`bootstrap-svc.channel.${hostId}` as SecretRef) : undefined;
+      isKnown === true ? await this.secrets.get(`bootstrap-svc.channel.${machine}` as SecretRef) : undefined;
     if (sealed === undefined) return this.view(host, 'Waiting', `node ${node} waits for its credential`);
     const credential = HostCredential.parse(parseJsonOrUndefined(sealed, { lengthMax: CREDENTIAL_LENGTH_MAX }));
     if (credential.uid !== uid || credential.node !== node || credential.cluster !== cluster)

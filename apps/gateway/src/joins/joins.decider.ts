@@ -1,5 +1,6 @@
 import {
   JOIN_TOKENS_MAX,
+  bootsFromUserData,
   needsBootstrapData,
   refuse,
   type ClusterUid,
@@ -10,6 +11,7 @@ import {
   type HostFacts,
   type HostId,
   type JoinTokenId,
+  type Machine,
   type NodeName,
   type Refusal,
   type SecretRef,
@@ -36,13 +38,14 @@ interface PresentedToken {
 /** A host presents a token that was issued for one host. `sha256` is that of the text that it sent. */
 export type AdmitHost = Command<'AdmitHost', PresentedToken & { readonly sha256: string; readonly now: string }>;
 
-/** Whether a token of a pool is one of its own, by its key and the time. */
-export type PoolTokenProof = 'valid' | 'expired' | 'forged';
-
 /** A host presents a token of a pool. `hostId` follows from the token and the key of the host. */
 export type AdmitHostToPool = Command<
   'AdmitHostToPool',
-  PresentedToken & { readonly hostId: HostId; readonly proof: PoolTokenProof }
+  PresentedToken & {
+    readonly hostId: HostId;
+    /** Whether the token is one of the pool's own, by its key and the time. */
+    readonly proof: 'valid' | 'expired' | 'forged';
+  }
 >;
 
 export type JoinsCommand = IssueToken | GenerateBootstrapData | AdmitHost | AdmitHostToPool;
@@ -54,6 +57,8 @@ export interface Admitted {
   readonly pool: string;
   readonly connection: ConnectionName;
   readonly user: string;
+  /** Its id at the provider that made it; absent: none did. */
+  readonly machine?: string;
   /** Of the request for its node; absent: none was recorded yet. */
   readonly requestId?: string;
   /** Absent: its machine is not named yet. */
@@ -71,6 +76,8 @@ type Token = Pick<EventData<'JoinTokenIssued'>, 'pool' | 'connection' | 'sha256'
 /** A pool whose hosts join by themselves. */
 interface JoiningPool {
   readonly connection: ConnectionName;
+  /** A provider makes its machines, with the data as user data. */
+  readonly boots?: true;
   /** Its bootstrap data; absent: they do not exist yet. */
   readonly data?: { readonly admission: JoinTokenId; readonly keyRef: SecretRef };
 }
@@ -82,6 +89,8 @@ export interface Joins {
   readonly tokens: Readonly<Record<JoinTokenId, Token>>;
   readonly pools: Readonly<Record<string, JoiningPool>>;
   readonly hosts: Readonly<Record<HostId, Admitted>>;
+  /** Machines that were made with bootstrap data, as their provider has reported them, by their ids there. */
+  readonly machines: Readonly<Record<string, { readonly node: NodeName; readonly pool: string }>>;
 }
 
 /** The host that a token for one host admits. */
@@ -133,6 +142,21 @@ const waitingIn = ({ hosts }: Joins, pool: string): number =>
   Object.values(hosts).filter((host) => host.pool === pool && host.node === undefined && host.refusal === undefined)
     .length;
 
+/** The provider vouches for a machine that it has made: it is admitted once, also after the token of its first boot has expired. */
+const admitMachine = (
+  state: Joins,
+  { data: { cluster, token: admission, hostId, proof, user, facts } }: AdmitHostToPool,
+  { pool, connection }: { readonly pool: string; readonly connection: ConnectionName },
+): readonly JoinsFact[] | Refusal => {
+  const { instanceId: machine = '' } = facts;
+  if (state.machines[machine]?.pool !== pool) return refuse('join.machine-unknown', { cluster });
+  const isTaken = Object.values(state.hosts).some((host) => host.machine === machine);
+  if (isTaken || isKnownUser(state, user)) return refuse('join.token-refused', { cluster });
+  const late = proof === 'expired' ? { late: true as const } : {};
+  const admitted = { uid: state.uid, pool, connection, admission, hostId, user, facts, machine, ...late };
+  return [{ type: 'HostAdmitted', data: admitted }];
+};
+
 /** A host that was admitted in time may ask until it has its credential. */
 const admitToPool = (state: Joins | undefined, { data }: AdmitHostToPool): readonly JoinsFact[] | Refusal => {
   const { cluster, token: admission, hostId, proof, user, facts } = data;
@@ -141,10 +165,11 @@ const admitToPool = (state: Joins | undefined, { data }: AdmitHostToPool): reado
   if (state === undefined || pool === undefined || found === undefined || proof === 'forged') return refused;
   const host = state.hosts[hostId];
   if (host !== undefined) return host.user === user && host.isGone !== true ? nothing : refused;
+  const { connection } = found;
+  if (found.boots === true) return admitMachine(state, { type: 'AdmitHostToPool', data }, { pool, connection });
   if (proof === 'expired' || isKnownUser(state, user)) return refused;
   if (waitingIn(state, pool) >= JOIN_TOKENS_MAX)
     return refuse('join.tokens-many', { cluster: state.uid, max: JOIN_TOKENS_MAX });
-  const { connection } = found;
   return [{ type: 'HostAdmitted', data: { uid: state.uid, pool, connection, admission, hostId, user, facts } }];
 };
 
@@ -162,19 +187,39 @@ const onTokenIssued = (state: Joins, { admission, ...data }: EventData<'JoinToke
 
 const onDataGenerated = (state: Joins, { pool, connection, ...data }: EventData<'BootstrapDataGenerated'>): Joins => {
   const { admission, keyRef } = data;
-  return { ...state, pools: { ...state.pools, [pool]: { connection, data: { admission, keyRef } } } };
+  const known = state.pools[pool];
+  return { ...state, pools: { ...state.pools, [pool]: { ...known, connection, data: { admission, keyRef } } } };
 };
 
-const onHostAdmitted = (state: Joins, { hostId, pool, connection, user }: EventData<'HostAdmitted'>): Joins => ({
-  ...state,
-  hosts: { ...state.hosts, [hostId]: { hostId, pool, connection, user } },
-});
+const onHostAdmitted = (
+  state: Joins,
+  { hostId, pool, connection, user, machine }: EventData<'HostAdmitted'>,
+): Joins => {
+  const { node } = (machine === undefined ? undefined : state.machines[machine]) ?? {};
+  const made = machine === undefined ? {} : { machine, ...(node === undefined ? {} : { node }) };
+  return { ...state, hosts: { ...state.hosts, [hostId]: { hostId, pool, connection, user, ...made } } };
+};
+
+const onMachineCreated = (state: Joins, { name, pool, providerId, reach }: Machine): Joins => {
+  if (reach === undefined || state.pools[pool]?.boots !== true) return state;
+  const id = providerId.slice(providerId.indexOf('://') + 3);
+  return { ...state, machines: { ...state.machines, [id]: { node: name, pool } } };
+};
+
+const withoutMachine = (state: Joins, name: string): Joins => {
+  const machines = Object.entries(state.machines).filter(([, { node }]) => node !== name);
+  if (machines.length === Object.keys(state.machines).length) return state;
+  return { ...state, machines: Object.fromEntries(machines) };
+};
 
 /** A pool that is declared no longer loses its data: its tokens admit no more hosts. */
 const onPoolsDeclared = (state: Joins, declared: readonly DeclaredPool[]): Joins => {
-  const pools = declared.filter(needsBootstrapData).map(({ name, connection }): [string, JoiningPool] => {
-    const known = state.pools[name];
-    return [name, known?.connection === connection ? known : { connection }];
+  const pools = declared.filter(needsBootstrapData).map((pool): [string, JoiningPool] => {
+    const { name, connection } = pool;
+    const { data } = state.pools[name] ?? {};
+    const isSame = state.pools[name]?.connection === connection;
+    const boots = bootsFromUserData(pool) ? { boots: true as const } : {};
+    return [name, { connection, ...boots, ...(isSame && data !== undefined ? { data } : {}) }];
   });
   return pools.length === 0 && Object.keys(state.pools).length === 0
     ? state
@@ -209,15 +254,20 @@ const onProgress = (state: Joins, event: StoredEvent): Joins => {
     }
     case 'VmDeleted': {
       const { name } = event.data;
-      return withHosts(state, (host) => (host.node === name ? { ...host, isGone: true } : host));
+      return withoutMachine(
+        withHosts(state, (host) => (host.node === name ? { ...host, isGone: true } : host)),
+        name,
+      );
     }
+    case 'VmCreated':
+      return onMachineCreated(state, event.data.machine);
     default:
       return state;
   }
 };
 
 export const joinsAfter = (state: Joins | undefined, event: StoredEvent): Joins | undefined => {
-  if (event.type === 'ClusterRequested') return { uid: event.data.uid, tokens: {}, pools: {}, hosts: {} };
+  if (event.type === 'ClusterRequested') return { uid: event.data.uid, tokens: {}, pools: {}, hosts: {}, machines: {} };
   if (state === undefined || !('uid' in event.data) || event.data.uid !== state.uid) return state;
   switch (event.type) {
     case 'ClusterDeletionRequested':

@@ -6,12 +6,13 @@ import {
   type SecretRef,
   type StoredEvent,
 } from '@fairlead/contracts';
+import { poolToken, proofOf, type PoolTokenProof } from '@fairlead/service-kit';
 import { seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { bootstrapDataReconciler } from './bootstrap.reconciler.js';
-import { hostIdOfKey, poolToken, proofOf } from './bootstrap.tokens.js';
-import { joins, type Joins, type JoinsCommand, type PoolTokenProof } from './joins.decider.js';
+import { hostIdOfKey } from './bootstrap.tokens.js';
+import { joins, type Joins, type JoinsCommand } from './joins.decider.js';
 
 const UID = '7b0f6a3e-4c1d-4e9a-9a55-0c8f7b2d6e10' as ClusterUid;
 const EDGE = 'edge' as ConnectionName;
@@ -109,7 +110,7 @@ describe('a join token', () => {
 });
 
 const declared = (
-  pools: readonly { name: string; connection?: string; machineType?: string }[],
+  pools: readonly { name: string; connection?: string; machineType?: string; bootstrap?: object }[],
   seconds = 0,
 ): StoredEvent =>
   stored(
@@ -224,6 +225,58 @@ describe('a token of a pool', () => {
     expect(proofAfter(1, poolToken('key', 'ffffffffffff', 0))).toBe('forged');
     expect(proofAfter(1, poolToken('key', TOKEN, 1))).toBe('forged');
     expect(proofAfter(48 * 60)).toBe('forged');
+  });
+});
+
+describe('a machine that was made with the bootstrap data of its pool', () => {
+  const boots = { name: 'web', connection: 'lab', machineType: 'lab.medium', bootstrap: { by: 'userData' } };
+  const machine = (id: string, name: string, more: object = {}): StoredEvent =>
+    stored(
+      'VmCreated',
+      { uid: UID, machine: { name, pool: 'web', providerId: `lab://${id}`, reach: 'agent', ...more } },
+      3,
+    );
+  const made = (...events: readonly StoredEvent[]): Joins | undefined =>
+    events.reduce(joins.evolve, decide(from(requested(), declared([boots])), generate(), 1).state);
+  const ask = (user: string, instanceId: string | undefined, proof: PoolTokenProof = 'valid'): JoinsCommand => ({
+    type: 'AdmitHostToPool',
+    data: {
+      ...{ cluster: 'shop', token: TOKEN, hostId: hostIdOfKey(TOKEN, user), proof, user },
+      facts: instanceId === undefined ? FACTS : { ...FACTS, instanceId },
+    },
+  });
+
+  it('is admitted by its token and the word of its provider, as the node that it was made for', () => {
+    const state = made(machine('i-1', 'shop-w-1'));
+    const admitted = decide(state, ask(userOf('A'), 'i-1'), 4);
+    expect(admitted.facts).toMatchObject([{ type: 'HostAdmitted', data: { machine: 'i-1', pool: 'web' } }]);
+    expect(Object.values(admitted.state?.hosts ?? {})).toMatchObject([{ node: 'shop-w-1', machine: 'i-1' }]);
+    expect(decide(admitted.state, ask(userOf('A'), 'i-1'), 5)).toMatchObject({ facts: [], refused: undefined });
+  });
+
+  it('waits while its provider has not reported it, and no other host is let in', () => {
+    for (const instanceId of ['i-1', undefined])
+      expect(decide(made(), ask(userOf('A'), instanceId), 4).refused).toBe('join.machine-unknown');
+    const others = made(machine('i-1', 'shop-w-1', { pool: 'base' }), machine('i-2', 'shop-w-2', { reach: undefined }));
+    expect(decide(others, ask(userOf('A'), 'i-1'), 4).refused).toBe('join.machine-unknown');
+    expect(decide(others, ask(userOf('A'), 'i-2'), 4).refused).toBe('join.machine-unknown');
+  });
+
+  it('is admitted once: neither another key nor a second machine with its key gets in', () => {
+    const { state } = decide(made(machine('i-1', 'shop-w-1'), machine('i-2', 'shop-w-2')), ask(userOf('A'), 'i-1'), 4);
+    expect(decide(state, ask(userOf('B'), 'i-1'), 5).refused).toBe('join.token-refused');
+    expect(decide(state, ask(userOf('B'), 'i-2'), 5).facts).toHaveLength(1);
+  });
+
+  it('is admitted with a token that has expired, which is recorded, and never with a forged one', () => {
+    const state = made(machine('i-1', 'shop-w-1'));
+    expect(decide(state, ask(userOf('A'), 'i-1', 'expired'), 4).facts).toMatchObject([{ data: { late: true } }]);
+    expect(decide(state, ask(userOf('A'), 'i-1', 'forged'), 4).refused).toBe('join.token-refused');
+  });
+
+  it('is admitted no more once it is deleted', () => {
+    const gone = made(machine('i-1', 'shop-w-1'), stored('VmDeleted', { uid: UID, name: 'shop-w-1' }, 4));
+    expect(decide(gone, ask(userOf('A'), 'i-1'), 5).refused).toBe('join.machine-unknown');
   });
 });
 

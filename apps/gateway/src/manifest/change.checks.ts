@@ -1,9 +1,19 @@
-import { leaseFaults, type DeclaredSpec, type Refusal } from '@fairlead/contracts';
+import { bootsFromUserData, leaseFaults, refuse, traitsOf, type DeclaredSpec, type Refusal } from '@fairlead/contracts';
 import type { Registered } from '@fairlead/domain';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import { VirtualAddressChecks } from './virtual-addresses.checks.js';
+
+/** Only some providers make machines with user data. */
+const userDataFaults = ({ pools }: DeclaredSpec, { connections }: Registered): readonly Refusal[] =>
+  pools.flatMap((pool, at) => {
+    const { name, connection } = pool;
+    const provider = connections.get(connection)?.provider;
+    return provider === undefined || !bootsFromUserData(pool) || traitsOf(provider).takesUserData
+      ? []
+      : [refuse('pool.user-data', { pool: name, provider, connection }, `spec.pools[${at}].bootstrap.by`)];
+  });
 
 /** Finds what is wrong with a change of a manifest at this time, beside the nodes that the cluster has. */
 @Injectable()
@@ -21,6 +31,7 @@ export class ChangeChecks {
   ): Promise<readonly Refusal[]> {
     return [
       ...leaseFaults(after.lease, before?.lease, this.clock.now().toISOString()),
+      ...userDataFaults(after, known),
       ...(await this.addresses.faults(address, after, known)),
     ];
   }

@@ -1,4 +1,4 @@
-import { adoptionFault, refuse, WorldFailure, type NodeSet, type Refusal } from '@fairlead/contracts';
+import { adoptionFault, refuse, traitsOf, WorldFailure, type NodeSet, type Refusal } from '@fairlead/contracts';
 import { parseResult, problemsOfHost, renderStep } from '@fairlead/node-scripts';
 import { SECRETS, type SecretStore } from '@fairlead/service-kit';
 import type { HostAddress, HostShell } from '@fairlead/service-kit/ssh';
@@ -64,7 +64,8 @@ export class Adoption {
     signal: AbortSignal,
   ): Promise<readonly string[]> {
     // It looked at itself before it asked to be admitted, and bootstrap-svc verifies it by its own connection.
-    if (reach === 'agent') return [];
+    if (reach === 'agent')
+      return traitsOf(connection.provider).hostsJoin ? [] : ['it was made to join another pool by itself'];
     const keyRef = ssh.keyRef ?? keyRefOf(connection.name, sshKey, infrastructure.keyRef);
     const privateKey = await this.secrets.get(keyRef);
     if (privateKey === undefined)

@@ -21,6 +21,7 @@ import { Placement, type PreparedConnection } from './placement.effects.js';
 import { USE_MACHINE } from './reasons.planner.js';
 import { sizeAt } from './reservations.planner.js';
 import { surgeKey } from './surges.js';
+import { UserData } from './user.data.effects.js';
 
 const STILL_THERE_AGAIN_MS = 2_000;
 
@@ -40,6 +41,7 @@ export class CreationEffects {
   constructor(
     @Inject(Placement) private readonly placement: Placement,
     @Inject(AnswerDeadline) private readonly deadline: AnswerDeadline,
+    @Inject(UserData) private readonly userData: UserData,
   ) {}
 
   /** What is missing of the cluster itself, of a request or of a surge, on all its connections at once. */
@@ -69,7 +71,9 @@ export class CreationEffects {
     if (remake && !(await this.clearFailed(task, missing, connections))) {
       return task.requeueAfter(STILL_THERE_AGAIN_MS, 'failed machines are still being deleted');
     }
-    const made = await Promise.allSettled(connections.map((on) => this.ensureOn(task, { missing, since }, on)));
+    const pools = missing.map(({ pool }) => pool);
+    const data = await this.userData.of(clusterOf(task), refOf(task), pools);
+    const made = await Promise.allSettled(connections.map((on) => this.ensureOn(task, { missing, since, data }, on)));
     const failed = made.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
     return undefined;
@@ -127,7 +131,12 @@ export class CreationEffects {
    */
   private async ensureOn(
     task: MachinesTask,
-    desired: { readonly missing: readonly MachinePlan[]; readonly since: string | undefined },
+    desired: {
+      readonly missing: readonly MachinePlan[];
+      readonly since: string | undefined;
+      /** User data by pool; of a pool without, none. */
+      readonly data: ReadonlyMap<string, string>;
+    },
     { open, infrastructure }: PreparedConnection,
   ): Promise<void> {
     const { connection, provider } = open;
@@ -138,9 +147,10 @@ export class CreationEffects {
     const group = {
       ...groupOf(ref, connection.name),
       ...{ network, firewall, sshKey, image },
-      machines: missing.map((plan) =>
-        desiredMachine(ref)({ ...plan, spec: sizeAt(cluster, plan.connection, plan.spec) }),
-      ),
+      machines: missing.map((plan) => ({
+        ...desiredMachine(ref)({ ...plan, spec: sizeAt(cluster, plan.connection, plan.spec) }),
+        ...userDataOf(plan, desired.data),
+      })),
     };
     const unanswered = new Set(missing.map(({ name }) => name));
     const taken = providerIdsOn(cluster, connection.name);
@@ -169,6 +179,14 @@ export class CreationEffects {
     if (failure !== undefined) throw failure;
   }
 }
+
+const userDataOf = (
+  { pool, adopts }: MachinePlan,
+  data: ReadonlyMap<string, string>,
+): { readonly userData?: string } => {
+  const userData = adopts === undefined ? data.get(pool) : undefined;
+  return userData === undefined ? {} : { userData };
+};
 
 const failure = (target: string, message: string, operation = 'create machines'): WorldFailure =>
   new WorldFailure({ operation, target, message, retryable: false });

@@ -15,7 +15,7 @@ import { nextMomentAt, tasksOf } from './tasks.planner.js';
 /** Requests become machines, and machines that are not needed any longer are deleted: tasks.planner.ts has the order. */
 export const machinesReconciler: Reconciler<Machines, MachinesCommand, MachinesFact> = {
   name: 'machines',
-  version: 21,
+  version: 22,
   context: 'machines',
   decider: machines,
   generation: (state) => (state.status === 'absent' ? '' : `${state.cluster.uid}/${state.cluster.run}`),

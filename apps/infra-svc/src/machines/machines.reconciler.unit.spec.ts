@@ -1,4 +1,13 @@
-import type { Fact, MachinePlan, NodeName } from '@fairlead/contracts';
+import {
+  declaredOf,
+  type ConnectionName,
+  type DeclaredPool,
+  type Fact,
+  type MachinePlan,
+  type NodeName,
+  type PoolName,
+  type SecretRef,
+} from '@fairlead/contracts';
 import { advance, reconcilerProcess, type Reaction } from '@fairlead/event-sourcing';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
@@ -157,5 +166,41 @@ describe('the tasks of a cluster', () => {
     expect(after(requested(), deleted)).toEqual([]);
     expect(after(requested(), deleted, again)).toEqual(['ValidateCluster']);
     expect(after(requested(), deleted, again, accepted)).toEqual([]);
+  });
+});
+
+describe('a pool whose machines join by themselves', () => {
+  const web = {
+    ...{ name: 'web' as PoolName, replicas: 1, connection: 'lab' as ConnectionName, machineType: 'lab.small' },
+    ...{ rootDisk: { type: 'default', size: 'default' }, bootstrap: { by: 'userData' as const } },
+  };
+  const declaring = (pool: DeclaredPool): Fact => ({
+    type: 'ClusterSpecChanged',
+    data: { uid: UID, revision: 1, spec: { ...declaredOf(clusterSpec()), pools: [pool] } },
+  });
+  const generated: Fact = {
+    type: 'BootstrapDataGenerated',
+    data: {
+      ...{ uid: UID, pool: web.name, connection: web.connection, admission: '0a1b2c3d4e5f' },
+      keyRef: 'gateway.bootstrap.0a1b2c3d4e5f' as SecretRef,
+    },
+  };
+  const { bootstrap: _none, ...bySsh } = web;
+  const more: Fact = {
+    type: 'NodesRequested',
+    data: { uid: UID, requestId: 'r1', workers: [{ ...nodeSet(1), pool: web.name }] },
+  };
+
+  it('has no machine planned before its bootstrap data exist, and then at once [Cluster API 4]', () => {
+    expect(desired(requested(), declaring(web), accepted)).toEqual([]);
+    expect(after(requested(), declaring(web), accepted, generated)).toEqual(['PlanMachines']);
+    expect(desired(requested(), declaring(bySsh), accepted)).toEqual(['PlanMachines']);
+  });
+
+  it('does not grow before they exist, and grows by itself as soon as they do [Cluster API 4]', () => {
+    const grown = [...made, declaring(web), more];
+    expect(desired(...grown)).toEqual([]);
+    expect(desired(...grown, generated)).toEqual(['PlanNodes/r1']);
+    expect(desired(...made, declaring(bySsh), more)).toEqual(['PlanNodes/r1']);
   });
 });

@@ -1,4 +1,4 @@
-import type { ConnectionName, NodeName } from '@fairlead/contracts';
+import { needsBootstrapData, type ConnectionName, type NodeName } from '@fairlead/contracts';
 import { isHeld, isIdentityAwaited, NO_IDENTITY, realmSelectionOf } from '@fairlead/domain';
 import type { Task } from '@fairlead/event-sourcing';
 import { batchOfRequest, isMadeAgain, isReconsidered, isWaiting, type NodesRequest } from './additions.js';
@@ -65,6 +65,7 @@ const ensureRequest = (cluster: Cluster, request: NodesRequest): readonly Task[]
   if (isMadeAgain(request)) return makeAgain(cluster, request);
   if (failed) return [];
   if (machines.length > 0) return ensure(cluster, batchOfRequest(requestId), data);
+  if (awaitsBootstrapData(cluster, poolsOf(request))) return [];
   return [
     task({
       type: 'PlanNodes',
@@ -139,11 +140,26 @@ const isAwaiting = (cluster: Cluster, now: string): boolean =>
 const awaitsIdentity = ({ declared, identity = NO_IDENTITY }: Cluster): boolean =>
   isIdentityAwaited(identity, realmSelectionOf(declared?.spec.authentication?.oidc));
 
+/** No machine is requested for a pool before the data exist by which it joins. */
+const awaitsBootstrapData = ({ declared }: Cluster, pools: ReadonlySet<string> | 'all'): boolean =>
+  declared !== undefined &&
+  declared.spec.pools.some(
+    (pool) =>
+      (pools === 'all' || pools.has(pool.name)) &&
+      needsBootstrapData(pool) &&
+      declared.bootstrapped?.[pool.name] === undefined,
+  );
+
+/** Pools that a request makes machines for. */
+const poolsOf = ({ workers, replaces }: NodesRequest): ReadonlySet<string> =>
+  new Set([...workers.flatMap(({ pool }) => pool ?? []), ...(replaces === undefined ? [] : [replaces.machine.pool])]);
+
 const creationsOf = (cluster: Cluster, now: string): readonly Task[] => {
   if (cluster.planned.length === 0 && isHeld(cluster.hooks, { point: 'BeforeCreate' })) return [];
   const reservations = reserve(cluster, now);
   if (cluster.planned.length > 0) return [...reservations, ...machinesOf(cluster)];
   if (reservations.length > 0 || isAwaiting(cluster, now) || awaitsIdentity(cluster)) return reservations;
+  if (awaitsBootstrapData(cluster, 'all')) return reservations;
   return [task({ type: 'PlanMachines', reason: 'the cluster was accepted' })];
 };
 

@@ -121,6 +121,8 @@ export interface DesiredMachine {
   /** The machine that it becomes, in the group that it was found in; absent: it is created. */
   readonly adopts?: AdoptedMachine;
   readonly labels: Readonly<Record<string, string>>;
+  /** What it runs at its first boot, by which it joins; only of a new machine. Absent: nothing, and it is reached by SSH. */
+  readonly userData?: string;
 }
 
 /** Everything that a provider needs to make machines: their group, what they stand on, and they themselves. */

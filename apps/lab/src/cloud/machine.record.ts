@@ -4,6 +4,8 @@ import { HostRecord } from '../hosts/host.record.js';
 export const MachineStatus = z.enum(['creating', 'running', 'failed', 'stopped']);
 export type MachineStatus = z.infer<typeof MachineStatus>;
 
+const USER_DATA_LENGTH_MAX = 65_536;
+
 /** One machine as a group's request names it. */
 export const MachineRequest = z.strictObject({
   name: z
@@ -19,6 +21,8 @@ export const MachineRequest = z.strictObject({
   rootDisk: z.json().optional(),
   zone: z.string().max(100).optional(),
   labels: z.record(z.string(), z.string()).optional(),
+  /** What it runs at its first boot. */
+  userData: z.string().max(USER_DATA_LENGTH_MAX).optional(),
   /** An existing machine that moves into the group under this name, from the group that is named. */
   adopts: z.strictObject({ id: z.string().max(100), group: z.string().max(200) }).optional(),
 });
@@ -61,6 +65,7 @@ export const machineView = (record: MachineRecord) => ({
   spec: record.request.spec,
   image: record.request.image,
   sshKey: record.request.sshKey,
+  hasUserData: record.request.userData !== undefined,
 });
 
 /** Ordinary users cannot bind port 22. */

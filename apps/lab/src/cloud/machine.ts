@@ -5,6 +5,7 @@ import { SshServer } from '../ssh/ssh.server.js';
 import type { Delays } from '../time/delays.js';
 import type { Faults } from '../faults/faults.js';
 import { AUTHORIZED_KEYS, authorizedKeysIn } from '../ssh/authorized.keys.js';
+import { runUserData } from './user.data.js';
 import { SSH_PORT, SSH_USER, type MachineRecord, type MachineStatus } from './machine.record.js';
 
 export type PowerAction = 'start' | 'stop' | 'reboot' | 'power-cut' | 'partition' | 'heal' | 'move';
@@ -157,7 +158,18 @@ export class Machine {
     await this.up();
     this.record.booted = true;
     this.setStatus('running');
+    this.runUserData();
     await this.loseIfAsked();
+  }
+
+  /** It ends when the host goes down, and is not run again. */
+  private runUserData(): void {
+    const { id, request } = this.record;
+    if (this.running === undefined || request.userData === undefined) return;
+    const { userData } = request;
+    void runUserData(this.running, { id, userData }).catch((error: unknown) =>
+      this.log(`cloud-init: user data failed: ${String(error)}`),
+    );
   }
 
   private async assemble(): Promise<void> {

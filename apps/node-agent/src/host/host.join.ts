@@ -60,6 +60,12 @@ const addressTo = (server: URL): Promise<string> =>
     socket.once('error', reject);
   });
 
+/** cloud-init leaves there which machine of its provider this is. */
+const instanceOf = async (root: string): Promise<Pick<HostFacts, 'instanceId'>> => {
+  const text = await readFile(`${root}/var/lib/cloud/data/instance-id`, 'utf8').catch(() => '');
+  return text.trim() === '' ? {} : { instanceId: text.trim() };
+};
+
 const factsOf = async (root: string, server: URL): Promise<HostFacts> => ({
   hostname: hostname(),
   machineId: (await readFile(`${root}/etc/machine-id`, 'utf8')).trim(),
@@ -67,6 +73,7 @@ const factsOf = async (root: string, server: URL): Promise<HostFacts> => ({
   architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
   cpus: cpus().length,
   memoryMiB: Math.floor(totalmem() / BYTES_PER_MIB),
+  ...(await instanceOf(root)),
 });
 
 export interface JoinOptions {

@@ -49,6 +49,14 @@ export const joinEvents = {
       hostId: HostId,
       user: NatsUser.describe('The key with which the host connects'),
       facts: HostFacts.describe('As the host states them'),
+      machine: z
+        .string()
+        .max(128)
+        .optional()
+        .describe(
+          'The machine that it is, by its id at the provider, which the provider has reported; absent: no provider made it',
+        ),
+      late: z.literal(true).optional().describe('Its token had expired, and the word of the provider counted'),
     }),
   }),
 };

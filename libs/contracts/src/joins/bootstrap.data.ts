@@ -1,4 +1,6 @@
 import * as z from 'zod';
+import type { SecretRef } from '../ids.js';
+import type { JoinTokenId } from './join.tokens.js';
 
 /** The machine type of hosts that join by themselves. */
 export const JOINED_MACHINE_TYPE = 'join.any';
@@ -20,19 +22,29 @@ export const formatOfBootstrapData = (data: string): BootstrapFormat | undefined
 
 const hasMarkerOnce = (data: string): boolean => data.split(JOIN_MARKER).length === 2;
 
-export const PoolBootstrap = z.strictObject({
-  data: z
-    .string()
-    .max(DATA_LENGTH_MAX)
-    .refine((data) => formatOfBootstrapData(data) !== undefined, {
-      error: 'must begin with #cloud-config or #!',
-    })
-    .refine(hasMarkerOnce, { error: `must have ${JOIN_MARKER} exactly once, where the host joins` })
-    .describe(
-      `What a host of the pool runs first: cloud-config or a script, in which ${JOIN_MARKER} stands for the command that joins. It is part of the manifest, so it must have no secrets`,
+const GivenData = z
+  .string()
+  .max(DATA_LENGTH_MAX)
+  .refine((data) => formatOfBootstrapData(data) !== undefined, { error: 'must begin with #cloud-config or #!' })
+  .refine(hasMarkerOnce, { error: `must have ${JOIN_MARKER} exactly once, where the host joins` });
+
+export const PoolBootstrap = z
+  .strictObject({
+    by: z
+      .literal('userData')
+      .optional()
+      .describe(
+        'New machines of the pool get its bootstrap data as user data and join by themselves: nothing opens them by SSH. Left out: by SSH, where machines are made',
+      ),
+    data: GivenData.optional().describe(
+      `What a host of the pool runs first: cloud-config or a script, in which ${JOIN_MARKER} stands for the command that joins. It is part of the manifest, so it must have no secrets. Left out: it is generated`,
     ),
-});
+  })
+  .refine(({ by, data }) => by !== undefined || data !== undefined, { error: 'must have by or data' });
 export type PoolBootstrap = z.infer<typeof PoolBootstrap>;
+
+/** Where the key of the tokens with this id is sealed. */
+export const bootstrapKeyRef = (admission: JoinTokenId): SecretRef => `gateway.bootstrap.${admission}` as SecretRef;
 
 /** A token of a pool is valid in its window and the next one: for 15 minutes at most. */
 export const BOOTSTRAP_WINDOW_MS = 450_000;

@@ -5,24 +5,31 @@ export interface JoinCommandOf {
   readonly server: string;
   /** Certificates (PEM) that sign the server's; undefined: the authorities of the host's system. */
   readonly ca: string | undefined;
-  readonly issued: Pick<JoinTokenView, 'namespace' | 'cluster' | 'token' | 'script'>;
+  readonly issued: Pick<JoinTokenView, 'namespace' | 'cluster' | 'token'>;
+  /** Without a checksum, the certificate of the server is what vouches for the script. */
+  readonly script: Pick<JoinTokenView['script'], 'path'> & { readonly sha256?: string };
 }
 
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /**
- * One line for the shell of a host. The script is verified by its checksum before anything of it runs, so it may be downloaded without a
+ * One line for the shell of a host. Where the script is verified by its checksum before anything of it runs, it may be downloaded without a
  * trusted certificate; everything after it trusts the certificates of the command only.
  */
-export const joinCommandOf = ({ server, ca, issued }: JoinCommandOf): string => {
-  const { namespace, cluster, token, script } = issued;
+export const joinCommandOf = ({ server, ca, issued, script: { path, sha256 } }: JoinCommandOf): string => {
+  const { namespace, cluster, token } = issued;
   const base = server.replace(/\/+$/, '');
-  const authority = ca === undefined ? '' : ` --ca ${Buffer.from(ca).toString('base64')}`;
+  const encoded = ca === undefined ? '' : Buffer.from(ca).toString('base64');
+  const authority = ca === undefined ? '' : ` --ca ${encoded}`;
   const insecure = ca === undefined ? '' : ' --insecure';
+  const download = (trust: string): string => `curl -fsSL${trust} -o "$f" ${quote(`${base}${path}`)}`;
   return [
     'f=$(mktemp)',
-    `curl -fsSL${insecure} -o "$f" ${quote(`${base}${script.path}`)}`,
-    `echo "${script.sha256}  $f" | sha256sum -c --quiet`,
+    ...(sha256 !== undefined
+      ? [download(insecure), `echo "${sha256}  $f" | sha256sum -c --quiet`]
+      : ca === undefined
+        ? [download('')]
+        : ['c=$(mktemp)', `echo ${encoded} | base64 -d > "$c"`, download(' --cacert "$c"')]),
     `FAIRLEAD_JOIN_TOKEN=${token} sh "$f" --server ${quote(base)} --cluster ${namespace}/${cluster}${authority}`,
   ].join(' && ');
 };

@@ -46,5 +46,10 @@ export const HostFacts = z.strictObject({
   architecture: z.enum(['amd64', 'arm64']),
   cpus: z.int().min(1).max(CPUS_MAX),
   memoryMiB: z.int().min(1).max(MEMORY_MIB_MAX),
+  instanceId: z
+    .string()
+    .regex(/^[A-Za-z0-9][-._A-Za-z0-9]{0,127}$/, { error: 'is not the id of a machine' })
+    .optional()
+    .describe('Which machine of a provider it is, by what cloud-init has left'),
 });
 export type HostFacts = z.infer<typeof HostFacts>;

@@ -59,9 +59,13 @@ type CompletePool = Pick<DeclaredPool, OptionalField> & {
   readonly [Field in Exclude<keyof DeclaredPool, OptionalField>]-?: Exclude<DeclaredPool[Field], undefined>;
 };
 
-/** Its nodes are hosts that join by themselves. */
-export const needsBootstrapData = ({ machineType }: Pick<DeclaredPool, 'machineType'>): boolean =>
-  machineType === JOINED_MACHINE_TYPE;
+/** New machines of the pool are made with its bootstrap data as user data. */
+export const bootsFromUserData = ({ bootstrap }: { readonly bootstrap?: PoolBootstrap | undefined }): boolean =>
+  bootstrap?.by === 'userData';
+
+/** Its nodes join by themselves. */
+export const needsBootstrapData = (pool: Pick<DeclaredPool, 'machineType' | 'bootstrap'>): boolean =>
+  pool.machineType === JOINED_MACHINE_TYPE || bootsFromUserData(pool);
 
 /** Zones are a set. */
 const inOrder = (zones: readonly string[] | undefined): string[] => [...new Set(zones)].sort();

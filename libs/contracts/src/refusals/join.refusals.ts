@@ -22,6 +22,11 @@ export const JOIN_REFUSALS = {
     'The bootstrap data of pool {pool} do not exist yet',
     'They are generated when the pool is declared: try again in a few seconds.',
   ),
+  'join.machine-unknown': definition(
+    409,
+    'The provider has not reported this machine as one of the pool yet',
+    'Ask again: the machine may have booted before its provider said that it runs.',
+  ),
   'join.not-served': definition(
     503,
     'This gateway has no agent to give to hosts',

@@ -75,7 +75,12 @@ export const POOL_REFUSALS = {
   'pool.bootstrap-unused': definition(
     422,
     'Pool {pool} has bootstrap data, but machines of type {machineType} are bootstrapped by SSH',
-    'Leave bootstrap out, or use the machine type join.any on a connection of the provider join.',
+    'Leave bootstrap out, declare by: userData in it, or use the machine type join.any on a connection of the provider join.',
+  ),
+  'pool.user-data': definition(
+    422,
+    'Pool {pool} declares user data, but the provider {provider} of the connection {connection} takes none',
+    'Leave by: userData out: nodes are bootstrapped by SSH then.',
   ),
   'pool.rollout-failed': definition(
     409,

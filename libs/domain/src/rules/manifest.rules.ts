@@ -11,7 +11,7 @@ import {
   etcdBackupsFaults,
   healthCheckFaults,
   hookFaults,
-  JOINED_MACHINE_TYPE,
+  needsBootstrapData,
   metadataFaults,
   isBlocked,
   firewallFaults,
@@ -116,10 +116,16 @@ const healthFaults = ({ controlPlane, pools }: ManifestSpec): readonly Refusal[]
 
 /** Where machines are made, nothing would run the data. */
 const bootstrapFaults = ({ pools }: ManifestSpec): readonly Refusal[] =>
-  pools.flatMap(({ name: pool, bootstrap, machineType }, at) =>
-    bootstrap === undefined || machineType === JOINED_MACHINE_TYPE
+  pools.flatMap((pool, at) =>
+    pool.bootstrap === undefined || needsBootstrapData(pool)
       ? []
-      : [refuse('pool.bootstrap-unused', { pool, machineType }, `spec.pools[${at}].bootstrap`)],
+      : [
+          refuse(
+            'pool.bootstrap-unused',
+            { pool: pool.name, machineType: pool.machineType },
+            `spec.pools[${at}].bootstrap`,
+          ),
+        ],
   );
 
 /** An API server does not start with a certificate that it cannot read. */

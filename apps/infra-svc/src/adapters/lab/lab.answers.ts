@@ -32,6 +32,7 @@ export const LabMachine = z.object({
   region: z.string(),
   zone: z.string(),
   sshKey: z.string().nullish(),
+  hasUserData: z.boolean().nullish(),
   spec: z.string().nullish(),
   image: z.string().nullish(),
 });

@@ -58,6 +58,8 @@ const runningOf = (
   privateIp: machine.privateIp ?? '',
   region: machine.region,
   zone: machine.zone,
+  // It was made to join by itself.
+  ...(machine.hasUserData === true ? { reach: 'agent' as const } : {}),
   ssh: {
     host: machine.publicIp ?? machine.privateIp ?? '',
     port: machine.sshPort ?? 22,

@@ -1,0 +1,65 @@
+import {
+  bootsFromUserData,
+  bootstrapDataOf,
+  bootstrapKeyRef,
+  bootstrapWindowAt,
+  bootstrapWindowEnd,
+  joinCommandOf,
+  WorldFailure,
+} from '@fairlead/contracts';
+import { CLOCK, poolToken, SECRETS, type Clock, type SecretStore } from '@fairlead/service-kit';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Settings } from '../config.js';
+import type { ClusterRef } from '../providers/group.names.js';
+import { SETTINGS } from '../tokens.js';
+import type { Cluster } from './machines.state.js';
+
+const SCRIPT = { path: '/join/install.sh' };
+
+const failure = (target: string, message: string): WorldFailure =>
+  new WorldFailure({ operation: 'create machines', target, message, retryable: false });
+
+/** What machines of a pool run at their first boot. */
+@Injectable()
+export class UserData {
+  constructor(
+    @Inject(SECRETS) private readonly secrets: Pick<SecretStore, 'get'>,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'gatewayUrl' | 'gatewayCa'>,
+  ) {}
+
+  /** Of each of these pools that declares it, with a token that is valid now. */
+  async of(cluster: Cluster, ref: ClusterRef, pools: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const known = new Map<string, string>();
+    for (const pool of new Set(pools)) {
+      const data = await this.ofPool(cluster, ref, pool);
+      if (data !== undefined) known.set(pool, data);
+    }
+    return known;
+  }
+
+  private async ofPool(
+    { declared }: Cluster,
+    { namespace, spec: { name } }: ClusterRef,
+    pool: string,
+  ): Promise<string | undefined> {
+    const found = declared?.spec.pools.find((one) => one.name === pool);
+    if (found === undefined || !bootsFromUserData(found)) return undefined;
+    const { gatewayUrl: server, gatewayCa: ca } = this.settings;
+    if (server === undefined)
+      throw failure(pool, 'machines cannot join by themselves: GATEWAY_URL of infra-svc is not set');
+    const admission = declared?.bootstrapped?.[pool];
+    const key = admission === undefined ? undefined : await this.secrets.get(bootstrapKeyRef(admission));
+    if (admission === undefined || key === undefined) throw failure(pool, 'the bootstrap data of the pool are gone');
+    const window = bootstrapWindowAt(this.clock.now().getTime());
+    const issued = { namespace, cluster: name, token: poolToken(key, admission, window) };
+    return bootstrapDataOf({
+      command: joinCommandOf({ server, ca, issued, script: SCRIPT }),
+      format: 'cloud-config',
+      given: found.bootstrap?.data,
+      cluster: `${namespace}/${name}`,
+      pool,
+      expiresAt: new Date(bootstrapWindowEnd(window)).toISOString(),
+    });
+  }
+}
