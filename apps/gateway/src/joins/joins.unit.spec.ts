@@ -274,7 +274,7 @@ describe('a machine that was made with the bootstrap data of its pool', () => {
     expect(decide(state, ask(userOf('A'), 'i-1', 'forged'), 4).refused).toBe('join.token-refused');
   });
 
-  it('is admitted no more once it is deleted', () => {
+  it('is not admitted once it is deleted', () => {
     const gone = made(machine('i-1', 'shop-w-1'), stored('VmDeleted', { uid: UID, name: 'shop-w-1' }, 4));
     expect(decide(gone, ask(userOf('A'), 'i-1'), 5).refused).toBe('join.machine-unknown');
   });
