@@ -92,7 +92,7 @@ describe('completion in a real fish', () => {
 
 /** An interactive zsh on a terminal of its own, in which Tab is pressed; then Ctrl-X writes the line down. */
 const ZSH = `
-fpath=(${tree}/usr/share/zsh/functions/*(N/) $fpath); module_path=(${tree}/usr/lib/x86_64-linux-gnu/zsh/*(N/) $module_path)
+fpath=(${tree}/usr/share/zsh/functions/{,Completion/}*(N/) $fpath); module_path=(${tree}/usr/lib/x86_64-linux-gnu/zsh/*(N/) $module_path)
 zmodload zsh/zpty
 zpty z zsh -f -i
 zpty -w z "fpath=($fpath); module_path=($module_path); PROMPT=; autoload -Uz compinit; compinit -u -d $SPEC_FOLDER/.zcompdump; source $SPEC_FOLDER/fairlead.zsh"

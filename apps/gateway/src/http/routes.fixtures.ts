@@ -5,15 +5,16 @@ import 'reflect-metadata';
 import { ACCESS, type Access } from '../access/access.js';
 import { readSettings } from '../config.js';
 import { gatewayModule } from '../gateway.module.js';
-import { RECORDS, REFUSES, type Recording } from './documented.js';
+import { LADYBUG, RECORDS, REFUSES, type Recording } from './documented.js';
 
 /** A route as its decorators declare it. */
 export interface Route {
   /** Of its controller and method. */
   readonly name: string;
   readonly method: RequestMethod;
-  /** Without the other base. */
+  /** Without its base. */
   readonly path: string;
+  readonly bases: readonly string[];
   readonly handler: object;
   readonly access: Access | undefined;
   readonly refuses: readonly string[] | undefined;
@@ -22,7 +23,8 @@ export interface Route {
 
 const routesOf = (controller: Type<unknown>): readonly Route[] => {
   const prototype = controller.prototype as Record<string, object>;
-  const [base] = [Reflect.getMetadata(PATH_METADATA, controller)].flat() as string[];
+  const places = [Reflect.getMetadata(PATH_METADATA, controller)].flat() as string[];
+  const [base] = places;
   return Object.getOwnPropertyNames(prototype)
     .map((name) => ({ name, handler: prototype[name]! }))
     .filter(({ handler }) => Reflect.hasMetadata(METHOD_METADATA, handler))
@@ -30,6 +32,7 @@ const routesOf = (controller: Type<unknown>): readonly Route[] => {
       name: `${controller.name}.${name}`,
       method: Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod,
       path: `${base}/${Reflect.getMetadata(PATH_METADATA, handler)}`,
+      bases: places.map((place) => (place === base ? '' : `/${LADYBUG}`)),
       handler,
       access: Reflect.getMetadata(ACCESS, handler) as Access | undefined,
       refuses: Reflect.getMetadata(REFUSES, handler) as readonly string[] | undefined,

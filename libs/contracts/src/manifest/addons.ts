@@ -9,7 +9,6 @@ export const ADDONS_MAX = 30;
 /** An event carries the values and manifests of all add-ons of its cluster. */
 export const ADDONS_LENGTH_MAX = 262_144;
 const MANIFESTS_MAX = 100;
-const NAMESPACE_LENGTH_MAX = 63;
 
 /** When an add-on is installed. */
 export const ADDON_CLASSES = ['bootstrap', 'normal'] as const;
@@ -42,12 +41,7 @@ export const Addon = z
       .max(MANIFESTS_MAX)
       .optional()
       .describe('Objects that are installed as they are. Either this or application'),
-    namespace: z
-      .string()
-      .max(NAMESPACE_LENGTH_MAX)
-      .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, 'a DNS label')
-      .optional()
-      .describe('Created if there is none. Left out: default'),
+    namespace: PoolName.optional().describe('Created if there is none. Left out: default'),
     values: Values.optional().describe('Values of the chart. Do not put secrets here: the history shows them'),
     class: z
       .enum(ADDON_CLASSES)

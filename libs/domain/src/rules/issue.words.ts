@@ -19,6 +19,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   url: 'a URL',
   uuid: 'a UUID',
   hostname: 'the name of a host',
+  base64: 'in base64',
 };
 
 /** A value that is repeated in a refusal is no longer than this. */
