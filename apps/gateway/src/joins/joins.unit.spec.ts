@@ -268,7 +268,7 @@ describe('a machine that was made with the bootstrap data of its pool', () => {
     expect(decide(state, ask(userOf('B'), 'i-2'), 5).facts).toHaveLength(1);
   });
 
-  it('is admitted with a token that has expired, which is recorded, and never with a forged one', () => {
+  it('is admitted with a token that has expired, which is recorded, and never with a forged one [Cluster API 20]', () => {
     const state = made(machine('i-1', 'shop-w-1'));
     expect(decide(state, ask(userOf('A'), 'i-1', 'expired'), 4).facts).toMatchObject([{ data: { late: true } }]);
     expect(decide(state, ask(userOf('A'), 'i-1', 'forged'), 4).refused).toBe('join.token-refused');
