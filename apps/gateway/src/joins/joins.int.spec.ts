@@ -195,6 +195,25 @@ describe('the bootstrap data of a pool', () => {
   });
 });
 
+describe('a pool whose machines boot from user data', () => {
+  const path = '/ns/default/clusters/shop/manifest';
+  const declare = async (bootstrap: object, connection = 'lab', machineType = 'lab.small') => {
+    const { body } = await gateway.ask<ClusterManifestView>('GET', path);
+    const booted = { name: 'booted', connection, machineType, replicas: 0, bootstrap };
+    return gateway.ask<Refusal>('PATCH', `${path}?dryRun=All`, {
+      body: { spec: { pools: [...body.spec.pools, booted] } },
+      headers: { 'content-type': 'application/merge-patch+json' },
+    });
+  };
+
+  it('is refused with data of a tenant where hosts are simulated, and on a provider that takes no user data', async () => {
+    const data = '#!/bin/sh\nid\n__FAIRLEAD_JOIN__\n';
+    expect((await declare({ by: 'userData' })).status).toBe(200);
+    expect((await declare({ by: 'userData', data })).body.reason).toBe('pool.data-simulated');
+    expect((await declare({ by: 'userData' }, 'edge', 'join.any')).body.reason).toBe('pool.user-data');
+  });
+});
+
 describe('a join token', () => {
   it('is issued for pools of connections whose hosts join by themselves only', async () => {
     const { status, body } = await issue('worker-1');

@@ -5,14 +5,18 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import { VirtualAddressChecks } from './virtual-addresses.checks.js';
 
-/** Only some providers make machines with user data. */
+/** Only some providers make machines with user data; those of a simulation are processes of Fairlead, on which no tenant runs programs. */
 const userDataFaults = ({ pools }: DeclaredSpec, { connections }: Registered): readonly Refusal[] =>
   pools.flatMap((pool, at) => {
     const { name, connection } = pool;
     const provider = connections.get(connection)?.provider;
-    return provider === undefined || !bootsFromUserData(pool) || traitsOf(provider).takesUserData
-      ? []
-      : [refuse('pool.user-data', { pool: name, provider, connection }, `spec.pools[${at}].bootstrap.by`)];
+    if (provider === undefined || !bootsFromUserData(pool)) return [];
+    const { takesUserData, isSimulated } = traitsOf(provider);
+    const field = `spec.pools[${at}].bootstrap`;
+    if (!takesUserData) return [refuse('pool.user-data', { pool: name, provider, connection }, `${field}.by`)];
+    return isSimulated && pool.bootstrap?.data !== undefined
+      ? [refuse('pool.data-simulated', { pool: name, connection }, `${field}.data`)]
+      : [];
   });
 
 /** Finds what is wrong with a change of a manifest at this time, beside the nodes that the cluster has. */

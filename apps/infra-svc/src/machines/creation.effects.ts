@@ -1,4 +1,5 @@
 import {
+  traitsOf,
   WorldFailure,
   type ConnectionName,
   type Machine,
@@ -72,7 +73,12 @@ export class CreationEffects {
       return task.requeueAfter(STILL_THERE_AGAIN_MS, 'failed machines are still being deleted');
     }
     const pools = missing.map(({ pool }) => pool);
-    const data = await this.userData.of(clusterOf(task), refOf(task), pools);
+    const simulated = new Set(
+      connections.flatMap(({ open: { connection } }) =>
+        traitsOf(connection.provider).isSimulated ? [connection.name] : [],
+      ),
+    );
+    const data = await this.userData.of(clusterOf(task), refOf(task), { pools, simulated });
     const made = await Promise.allSettled(connections.map((on) => this.ensureOn(task, { missing, since, data }, on)));
     const failed = made.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;

@@ -6,6 +6,7 @@ import {
   bootstrapWindowEnd,
   joinCommandOf,
   WorldFailure,
+  type ConnectionName,
 } from '@fairlead/contracts';
 import { CLOCK, poolToken, SECRETS, type Clock, type SecretStore } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
@@ -29,9 +30,17 @@ export class UserData {
   ) {}
 
   /** Of each of these pools that declares it, with a token that is valid now. */
-  async of(cluster: Cluster, ref: ClusterRef, pools: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  async of(
+    cluster: Cluster,
+    ref: ClusterRef,
+    { pools, simulated }: { readonly pools: readonly string[]; readonly simulated: ReadonlySet<ConnectionName> },
+  ): Promise<ReadonlyMap<string, string>> {
     const known = new Map<string, string>();
     for (const pool of new Set(pools)) {
+      const found = cluster.declared?.spec.pools.find(({ name }) => name === pool);
+      // The gateway refuses it; on such a host, it would be a program of Fairlead's own user.
+      if (found?.bootstrap?.data !== undefined && simulated.has(found.connection))
+        throw failure(pool, 'simulated machines run no bootstrap data that a manifest gives');
       const data = await this.ofPool(cluster, ref, pool);
       if (data !== undefined) known.set(pool, data);
     }

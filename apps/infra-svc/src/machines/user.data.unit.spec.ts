@@ -37,6 +37,7 @@ const clusterWith = (web: ReturnType<typeof pool>): Cluster => {
   return { declared: events.reduce(declaredAfter, undefined) } as unknown as Cluster;
 };
 const ref = { namespace: 'default' as Namespace, uid: UID, spec: clusterSpec() };
+const real = (pools: readonly string[]) => ({ pools, simulated: new Set<ConnectionName>() });
 const userData = (gatewayUrl: string | undefined, key: string | undefined = 'key', gatewayCa?: string): UserData =>
   new UserData(
     { get: (name) => Promise.resolve(name === bootstrapKeyRef(ADMISSION) ? key : undefined) },
@@ -50,7 +51,7 @@ describe('the user data of machines', () => {
   const cluster = clusterWith(pool('web', { by: 'userData' }));
 
   it('have a token of the pool that is valid now, and belong to pools alone that ask for them', async () => {
-    const data = await userData('https://fairlead.example.com').of(cluster, ref, ['base', 'web', 'web']);
+    const data = await userData('https://fairlead.example.com').of(cluster, ref, real(['base', 'web', 'web']));
     expect([...data.keys()]).toEqual(['web']);
     expect(data.get('web')).toMatch(/^#cloud-config\n/u);
     const command = commandIn(data.get('web'));
@@ -60,7 +61,7 @@ describe('the user data of machines', () => {
   });
 
   it('trust the authority of the gateway alone, where one is set', async () => {
-    const data = await userData('https://10.0.0.1', 'key', 'PEM').of(cluster, ref, ['web']);
+    const data = await userData('https://10.0.0.1', 'key', 'PEM').of(cluster, ref, real(['web']));
     expect(commandIn(data.get('web'))).toContain(
       'c=$(mktemp) && echo UEVN | base64 -d > "$c" && curl -fsSL --cacert "$c"',
     );
@@ -68,17 +69,26 @@ describe('the user data of machines', () => {
 
   it('are those that the manifest gives, with the command in the place of the marker', async () => {
     const given = clusterWith(pool('web', { by: 'userData', data: '#!/bin/sh\ndate\n__FAIRLEAD_JOIN__\n' }));
-    const data = await userData('https://10.0.0.1').of(given, ref, ['web']);
+    const data = await userData('https://10.0.0.1').of(given, ref, real(['web']));
     expect(data.get('web')).toMatch(/^#!\/bin\/sh\ndate\necho \S+ \| base64 -d \| sh\n$/u);
   });
 
+  it('are never given by a manifest where machines are simulated: they would run as Fairlead', async () => {
+    const given = clusterWith(pool('web', { by: 'userData', data: '#!/bin/sh\ndate\n__FAIRLEAD_JOIN__\n' }));
+    const on = { pools: ['web'], simulated: new Set(['lab' as ConnectionName]) };
+    await expect(userData('https://10.0.0.1').of(given, ref, on)).rejects.toThrow('simulated machines run no');
+    expect((await userData('https://10.0.0.1').of(cluster, ref, on)).size).toBe(1);
+  });
+
   it('do not exist without an address of the gateway, nor without the key: no machine is asked for', async () => {
-    await expect(userData(undefined).of(cluster, ref, ['web'])).rejects.toThrow('GATEWAY_URL of infra-svc is not set');
+    await expect(userData(undefined).of(cluster, ref, real(['web']))).rejects.toThrow(
+      'GATEWAY_URL of infra-svc is not set',
+    );
     const gone = new UserData(
       { get: () => Promise.resolve(undefined) },
       { now: () => new Date(NOW_MS) },
       { gatewayUrl: 'https://10.0.0.1', gatewayCa: undefined },
     );
-    await expect(gone.of(cluster, ref, ['web'])).rejects.toThrow('the bootstrap data of the pool are gone');
+    await expect(gone.of(cluster, ref, real(['web']))).rejects.toThrow('the bootstrap data of the pool are gone');
   });
 });

@@ -77,6 +77,11 @@ export const POOL_REFUSALS = {
     'Pool {pool} has bootstrap data, but machines of type {machineType} are bootstrapped by SSH',
     'Leave bootstrap out, declare by: userData in it, or use the machine type join.any on a connection of the provider join.',
   ),
+  'pool.data-simulated': definition(
+    422,
+    'Pool {pool} gives bootstrap data, but the hosts of the connection {connection} are simulated, and what they run is a process of Fairlead',
+    'Leave data out: it is generated then.',
+  ),
   'pool.user-data': definition(
     422,
     'Pool {pool} declares user data, but the provider {provider} of the connection {connection} takes none',
