@@ -18,11 +18,15 @@ const existing = () => {
 /** Does nothing where the types already follow from the document. */
 export const writeClientTypes = async () => {
   const text = readFileSync(pathOf('docs/openapi.json'), 'utf8');
-  const head = `// From docs/openapi.json (sha256 ${createHash('sha256').update(text).digest('hex')}) by tools/generate/client.mjs. Do not edit.\n`;
+  const own = readFileSync(fileURLToPath(import.meta.url), 'utf8');
+  const sha256 = createHash('sha256').update(text).update(own).digest('hex');
+  const head = `// From docs/openapi.json by tools/generate/client.mjs (sha256 of both ${sha256}). Do not edit.\n`;
   if (existing().startsWith(head)) return;
   const { astToString, default: openapiTS } = await import('openapi-typescript');
   mkdirSync(dirname(TARGET), { recursive: true });
-  writeFileSync(TARGET, head + astToString(await openapiTS(JSON.parse(text))));
+  // What has a default may be left out of a request; of an answer the document says itself what is always there.
+  const types = await openapiTS(JSON.parse(text), { defaultNonNullable: false });
+  writeFileSync(TARGET, head + astToString(types));
 };
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await writeClientTypes();

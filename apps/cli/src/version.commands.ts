@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { versionRanges } from '@fairlead/contracts';
-import type { VersionView } from './api/api.ports.js';
+import type { VersionView } from './api/views.js';
 import { addCommand, runs } from './command/command.js';
 import type { Session } from './command/session.js';
 import { CliFailure } from './failures.js';
@@ -33,7 +33,7 @@ export const addVersionCommand = (program: Command, io: Io): void => {
 /** That there is no server to ask is no reason to fail. */
 const serverVersion = async (session: Session): Promise<VersionView | undefined> => {
   try {
-    return await session.api.version();
+    return await session.api.get('/version');
   } catch (error) {
     if (error instanceof CliFailure && error.exit === 'unreachable') return undefined;
     throw error;

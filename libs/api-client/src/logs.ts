@@ -3,7 +3,7 @@ import { messages, StreamFailed, type StreamOptions } from './messages.js';
 
 export interface LogsOptions extends StreamOptions {
   readonly of: { readonly namespace: string; readonly cluster: string; readonly node: string };
-  readonly query: Readonly<Record<string, string | number>>;
+  readonly query: Readonly<Record<string, string | number | undefined>>;
 }
 
 export interface LogLines {
@@ -25,7 +25,8 @@ const MESSAGE_LENGTH_MAX = 2 * 1_048_576;
 const urlOf = ({ baseUrl, of: { namespace, cluster, node }, query }: LogsOptions): URL => {
   const [ns, name, host] = [namespace, cluster, node].map(encodeURIComponent);
   const url = new URL(`${baseUrl.replace(/\/$/, '')}/ns/${ns}/clusters/${name}/nodes/${host}/logs/stream`);
-  for (const [field, value] of Object.entries(query)) url.searchParams.set(field, String(value));
+  for (const [field, value] of Object.entries(query))
+    if (value !== undefined) url.searchParams.set(field, String(value));
   return url;
 };
 

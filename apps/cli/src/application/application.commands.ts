@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { APPLICATION_VERSIONS_MAX } from '@fairlead/contracts';
 import { Option, type Command } from 'commander';
-import type { ApplicationSettings, ApplicationView } from '../api/api.ports.js';
+import type { ApplicationSettings, ApplicationView } from '../api/views.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
 import { duration, integerBetween } from '../command/parsers.js';
@@ -59,7 +59,7 @@ const addList = (parent: Command, io: Io): void => {
     examples: [['fairlead application list', 'List all applications with their newest versions']],
   })
     .alias('ls')
-    .action(runs(io, async (session) => answerOf(await session.api.applications())));
+    .action(runs(io, async (session) => answerOf(await session.api.list('/applications'))));
 };
 
 const describeText = (item: ApplicationView): string => {
@@ -97,10 +97,13 @@ const addShow = (parent: Command, io: Io): void => {
     .action(
       runs(io, async (session, name: string, { chartVersion }: ShowOptions) => {
         if (chartVersion === undefined) {
-          const item = await session.api.application(name);
+          const item = await session.api.get('/applications/{application}', { application: name });
           return { data: item, table: describeText(item), names: [item.name] };
         }
-        const item = await session.api.applicationVersion(name, chartVersion);
+        const item = await session.api.get('/applications/{application}/versions/{version}', {
+          application: name,
+          version: chartVersion,
+        });
         const text =
           item.schema === null
             ? `Version ${chartVersion} of ${name} has no schema of its values.`
@@ -157,7 +160,11 @@ const addRegister = (parent: Command, io: Io): void => {
     .action(
       runs(io, async (session, name: string, options: RegisterOptions) => {
         const { wait, timeout } = options;
-        const registered = await session.api.putApplication(name, await settingsOf(options, io));
+        const { data: registered } = await session.api.put(
+          '/applications/{application}',
+          { application: name },
+          { body: await settingsOf(options, io) },
+        );
         const awaited = { registered, timeoutMs: timeout, interrupted: io.interrupts.first };
         const item = wait ? await untilSynchronized(session.api, awaited) : registered;
         return { ...answerOf([item]), data: item };
@@ -193,7 +200,7 @@ const addSync = (parent: Command, io: Io): void => {
     examples: [['fairlead application sync grafana', 'Look for new versions now instead of within the hour']],
   }).action(
     runs(io, async (session, name: string) => {
-      await session.api.syncApplication(name);
+      await session.api.post('/applications/{application}/sync', { application: name });
       return { data: { name, requested: true }, table: `The application ${name} will be synchronized.`, names: [name] };
     }),
   );
@@ -210,7 +217,7 @@ const addDelete = (parent: Command, io: Io): void => {
   addConfirmOption(command).action(
     runs(io, async (session, name: string, options: ConfirmOptions) => {
       await confirm(io, { what: `The application ${name} will be deleted from the catalogue` }, options);
-      await session.api.deleteApplication(name);
+      await session.api.delete('/applications/{application}', { application: name });
       return { data: { name, deleted: true }, table: `The application ${name} is deleted.`, names: [name] };
     }),
   );

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { ApplicationView } from '../api/api.ports.js';
+import type { ApplicationView } from '../api/views.js';
 import { FakeGateway } from '../spec/gateway.fixtures.js';
 import { fakeIo, run, type Ran } from '../spec/io.fixtures.js';
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Api, ApplicationView } from '../api/api.ports.js';
+import type { Api } from '../api/api.js';
+import type { ApplicationView } from '../api/views.js';
 import { CliFailure } from '../failures.js';
 import { formatDuration } from '../output/duration.js';
 
@@ -18,7 +19,7 @@ export const untilSynchronized = async (
   { registered, timeoutMs, interrupted }: Awaited,
 ): Promise<ApplicationView> => {
   const startedAtMs = performance.now();
-  for (let view = registered; ; view = await api.application(registered.name)) {
+  for (let view = registered; ; view = await api.get('/applications/{application}', { application: registered.name })) {
     if (view.state === 'Synchronized') return view;
     if (view.state === 'NotSynchronized') throw notSynchronized(view);
     if (performance.now() - startedAtMs >= timeoutMs) throw tooLong(view, timeoutMs);

@@ -51,9 +51,11 @@ const addCredentials = (parent: Command, io: Io): void => {
 const credentials = async (session: Session, name: string, { ttl, out }: CredentialOptions): Promise<Answer> => {
   const at = clusterAt(session, name);
   const { key, csr } = await newClientRequest(`${at.namespace}/${at.cluster}`);
-  const issued = await session.api.issueAutoscalerCredential(at, {
-    csr,
-    ...(ttl === undefined ? {} : { ttlDays: Math.ceil(ttl / DAY_MS) }),
+  const { data: issued } = await session.api.post('/ns/{namespace}/clusters/{cluster}/autoscaler/credentials', at, {
+    body: {
+      csr,
+      ...(ttl === undefined ? {} : { ttlDays: Math.ceil(ttl / DAY_MS) }),
+    },
   });
   const text = secretManifest(issued, key);
   if (out === undefined) return { data: { ...issued, key, manifest: text }, table: text, names: [issued.id] };
@@ -73,7 +75,10 @@ const addList = (parent: Command, io: Io): void => {
     .alias('ls')
     .action(
       runs(io, async (session, name: string) => {
-        const items = await session.api.autoscalerCredentials(clusterAt(session, name));
+        const items = await session.api.list(
+          '/ns/{namespace}/clusters/{cluster}/autoscaler/credentials',
+          clusterAt(session, name),
+        );
         return {
           data: items,
           table: {
@@ -99,7 +104,10 @@ const addRevoke = (parent: Command, io: Io): void => {
     examples: [['fairlead autoscaler revoke demo 9f2c4e6a8b0d1f35', 'Revoke it with immediate effect']],
   }).action(
     runs(io, async (session, name: string, id: string) => {
-      await session.api.revokeAutoscalerCredential(clusterAt(session, name), id);
+      await session.api.delete('/ns/{namespace}/clusters/{cluster}/autoscaler/credentials/{credential}', {
+        ...clusterAt(session, name),
+        credential: id,
+      });
       return { data: { id, revoked: true }, table: `The certificate ${id} is revoked.`, names: [id] };
     }),
   );

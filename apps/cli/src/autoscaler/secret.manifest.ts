@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import type { IssuedAutoscalerCredentialView } from '../api/api.ports.js';
+import type { IssuedAutoscalerCredentialView } from '../api/views.js';
 
 /** Where the Deployment of docs/autoscaling.md mounts the Secret. */
 const MOUNTED_AT = '/etc/fairlead';

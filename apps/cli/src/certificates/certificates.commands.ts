@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { CertificateView } from '../api/api.ports.js';
+import type { CertificateView } from '../api/views.js';
 import { clusterAt } from '../command/session.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import type { Io } from '../io/io.js';
@@ -16,7 +16,9 @@ export const addCertificateCommands = (program: Command, io: Io): void => {
     .alias('ls')
     .action(
       runs(io, async (session, name: string) =>
-        certificatesAnswer(await session.api.certificates(clusterAt(session, name))),
+        certificatesAnswer(
+          await session.api.list('/ns/{namespace}/clusters/{cluster}/certificates', clusterAt(session, name)),
+        ),
       ),
     );
   addStartOptions(

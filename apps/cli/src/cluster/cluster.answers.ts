@@ -1,4 +1,4 @@
-import type { ClusterView, NodeView } from '../api/api.ports.js';
+import type { ClusterView, NodeView } from '../api/views.js';
 import type { Answer } from '../output/format.js';
 import { formatDuration } from '../output/duration.js';
 import { optional, prose, tableText, type Table } from '../output/table.js';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { ClusterAt } from '../api/api.ports.js';
+import type { ClusterAt } from '../api/views.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
 import { moment } from '../command/parsers.js';
@@ -57,7 +57,7 @@ const addGet = (parent: Command, io: Io): void => {
     .action(
       runs(io, async (session, name: string, options: LadybugOption) => {
         checkLadybug(session, options);
-        const cluster = await session.api.cluster(clusterAt(session, name));
+        const cluster = await session.api.get('/ns/{namespace}/clusters/{cluster}', clusterAt(session, name));
         const answer = oneClusterAnswer(cluster, io.now());
         return options.ladybug === true ? answer : withDocument(session, cluster, answer);
       }),
@@ -101,9 +101,14 @@ const addDescribe = (parent: Command, io: Io): void => {
           columns: io.outColumns(),
           colors: io.colors,
         };
-        if (then !== undefined) return objectsAnswer(await session.api.clusterAsOf(at, then), options);
-        if (objects === true) return objectsAnswer(await session.api.cluster(at), options);
-        for (const sentence of await silentServices(session.api)) io.err(`${sentence}\n`);
+        if (then !== undefined)
+          return objectsAnswer(
+            await session.api.get('/ns/{namespace}/clusters/{cluster}', at, { query: { at: then } }),
+            options,
+          );
+        if (objects === true)
+          return objectsAnswer(await session.api.get('/ns/{namespace}/clusters/{cluster}', at), options);
+        for (const sentence of await silentServices(session.access)) io.err(`${sentence}\n`);
         if (watch === true) return watchUntilGone(session, at, options);
         return describeAnswer(await describedOf(session.api, at), options);
       }),
@@ -139,9 +144,12 @@ const addRetry = (parent: Command, io: Io): void => {
     runs(io, async (session, name: string, options: WaitOptions) => {
       checkWaitOptions(options);
       const at = clusterAt(session, name);
-      const { seq } = await session.api.retryCluster(at);
+      const { seq } = await session.api.post('/ns/{namespace}/clusters/{cluster}/retry', at);
       const followed = await waitFor(session, at, { seq, what: `the retry of ${name}` }, options);
-      return withDocument(session, await session.api.cluster(at, followed?.seq ?? seq));
+      return withDocument(
+        session,
+        await session.api.get('/ns/{namespace}/clusters/{cluster}', at, { query: { minSeq: followed?.seq ?? seq } }),
+      );
     }),
   );
 };
@@ -171,7 +179,7 @@ export const deleteCluster = async (session: Session, at: ClusterAt, options: De
   const { cluster: name, namespace } = at;
   const what = `The cluster ${name} of namespace ${namespace} will be deleted with its machines, everything on them, and its volumes, except those with the reclaim policy Retain`;
   await confirm(session.io, { what, typed: name }, options);
-  const { seq } = await session.api.deleteCluster(at);
+  const { seq } = await session.api.delete('/ns/{namespace}/clusters/{cluster}', at);
   const followed = await waitFor(session, at, { seq, what: `the deletion of ${name}` }, options);
   const words = followed === undefined ? 'is being deleted' : 'is deleted; only its history is kept';
   return { data: { name, deleted: followed !== undefined }, table: `The cluster ${name} ${words}.`, names: [name] };

@@ -1,13 +1,13 @@
 import type { Colors } from 'picocolors/types.js';
+import type { Api } from '../api/api.js';
 import type {
-  Api,
   ClusterAt,
   ClusterView,
   NodeProgressView,
   NodeView,
   OperationView,
   UpgradeSummary,
-} from '../api/api.ports.js';
+} from '../api/views.js';
 import { CliFailure } from '../failures.js';
 import { formatDuration } from '../output/duration.js';
 import type { Answer } from '../output/format.js';
@@ -45,14 +45,19 @@ const WITH_ACTIONS: ReadonlySet<UpgradeSummary['phase']> = new Set(['Halted', 'P
 
 export const describedOf = async (api: Api, at: ClusterAt, minSeq = 0): Promise<Described> => {
   const [cluster, operations, upgrades] = await Promise.all([
-    unlessUnknown(api.cluster(at, minSeq)),
-    api.operations(at, minSeq),
-    unlessUnknown(api.upgrades(at)),
+    unlessUnknown(api.get('/ns/{namespace}/clusters/{cluster}', at, { query: { minSeq } })),
+    api.list('/ns/{namespace}/clusters/{cluster}/operations', at, { query: { minSeq } }),
+    unlessUnknown(api.list('/ns/{namespace}/clusters/{cluster}/upgrades', at)),
   ]);
   const changing = (upgrades ?? []).filter(({ mode }) => mode !== 'dry-run');
   const [latest] = changing;
   const waiting = latest !== undefined && WITH_ACTIONS.has(latest.phase) ? latest : undefined;
-  const detail = waiting === undefined ? undefined : await unlessUnknown(api.upgrade(at, waiting.id));
+  const detail =
+    waiting === undefined
+      ? undefined
+      : await unlessUnknown(
+          api.get('/ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}', { ...at, upgrade: waiting.id }),
+        );
   return {
     at,
     cluster: cluster ?? null,

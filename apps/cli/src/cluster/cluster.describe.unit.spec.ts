@@ -1,7 +1,7 @@
 import { goldenBeside } from '@fairlead/testing/golden';
 import { describe, expect, it } from '@jest/globals';
 import pc from 'picocolors';
-import type { ClusterView, UpgradeSummary } from '../api/api.ports.js';
+import type { ClusterView, UpgradeSummary } from '../api/views.js';
 import { endOf, shownAt } from '../progress/operation.fixtures.js';
 import { describeAnswer, objectsAnswer, type Described } from './cluster.describe.js';
 

@@ -1,5 +1,5 @@
 import { MANIFEST_API_VERSION, MANIFEST_KIND } from '@fairlead/contracts';
-import type { ClusterView, ManifestView, NodeView } from '../api/api.ports.js';
+import type { ClusterView, ManifestView, NodeView } from '../api/views.js';
 import { exported } from '../document/manifest.document.js';
 
 /** A cluster for programs: its manifest, which can be applied as it is, with its status. */

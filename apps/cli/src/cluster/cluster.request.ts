@@ -1,6 +1,6 @@
-import type { OnCreationFailure } from '@fairlead/contracts';
+import type { ClusterRequest, NodeSetRequest, OnCreationFailure } from '@fairlead/contracts';
 import { parseYaml } from '@fairlead/parsers';
-import type { ClusterRequest, NodeSetRequest } from '../api/api.ports.js';
+
 import { usageFailure, wordsOf } from '../failures.js';
 import { FILE_LIMITS } from '../io/file.limits.js';
 

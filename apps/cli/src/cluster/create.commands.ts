@@ -1,7 +1,10 @@
+import type { Schemas } from '@fairlead/api-client';
+import type { Accepted } from '../api/api.js';
+import { putManifest } from '../api/manifests.js';
 import { randomUUID } from 'node:crypto';
 import { ON_CREATION_FAILURES } from '@fairlead/contracts';
 import { Option, type Command } from 'commander';
-import type { ClusterView } from '../api/api.ports.js';
+import type { ClusterView } from '../api/views.js';
 import { addCommand, runs } from '../command/command.js';
 import { withFormerOption } from '../command/former.js';
 import { integerBetween, kubernetesVersion } from '../command/parsers.js';
@@ -90,27 +93,29 @@ export const addCreate = (parent: Command, io: Io): void => {
 
 const create = async (session: Session, name: string | undefined, options: CreateOptions): Promise<Answer> => {
   checkWaitOptions(options);
-  const { seq, cluster } = await request(session, name, options);
+  const { seq, data: cluster } = await request(session, name, options);
   const at = { namespace: cluster.namespace, cluster: cluster.name };
   const followed = await waitFor(session, at, { seq, what: `the creation of ${cluster.name}` }, options);
   if (followed === undefined)
     session.io.err(
       `The cluster ${cluster.name} is being created. Watch it with "${commandAt('cluster describe', at, '--watch')}", or wait for it with "${commandAt('cluster wait', at)}".\n`,
     );
-  const now = followed === undefined ? cluster : await session.api.cluster(at, followed.seq);
+  const now =
+    followed === undefined
+      ? cluster
+      : await session.api.get('/ns/{namespace}/clusters/{cluster}', at, { query: { minSeq: followed.seq } });
   return options.ladybug === true ? clusterAnswer(now, session.io.now()) : withDocument(session, now);
 };
 
-interface Requested {
-  readonly seq: number;
-  readonly cluster: ClusterView;
-}
-
-const request = async (session: Session, name: string | undefined, options: CreateOptions): Promise<Requested> => {
+const request = async (
+  session: Session,
+  name: string | undefined,
+  options: CreateOptions,
+): Promise<Accepted<ClusterView>> => {
   const { file, ladybug, connection, machineType } = options;
-  const idempotencyKey = options.idempotencyKey ?? randomUUID();
+  const key = options.idempotencyKey ?? randomUUID();
   if (file !== undefined && ladybug !== true)
-    return declare(session, manifestWith(await manifestOf(session, file, name), options), idempotencyKey);
+    return declare(session, manifestWith(await manifestOf(session, file, name), options), key);
   if (file === undefined && (connection === undefined || machineType === undefined))
     throw usageFailure(
       'A cluster needs --connection and --machine-type, or a file',
@@ -118,7 +123,11 @@ const request = async (session: Session, name: string | undefined, options: Crea
     );
   const document =
     file === undefined ? undefined : parseClusterDocument(await readText(file, session.io), titleOf(file));
-  return session.api.createCluster(session.namespace, clusterRequest(name, document, options), idempotencyKey);
+  return session.api.post(
+    '/ns/{namespace}/clusters',
+    { namespace: session.namespace },
+    { body: clusterRequest(name, document, options) as Schemas['ClusterRequest'], key },
+  );
 };
 
 const manifestOf = async (session: Session, file: string, name: string | undefined): Promise<ManifestDocument> => {
@@ -152,12 +161,12 @@ const orExists = (error: unknown): unknown =>
       })
     : error;
 
-const declare = async (session: Session, manifest: ManifestDocument, idempotencyKey: string): Promise<Requested> => {
+const declare = async (session: Session, manifest: ManifestDocument, key: string): Promise<Accepted<ClusterView>> => {
   const at = addressOf(manifest, session);
-  const sending = session.api.putManifest(at, asNew(manifest), { dryRun: false, idempotencyKey });
-  const { seq, manifest: declared } = await sending.catch((error: unknown) => {
+  const sending = putManifest(session.api, at, asNew(manifest), { key });
+  const { seq, data: declared } = await sending.catch((error: unknown) => {
     throw orExists(error);
   });
   for (const warning of declared.warnings ?? []) session.io.err(`Warning: ${warning}.\n`);
-  return { seq, cluster: await session.api.cluster(at, seq) };
+  return { seq, data: await session.api.get('/ns/{namespace}/clusters/{cluster}', at, { query: { minSeq: seq } }) };
 };

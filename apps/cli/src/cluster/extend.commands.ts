@@ -4,6 +4,7 @@ import { addCommand, runs } from '../command/command.js';
 import { duration, time } from '../command/parsers.js';
 import { clusterAt } from '../command/session.js';
 import { usageFailure } from '../failures.js';
+import { putManifest } from '../api/manifests.js';
 import type { Io } from '../io/io.js';
 
 interface ExtendOptions {
@@ -31,7 +32,7 @@ export const addExtend = (parent: Command, io: Io): void => {
           throw usageFailure('Give --by with a duration, e.g. 48h, or --until with a time.');
         const { api } = session;
         const at = clusterAt(session, name);
-        const { apiVersion, kind, metadata, spec } = await api.manifest(at);
+        const { apiVersion, kind, metadata, spec } = await api.get('/ns/{namespace}/clusters/{cluster}/manifest', at);
         const { lease } = spec;
         if (lease === undefined)
           throw usageFailure(`The cluster ${name} has no lease. Declare spec.lease in its manifest.`);
@@ -41,9 +42,9 @@ export const addExtend = (parent: Command, io: Io): void => {
           ...{ apiVersion, kind, metadata: { name, namespace, resourceVersion } },
           spec: { ...spec, lease: { ...lease, endsAt } },
         };
-        const { manifest } = await api.putManifest(at, changed, { dryRun: false, idempotencyKey: randomUUID() });
+        const { data } = await putManifest(api, at, changed, { key: randomUUID() });
         return {
-          data: manifest,
+          data,
           table: `The lease of ${name} will end at ${endsAt}, if a reservation does not prevent it.`,
           names: [name],
         };

@@ -1,4 +1,4 @@
-import type { ClusterView } from '../api/api.ports.js';
+import type { ClusterView } from '../api/views.js';
 import { formatDuration } from '../output/duration.js';
 
 type LeaseView = NonNullable<ClusterView['lease']>;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClusterView } from '../api/api.ports.js';
+import type { ClusterView } from '../api/views.js';
 import { addCommand, runs } from '../command/command.js';
 import type { Session } from '../command/session.js';
 import { usageFailure } from '../failures.js';
@@ -73,11 +73,12 @@ interface Listed {
 const listed = async (session: Session, { allNamespaces }: ListOptions): Promise<Listed> => {
   const { api, io, namespace, namespaceOption } = session;
   if (allNamespaces !== true) {
-    const clusters = await api.clusters(namespace);
+    const clusters = await api.list('/ns/{namespace}/clusters', { namespace });
     return { clusters, answer: clustersAnswer(clusters, io.now()) };
   }
   if (namespaceOption !== undefined) throw usageFailure('--all-namespaces and --namespace exclude each other');
   const clusters: ClusterView[] = [];
-  for (const { name } of await api.namespaces()) clusters.push(...(await api.clusters(name)));
+  for (const { name } of await api.list('/ns'))
+    clusters.push(...(await api.list('/ns/{namespace}/clusters', { namespace: name })));
   return { clusters, answer: clustersOfAll(clusters, io.now()) };
 };

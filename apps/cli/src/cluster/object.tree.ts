@@ -1,5 +1,5 @@
 import { CONTROL_PLANE_POOL } from '@fairlead/contracts';
-import type { ClusterView, NodeView } from '../api/api.ports.js';
+import type { ClusterView, NodeView } from '../api/views.js';
 import type { Branch, Mark } from '../progress/tree.js';
 
 export interface ObjectTreeOptions {

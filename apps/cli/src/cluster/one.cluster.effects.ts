@@ -1,4 +1,4 @@
-import type { ClusterView } from '../api/api.ports.js';
+import type { ClusterView } from '../api/views.js';
 import type { Session } from '../command/session.js';
 import { usageFailure } from '../failures.js';
 import type { Answer } from '../output/format.js';
@@ -29,7 +29,13 @@ export const documentOf = async (
   cluster: ClusterView,
 ): Promise<ReturnType<typeof clusterObject> | ReturnType<typeof clusterWithoutSpec>> => {
   const { namespace, name, lastSeq } = cluster;
-  const manifest = await unlessUnknown(api.manifest({ namespace, cluster: name }, lastSeq));
+  const manifest = await unlessUnknown(
+    api.get(
+      '/ns/{namespace}/clusters/{cluster}/manifest',
+      { namespace, cluster: name },
+      { query: { minSeq: lastSeq } },
+    ),
+  );
   return manifest === undefined ? clusterWithoutSpec(cluster) : clusterObject(manifest, cluster);
 };
 

@@ -24,7 +24,14 @@ export const addPause = (parent: Command, io: Io): void => {
     .option('--reason <text>', 'reason, recorded in the history', '')
     .action(
       runs(io, async (session, name: string, { reason }: ReasonOption) =>
-        withDocument(session, await session.api.pauseCluster(clusterAt(session, name), reason)),
+        withDocument(
+          session,
+          (
+            await session.api.post('/ns/{namespace}/clusters/{cluster}/pause', clusterAt(session, name), {
+              body: { reason },
+            })
+          ).data,
+        ),
       ),
     );
 };
@@ -38,7 +45,10 @@ export const addRetryNetwork = (parent: Command, io: Io): void => {
     examples: [['fairlead cluster retry-network demo', 'Retry after the cause was fixed']],
   }).action(
     runs(io, async (session, name: string) =>
-      withDocument(session, await session.api.retryNetwork(clusterAt(session, name))),
+      withDocument(
+        session,
+        (await session.api.post('/ns/{namespace}/clusters/{cluster}/network/retry', clusterAt(session, name))).data,
+      ),
     ),
   );
 };
@@ -53,7 +63,14 @@ export const addResume = (parent: Command, io: Io): void => {
     .option('--reason <text>', 'reason, recorded in the history', '')
     .action(
       runs(io, async (session, name: string, { reason }: ReasonOption) =>
-        withDocument(session, await session.api.resumeCluster(clusterAt(session, name), reason)),
+        withDocument(
+          session,
+          (
+            await session.api.post('/ns/{namespace}/clusters/{cluster}/resume', clusterAt(session, name), {
+              body: { reason },
+            })
+          ).data,
+        ),
       ),
     );
 };

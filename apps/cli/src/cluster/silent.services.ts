@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Api } from '../api/api.ports.js';
+import type { Access } from '../api/access.js';
 import { deadlineAfter } from '../time/deadline.js';
 
 const ANSWER_TIMEOUT_MS = 3_000;
@@ -11,7 +11,10 @@ const Readiness = z.object({ services: words, alarms: words });
  * What explains that a cluster makes no progress: a sentence for each service that has been silent for a while, and for each of
  * its alarms.
  */
-export const silentServices = async ({ server, fetch }: Pick<Api, 'server' | 'fetch'>): Promise<readonly string[]> => {
+export const silentServices = async ({
+  server,
+  fetch,
+}: Pick<Access, 'server' | 'fetch'>): Promise<readonly string[]> => {
   const late = deadlineAfter(ANSWER_TIMEOUT_MS);
   try {
     const response = await fetch(new Request(`${server}/readyz`, { signal: late.signal }));

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import type { ClusterAt } from '../api/api.ports.js';
+import type { ClusterAt } from '../api/views.js';
 import { addCommand, runs } from '../command/command.js';
 import { duration } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';

@@ -1,4 +1,5 @@
-import type { Api, ClusterAt } from '../api/api.ports.js';
+import type { Api } from '../api/api.js';
+import type { ClusterAt } from '../api/views.js';
 import type { Io } from '../io/io.js';
 import { unlessUnknown } from '../progress/follow.effects.js';
 import { linesBetween } from '../progress/operation.lines.js';
@@ -60,4 +61,4 @@ export const isGone = ({ cluster, operations }: Described): boolean =>
 
 /** Whether anything is known of a cluster of the name, also of one that is gone. */
 export const isKnown = async (api: Api, at: ClusterAt): Promise<boolean> =>
-  (await unlessUnknown(api.operations(at))) !== undefined;
+  (await unlessUnknown(api.list('/ns/{namespace}/clusters/{cluster}/operations', at))) !== undefined;

@@ -1,6 +1,6 @@
 import { findAccess, type Access, type AccessOptions } from '../api/access.js';
-import type { Api, ClusterAt } from '../api/api.ports.js';
-import { clientApi } from '../api/client.api.js';
+import type { ClusterAt } from '../api/views.js';
+import { apiAt, type Api } from '../api/api.js';
 import { Outage } from '../api/outage.js';
 import { chosenContext } from '../instance/contexts.store.js';
 import type { Io } from '../io/io.js';
@@ -30,7 +30,7 @@ export class Session {
   }
 
   get api(): Api {
-    return (this.known ??= clientApi({ ...this.access, outage: new Outage(this.io, () => this.waits) }));
+    return (this.known ??= apiAt({ ...this.access, outage: new Outage(this.io, () => this.waits) }));
   }
 
   /** Where the server is, and what opens it. */

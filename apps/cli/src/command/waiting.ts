@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Accepted, ClusterAt } from '../api/api.ports.js';
+import type { ClusterAt } from '../api/views.js';
 import { usageFailure } from '../failures.js';
 import { followOperation, type Followed } from '../progress/follow.effects.js';
 import { duration } from './parsers.js';
@@ -31,7 +31,7 @@ export const addWaitsByDefault = (command: Command, until: string): Command =>
 export const waitFor = async (
   session: Session,
   at: ClusterAt,
-  request: Accepted & { readonly what: string },
+  request: { readonly seq: number; readonly what: string },
   { wait, timeout }: WaitOptions,
 ): Promise<Followed | undefined> => {
   if (wait !== true) return undefined;
@@ -42,7 +42,8 @@ export const waitFor = async (
   });
 };
 
-interface Requests extends Accepted {
+interface Requests {
+  readonly seq: number;
   /** Ids of the operations. */
   readonly operations: readonly string[];
   readonly what: string;
@@ -58,7 +59,9 @@ export const waitForAll = async (
   const { api, io } = session;
   if (wait !== true) return undefined;
   const deadlineMs = timeout === undefined ? undefined : io.now() + timeout;
-  const requested = (await api.operations(at, seq)).filter(({ id }) => operations.includes(id));
+  const requested = (
+    await api.list('/ns/{namespace}/clusters/{cluster}/operations', at, { query: { minSeq: seq } })
+  ).filter(({ id }) => operations.includes(id));
   const followed: Followed[] = [];
   for (const operation of requested) {
     const timeoutMs = deadlineMs === undefined ? undefined : Math.max(1, deadlineMs - io.now());

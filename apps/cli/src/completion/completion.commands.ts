@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander';
-import type { Api } from '../api/api.ports.js';
+import type { Api } from '../api/api.js';
 import { addCommand, runs } from '../command/command.js';
 import { clusterAt, Session } from '../command/session.js';
 import { readContexts } from '../instance/contexts.store.js';
@@ -84,8 +84,11 @@ const namesFrom = async (session: Session, candidates: Candidates): Promise<read
 type Names = Promise<readonly { readonly name: string }[]>;
 
 const specsOf = async (api: Api, connection: string | undefined): Names => {
-  const connections = connection === undefined ? (await api.connections()).map(({ name }) => name) : [connection];
-  const specs = await Promise.all(connections.map((name) => api.specs(name).catch(() => [])));
+  const connections =
+    connection === undefined ? (await api.list('/connections')).map(({ name }) => name) : [connection];
+  const specs = await Promise.all(
+    connections.map((name) => api.list('/mcir/connections/{connection}/specs', { connection: name }).catch(() => [])),
+  );
   return [...new Set(specs.flat().map(({ name }) => name))].map((name) => ({ name }));
 };
 
@@ -93,32 +96,37 @@ const listOf = async (session: Session, { names: kind = 'cluster', cluster = '',
   const { api, namespace } = session;
   switch (kind) {
     case 'pool':
-      return (await api.manifest(clusterAt(session, cluster))).spec.pools;
+      return (await api.get('/ns/{namespace}/clusters/{cluster}/manifest', clusterAt(session, cluster))).spec.pools;
     case 'snapshot':
-      return (await api.etcdSnapshots(clusterAt(session, cluster))).map((one) => ({ name: one.name }));
+      return (await api.list('/ns/{namespace}/clusters/{cluster}/etcd/snapshots', clusterAt(session, cluster))).map(
+        (one) => ({ name: one.name }),
+      );
     case 'generation': {
-      const { items } = await api.generations(clusterAt(session, cluster));
+      const { items } = await api.get(
+        '/ns/{namespace}/clusters/{cluster}/manifest/generations',
+        clusterAt(session, cluster),
+      );
       return items.map(({ generation }) => ({ name: String(generation) }));
     }
     case 'template':
-      return (await api.templates(namespace)).map(({ metadata }) => metadata);
+      return (await api.list('/ns/{namespace}/cluster-templates', { namespace })).map(({ metadata }) => metadata);
     case 'spec':
       return specsOf(api, given['connection']);
     case 'version':
-      return (await api.version()).kubernetes.known.map((name) => ({ name }));
+      return (await api.get('/version')).kubernetes.known.map((name) => ({ name }));
     case 'context':
       return [];
     case 'cluster':
-      return api.clusters(namespace);
+      return api.list('/ns/{namespace}/clusters', { namespace });
     case 'node':
-      return api.nodes(clusterAt(session, cluster));
+      return api.list('/ns/{namespace}/clusters/{cluster}/nodes', clusterAt(session, cluster));
     case 'connection':
-      return api.connections();
+      return api.list('/connections');
     case 'realm':
-      return api.realms(namespace);
+      return api.list('/ns/{namespace}/realms', { namespace });
     case 'application':
-      return api.applications();
+      return api.list('/applications');
     case 'namespace':
-      return api.namespaces();
+      return api.list('/ns');
   }
 };

@@ -3,7 +3,7 @@ import { parseYaml } from '@fairlead/parsers';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import type { ConnectionView } from '../api/api.ports.js';
+import type { ConnectionView } from '../api/views.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
 import { duration } from '../command/parsers.js';
@@ -78,7 +78,7 @@ const addList = (parent: Command, io: Io): void => {
     examples: [['fairlead connection list', 'List the connections with their state']],
   })
     .alias('ls')
-    .action(runs(io, async (session) => connectionsAnswer(await session.api.connections())));
+    .action(runs(io, async (session) => connectionsAnswer(await session.api.list('/connections'))));
 };
 
 const addGet = (parent: Command, io: Io): void => {
@@ -89,7 +89,7 @@ const addGet = (parent: Command, io: Io): void => {
     examples: [['fairlead connection get lab --output yaml', 'Print all fields']],
   }).action(
     runs(io, async (session, name: string) => {
-      const item = await session.api.connection(name);
+      const item = await session.api.get('/connections/{connection}', { connection: name });
       return { ...connectionsAnswer([item]), data: item };
     }),
   );
@@ -103,7 +103,7 @@ const addHosts = (parent: Command, io: Io): void => {
     examples: [['fairlead connection hosts site', 'List the hosts with their state']],
   }).action(
     runs(io, async (session, name: string) => {
-      const { hosts = [] } = await session.api.connection(name);
+      const { hosts = [] } = await session.api.get('/connections/{connection}', { connection: name });
       return {
         data: hosts,
         table: {
@@ -137,7 +137,7 @@ const addSpecs = (parent: Command, io: Io): void => {
     examples: [['fairlead connection specs lab', 'List the names for --machine-type']],
   }).action(
     runs(io, async (session, name: string) => {
-      const specs = await session.api.specs(name);
+      const specs = await session.api.list('/mcir/connections/{connection}/specs', { connection: name });
       return {
         data: specs,
         table: {
@@ -166,8 +166,9 @@ const addVerify = (parent: Command, io: Io): void => {
     runs(io, async (session, name: string, options: WaitOptions) => {
       checkWaitOptions(options);
       const { api } = session;
-      const before = options.wait === true ? await api.connection(name) : undefined;
-      await api.verifyConnection(name);
+      const before =
+        options.wait === true ? await api.get('/connections/{connection}', { connection: name }) : undefined;
+      await api.post('/connections/{connection}/verify', { connection: name });
       if (options.wait === true) {
         io.err(`Verifying the connection ${name} ...\n`);
         const awaited = { before, connection: name, maySettle: false, timeoutMs: options.timeout };
@@ -240,14 +241,26 @@ const addSet = (parent: Command, io: Io): void => {
         const { provider, region, zone, setting = [], settingsFile, secretFile, moved } = options;
         const settings = settingsFile === undefined ? {} : await readSettings(settingsFile, io);
         const secret = secretFile === undefined ? undefined : await readSecret(secretFile, io);
-        const before = options.wait ? await unlessUnknown(session.api.connection(name)) : undefined;
-        const registered = await session.api.putConnection(name, {
-          provider,
-          ...(region === undefined ? {} : { region }),
-          ...(zone === undefined ? {} : { zone }),
-          ...(moved === undefined ? {} : { moved }),
-          settings: { ...settings, ...Object.fromEntries(setting), ...(secret === undefined ? {} : { token: secret }) },
-        });
+        const before = options.wait
+          ? await unlessUnknown(session.api.get('/connections/{connection}', { connection: name }))
+          : undefined;
+        const { data: registered } = await session.api.put(
+          '/connections/{connection}',
+          { connection: name },
+          {
+            body: {
+              provider,
+              region,
+              zone,
+              moved,
+              settings: {
+                ...settings,
+                ...Object.fromEntries(setting),
+                ...(secret === undefined ? {} : { token: secret }),
+              },
+            },
+          },
+        );
         const item = options.wait
           ? await untilVerified(session, { before, connection: name, maySettle: true, timeoutMs: options.timeout })
           : registered;
@@ -286,7 +299,7 @@ const addDelete = (parent: Command, io: Io): void => {
   addConfirmOption(command).action(
     runs(io, async (session, name: string, options: ConfirmOptions) => {
       await confirm(io, { what: `The connection ${name} will be deleted with its sealed secret` }, options);
-      await session.api.deleteConnection(name);
+      await session.api.delete('/connections/{connection}', { connection: name });
       return { data: { name, deleted: true }, table: `The connection ${name} is deleted.`, names: [name] };
     }),
   );

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { ConnectionChange } from '../api/api.ports.js';
+import type { ConnectionChange } from '../api/views.js';
 import { addCommand, runs } from '../command/command.js';
 import type { Io } from '../io/io.js';
 import { quotaChangeOf, quotaSentence, withQuota, type QuotaOptions } from './quota.options.js';
@@ -18,7 +18,11 @@ export const addGrant = (parent: Command, io: Io): void => {
   }).action(
     runs(io, async (session, name: string, namespaces: string[]) => {
       const grant = { namespaces: namespaces as NonNullable<ConnectionChange['namespaces']> };
-      const item = await session.api.changeConnection(name, grant);
+      const { data: item } = await session.api.patch(
+        '/connections/{connection}',
+        { connection: name },
+        { body: grant },
+      );
       const shown = item.namespaces?.join(', ') ?? '';
       return { data: item, table: `The connection ${name} is granted to ${shown}.`, names: [name] };
     }),
@@ -43,7 +47,9 @@ export const addQuota = (parent: Command, io: Io): void => {
     runs(io, async (session, name: string, options: QuotaOptions) => {
       const quota = quotaChangeOf(options);
       const item =
-        quota === undefined ? await session.api.connection(name) : await session.api.changeConnection(name, { quota });
+        quota === undefined
+          ? await session.api.get('/connections/{connection}', { connection: name })
+          : (await session.api.patch('/connections/{connection}', { connection: name }, { body: { quota } })).data;
       return { data: item, table: quotaSentence(`connection ${name}`, item.quota), names: [name] };
     }),
   );

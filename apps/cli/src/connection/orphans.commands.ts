@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
-import type { OrphanView } from '../api/api.ports.js';
+import type { OrphanView } from '../api/views.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
 import { clusterAt } from '../command/session.js';
@@ -31,7 +31,7 @@ const addList = (parent: Command, io: Io): void => {
     isDefault: true,
   }).action(
     runs(io, async (session, name: string) => {
-      const items = await session.api.orphans(name);
+      const items = await session.api.list('/connections/{connection}/orphans', { connection: name });
       return {
         data: items,
         table: {
@@ -63,7 +63,7 @@ const addDelete = (parent: Command, io: Io): void => {
   addConfirmOption(command).action(
     runs(io, async (session, name: string, id: string, options: ConfirmOptions) => {
       await confirm(io, { what: `Machine ${id} of ${name} will be deleted, and its data lost` }, options);
-      await session.api.deleteOrphan(name, id);
+      await session.api.delete('/connections/{connection}/orphans/{orphan}', { connection: name, orphan: id });
       const table = `Machine ${id} of connection ${name} will be checked again and deleted.`;
       return { data: { name, id, deleting: true }, table, names: [id] };
     }),
@@ -106,7 +106,11 @@ const addAdopt = (parent: Command, io: Io): void => {
       const at = clusterAt(session, cluster);
       const what = `Machine ${id} of ${name} will become a node of pool ${pool} of ${cluster}, and be deleted with it`;
       await confirm(io, { what }, options);
-      const { seq } = await session.api.adoptOrphan(name, id, { ...at, pool }, options.idempotencyKey ?? randomUUID());
+      const { seq } = await session.api.post(
+        '/connections/{connection}/orphans/{orphan}/adopt',
+        { connection: name, orphan: id },
+        { body: { ...at, pool }, key: options.idempotencyKey ?? randomUUID() },
+      );
       const followed = await waitFor(session, at, { seq, what: `adopting ${id} into ${cluster}` }, options);
       const outcome = followed === undefined ? 'is checked, and becomes' : 'is';
       const table = `Machine ${id} of connection ${name} ${outcome} a node of pool ${pool} of ${cluster}.`;

@@ -1,6 +1,6 @@
 import type { Quota } from '@fairlead/contracts';
 import type { Command } from 'commander';
-import type { QuotaChange } from '../api/api.ports.js';
+import type { QuotaChange } from '../api/views.js';
 import { integerBetween } from '../command/parsers.js';
 import { usageFailure } from '../failures.js';
 

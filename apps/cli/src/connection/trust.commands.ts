@@ -1,6 +1,6 @@
 import { HostKey, traitsOf } from '@fairlead/contracts';
 import { InvalidArgumentError, type Command } from 'commander';
-import type { ConnectionView } from '../api/api.ports.js';
+import type { ConnectionView } from '../api/views.js';
 import { addCommand, runs } from '../command/command.js';
 import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
@@ -67,7 +67,7 @@ export const addDescribe = (parent: Command, io: Io): void => {
     examples: [['fairlead connection describe site', 'Show the expected host key of each host and of the jump host']],
   }).action(
     runs(io, async (session, name: string) => {
-      const item = await session.api.connection(name);
+      const item = await session.api.get('/connections/{connection}', { connection: name });
       return {
         data: item,
         table: (columns) => wrappedLines(describeText(item).split('\n'), columns).join('\n'),
@@ -107,7 +107,11 @@ export const addAcceptHostKey = (parent: Command, io: Io): void => {
       runs(io, async (session, name: string, options: { host?: string; jump?: boolean; key: string }) => {
         const { host, jump = false, key } = options;
         if ((host === undefined) !== jump) throw usageFailure('Give either --host <name> or --jump');
-        await session.api.acceptHostKey(name, host ?? null, key);
+        await session.api.post(
+          '/connections/{connection}/accept-host-key',
+          { connection: name },
+          { body: { host: host ?? null, hostKey: key } },
+        );
         const table = `${key} is the host key of ${host ?? 'the jump host'} from now on; the hosts are being looked at.`;
         return { data: { name, host: host ?? null, hostKey: key }, table, names: [name] };
       }),
@@ -124,7 +128,7 @@ export const addAcceptHost = (parent: Command, io: Io): void => {
     examples: [['fairlead connection accept-host site rack-2', 'Accept a host without resetting it again']],
   }).action(
     runs(io, async (session, name: string, host: string) => {
-      await session.api.acceptHost(name, host);
+      await session.api.post('/connections/{connection}/accept-host', { connection: name }, { body: { host } });
       return {
         data: { name, host },
         table: `The host ${host} of connection ${name} is accepted as it is.`,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ConnectionView } from '../api/api.ports.js';
+import type { ConnectionView } from '../api/views.js';
 import type { Session } from '../command/session.js';
 import { CliFailure } from '../failures.js';
 import { formatDuration } from '../output/duration.js';
@@ -23,7 +23,7 @@ export const untilVerified = async ({ api, io }: Session, awaited: Awaited): Pro
   const { before, connection, maySettle, timeoutMs = Infinity } = awaited;
   const startedAtMs = performance.now();
   for (;;) {
-    const view = await api.connection(connection);
+    const view = await api.get('/connections/{connection}', { connection });
     const waitedMs = performance.now() - startedAtMs;
     if (isChecked(view, before)) return orUnreached(view);
     if (maySettle && view.verified !== null && view.problem === '' && waitedMs >= SETTLED_MS) return view;

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { MANIFEST_API_VERSION, MANIFEST_KIND, TEMPLATE_KIND } from '@fairlead/contracts';
 import { ParseFailure, parsePlacedYaml, parseYamlDocuments } from '@fairlead/parsers';
-import type { ClusterAt, Manifest, ManifestView, TemplateAt } from '../api/api.ports.js';
+import type { ClusterAt, Manifest, ManifestView, TemplateAt } from '../api/views.js';
 import type { Session } from '../command/session.js';
 import { usageFailure } from '../failures.js';
 import { FILE_LIMITS } from '../io/file.limits.js';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Option, type Command } from 'commander';
-import type { AcceptedEtcdRequest, ClusterAt, EtcdRequestView, EtcdSnapshotView } from '../api/api.ports.js';
+import type { Accepted } from '../api/api.js';
+import type { ClusterAt, EtcdRequestView, EtcdSnapshotView } from '../api/views.js';
 import { clusterAt } from '../command/session.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { addConfirmOption, confirm as ask, type ConfirmOptions } from '../command/confirm.js';
@@ -41,7 +42,9 @@ const addSnapshot = (parent: Command, io: Io): void => {
     runs(io, async (session, name: string, options: EtcdOptions) => {
       checkWaitOptions(options);
       const at = clusterAt(session, name);
-      const asked = await session.api.takeEtcdSnapshot(at, options.idempotencyKey ?? randomUUID());
+      const asked = await session.api.post('/ns/{namespace}/clusters/{cluster}/etcd/snapshots', at, {
+        key: options.idempotencyKey ?? randomUUID(),
+      });
       return requestAnswer(name, await ended(session, at, asked, options));
     }),
   );
@@ -54,7 +57,9 @@ const addSnapshots = (parent: Command, io: Io): void => {
     examples: [['fairlead etcd list demo', 'List the snapshots, with their age']],
   }).action(
     runs(io, async (session, name: string) =>
-      snapshotsAnswer(await session.api.etcdSnapshots(clusterAt(session, name))),
+      snapshotsAnswer(
+        await session.api.list('/ns/{namespace}/clusters/{cluster}/etcd/snapshots', clusterAt(session, name)),
+      ),
     ),
   );
 };
@@ -73,7 +78,11 @@ const addVerify = (parent: Command, io: Io): void => {
     runs(io, async (session, name: string, snapshot: string, options: EtcdOptions) => {
       checkWaitOptions(options);
       const at = clusterAt(session, name);
-      const asked = await session.api.verifyEtcdSnapshot(at, snapshot, options.idempotencyKey ?? randomUUID());
+      const asked = await session.api.post(
+        '/ns/{namespace}/clusters/{cluster}/etcd/snapshots/{snapshot}/verify',
+        { ...at, snapshot },
+        { key: options.idempotencyKey ?? randomUUID() },
+      );
       return requestAnswer(name, await ended(session, at, asked, options));
     }),
   );
@@ -108,11 +117,10 @@ const addRestore = (parent: Command, io: Io): void => {
         const at = clusterAt(session, name);
         const { confirmVersion = '' } = options;
         const confirm = options.confirm ?? (await confirmed(session, at, snapshot, options));
-        const asked = await session.api.restoreEtcd(
-          at,
-          { snapshot, confirm, confirmVersion },
-          options.idempotencyKey ?? randomUUID(),
-        );
+        const asked = await session.api.post('/ns/{namespace}/clusters/{cluster}/etcd/restore', at, {
+          body: { snapshot, confirm, confirmVersion },
+          key: options.idempotencyKey ?? randomUUID(),
+        });
         return requestAnswer(name, await ended(session, at, asked, options));
       }),
     );
@@ -126,7 +134,9 @@ const confirmed = async (
   options: ConfirmOptions,
 ): Promise<string> => {
   const isAsked = options.yes !== true && io.ask !== undefined;
-  const found = isAsked ? (await api.etcdSnapshots(at)).find(({ name }) => name === snapshot) : undefined;
+  const found = isAsked
+    ? (await api.list('/ns/{namespace}/clusters/{cluster}/etcd/snapshots', at)).find(({ name }) => name === snapshot)
+    : undefined;
   const age = found === undefined ? '' : ` (${ageOf(found)} old)`;
   const what = `Everything that happened in ${at.cluster} since ${snapshot}${age} will be lost`;
   await ask(io, { what, typed: at.cluster }, options);
@@ -137,13 +147,15 @@ const confirmed = async (
 const ended = async (
   session: Session,
   at: ClusterAt,
-  { seq, asked }: AcceptedEtcdRequest,
+  { seq, data: asked }: Accepted<EtcdRequestView>,
   { wait, timeout = WAIT_DEFAULT_MS }: WaitOptions,
 ): Promise<EtcdRequestView> => {
   const options = { ...(wait === undefined ? {} : { wait }), timeout };
   const what = `the ${asked.what} of the etcd of ${at.cluster}`;
   const followed = await waitFor(session, at, { seq, what }, options);
-  return followed === undefined ? asked : session.api.etcdRequest(at, asked.id);
+  return followed === undefined
+    ? asked
+    : session.api.get('/ns/{namespace}/clusters/{cluster}/etcd/requests/{request}', { ...at, request: asked.id });
 };
 
 const requestAnswer = (cluster: string, request: EtcdRequestView): Answer => {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import type { AuditView } from '../api/api.ports.js';
+import { auditPages } from '../api/streams.js';
+import type { AuditView } from '../api/views.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { integerBetween, since as sinceParser, type Since } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
@@ -62,7 +63,7 @@ const isWanted = ({ since, actor }: ShowOptions, io: Io): ((entry: Entry) => boo
 const showAudit = async (session: Session, name: string, which: ShowOptions): Promise<Answer | undefined> => {
   const { io, format } = session;
   const wanted = isWanted(which, io);
-  const pages = session.api.auditPages(clusterAt(session, name));
+  const pages = auditPages(session.api, clusterAt(session, name));
   if (format === 'json' || format === 'yaml') {
     const whole = await wholeAudit(pages);
     return { data: whole && { ...whole, items: whole.items.filter(wanted) }, table: '', names: [] };
@@ -129,7 +130,7 @@ const addTrace = (audit: Command, io: Io): void => {
 };
 
 const trace = async (session: Session, name: string, seq: number): Promise<Answer> => {
-  const history = await wholeAudit(session.api.auditPages(clusterAt(session, name)));
+  const history = await wholeAudit(auditPages(session.api, clusterAt(session, name)));
   const found = traceOf(history?.items ?? [], seq);
   if (found === undefined) {
     throw new CliFailure('not-found', {
@@ -171,7 +172,7 @@ const verificationOfAll = async (pages: AsyncIterable<AuditView>): Promise<Audit
 };
 
 const verify = async (session: Session, name: string): Promise<Answer | undefined> => {
-  const verification = await verificationOfAll(session.api.auditPages(clusterAt(session, name)));
+  const verification = await verificationOfAll(auditPages(session.api, clusterAt(session, name)));
   const { events: count, streams, faults, intact } = verification;
   if (intact) {
     return {

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import type { ClusterChanges } from '../api/api.ports.js';
+import type { ClusterChanges } from '../api/views.js';
 import { addCommand, runs } from '../command/command.js';
 import { moment } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
@@ -33,7 +33,9 @@ export const addDiff = (audit: Command, io: Io): void => {
 };
 
 const diff = async (session: Session, name: string, { from, to }: DiffFlags): Promise<Answer> => {
-  const changes = await session.api.changes(clusterAt(session, name), { from, ...(to === undefined ? {} : { to }) });
+  const changes = await session.api.get('/ns/{namespace}/clusters/{cluster}/changes', clusterAt(session, name), {
+    query: { from, to },
+  });
   return {
     data: changes,
     table: {

@@ -1,4 +1,4 @@
-import type { EventView } from '../api/api.ports.js';
+import type { EventView } from '../api/views.js';
 import { hanging } from '../output/wrap.js';
 
 const SEQUENCE_WIDTH = 6;

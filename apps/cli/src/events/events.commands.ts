@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
-import type { Api, ClusterAt, EventView } from '../api/api.ports.js';
+import { eventsOf, followEvents } from '../api/streams.js';
+import type { Api } from '../api/api.js';
+import type { ClusterAt, EventView } from '../api/views.js';
 import { addCommand, runs } from '../command/command.js';
 import { collected, integerBetween, since as sinceParser, type Since } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
@@ -64,7 +66,7 @@ const events = async (
   const isWanted = (event: EventView): boolean =>
     Date.parse(event.time) >= time && (node === undefined || mentions(event, node));
   if (follow === true) return followed(session, at, { types, since, tail, isWanted });
-  const found = (await api.events(at, { since: seq, types })).filter(isWanted);
+  const found = (await eventsOf(api, at, { since: seq, types })).filter(isWanted);
   return eventsAnswer(tail === undefined ? found : latest(found, tail));
 };
 
@@ -86,14 +88,14 @@ const followed = async (
   const { seq } = beginOf(since ?? 0, io);
   let after = since === undefined && tail === undefined ? await latestSeq(api, at) : seq;
   if (tail !== undefined) {
-    const found = await api.events(at, { since: seq, types });
+    const found = await eventsOf(api, at, { since: seq, types });
     for (const event of latest(found.filter(isWanted), tail)) print(event);
     after = found.at(-1)?.seq ?? seq;
   }
   io.err(
     `Waiting for new events of ${at.cluster} ${tail === undefined && since === undefined ? `after ${after} ` : ''}(Ctrl-C ends it) ...\n`,
   );
-  for await (const event of api.followEvents(at, { since: after, types }, io.interrupts.first))
+  for await (const event of followEvents(api, at, { since: after, types }, io.interrupts.first))
     if (isWanted(event)) print(event);
   return undefined;
 };
@@ -103,8 +105,8 @@ const latest = (events: readonly EventView[], count: number): readonly EventView
 
 /** Of the latest event about the cluster. What the view of a cluster shows, is most of the way. */
 const latestSeq = async (api: Api, at: ClusterAt): Promise<number> => {
-  const since = (await unlessUnknown(api.cluster(at)))?.lastSeq ?? 0;
-  return (await api.events(at, { since })).at(-1)?.seq ?? since;
+  const since = (await unlessUnknown(api.get('/ns/{namespace}/clusters/{cluster}', at)))?.lastSeq ?? 0;
+  return (await eventsOf(api, at, { since })).at(-1)?.seq ?? since;
 };
 
 /** One event that stands for itself: a line of text, of JSON, or a YAML document. */

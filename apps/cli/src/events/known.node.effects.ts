@@ -1,4 +1,5 @@
-import type { ClusterAt, EventView } from '../api/api.ports.js';
+import { eventsOf } from '../api/streams.js';
+import type { ClusterAt, EventView } from '../api/views.js';
 import { nearest } from '../command/nearest.js';
 import type { Session } from '../command/session.js';
 import { CliFailure } from '../failures.js';
@@ -25,9 +26,11 @@ const isLike = (name: string, given: string): boolean =>
 
 /** A misspelled name must not look like a node of which nothing is known. One that is gone is known by its events. */
 export const refuseUnknownNode = async ({ api }: Session, at: ClusterAt, node: string): Promise<void> => {
-  const present = ((await unlessUnknown(api.nodes(at))) ?? []).map(({ name }) => name);
+  const present = ((await unlessUnknown(api.list('/ns/{namespace}/clusters/{cluster}/nodes', at))) ?? []).map(
+    ({ name }) => name,
+  );
   if (present.includes(node)) return;
-  const events = await api.events(at, { since: 0, types: [] });
+  const events = await eventsOf(api, at, { since: 0, types: [] });
   if (events.some((event) => mentions(event, node))) return;
   const names = [...new Set([...present, ...events.flatMap(namedIn)])].sort();
   const spelled = nearest(node, names, (name) => [name]);

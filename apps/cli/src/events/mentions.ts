@@ -1,4 +1,4 @@
-import type { EventView } from '../api/api.ports.js';
+import type { EventView } from '../api/views.js';
 
 /** Deeper than the data of any event. */
 const DEPTH_MAX = 16;

@@ -1,4 +1,4 @@
-import type { AuditView } from '../api/api.ports.js';
+import type { AuditView } from '../api/views.js';
 
 type Entry = AuditView['items'][number];
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AuditView } from '../api/api.ports.js';
+import type { AuditView } from '../api/views.js';
 import { traceOf } from './trace.js';
 import { FOLLOWED_MAX, traceText } from './trace.text.js';
 

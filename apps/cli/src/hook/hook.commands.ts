@@ -52,7 +52,16 @@ const addSkip = (parent: Command, io: Io): void => {
     .action(
       runs(io, async (session, name: string, hook: string, { point, node, reason }: SkipOptions) => {
         const request = { ...(point && { point }), ...(node && { node }), reason };
-        return withDocument(session, await session.api.skipHook(clusterAt(session, name), hook, request));
+        return withDocument(
+          session,
+          (
+            await session.api.post(
+              '/ns/{namespace}/clusters/{cluster}/hooks/{hook}/skip',
+              { ...clusterAt(session, name), hook },
+              { body: request },
+            )
+          ).data,
+        );
       }),
     );
 };
@@ -64,7 +73,7 @@ const addSecrets = (parent: Command, io: Io): void => {
     examples: [['fairlead hook list-secrets -n team-a', 'List the secrets that manifests of team-a can use']],
   }).action(
     runs(io, async (session) => {
-      const items = await session.api.hookSecrets(session.namespace);
+      const items = await session.api.list('/ns/{namespace}/hook-secrets', { namespace: session.namespace });
       const isValid = (until: string): boolean => Date.parse(until) > io.now();
       const rows = items.map(({ name, setTime, oldValidUntil = '' }) => [
         name,
@@ -105,12 +114,18 @@ const addSetSecret = (parent: Command, io: Io): void => {
       runs(io, async (session, name: string, { valueFile, expireOldAfter }: SetSecretOptions) => {
         const generated = valueFile === undefined ? randomBytes(GENERATED_BYTES).toString('base64url') : undefined;
         const value = generated ?? (await valueIn(valueFile ?? '-', io));
-        const set = await session.api.putHookSecret(session.namespace, name, {
-          value,
-          ...(expireOldAfter === undefined
-            ? {}
-            : { expireOldAfterSeconds: Math.round(expireOldAfter / MS_PER_SECOND) }),
-        });
+        const { data: set } = await session.api.put(
+          '/ns/{namespace}/hook-secrets/{secret}',
+          { namespace: session.namespace, secret: name },
+          {
+            body: {
+              value,
+              ...(expireOldAfter === undefined
+                ? {}
+                : { expireOldAfterSeconds: Math.round(expireOldAfter / MS_PER_SECOND) }),
+            },
+          },
+        );
         if (set.oldValidUntil !== undefined)
           io.err(`Requests are signed with the old value, too, until ${set.oldValidUntil}.\n`);
         const data = generated === undefined ? set : { ...set, value: generated };
@@ -139,7 +154,7 @@ const addDeleteSecret = (parent: Command, io: Io): void => {
     runs(io, async (session, name: string, options: ConfirmOptions) => {
       const what = `The hook secret ${name} of namespace ${session.namespace} will be deleted; hooks that refer to it will fail`;
       await confirm(io, { what }, options);
-      await session.api.deleteHookSecret(session.namespace, name);
+      await session.api.delete('/ns/{namespace}/hook-secrets/{secret}', { namespace: session.namespace, secret: name });
       return { data: { name, deleted: true }, table: `The hook secret ${name} is deleted.`, names: [name] };
     }),
   );

@@ -41,8 +41,12 @@ export const addConnectionRotation = (rotate: Command, io: Io): void => {
 const rotateConnection = async (session: Session, name: string, options: Options): Promise<Answer> => {
   const { api, io } = session;
   const { force = false, wait, timeout } = options;
-  const before = (await api.connection(name)).sshKey?.rotated?.time;
-  await api.rotateSshKey(name, force);
+  const before = (await api.get('/connections/{connection}', { connection: name })).sshKey?.rotated?.time;
+  await api.post(
+    '/connections/{connection}/ssh-key/rotate',
+    { connection: name },
+    { body: force ? { force: true } : {} },
+  );
   if (!wait) return { data: { name, rotating: true }, table: `The rotation of ${name} was requested.`, names: [name] };
   const view = await untilRotated(api, {
     name,

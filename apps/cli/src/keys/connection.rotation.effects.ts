@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Api, ConnectionView } from '../api/api.ports.js';
+import type { Api } from '../api/api.js';
+import type { ConnectionView } from '../api/views.js';
 import { CliFailure } from '../failures.js';
 import { formatDuration } from '../output/duration.js';
 
@@ -59,7 +60,7 @@ export const untilRotated = async (api: Api, awaited: AwaitedRotation): Promise<
   let lineAtMs = startedAtMs;
   let isAdvised = false;
   for (;;) {
-    const view = await api.connection(name);
+    const view = await api.get('/connections/{connection}', { connection: name });
     const { rotation = null, rotated = null } = view.sshKey ?? {};
     if (rotated !== null && rotated.time !== before) return view;
     if (rotation?.status === 'failed') throw failed(name, rotation);

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { clusterAt } from '../command/session.js';
-import type { ClusterAt } from '../api/api.ports.js';
+import type { ClusterAt } from '../api/views.js';
 import { addCommand, runs } from '../command/command.js';
 import { durationBetween } from '../command/parsers.js';
 import type { Session } from '../command/session.js';
@@ -68,14 +68,16 @@ const textOf = (
       `--oidc and ${administrator === true ? '--administrator' : '--ttl'} exclude each other`,
       'Users who sign in by OpenID Connect have no client certificate.',
     );
-  if (oidc === true) return api.usersKubeconfig(at);
+  if (oidc === true) return api.text('/ns/{namespace}/clusters/{cluster}/kubeconfig/oidc', at);
   if (administrator === true && ttl !== undefined)
     throw usageFailure(
       '--ttl and --administrator exclude each other',
       "The administrator's certificate is a fixed one.",
     );
-  if (administrator === true) return api.administratorKubeconfig(at);
-  return api.kubeconfig(at, ttl === undefined ? undefined : Math.floor(ttl / MS_PER_SECOND));
+  if (administrator === true) return api.text('/ns/{namespace}/clusters/{cluster}/kubeconfig/administrator', at);
+  return api.text('/ns/{namespace}/clusters/{cluster}/kubeconfig', at, {
+    query: { ttlSeconds: ttl === undefined ? undefined : Math.floor(ttl / MS_PER_SECOND) },
+  });
 };
 
 const kubeconfig = async (

@@ -37,7 +37,7 @@ const noLab = (connection: string, provider: string): CliFailure =>
 
 /** Only administrators of everything see where a lab is. */
 const endpointOf = async ({ api }: Session, { connection }: LabOptions): Promise<string> => {
-  const view = await api.connection(connection);
+  const view = await api.get('/connections/{connection}', { connection });
   if (!traitsOf(view.provider).isSimulated) throw noLab(connection, view.provider);
   const endpoint = view.settings?.['endpoint'];
   if (typeof endpoint === 'string') return endpoint;

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { ClusterAt, Manifest, ManifestView, UpgradeView } from '../api/api.ports.js';
+import type { Accepted } from '../api/api.js';
+import { DRY_RUN, putManifest } from '../api/manifests.js';
+import type { ClusterAt, Manifest, ManifestView, UpgradeView } from '../api/views.js';
 import { confirm } from '../command/confirm.js';
 import type { Session } from '../command/session.js';
 import { CliFailure, usageFailure } from '../failures.js';
@@ -7,7 +9,7 @@ import { shownText, type Answer } from '../output/format.js';
 import { followOperation, unlessUnknown } from '../progress/follow.effects.js';
 import { planText } from '../upgrade/plan.text.js';
 import { orFail } from '../upgrade/upgrade.answers.js';
-import { followUpgrade, isOver, planned as untilPlanned } from '../upgrade/upgrade.follow.effects.js';
+import { followUpgrade, isOver, plannedUpgrade } from '../upgrade/upgrade.follow.effects.js';
 import { upgradeMeant } from '../upgrade/upgrade.options.js';
 import { changeText, isChanged } from './change.text.js';
 
@@ -35,8 +37,8 @@ const PLANS_MAX = 5;
 /** Both are of one version of the cluster: what differs, and what is done for it. */
 export const planChange = async ({ api }: Session, at: ClusterAt, manifest: Manifest): Promise<PlannedChange> => {
   for (let attempt = 1; attempt <= PLANS_MAX; attempt += 1) {
-    const before = await unlessUnknown(api.manifest(at));
-    const { manifest: planned } = await api.putManifest(at, manifest, { dryRun: true, idempotencyKey: randomUUID() });
+    const before = await unlessUnknown(api.get('/ns/{namespace}/clusters/{cluster}/manifest', at));
+    const { data: planned } = await putManifest(api, at, manifest, { query: DRY_RUN, key: randomUUID() });
     const { resourceVersion = ONLY_IF_ABSENT } = before?.metadata ?? {};
     if (planned.metadata.resourceVersion === resourceVersion) return { before, planned };
   }
@@ -72,10 +74,9 @@ const planUpgrade = async (
 ): Promise<UpgradeView | undefined> => {
   if (planned.plan?.some(({ action }) => action === 'upgrade') !== true || before?.spec.paused === true)
     return undefined;
-  const asked = { dryRun: true, idempotencyKey: randomUUID() };
   const request = { version: planned.spec.version };
   try {
-    return await untilPlanned(session, at, await session.api.requestUpgrade(at, request, asked));
+    return await plannedUpgrade(session, at, request, { dryRun: 'true' });
   } catch (error) {
     // Beside one that waits there is no other plan: the declaration takes its place, or is refused.
     if (error instanceof CliFailure && error.code === 'upgrade.open') return undefined;
@@ -88,10 +89,7 @@ export interface Change {
   /** The manifest, where the user gave it: what it does not declare are defaults. */
   readonly declared?: Manifest;
   readonly plan: () => Promise<PlannedChange>;
-  readonly send: (
-    before: ManifestView | undefined,
-    idempotencyKey: string,
-  ) => Promise<{ readonly seq: number; readonly manifest: ManifestView }>;
+  readonly send: (before: ManifestView | undefined, key: string) => Promise<Accepted<ManifestView>>;
 }
 
 export const changeManifest = (
@@ -106,8 +104,7 @@ export const changeManifest = (
     {
       declared: manifest,
       plan: () => planChange(session, at, manifest),
-      send: (before, idempotencyKey) =>
-        session.api.putManifest(at, asShown(manifest, before), { dryRun: false, idempotencyKey }),
+      send: (before, key) => putManifest(session.api, at, asShown(manifest, before), { key }),
     },
     options,
   );
@@ -149,7 +146,7 @@ export const carryOut = async (
   io.err(`${shown(io.errColumns())}\n`);
   if (upgrade !== undefined && !mayPass(upgrade)) orFail(upgrade);
   await confirm(io, { question: 'Apply this?' }, options);
-  const { seq, manifest: applied } = await change.send(before, options.idempotencyKey ?? randomUUID());
+  const { seq, data: applied } = await change.send(before, options.idempotencyKey ?? randomUUID());
   await follow(session, at, { seq, operations: applied.operations ?? [] }, options);
   return answerOf(at, applied, outcome);
 };
@@ -169,7 +166,9 @@ const follow = async (
   }
   session.waitsForServer();
   const deadlineMs = timeout === undefined ? undefined : io.now() + timeout;
-  const requested = (await api.operations(at, seq)).filter(({ id }) => operations.includes(id));
+  const requested = (
+    await api.list('/ns/{namespace}/clusters/{cluster}/operations', at, { query: { minSeq: seq } })
+  ).filter(({ id }) => operations.includes(id));
   for (const operation of requested) {
     const timeoutMs = deadlineMs === undefined ? undefined : Math.max(1, deadlineMs - io.now());
     if (operation.kind === 'upgrade') {

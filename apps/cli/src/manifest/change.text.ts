@@ -1,7 +1,7 @@
 import pc from 'picocolors';
 import type { DeclaredSpec } from '@fairlead/contracts';
 import { changedFields, changedLabels } from '@fairlead/domain';
-import type { Manifest, ManifestView } from '../api/api.ports.js';
+import type { Manifest, ManifestView } from '../api/views.js';
 import { changeLines, signed } from '../output/changes.text.js';
 import { wrappedLines } from '../output/wrap.js';
 import type { TextOptions } from '../progress/tree.text.js';

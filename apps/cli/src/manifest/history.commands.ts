@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { ClusterAt, GenerationManifest, Manifest, ManifestGenerationsView } from '../api/api.ports.js';
+import type { ClusterAt, GenerationManifest, Manifest, ManifestGenerationsView } from '../api/views.js';
 import { addCommand, runs } from '../command/command.js';
 import { integerBetween } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
@@ -53,7 +53,7 @@ const addHistory = (parent: Command, io: Io): void => {
 };
 
 const historyAnswer = async ({ api, io }: Session, at: ClusterAt): Promise<Answer> => {
-  const history = await api.generations(at);
+  const history = await api.get('/ns/{namespace}/clusters/{cluster}/manifest/generations', at);
   const { items, earlierLeftOut } = history;
   if (earlierLeftOut > 0)
     io.err(`${earlierLeftOut} earlier generations are not listed; --generation prints any of them.\n`);
@@ -75,7 +75,12 @@ const historyAnswer = async ({ api, io }: Session, at: ClusterAt): Promise<Answe
 };
 
 const manifestAnswer = async ({ api }: Session, at: ClusterAt, generation: number): Promise<Answer> => {
-  const manifest = exported(await api.generation(at, generation));
+  const manifest = exported(
+    await api.get('/ns/{namespace}/clusters/{cluster}/manifest/generations/{generation}', {
+      ...at,
+      generation: String(generation),
+    }),
+  );
   return { data: manifest, table: yamlOf(manifest), names: [at.cluster] };
 };
 
@@ -112,17 +117,24 @@ const addRollback = (parent: Command, io: Io): void => {
 
 const rollBack = async (session: Session, at: ClusterAt, options: RollbackOptions): Promise<Answer> => {
   const { api } = session;
-  const current = await api.manifest(at);
+  const current = await api.get('/ns/{namespace}/clusters/{cluster}/manifest', at);
   const to = options.to ?? (await generationBefore(session, at));
   const kept = options.keepVersion === true ? { version: current.spec.version } : {};
-  const manifest = declaredAgain(await api.generation(at, to), current.metadata.resourceVersion, kept);
+  const manifest = declaredAgain(
+    await api.get('/ns/{namespace}/clusters/{cluster}/manifest/generations/{generation}', {
+      ...at,
+      generation: String(to),
+    }),
+    current.metadata.resourceVersion,
+    kept,
+  );
   return changeManifest(session, at, manifest, options).catch((error: unknown) => {
     throw withAdvice(error, at, to, options);
   });
 };
 
 const generationBefore = async ({ api }: Session, at: ClusterAt): Promise<number> => {
-  const { items } = await api.generations(at);
+  const { items } = await api.get('/ns/{namespace}/clusters/{cluster}/manifest/generations', at);
   const before = items[1];
   if (before === undefined)
     throw usageFailure(

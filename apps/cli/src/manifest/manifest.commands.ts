@@ -186,7 +186,9 @@ const addExport = (program: Command, io: Io): void => {
     examples: [['fairlead export demo > cluster.yaml', 'Write the manifest to a file, for version control']],
   }).action(
     runs(io, async (session, name: string) => {
-      const manifest = exported(await session.api.manifest(clusterAt(session, name)));
+      const manifest = exported(
+        await session.api.get('/ns/{namespace}/clusters/{cluster}/manifest', clusterAt(session, name)),
+      );
       return { data: manifest, table: yamlOf(manifest), names: [name] };
     }),
   );
@@ -206,7 +208,7 @@ const addEdit = (program: Command, io: Io): void => {
 
 const editCluster = async (session: Session, name: string, options: ChangeOptions): Promise<Answer> => {
   const { io, api } = session;
-  const current = await api.manifest(clusterAt(session, name));
+  const current = await api.get('/ns/{namespace}/clusters/{cluster}/manifest', clusterAt(session, name));
   const { metadata, ...others } = exported(current);
   const { resourceVersion } = current.metadata;
   const text = yamlOf({ ...others, metadata: { ...metadata, resourceVersion } });

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { NamespaceView } from '../api/api.ports.js';
+import type { NamespaceView } from '../api/views.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
 import { quotaChangeOf, quotaSentence, quotaText, withQuota, type QuotaOptions } from '../connection/quota.options.js';
@@ -37,7 +37,7 @@ const addList = (parent: Command, io: Io): void => {
     examples: [['fairlead namespace list', 'List the namespaces that your token can read']],
   })
     .alias('ls')
-    .action(runs(io, async (session) => namespacesAnswer(await session.api.namespaces())));
+    .action(runs(io, async (session) => namespacesAnswer(await session.api.list('/ns'))));
 };
 
 const addCreate = (parent: Command, io: Io): void => {
@@ -52,7 +52,7 @@ const addCreate = (parent: Command, io: Io): void => {
     .option('--description <text>', 'description of the namespace', '')
     .action(
       runs(io, async (session, name: string, { description }: { readonly description: string }) => {
-        const item = await session.api.createNamespace(name, description);
+        const { data: item } = await session.api.post('/ns', {}, { body: { name, description } });
         return { ...namespacesAnswer([item]), data: item };
       }),
     );
@@ -76,7 +76,10 @@ const addQuota = (parent: Command, io: Io): void => {
     runs(io, async (session, name: string, options: QuotaOptions) => {
       const change = quotaChangeOf(options);
       const { api } = session;
-      const item = await (change === undefined ? api.namespace(name) : api.changeNamespaceQuota(name, change));
+      const item =
+        change === undefined
+          ? await api.get('/ns/{namespace}', { namespace: name })
+          : (await api.patch('/ns/{namespace}/quota', { namespace: name }, { body: change })).data;
       return { data: item, table: quotaSentence(`namespace ${name}`, item.quota), names: [name] };
     }),
   );
@@ -93,7 +96,7 @@ const addDelete = (parent: Command, io: Io): void => {
     runs(io, async (session, name: string, options: ConfirmOptions) => {
       const what = `The namespace ${name} will be deleted with its templates, realms and hook secrets`;
       await confirm(io, { what }, options);
-      await session.api.deleteNamespace(name);
+      await session.api.delete('/ns/{namespace}', { namespace: name });
       return { data: { name, deleted: true }, table: `The namespace ${name} is deleted.`, names: [name] };
     }),
   );

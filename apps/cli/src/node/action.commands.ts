@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import type { NodeActionFields, NodeActionView } from '../api/api.ports.js';
+import type { NodeActionFields, NodeActionView } from '../api/views.js';
 import { addCommand, runs } from '../command/command.js';
 import type { Example } from '../command/help.text.js';
 import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
@@ -123,16 +123,17 @@ const addAction = (parent: Command, definition: Definition, io: Io): void => {
   );
 };
 
-const secondsOf = (ms: number): number => Math.ceil(ms / MS_PER_SECOND);
+const secondsOf = (ms: number | undefined): number | undefined =>
+  ms === undefined ? undefined : Math.ceil(ms / MS_PER_SECOND);
 
 const fieldsOf = (action: Kind, nodes: readonly string[], options: ActionOptions): NodeActionFields => ({
   action,
   select: selectionOf(nodes, options),
-  ...(options.reason === undefined ? {} : { reason: options.reason }),
-  ...(options.drain === false ? { drain: false } : {}),
-  ...(options.drainTimeout === undefined ? {} : { drainTimeoutSeconds: secondsOf(options.drainTimeout) }),
-  ...(options.maxUnavailable === undefined ? {} : { maxUnavailable: options.maxUnavailable }),
-  ...(options.expires === undefined ? {} : { expiresInSeconds: secondsOf(options.expires) }),
+  reason: options.reason,
+  drain: options.drain === false ? false : undefined,
+  drainTimeoutSeconds: secondsOf(options.drainTimeout),
+  maxUnavailable: options.maxUnavailable,
+  expiresInSeconds: secondsOf(options.expires),
 });
 
 const act = async (
@@ -146,11 +147,14 @@ const act = async (
   const which = selectionWords(cluster, nodes, options);
   const at = clusterAt(session, cluster);
   if (takesDown) await confirm(session.io, { what: `${which} will be ${ING[action]}` }, options);
-  const { seq, asked } = await unlessPoolUnknown(
+  const { seq, data: asked } = await unlessPoolUnknown(
     session,
     at,
     options.pool,
-    session.api.requestNodeAction(at, fields, options.idempotencyKey ?? randomUUID()),
+    session.api.post('/ns/{namespace}/clusters/{cluster}/nodes/actions', at, {
+      body: fields,
+      key: options.idempotencyKey ?? randomUUID(),
+    }),
   );
   if (asked.operation === null)
     return answerOf(asked, `Nothing to do: ${which} ${nodes.length === 1 ? 'is' : 'are'} ${ING[action]} already.`);
@@ -179,7 +183,11 @@ const addCancel = (parent: Command, io: Io): void => {
     .option('--reason <text>', 'reason, recorded in the history', '')
     .action(
       runs(io, async (session, cluster: string, operation: string, { reason }: { readonly reason: string }) => {
-        const asked = await session.api.cancelOperation(clusterAt(session, cluster), operation, reason);
+        const { data: asked } = await session.api.post(
+          '/ns/{namespace}/clusters/{cluster}/operations/{operation}/cancel',
+          { ...clusterAt(session, cluster), operation },
+          { body: { reason } },
+        );
         return answerOf(asked, `Operation ${operation} is cancelled; no further node is started.`);
       }),
     );

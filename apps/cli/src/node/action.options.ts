@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
 import { CONTROL_PLANE_POOL } from '@fairlead/contracts';
-import type { ClusterAt, NodeSelection } from '../api/api.ports.js';
+import type { ClusterAt, NodeSelection } from '../api/views.js';
 import type { Session } from '../command/session.js';
 import { unknownPool } from '../pool/pool.commands.js';
 import { collected } from '../command/parsers.js';
@@ -44,18 +44,19 @@ export const selectionOf = (nodes: readonly string[], { pool, selector, all }: S
     throw usageFailure('no node is named', 'Name nodes, or give --pool, --selector or --all.');
   if (nodes.length > 0 && isShared)
     throw usageFailure('nodes are named, and others selected', 'Name nodes, or give --pool, --selector or --all.');
-  return {
-    ...(nodes.length === 0 ? {} : { nodes: [...nodes] }),
-    ...(pool === undefined ? {} : { pools: [...pool] }),
-    ...(selector === undefined ? {} : { labels: { ...selector } }),
-    ...(all === true ? { all } : {}),
-  };
+  return { nodes: nodes.length === 0 ? undefined : nodes, pools: pool, labels: selector, all };
 };
 
 const pairsOf = (labels: Readonly<Record<string, string>>): string =>
   Object.entries(labels)
     .map(([key, value]) => `${key}=${value}`)
     .join(',');
+
+/** The same selection of a list of nodes. */
+export const queryOf = ({ pool, selector }: SelectionOptions) => ({
+  pool: pool?.join(','),
+  labelSelector: selector === undefined ? undefined : pairsOf(selector),
+});
 
 /** Why a list of nodes is empty although there are some. */
 export const noneSelected = (cluster: string, { pool = [], selector = {} }: SelectionOptions): string => {
@@ -87,7 +88,10 @@ export const refuseUnknownPools = async (
   pools: readonly string[] | undefined,
 ): Promise<void> => {
   if (pools === undefined) return;
-  const known = [CONTROL_PLANE_POOL, ...(await api.manifest(at)).spec.pools.map(({ name }) => name)];
+  const known = [
+    CONTROL_PLANE_POOL,
+    ...(await api.get('/ns/{namespace}/clusters/{cluster}/manifest', at)).spec.pools.map(({ name }) => name),
+  ];
   const unknown = pools.find((pool) => !known.includes(pool));
   if (unknown !== undefined) throw unknownPool(at, unknown, known);
 };

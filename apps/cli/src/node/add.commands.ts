@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ON_FAILURES, type OnFailure } from '@fairlead/contracts';
 import { Option, type Command } from 'commander';
-import type { ClusterAt, ManifestView } from '../api/api.ports.js';
+import type { ClusterAt, ManifestView } from '../api/views.js';
 import { nodesAnswer } from '../cluster/cluster.answers.js';
 import { addCommand, runs } from '../command/command.js';
 import { withFormerOption } from '../command/former.js';
@@ -60,7 +60,7 @@ export const addAdd = (parent: Command, io: Io): void => {
     runs(io, async (session, name: string, options: AddOptions) => {
       checkWaitOptions(options);
       const at = clusterAt(session, name);
-      const manifest = await session.api.manifest(at);
+      const manifest = await session.api.get('/ns/{namespace}/clusters/{cluster}/manifest', at);
       const pool = poolMeant(manifest, at, options);
       return pool === undefined ? inNewPool(session, at, manifest, options) : inPool(session, at, pool, options);
     }),
@@ -94,14 +94,17 @@ const inPool = async (session: Session, at: ClusterAt, pool: Pool, options: AddO
       `--on-failure is for a new pool, and the pool ${pool.name} gets these workers`,
       `Leave it out, or create a pool with "${commandAt('pool create', at, '<name>')}".`,
     );
-  const how = { dryRun: false, idempotencyKey: idempotencyKey ?? randomUUID() };
   // Relative to what is declared when it is decided: repeated with the same key, it adds nothing.
-  const { seq, scale } = await api.putScale(at, pool.name, { spec: { add: count } }, how);
+  const { seq, data: scale } = await api.put(
+    '/ns/{namespace}/clusters/{cluster}/pools/{pool}/scale',
+    { ...at, pool: pool.name },
+    { body: { spec: { add: count } }, key: idempotencyKey ?? randomUUID() },
+  );
   io.err(`The pool ${pool.name} of ${at.cluster} gets ${wordsOf(count)}, and has ${scale.spec.replicas} then.\n`);
   const what = `adding ${wordsOf(count)} to ${at.cluster}`;
   const followed = await waitForAll(session, at, { seq, operations: scale.operations ?? [], what }, options);
   if (followed === undefined) io.err(`Watch it with "${commandAt('cluster describe', at, '--watch')}".\n`);
-  return nodesAnswer(await api.nodes(at), io.now());
+  return nodesAnswer(await api.list('/ns/{namespace}/clusters/{cluster}/nodes', at), io.now());
 };
 
 const inNewPool = async (
@@ -113,11 +116,13 @@ const inNewPool = async (
   const { api, io } = session;
   const [model = controlPlane] = pools;
   const worker = [{ count, connection: connection ?? model.connection, spec: machineType ?? model.machineType }];
-  const request = { worker, ...(onFailure === undefined ? {} : { onFailure }) };
-  const { seq } = await api.addNodes(at, request, idempotencyKey ?? randomUUID());
+  const { seq } = await api.post('/ns/{namespace}/clusters/{cluster}/nodes', at, {
+    body: { worker, onFailure },
+    key: idempotencyKey ?? randomUUID(),
+  });
   io.err(`A new pool of ${at.cluster} gets ${wordsOf(count)}: no pool has such machines.\n`);
   const what = `adding ${wordsOf(count)} to ${at.cluster}`;
   const followed = await waitFor(session, at, { seq, what }, options);
   if (followed === undefined) io.err(`Watch it with "${commandAt('cluster describe', at, '--watch')}".\n`);
-  return nodesAnswer(await api.nodes(at), io.now());
+  return nodesAnswer(await api.list('/ns/{namespace}/clusters/{cluster}/nodes', at), io.now());
 };

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import type { EventView, NodeView } from '../api/api.ports.js';
+import { eventsOf } from '../api/streams.js';
+import type { EventView, NodeView } from '../api/views.js';
 import { addCommand, runs } from '../command/command.js';
 import { clusterAt, type Session } from '../command/session.js';
 import { eventLine } from '../events/event.line.js';
@@ -25,8 +26,10 @@ export const addNodeDescribeCommand = (parent: Command, io: Io): void => {
 const describe = async (session: Session, cluster: string, name: string): Promise<Answer> => {
   const { api } = session;
   const at = clusterAt(session, cluster);
-  const node = await api.node(at, name);
-  const events = (await api.events(at, { since: 0 })).filter((event) => mentions(event, name)).slice(-EVENTS_SHOWN_MAX);
+  const node = await api.get('/ns/{namespace}/clusters/{cluster}/nodes/{node}', { ...at, node: name });
+  const events = (await eventsOf(api, at, { since: 0 }))
+    .filter((event) => mentions(event, name))
+    .slice(-EVENTS_SHOWN_MAX);
   return { data: { ...node, events }, table: nodeText(node, events, `${at.namespace}/${cluster}`), names: [name] };
 };
 

@@ -1,6 +1,9 @@
 import { LOG_LINES, LOG_UNITS } from '@fairlead/contracts';
 import { Option, type Command } from 'commander';
-import type { Api, LogEnd, NodeExecView } from '../api/api.ports.js';
+import { followNodeLogs } from '../api/streams.js';
+
+import type { LogEnd } from '@fairlead/api-client';
+import type { NodeExecView } from '../api/views.js';
 import { addCommand, runs } from '../command/command.js';
 import { duration, integerBetween } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
@@ -16,7 +19,7 @@ const MS_PER_SECOND = 1_000;
 const PARALLEL_DEFAULT = 5;
 const PARALLEL_MAX = 50;
 
-type FollowedLog = ReturnType<Api['followNodeLogs']>;
+type FollowedLog = ReturnType<typeof followNodeLogs>;
 
 interface ExecOptions extends SelectionOptions {
   readonly timeout?: number;
@@ -106,7 +109,7 @@ const shown = ({ io, format }: Session, view: NodeExecView): Answer | undefined 
 };
 
 interface LogsOptions {
-  readonly unit?: string;
+  readonly unit?: (typeof LOG_UNITS)[number];
   readonly lines?: number;
   readonly since?: number;
   readonly follow?: true;
@@ -145,15 +148,15 @@ const logs = async (
   { unit, lines, since, follow }: LogsOptions,
 ): Promise<Answer | undefined> => {
   const at = clusterAt(session, cluster);
-  const query = {
-    ...(unit === undefined ? {} : { unit }),
-    ...(lines === undefined ? {} : { lines }),
-    ...(since === undefined ? {} : { sinceSeconds: Math.ceil(since / MS_PER_SECOND) }),
-  };
+  const query = { unit, lines, sinceSeconds: since === undefined ? undefined : Math.ceil(since / MS_PER_SECOND) };
   const of = { node, unit: unit ?? 'kubelet' };
   if (follow === true)
-    return followed(session, of, session.api.followNodeLogs(at, node, query, session.io.interrupts.first));
-  const text = await session.api.nodeLogs(at, node, query);
+    return followed(session, of, followNodeLogs(session.api, { ...at, node }, query, session.io.interrupts.first));
+  const text = await session.api.text(
+    '/ns/{namespace}/clusters/{cluster}/nodes/{node}/logs',
+    { ...at, node },
+    { query },
+  );
   return { data: { ...of, lines: text.trimEnd().split('\n') }, table: text, names: [node] };
 };
 

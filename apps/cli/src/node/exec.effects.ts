@@ -1,12 +1,12 @@
 import { CONTROL_PLANE_POOL, EXEC_LIMITS } from '@fairlead/contracts';
 import pLimit from 'p-limit';
-import type { ClusterAt, NodeExecView } from '../api/api.ports.js';
+import type { ClusterAt, NodeExecView } from '../api/views.js';
 import type { Session } from '../command/session.js';
 import { failureText } from '../failure.text.js';
 import { AnsweredExit, CliFailure } from '../failures.js';
 import { exitCodeOf } from '../exit-codes.js';
 import type { Answer } from '../output/format.js';
-import { noneSelected, refuseUnknownPools, type SelectionOptions } from './action.options.js';
+import { noneSelected, queryOf, refuseUnknownPools, type SelectionOptions } from './action.options.js';
 
 /** Shorter than the time that an answer may take. */
 const WAIT_SECONDS = 30;
@@ -28,9 +28,17 @@ export const runOnNode = async (
   request: ExecRequest,
 ): Promise<NodeExecView> => {
   try {
-    let view = await session.api.execOnNode(at, node, request, WAIT_SECONDS);
+    let { data: view } = await session.api.post(
+      '/ns/{namespace}/clusters/{cluster}/nodes/{node}/exec',
+      { ...at, node },
+      { body: request, waitSeconds: WAIT_SECONDS },
+    );
     for (let waits = 0; view.state === 'running' && waits < WAITS_MAX; waits += 1)
-      view = await session.api.nodeExec(at, node, view.id, WAIT_SECONDS);
+      view = await session.api.get(
+        '/ns/{namespace}/clusters/{cluster}/nodes/{node}/exec/{execution}',
+        { ...at, node, execution: view.id },
+        { waitSeconds: WAIT_SECONDS },
+      );
     return view;
   } catch (error) {
     if (!session.io.interrupts.first.aborted) throw error;
@@ -71,10 +79,9 @@ export const selectedNodes = async (
   at: ClusterAt,
   options: SelectionOptions,
 ): Promise<readonly string[]> => {
-  const { pool: pools, selector: labels } = options;
-  const nodes = await session.api.nodes(at, {
-    ...(pools === undefined ? {} : { pools: [...pools] }),
-    ...(labels === undefined ? {} : { labels: { ...labels } }),
+  const { pool: pools } = options;
+  const nodes = await session.api.list('/ns/{namespace}/clusters/{cluster}/nodes', at, {
+    query: queryOf(options),
   });
   if (nodes.length > 0) return nodes.map(({ name }) => name);
   await refuseUnknownPools(session, at, pools);

@@ -27,11 +27,11 @@ const set = async (
   const select = selectionOf(nodes, options);
   const { reason } = options;
   const at = clusterAt(session, cluster);
-  const data = await unlessPoolUnknown(
+  const { data } = await unlessPoolUnknown(
     session,
     at,
     options.pool,
-    session.api.setNodeUpdates(at, { select, disabled, reason }),
+    session.api.put('/ns/{namespace}/clusters/{cluster}/nodes/updates', at, { body: { select, disabled, reason } }),
   );
   const words = disabled ? `excluded from changes (${reason})` : 'included in changes again';
   const table =

@@ -45,9 +45,13 @@ export const addJoinCommand = (parent: Command, io: Io): void => {
         const { pool, ttl, idempotencyKey = randomUUID() } = options;
         const at = clusterAt(session, name);
         const ttlSeconds = secondsOf(ttl);
-        const issued = await session.api.createJoinToken({ ...at, pool }, { ttlSeconds }, idempotencyKey);
-        const server = options.gatewayUrl ?? session.api.server;
-        const command = joinCommandOf({ server, ca: session.api.authority, issued, script: issued.script });
+        const { data: issued } = await session.api.post(
+          '/ns/{namespace}/clusters/{cluster}/pools/{pool}/join-tokens',
+          { ...at, pool },
+          { body: { ttlSeconds }, key: idempotencyKey },
+        );
+        const server = options.gatewayUrl ?? session.api.access.server;
+        const command = joinCommandOf({ server, ca: session.api.access.authority, issued, script: issued.script });
         io.err(`The token admits one host to pool ${pool} of ${name} until ${issued.expiresAt}.\n`);
         return { data: { ...issued, command }, table: command, names: [command] };
       }),

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
+import { queryOf } from './action.options.js';
 import { nodesAnswer } from '../cluster/cluster.answers.js';
 import { clusterAt } from '../command/session.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
@@ -54,13 +55,11 @@ const addList = (parent: Command, io: Io): void => {
     runs(io, async (session, name: string, options: SelectionOptions) => {
       const { pool, selector } = options;
       const at = clusterAt(session, name);
-      const selection = {
-        ...(pool === undefined ? {} : { pools: [...pool] }),
-        ...(selector === undefined ? {} : { labels: { ...selector } }),
-      };
       const isFiltered = pool !== undefined || selector !== undefined;
       const empty = isFiltered ? noneSelected(name, options) : `The cluster ${name} has no nodes.`;
-      const nodes = await session.api.nodes(at, selection);
+      const nodes = await session.api.list('/ns/{namespace}/clusters/{cluster}/nodes', at, {
+        query: queryOf(options),
+      });
       if (nodes.length === 0) await refuseUnknownPools(session, at, pool);
       return nodesAnswer(nodes, io.now(), empty);
     }),
@@ -79,7 +78,7 @@ const addAbandon = (parent: Command, io: Io): void => {
     runs(io, async (session, name: string, options: ConfirmOptions) => {
       const what = `Requests for nodes of ${name} that are not complete will be abandoned, and their machines deleted`;
       await confirm(io, { what }, options);
-      await session.api.abandonNodes(clusterAt(session, name));
+      await session.api.post('/ns/{namespace}/clusters/{cluster}/nodes/abandon', clusterAt(session, name));
       return {
         data: { name, abandoned: true },
         table: `The nodes of ${name} that are not part of the cluster are being removed.`,
@@ -102,7 +101,7 @@ const addRemove = (parent: Command, io: Io): void => {
       checkWaitOptions(options);
       await confirm(io, { what: `${node} of ${name} will be drained and removed with its machine` }, options);
       const at = clusterAt(session, name);
-      const { seq } = await session.api.removeNode(at, node);
+      const { seq } = await session.api.delete('/ns/{namespace}/clusters/{cluster}/nodes/{node}', { ...at, node });
       const followed = await waitFor(session, at, { seq, what: `the removal of ${node}` }, options);
       const words = followed === undefined ? 'is being removed' : 'is removed';
       return {
@@ -130,7 +129,11 @@ const addCancelRemoval = (parent: Command, io: Io): void => {
     .option('--reason <text>', 'reason, recorded in the history', '')
     .action(
       runs(io, async (session, name: string, node: string, { reason }: { readonly reason: string }) => {
-        await session.api.cancelRemoval(clusterAt(session, name), node, reason, randomUUID());
+        await session.api.post(
+          '/ns/{namespace}/clusters/{cluster}/nodes/{node}/cancel-removal',
+          { ...clusterAt(session, name), node },
+          { body: { reason }, key: randomUUID() },
+        );
         io.err(`Watch it with "fairlead cluster describe ${name} --watch".\n`);
         const table = `The node ${node} stays, unless its drain has ended.`;
         return { data: { name: node, cancelling: true }, table, names: [node] };

@@ -84,11 +84,15 @@ const replaceOne = async (
   const at = clusterAt(session, cluster);
   const order = options.removeFirst === true ? 'remove-first' : 'create-first';
   const replacement = { order, reason: options.reason ?? '' } as const;
-  const { seq } = await session.api.replaceNode(at, node, replacement, options.idempotencyKey ?? randomUUID());
+  const { seq } = await session.api.post(
+    '/ns/{namespace}/clusters/{cluster}/nodes/{node}/replace',
+    { ...at, node },
+    { body: replacement, key: options.idempotencyKey ?? randomUUID() },
+  );
   const followed = await waitFor(session, at, { seq, what: `the replacement of ${node}` }, options);
   if (followed === undefined)
     io.err(`${node} is being replaced; watch it with "fairlead cluster describe ${cluster} --watch".\n`);
-  return nodesAnswer(await session.api.nodes(at), io.now());
+  return nodesAnswer(await session.api.list('/ns/{namespace}/clusters/{cluster}/nodes', at), io.now());
 };
 
 const replaceAll = async (
@@ -98,12 +102,14 @@ const replaceAll = async (
   options: ReplaceOptions,
 ): Promise<Answer> => {
   const at = clusterAt(session, cluster);
-  const fields = { select, ...(options.reason === undefined ? {} : { reason: options.reason }) };
-  const { seq, asked } = await unlessPoolUnknown(
+  const { seq, data: asked } = await unlessPoolUnknown(
     session,
     at,
     options.pool,
-    session.api.replaceNodes(at, fields, options.idempotencyKey ?? randomUUID()),
+    session.api.post('/ns/{namespace}/clusters/{cluster}/nodes/replacements', at, {
+      body: { select, reason: options.reason },
+      key: options.idempotencyKey ?? randomUUID(),
+    }),
   );
   const what = `the replacement of ${selectionWords(cluster, nodes, options)}`;
   const followed = await waitForAll(session, at, { seq, operations: asked.operations, what }, options);

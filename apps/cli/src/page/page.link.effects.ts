@@ -1,4 +1,4 @@
-import type { Api } from '../api/api.ports.js';
+import type { Api } from '../api/api.js';
 import { CliFailure } from '../failures.js';
 
 /** How the operator's page is opened. */
@@ -16,10 +16,10 @@ const NO_CODES: ReadonlySet<string> = new Set(['session.code-elsewhere', 'route.
 /** A link that signs in once, on the machine of the gateway; elsewhere the page alone. */
 export const pageLink = async (api: Api): Promise<PageLink> => {
   try {
-    const { code, expiresAt } = await api.signInCode();
-    return { url: withCode(api.server, code), expiresAt };
+    const { code, expiresAt } = (await api.post('/sign-in/codes')).data;
+    return { url: withCode(api.access.server, code), expiresAt };
   } catch (error) {
-    if (error instanceof CliFailure && NO_CODES.has(error.code)) return { url: `${api.server}/` };
+    if (error instanceof CliFailure && NO_CODES.has(error.code)) return { url: `${api.access.server}/` };
     throw error;
   }
 };

@@ -28,14 +28,12 @@ export const addBootstrapDataCommand = (parent: Command, io: Io): void => {
     .option('--gateway-url <url>', 'address at which the hosts reach the gateway (default: that of this command line)')
     .action(
       runs(io, async (session, cluster: string, pool: string, { format, gatewayUrl }: BootstrapOptions) => {
-        const { server, authority } = session.api;
-        const view = await session.api.bootstrapData(
+        const { server, authority: ca } = session.access;
+        const authority = ca === undefined ? undefined : Buffer.from(ca).toString('base64');
+        const view = await session.api.get(
+          '/ns/{namespace}/clusters/{cluster}/pools/{pool}/bootstrap-data',
           { ...clusterAt(session, cluster), pool },
-          {
-            format,
-            server: gatewayUrl ?? server,
-            ...(authority === undefined ? {} : { authority: Buffer.from(authority).toString('base64') }),
-          },
+          { query: { format, server: gatewayUrl ?? server, authority } },
         );
         io.err(`Its token admits hosts to pool ${pool} of ${cluster} until ${view.expiresAt}.\n`);
         return { data: view, table: view.data.trimEnd(), names: [view.data.trimEnd()] };

@@ -12,7 +12,11 @@ interface Request {
 }
 
 const set = async (session: Session, { cluster, name, ...request }: Request): Promise<Answer> => {
-  const updates = await session.api.setPoolUpdates(clusterAt(session, cluster), name, request);
+  const { data: updates } = await session.api.put(
+    '/ns/{namespace}/clusters/{cluster}/pools/{pool}/updates',
+    { ...clusterAt(session, cluster), pool: name },
+    { body: request },
+  );
   const words = updates.disabled ? `is excluded from changes: ${updates.reason}` : 'is included in changes again';
   return { data: updates, table: `The pool ${name} of ${cluster} ${words}.`, names: [name] };
 };

@@ -1,7 +1,7 @@
 import { CONTROL_PLANE_POOL } from '@fairlead/contracts';
 import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
-import type { ClusterAt, Manifest, ManifestView, ScaleView } from '../api/api.ports.js';
+import type { ClusterAt, Manifest, ManifestView, ScaleView } from '../api/views.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { CONFIRM_OPTION } from '../command/confirm.js';
 import { collected, integerBetween } from '../command/parsers.js';
@@ -9,6 +9,7 @@ import { clusterAt, type Session } from '../command/session.js';
 import { addWaitOptions } from '../command/waiting.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
+import { DRY_RUN } from '../api/manifests.js';
 import { carryOut, changeManifest, type Change, type ChangeOptions } from '../manifest/change.effects.js';
 import { exported, type DeclaredPool } from '../document/manifest.document.js';
 import { factLines, listed, type Fact } from '../output/facts.text.js';
@@ -138,7 +139,7 @@ const addGet = (parent: Command, io: Io): void => {
     .action(
       runs(io, async (session, cluster: string, name: string | undefined) => {
         const at = clusterAt(session, cluster);
-        const manifest = await session.api.manifest(at);
+        const manifest = await session.api.get('/ns/{namespace}/clusters/{cluster}/manifest', at);
         return poolsAnswer(manifest, name === undefined ? manifest.spec.pools : [poolOf(manifest, at, name)]);
       }),
     );
@@ -152,9 +153,11 @@ const addDescribe = (parent: Command, io: Io): void => {
   }).action(
     runs(io, async (session, cluster: string, name: string) => {
       const at = clusterAt(session, cluster);
-      const manifest = await session.api.manifest(at);
+      const manifest = await session.api.get('/ns/{namespace}/clusters/{cluster}/manifest', at);
       const pool = poolOf(manifest, at, name);
-      const nodes = (await session.api.nodes(at)).filter((node) => node.pool === name);
+      const nodes = (await session.api.list('/ns/{namespace}/clusters/{cluster}/nodes', at)).filter(
+        (node) => node.pool === name,
+      );
       return {
         data: { ...pool, status: statusOf(manifest, name), nodes },
         table: (columns) =>
@@ -182,7 +185,7 @@ const withPools = async (
   at: ClusterAt,
   change: (pools: readonly DeclaredPool[], manifest: ManifestView) => readonly object[],
 ): Promise<Manifest> => {
-  const current = await api.manifest(at);
+  const current = await api.get('/ns/{namespace}/clusters/{cluster}/manifest', at);
   const { metadata, spec, ...type } = exported(current);
   const { resourceVersion } = current.metadata;
   return { ...type, metadata: { ...metadata, resourceVersion }, spec: { ...spec, pools: change(spec.pools, current) } };
@@ -237,21 +240,27 @@ const withScale = (manifest: ManifestView, name: string, { spec, plan, operation
   };
 };
 
+const SCALE = '/ns/{namespace}/clusters/{cluster}/pools/{pool}/scale';
+
 /** A pool gets another size; everything else of the cluster stays. */
 export const scaling = ({ api }: Session, at: ClusterAt, name: string, { replicas, remove }: ScaleOptions): Change => {
-  const spec = { replicas, ...(remove === undefined ? {} : { remove: [...remove] }) };
+  const spec = { replicas, remove };
   const planOn = async (before: ManifestView) => {
-    const { scale } = await api.putScale(at, name, { spec }, { dryRun: true, idempotencyKey: randomUUID() });
+    const { data: scale } = await api.put(
+      SCALE,
+      { ...at, pool: name },
+      { body: { spec }, query: DRY_RUN, key: randomUUID() },
+    );
     return { before, planned: withScale(before, name, scale) };
   };
   return {
-    plan: async () => planOn(await api.manifest(at)),
-    send: async (before, idempotencyKey) => {
+    plan: async () => planOn(await api.get('/ns/{namespace}/clusters/{cluster}/manifest', at)),
+    send: async (before, key) => {
       if (before === undefined) throw unknownPool(at, name, []);
       const { resourceVersion } = before.metadata;
-      const how = { dryRun: false, idempotencyKey };
-      const { seq, scale } = await api.putScale(at, name, { spec, metadata: { resourceVersion } }, how);
-      return { seq, manifest: withScale(before, name, scale) };
+      const body = { spec, metadata: { resourceVersion } };
+      const { seq, data } = await api.put(SCALE, { ...at, pool: name }, { body, key });
+      return { seq, data: withScale(before, name, data) };
     },
   };
 };

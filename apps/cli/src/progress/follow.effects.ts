@@ -1,4 +1,5 @@
-import type { Api, ClusterAt, OperationView } from '../api/api.ports.js';
+import type { Api } from '../api/api.js';
+import type { ClusterAt, OperationView } from '../api/views.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { linesBetween } from './operation.lines.js';
@@ -58,7 +59,10 @@ const follow = (
       from,
       since: () => from,
       read: async (minSeq) => {
-        const operation = pick((await unlessUnknown(api.operations(at, minSeq))) ?? []);
+        const operation = pick(
+          (await unlessUnknown(api.list('/ns/{namespace}/clusters/{cluster}/operations', at, { query: { minSeq } }))) ??
+            [],
+        );
         return operation && { at, version, operation, nodes: operation.nodes };
       },
       until: (shown) => shown !== undefined && isOver(shown.operation),
@@ -95,7 +99,9 @@ export const followOperation = async (api: Api, io: Io, at: ClusterAt, options: 
 const untilOver = async (api: Api, io: Io, at: ClusterAt, options: FollowOptions): Promise<Followed> => {
   const { requestSeq, timeoutMs, what } = options;
   const startedMs = io.now();
-  const cluster = await unlessUnknown(api.cluster(at, requestSeq));
+  const cluster = await unlessUnknown(
+    api.get('/ns/{namespace}/clusters/{cluster}', at, { query: { minSeq: requestSeq } }),
+  );
   const version = cluster?.k8sVersion ?? '';
   const pick = (operations: readonly OperationView[]) => requestedAt(operations, requestSeq);
   const ended = await follow(api, io, at, { from: requestSeq, version, timeoutMs, pick });

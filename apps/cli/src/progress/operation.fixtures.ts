@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { ClusterView, OperationView } from '../api/api.ports.js';
+import type { ClusterView, OperationView } from '../api/views.js';
 import type { ShownOperation } from './operation.tree.js';
 
 /** What the gateway answers at a moment in the life of the cluster demo (`apps/gateway/src/operations/operations.samples.unit.spec.ts`). */

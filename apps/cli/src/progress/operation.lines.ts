@@ -1,4 +1,4 @@
-import type { NodeProgressView, OperationView, StepView } from '../api/api.ports.js';
+import type { NodeProgressView, OperationView, StepView } from '../api/views.js';
 import { formatDuration } from '../output/duration.js';
 import { attemptOf, doingOf, isOver, summaryOf } from './operation.words.js';
 import type { ShownOperation } from './operation.tree.js';

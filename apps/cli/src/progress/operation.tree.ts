@@ -1,4 +1,4 @@
-import type { ClusterAt, ClusterView, NodeProgressView, OperationView, StepView } from '../api/api.ports.js';
+import type { ClusterAt, ClusterView, NodeProgressView, OperationView, StepView } from '../api/views.js';
 import { formatDuration } from '../output/duration.js';
 import { attemptIn, attemptOf, hasFailed, isOver, nodeWords, summaryOf, troubleOf } from './operation.words.js';
 import type { Branch, Mark } from './tree.js';

@@ -1,5 +1,5 @@
 import { attemptWords } from '@fairlead/domain';
-import type { NodeProgressView, OperationView, StepView } from '../api/api.ports.js';
+import type { NodeProgressView, OperationView, StepView } from '../api/views.js';
 import { formatDuration } from '../output/duration.js';
 
 type Failure = OperationView['failures'][number];

@@ -1,4 +1,4 @@
-import type { ClusterAt } from '../api/api.ports.js';
+import type { ClusterAt } from '../api/views.js';
 import { CliFailure, type Fault } from '../failures.js';
 import { formatDuration } from '../output/duration.js';
 

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Api, ClusterAt } from '../api/api.ports.js';
+import { followEvents } from '../api/streams.js';
+import type { Api } from '../api/api.js';
+import type { ClusterAt } from '../api/views.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { deadlineAfter } from '../time/deadline.js';
@@ -249,7 +251,7 @@ const read = async (
   { since, newest, ended }: { readonly since: number; readonly newest: Newest; readonly ended: AbortSignal },
 ): Promise<void> => {
   try {
-    for await (const event of api.followEvents(at, { since }, ended)) newest.add(event.seq);
+    for await (const event of followEvents(api, at, { since }, ended)) newest.add(event.seq);
   } catch (error) {
     if (!ended.aborted) throw error;
   }

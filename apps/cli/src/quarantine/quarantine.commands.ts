@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { QUARANTINE_RELEASE_MODES } from './quarantine.modes.js';
-import type { QuarantineReleaseRequest } from '../api/api.ports.js';
+import type { QuarantineReleaseRequest } from '@fairlead/contracts';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import type { Io } from '../io/io.js';
 import { optional, prose } from '../output/table.js';
@@ -26,7 +26,7 @@ export const addQuarantineCommands = (program: Command, io: Io): void => {
     .alias('ls')
     .action(
       runs(io, async (session) => {
-        const items = await session.api.quarantined();
+        const items = await session.api.list('/quarantine');
         return {
           data: items,
           table: {
@@ -59,7 +59,7 @@ const addRejected = (quarantined: Command, io: Io): void => {
     examples: [['fairlead quarantine rejected', 'List streams with rejected messages']],
   }).action(
     runs(io, async (session) => {
-      const items = await session.api.rejected();
+      const { rejected: items } = await session.api.get('/quarantine');
       return {
         data: items,
         table: {
@@ -99,7 +99,7 @@ const addRelease = (quarantined: Command, io: Io): void => {
     .action(
       runs(io, async (session, cluster: string, { service, consumer, mode }: ReleaseOptions) => {
         const { namespace } = session;
-        await session.api.releaseQuarantined({ service, consumer, namespace, cluster, mode });
+        await session.api.post('/quarantine/release', {}, { body: { service, consumer, namespace, cluster, mode } });
         return {
           data: { service, consumer, namespace, cluster, mode },
           table: `${namespace}/${cluster} goes on at ${service} (${mode}).`,

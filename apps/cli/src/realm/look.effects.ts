@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Api, RealmView } from '../api/api.ports.js';
+import type { Api } from '../api/api.js';
+import type { RealmView } from '../api/views.js';
 import { CliFailure } from '../failures.js';
 import { formatDuration } from '../output/duration.js';
 
@@ -16,7 +17,7 @@ export interface Awaited {
 export const untilLooked = async (api: Api, { registered, timeoutMs, interrupted }: Awaited): Promise<RealmView> => {
   const { namespace, name } = registered;
   const startedAtMs = performance.now();
-  for (let view = registered; ; view = await api.realm(namespace, name)) {
+  for (let view = registered; ; view = await api.get('/ns/{namespace}/realms/{realm}', { namespace, realm: name })) {
     if (view.state === 'Ready') return view;
     if (view.state === 'NotReady') throw notReady(view);
     if (performance.now() - startedAtMs >= timeoutMs) throw tooLong(view, timeoutMs);

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { REALM_PROVIDERS } from '@fairlead/contracts';
 import { Option, type Command } from 'commander';
-import type { RealmSettings, RealmView } from '../api/api.ports.js';
+import type { RealmSettings, RealmView } from '../api/views.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
 import { duration } from '../command/parsers.js';
@@ -47,7 +47,11 @@ const addList = (parent: Command, io: Io): void => {
     examples: [['fairlead realm list -n team-a', 'List the realms of team-a with their state']],
   })
     .alias('ls')
-    .action(runs(io, async (session) => realmsAnswer(await session.api.realms(session.namespace))));
+    .action(
+      runs(io, async (session) =>
+        realmsAnswer(await session.api.list('/ns/{namespace}/realms', { namespace: session.namespace })),
+      ),
+    );
 };
 
 const describeText = (item: RealmView): string => {
@@ -72,7 +76,10 @@ const addDescribe = (parent: Command, io: Io): void => {
     examples: [['fairlead realm describe company', 'Show why a realm is not ready']],
   }).action(
     runs(io, async (session, name: string) => {
-      const item = await session.api.realm(session.namespace, name);
+      const item = await session.api.get('/ns/{namespace}/realms/{realm}', {
+        namespace: session.namespace,
+        realm: name,
+      });
       return { data: item, table: describeText(item), names: [item.name] };
     }),
   );
@@ -118,13 +125,19 @@ const addRegister = (parent: Command, io: Io): void => {
         const { provider, issuer: issuerUrl, clientId, secretFile, issuerCaFile } = options;
         const clientSecret = secretFile === undefined ? undefined : await read(secretFile, io, 'secret');
         const ca = issuerCaFile === undefined ? undefined : await read(issuerCaFile, io, 'certificate');
-        const registered = await session.api.putRealm(session.namespace, name, {
-          provider,
-          issuerUrl,
-          clientId,
-          ...(ca === undefined ? {} : { ca: `${ca}\n` }),
-          ...(clientSecret === undefined ? {} : { clientSecret }),
-        });
+        const { data: registered } = await session.api.put(
+          '/ns/{namespace}/realms/{realm}',
+          { namespace: session.namespace, realm: name },
+          {
+            body: {
+              provider,
+              issuerUrl,
+              clientId,
+              ...(ca === undefined ? {} : { ca: `${ca}\n` }),
+              clientSecret,
+            },
+          },
+        );
         const item = options.wait ? await looked(session, registered, options) : registered;
         return { ...realmsAnswer([item]), data: item };
       }),
@@ -164,7 +177,11 @@ const addDelete = (parent: Command, io: Io): void => {
       runs(io, async (session, name: string, { force = false, ...options }: DeleteOptions) => {
         const kept = force ? ', and the clients and groups of its clusters stay at the identity provider' : '';
         await confirm(io, { what: `The realm ${name} will be deleted with its sealed secret${kept}` }, options);
-        await session.api.deleteRealm(session.namespace, name, force);
+        await session.api.delete(
+          '/ns/{namespace}/realms/{realm}',
+          { namespace: session.namespace, realm: name },
+          { query: { force: force ? 'true' : undefined } },
+        );
         return { data: { name, deleted: true }, table: `The realm ${name} is deleted.`, names: [name] };
       }),
     );

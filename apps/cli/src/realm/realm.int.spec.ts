@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { RealmView } from '../api/api.ports.js';
+import type { RealmView } from '../api/views.js';
 import { FakeGateway } from '../spec/gateway.fixtures.js';
 import { fakeIo, run, type Ran } from '../spec/io.fixtures.js';
 

@@ -8,7 +8,7 @@ import {
   WorldFailure,
 } from '@fairlead/contracts';
 import { openSource } from '@fairlead/mirror';
-import type { ReleaseCatalogueRequest } from '../api/api.ports.js';
+import type { Schemas } from '@fairlead/api-client';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 
@@ -25,7 +25,7 @@ const failure = (message: string, help?: string): CliFailure =>
   new CliFailure('failed', { code: 'cli.release-catalogue', message, help });
 
 /** The catalogue and its signatures, as they are there. The server verifies them: nothing is read of it here. */
-export const readCatalogue = async (source: string, io: Io): Promise<ReleaseCatalogueRequest> => {
+export const readCatalogue = async (source: string, io: Io): Promise<Schemas['ReleaseCatalogueRequest']> => {
   const { location, name } = placeOf(source, io);
   const files = openSource(location, { signal: io.interrupts.first });
   const read = async (path: string): Promise<string> => {

@@ -1,10 +1,12 @@
+import type { Schemas } from '@fairlead/api-client';
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { compareVersions, minorOf, signatureOf, VERIFICATIONS } from '@fairlead/contracts';
 import { publicKeyOf, signatureText, writeWhole } from '@fairlead/mirror';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import type { Api, ReleaseRequest, ReleaseView } from '../api/api.ports.js';
+import type { Api } from '../api/api.js';
+import type { ReleaseRequest, ReleaseView } from '../api/views.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import type { Session } from '../command/session.js';
 import { CliFailure, usageFailure } from '../failures.js';
@@ -54,7 +56,7 @@ const addList = (parent: Command, io: Io): void => {
     .option('--minor <minor>', 'only the patches of this minor version', minorOption)
     .action(
       runs(io, async (session, { minor }: { readonly minor?: string }) => {
-        const items = await session.api.releases();
+        const items = await session.api.list('/releases');
         return listAnswer(items.filter(({ version }) => minor === undefined || minorOf(version) === minor));
       }),
     );
@@ -67,7 +69,9 @@ const addGet = (parent: Command, io: Io): void => {
     summary: 'Show a release with what belongs to it',
     examples: [['fairlead release get v1.34.4', 'Show the images, packages and digests of a release']],
   }).action(
-    runs(io, async (session, version: string) => releaseAnswer(await session.api.release(versionOption(version)))),
+    runs(io, async (session, version: string) =>
+      releaseAnswer(await session.api.get('/releases/{version}', { version: versionOption(version) })),
+    ),
   );
 };
 
@@ -120,15 +124,15 @@ const addAdd = (parent: Command, io: Io): void => {
       runs(io, async ({ api }, version: string, options: AddOptions) => {
         const named = versionOption(version);
         const request = requestOf(await baseOf(api, named, options.like), options);
-        return releaseAnswer(await api.putRelease(named, request));
+        return releaseAnswer((await api.put('/releases/{version}', { version: named }, { body: request })).data);
       }),
     );
 };
 
 /** The release that another one begins with. */
 const baseOf = async (api: Api, version: string, like: string | undefined): Promise<ReleaseView> => {
-  if (like !== undefined) return api.release(like);
-  const before = (await api.releases()).find(
+  if (like !== undefined) return api.get('/releases/{version}', { version: like });
+  const before = (await api.list('/releases')).find(
     (one) => minorOf(one.version) === minorOf(version) && compareVersions(one.version, version) <= 0,
   );
   if (before !== undefined) return before;
@@ -143,7 +147,7 @@ const requestOf = (base: ReleaseView, { like: _like, sha256, verified, ...given 
 
 const DIGEST = /^(amd64|arm64)\/(kubeadm|kubelet|kubectl|cniPlugins)=([0-9a-f]{64})$/;
 
-const digestsOf = (given: readonly string[]): NonNullable<ReleaseRequest['sha256']> => {
+const digestsOf = (given: readonly string[]): NonNullable<Schemas['ReleaseRequest']['sha256']> => {
   const digests: Record<string, Record<string, string>> = {};
   for (const text of given) {
     const [, architecture = '', program = '', digest = ''] = DIGEST.exec(text) ?? [];
@@ -151,7 +155,7 @@ const digestsOf = (given: readonly string[]): NonNullable<ReleaseRequest['sha256
     digests[architecture] = { ...digests[architecture], [program]: digest };
   }
   // The server refuses an architecture of which a program is missing.
-  return digests as NonNullable<ReleaseRequest['sha256']>;
+  return digests as NonNullable<Schemas['ReleaseRequest']['sha256']>;
 };
 
 const addWithdraw = (parent: Command, io: Io): void => {
@@ -165,7 +169,10 @@ const addWithdraw = (parent: Command, io: Io): void => {
     .requiredOption('--reason <text>', 'why; users who request it see it')
     .action(
       runs(io, async ({ api }, version: string, { reason }: { readonly reason: string }) =>
-        releaseAnswer(await api.withdrawRelease(versionOption(version), reason)),
+        releaseAnswer(
+          (await api.post('/releases/{version}/withdraw', { version: versionOption(version) }, { body: { reason } }))
+            .data,
+        ),
       ),
     );
 };
@@ -183,7 +190,9 @@ const addImport = (parent: Command, io: Io): void => {
     ],
   }).action(
     runs(io, async ({ api, io: own }: Session, source: string) =>
-      signersAnswer(await api.importReleaseCatalogue(await readCatalogue(source, own))),
+      signersAnswer(
+        (await api.post('/release-signers/catalogue', {}, { body: await readCatalogue(source, own) })).data,
+      ),
     ),
   );
 };
@@ -194,7 +203,7 @@ const addSigners = (parent: Command, io: Io): void => {
     shared: 'installation',
     summary: 'List who may sign catalogues of releases, and the last catalogue of each',
     examples: [['fairlead release signers', 'List the trusted keys']],
-  }).action(runs(io, async ({ api }) => signersAnswer(await api.releaseSigners())));
+  }).action(runs(io, async ({ api }) => signersAnswer(await api.get('/release-signers'))));
 };
 
 const addTrust = (parent: Command, io: Io): void => {
@@ -205,7 +214,11 @@ const addTrust = (parent: Command, io: Io): void => {
     description:
       'Set the public keys, as "fairlead bundle key" prints them. They replace those that were trusted before; without any, no catalogue is accepted. Releases that are known stay.',
     examples: [['fairlead release trust ed25519:...', 'Accept catalogues of one signer only']],
-  }).action(runs(io, async ({ api }, keys: readonly string[]) => signersAnswer(await api.putReleaseSigners(keys))));
+  }).action(
+    runs(io, async ({ api }, keys: readonly string[]) =>
+      signersAnswer((await api.put('/release-signers', {}, { body: { signers: keys } })).data),
+    ),
+  );
 };
 
 const addSign = (parent: Command, io: Io): void => {

@@ -6,7 +6,7 @@ import { RELEASE_CATALOGUE_FORMAT, releaseOf } from '@fairlead/contracts';
 import { newSigningKey } from '@fairlead/mirror';
 import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { ReleaseView } from '../api/api.ports.js';
+import type { ReleaseView } from '../api/views.js';
 import { FakeGateway } from '../spec/gateway.fixtures.js';
 import { run, type Ran } from '../spec/io.fixtures.js';
 

@@ -1,4 +1,4 @@
-import type { ReleaseSignersView, ReleaseView } from '../api/api.ports.js';
+import type { ReleaseSignersView, ReleaseView } from '../api/views.js';
 import type { Answer } from '../output/format.js';
 import { optional, prose } from '../output/table.js';
 

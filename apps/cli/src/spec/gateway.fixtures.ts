@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import type { EventView } from '../api/api.ports.js';
+import type { EventView } from '../api/views.js';
 
 export interface Received {
   readonly method: string;

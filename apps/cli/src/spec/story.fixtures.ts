@@ -1,4 +1,4 @@
-import type { EventView } from '../api/api.ports.js';
+import type { EventView } from '../api/views.js';
 
 const UID = '00000000-0000-4000-8000-000000000001';
 const BEGIN_MS = Date.parse('2026-11-21T08:00:00.000Z');

@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ClusterAt } from '../api/api.ports.js';
+import { eventsOf } from '../api/streams.js';
+import type { ClusterAt } from '../api/views.js';
 import { describeAnswer, describedOf } from '../cluster/cluster.describe.js';
 import { clusterAt, type Session } from '../command/session.js';
 import { exported, yamlOf } from '../document/manifest.document.js';
@@ -28,20 +29,28 @@ const json = async (data: Promise<unknown>): Promise<string> =>
 
 const textAt = async ({ access, api }: Session, path: string): Promise<string> => {
   const headers = access.token === undefined ? {} : { authorization: `Bearer ${access.token}` };
-  return (await api.fetch(new Request(`${api.server}${path}`, { headers }))).text();
+  return (await api.access.fetch(new Request(`${api.access.server}${path}`, { headers }))).text();
 };
 
 const instanceParts = (session: Session): readonly Part[] => {
   const { api, namespace } = session;
-  const versions = async () => ({ client: VERSION, node: process.version, server: await api.version() });
+  const versions = async () => ({ client: VERSION, node: process.version, server: await api.get('/version') });
   return [
     { path: 'version.json', what: 'versions of client and server', read: () => json(versions()) },
-    { path: 'whoami.json', what: 'whose token was used, and its roles', read: () => json(api.whoami()) },
+    { path: 'whoami.json', what: 'whose token was used, and its roles', read: () => json(api.get('/whoami')) },
     { path: 'readyz.json', what: 'readiness of the services', read: () => textAt(session, '/readyz') },
     { path: 'metrics.txt', what: 'metrics of the gateway', read: () => textAt(session, '/metrics') },
-    { path: 'connections.json', what: 'connections, their hosts and problems', read: () => json(api.connections()) },
-    { path: 'quarantine.json', what: 'clusters that are stopped', read: () => json(api.quarantined()) },
-    { path: 'clusters.json', what: `clusters of namespace ${namespace}`, read: () => json(api.clusters(namespace)) },
+    {
+      path: 'connections.json',
+      what: 'connections, their hosts and problems',
+      read: () => json(api.list('/connections')),
+    },
+    { path: 'quarantine.json', what: 'clusters that are stopped', read: () => json(api.list('/quarantine')) },
+    {
+      path: 'clusters.json',
+      what: `clusters of namespace ${namespace}`,
+      read: () => json(api.list('/ns/{namespace}/clusters', { namespace })),
+    },
   ];
 };
 
@@ -54,24 +63,45 @@ const clusterParts = (session: Session, cluster: string): readonly Part[] => {
   const { api } = session;
   const at = clusterAt(session, cluster);
   const inFolder = (name: string): string => `cluster/${name}`;
-  const events = async () => (await api.events(at, { since: 0 })).slice(-EVENTS_MAX);
+  const events = async () => (await eventsOf(api, at, { since: 0 })).slice(-EVENTS_MAX);
   return [
     { path: inFolder('describe.txt'), what: 'operations, steps and failures', read: () => describeText(session, at) },
-    { path: inFolder('cluster.json'), what: 'state and conditions', read: () => json(api.cluster(at)) },
+    {
+      path: inFolder('cluster.json'),
+      what: 'state and conditions',
+      read: () => json(api.get('/ns/{namespace}/clusters/{cluster}', at)),
+    },
     {
       path: inFolder('manifest.yaml'),
       what: 'the manifest',
-      read: async () => yamlOf(scrubbedData(exported(await api.manifest(at))) as object),
+      read: async () =>
+        yamlOf(scrubbedData(exported(await api.get('/ns/{namespace}/clusters/{cluster}/manifest', at))) as object),
     },
-    { path: inFolder('nodes.json'), what: 'nodes and their conditions', read: () => json(api.nodes(at)) },
-    { path: inFolder('operations.json'), what: 'operations with attempts', read: () => json(api.operations(at)) },
-    { path: inFolder('upgrades.json'), what: 'upgrades', read: () => json(api.upgrades(at)) },
+    {
+      path: inFolder('nodes.json'),
+      what: 'nodes and their conditions',
+      read: () => json(api.list('/ns/{namespace}/clusters/{cluster}/nodes', at)),
+    },
+    {
+      path: inFolder('operations.json'),
+      what: 'operations with attempts',
+      read: () => json(api.list('/ns/{namespace}/clusters/{cluster}/operations', at)),
+    },
+    {
+      path: inFolder('upgrades.json'),
+      what: 'upgrades',
+      read: () => json(api.list('/ns/{namespace}/clusters/{cluster}/upgrades', at)),
+    },
     {
       path: inFolder('findings.json'),
       what: 'plans and findings of the latest upgrades',
       read: () => json(latestUpgrades(session, at)),
     },
-    { path: inFolder('etcd-snapshots.json'), what: 'snapshots of etcd', read: () => json(api.etcdSnapshots(at)) },
+    {
+      path: inFolder('etcd-snapshots.json'),
+      what: 'snapshots of etcd',
+      read: () => json(api.list('/ns/{namespace}/clusters/{cluster}/etcd/snapshots', at)),
+    },
     { path: inFolder('events.json'), what: `the last ${EVENTS_MAX} events`, read: () => json(events()) },
   ];
 };
@@ -79,8 +109,10 @@ const clusterParts = (session: Session, cluster: string): readonly Part[] => {
 const UPGRADES_MAX = 3;
 
 const latestUpgrades = async ({ api }: Session, at: ClusterAt): Promise<unknown> => {
-  const latest = (await api.upgrades(at)).slice(-UPGRADES_MAX);
-  return Promise.all(latest.map(({ id }) => api.upgrade(at, id)));
+  const latest = (await api.list('/ns/{namespace}/clusters/{cluster}/upgrades', at)).slice(-UPGRADES_MAX);
+  return Promise.all(
+    latest.map(({ id }) => api.get('/ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}', { ...at, upgrade: id })),
+  );
 };
 
 /** The end of a log: what went wrong is there. */

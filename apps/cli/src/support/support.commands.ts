@@ -151,8 +151,9 @@ const support = async (session: Session, cluster: string | undefined, options: S
     return { data: { dryRun: true, files: listed }, table: lines.join('\n'), names: listed.map(({ path }) => path) };
   }
   // A server that is away, or a cluster that there is not, is an answer and no bundle.
-  await session.api.version();
-  if (cluster !== undefined) await session.api.cluster({ namespace: session.namespace, cluster });
+  await session.api.get('/version');
+  if (cluster !== undefined)
+    await session.api.get('/ns/{namespace}/clusters/{cluster}', { namespace: session.namespace, cluster });
   const time = new Date(io.now()).toISOString();
   const stem = `fairlead-support-${cluster ?? 'installation'}-${time.slice(0, 19).replaceAll(':', '')}`;
   const collected = await collectAll(parts, session, knownSecrets(session));

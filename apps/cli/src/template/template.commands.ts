@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { TemplateView } from '../api/api.ports.js';
+import type { TemplateView } from '../api/views.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { addConfirmOption, type ConfirmOptions } from '../command/confirm.js';
 import type { Session } from '../command/session.js';
@@ -46,7 +46,11 @@ const addList = (parent: Command, io: Io): void => {
     examples: [['fairlead template list -n team-a', 'List the templates with how many clusters use each']],
   })
     .alias('ls')
-    .action(runs(io, async ({ api, namespace }) => templatesAnswer(await api.templates(namespace))));
+    .action(
+      runs(io, async ({ api, namespace }) =>
+        templatesAnswer(await api.list('/ns/{namespace}/cluster-templates', { namespace })),
+      ),
+    );
 };
 
 const addDescribe = (parent: Command, io: Io): void => {
@@ -56,7 +60,7 @@ const addDescribe = (parent: Command, io: Io): void => {
     examples: [['fairlead template describe small-1-34', 'Show its values field by field']],
   }).action(
     runs(io, async ({ api, namespace }, name: string) => {
-      const item = await api.template({ namespace, template: name });
+      const item = await api.get('/ns/{namespace}/cluster-templates/{template}', { namespace, template: name });
       return { data: item, table: templateRows(item).join('\n'), names: [name] };
     }),
   );
@@ -69,7 +73,9 @@ const addExport = (parent: Command, io: Io): void => {
     examples: [['fairlead template export small-1-34 > template.yaml', 'Save a template as the start of the next one']],
   }).action(
     runs(io, async ({ api, namespace }, name: string) => {
-      const manifest = exportedTemplate(await api.template({ namespace, template: name }));
+      const manifest = exportedTemplate(
+        await api.get('/ns/{namespace}/cluster-templates/{template}', { namespace, template: name }),
+      );
       return { data: manifest, table: yamlOf(manifest), names: [name] };
     }),
   );
@@ -77,12 +83,14 @@ const addExport = (parent: Command, io: Io): void => {
 
 const setDeprecated = async (session: Session, template: string, deprecated: boolean): Promise<Answer> => {
   const at = { namespace: session.namespace, template };
-  const read = await session.api.template(at);
+  const read = await session.api.get('/ns/{namespace}/cluster-templates/{template}', at);
   const { resourceVersion } = read.metadata;
   const { metadata, spec, ...others } = exportedTemplate(read);
   // What is read and changed is refused when someone else has changed it in between.
   const manifest = { ...others, metadata: { ...metadata, resourceVersion }, spec: { ...spec, deprecated } };
-  const item = await session.api.putTemplate(at, manifest, { dryRun: false });
+  const { data: item } = await session.api.put('/ns/{namespace}/cluster-templates/{template}', at, {
+    body: manifest,
+  });
   const words = deprecated ? 'is deprecated' : 'is not deprecated';
   return { data: item, table: `The template ${template} ${words}.`, names: [template] };
 };

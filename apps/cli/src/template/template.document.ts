@@ -1,5 +1,5 @@
 import { changedLeaves } from '@fairlead/domain';
-import type { TemplateView } from '../api/api.ports.js';
+import type { TemplateView } from '../api/views.js';
 import { changeLines } from '../output/changes.text.js';
 import type { TextOptions } from '../progress/tree.text.js';
 

@@ -1,4 +1,6 @@
-import type { TemplateAt, TemplateView } from '../api/api.ports.js';
+import type { Schemas } from '@fairlead/api-client';
+import type { Api } from '../api/api.js';
+import type { TemplateAt, TemplateView } from '../api/views.js';
 import { confirm, type ConfirmOptions } from '../command/confirm.js';
 import type { Session } from '../command/session.js';
 import type { ManifestDocument } from '../document/manifest.document.js';
@@ -17,9 +19,17 @@ export const planTemplate = async (
   at: TemplateAt,
   manifest: ManifestDocument,
 ): Promise<PlannedTemplate> => {
-  const before = await unlessUnknown(api.template(at));
-  return { before, planned: await api.putTemplate(at, manifest, { dryRun: true }) };
+  const before = await unlessUnknown(api.get('/ns/{namespace}/cluster-templates/{template}', at));
+  const { data: planned } = await putTemplate(api, at, manifest, { dryRun: 'All' });
+  return { before, planned };
 };
+
+/** Creates the template, or changes what may be changed of it. */
+const putTemplate = (api: Api, at: TemplateAt, manifest: ManifestDocument, query: { readonly dryRun?: 'All' } = {}) =>
+  api.put('/ns/{namespace}/cluster-templates/{template}', at, {
+    body: manifest as unknown as Schemas['ClusterTemplateManifest'],
+    query,
+  });
 
 export interface TemplateOptions {
   readonly dryRun?: true;
@@ -61,7 +71,7 @@ export const applyTemplate = async (
   }
   io.err(`${changes(io.errColumns())}\n`);
   await confirm(io, { question: 'Apply this?' }, options);
-  return answerOf(at, await api.putTemplate(at, asShown(manifest, before), { dryRun: false }), outcome);
+  return answerOf(at, (await putTemplate(api, at, asShown(manifest, before))).data, outcome);
 };
 
 export const deleteTemplate = async (
@@ -71,6 +81,6 @@ export const deleteTemplate = async (
 ): Promise<Answer> => {
   const { template } = at;
   await confirm(io, { question: `Delete the template ${template}?` }, options);
-  await api.deleteTemplate(at);
+  await api.delete('/ns/{namespace}/cluster-templates/{template}', at);
   return { data: { name: template, deleted: true }, table: `The template ${template} is deleted.`, names: [template] };
 };

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import type { TokenRequest, TokenView } from '../api/api.ports.js';
+import type { TokenRequest } from '@fairlead/contracts';
+import type { TokenView } from '../api/views.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
 import type { Session } from '../command/session.js';
@@ -79,7 +80,11 @@ const addCreate = (token: Command, io: Io): void => {
     .action(
       runs(io, async (session, name: string, { role, expiresIn }: CreateOptions) => {
         const ending = expiresIn === undefined ? {} : { expiresAt: new Date(Date.now() + expiresIn).toISOString() };
-        const created = await session.api.createToken({ name, roles: grantsOf(session, role), ...ending });
+        const { data: created } = await session.api.post(
+          '/tokens',
+          {},
+          { body: { name, roles: grantsOf(session, role), ...ending } },
+        );
         io.err(
           `Roles: ${rolesText(created)}. The token is shown this once; keep it where only its user can read it.\n`,
         );
@@ -106,7 +111,7 @@ const addList = (token: Command, io: Io): void => {
     .alias('ls')
     .action(
       runs(io, async (session) => {
-        const items = await session.api.tokens();
+        const items = await session.api.list('/tokens');
         return {
           data: items,
           table: {
@@ -130,7 +135,7 @@ const addRevoke = (token: Command, io: Io): void => {
   addConfirmOption(command).action(
     runs(io, async (session, id: string, options: ConfirmOptions) => {
       await confirm(io, { what: `The token ${id} will be revoked with immediate effect` }, options);
-      await session.api.revokeToken(id);
+      await session.api.delete('/tokens/{token}', { token: id });
       return { data: { id, revoked: true }, table: `The token ${id} is revoked.`, names: [id] };
     }),
   );

@@ -1,4 +1,8 @@
-import type { Api, ClusterAt, ClusterRequest } from '../api/api.ports.js';
+import type { Schemas } from '@fairlead/api-client';
+import { eventsOf } from '../api/streams.js';
+import type { Api } from '../api/api.js';
+import type { ClusterRequest } from '@fairlead/contracts';
+import type { ClusterAt } from '../api/views.js';
 import { workersBeside } from '../cluster/cluster.request.js';
 import { CliFailure } from '../failures.js';
 import { DEFAULT_NAMESPACE, DEMO, SITES, type DemoSettings, type Provider } from './up.settings.js';
@@ -10,9 +14,13 @@ export type DemoState = 'requested' | 'exists' | 'was-deleted';
 
 /** Asks for the demo cluster, once in the life of a data folder. */
 export const ensureDemo = async (api: Api, provider: Provider, settings: DemoSettings): Promise<DemoState> => {
-  if ((await unlessNotFound(api.cluster(DEMO_AT))) !== undefined) return 'exists';
-  if ((await unlessNotFound(api.events(DEMO_AT, { since: 0 })))?.length) return 'was-deleted';
-  await api.createCluster(DEMO_AT.namespace, demoRequest(provider, settings), `fairlead-up-${DEMO.cluster}`);
+  if ((await unlessNotFound(api.get('/ns/{namespace}/clusters/{cluster}', DEMO_AT))) !== undefined) return 'exists';
+  if ((await unlessNotFound(eventsOf(api, DEMO_AT, { since: 0 })))?.length) return 'was-deleted';
+  await api.post(
+    '/ns/{namespace}/clusters',
+    { namespace: DEMO_AT.namespace },
+    { body: demoRequest(provider, settings) as Schemas['ClusterRequest'], key: `fairlead-up-${DEMO.cluster}` },
+  );
   return 'requested';
 };
 

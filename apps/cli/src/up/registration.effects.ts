@@ -1,6 +1,7 @@
 import { SHARED_WITH_ALL } from '@fairlead/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Api, RealmSettings } from '../api/api.ports.js';
+import type { Api } from '../api/api.js';
+import type { RealmSettings } from '../api/views.js';
 import { CliFailure } from '../failures.js';
 import { DEFAULT_NAMESPACE, SITES, type Provider } from './up.settings.js';
 
@@ -34,33 +35,45 @@ const ensureRealm = async (api: Api, { provider, realm, ready }: SiteAccess): Pr
   const { connection: name } = SITES[provider];
   await ready;
   const settings = await realm();
-  const known = (await api.realms(DEFAULT_NAMESPACE)).find((one) => one.name === name);
+  const known = (await api.list('/ns/{namespace}/realms', { namespace: DEFAULT_NAMESPACE })).find(
+    (one) => one.name === name,
+  );
   if (known?.issuerUrl === settings.issuerUrl && known.ca === settings.ca) return;
   // Where its address has changed, clusters that use it keep the former one.
-  await api.putRealm(DEFAULT_NAMESPACE, name, settings).catch(unless('realm.would-move'));
+  await api
+    .put('/ns/{namespace}/realms/{realm}', { namespace: DEFAULT_NAMESPACE, realm: name }, { body: settings })
+    .catch(unless('realm.would-move'));
 };
 
 const ensureNamespace = async (api: Api, name: string): Promise<void> => {
-  if ((await api.namespaces()).some((namespace) => namespace.name === name)) return;
-  await api.createNamespace(name, 'Created by fairlead up').catch(unless('namespace.exists'));
+  if ((await api.list('/ns')).some((namespace) => namespace.name === name)) return;
+  await api
+    .post('/ns', {}, { body: { name, description: 'Created by fairlead up' } })
+    .catch(unless('namespace.exists'));
 };
 
 /** Addresses can change over a restart when another program has taken the old ones; the machines are the same. */
 const ensureSite = async (api: Api, { provider, settings, token, ready }: SiteAccess): Promise<void> => {
   const { connection, region, zone } = SITES[provider];
-  const known = (await api.connections()).find(({ name }) => name === connection);
+  const known = (await api.list('/connections')).find(({ name }) => name === connection);
   const isSame = Object.entries(settings).every(([name, value]) => known?.settings?.[name] === value);
   if (known !== undefined && isSame) return;
   await ready; // It is asked what it offers as soon as it is registered.
-  await api.putConnection(connection, {
-    provider,
-    region,
-    zone,
-    // What an instance begins with is for everyone on this machine.
-    namespaces: [SHARED_WITH_ALL],
-    moved: true,
-    settings: { ...settings, ...(token === undefined ? {} : { token }) },
-  });
+  await api.put(
+    '/connections/{connection}',
+    { connection },
+    {
+      body: {
+        provider,
+        region,
+        zone,
+        // What an instance begins with is for everyone on this machine.
+        namespaces: [SHARED_WITH_ALL],
+        moved: true,
+        settings: { ...settings, ...(token === undefined ? {} : { token }) },
+      },
+    },
+  );
 };
 
 const unless =
@@ -73,7 +86,9 @@ const unless =
 export const siteVerified = async (api: Api, provider: Provider, interrupted: AbortSignal): Promise<void> => {
   const deadline = performance.now() + VERIFIED_TIMEOUT_MS;
   for (;;) {
-    const { verified, problem } = await api.connection(SITES[provider].connection);
+    const { verified, problem } = await api.get('/connections/{connection}', {
+      connection: SITES[provider].connection,
+    });
     if (verified !== null) return;
     if (performance.now() >= deadline) {
       throw new CliFailure('timed-out', {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { RealmSettings } from '../api/api.ports.js';
+import type { RealmSettings } from '../api/views.js';
 
 const TIMEOUT_MS = 10_000;
 

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { handoverWords, holdsLog, type HandoverRecord } from '@fairlead/contracts';
-import type { Api } from '../api/api.ports.js';
-import { clientApi } from '../api/client.api.js';
+import { apiAt, type Api } from '../api/api.js';
 import { Outage } from '../api/outage.js';
 import { fetchTrusting, readAuthority } from '../api/trusting.fetch.js';
 import { failureText } from '../failure.text.js';
@@ -65,7 +64,7 @@ const handoverNotice = (handover: HandoverRecord): string =>
 
 /** The client of an instance that has just been started. */
 export const apiOf = (instance: Instance, io: Io): Api =>
-  clientApi({
+  apiAt({
     server: instance.server,
     token: readFileSync(instance.tokenFile, 'utf8').trim(),
     instance,

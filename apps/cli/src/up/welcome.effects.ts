@@ -2,7 +2,8 @@ import { KUBECONFIG_TTL_SECONDS, type RefusalCode } from '@fairlead/contracts';
 import { writeWhole } from '@fairlead/embedded/process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Api, ClusterAt } from '../api/api.ports.js';
+import type { Api } from '../api/api.js';
+import type { ClusterAt } from '../api/views.js';
 import { CliFailure } from '../failures.js';
 import { findInstance } from '../instance/instance.store.js';
 import type { Io } from '../io/io.js';
@@ -34,13 +35,13 @@ export const welcome = async (
   if (settings.without !== undefined) io.err(debugHint(settings.dataDir, settings.without));
   const { ready, failure } = await demoOutcome(api, settings, io, serves);
   const greeting: Greeting = {
-    server: api.server,
+    server: api.access.server,
     page: serves === 'no more' ? undefined : (await pageLink(api)).url,
     tokenFile: join(settings.dataDir, 'keys', 'local.token'),
     dataDir: settings.dataDir,
     cluster: ready === undefined ? undefined : await clusterGreeting(api, ready, settings.dataDir),
     failed: failure === undefined ? undefined : DEMO_AT.cluster,
-    existing: (await unlessUnknown(api.cluster(DEMO_AT)))?.name,
+    existing: (await unlessUnknown(api.get('/ns/{namespace}/clusters/{cluster}', DEMO_AT)))?.name,
     command: commandName(io),
     isElsewhere: !isFoundFrom(io.cwd, settings.dataDir),
     site: SITES[settings.provider],
@@ -99,7 +100,7 @@ const tooEarly = (cause: CliFailure, serves: Greeting['serves']): CliFailure =>
   });
 
 const clusterGreeting = async (api: Api, at: ClusterAt, dataDir: string): Promise<Greeting['cluster']> => {
-  const { name: cluster, endpoint } = await api.cluster(at);
+  const { name: cluster, endpoint } = await api.get('/ns/{namespace}/clusters/{cluster}', at);
   const kubeconfigFile = join(dataDir, 'kubeconfigs', `${cluster}.yaml`);
   writeWhole(kubeconfigFile, await signedKubeconfig(api, at));
   return { name: cluster, kubeconfigFile, endpoint };
@@ -113,7 +114,9 @@ const NOT_SIGNED: ReadonlySet<string> = new Set<RefusalCode>(['cluster.kubeconfi
 const signedKubeconfig = async (api: Api, at: ClusterAt): Promise<string> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await api.kubeconfig(at, KUBECONFIG_TTL_SECONDS.max);
+      return await api.text('/ns/{namespace}/clusters/{cluster}/kubeconfig', at, {
+        query: { ttlSeconds: KUBECONFIG_TTL_SECONDS.max },
+      });
     } catch (error) {
       if (!(error instanceof CliFailure && NOT_SIGNED.has(error.code)) || attempt >= SIGN_TRIES_MAX) throw error;
       await sleep(SIGN_AGAIN_MS);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { ClusterAt, Steering, UpgradeView } from '../api/api.ports.js';
+import type { ClusterAt, Steering, UpgradeView } from '../api/views.js';
 import { clusterAt } from '../command/session.js';
 import { addCommand, runs, type CommandDefinition } from '../command/command.js';
 import { withFormerFlag } from '../command/former.js';
@@ -9,7 +9,7 @@ import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 import { orFail, summaryAnswer } from './upgrade.answers.js';
-import { followUpgrade, isOver } from './upgrade.follow.effects.js';
+import { followUpgrade, isOver, steerUpgrade } from './upgrade.follow.effects.js';
 import { addWhichOption, upgradeMeant, type WhichUpgrade } from './upgrade.options.js';
 
 interface SteeringOptions extends WhichUpgrade {
@@ -154,8 +154,11 @@ const steer = async (
   const at: ClusterAt = clusterAt(session, name);
   const id = await upgradeMeant(session, at, options);
   const asked = definition.steering(options, argument);
-  const steering = typeof asked === 'function' ? asked(await api.upgrade(at, id)) : asked;
-  const upgrade = await api.steerUpgrade(at, id, steering);
+  const steering =
+    typeof asked === 'function'
+      ? asked(await api.get('/ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}', { ...at, upgrade: id }))
+      : asked;
+  const upgrade = await steerUpgrade(api, { ...at, upgrade: id }, steering);
   if (options.wait !== true) return summaryAnswer(upgrade);
   session.waitsForServer();
   const hasMoved = (view: UpgradeView): boolean => isOver(view) && view.lastSeq > upgrade.lastSeq;

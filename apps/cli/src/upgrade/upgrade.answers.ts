@@ -1,4 +1,4 @@
-import type { UpgradeSummary, UpgradeView } from '../api/api.ports.js';
+import type { UpgradeSummary, UpgradeView } from '../api/views.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { formatDuration } from '../output/duration.js';

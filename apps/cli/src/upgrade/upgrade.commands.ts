@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import type { ClusterAt, UpgradeView, UpgradeFields } from '../api/api.ports.js';
+import type { ClusterAt, UpgradeView, UpgradeFields } from '../api/views.js';
 import { clusterAt } from '../command/session.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { withFormerFlag } from '../command/former.js';
@@ -13,7 +12,7 @@ import type { Answer } from '../output/format.js';
 import { planText } from './plan.text.js';
 import { addSteeringCommands } from './steering.commands.js';
 import { orFail, planAnswer, statusAnswer, summaryAnswer, upgradesAnswer } from './upgrade.answers.js';
-import { followUpgrade, isOver, planned } from './upgrade.follow.effects.js';
+import { followUpgrade, isOver, plannedUpgrade, steerUpgrade } from './upgrade.follow.effects.js';
 import {
   addWhichOption,
   addRequestOptions,
@@ -57,12 +56,7 @@ const addPlan = (parent: Command, io: Io): void => {
   addRequestOptions(command).action(
     runs(io, async (session, name: string, options: RequestOptions) => {
       const at = clusterAt(session, name);
-      const asked = { dryRun: true, idempotencyKey: randomUUID() };
-      const upgrade = await planned(
-        session,
-        at,
-        await session.api.requestUpgrade(at, await fieldsOf(session, options), asked),
-      );
+      const upgrade = await plannedUpgrade(session, at, await fieldsOf(session, options), { dryRun: 'true' });
       if (upgrade.phase === 'Rejected') io.err(`${planText(upgrade, io.errColumns())}\n\n`);
       return planAnswer(orFail(upgrade));
     }),
@@ -128,12 +122,11 @@ export const runUpgrade = async (
       'There is no terminal for the approval of the plan; nothing was changed',
       `See the plan with "fairlead upgrade plan ${at.cluster}", then give --yes.`,
     );
-  const asked = { dryRun: false, idempotencyKey: options.idempotencyKey ?? randomUUID() };
-  const upgrade = await planned(session, at, await api.requestUpgrade(at, request, asked));
+  const upgrade = await plannedUpgrade(session, at, request, { dryRun: 'false', key: options.idempotencyKey });
   io.err(`${planText(upgrade, io.errColumns())}\n\n`);
   orFail(upgrade);
   if (options.yes !== true && upgrade.phase === 'Planned') await approved(session, at, upgrade);
-  await api.steerUpgrade(at, upgrade.id, { action: 'approve', planHash: upgrade.planHash ?? '' });
+  await steerUpgrade(api, { ...at, upgrade: upgrade.id }, { action: 'approve', planHash: upgrade.planHash ?? '' });
   return watched(session, at, upgrade.id, options);
 };
 
@@ -150,7 +143,7 @@ const approved = async ({ api, io }: Session, at: ClusterAt, upgrade: UpgradeVie
     throw io.interrupts.first.aborted ? leftPlanned(at, upgrade) : error;
   });
   if (/^y(es)?$/i.test(answer.trim())) return;
-  await api.steerUpgrade(at, upgrade.id, { action: 'abort', reason: 'its plan was not approved' });
+  await steerUpgrade(api, { ...at, upgrade: upgrade.id }, { action: 'abort', reason: 'its plan was not approved' });
   throw new CliFailure('failed', {
     code: 'cli.not-approved',
     message: 'The plan was not approved: nothing was changed',
@@ -169,7 +162,9 @@ const watched = async (session: Session, at: ClusterAt, id: string, options: Wat
   const { api, io } = session;
   if (options.wait === false) {
     io.err(`Watch it with "fairlead upgrade status ${at.cluster} --watch".\n`);
-    return summaryAnswer(await api.upgrade(at, id));
+    return summaryAnswer(
+      await api.get('/ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}', { ...at, upgrade: id }),
+    );
   }
   session.waitsForServer();
   return summaryAnswer(orFail(await followUpgrade(api, io, { at, id }, { until: isOver, timeoutMs: options.timeout })));
@@ -196,7 +191,10 @@ const addStatus = (parent: Command, io: Io): void => {
       const at = clusterAt(session, name);
       const id = await upgradeMeant(session, at, options);
       if (options.watch === true) return watched(session, at, id, options);
-      const upgrade = await session.api.upgrade(at, id);
+      const upgrade = await session.api.get('/ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}', {
+        ...at,
+        upgrade: id,
+      });
       if (upgrade.phase === 'Planned' && upgrade.mode === 'ask') io.err(`${waitsForApproval(at, upgrade)}\n`);
       return statusAnswer(upgrade, io, options.all === true);
     }),
@@ -216,7 +214,10 @@ const addList = (parent: Command, io: Io): void => {
     .option('--all', 'list dry runs, too')
     .action(
       runs(io, async (session, name: string, { all }: { readonly all?: true }) => {
-        const upgrades = await session.api.upgrades(clusterAt(session, name));
+        const upgrades = await session.api.list(
+          '/ns/{namespace}/clusters/{cluster}/upgrades',
+          clusterAt(session, name),
+        );
         return upgradesAnswer(upgrades.filter(({ mode }) => all === true || mode !== 'dry-run'));
       }),
     );

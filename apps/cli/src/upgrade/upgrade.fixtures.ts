@@ -1,4 +1,4 @@
-import type { EventView, UpgradeView } from '../api/api.ports.js';
+import type { EventView, UpgradeView } from '../api/views.js';
 
 type Node = UpgradeView['nodes'][number];
 type Operation = UpgradeView['operations'][number];

@@ -1,4 +1,6 @@
-import type { Api, ClusterAt, UpgradeView } from '../api/api.ports.js';
+import { randomUUID } from 'node:crypto';
+import type { Api } from '../api/api.js';
+import type { ClusterAt, Steering, UpgradeFields, UpgradeView } from '../api/views.js';
 import type { Session } from '../command/session.js';
 import type { Io } from '../io/io.js';
 import { commandAt, orContinues, stoppedWatching } from '../progress/stopped.watching.js';
@@ -41,7 +43,8 @@ export const followUpgrade = async (
       at,
       from: 0,
       since: ({ lastSeq }) => lastSeq,
-      read: (minSeq) => api.upgrade(at, id, minSeq),
+      read: (minSeq) =>
+        api.get('/ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}', { ...at, upgrade: id }, { query: { minSeq } }),
       until,
       lines: linesBetweenUpgrades,
       frame: (upgrade, options) => linesOfTree(upgradeTree(upgrade, { ...options, all: false }), options),
@@ -57,15 +60,32 @@ export const followUpgrade = async (
 /** However long the checks take, they are shown to be under way no longer than this. */
 const PLAN_TIMEOUT_MS = 15 * 60_000;
 
-/** Until there is a plan, which the answer to the request nearly always holds already. */
-export const planned = async (
+/** Shorter than the time that an answer may take. */
+const PLAN_WAIT_SECONDS = 50;
+
+/** Requests an upgrade, or a dry run of one, and waits for its plan, which the answer nearly always holds already. */
+export const plannedUpgrade = async (
   { api, io }: Pick<Session, 'api' | 'io'>,
   at: ClusterAt,
-  upgrade: UpgradeView,
+  body: UpgradeFields,
+  { key = randomUUID(), ...query }: { readonly dryRun: 'true' | 'false'; readonly key?: string | undefined },
 ): Promise<UpgradeView> => {
+  const { data: upgrade } = await api.post('/ns/{namespace}/clusters/{cluster}/upgrades', at, {
+    ...{ query, body, key },
+    waitSeconds: PLAN_WAIT_SECONDS,
+  });
   if (hasPlan(upgrade)) return upgrade;
   io.err(`The rules are being checked, and ${at.cluster} is looked at ...\n`);
   return followUpgrade(api, io, { at, id: upgrade.id }, { until: hasPlan, timeoutMs: PLAN_TIMEOUT_MS, quiet: true });
+};
+
+export const steerUpgrade = async (
+  api: Api,
+  names: ClusterAt & { readonly upgrade: string },
+  { action, ...body }: Steering,
+): Promise<UpgradeView> => {
+  const route = `/ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}/${action}` as const;
+  return (await api.post(route, names, Object.keys(body).length === 0 ? {} : { body })).data;
 };
 
 const howToComeBack = (at: ClusterAt): string =>

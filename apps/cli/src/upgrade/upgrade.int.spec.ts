@@ -1,6 +1,6 @@
 import { eventually } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { UpgradeView } from '../api/api.ports.js';
+import type { UpgradeView } from '../api/views.js';
 import { FakeGateway, refusal } from '../spec/gateway.fixtures.js';
 import { fakeIo, run, type FakeIo, type Ran } from '../spec/io.fixtures.js';
 import { HASH, STORY, tick, upgradeView } from './upgrade.fixtures.js';

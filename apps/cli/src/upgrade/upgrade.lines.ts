@@ -1,4 +1,4 @@
-import type { UpgradeView } from '../api/api.ports.js';
+import type { UpgradeView } from '../api/views.js';
 import { formatDuration } from '../output/duration.js';
 import { nodeWords, type UpgradeNode } from './upgrade.tree.js';
 

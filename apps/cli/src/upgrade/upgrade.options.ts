@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
-import type { ClusterAt, UpgradeFields } from '../api/api.ports.js';
+import type { ClusterAt, UpgradeFields } from '../api/views.js';
 import { collected, duration, kubernetesVersion } from '../command/parsers.js';
 import type { Session } from '../command/session.js';
 import { CliFailure, usageFailure, wordsOf } from '../failures.js';
@@ -70,7 +70,9 @@ export const addWhichOption = (command: Command): Command =>
 /** The upgrade that is meant. */
 export const upgradeMeant = async ({ api }: Session, at: ClusterAt, { upgrade }: WhichUpgrade): Promise<string> => {
   if (upgrade !== undefined) return upgrade;
-  const latest = (await api.upgrades(at)).find(({ mode }) => mode !== 'dry-run');
+  const latest = (await api.list('/ns/{namespace}/clusters/{cluster}/upgrades', at)).find(
+    ({ mode }) => mode !== 'dry-run',
+  );
   if (latest !== undefined) return latest.id;
   throw new CliFailure('not-found', {
     code: 'cli.no-upgrade',

@@ -1,6 +1,6 @@
 import { parseYaml } from '@fairlead/parsers';
 import { InvalidArgumentError } from 'commander';
-import type { UpgradeFields } from '../api/api.ports.js';
+import type { UpgradeFields } from '../api/views.js';
 import { usageFailure, wordsOf } from '../failures.js';
 import { FILE_LIMITS } from '../io/file.limits.js';
 

@@ -1,5 +1,5 @@
 import { attemptWords } from '@fairlead/domain';
-import type { UpgradeView } from '../api/api.ports.js';
+import type { UpgradeView } from '../api/views.js';
 import { formatDuration } from '../output/duration.js';
 import type { Branch, Mark } from '../progress/tree.js';
 import { targetText, TITLES } from './plan.text.js';

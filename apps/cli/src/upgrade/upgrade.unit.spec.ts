@@ -1,7 +1,7 @@
 import { goldenBeside } from '@fairlead/testing/golden';
 import { describe, expect, it } from '@jest/globals';
 import pc from 'picocolors';
-import type { UpgradeView } from '../api/api.ports.js';
+import type { UpgradeView } from '../api/views.js';
 import { linesOfTree } from '../progress/tree.text.js';
 import { planText } from './plan.text.js';
 import { STORY, upgradeView } from './upgrade.fixtures.js';

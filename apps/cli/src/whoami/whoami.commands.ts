@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { WhoamiView } from '../api/api.ports.js';
+import type { WhoamiView } from '../api/views.js';
 import { addCommand, runs } from '../command/command.js';
 import type { Io } from '../io/io.js';
 import { formatDuration } from '../output/duration.js';
@@ -13,7 +13,7 @@ export const addWhoamiCommand = (program: Command, io: Io): void => {
   }).action(
     runs(io, async (session) => {
       const { server, context } = session.access;
-      const who = await session.api.whoami();
+      const who = await session.api.get('/whoami');
       return {
         data: { server, context: context ?? null, ...who },
         table: whoamiText({ server, context }, who, io.now()),

@@ -1,10 +1,8 @@
-import type { Schemas } from '@fairlead/api-client';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CliFailure } from '../failures.js';
 import { deadlineAfter } from '../time/deadline.js';
 import type { Access } from './access.js';
-import { notFairlead, refusalOf, unreachable } from './api.failures.js';
-import type { Accepted, ClusterAt } from './api.ports.js';
+import { refusalOf, unreachable } from './api.failures.js';
 
 /** While the server does not answer. */
 const OUTAGE_AGAIN_FIRST_MS = 100;
@@ -17,8 +15,6 @@ const TIMEOUT_MS = 60_000;
 const REPEAT_EVERY_MS = 500;
 
 const REPETITIONS_MAX = 40;
-
-export const PAGES_MAX = 1_000;
 
 /**
  * Sends a request and lets only a success through; everything else is a `CliFailure`. A request that is being carried out already, for
@@ -80,67 +76,3 @@ const answered = async (access: Access, request: Request): Promise<Response> => 
     late.clear();
   }
 };
-
-export interface Answered<Data> {
-  readonly data?: Data;
-  readonly response: Response;
-}
-
-/** What is not JSON throws a SyntaxError; refusals were thrown before. */
-export const answerOf = async <Data>(
-  access: Access,
-  asked: Promise<Answered<Data>>,
-): Promise<{ data: Data; response: Response }> => {
-  const { data, response } = await asked.catch((error: unknown) => {
-    throw error instanceof SyntaxError ? notFairlead(access, error) : error;
-  });
-  if (data === undefined) throw notFairlead(access, new Error('its answer is empty'));
-  return { data, response };
-};
-
-export const dataOf = async <Data>(access: Access, asked: Promise<Answered<Data>>): Promise<Data> =>
-  (await answerOf(access, asked)).data;
-
-export const itemsOf = async <Item>(
-  access: Access,
-  asked: Promise<Answered<{ readonly items: Item[] }>>,
-): Promise<readonly Item[]> => (await dataOf(access, asked)).items;
-
-interface ListPage<Item> {
-  readonly items: Item[];
-  readonly metadata?: Schemas['ListMeta'];
-}
-
-/** Every item of a list that is answered in pages. */
-export const allItemsOf = async <Item>(
-  access: Access,
-  page: (query: { readonly continue?: string }) => Promise<Answered<ListPage<Item>>>,
-): Promise<readonly Item[]> => {
-  const items: Item[] = [];
-  let query: { readonly continue?: string } = {};
-  for (let count = 0; count < PAGES_MAX; count += 1) {
-    const found = await dataOf(access, page(query));
-    items.push(...found.items);
-    if (found.metadata === undefined) break;
-    query = { continue: found.metadata.continue };
-  }
-  return items;
-};
-
-export const acceptedOf = async (access: Access, asked: Promise<Answered<unknown>>): Promise<Accepted> =>
-  accepted((await answerOf(access, asked)).response);
-
-/** The position of the request in the log; 0 when the gateway does not say. */
-export const accepted = (response: Response): Accepted => ({
-  seq: Number(response.headers.get('x-fairlead-seq') ?? 0),
-});
-
-export const done = async (asked: Promise<unknown>): Promise<void> => {
-  await asked;
-};
-
-export const at = ({ namespace, cluster }: ClusterAt) => ({ params: { path: { namespace, cluster } } });
-
-export const withKey = <Path>(path: Path, key: string) => ({
-  params: { path, header: { 'Idempotency-Key': key } },
-});
