@@ -18,11 +18,17 @@ export type Sent<Value> = Value extends readonly (infer Item)[]
     ? { readonly [Key in keyof Value]: Sent<Value[Key]> | (object extends Pick<Value, Key> ? undefined : never) }
     : Value;
 
-type NamesOf<Operation> = Operation extends { readonly parameters: { readonly path: infer Names } } ? Readonly<Names> : object;
+type NamesOf<Operation> = Operation extends { readonly parameters: { readonly path: infer Names } }
+  ? Readonly<Names>
+  : object;
 
-type QueryOf<Operation> = Operation extends { readonly parameters: { readonly query?: infer Query } } ? Sent<NonNullable<Query>> : never;
+type QueryOf<Operation> = Operation extends { readonly parameters: { readonly query?: infer Query } }
+  ? Sent<NonNullable<Query>>
+  : never;
 
-type BodyOf<Operation> = Operation extends { readonly requestBody: { readonly content: { readonly 'application/json': infer Body } } }
+type BodyOf<Operation> = Operation extends {
+  readonly requestBody: { readonly content: { readonly 'application/json': infer Body } };
+}
   ? { readonly body: Sent<Body> }
   : Operation extends { readonly requestBody?: never }
     ? { readonly body?: never }
@@ -31,7 +37,9 @@ type BodyOf<Operation> = Operation extends { readonly requestBody: { readonly co
       : never;
 
 type DataOf<Operation> = Operation extends { readonly responses: infer Responses }
-  ? Responses[keyof Responses & (200 | 201 | 202)] extends { readonly content: { readonly 'application/json': infer Data } }
+  ? Responses[keyof Responses & (200 | 201 | 202)] extends {
+      readonly content: { readonly 'application/json': infer Data };
+    }
     ? Data
     : never
   : never;
@@ -74,9 +82,14 @@ export interface Api {
   readonly list: <Route extends RouteOf<'get'>>(
     route: Route,
     ...rest: Rest<OperationOf<'get', Route>>
-  ) => Promise<DataOf<OperationOf<'get', Route>> extends { readonly items: readonly (infer Item)[] } ? readonly Item[] : never>;
+  ) => Promise<
+    DataOf<OperationOf<'get', Route>> extends { readonly items: readonly (infer Item)[] } ? readonly Item[] : never
+  >;
   /** What is no JSON, such as a kubeconfig. */
-  readonly text: <Route extends RouteOf<'get'>>(route: Route, ...rest: Rest<OperationOf<'get', Route>>) => Promise<string>;
+  readonly text: <Route extends RouteOf<'get'>>(
+    route: Route,
+    ...rest: Rest<OperationOf<'get', Route>>
+  ) => Promise<string>;
   readonly put: Changing<'put'>;
   readonly post: Changing<'post'>;
   readonly patch: Changing<'patch'>;
@@ -110,9 +123,11 @@ export const apiAt = (access: Access): Api => {
     };
     const init = { params: { path: names, query, header }, parseAs, ...(body === undefined ? {} : { body }) };
     // What is not JSON throws a SyntaxError; refusals were thrown before.
-    const { data, response } = await client.request(method as 'get', route as '/version', init as Record<string, unknown>).catch((error: unknown) => {
-      throw error instanceof SyntaxError ? notFairlead(access, error) : error;
-    });
+    const { data, response } = await client
+      .request(method as 'get', route as '/version', init as Record<string, unknown>)
+      .catch((error: unknown) => {
+        throw error instanceof SyntaxError ? notFairlead(access, error) : error;
+      });
     if (data === undefined) throw notFairlead(access, new Error('its answer is empty'));
     return { seq: Number(response.headers.get('x-fairlead-seq') ?? 0), data: data as unknown };
   };
@@ -128,7 +143,10 @@ export const apiAt = (access: Access): Api => {
     }
     return items;
   };
-  const changing = (method: Method) => (route: string, ...rest: Given) => ask(method, 'json', route, rest);
+  const changing =
+    (method: Method) =>
+    (route: string, ...rest: Given) =>
+      ask(method, 'json', route, rest);
   return {
     access,
     get: (route: string, ...rest: Given) => dataOf(route, rest),
