@@ -25,6 +25,7 @@ import { LogJoinedHosts, type JoinedHosts } from './adapters/join/joined.hosts.j
 import { keycloak } from './adapters/keycloak/keycloak.provider.js';
 import { labKind } from './adapters/lab/lab.kind.js';
 import { nspawnKind } from './adapters/nspawn/nspawn.kind.js';
+import { openstackKind } from './adapters/openstack/openstack.kind.js';
 import { sshKind, type SshWorld } from './adapters/ssh/ssh.kind.js';
 import { opensshKeys } from './adapters/ssh-keys/openssh.keys.js';
 import { Applications } from './catalogue/applications.effects.js';
@@ -87,7 +88,12 @@ const kindsOf = (
     secret: (ref) => secrets.get(ref),
     epoch: () => ownership.epoch,
   });
-  return new Map([labKind(limits), ssh, nspawnKind(process.env), joinKind(joined)].map((kind) => [kind.name, kind]));
+  return new Map(
+    [labKind(limits), ssh, nspawnKind(process.env), joinKind(joined), openstackKind(limits)].map((kind) => [
+      kind.name,
+      kind,
+    ]),
+  );
 };
 
 /** As with kinds of infrastructure. */

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { HostProfile } from './hosts.js';
 import { isOfficial } from './mirror.js';
+import { OpenstackSettings } from './openstack-settings.js';
 import { ANY_HOST, SshSettings, sshSettingFaults } from './own-hosts.js';
 import { refuse, type Refusal } from './refusals.js';
 import { faultsOf, settingPath, type SettingFault } from './setting-faults.js';
@@ -66,6 +67,7 @@ export const PROVIDER_SETTINGS = {
   join: JoinSettings,
   lab: LabSettings,
   nspawn: NspawnSettings,
+  openstack: OpenstackSettings,
   ssh: SshSettings,
 } as const;
 export type ProviderName = keyof typeof PROVIDER_SETTINGS;
@@ -142,6 +144,20 @@ export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
       connection: 'nspawn',
       machineType: 'nspawn.medium',
       caution: 'containers that share the kernel of this machine',
+    },
+  },
+  openstack: {
+    hasInventory: false,
+    hostsJoin: false,
+    isSimulated: false,
+    isolation: DELETED_MACHINES,
+    sharedNetwork: false,
+    location: ['authUrl', 'applicationCredential', 'network'],
+    credentialAddress: 'authUrl',
+    example: {
+      connection: 'openstack',
+      machineType: 'm1.medium',
+      caution: 'servers of the cloud, which cost what it charges for them',
     },
   },
   ssh: {

@@ -87,7 +87,7 @@ describe('the settings of a connection', () => {
   });
 
   it('belong to an existing provider', () => {
-    expect(PROVIDERS).toEqual(['join', 'lab', 'nspawn', 'ssh']);
+    expect(PROVIDERS).toEqual(['join', 'lab', 'nspawn', 'openstack', 'ssh']);
     expect(['lab', 'aws', 'constructor', '__proto__'].map(isProvider)).toEqual([true, false, false, false]);
   });
 });

@@ -72,6 +72,7 @@ export * from './network/firewall.js';
 export * from './network/network.paths.js';
 export * from './network/sshd.js';
 export * from './network/addresses.js';
+export * from './openstack-settings.js';
 export * from './own-hosts.js';
 export * from './pause.request.js';
 export { faultsOf, settingRefusal, type SettingFault } from './setting-faults.js';

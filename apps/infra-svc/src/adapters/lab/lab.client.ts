@@ -1,11 +1,11 @@
 import { PROVIDER_REFUSED, WorldFailure } from '@fairlead/contracts';
 import { parseJsonOrUndefined } from '@fairlead/parsers';
 import { deadlineAfter } from '@fairlead/service-kit';
-import { Agent as HttpAgent, request as httpRequest, type RequestOptions } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Agent } from 'node:http';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { z } from 'zod';
 import type { ProviderOperation } from '../../providers/provider.ports.js';
+import { exchange, keptAlive, wordsOfExchange, type HttpResponse } from '../provider.http.js';
 import { LabProblem } from './lab.answers.js';
 
 export interface LabLimits {
@@ -34,42 +34,10 @@ const SERVER_ERROR_FIRST = 500;
 
 const isRetryable = (status: number): boolean => status >= SERVER_ERROR_FIRST || RETRYABLE_4XX.has(status);
 
-/** Of a name with several addresses only the code says what happened. */
-const wordsOf = (error: unknown): string => {
-  if (!(error instanceof Error)) return String(error);
-  return error.message === '' && 'code' in error ? String(error.code) : error.message;
-};
-
-interface LabResponse {
-  readonly status: number;
-  readonly text: string;
-}
-
-/** All machines of the largest lab are a tenth of this. */
-const ANSWER_CHARACTERS_MAX = 256 * 1024 * 1024;
-
-/** By node:http, which takes half the CPU of fetch. */
-const ask = (url: URL, options: RequestOptions, sent: string | undefined): Promise<LabResponse> =>
-  new Promise((resolve, reject) => {
-    const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
-    const outgoing = request(url, options, (response) => {
-      let text = '';
-      response.setEncoding('utf8');
-      response.on('data', (chunk: string) => {
-        text += chunk;
-        if (text.length > ANSWER_CHARACTERS_MAX) response.destroy(new Error('the answer is too long'));
-      });
-      response.on('error', reject);
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
-    });
-    outgoing.on('error', reject);
-    outgoing.end(sent);
-  });
-
 /** HTTP to a lab. Every failure is a WorldFailure; an aborted call rejects with the reason of its signal. */
 export class LabClient {
   private readonly limit: LimitFunction;
-  private readonly agent: HttpAgent;
+  private readonly agent: Agent;
 
   constructor(
     private readonly endpoint: string,
@@ -77,7 +45,7 @@ export class LabClient {
     private readonly limits: LabLimits,
   ) {
     this.limit = pLimit(limits.callsMax);
-    this.agent = new (endpoint.startsWith('https:') ? HttpsAgent : HttpAgent)({ keepAlive: true });
+    this.agent = keptAlive(endpoint);
   }
 
   /** undefined: the lab says that the resource does not exist. */
@@ -97,7 +65,7 @@ export class LabClient {
     if (response.status >= CLIENT_ERROR_FIRST && response.status !== NOT_FOUND) throw this.problem(request, response);
   }
 
-  private async send(request: LabRequest): Promise<LabResponse> {
+  private async send(request: LabRequest): Promise<HttpResponse> {
     const call = () => this.exchange(request);
     return request.waitMs === undefined ? this.limit(call) : call();
   }
@@ -110,7 +78,7 @@ export class LabClient {
     body,
     signal,
     waitMs = 0,
-  }: LabRequest): Promise<LabResponse> {
+  }: LabRequest): Promise<HttpResponse> {
     const timeoutMs = this.limits.timeoutMs + waitMs;
     const tooLong = deadlineAfter(timeoutMs);
     try {
@@ -123,17 +91,17 @@ export class LabClient {
       };
       const { agent } = this;
       const ended = AbortSignal.any([signal, tooLong.signal]);
-      return await ask(new URL(path, this.endpoint), { method, headers, agent, signal: ended }, sent);
+      return await exchange(new URL(path, this.endpoint), { method, headers, agent, signal: ended }, sent);
     } catch (error) {
       signal.throwIfAborted();
-      const message = tooLong.signal.aborted ? `no answer within ${timeoutMs} ms` : wordsOf(error);
+      const message = tooLong.signal.aborted ? `no answer within ${timeoutMs} ms` : wordsOfExchange(error);
       throw new WorldFailure({ operation, target, message: `${this.endpoint}: ${message}`, cause: error });
     } finally {
       tooLong.clear();
     }
   }
 
-  private read<Answer>(request: LabRequest, response: LabResponse, answer: z.ZodType<Answer>): Answer {
+  private read<Answer>(request: LabRequest, response: HttpResponse, answer: z.ZodType<Answer>): Answer {
     if (response.status >= CLIENT_ERROR_FIRST) throw this.problem(request, response);
     const parsed = answer.safeParse(jsonOf(response.text));
     if (parsed.success) return parsed.data;
@@ -145,7 +113,7 @@ export class LabClient {
     });
   }
 
-  private problem({ operation, target }: LabRequest, { status, text }: LabResponse): WorldFailure {
+  private problem({ operation, target }: LabRequest, { status, text }: HttpResponse): WorldFailure {
     const problem = LabProblem.safeParse(jsonOf(text));
     const words = problem.success && problem.data.message !== undefined ? problem.data.message : text;
     const message = words === '' ? `HTTP ${status}` : words;

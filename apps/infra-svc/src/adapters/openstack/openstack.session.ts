@@ -1,0 +1,311 @@
+import { PROVIDER_REFUSED, WorldFailure, type OpenstackSettings } from '@fairlead/contracts';
+import { parseJsonOrUndefined } from '@fairlead/parsers';
+import { deadlineAfter } from '@fairlead/service-kit';
+import type { Agent } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import pLimit, { type LimitFunction } from 'p-limit';
+import * as z from 'zod';
+import type { ProviderOperation } from '../../providers/provider.ports.js';
+import { exchange, keptAlive, wordsOfExchange, type HttpResponse } from '../provider.http.js';
+import { Problem, Token } from './openstack.answers.js';
+
+export interface CloudLimits {
+  /** Calls under way at a time. */
+  readonly callsMax: number;
+  readonly timeoutMs: number;
+  /** Between two looks at what is being made or deleted. */
+  readonly pollMs?: number;
+}
+
+/** The services, by their names in words: their types in the catalogue, and the version that their endpoints may leave out. */
+export const SERVICES = {
+  Nova: { types: ['compute'], version: '/v2.1' },
+  Neutron: { types: ['network'], version: '/v2.0' },
+  Glance: { types: ['image'], version: '/v2' },
+  Octavia: { types: ['load-balancer'], version: '/v2' },
+} as const;
+export type Service = keyof typeof SERVICES;
+
+/** Stein (2019) has it; tags at creation came with 2.52, policies of server groups with 2.64, types of root volumes with 2.67. */
+export const MICROVERSION = '2.67';
+
+export interface CloudCall {
+  readonly operation: ProviderOperation;
+  readonly service: Service;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly path: string;
+  readonly body?: unknown;
+  /** Absent: that of the connection. */
+  readonly region?: string;
+  readonly signal: AbortSignal;
+}
+
+interface OpenToken {
+  readonly id: string;
+  readonly endsAt: number;
+  readonly of: Token['token'];
+}
+
+const ANSWER_CHARACTERS_MAX = 16 * 1_048_576;
+const ANSWER_VALUES_MAX = 1_000_000;
+const NOT_FOUND = 404;
+const UNAUTHORIZED = 401;
+const CONFLICT = 409;
+const TOO_MANY = 429;
+const UNAVAILABLE = 503;
+const CLIENT_ERROR_FIRST = 400;
+const SERVER_ERROR_FIRST = 500;
+const RETRYABLE_4XX: ReadonlySet<number> = new Set([408, 425, TOO_MANY]);
+/** A token is not used in its last minute: a call may take so long. */
+const TOKEN_MARGIN_MS = 60_000;
+/** How often a service may ask to wait within one call, and how long at most. */
+const WAITS_MAX = 3;
+const WAIT_FIRST_MS = 500;
+const WAIT_MAX_MS = 10_000;
+const WORDS_MAX = 1_000;
+const PAGES_MAX = 200;
+
+const jsonOf = (text: string): unknown =>
+  parseJsonOrUndefined(text, { lengthMax: ANSWER_CHARACTERS_MAX, valuesMax: ANSWER_VALUES_MAX });
+
+/** The service's own words; those of a proxy in front of it are a page of HTML, of which the title says it. */
+export const wordsIn = (text: string): string => {
+  const members = Problem.safeParse(jsonOf(text)).data ?? {};
+  for (const said of Object.values(members)) if (typeof said === 'object' && said !== null) return said.message;
+  if (typeof members['faultstring'] === 'string') return members['faultstring'];
+  return /<title>([^<]{1,200})<\/title>/i.exec(text)?.[1]?.trim() ?? '';
+};
+
+/** A quota is a conflict to Neutron and Octavia, and no second try makes it larger. */
+const isRetryable = (status: number, words: string): boolean =>
+  status >= SERVER_ERROR_FIRST || RETRYABLE_4XX.has(status) || (status === CONFLICT && !/quota/i.test(words));
+
+/** A connection to one project: a token that is renewed, the endpoints of the catalogue, and calls to them. Every failure is a WorldFailure. */
+export class CloudSession {
+  private readonly limit: LimitFunction;
+  private readonly agents = new Map<string, Agent>();
+  private token: Promise<OpenToken> | undefined;
+
+  constructor(
+    readonly at: { readonly connection: string; readonly region: string; readonly settings: OpenstackSettings },
+    private readonly secret: string,
+    readonly limits: CloudLimits,
+  ) {
+    this.limit = pLimit(limits.callsMax);
+  }
+
+  async projectId(operation: ProviderOperation, signal: AbortSignal): Promise<string> {
+    return (await this.opened(operation, signal)).of.project.id;
+  }
+
+  /** Regions of the catalogue in which the service is. */
+  async regionsOf(service: Service, operation: ProviderOperation, signal: AbortSignal): Promise<readonly string[]> {
+    return [...new Set(this.endpoints(service, (await this.opened(operation, signal)).of).map(({ region }) => region))];
+  }
+
+  /** undefined: the service says that there is none. */
+  async find<Answer>(call: CloudCall, answer: z.ZodType<Answer>): Promise<Answer | undefined> {
+    const response = await this.send(call);
+    return response.status === NOT_FOUND ? undefined : this.read(call, response, answer);
+  }
+
+  async ask<Answer>(call: CloudCall, answer: z.ZodType<Answer>): Promise<Answer> {
+    return this.read(call, await this.send(call), answer);
+  }
+
+  /** Gone is gone, whoever deleted it. */
+  async delete(call: Omit<CloudCall, 'method'>): Promise<void> {
+    const deletion = { ...call, method: 'DELETE' } as const;
+    const response = await this.send(deletion);
+    if (response.status !== NOT_FOUND && response.status >= CLIENT_ERROR_FIRST) throw this.problem(deletion, response);
+  }
+
+  /** Every page of a list; `key` is its member of the answer. */
+  async list<Item extends { readonly id: string }>(
+    call: Omit<CloudCall, 'method'>,
+    key: string,
+    item: z.ZodType<Item>,
+  ): Promise<readonly Item[]> {
+    const Page = z.object({
+      [key]: z.array(item),
+      [`${key}_links`]: z.array(z.object({ rel: z.string() })).nullish(),
+    });
+    const all: Item[] = [];
+    let marker = '';
+    for (let page = 0; page < PAGES_MAX; page += 1) {
+      const path = marker === '' ? call.path : `${call.path}${call.path.includes('?') ? '&' : '?'}marker=${marker}`;
+      const answer = (await this.ask({ ...call, path, method: 'GET' }, Page)) as Record<string, unknown>;
+      const items = answer[key] as readonly Item[];
+      all.push(...items);
+      const links = (answer[`${key}_links`] ?? []) as readonly { readonly rel: string }[];
+      const last = items.at(-1);
+      if (last === undefined || !links.some(({ rel }) => rel === 'next')) return all;
+      marker = encodeURIComponent(last.id);
+    }
+    throw this.failure(call.operation, `${call.service} lists more than ${PAGES_MAX} pages of ${key}`, false);
+  }
+
+  failure(operation: ProviderOperation, message: string, retryable = true, cause?: unknown): WorldFailure {
+    const reason = retryable ? undefined : PROVIDER_REFUSED;
+    const said = message.replaceAll(this.secret, '***');
+    return new WorldFailure({ operation, target: this.at.connection, message: said, retryable, reason, cause });
+  }
+
+  /** With a valid token, however often the service asks to wait. */
+  private async send(call: CloudCall): Promise<HttpResponse> {
+    let isRenewed = false;
+    for (let waits = 0; ;) {
+      const token = await this.opened(call.operation, call.signal);
+      const url = this.urlOf(call, token.of);
+      const headers = { 'x-auth-token': token.id, ...this.versionOf(call) };
+      const response = await this.limit(() => this.exchange(call, url, headers));
+      if (response.status === UNAUTHORIZED && !isRenewed) {
+        isRenewed = true;
+        this.token = undefined;
+        continue;
+      }
+      if (waits >= WAITS_MAX || !this.mayWait(call, response.status)) return response;
+      waits += 1;
+      await pause(waitOf(response, waits), undefined, { signal: call.signal }).catch((error: unknown) => {
+        call.signal.throwIfAborted();
+        throw error;
+      });
+    }
+  }
+
+  /** 429 says that nothing was done; a POST that ended with 503 may have been, and whoever asked looks again first. */
+  private mayWait({ method }: CloudCall, status: number): boolean {
+    return status === TOO_MANY || (status === UNAVAILABLE && method !== 'POST');
+  }
+
+  private versionOf({ service }: CloudCall): Readonly<Record<string, string>> {
+    return service === 'Nova' ? { 'openstack-api-version': `compute ${MICROVERSION}` } : {};
+  }
+
+  private endpoints(service: Service, { catalog }: Token['token']): readonly { region: string; url: string }[] {
+    const types: readonly string[] = SERVICES[service].types;
+    return catalog
+      .filter(({ type }) => types.includes(type))
+      .flatMap(({ endpoints }) => endpoints)
+      .filter((endpoint) => endpoint.interface === this.at.settings.interface)
+      .map(({ region_id: id, region, url }) => ({ region: id ?? region ?? '', url }));
+  }
+
+  private urlOf({ operation, service, path, region = this.at.region }: CloudCall, token: Token['token']): URL {
+    const found = this.endpoints(service, token).find((endpoint) => endpoint.region === region);
+    if (found === undefined) {
+      const regions = [
+        ...new Set(token.catalog.flatMap(({ endpoints }) => endpoints.map((one) => one.region_id ?? ''))),
+      ];
+      const known = regions.length === 0 ? 'it has none' : `it has the regions ${regions.join(', ')}`;
+      const { interface: which } = this.at.settings;
+      throw this.failure(
+        operation,
+        `the catalogue has no ${which} endpoint of ${service} in region ${region}; ${known}`,
+        false,
+      );
+    }
+    const base = found.url.replace(/\/+$/, '');
+    return new URL(`${/\/v\d[\d.]*(\/|$)/.test(base) ? base : `${base}${SERVICES[service].version}`}${path}`);
+  }
+
+  private async opened(operation: ProviderOperation, signal: AbortSignal): Promise<OpenToken> {
+    signal.throwIfAborted();
+    const current = this.token;
+    if (current !== undefined) {
+      const token = await current.catch(() => undefined);
+      if (token !== undefined && token.endsAt - TOKEN_MARGIN_MS > Date.now()) return token;
+      if (this.token === current) this.token = undefined;
+    }
+    this.token ??= this.authenticate(operation);
+    const token = await this.token;
+    signal.throwIfAborted();
+    return token;
+  }
+
+  /** With a limit of its own instead of a caller's signal: the token is for all that wait for it. */
+  private async authenticate(operation: ProviderOperation): Promise<OpenToken> {
+    const { authUrl, applicationCredential: id } = this.at.settings;
+    const base = authUrl.replace(/\/+$/, '');
+    const url = new URL(`${base.endsWith('/v3') ? base : `${base}/v3`}/auth/tokens`);
+    const identity = { methods: ['application_credential'], application_credential: { id, secret: this.secret } };
+    const call: CloudCall = {
+      ...{ operation, service: 'Nova', method: 'POST', path: url.pathname },
+      ...{ body: { auth: { identity } }, signal: new AbortController().signal },
+    };
+    const response = await this.exchange(call, url, {}, 'Keystone');
+    if (response.status >= CLIENT_ERROR_FIRST) {
+      const refused = response.status === UNAUTHORIZED || response.status === NOT_FOUND;
+      if (!refused) throw this.problem(call, response, 'Keystone');
+      throw this.failure(
+        operation,
+        `Keystone does not accept the application credential ${id} (HTTP ${response.status}); has it expired, or is the secret another one's?`,
+        false,
+      );
+    }
+    const { token } = this.read(call, response, Token, 'Keystone');
+    const subject = response.headers['x-subject-token'];
+    if (typeof subject !== 'string') throw this.failure(operation, 'Keystone answers without a token', false);
+    return { id: subject, endsAt: Date.parse(token.expires_at), of: token };
+  }
+
+  private async exchange(
+    { operation, method, body, signal }: CloudCall,
+    url: URL,
+    given: Readonly<Record<string, string>>,
+    service?: string,
+  ): Promise<HttpResponse> {
+    const tooLong = deadlineAfter(this.limits.timeoutMs);
+    const agent = this.agents.get(url.origin) ?? keptAlive(url.origin);
+    this.agents.set(url.origin, agent);
+    const sent = body === undefined ? undefined : JSON.stringify(body);
+    const headers = {
+      ...{ accept: 'application/json', 'user-agent': 'fairlead', ...given },
+      ...(sent === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(sent) }),
+    };
+    try {
+      const ended = AbortSignal.any([signal, tooLong.signal]);
+      return await exchange(url, { method, headers, agent, signal: ended }, sent, ANSWER_CHARACTERS_MAX);
+    } catch (error) {
+      signal.throwIfAborted();
+      const words = tooLong.signal.aborted ? `no answer within ${this.limits.timeoutMs} ms` : wordsOfExchange(error);
+      const whom = service === undefined ? url.origin : `${service} at ${url.origin}`;
+      throw this.failure(operation, `${whom}: ${words}`, true, error);
+    } finally {
+      tooLong.clear();
+    }
+  }
+
+  private read<Answer>(call: CloudCall, response: HttpResponse, answer: z.ZodType<Answer>, service?: string): Answer {
+    if (response.status >= CLIENT_ERROR_FIRST) throw this.problem(call, response, service);
+    const parsed = answer.safeParse(jsonOf(response.text));
+    if (parsed.success) return parsed.data;
+    const [issue] = parsed.error.issues;
+    const where = issue === undefined ? '' : `: ${issue.path.join('.')} ${issue.message}`;
+    const what = `${call.method} ${call.path.split('?')[0]}`;
+    throw this.failure(
+      call.operation,
+      `${service ?? call.service} answers ${what} with something else than expected${where}`,
+      false,
+    );
+  }
+
+  private problem(
+    call: CloudCall,
+    { status, headers, text }: HttpResponse,
+    service: string = call.service,
+  ): WorldFailure {
+    const words = wordsIn(text).slice(0, WORDS_MAX);
+    const request = headers['x-openstack-request-id'] ?? headers['x-compute-request-id'];
+    const by = [service, `HTTP ${status}`, ...(typeof request === 'string' ? [request] : [])].join(', ');
+    const said = words === '' ? `it answers ${call.method} ${call.path.split('?')[0]} without a reason` : words;
+    return this.failure(call.operation, `${said} (${by})`, isRetryable(status, words));
+  }
+}
+
+/** As the service asks (`Retry-After`, in seconds), else twice as long each time; never long. */
+const waitOf = ({ headers }: HttpResponse, waits: number): number => {
+  const asked = Number(headers['retry-after']);
+  const ms = Number.isFinite(asked) && asked > 0 ? asked * 1_000 : WAIT_FIRST_MS * 2 ** (waits - 1);
+  return Math.min(ms, WAIT_MAX_MS);
+};

@@ -1,0 +1,56 @@
+import * as z from 'zod';
+import { HostProfile } from './hosts.js';
+import { TEXT_LENGTH_MAX } from './text.limits.js';
+
+/** What OpenStack calls its resources: any text of one line. */
+const resource = z
+  .string()
+  .min(1)
+  .max(255)
+  // eslint-disable-next-line no-control-regex -- control characters are what it refuses
+  .regex(/^[^\u0000-\u001f\u007f]*$/, { error: 'is not a name or an ID' });
+
+/** Settings of an `openstack` connection. Its secret is that of the application credential. */
+export const OpenstackSettings = z.strictObject({
+  authUrl: z
+    .url({ protocol: /^https?$/, error: 'is not an http or https URL' })
+    .max(TEXT_LENGTH_MAX)
+    .describe('The identity API (Keystone v3), e.g. https://cloud.example.org:5000/v3'),
+  applicationCredential: z
+    .string()
+    .regex(/^[0-9a-f]{32}$/, { error: 'is not the ID of an application credential: 32 hexadecimal digits' })
+    .describe('The ID of the application credential; the secret of the connection is its secret'),
+  interface: z
+    .enum(['public', 'internal'], { error: 'is neither public nor internal' })
+    .default('public')
+    .describe('Which endpoints of the catalogue are used'),
+  image: resource.describe('The image of its machines, by name or ID: a Debian or Ubuntu with cloud-init'),
+  user: z
+    .string()
+    .regex(/^[a-z_][a-z0-9_-]{0,31}$/, { error: 'is not a Linux user name' })
+    .default('debian')
+    .describe('The user that cloud-init gives the SSH key to; other than root, commands run through sudo -n'),
+  network: resource
+    .optional()
+    .describe('An existing network of the project, by name or ID; absent: the connection makes one, with a router'),
+  networkCidr: z
+    .cidrv4({ error: 'is not a network, e.g. 10.0.0.0/24' })
+    .optional()
+    .describe('The network that is made; default: a /24 that follows from the name of the connection'),
+  dnsServers: z.array(z.ipv4()).max(5).optional().describe('Name servers of the network that is made'),
+  externalNetwork: resource
+    .optional()
+    .describe('Where floating IPs and the router have their addresses; absent: machines have private addresses only'),
+  floatingIps: z
+    .boolean()
+    .default(true)
+    .describe('Each machine has a floating IP, where there is an external network; false: they are reached privately'),
+  antiAffinity: z
+    .enum(['soft', 'required', 'none'], { error: 'is none of soft, required and none' })
+    .default('soft')
+    .describe('Whether control planes of a cluster are on different hypervisors'),
+  profile: HostProfile.optional().describe(
+    'What differs between its machines and those that Fairlead takes for granted',
+  ),
+});
+export type OpenstackSettings = z.output<typeof OpenstackSettings>;
