@@ -20,14 +20,16 @@ const known = readdirSync(stories)
   .filter((name) => name.endsWith(SUFFIX))
   .map((name) => name.slice(0, -SUFFIX.length))
   .map((spec) => Object.keys(SPECS).find((story) => SPECS[story] === spec) ?? spec);
-/** These need the mirror and no hosts. */
-const WITHOUT_HOSTS = ['kubernetes-api', 'authentication'];
+/** This one needs OpenStack's own services, and neither Kubernetes nor hosts. */
+const WITHOUT_MIRROR = ['openstack'];
+/** These need no hosts. */
+const WITHOUT_HOSTS = ['kubernetes-api', 'authentication', ...WITHOUT_MIRROR];
 /** What shows that clusters stand and live, in less than 20 minutes; the others go further, and are run by name or by --all. */
 const BY_DEFAULT = ['kubernetes-api', 'authentication', 'create', 'ssh', 'kill'];
 const PACKAGES_WITHOUT_HOSTS = ['iproute2'];
 const PACKAGES = ['systemd-container', 'mmdebstrap', 'iproute2', 'haproxy', 'openssh-client', 'openssl'];
 /** These stories need more. */
-const PACKAGES_OF = { 'day-two': ['nmap'], 'field-hosts': ['nftables'] };
+const PACKAGES_OF = { 'day-two': ['nmap'], 'field-hosts': ['nftables'], openstack: ['mmdebstrap'] };
 
 /** What each takes on two cores, with room for a busy machine: a story that would not end in time is not begun. */
 const MINUTES = {
@@ -44,6 +46,7 @@ const MINUTES = {
   recorded: 5,
   restore: 6,
   field: 12,
+  openstack: 15,
   'field-hosts': 6,
   'field-certificates': 12,
   'field-egress': 6,
@@ -176,10 +179,17 @@ step('install and build', process.execPath, [join(root, 'tools', 'start.mjs'), '
 
 const buildOf = (versions) => ['run', '--silent', 'kubernetes:build', '--', ...versions];
 
-const { localMirror } = await import('@fairlead/mirror');
+const { cacheFolder: cacheOf, localMirror } = await import('@fairlead/mirror');
+if (desired.includes('openstack')) {
+  const folder = join(cacheOf(process.env), 'openstack');
+  const command = [join(root, 'tools', 'openstack', 'rootfs.sh'), folder];
+  step("OpenStack's services (some minutes, once)", 'bash', command, ['openstack']);
+  process.env.FAIRLEAD_OPENSTACK_ROOT = folder;
+}
 const catalogue = join(localMirror(process.env), 'catalogue.json');
 const releases = existsSync(catalogue) ? JSON.parse(readFileSync(catalogue, 'utf8')).releases : [];
-const missing = versions.filter((one) => !releases.some((release) => release.version === one));
+const needsMirror = desired.some((story) => !WITHOUT_MIRROR.includes(story));
+const missing = needsMirror ? versions.filter((one) => !releases.some((release) => release.version === one)) : [];
 if (missing.length > 0) {
   if (!has('go'))
     noneChecked(
@@ -189,7 +199,7 @@ if (missing.length > 0) {
   if (needed > minutesLeft())
     noneChecked(`a mirror and the first story take about ${needed} minutes, and ${minutesLeft().toFixed(0)} are left`);
   step(`a mirror of Kubernetes ${missing.join(' and ')} (about 15 minutes each, once)`, 'npm', buildOf(missing));
-} else if (has('go')) {
+} else if (needsMirror && has('go')) {
   // A part whose recipe has changed is recreated; when nothing has, this takes a second.
   say('the mirror of Kubernetes, as this checkout makes it');
   const { status } = spawnSync('npm', buildOf(versions), { cwd: root, stdio: 'inherit' });

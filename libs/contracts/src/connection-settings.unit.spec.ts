@@ -5,7 +5,12 @@ import { nearestOf } from './nearest.js';
 const lab = { endpoint: 'http://127.0.0.1:7070' };
 const nspawn = { stateDir: '/var/lib/hosts' };
 const ssh = { hosts: [{ name: 'rack-1', address: '198.51.100.11' }] };
-const good = { join: {}, lab, nspawn, ssh };
+const openstack = {
+  authUrl: 'https://cloud.example.org:5000/v3',
+  applicationCredential: '2f1c7bb2e0a54ad2a5a5ab5fb2b0f1b3',
+  image: 'debian-12',
+};
+const good = { join: {}, lab, nspawn, openstack, ssh };
 
 const fieldsOf = (provider: ProviderName, settings: Readonly<Record<string, unknown>>): readonly string[] =>
   settingFaults(provider, settings).map(({ field }) => field);

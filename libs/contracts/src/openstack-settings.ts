@@ -7,8 +7,7 @@ const resource = z
   .string()
   .min(1)
   .max(255)
-  // eslint-disable-next-line no-control-regex -- control characters are what it refuses
-  .regex(/^[^\u0000-\u001f\u007f]*$/, { error: 'is not a name or an ID' });
+  .regex(/^\P{Cc}*$/u, { error: 'is not a name or an ID' });
 
 /** Settings of an `openstack` connection. Its secret is that of the application credential. */
 export const OpenstackSettings = z.strictObject({

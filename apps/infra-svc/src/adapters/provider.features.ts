@@ -36,13 +36,13 @@ const collect = async (answers: AsyncIterable<MachineAnswer>): Promise<readonly 
   return all;
 };
 
-/** The promise of the provider port, for any provider. */
-export const describeProvider = (name: string, start: () => Promise<ProviderUnderTest>): void => {
+/** The promise of the provider port, for any provider; `withinMs`: how long one step of it may take. */
+export const describeProvider = (name: string, start: () => Promise<ProviderUnderTest>, withinMs = SIGNAL_MS): void => {
   describe(`the provider ${name}`, () => {
-    jest.setTimeout(SIGNAL_MS); // Real machines take their time to boot.
+    jest.setTimeout(withinMs); // Real machines take their time to boot.
     let under: ProviderUnderTest;
     const started: GroupRef[] = [];
-    const signal = (): AbortSignal => AbortSignal.timeout(SIGNAL_MS);
+    const signal = (): AbortSignal => AbortSignal.timeout(withinMs);
 
     const newGroup = (): GroupRef => {
       const uid = randomUUID() as ClusterUid;
@@ -80,7 +80,7 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
       eventually(
         () => under.open().describeMachines(group, signal()),
         (left) => left.length === 0,
-        { withinMs: SIGNAL_MS, everyMs: 100 },
+        { withinMs, everyMs: 100 },
       );
 
     const rules = [
@@ -101,14 +101,14 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
     beforeAll(() => {
       preparing = prepare();
       return preparing;
-    }, SIGNAL_MS);
+    }, withinMs);
 
     afterAll(async () => {
       // A preparation that failed or took too long may still have started something.
       await preparing.catch(() => undefined);
       for (const group of started) await under?.open().deleteGroup(group, signal());
       await under?.stop();
-    }, SIGNAL_MS);
+    }, withinMs);
 
     it('answers, and says what it can do', async () => {
       const capabilities = await under.open().verify(signal());

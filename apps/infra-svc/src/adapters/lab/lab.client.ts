@@ -5,7 +5,7 @@ import type { Agent } from 'node:http';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { z } from 'zod';
 import type { ProviderOperation } from '../../providers/provider.ports.js';
-import { exchange, keptAlive, wordsOfExchange, type HttpResponse } from '../provider.http.js';
+import { exchange, keptAlive, wordsOfExchange, type HttpResponse } from '../provider.exchange.js';
 import { LabProblem } from './lab.answers.js';
 
 export interface LabLimits {

@@ -1,4 +1,11 @@
-import { isRefusal, type ClusterUid, type ConnectionName, type Namespace, type NodeName } from '@fairlead/contracts';
+import {
+  isRefusal,
+  OpenstackSettings,
+  type ClusterUid,
+  type ConnectionName,
+  type Namespace,
+  type NodeName,
+} from '@fairlead/contracts';
 import { randomUUID } from 'node:crypto';
 import type {
   Connection,
@@ -7,7 +14,7 @@ import type {
   MachineGroup,
 } from '../../providers/provider.ports.js';
 import { openstackKind } from './openstack.kind.js';
-import type { CloudLimits } from './openstack.session.js';
+import { CloudSession, type CloudLimits } from './openstack.session.js';
 
 export interface CloudAccess {
   readonly authUrl: string;
@@ -34,6 +41,11 @@ export const cloudConnection = (
   secretRef: null,
   registration: 'event-1',
 });
+
+export const cloudSession = (access: CloudAccess, limits: CloudLimits): CloudSession => {
+  const { name: connection, region, settings } = cloudConnection(access);
+  return new CloudSession({ connection, region, settings: OpenstackSettings.parse(settings) }, access.secret, limits);
+};
 
 export const openCloud = (
   access: CloudAccess,

@@ -1,5 +1,6 @@
-import { describe, expect, it } from '@jest/globals';
-import { afterAll, beforeAll, beforeEach } from '@jest/globals';
+import type { WorldFailure } from '@fairlead/contracts';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
 import { describeProvider } from '../provider.features.js';
 import { opensshKeys } from '../ssh-keys/openssh.keys.js';
 import { answersOf, cloudGroup, openCloud, shareResources, type CloudAccess } from './openstack.fixtures.js';
@@ -56,5 +57,187 @@ describe('a cloud of OpenStack, of which the services are simulated', () => {
     await open().deleteLoadBalancer(name, signal());
     await open().deleteGroup(group, signal());
     expect([...cloud.resources()].sort()).toEqual(before);
+  });
+
+  const NOVA_BUSY = {
+    status: 429,
+    headers: { 'retry-after': '0' },
+    body: { overLimit: { code: 429, message: 'This request was rate-limited.' } },
+  };
+
+  it('waits as the service asks, and then goes on', async () => {
+    const group = cloudGroup(1);
+    cloud.faults = [{ method: 'POST', path: /\/servers$/, times: 2, ...NOVA_BUSY, headers: { 'retry-after': '0.01' } }];
+    expect(await answersOf(open(), group, signal())).toMatchObject([{ status: 'running' }]);
+    expect(cloud.faults).toMatchObject([{ times: 0 }]);
+    await open().deleteGroup(group, signal());
+  });
+
+  it('says what it was asked to wait for, when that does not end', async () => {
+    cloud.faults = [{ method: 'GET', path: /flavors/, times: 99, ...NOVA_BUSY, headers: { 'retry-after': '0.01' } }];
+    await expect(open().listSpecs(signal())).rejects.toMatchObject({
+      ...{ operation: 'list specs', target: 'openstack', retryable: true },
+      message: 'This request was rate-limited. (Nova, HTTP 429)',
+    });
+  });
+
+  it.each([
+    [
+      'an error of a service',
+      500,
+      { computeFault: { code: 500, message: 'Unexpected API Error.' } },
+      'Unexpected API Error. (Nova, HTTP 500)',
+    ],
+    [
+      'a page of a proxy',
+      502,
+      '<html><head><title>502 Bad Gateway</title></head></html>',
+      '502 Bad Gateway (Nova, HTTP 502)',
+    ],
+    ['nothing', 504, '', 'it answers GET /flavors/detail without a reason (Nova, HTTP 504)'],
+  ])('answers with %s, which may pass', async (_what, status, body, message) => {
+    cloud.faults = [{ method: 'GET', path: /flavors/, times: 1, status, body }];
+    await expect(open().listSpecs(signal())).rejects.toMatchObject({ message, retryable: true });
+  });
+
+  it('answers with something else than OpenStack does', async () => {
+    cloud.faults = [{ method: 'GET', path: /flavors/, times: 1, status: 200, body: { flavors: [{ id: 1 }] } }];
+    await expect(open().listSpecs(signal())).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /^Nova answers GET \/flavors\/detail with something else than expected: flavors\.0\.id /,
+      ),
+    });
+  });
+
+  it('hangs: the call ends in time, and says where', async () => {
+    cloud.faults = [{ method: 'GET', path: /flavors/, times: 1 }];
+    await expect(open({}, { ...LIMITS, timeoutMs: 100 }).listSpecs(signal())).rejects.toMatchObject({
+      message: `${cloud.url}: no answer within 100 ms`,
+      retryable: true,
+    });
+  });
+
+  it('renews a token that the cloud has ended', async () => {
+    const provider = open();
+    await provider.listSpecs(signal());
+    cloud.endTokens();
+    expect(await provider.listSpecs(signal())).not.toEqual([]);
+  });
+
+  it('makes one server of a creation whose answer was lost', async () => {
+    const group = cloudGroup(1);
+    const before = [...cloud.resources()].sort();
+    cloud.faults = [{ method: 'POST', path: /\/servers$/, times: 1, isDone: true }];
+    const impatient = open({}, { ...LIMITS, timeoutMs: 300 });
+    await expect(answersOf(impatient, group, signal())).rejects.toMatchObject({ retryable: true });
+    expect(await answersOf(open(), group, signal())).toHaveLength(1);
+    expect(await open().describeMachines(group, signal())).toHaveLength(1);
+    await open().deleteGroup(group, signal());
+    expect([...cloud.resources()].sort()).toEqual(before);
+  });
+
+  it('deletes the younger of two servers that were made for one machine', async () => {
+    const group = cloudGroup(1);
+    const [machine] = await answersOf(open(), group, signal());
+    const original = cloud.all('servers').find(({ id }) => id === machine?.id);
+    cloud.all('servers').push({ ...original, id: randomUUID(), created: new Date(Date.now() + 5_000).toISOString() });
+    expect(await answersOf(open(), group, signal())).toMatchObject([{ id: machine?.id }]);
+    expect(cloud.all('servers').map(({ id }) => id)).toEqual([machine?.id]);
+    await open().deleteGroup(group, signal());
+  });
+
+  it('puts a server in ERROR: the machine has failed in its words, and nothing of it stays', async () => {
+    const before = [...cloud.resources()].sort();
+    const group = cloudGroup(2);
+    cloud.errors.set(group.machines[1]!.name, 'No valid host was found. There are not enough hosts available.');
+    const answers = await answersOf(open(), group, signal());
+    expect(answers.find(({ status }) => status === 'failed')).toMatchObject({
+      name: group.machines[1]!.name,
+      message: 'No valid host was found. There are not enough hosts available.',
+    });
+    await open().deleteGroup(group, signal());
+    expect([...cloud.resources()].sort()).toEqual(before);
+  });
+
+  it('has no floating IP left: in its words, for good, and nothing stays after the deletion', async () => {
+    const before = [...cloud.resources()].sort();
+    const group = cloudGroup(2);
+    const had = cloud.quotas.floatingip;
+    cloud.quotas.floatingip = cloud.all('floatingips').length + 1;
+    await expect(answersOf(open(), group, signal())).rejects.toMatchObject({
+      message: "Quota exceeded for resources: ['floatingip']. (Neutron, HTTP 409, req-1)",
+      retryable: false,
+    });
+    cloud.quotas.floatingip = had;
+    await open().deleteGroup(group, signal());
+    expect([...cloud.resources()].sort()).toEqual(before);
+  });
+
+  it('refuses what a quota has no room for, by the words of all quotas', async () => {
+    const group = cloudGroup(1);
+    const ask = (count: number) =>
+      open().checkCapacity?.(
+        { group, specs: Array.from({ length: count }, () => 'm1.small'), controlPlanes: 1 },
+        signal(),
+      );
+    expect(await ask(101)).toMatchObject({
+      code: 'quota.exceeded',
+      message:
+        'Quota exceeded: the OpenStack project of connection openstack may have 100 servers and has 0, and the request adds 101',
+    });
+    expect(await ask(51)).toMatchObject({ message: expect.stringContaining('may have 50 floating IPs and has 0') });
+    expect(await ask(50)).toBeUndefined();
+  });
+
+  it('has no such image any more', async () => {
+    const images = cloud.all('images').splice(0);
+    await expect(open().resolveImage(signal())).rejects.toMatchObject({
+      message: 'the project sees no image debian-12',
+      retryable: false,
+    });
+    cloud.all('images').push(...images);
+  });
+
+  it('lists what remains of a cluster besides servers, of every kind, and deletes it', async () => {
+    const before = [...cloud.resources()].sort();
+    const group = cloudGroup(1, { role: 'control-plane' });
+    const [machine] = await answersOf(open(), group, signal());
+    const balancer = {
+      name: 'spec.left',
+      group,
+      kind: 'haproxy',
+      targetPort: 6443,
+      healthPath: '/',
+      targets: [machine!.id],
+    } as const;
+    await open().ensureLoadBalancer(balancer, signal());
+    expect((await open().listMachines(signal())).map(({ id }) => id)).toEqual([machine!.id]);
+    cloud.all('servers').splice(0);
+    const left = await open().listMachines(signal());
+    expect(left.map(({ id, group: of }) => [id.split('/')[0], of]).sort()).toEqual([
+      ['floating-ip', group.name],
+      ['port', group.name],
+      ['server-group', group.name],
+    ]);
+    for (const { id } of left) await open().deleteMachine(id, signal());
+    expect(await open().listMachines(signal())).toEqual([]);
+    cloud.all('ports').splice(0, Infinity, ...cloud.all('ports').filter((port) => port['device_id'] !== machine!.id));
+    expect([...cloud.resources()].sort()).toEqual(before);
+  });
+
+  it('refuses another secret, without a word of it', async () => {
+    const other = openCloud({ ...accessTo(cloud), secret: 'something-else' }, LIMITS);
+    const failure = await other.verify(signal()).catch((error: unknown) => error as WorldFailure);
+    expect(failure).toMatchObject({ operation: 'verify connection', retryable: false });
+    expect(String((failure as WorldFailure).message)).toMatch(/^Keystone does not accept the application credential /);
+    expect(JSON.stringify(failure)).not.toContain('something-else');
+  });
+
+  it('has no such region: the sentence says which there are', async () => {
+    const elsewhere = openCloud({ ...accessTo(cloud), region: 'Mars' }, LIMITS);
+    await expect(elsewhere.verify(signal())).rejects.toMatchObject({
+      message: 'the catalogue has no public endpoint of Nova in region Mars; it has the regions RegionOne',
+      retryable: false,
+    });
   });
 });

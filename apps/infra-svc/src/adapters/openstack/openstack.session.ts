@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pLimit, { type LimitFunction } from 'p-limit';
 import * as z from 'zod';
 import type { ProviderOperation } from '../../providers/provider.ports.js';
-import { exchange, keptAlive, wordsOfExchange, type HttpResponse } from '../provider.http.js';
+import { exchange, keptAlive, wordsOfExchange, type HttpResponse } from '../provider.exchange.js';
 import { Problem, Token } from './openstack.answers.js';
 
 export interface CloudLimits {
@@ -249,7 +249,7 @@ export class CloudSession {
     return { id: subject, endsAt: Date.parse(token.expires_at), of: token };
   }
 
-  private async exchange(
+  protected async exchange(
     { operation, method, body, signal }: CloudCall,
     url: URL,
     given: Readonly<Record<string, string>>,
