@@ -147,11 +147,19 @@ describe('a cluster with pods that come back, drained in several ways, upgraded,
   );
 
   it(
-    'is restored from the snapshot of the earlier version: add-ons are those of the nodes, and cordons those of today',
+    'is restored from the snapshot of the earlier version: add-ons are those of the nodes, and cordons those of today, also of a node that joined since',
     async () => {
       const [taken] = (await system.events('shop')).flatMap((event) =>
         event.type === 'EtcdSnapshotTaken' ? [event.data.snapshot] : [],
       );
+      // It joins after the snapshot, which does not have it.
+      const headers = { 'content-type': 'application/merge-patch+json' };
+      const pools = [{ name: 'web', replicas: 3, ...machines, labels: { tier: 'web' } }];
+      const joining = await lastSeq();
+      expect((await system.call('PATCH', `${PATH}/manifest`, { spec: { pools } }, headers)).status).toBeLessThan(300);
+      const joined = await until(joining, 'NodeReady');
+      const later = 'node' in joined.data ? joined.data.node : '';
+      await act('cordon', later);
       const before = await lastSeq();
       const request = { snapshot: taken, confirm: 'shop' };
       expect((await system.call('POST', `${PATH}/etcd/restore`, request)).status).toBeGreaterThanOrEqual(400);
@@ -166,7 +174,9 @@ describe('a cluster with pods that come back, drained in several ways, upgraded,
       expect(data['ClusterConfiguration']).toContain(`kubernetesVersion: ${NEW}`);
       const proxy = await kubernetes.apps.readNamespacedDaemonSet({ name: 'kube-proxy', namespace: 'kube-system' });
       expect(proxy.spec?.template.spec?.containers[0]?.image).toContain(NEW);
-      expect([await isCordoned(worker), await isCordoned(other)]).toEqual([false, true]);
+      expect(await Promise.all([worker, other, later].map(isCordoned))).toEqual([false, true, true]);
+      const { metadata } = await kubernetes.core.readNode({ name: later });
+      expect(metadata?.labels).toMatchObject({ tier: 'web', 'kubernetes.io/cluster': 'shop' });
       await act('uncordon', other);
       expect(await isCordoned(other)).toBe(false);
     },

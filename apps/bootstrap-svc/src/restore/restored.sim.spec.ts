@@ -1,4 +1,4 @@
-import type { DeclaredSpec, Fact, NodeName, Oidc } from '@fairlead/contracts';
+import { WorldFailure, type DeclaredSpec, type Fact, type NodeName, type Oidc } from '@fairlead/contracts';
 import { stored } from '@fairlead/event-sourcing/spec';
 import type { NodeMetadataChange } from '@fairlead/kubernetes';
 import { seededRandom } from '@fairlead/testing';
@@ -22,6 +22,9 @@ const GROUPS = ['contractors', 'developers', 'platform'];
 const LABELS = ['tier', 'zone', 'disk'];
 const VERSIONS = ['v1.34.4', 'v1.35.4', 'v1.36.3'];
 const WORKERS: readonly NodeName[] = [w(1), w(2)];
+const NODES: readonly NodeName[] = [cp(1), cp(2), cp(3), ...WORKERS];
+/** Rounds in which everything that is desired is tried once. */
+const ROUNDS_MAX = 20;
 
 /** What a snapshot of etcd has of the objects that Fairlead declares. */
 interface Objects {
@@ -31,12 +34,15 @@ interface Objects {
   readonly images: Map<string, string>;
   /** By the mark under which it is cordoned. */
   readonly cordoned: Map<string, string>;
+  /** Nodes that it has: a worker may have joined since. */
+  readonly registered: Set<string>;
+  /** Nodes with the label that names the cluster. */
+  readonly ofCluster: Set<string>;
   kubeadm: string;
 }
 
 const copyOf = (objects: Objects): Objects => structuredClone(objects);
 
-/** The API of a cluster, as far as what is declared goes through it. */
 /** What is read of an object, by its kind. */
 interface Applied {
   readonly kind: string;
@@ -48,8 +54,19 @@ interface Applied {
   };
 }
 
+/** The API of a cluster, as far as what is declared goes through it. */
 class Api {
   constructor(public objects: Objects) {}
+
+  private isThere = (node: string): boolean => this.objects.registered.has(node);
+
+  /** As its kubelet does that was restarted: without the labels, taints and cordon of before. */
+  register(node: string): void {
+    if (this.isThere(node)) return;
+    this.objects.registered.add(node);
+    const { labels, taints, cordoned, ofCluster } = this.objects;
+    for (const lost of [labels, taints, cordoned, ofCluster]) lost.delete(node);
+  }
 
   async apply(manifests: readonly Manifest[]): Promise<void> {
     for (const manifest of manifests) this.applyOne(manifest as unknown as Applied);
@@ -67,6 +84,7 @@ class Api {
   }
 
   async setNodeMetadata(node: string, change: NodeMetadataChange): Promise<boolean> {
+    if (!this.isThere(node)) return false;
     const kept = Object.entries(this.objects.labels.get(node) ?? {}).filter(
       ([key]) => !change.obsoleteLabels.includes(key),
     );
@@ -77,9 +95,10 @@ class Api {
     return true;
   }
 
-  label = async (): Promise<void> => undefined;
+  label = async (node: string): Promise<void> => void this.objects.ofCluster.add(node);
   untaint = async (): Promise<void> => undefined;
-  cordon = async (node: string, mark: string): Promise<boolean> => {
+  cordon = async (node: string, mark: string): Promise<boolean | undefined> => {
+    if (!this.isThere(node)) return undefined;
     if (!this.objects.cordoned.has(node)) this.objects.cordoned.set(node, mark);
     return this.objects.cordoned.get(node) === mark;
   };
@@ -87,7 +106,7 @@ class Api {
   configMap = async () => ({ ClusterConfiguration: this.objects.kubeadm });
   workload = async () => ({ version: 'v1', desired: 1, ready: 1 });
   nodes = async () =>
-    [cp(1), cp(2), cp(3), ...WORKERS].map((name) => ({
+    NODES.filter(this.isThere).map((name) => ({
       name,
       ready: true,
       message: '',
@@ -106,6 +125,8 @@ class World {
     taints: new Map(),
     images: new Map(),
     cordoned: new Map(),
+    registered: new Set(NODES),
+    ofCluster: new Set(NODES),
     kubeadm: 'apiVersion: kubeadm.k8s.io/v1beta4\nkubernetesVersion: v1.34.4\n',
   });
   private readonly clusters = { of: async () => this.api } as never;
@@ -136,31 +157,45 @@ class World {
     }
   }
 
-  /** Until nothing is desired any more of what goes through the API. */
-  async settle(): Promise<readonly Operation[]> {
-    for (let count = 0; count < 100; count += 1) {
-      const next = plan(this.state).find(({ step }) => step !== 'ConfigureAuthentication');
-      if (next === undefined) return [];
-      await this.run(next);
+  /** Until nothing is desired any more of what goes through the API; the last words of what failed in the last round. */
+  async settle(whileWaiting: (round: number) => void = () => undefined): Promise<readonly string[]> {
+    let failed: readonly string[] = [];
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+      const due = plan(this.state).filter(({ step }) => step !== 'ConfigureAuthentication');
+      if (due.length === 0) return [];
+      failed = [];
+      for (const operation of due) failed = [...failed, ...(await this.attempt(operation))];
+      whileWaiting(round);
     }
-    return plan(this.state);
+    return failed;
   }
 
-  private run(operation: Operation): Promise<unknown> {
+  private async attempt(operation: Operation): Promise<readonly string[]> {
+    try {
+      const again = await this.run(operation);
+      return again === undefined ? [] : [`${operation.step}: ${again.reason}`];
+    } catch (error) {
+      if (!(error instanceof WorldFailure)) throw error;
+      return [`${operation.step}: ${error.toCause().target}: ${error.message}`];
+    }
+  }
+
+  private run(operation: Operation): Promise<{ readonly reason: string } | void> {
     const record = async (outcome: Fact): Promise<void> => {
       const facts = bootstrap.decide(this.state, outcome as never);
       if (!Array.isArray(facts)) throw new Error(`${outcome.type} was refused`);
       this.take(...(facts as readonly Fact[]));
     };
     const data = 'node' in operation ? { node: operation.node } : {};
-    const step = { key: operation.step, data, state: this.state, record } as unknown as Step;
+    const requeueAfter = (_waitMs: number, reason: string) => ({ reason });
+    const step = { key: operation.step, data, state: this.state, record, requeueAfter } as unknown as Step;
     switch (operation.step) {
       case 'SetNodeLabels':
         return this.labels.setNodeLabels(step);
       case 'AuthorizeUsers':
         return this.users.authorizeUsers(step);
       case 'ReapplyDeclared':
-        return this.declared.reapplyDeclared(step);
+        return this.declared.reapplyDeclared(step) as Promise<{ readonly reason: string } | void>;
       case 'InstallStorage':
         return this.addons.installStorage(step);
       default:
@@ -207,7 +242,7 @@ const specChanged = ({ roleBindings, labels, taints }: Declaration): Fact => ({
 });
 
 const upgradedTo = (version: string): readonly Fact[] =>
-  [cp(1), cp(2), cp(3), ...WORKERS].map((node) => {
+  NODES.map((node) => {
     const fact = desired(node) as Fact<'DesiredVersionsSet'>;
     return { ...fact, data: { ...fact.data, software: { ...fact.data.software, kubelet: version.slice(1) } } };
   });
@@ -241,7 +276,7 @@ const wholeClusterWithFile = (): readonly Fact[] =>
       : fact,
   );
 
-/** A history of declarations and upgrades with a snapshot somewhere in it, and what was declared last. */
+/** A history of declarations, cordons and upgrades with a snapshot somewhere in it, and what was declared last. */
 const anyHistory = async (
   random: () => number,
 ): Promise<{
@@ -274,6 +309,8 @@ const anyHistory = async (
       // In the middle of an upgrade, and of a removal that is cancelled later.
       const mark = ['u-1234567890', 'removal'][Math.floor(random() * 3)];
       if (mark !== undefined && !snapshot.cordoned.has(w(1))) snapshot.cordoned.set(w(1), mark);
+      // The second worker has joined since.
+      if (random() < 0.5) snapshot.registered.delete(w(2));
     }
   }
   await world.settle();
@@ -285,16 +322,28 @@ const anyHistory = async (
 
 describe('after a restore of etcd', () => {
   it.each(Array.from({ length: SEEDS }, (_, seed) => seed + 1))(
-    'everything that is declared holds again (seed %i)',
+    'everything that is declared holds again, or is named (seed %i)',
     async (seed) => {
-      const { world, last, version, cordoned: before } = await anyHistory(seededRandom(seed));
-      expect(await world.settle()).toEqual([]);
-      const { bindings, labels, taints, kubeadm, images, cordoned } = world.api.objects;
+      const random = seededRandom(seed);
+      const { world, last, version, cordoned: before } = await anyHistory(random);
+      // A kubelet that was restarted registers its node sooner or later; one whose host is off does not.
+      const registersIn = random() < 0.3 ? Number.POSITIVE_INFINITY : Math.floor(random() * 5);
+      const failed = await world.settle((round) => {
+        if (round >= registersIn) world.api.register(w(2));
+      });
+      const away = WORKERS.filter((name) => !world.api.objects.registered.has(name));
+      expect(failed.filter((words) => !away.some((name) => words.includes(name)))).toEqual([]);
+      for (const name of away) {
+        expect(failed).toContainEqual(expect.stringMatching(new RegExp(`^SetNodeLabels: .*${name}`)));
+        expect(failed).toContainEqual(expect.stringMatching(new RegExp(`^ReapplyDeclared: .*${name}`)));
+      }
+      const there = WORKERS.filter((name) => !away.includes(name));
+      const { bindings, labels, taints, kubeadm, images, cordoned, ofCluster } = world.api.objects;
       for (const role of ROLES) {
         const groups = last.roleBindings?.find(({ clusterRole }) => clusterRole === role)?.groups ?? [];
         expect(bindings.get(`fairlead:oidc:${role}`) ?? []).toEqual(groups.map((group) => `oidc:${group}`));
       }
-      for (const node of WORKERS) {
+      for (const node of there) {
         expect(
           Object.fromEntries(Object.entries(labels.get(node) ?? {}).filter(([key]) => LABELS.includes(key))),
         ).toEqual(last.labels);
@@ -304,7 +353,8 @@ describe('after a restore of etcd', () => {
       }
       expect(parse(kubeadm)).toEqual({ apiVersion: 'kubeadm.k8s.io/v1beta4', kubernetesVersion: version });
       expect(images.get('kube-proxy')).toBe(`registry.k8s.io/kube-proxy:${version}`);
-      expect(cordoned).toEqual(before);
+      for (const node of there)
+        expect([node, cordoned.get(node), ofCluster.has(node)]).toEqual([node, before.get(node), true]);
       expect(bindings.get('fairlead:operators')).toEqual(['fairlead:operators']);
     },
   );
