@@ -13,7 +13,6 @@ import type { AgentLog } from './node/host.ports.js';
 import type { HostFiles } from './files/files.ports.js';
 import { fullLine, journaldLine, type LogLine } from './record/log.line.js';
 import { recordingHost } from './record/recording.host.js';
-import { proxyEnvironment } from './software/host.proxy.js';
 import { AGENT_VERSION } from './version.js';
 
 export * from './index.js';
@@ -101,11 +100,9 @@ const main = async (): Promise<void> => {
     print({ level: 'warn', message: 'the journal of the host cannot be written', fields: { cause } }),
   );
   const log = makeLog(journal);
-  const host = recordingHost(realHost(root), log);
   const files = realFiles(root);
   const config = await readConfig(values.config ?? `${root}${AGENT_PATHS.config}`);
-  // Whatever it runs on the host, such as apt-get, reads these names.
-  Object.assign(process.env, proxyEnvironment(config.profile?.proxy));
+  const host = recordingHost(realHost(root, config.profile?.proxy), log);
   const credentials = (await host.readFile(AGENT_PATHS.credentials)) ?? '';
   const stopped = untilSignal();
   const agent = await startAgent({ config, host, files, credentials, log });

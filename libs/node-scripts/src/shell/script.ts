@@ -69,6 +69,12 @@ done
 /** A step begins as soon as its files are there; what is older has lost whoever sent it. */
 const UNBEGUN_MINUTES = 5;
 
+/** A login may set them, by /etc/environment for example. Commands of operators keep them. */
+const WITHOUT_PROXIES = `
+# What a step asks is in the cluster or on this host. kubeadm would also give its proxies to the static pods that it writes.
+unset http_proxy https_proxy ftp_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY FTP_PROXY ALL_PROXY NO_PROXY
+`;
+
 /** What every script shares: one at a time per host, an end by itself, a log, and a result that a program can read. */
 const prelude = ({ step, limitSeconds, lockSeconds }: ScriptOptions): string => `#!/bin/sh
 # Fairlead step "${step}". Rendered text: it may run again at any time and then changes only what is missing.
@@ -76,7 +82,7 @@ set -eu
 umask 077
 root="\${FAIRLEAD_ROOT:-}"
 step=${quote(step)}
-
+${step === 'node-exec' ? '' : WITHOUT_PROXIES}
 # The step ends by itself, also when the connection that started it is gone.
 if [ -z "\${FAIRLEAD_STEP_LIMITED:-}" ] && command -v timeout >/dev/null 2>&1; then
   export FAIRLEAD_STEP_LIMITED=1

@@ -16,6 +16,8 @@ export class TestHost {
   readonly root = newFolder('host');
   private readonly bin = join(this.root, 'stand-ins');
   private runs = 0;
+  /** Of whoever logs in, besides what every step has. */
+  login: Readonly<Record<string, string>> = {};
 
   constructor(private readonly path = process.env['PATH'] ?? '') {
     mkdirSync(this.bin);
@@ -51,7 +53,7 @@ export class TestHost {
   run(script: string, sudoUser?: string): Promise<Ran> {
     const { command, stdin } = sentStep({ name: `step-${(this.runs += 1)}`, script, input: {} });
     return new Promise((resolve, reject) => {
-      const env = { PATH: `${this.bin}:${this.path}`, FAIRLEAD_ROOT: this.root };
+      const env = { ...this.login, PATH: `${this.bin}:${this.path}`, FAIRLEAD_ROOT: this.root };
       const options =
         sudoUser === undefined
           ? { env }

@@ -86,6 +86,16 @@ describe('kubeadm init', () => {
     expect(host.read('/var/lib/etcd/member/wal')).toBeUndefined();
   });
 
+  it('has no proxy of the login: it would write that into the static pods, and reach the API through it', async () => {
+    const names = ['http_proxy', 'https_proxy', 'no_proxy', 'all_proxy', 'ftp_proxy'];
+    const proxies = [...names, ...names.map((name) => name.toUpperCase())];
+    host.login = Object.fromEntries(proxies.map((name) => [name, 'http://10.0.0.1:3128']));
+    host.standIn('kubeadm', kubeadm('env >"$root/environment"'));
+    expect((await host.run(text)).code).toBe(0);
+    expect(host.read('/environment')).toContain('PATH=');
+    expect(host.read('/environment')).not.toMatch(/_proxy/i);
+  });
+
   it('never runs twice at the same time', async () => {
     host.standIn('kubeadm', kubeadm('sleep 0.5'));
     const ran = await Promise.all([host.run(text), host.run(text), host.run(text)]);

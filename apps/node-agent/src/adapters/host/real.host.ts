@@ -1,7 +1,9 @@
+import type { HostProxy } from '@fairlead/contracts';
 import { spawn } from 'node:child_process';
 import { watch } from 'node:fs';
 import { access, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
+import { proxyEnvironment } from '../../software/host.proxy.js';
 import { isMissing } from '../files/real.files.js';
 import type { CommandOptions, CommandResult, HostPort } from '../../node/host.ports.js';
 
@@ -26,10 +28,24 @@ const kill = (pid: number | undefined): void => {
   }
 };
 
-const run = (command: string, args: readonly string[], options: CommandOptions): Promise<CommandResult> =>
+/** Of what the agent runs, only the package manager asks servers outside: kubeadm would write a proxy into the static pods, and reach the API through it. */
+const PROXIED: ReadonlySet<string> = new Set(['apt-get']);
+
+const environmentOf = (command: string, proxy: HostProxy | undefined): NodeJS.ProcessEnv => ({
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_proxy$/i.test(name))),
+  ...(PROXIED.has(basename(command)) ? proxyEnvironment(proxy) : {}),
+  // No questions from dpkg, and messages that we can read.
+  ...{ DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' },
+});
+
+const runWith = (
+  proxy: HostProxy | undefined,
+  command: string,
+  args: readonly string[],
+  options: CommandOptions,
+): Promise<CommandResult> =>
   new Promise((resolve) => {
-    // No questions from dpkg, and messages that we can read.
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' };
+    const env = environmentOf(command, proxy);
     // A group of its own, so that a timeout ends what the command started too.
     const child = spawn(command, args, { env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
     const output = { stdout: '', stderr: '' };
@@ -75,7 +91,8 @@ const firstProcessStartedAt = async (): Promise<Date> => {
 };
 
 /** This machine. `root` is empty on a real host; a simulated host keeps all its files below a folder of its own. */
-export const realHost = (root: string): HostPort => {
+export const realHost = (root: string, proxy?: HostProxy): HostPort => {
+  const run: HostPort['run'] = (command, args, options) => runWith(proxy, command, args, options);
   const at = (path: string): string => (root === '' ? path : join(root, path));
   const readText = async (path: string): Promise<string | undefined> => {
     try {
