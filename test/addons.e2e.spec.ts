@@ -3,11 +3,13 @@ import { findHelm } from '@fairlead/mirror';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually, newFolder, removeFolder } from '@fairlead/testing';
 import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { CHECKOUT } from '../apps/cli/src/checkout.js';
+import { ChartRegistry } from '../apps/infra-svc/src/adapters/helm/chart.registry.fixtures.js';
 import { archiveOf, ChartServer } from '../apps/infra-svc/src/adapters/helm/chart.server.fixtures.js';
+import { findKubectl } from './system/kubectl.js';
 import { startSystem, type System } from './system/system.js';
 
 const run = promisify(execFile);
@@ -26,8 +28,8 @@ const chartOf = (version: string): Promise<Buffer> =>
       'apiVersion: v1',
       'kind: ConfigMap',
       'metadata: { name: {{ .Release.Name }}-settings }',
-      'data: { colour: {{ .Values.colour | default "blue" | quote }} }',
-      '{{- if .Values.broken }}{{ fail "the colour is not known" }}{{ end }}',
+      'data: { colour: {{ .Values.colour | default "blue" | quote }}, lock: {{ .Values.lock | default "none" | sha256sum | quote }} }',
+      '{{- if .Values.broken }}{{ fail (printf "the colour is not known, the lock is %s" .Values.lock) }}{{ end }}',
       '',
     ].join('\n'),
   });
@@ -86,6 +88,12 @@ const manifest = (...addons: readonly Declared[]) => ({
   };
   const shown = async (): Promise<NonNullable<ClusterManifestView['status']>> =>
     (await system.call<ClusterManifestView>('GET', `${PATH}/manifest?minSeq=${await lastSeq()}`)).body.status!;
+  const kubectled = async (...args: readonly string[]): Promise<string> => {
+    const kubeconfig = join(folder, 'kubeconfig');
+    writeFileSync(kubeconfig, await fairlead('kubeconfig', 'shop'), { mode: 0o600 });
+    const env = { ...process.env, KUBECONFIG: kubeconfig };
+    return (await run(await findKubectl(), [...args], { env, timeout: 60_000 })).stdout;
+  };
   const helmed = async (...args: readonly string[]): Promise<string> => {
     const kubeconfig = join(folder, 'kubeconfig');
     writeFileSync(kubeconfig, await fairlead('kubeconfig', 'shop'), { mode: 0o600 });
@@ -173,12 +181,135 @@ const manifest = (...addons: readonly Declared[]) => ({
   );
 
   it(
+    'of class bootstrap are there before the cluster is Ready, and no add-on of class normal is begun before [azimuth 19]',
+    async () => {
+      const events = await system.events('shop');
+      const ready = events.find(({ type }) => type === 'ClusterReady')?.meta.seq ?? 0;
+      const initialized = events.find(({ type }) => type === 'ControlPlaneInitialized')?.meta.seq ?? 0;
+      const begun = events.filter(({ type }) => type === 'AddonInstalling');
+      const seqs = (addon: string): readonly number[] =>
+        begun.filter(({ data }) => 'addon' in data && data.addon === addon).map(({ meta }) => meta.seq);
+      expect(seqs('first').every((seq) => seq > initialized)).toBe(true);
+      expect(Math.min(...seqs('first'))).toBeLessThan(ready);
+      expect(Math.min(...seqs('paint'))).toBeGreaterThan(ready);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'whose objects were changed or deleted behind Helm and behind Fairlead are repaired, or only reported [azimuth 27]',
+    async () => {
+      const before = await declare(FIRST, paint({ colour: 'green' }, { policy: 'report' }));
+      await until('AddonDeployed', before, 'paint');
+      await kubectled('delete', 'configmap', 'paint-settings', '-n', 'art');
+      await kubectled('delete', 'configmap', 'first');
+      expect((await until('AddonDrifted', before, 'first')).data).toMatchObject({
+        problems: ['ConfigMap default/first does not exist'],
+        repair: true,
+      });
+      await until('AddonDeployed', before, 'first');
+      expect((await until('AddonDrifted', before, 'paint')).data).toMatchObject({
+        problems: ['ConfigMap art/paint-settings does not exist'],
+        repair: false,
+      });
+      const status = await eventually(shown, ({ state }) => state === 'Degraded', { withinMs: TIMEOUT_MS });
+      expect(status.conditions.find(({ type }) => type === 'AddonsHealthy')?.message).toContain('paint-settings');
+      const repaired = await declare(FIRST, paint({ colour: 'green' }));
+      await until('AddonDeployed', repaired, 'paint');
+      await eventually(shown, ({ state }) => state === 'Running', { withinMs: TIMEOUT_MS });
+      expect(await helmed('get', 'manifest', 'paint', '-n', 'art')).toContain('paint-settings');
+      await eventually(
+        () => kubectled('get', 'configmap', 'paint-settings', '-n', 'art', '--ignore-not-found', '-o', 'name'),
+        (found) => found === 'configmap/paint-settings\n',
+        { withinMs: TIMEOUT_MS },
+      );
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'get sealed values, which are in no event, log, answer or failure; setting them anew upgrades the release',
+    async () => {
+      const seal = async (lock: string): Promise<void> => {
+        const file = join(folder, 'sealed.yaml');
+        writeFileSync(file, `lock: ${lock}\n`);
+        await fairlead('addon', 'set-secret', 'locks', '--values-file', file);
+      };
+      await seal('open-sesame-1');
+      const locked = { valuesFrom: [{ secretName: 'locks' }] };
+      const before = await declare(FIRST, paint({ colour: 'green' }, locked));
+      const first = (await until('AddonDeployed', before, 'paint')).data;
+      expect(Object.keys(first.secrets ?? {})).toEqual(['locks']);
+      const sealed = await lastSeq();
+      await seal('open-sesame-2');
+      const second = (await until('AddonDeployed', sealed, 'paint')).data;
+      expect(second.revision).toBe(first.revision + 1);
+      expect(await helmed('get', 'values', 'paint', '-n', 'art')).toContain('open-sesame-2');
+
+      const broken = await declare(FIRST, paint({ broken: true }, locked));
+      const failed = (await until('AddonFailed', broken, 'paint')).data;
+      expect(failed.cause.message).toContain('the lock is [sealed]');
+      expect(await fairlead('addon', 'show', 'shop', 'paint')).toContain('[sealed]');
+      const folderOfLogs = join(system.environment.dataDir, 'logs');
+      const logs = readdirSync(folderOfLogs).map((one) => readFileSync(join(folderOfLogs, one), 'utf8'));
+      const said = [
+        ...(await system.events('shop')).map((event) => JSON.stringify(event)),
+        ...[await fairlead('addon', 'list-secrets', '-o', 'json'), await fairlead('export', 'shop'), ...logs],
+      ];
+      expect(said.filter((text) => text.includes('open-sesame'))).toEqual([]);
+      await until('AddonDeployed', await declare(FIRST, paint({ colour: 'green' })), 'paint');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'come by a chart of a private repository or registry, whose credentials are sealed',
+    async () => {
+      const registry = new ChartRegistry();
+      await registry.start();
+      registry.user = { username: 'ada', password: 'open-sesame' };
+      registry.put('charts/grafana', '1.0.0', await chartOf('1.0.0'));
+      const file = join(folder, 'registry.yaml');
+      writeFileSync(file, 'username: ada\npassword: open-sesame\n');
+      await fairlead('addon', 'set-secret', 'registry', '--values-file', file);
+      const chart = {
+        ...{ repository: `oci://${registry.host}/charts`, name: 'grafana', ca: registry.ca },
+        credentialsSecretName: 'registry',
+      };
+      const pulled: Declared = { name: 'pulled', chart, version: '1.0.0', namespace: 'art' };
+      const before = await declare(FIRST, paint({ colour: 'green' }), pulled);
+      expect((await until('AddonDeployed', before, 'pulled')).data).toMatchObject({ version: '1.0.0', revision: 1 });
+      expect(await helmed('get', 'manifest', 'pulled', '-n', 'art')).toContain('colour: "blue"');
+      await until('AddonUninstalled', await declare(FIRST, paint({ colour: 'green' })), 'pulled');
+      await registry.stop();
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'are installed from the catalogue by one command, and shown for people and programs',
+    async () => {
+      const before = await lastSeq();
+      const options = ['--name', 'second', '--into', 'art', '--yes', '--no-wait'];
+      await fairlead('application', 'install', 'paint', 'shop', ...options);
+      await until('AddonDeployed', before, 'second');
+      expect(await fairlead('addon', 'list', 'shop')).toMatch(/^second +Deployed +1\.0\.0/mu);
+      expect(JSON.parse(await fairlead('addon', 'show', 'shop', 'second', '-o', 'json'))).toMatchObject({
+        ...{ name: 'second', phase: 'Deployed', revision: 1 },
+        declared: { application: 'paint', version: '1.0.0', namespace: 'art' },
+      });
+      await until('AddonUninstalled', await declare(FIRST, paint({ colour: 'green' })), 'second');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
     'that are no longer declared are uninstalled, over kill -9 of bootstrap-svc [azimuth 20]',
     async () => {
       const before = await declare(FIRST);
       system.kill('bootstrap-svc');
       await until('AddonUninstalled', before, 'paint');
-      expect(await helmed('list', '-A', '-q')).toBe('first\n');
+      expect(await helmed('list', '-A', '-q')).toBe('');
       expect((await shown()).addons?.map(({ name }) => name)).not.toContain('paint');
     },
     TIMEOUT_MS,

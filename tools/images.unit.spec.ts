@@ -1,3 +1,4 @@
+import { HELM_VERSION } from '@fairlead/mirror';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
@@ -13,5 +14,11 @@ describe('the images that Fairlead is built from and runs beside', () => {
     const foreign = imagesIn(file).filter((image) => image !== OWN);
     expect(foreign).not.toEqual([]);
     expect(foreign.filter((image) => !/^[a-z0-9./-]+:[\w.-]+@sha256:[0-9a-f]{64}$/.test(image))).toEqual([]);
+  });
+
+  it('have the helm that tests have run', () => {
+    const text = readFileSync(`${ROOT}Dockerfile`, 'utf8');
+    expect(text).toContain(`helm.sh/helm/v3/cmd/helm@${HELM_VERSION}`);
+    expect(text.match(/HELM_PROGRAM=(\S+)/)?.[1]).toBe(text.match(/COPY --from=helm \S+ (\S+)/)?.[1]);
   });
 });

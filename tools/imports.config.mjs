@@ -72,6 +72,7 @@ const APPS = {
     'hook',
     'realm',
     'application',
+    'addon',
     'connection',
     'quarantine',
     'token',

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { versionsIn } from '../../apps/infra-svc/src/adapters/helm/helm.index.js';
+import { versionsIn } from '../../libs/service-kit/src/charts/chart.index.js';
 import { askUserGate, type UserGateLook } from '../../apps/upgrade-svc/src/gates/user.gates.js';
 import { ClientNodeKubernetes } from '@fairlead/kubernetes/client-node';
 

@@ -7,17 +7,15 @@ import { NodeSshShell } from '@fairlead/service-kit/ssh';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { CheckedHttp, HookCaller, HookSigner, type HookHttp } from '@fairlead/service-kit/http';
-import { CatalogueArchives } from './adapters/helm/chart.archives.js';
+import { DownloadedArchives } from './adapters/helm/chart.archives.js';
 import { HelmProgram } from './adapters/helm/helm.program.js';
 import { HostChannels } from './adapters/nats/host.channels.js';
 import { NatsLogReaders } from './adapters/nats/nats.log.readers.js';
 import { AddonsEffects } from './addons/addons.effects.js';
 import {
   AGENT_KIT,
-  CHART_ARCHIVES,
   CLUSTER_ACCESS,
   ETCD_AUTHORITIES,
-  HELM_RELEASES,
   HOOK_CALLER,
   HOST_ACCESS,
   HOST_SHELL,
@@ -25,6 +23,8 @@ import {
   JOIN_CREDENTIALS,
   KUBERNETES_API,
   LOG_READERS,
+  RELEASE_ENGINES,
+  RELEASE_SOURCES,
   REMEMBERED_SECRETS,
   SETTINGS,
   SNAPSHOTS,
@@ -55,7 +55,11 @@ import { TakeOverEffects } from './hosts/takeover.effects.js';
 import { KubeconfigsEffects } from './kubeconfigs/kubeconfigs.effects.js';
 import { ClusterAccess } from './kubernetes/cluster.access.js';
 import type { KubernetesApi } from './kubernetes/kubernetes.ports.js';
+import { AppliedObjects } from './releases/applied.objects.js';
 import { ReleasesEffects } from './releases/releases.effects.js';
+import type { ReleaseEngines } from './releases/releases.ports.js';
+import { ReleaseSources } from './releases/releases.sources.js';
+import { OpenedValues } from './releases/sealed.values.js';
 import { SnapshotsEffects } from './restore/snapshots.effects.js';
 import { VerificationEffects } from './restore/verification.effects.js';
 import { DismantlingEffects } from './removal/dismantling.effects.js';
@@ -139,14 +143,21 @@ const providersOf = (settings: Settings, adapters: Adapters): Provider[] => [
       new JoinCredentialsSource(hosts, secrets, clock, settings),
     inject: [HOST_ACCESS, REMEMBERED_SECRETS, CLOCK],
   },
-  { provide: HELM_RELEASES, useFactory: () => new HelmProgram(settings.helmProgram) },
   {
-    provide: CHART_ARCHIVES,
-    useFactory: (store: EventStore) => {
+    provide: RELEASE_ENGINES,
+    useFactory: (): ReleaseEngines => ({
+      charts: new HelmProgram(settings.helmProgram),
+      manifests: new AppliedObjects(),
+    }),
+  },
+  {
+    provide: RELEASE_SOURCES,
+    useFactory: (store: EventStore, secrets: SecretStore) => {
       const { catalogueAddressesAllowed: allowed } = settings;
-      return new CatalogueArchives(store, new CheckedHttp({ allowed, setting: 'CATALOGUE_ADDRESSES_ALLOWED' }));
+      const http = new CheckedHttp({ allowed, setting: 'CATALOGUE_ADDRESSES_ALLOWED' });
+      return new ReleaseSources(new DownloadedArchives(store, secrets, http), new OpenedValues(secrets));
     },
-    inject: [EVENT_STORE],
+    inject: [EVENT_STORE, SECRETS],
   },
   { provide: LOG_READERS, useFactory: (nc: NatsConnection) => new NatsLogReaders(nc), inject: [NATS] },
   {

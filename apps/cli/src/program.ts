@@ -5,6 +5,7 @@ import { commandNamed } from './command/suggestions.js';
 import { EXIT_CODES } from './exit-codes.js';
 import type { Io } from './io/io.js';
 import { addReleaseCommands } from './release/release.commands.js';
+import { addAddonCommands } from './addon/addon.commands.js';
 import { addApplicationCommands } from './application/application.commands.js';
 import { addAutoscalerCommands } from './autoscaler/autoscaler.commands.js';
 import { addBundleCommands } from './bundle/bundle.commands.js';
@@ -86,6 +87,7 @@ export const buildProgram = (io: Io): Command => {
   addTemplateCommands(program, io);
   addKubeconfigCommand(program, io);
   addHookCommands(program, io);
+  addAddonCommands(program, io);
   program.commandsGroup('Nodes:');
   addNodeCommands(program, io);
   addPoolCommands(program, io);

@@ -109,6 +109,8 @@ import { AddressMetrics } from './metrics/address.metrics.js';
 import { FleetMetrics } from './metrics/fleet.metrics.js';
 import { Incarnations } from './namespaces/incarnations.js';
 import { NamespaceDeletionHttp } from './namespaces/deletion.http.js';
+import { AddonSecretsHttp } from './namespaces/addon.secrets.http.js';
+import { SealedAddonValues } from './namespaces/addon.secrets.values.js';
 import { HookSecretValues } from './namespaces/hook.secrets.values.js';
 import { NamespaceContents } from './namespaces/namespace.contents.js';
 import { HookSecretsHttp } from './namespaces/hook.secrets.http.js';
@@ -139,6 +141,7 @@ const CONTROLLERS: Type<unknown>[] = [
   NamespacesHttp,
   NamespaceDeletionHttp,
   HookSecretsHttp,
+  AddonSecretsHttp,
   RealmsHttp,
   ConnectionsHttp,
   OrphansHttp,
@@ -254,6 +257,7 @@ const PROVIDERS: Provider[] = [
   GenerationQueries,
   NamespaceQueries,
   HookSecretValues,
+  SealedAddonValues,
   NamespaceContents,
   RealmCommands,
   RealmQueries,

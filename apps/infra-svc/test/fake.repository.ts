@@ -1,6 +1,7 @@
 import type {
   CatalogueFailure,
   ChartRepository,
+  ChartSchemas,
   IndexedVersion,
   RepositoryAccess,
 } from '../src/catalogue/catalogue.ports.js';
@@ -32,10 +33,10 @@ export class FakeRepository implements ChartRepository {
     return this.index;
   }
 
-  async schema(_access: RepositoryAccess, { version }: IndexedVersion): Promise<string | null> {
+  async schemas(_access: RepositoryAccess, { version }: IndexedVersion): Promise<ChartSchemas> {
     this.downloads.push(version);
     const failure = this.broken.get(version);
     if (failure !== undefined) throw failure;
-    return `{"title":"${version}"}`;
+    return { schema: `{"title":"${version}"}`, uiSchema: null };
   }
 }

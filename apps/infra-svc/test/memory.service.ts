@@ -160,7 +160,7 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
   const looks = new RealmLooks(shared.identityProviders ?? new Map(), secrets, handle, settings);
   const realmJobs = new RealmJobs(registeredRealms, looks);
   const { repository = NO_REPOSITORY } = shared;
-  const synchronization = new Synchronization(new Applications(log), repository, handle);
+  const synchronization = new Synchronization(new Applications(log), repository, handle, new MemorySecrets());
   const catalogueJobs = new CatalogueJobs(synchronization, clock, settings);
   const identities = new IdentityEffects(registeredRealms, looks);
   const tasks = new TaskRunner({

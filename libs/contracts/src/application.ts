@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ApplicationName } from './ids.js';
+import { ApplicationName, SecretRef } from './ids.js';
 import { paged } from './views/list.views.js';
 import { time } from './views/time.js';
 
@@ -18,12 +18,21 @@ const DESCRIPTION_LENGTH_MAX = 1_000;
 const CA_LENGTH_MAX = 32_768;
 export const CHART_VERSION_LENGTH_MAX = 128;
 
-const REPOSITORY = /^https:\/\/([A-Za-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?(\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*)?$/;
+const REPOSITORY = /^(https|oci):\/\/([A-Za-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?(\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*)?$/;
 const HTTPS = /^https:\/\/\S+$/;
 const CHART = /^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/;
 const CERTIFICATES = /^\s*(-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*)+$/;
 /** No control characters. */
 const PLAIN = /^[^\x00-\x1f\x7f-\x9f]*$/u;
+
+/** Whose key seals the passwords of chart repositories. */
+export const APPLICATION_SECRETS_OWNER = 'applications';
+
+export const applicationSecretRef = (application: string): SecretRef =>
+  SecretRef.parse(`gateway.application.${application}`);
+
+const USERNAME_LENGTH_MAX = 200;
+const PASSWORD_LENGTH_MAX = 8_192;
 
 const plain = (max: number) => z.string().max(max).regex(PLAIN, 'must have no control characters');
 
@@ -32,8 +41,10 @@ export const ApplicationSettings = z.strictObject({
   repository: z
     .string()
     .max(URL_LENGTH_MAX)
-    .regex(REPOSITORY, 'must be an https URL without user, query and fragment')
-    .describe('A Helm chart repository: the URL below which its index.yaml is')
+    .regex(REPOSITORY, 'must be an https or oci URL without user, query and fragment')
+    .describe(
+      'A Helm chart repository: the https URL below which its index.yaml is, or the oci URL of a registry with the path of its charts',
+    )
     .meta({ examples: ['https://charts.example.org'] }),
   chart: z
     .string()
@@ -54,6 +65,10 @@ export const ApplicationSettings = z.strictObject({
     .regex(CERTIFICATES, 'must be certificates in PEM, and nothing else')
     .optional()
     .describe('Authorities that the certificate of the repository is checked with, in PEM. Left out: public ones'),
+  username: plain(USERNAME_LENGTH_MAX)
+    .min(1)
+    .optional()
+    .describe('Of the repository; its password is sealed. Left out: it needs none'),
   label: plain(LABEL_LENGTH_MAX).describe('Display name'),
   description: plain(DESCRIPTION_LENGTH_MAX),
   icon: z
@@ -102,9 +117,19 @@ export const ApplicationRequest = z
   .strictObject({
     ...ApplicationSettings.shape,
     keep: ApplicationSettings.shape.keep.default(VERSIONS_KEPT),
+    password: z
+      .string()
+      .min(1)
+      .max(PASSWORD_LENGTH_MAX)
+      .optional()
+      .describe('Required with username; it is sealed and never shown again'),
     label: ApplicationSettings.shape.label.default('').describe('Display name; empty: its name'),
     description: ApplicationSettings.shape.description.default(''),
     icon: ApplicationSettings.shape.icon.default(''),
+  })
+  .refine(({ username, password }) => (username === undefined) === (password === undefined), {
+    message: 'must have username and password together',
+    path: ['password'],
   })
   .meta({ id: 'ApplicationRequest', description: 'Where the versions of an application come from, and which ones' });
 export type ApplicationRequest = z.infer<typeof ApplicationRequest>;
@@ -117,6 +142,7 @@ export const ApplicationView = z
     chart: z.string(),
     range: z.string().describe('The range of versions that was registered'),
     keep: z.int(),
+    username: z.string().optional().describe('Of the repository; absent: it needs none'),
     label: z.string(),
     description: z.string(),
     icon: z.string(),
@@ -146,6 +172,10 @@ export const ApplicationVersionView = z
       .record(z.string(), z.unknown())
       .nullable()
       .describe('JSON Schema of the values of the chart (values.schema.json); null: it has none'),
+    uiSchema: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .describe('How forms show the values (azimuth-ui.schema.yaml of the chart); null: it has none'),
   })
   .meta({ id: 'ApplicationVersion', description: 'A version of an application, with the schema of its values' });
 export type ApplicationVersionView = z.infer<typeof ApplicationVersionView>;

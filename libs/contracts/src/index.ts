@@ -34,6 +34,7 @@ export * from './failures.js';
 export * from './handover.js';
 export * from './heartbeats.js';
 export * from './hook.points.js';
+export * from './addon.secrets.js';
 export * from './hook.secrets.js';
 export * from './hosts.js';
 export * from './ids.js';

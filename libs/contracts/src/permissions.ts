@@ -1,4 +1,5 @@
 import { REVOKER } from './agent.credentials.js';
+import { ADDON_SECRETS_OWNER } from './addon.secrets.js';
 import { AGENT_EVENT_TYPES } from './agent.facts.js';
 import {
   AGENT_RENEW_FILTER,
@@ -14,6 +15,7 @@ import {
   type NodeAddress,
 } from './agent.subjects.js';
 import { EVENTS } from './events/catalogue.js';
+import { APPLICATION_SECRETS_OWNER } from './application.js';
 import type { ServiceName } from './events/definition.js';
 import { HOOK_SECRETS_OWNER } from './hook.secrets.js';
 import { REALM_SECRETS_OWNER } from './realm.js';
@@ -83,7 +85,13 @@ const ownDeadLetters = (service: ServiceName): string => `dlq.${service}.*`;
 type ForeignSecret = readonly [
   writer: ServiceName,
   kind: string,
-  owner: 'shared' | typeof HOOK_SECRETS_OWNER | typeof REALM_SECRETS_OWNER | '*',
+  owner:
+    | 'shared'
+    | typeof ADDON_SECRETS_OWNER
+    | typeof APPLICATION_SECRETS_OWNER
+    | typeof HOOK_SECRETS_OWNER
+    | typeof REALM_SECRETS_OWNER
+    | '*',
 ];
 
 /** Secrets of others that a service reads: the writer, the kind, and whose key seals them. */
@@ -98,10 +106,13 @@ const FOREIGN_SECRETS: Readonly<Record<ServiceName, readonly ForeignSecret[]>> =
     ['gateway', 'connection.>', 'shared'],
     ['gateway', 'bootstrap.*', 'shared'],
     ['gateway', 'realm.>', REALM_SECRETS_OWNER],
+    ['gateway', 'application.*', APPLICATION_SECRETS_OWNER],
   ],
   'bootstrap-svc': [
     ['gateway', 'connection.>', 'shared'],
     ['infra-svc', 'ssh-key.*', 'shared'],
+    ['gateway', 'addon.>', ADDON_SECRETS_OWNER],
+    ['gateway', 'application.*', APPLICATION_SECRETS_OWNER],
     ['gateway', 'hook.>', HOOK_SECRETS_OWNER],
     ['upgrade-svc', 'snapshot.*', '*'],
   ],

@@ -132,6 +132,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
       ? `template ${template} of namespace ${name} is deprecated`
       : `template ${template} of namespace ${name} is available`,
   ClusterTemplateDeleted: ({ name, template }) => `template ${template} of namespace ${name} was deleted`,
+  AddonSecretSet: ({ name, secretName }) => `the add-on secret ${secretName} of namespace ${name} was set`,
+  AddonSecretDeleted: ({ name, secretName }) => `the add-on secret ${secretName} of namespace ${name} was deleted`,
   HookSecretDeleted: ({ name, secretName }) => `the hook secret ${secretName} of namespace ${name} was deleted`,
   RealmRegistered: ({ name, realm, provider, issuerUrl }) =>
     `the realm ${realm} of namespace ${name} was registered: ${provider} at ${issuerUrl}`,

@@ -25,6 +25,8 @@ export interface RegisteredNamespace {
   readonly since: number;
   /** Names of the secrets that requests to hooks are signed with. */
   readonly hookSecrets: readonly string[];
+  /** Names of the sealed values of add-ons. */
+  readonly addonSecrets: readonly string[];
   /** Identity realms, in the order in which they were registered first. */
   readonly realms: ReadonlyMap<string, RegisteredRealm>;
 }
@@ -57,7 +59,7 @@ const withoutGrants = (connections: Registered['connections'], namespace: string
     ]),
   );
 
-const NEW: Omit<RegisteredNamespace, 'since'> = { quota: {}, hookSecrets: [], realms: new Map() };
+const NEW: Omit<RegisteredNamespace, 'since'> = { quota: {}, hookSecrets: [], addonSecrets: [], realms: new Map() };
 
 /** One that is registered again keeps its place. */
 export const realmsAfter = (
@@ -89,6 +91,15 @@ export const registered = (before: Registered, event: StoredEvent): Registered =
       const others = namespace.hookSecrets.filter((one) => one !== secretName);
       const hookSecrets = event.type === 'HookSecretSet' ? [...others, secretName] : others;
       return withNamespace(before, name, { ...namespace, hookSecrets });
+    }
+    case 'AddonSecretSet':
+    case 'AddonSecretDeleted': {
+      const { name, secretName } = event.data;
+      const namespace = before.namespaces.get(name);
+      if (namespace === undefined) return before;
+      const others = namespace.addonSecrets.filter((one) => one !== secretName);
+      const secrets = event.type === 'AddonSecretSet' ? [...others, secretName] : others;
+      return withNamespace(before, name, { ...namespace, addonSecrets: secrets });
     }
     case 'RealmRegistered':
     case 'RealmRemoved': {

@@ -297,6 +297,12 @@ export interface ClusterApi {
    * them is applied when the API serves it, within 20 s.
    */
   apply(manifests: readonly Manifest[]): Promise<void>;
+  /** Objects as the API places them: those of namespaced kinds have their own namespace, or this one; others have none. */
+  placed(manifests: readonly Manifest[], namespace: string): Promise<readonly Manifest[]>;
+  /** Objects that do not exist, or that applying them would change, with the first field of it. Values are not in it. */
+  differences(manifests: readonly Manifest[]): Promise<readonly string[]>;
+  /** Deletes objects with everything that belongs to them, in this order, and waits up to 60 s until they are gone. */
+  deleteObjects(manifests: readonly Manifest[]): Promise<void>;
   /**
    * Creates the request for the signer `kubernetes.io/kube-apiserver-client`, approves it, waits up to 10 s for the certificate and deletes the
    * request. Returns the certificate as the API has it: PEM in base64, unchecked.

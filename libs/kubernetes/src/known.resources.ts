@@ -1,3 +1,4 @@
+import { parseJson } from '@fairlead/parsers';
 import {
   ApiException,
   HttpMethod,
@@ -5,6 +6,7 @@ import {
   PatchStrategy,
   type Configuration,
   type KubernetesObject,
+  type RequestContext,
   type V1APIResource,
 } from '@kubernetes/client-node';
 
@@ -40,6 +42,17 @@ interface Applied {
   readonly metadata: { readonly name: string; readonly namespace?: string };
 }
 
+type AnyObject = Readonly<Record<string, unknown>>;
+
+const NOT_FOUND = 404;
+const OBJECT_LENGTH_MAX = 4 * 1_048_576;
+
+const objectIn = (text: string): AnyObject => {
+  const value = parseJson(text, { lengthMax: OBJECT_LENGTH_MAX });
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('the answer is no object');
+  return value as AnyObject;
+};
+
 /** The library's generic object API; it asks for the paths of those kinds only that are not known. */
 export class ObjectApi extends KubernetesObjectApi {
   /**
@@ -47,18 +60,61 @@ export class ObjectApi extends KubernetesObjectApi {
    * (`x_kubernetes_int_or_string`), and makes such models of the answer, which are not used.
    */
   async apply(manifest: Applied, fieldManager: string): Promise<void> {
+    await this.sendApply(manifest, { fieldManager });
+  }
+
+  /** The object as it would be if this was applied. */
+  async dryRun(manifest: Applied, fieldManager: string): Promise<AnyObject> {
+    return objectIn(await this.sendApply(manifest, { fieldManager, dryRun: 'All' }));
+  }
+
+  /** The object as it is. */
+  async find(object: Applied): Promise<AnyObject> {
+    return objectIn(await this.send(object, 'read', HttpMethod.GET));
+  }
+
+  /** With everything that belongs to it. */
+  async remove(object: Applied): Promise<void> {
+    await this.send(object, 'delete', HttpMethod.DELETE, (context) =>
+      context.setQueryParam('propagationPolicy', 'Background'),
+    );
+  }
+
+  /** undefined: the cluster has no such kind. */
+  async isNamespaced({ apiVersion, kind }: Applied): Promise<boolean | undefined> {
+    try {
+      return (await this.resource(apiVersion, kind))?.namespaced;
+    } catch (error) {
+      // Not even the group.
+      if (error instanceof ApiException && error.code === NOT_FOUND) return undefined;
+      throw error;
+    }
+  }
+
+  private sendApply(manifest: Applied, query: Readonly<Record<string, string>>): Promise<string> {
+    return this.send(manifest, 'patch', HttpMethod.PATCH, (context) => {
+      context.setHeaderParam('Content-Type', PatchStrategy.ServerSideApply);
+      for (const [name, value] of Object.entries({ ...query, force: 'true' })) context.setQueryParam(name, value);
+      context.setBody(JSON.stringify(manifest));
+    });
+  }
+
+  private async send(
+    manifest: Applied,
+    action: 'patch' | 'read' | 'delete',
+    method: HttpMethod,
+    prepare: (context: RequestContext) => void = () => undefined,
+  ): Promise<string> {
     const { baseServer, authMethods, httpApi } = this.configuration;
     const object: KubernetesObject = { ...manifest, metadata: { ...manifest.metadata } };
-    const context = baseServer.makeRequestContext(await this.specUriPath(object, 'patch'), HttpMethod.PATCH);
+    const context = baseServer.makeRequestContext(await this.specUriPath(object, action), method);
     context.setHeaderParam('Accept', 'application/json');
-    context.setHeaderParam('Content-Type', PatchStrategy.ServerSideApply);
-    context.setQueryParam('fieldManager', fieldManager);
-    context.setQueryParam('force', 'true');
-    context.setBody(JSON.stringify(object));
+    prepare(context);
     await authMethods.default?.applySecurityAuthentication(context);
     const response = await httpApi.send(context).toPromise();
-    if (response.httpStatusCode >= 200 && response.httpStatusCode <= 299) return;
-    throw new ApiException(response.httpStatusCode, 'not applied', await response.body.text(), response.headers);
+    const body = await response.body.text();
+    if (response.httpStatusCode >= 200 && response.httpStatusCode <= 299) return body;
+    throw new ApiException(response.httpStatusCode, `no success of ${action}`, body, response.headers);
   }
 
   protected override async resource(

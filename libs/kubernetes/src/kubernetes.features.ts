@@ -228,6 +228,29 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       });
     });
 
+    it('compares objects with what was applied, and names what was changed or deleted by others', async () => {
+      const map = (name: string, data: object) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data });
+      const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'compared' } };
+      const [kept, changed, deleted] = ['kept', 'changed', 'deleted'].map((name) => map(name, { text: 'a' }));
+      const declared = [kept!, changed!, deleted!, { ...role, rules: [] }, deployment('compared', 1)];
+      const objects = await cluster.placed(declared, 'default');
+      expect(objects.map(({ metadata }) => metadata.namespace)).toEqual([
+        ...['default', 'default', 'default', undefined, 'default'],
+      ]);
+      await cluster.apply(objects);
+      expect(await cluster.differences(objects)).toEqual([]);
+      await cluster.deleteObjects([objects[2]!]);
+      const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'changed' }, data: { text: 'b' } };
+      await client.core.replaceNamespacedConfigMap({ namespace: 'default', name: 'changed', body });
+      expect(await cluster.differences(objects)).toEqual([
+        'ConfigMap default/changed differs in data.text',
+        'ConfigMap default/deleted does not exist',
+      ]);
+      await cluster.deleteObjects(objects);
+      expect(await cluster.differences(objects)).toHaveLength(objects.length);
+      await cluster.deleteObjects(objects);
+    });
+
     it('uses a custom resource right after its definition', async () => {
       const [group, plural] = ['features.fairlead.dev', 'widgets'];
       const definition = {

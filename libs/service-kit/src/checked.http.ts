@@ -32,6 +32,10 @@ export type HttpDownload =
       readonly bytes: Buffer;
       /** Where else it is; empty: the answer does not say. */
       readonly location: string;
+      /** How it wants to be asked; empty: the answer does not say. */
+      readonly challenge: string;
+      /** Where more of it is; empty: the answer does not say. */
+      readonly link: string;
     }
   | Exclude<HttpAnswer, { readonly kind: 'answered' }>;
 
@@ -94,8 +98,8 @@ export class CheckedHttp {
   async download(text: string, request: Omit<HttpRequest, 'body'>, signal: AbortSignal): Promise<HttpDownload> {
     const answer = await this.exchange(text, request, signal);
     if (answer.kind !== 'answered') return answer;
-    const { status, bytes = Buffer.alloc(0), location } = answer;
-    return { kind: 'answered', status, bytes, location };
+    const { status, bytes = Buffer.alloc(0), location, challenge, link } = answer;
+    return { kind: 'answered', status, bytes, location, challenge, link };
   }
 
   private async send(text: string, asked: Asked, signal: AbortSignal): Promise<HttpAnswer> {
@@ -170,6 +174,8 @@ interface Target {
 interface Answer {
   readonly status: number;
   readonly location: string;
+  readonly challenge: string;
+  readonly link: string;
   /** Absent: nothing but the status was read. */
   readonly bytes?: Buffer;
 }
@@ -205,11 +211,13 @@ const answerOf = (url: URL, { host, addresses, ended, asked, heard }: Target): P
       // One packet may hold this one and those before it that were too many.
       if (informational > INFORMATIONAL_MAX) return void response.destroy();
       const { statusCode: status = 0, headers } = response;
-      const { location = '' } = headers;
+      const { location = '', 'www-authenticate': challenge = '', link: links = '' } = headers;
+      const link = [links].flat().join(', ');
+      const about = { status, location, challenge, link };
       const { answerBytesMax } = asked;
       if (answerBytesMax !== undefined)
-        return void bodyOf(response, answerBytesMax).then((bytes) => resolve({ status, location, bytes }), reject);
-      resolve({ status, location });
+        return void bodyOf(response, answerBytesMax).then((bytes) => resolve({ ...about, bytes }), reject);
+      resolve(about);
       response.destroy();
     });
     request.on('error', (error: NodeJS.ErrnoException) => {

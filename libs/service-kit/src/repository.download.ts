@@ -48,20 +48,24 @@ export interface RepositoryFile {
   readonly ca?: string | undefined;
   readonly url: string;
   readonly bytesMax: number;
+  /** For the host of the repository, and for no other; absent: none is sent. */
+  readonly authorization?: string | undefined;
 }
 
 /** A file of a repository, wherever it is: each address is checked again. Rejects with DownloadFailure. */
 export const downloadFrom = async (
   http: RepositoryHttp,
-  { repository, ca, url, bytesMax }: RepositoryFile,
+  { repository, ca, url, bytesMax, authorization }: RepositoryFile,
   signal: AbortSignal,
 ): Promise<Buffer> => {
   const { origin } = new URL(repository);
   let at = url;
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
     const limits = { timeLimitMs: TIME_LIMIT_MS, answerBytesMax: bytesMax };
-    const vouched = new URL(at).origin === origin ? ca : undefined;
-    const answer = await http.download(at, { method: 'GET', headers: {}, ca: vouched, ...limits }, signal);
+    const isOwn = new URL(at).origin === origin;
+    const headers = isOwn && authorization !== undefined ? { authorization } : {};
+    const vouched = isOwn ? ca : undefined;
+    const answer = await http.download(at, { method: 'GET', headers, ca: vouched, ...limits }, signal);
     if (answer.kind === 'silent' && answer.isTooLarge === true)
       throw new DownloadFailure(true, `${wordsOfUrl(at)}: ${answer.why}`);
     if (answer.kind !== 'answered') throw unreachable(at, `does not answer: ${answer.why}`);

@@ -30,6 +30,8 @@ const KINDS: readonly (readonly [ref: string, owner: string, readers: readonly S
   ['gateway.connection.lab', 'shared', ['gateway', 'infra-svc', 'bootstrap-svc']],
   ['gateway.connection.lab.jump', 'shared', ['gateway', 'infra-svc', 'bootstrap-svc']],
   ['gateway.hook.team-a.inventory', 'hooks', ['gateway', 'bootstrap-svc', 'upgrade-svc']],
+  ['gateway.addon.team-a.registry', 'addons', ['gateway', 'bootstrap-svc']],
+  ['gateway.application.grafana', 'applications', ['gateway', 'infra-svc', 'bootstrap-svc']],
   ['infra-svc.ssh-key.lab', 'shared', ['infra-svc', 'bootstrap-svc']],
   ['bootstrap-svc.kubeconfig.u1', 'u1', ['gateway', 'bootstrap-svc', 'upgrade-svc']],
   ['bootstrap-svc.etcd-ca.u1', 'u1', ['bootstrap-svc']],

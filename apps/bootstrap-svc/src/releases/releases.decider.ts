@@ -43,7 +43,11 @@ const decideDeclared = (
     }
     case 'RecordRelease': {
       const { deployed, drift } = release;
-      const isKnown = deployed?.declaration === declaration && deployed.revision === command.data.revision;
+      const { revision, secrets = {} } = command.data;
+      const isKnown =
+        deployed?.declaration === declaration &&
+        deployed.revision === revision &&
+        JSON.stringify(deployed.secrets ?? {}) === JSON.stringify(secrets);
       return isKnown && drift.length === 0 ? nothing : [{ type: 'AddonDeployed', data: command.data }];
     }
     case 'RecordDrift': {

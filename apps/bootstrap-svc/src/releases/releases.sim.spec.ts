@@ -1,10 +1,18 @@
-import { isRefusal, type Addon, type DeclaredSpec, type Fact, type SecretRef, type StoredEvent } from '@fairlead/contracts';
+import {
+  isRefusal,
+  type Addon,
+  type DeclaredSpec,
+  type Fact,
+  type SecretRef,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { cp, requested, UID } from '../bootstrap/bootstrap.fixtures.js';
 import { releases, type ReleasesCommand } from './releases.decider.js';
 import { ReleasesEffects } from './releases.effects.js';
-import type { HelmReleases, ReleaseStatus } from './releases.ports.js';
+import type { ReleaseEngine, ReleaseStatus } from './releases.ports.js';
+import { ReleaseSources } from './releases.sources.js';
 import { releasesReconciler, type ReleaseData } from './releases.reconciler.js';
 import { releasesAfter, type Releases } from './releases.state.js';
 
@@ -20,6 +28,8 @@ class World {
   /** Of the one release, newest last. */
   revisions: { status: string; values: string }[] = [];
   installs = 0;
+  /** The event that set the sealed values. */
+  sealedBy = 'first';
   private calls = 0;
 
   constructor(
@@ -45,7 +55,7 @@ class World {
     return Promise.reject(new Killed());
   }
 
-  private readonly helm: HelmReleases = {
+  private readonly helm: ReleaseEngine = {
     status: () => this.call(() => this.status()),
     differs: (_at, { values }) => this.call(() => this.revisions.at(-1)?.values !== JSON.stringify(values)),
     deploy: (_at, { values }) =>
@@ -64,7 +74,7 @@ class World {
         else this.revisions = [...this.revisions, { ...last, status: 'deployed' }];
       }),
     uninstall: () => this.call(() => void (this.revisions = [])),
-    manifest: () => this.call(() => ''),
+    drift: () => this.call(() => []),
   };
 
   private begin(values: unknown, status: string): void {
@@ -80,8 +90,11 @@ class World {
 
   private readonly effects = new ReleasesEffects(
     { open: async () => ({ administrator: { server: '', ca: '', certificate: '', key: '' } }) } as never,
-    this.helm,
-    { get: async () => Buffer.from('') },
+    { charts: this.helm, manifests: this.helm },
+    new ReleaseSources(
+      { ofApplication: async () => Buffer.from(''), ofRepository: async () => Buffer.from('') },
+      { get: async () => ({ setBy: this.sealedBy, values: { colour: 'sealed' } }) },
+    ),
     { addonsEveryMs: WATCH_EVERY_MS },
   );
 
@@ -95,7 +108,16 @@ class World {
       });
     const { signal } = new AbortController();
     const requeueAfter = () => ({});
-    const task = { type, data, cluster: 'demo', state: this.state, signal, record, requeueAfter } as never;
+    const task = {
+      type,
+      data,
+      namespace: 'default',
+      cluster: 'demo',
+      state: this.state,
+      signal,
+      record,
+      requeueAfter,
+    } as never;
     if (type === 'InstallRelease') await this.effects.install(task);
     else if (type === 'WatchRelease') await this.effects.watch(task);
     else await this.effects.uninstall(task);
@@ -184,4 +206,22 @@ describe('the release of an add-on under kills', () => {
     await world.settle();
     expect(world.hasDied).toBe(false);
   });
+
+  it.each(STEPS.slice(0, 16).flatMap((at) => [[at, false] as const, [at, true] as const]))(
+    'a kill at call %i (after it took effect: %s) leaves no sealed values unapplied that were set anew',
+    async (at, isLate) => {
+      const world = new World(at, isLate);
+      const { values: _declared, ...others } = paint('red');
+      world.say(...start, declaring({ ...others, valuesFrom: [{ secretName: 'colours' as never }] }));
+      await world.settle();
+      world.sealedBy = 'second';
+      await world.settle();
+      await world.settle();
+      expect(world.state?.releases['paint']?.deployed?.secrets).toEqual({ colours: 'second' });
+      expect(JSON.stringify(world.events)).not.toContain('sealed');
+      const before = world.events.length;
+      await world.settle();
+      expect(world.events).toHaveLength(before);
+    },
+  );
 });

@@ -5,6 +5,8 @@ export interface Deployed {
   readonly declaration: string;
   readonly version: string;
   readonly revision: number;
+  /** The events that set the sealed values which it got; absent: it got none. */
+  readonly secrets?: Readonly<Record<string, string>>;
 }
 
 /** A declared add-on, or one whose release still has to go. */
@@ -67,8 +69,9 @@ const ofRelease = (state: Releases, event: StoredEvent): Releases => {
     case 'AddonUpgrading':
       return changed(state, event.data.addon, { isBegun: true });
     case 'AddonDeployed': {
-      const { addon, declaration, version, revision } = event.data;
-      return changed(state, addon, { isBegun: true, drift: [], deployed: { declaration, version, revision } });
+      const { addon, declaration, version, revision, secrets } = event.data;
+      const deployed = { declaration, version, revision, ...(secrets === undefined ? {} : { secrets }) };
+      return changed(state, addon, { isBegun: true, drift: [], deployed });
     }
     case 'AddonDrifted':
       return changed(state, event.data.addon, { drift: event.data.problems });

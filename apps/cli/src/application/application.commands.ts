@@ -10,6 +10,7 @@ import { usageFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 import { optional, prose } from '../output/table.js';
+import { addInstall } from './install.commands.js';
 import { untilSynchronized } from './sync.effects.js';
 
 export const addApplicationCommands = (program: Command, io: Io): void => {
@@ -21,6 +22,7 @@ export const addApplicationCommands = (program: Command, io: Io): void => {
   addList(application, io);
   addShow(application, io);
   addRegister(application, io);
+  addInstall(application, io);
   addSync(application, io);
   addDelete(application, io);
 };
@@ -104,11 +106,12 @@ const addShow = (parent: Command, io: Io): void => {
           application: name,
           version: chartVersion,
         });
-        const text =
-          item.schema === null
-            ? `Version ${chartVersion} of ${name} has no schema of its values.`
-            : JSON.stringify(item.schema, null, 2);
-        return { data: item, table: text, names: [item.version] };
+        const none = `Version ${chartVersion} of ${name} has no schema of its values.`;
+        const text = item.schema === null ? none : JSON.stringify(item.schema, null, 2);
+        const ui = item.uiSchema === null ? '' : `
+How forms show them:
+${JSON.stringify(item.uiSchema, null, 2)}`;
+        return { data: item, table: `${text}${ui}`, names: [item.version] };
       }),
     );
 };
@@ -122,6 +125,8 @@ interface RegisterOptions {
   readonly description?: string;
   readonly icon?: string;
   readonly repositoryCaFile?: string;
+  readonly username?: string;
+  readonly passwordFile?: string;
   readonly wait: boolean;
   readonly timeout: number;
 }
@@ -132,7 +137,7 @@ const addRegister = (parent: Command, io: Io): void => {
     shared: 'installation',
     summary: 'Register an application or replace its settings',
     description:
-      'Register versions of a Helm chart in the catalogue, or replace the settings of an application, and wait until it is synchronized. The catalogue only lists versions and the schemas of their values: nothing is installed from it.',
+      'Register versions of a Helm chart in the catalogue, or replace the settings of an application, and wait until it is synchronized. Registering changes no cluster; "fairlead application install" does.',
     examples: [
       [
         'fairlead application register grafana --repository https://charts.example.org --chart grafana --versions ">=8.0.0 <9.0.0" --keep 5',
@@ -140,7 +145,7 @@ const addRegister = (parent: Command, io: Io): void => {
       ],
     ],
   })
-    .requiredOption('--repository <url>', 'the chart repository, an https URL')
+    .requiredOption('--repository <url>', 'the chart repository, an https URL, or the oci URL of a registry')
     .requiredOption('--chart <name>', 'the chart in it')
     .requiredOption('--versions <range>', 'which versions, a range of semantic versions')
     .addOption(
@@ -152,6 +157,8 @@ const addRegister = (parent: Command, io: Io): void => {
     .option('--description <text>', 'what it is for')
     .option('--icon <url>', 'URL of a picture')
     .option('--repository-ca-file <file>', "file with the authorities of the repository's certificate, PEM")
+    .option('--username <name>', 'of a private repository')
+    .option('--password-file <file>', 'file with the password of that user; - reads standard input')
     .option('--wait', 'wait until it is synchronized (default)', true)
     .option('--no-wait', 'exit when the request is accepted')
     .addOption(
@@ -174,21 +181,27 @@ const addRegister = (parent: Command, io: Io): void => {
 
 /** By name: options that every command has are no settings. */
 const settingsOf = async (options: RegisterOptions, io: Io): Promise<ApplicationSettings> => {
-  const { repository, chart, versions: range, keep, label, description, icon, repositoryCaFile } = options;
+  const { repository, chart, versions: range, keep, label, description, icon, repositoryCaFile, username } = options;
+  const { passwordFile } = options;
+  if ((username === undefined) !== (passwordFile === undefined))
+    throw usageFailure('--username and --password-file are given together');
   return {
     ...{ repository, chart, range, keep },
     ...(label === undefined ? {} : { label }),
     ...(description === undefined ? {} : { description }),
     ...(icon === undefined ? {} : { icon }),
-    ...(repositoryCaFile === undefined ? {} : { ca: await readAuthorities(repositoryCaFile, io) }),
+    ...(repositoryCaFile === undefined ? {} : { ca: await readText('--repository-ca-file', repositoryCaFile, io) }),
+    ...(username === undefined ? {} : { username }),
+    ...(passwordFile === undefined ? {} : { password: (await readText('--password-file', passwordFile, io)).trim() }),
   };
 };
 
-const readAuthorities = async (file: string, io: Io): Promise<string> => {
+const readText = async (option: string, file: string, io: Io): Promise<string> => {
+  if (file === '-' && option === '--password-file') return io.readStdin();
   try {
     return await readFile(resolve(io.cwd, file), 'utf8');
   } catch (error) {
-    throw usageFailure(`--repository-ca-file cannot be read: ${wordsOf(error)}`);
+    throw usageFailure(`${option} cannot be read: ${wordsOf(error)}`);
   }
 };
 

@@ -18,6 +18,11 @@ describe.each([
   [['connection', 'delete', 'lab2'], '/connections/lab2', 'The connection lab2 will be deleted'],
   [['token', 'revoke', 'e8b2'], '/tokens/e8b2', 'The token e8b2 will be revoked with immediate effect'],
   [['realm', 'delete', 'company'], '/ns/default/realms/company', 'The realm company will be deleted'],
+  [
+    ['addon', 'delete-secret', 'audit'],
+    '/ns/default/addon-secrets/audit',
+    'changes of add-ons that refer to it will fail',
+  ],
   [['hook', 'delete-secret', 'audit'], '/ns/default/hook-secrets/audit', 'hooks that refer to it will fail'],
 ])('%j', (command, path, what) => {
   beforeEach(() => void gateway.on('DELETE', path, { body: { kind: 'Status', code: 200, message: '' } }));

@@ -98,7 +98,7 @@ export class ApplicationsHttp {
     records: 'work',
     summary: 'Register an application, or replace its settings',
     description:
-      'infra-svc then reads the repository, and again every hour. The catalogue shows versions and the schemas of their values; nothing is installed from it.',
+      'infra-svc then reads the repository, and again every hour. Clusters install versions of it as add-ons of their manifests; registering changes no cluster.',
     answers: [{ status: 200, description: 'It is registered', schema: ApplicationView }],
     refusals: [
       'application.not-found',

@@ -95,6 +95,7 @@ export const applicationsProjection: Projection<ApplicationDoc> = {
 
 interface VersionDoc extends ApplicationVersion {
   readonly schema: string | null;
+  readonly uiSchema?: string;
 }
 
 export const versionKey = (application: string, version: string): string => `${application}/${version}`;
@@ -109,8 +110,8 @@ export const applicationVersionsProjection: Projection<VersionDoc> = {
       : [],
   evolve: (_doc, event) => {
     if (event.type !== 'ApplicationVersionAdded') return undefined;
-    const { application: _application, ...version } = event.data;
-    return version;
+    const { version, digest, appVersion, schema, uiSchema } = event.data;
+    return { version, digest, appVersion, schema, ...(uiSchema === undefined ? {} : { uiSchema }) };
   },
 };
 
@@ -119,11 +120,12 @@ export const applicationView = (
   registered: Registration,
   { found: look, versions }: ApplicationDoc,
 ): ApplicationView => {
-  const { repository, chart, range, keep, label, description, icon, registeredAt } = registered;
+  const { repository, chart, range, keep, username, label, description, icon, registeredAt } = registered;
   return {
     kind: 'Application',
     name,
     ...{ repository, chart, range, keep, label, description, icon },
+    ...(username === undefined ? {} : { username }),
     registeredTime: registeredAt,
     state: look === undefined ? 'Unknown' : look.problem === undefined ? 'Synchronized' : 'NotSynchronized',
     reason: look?.problem?.reason ?? '',

@@ -33,15 +33,15 @@ export class ApplicationQueries {
   }
 
   async version(application: string, version: string): Promise<ApplicationVersionView | undefined> {
-    const [row] = await this.database.query<{ doc: ApplicationVersion & { readonly schema: string | null } }[]>(
-      'select doc from application_versions where key = $1',
-      [versionKey(application, version)],
-    );
+    const [row] = await this.database.query<
+      { doc: ApplicationVersion & { readonly schema: string | null; readonly uiSchema?: string } }[]
+    >('select doc from application_versions where key = $1', [versionKey(application, version)]);
     if (row === undefined) return undefined;
-    const { schema, ...rest } = row.doc;
+    const { schema, uiSchema = null, version: name, digest, appVersion } = row.doc;
     // infra-svc has checked that it is the JSON of an object.
-    const parsed =
-      schema === null ? null : (parseJson(schema, { lengthMax: SCHEMA_BYTES_MAX }) as Record<string, unknown>);
-    return { kind: 'ApplicationVersion', application, ...rest, schema: parsed };
+    const parsed = (text: string | null): Record<string, unknown> | null =>
+      text === null ? null : (parseJson(text, { lengthMax: SCHEMA_BYTES_MAX }) as Record<string, unknown>);
+    const about = { kind: 'ApplicationVersion', application, version: name, digest, appVersion } as const;
+    return { ...about, schema: parsed(schema), uiSchema: parsed(uiSchema) };
   }
 }

@@ -73,6 +73,7 @@ describe('a read after a command, without minSeq', () => {
     const bodies: Readonly<Record<string, object>> = {
       'cluster-templates': template,
       realms: { issuerUrl: 'https://keycloak.example.com/realms/demo', clientId: 'fairlead', clientSecret: 'secret' },
+      'addon-secrets': { values: { key: 'value' } },
       'hook-secrets': { value: 'a-secret-of-more-than-32-characters-for-hooks' },
     };
     const stale: string[] = [];
@@ -83,7 +84,7 @@ describe('a read after a command, without minSeq', () => {
         const path = `/ns/default/${kind}`;
         // Secrets have no route of their own to be read by.
         const isShown = async (): Promise<boolean> => {
-          if (kind !== 'hook-secrets')
+          if (!kind.endsWith('-secrets'))
             return (await gateway.ask('GET', `${path}/${name}`, { replica: reader })).status === 200;
           const { body: list } = await gateway.ask<NamespaceList>('GET', path, { replica: reader });
           return list.items.some((item) => item.name === name);

@@ -109,7 +109,7 @@ describe('every route that reads', () => {
     expect(without.toSorted()).toEqual(NEED_NOTHING);
   });
 
-  it.each(['cluster-templates', 'cluster-templates/small', 'realms', 'realms/staff', 'hook-secrets'])(
+  it.each(['cluster-templates', 'cluster-templates/small', 'realms', 'realms/staff', 'hook-secrets', 'addon-secrets'])(
     'sees the commands about the namespace, not those about a cluster of that name: %s',
     (route) => {
       const partition = partitionOf('demo', NONE);

@@ -35,6 +35,7 @@ export const UNKNOWN = {
   execution: 'node.exec-unknown',
   orphan: 'connection.orphan-unknown',
   secret: 'hook.secret-unknown',
+  addonSecret: 'addon.secret-unknown',
   hook: 'hook.holds-nothing',
 } as const;
 

@@ -35,6 +35,7 @@ const inNamespace = ([namespace, kind, ...rest]: readonly string[], isRead: bool
       return isRead ? about(namespace, NONE) : everywhere(`${namespace}.*.request.>`);
     case 'clusters':
       return isRead ? ofClusters(namespace, rest) : NOTHING;
+    case 'addon-secrets':
     case 'hook-secrets':
       return isRead ? about(namespace, NONE) : NOTHING;
     case 'cluster-templates':

@@ -14,6 +14,8 @@ export interface NamespaceDoc {
   readonly hookSecrets?: Readonly<Record<string, string>>;
   /** Until when the value before the last is valid, by name; absent: there is none. */
   readonly oldHookSecrets?: Readonly<Record<string, string>>;
+  /** When the sealed values of add-ons were set last, by name; absent: there are none. */
+  readonly addonSecrets?: Readonly<Record<string, string>>;
   /** Its identity realms, by name; absent: there is none. */
   readonly realms?: RealmDocs;
 }
@@ -30,7 +32,7 @@ const without = (byName: Readonly<Record<string, string>>, name: string): Readon
 };
 
 const changed = (doc: NamespaceDoc, event: StoredEvent): NamespaceDoc => {
-  const { hookSecrets = {}, oldHookSecrets = {} } = doc;
+  const { hookSecrets = {}, oldHookSecrets = {}, addonSecrets = {} } = doc;
   const { type, data, meta } = event;
   switch (type) {
     case 'NamespaceQuotaSet':
@@ -50,6 +52,10 @@ const changed = (doc: NamespaceDoc, event: StoredEvent): NamespaceDoc => {
         hookSecrets: without(hookSecrets, data.secretName),
         oldHookSecrets: without(oldHookSecrets, data.secretName),
       };
+    case 'AddonSecretSet':
+      return { ...doc, addonSecrets: { ...addonSecrets, [data.secretName]: meta.time } };
+    case 'AddonSecretDeleted':
+      return { ...doc, addonSecrets: without(addonSecrets, data.secretName) };
     default:
       return withRealms(doc, event);
   }
@@ -65,6 +71,8 @@ export const namespacesProjection: Projection<NamespaceDoc> = {
       case 'NamespaceQuotaSet':
       case 'HookSecretSet':
       case 'HookSecretDeleted':
+      case 'AddonSecretSet':
+      case 'AddonSecretDeleted':
       case 'RealmRegistered':
       case 'RealmRemoved':
       case 'RealmReady':

@@ -27,6 +27,16 @@ const newestFirst = (indexed: readonly IndexedVersion[]): readonly IndexedVersio
   return sorted.filter((one, index) => index === 0 || rcompare(sorted[index - 1]!.version, one.version) !== 0);
 };
 
+/** Of names of versions alone: the newest in the range. */
+export const newestIn = (
+  { range, keep }: Pick<ApplicationSettings, 'range' | 'keep'>,
+  versions: readonly string[],
+): readonly string[] =>
+  versions
+    .filter((version) => valid(version) !== null && satisfies(version, range))
+    .toSorted(rcompare)
+    .slice(0, keep);
+
 /** Deprecated entries and what is no semantic version are left out; pre-releases match only a range that names one. */
 export const planOf = (
   { range, keep: max }: Pick<ApplicationSettings, 'range' | 'keep'>,

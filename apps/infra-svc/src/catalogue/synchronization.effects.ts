@@ -1,18 +1,26 @@
-import { WorldFailure, type ApplicationName } from '@fairlead/contracts';
+import { applicationSecretRef, WorldFailure, type ApplicationName } from '@fairlead/contracts';
 import type { RegisteredApplication } from '@fairlead/domain';
 import type { Cause } from '@fairlead/event-sourcing';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { SECRETS, type SecretStore } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { orRetry } from '../outcome.effects.js';
 import { CHART_REPOSITORY } from '../tokens.js';
 import { Applications } from './applications.effects.js';
 import { catalogue, catalogueStream, type CatalogueCommand, type CatalogueState } from './catalogue.decider.js';
 import { planOf, type CataloguePlan } from './catalogue.planner.js';
-import { CatalogueFailure, type ChartRepository, type IndexedVersion } from './catalogue.ports.js';
+import {
+  CatalogueFailure,
+  type ChartRepository,
+  type IndexedVersion,
+  type RepositoryAccess,
+} from './catalogue.ports.js';
 
 interface Sync {
   readonly name: ApplicationName;
   readonly application: RegisteredApplication;
+  /** The same, with the password of its repository. */
+  readonly access: RepositoryAccess;
   readonly cause: Cause;
   readonly signal: AbortSignal;
 }
@@ -24,20 +32,31 @@ export class Synchronization {
     @Inject(Applications) private readonly applications: Applications,
     @Inject(CHART_REPOSITORY) private readonly repository: ChartRepository,
     @Inject(HANDLE) private readonly handle: Handle,
+    @Inject(SECRETS) private readonly secrets: SecretStore,
   ) {}
 
   /** Rejects with WorldFailure where the repository does not answer. */
   async run(name: ApplicationName, cause: Cause, signal: AbortSignal): Promise<void> {
     const application = await this.applications.one(name);
-    if (application !== undefined) return this.synchronize({ name, application, cause, signal });
+    if (application !== undefined) {
+      const access = await this.accessTo(name, application);
+      return this.synchronize({ name, application, access, cause, signal });
+    }
     await this.record(name, { type: 'ForgetApplication', data: { application: name } }, cause);
   }
 
+  private async accessTo(name: ApplicationName, application: RegisteredApplication): Promise<RepositoryAccess> {
+    const { username } = application;
+    if (username === undefined) return application;
+    const password = (await this.secrets.get(applicationSecretRef(name))) ?? '';
+    return { ...application, credentials: { username, password } };
+  }
+
   private async synchronize(sync: Sync): Promise<void> {
-    const { name, application, cause, signal } = sync;
+    const { name, application, access, cause, signal } = sync;
     const failures: CatalogueFailure[] = [];
     const { versions: known } = await this.record(name, { type: 'LookAtCatalogue', data: null }, cause);
-    const plan = await this.repository.versions(application, signal).then(
+    const plan = await this.repository.versions(access, signal).then(
       (indexed) => planOf(application, indexed, known),
       (error: unknown) => void failures.push(failureOf(error)),
     );
@@ -55,15 +74,16 @@ export class Synchronization {
       throw new WorldFailure({ operation: 'synchronize application', target: name, message: unreached.message });
   }
 
-  private async add({ name, application, cause, signal }: Sync, indexed: IndexedVersion): Promise<void> {
+  private async add({ name, access, cause, signal }: Sync, indexed: IndexedVersion): Promise<void> {
     signal.throwIfAborted();
     const { version, appVersion, digest, url } = indexed;
     if (digest === undefined)
       throw new CatalogueFailure('DigestMismatch', `the index has no SHA-256 of version ${version}`);
-    const schema = await this.repository.schema(application, indexed, signal);
+    const { schema, uiSchema } = await this.repository.schemas(access, indexed, signal);
     // A query may hold a signature.
     const at = new URL(url).search === '' ? { url } : {};
-    const data = { application: name, version, digest, appVersion, schema, ...at };
+    const ui = uiSchema === null ? {} : { uiSchema };
+    const data = { application: name, version, digest, appVersion, schema, ...ui, ...at };
     await this.record(name, { type: 'AddVersion', data }, cause);
   }
 

@@ -15,7 +15,7 @@ const version = ApplicationVersion.shape.version.describe('Of its chart; of mani
 const fact = <Data extends z.ZodType>(doc: string, data: Data) =>
   defineEvent({ version: 1, writer: 'bootstrap-svc', context: 'addons', doc, data });
 
-/** The declared add-ons of a cluster, each a release of Helm. */
+/** The declared add-ons of a cluster, each a release. */
 export const addonEvents = {
   AddonRequested: fact(
     'The add-on is declared, or declared otherwise, and is installed when everything that it waits for exists.',
@@ -28,7 +28,15 @@ export const addonEvents = {
   ),
   AddonDeployed: fact(
     'The release of the add-on is as declared. The revision stays when nothing had to be changed.',
-    z.strictObject({ ...of, version, revision: z.int().min(1).describe('Of its Helm release') }),
+    z.strictObject({
+      ...of,
+      version,
+      revision: z.int().min(1).describe('Of its release'),
+      secrets: z
+        .record(PoolName, z.string().max(100))
+        .optional()
+        .describe('The AddonSecretSet that set the sealed values which it got, by their names; absent: it got none'),
+    }),
   ),
   AddonFailed: fact(
     'The add-on could not be installed, upgraded or uninstalled; it is tried again at nextAttemptAt, unless that is null.',

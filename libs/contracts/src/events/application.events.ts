@@ -49,6 +49,11 @@ export const applicationEvents = {
         .max(SCHEMA_BYTES_MAX)
         .nullable()
         .describe('values.schema.json as compact JSON; null: the chart has none'),
+      uiSchema: z
+        .string()
+        .max(SCHEMA_BYTES_MAX)
+        .optional()
+        .describe('azimuth-ui.schema.yaml as compact JSON; absent: the chart has none'),
     }),
   }),
   ApplicationVersionRemoved: defineEvent({

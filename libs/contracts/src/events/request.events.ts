@@ -62,6 +62,22 @@ export const requestEvents = {
     doc: 'The value of a hook secret was deleted; hooks that refer to it fail.',
     data: z.strictObject({ name: Namespace, secretName: PoolName }),
   }),
+  AddonSecretSet: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'namespace',
+    doc: 'Add-ons that name this secret get its values, which are sealed.',
+    data: z.strictObject({ name: Namespace, secretName: PoolName }),
+  }),
+  AddonSecretDeleted: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'namespace',
+    doc: 'The values of an add-on secret were deleted; changes of add-ons that refer to it fail.',
+    data: z.strictObject({ name: Namespace, secretName: PoolName }),
+  }),
   ClusterTemplateCreated: defineEvent({
     version: 1,
     writer: 'gateway',

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { CHART_VERSION_LENGTH_MAX } from '../application.js';
+import { ApplicationSettings, CHART_VERSION_LENGTH_MAX } from '../application.js';
 import { CNIS } from '../cluster-spec.js';
 import { ApplicationName, PoolName } from '../ids.js';
 import { NFS_STORAGE_ADDON, KUBEADM_ADDONS } from '../addon.workloads.js';
@@ -15,12 +15,26 @@ export const ADDON_CLASSES = ['bootstrap', 'normal'] as const;
 
 const Values = z.record(z.string(), z.json());
 
+const VALUES_FROM_MAX = 10;
+
+/** A chart that is not in the catalogue. */
+const InlineChart = z
+  .strictObject({
+    repository: ApplicationSettings.shape.repository,
+    name: ApplicationSettings.shape.chart,
+    ca: ApplicationSettings.shape.ca,
+    credentialsSecretName: PoolName.optional().describe(
+      'An add-on secret of the namespace with username and password of the repository. Left out: it needs none',
+    ),
+  })
+  .describe('A chart by its repository. Either this, application or manifests');
+
 /** An object of Kubernetes as it is written: what else it has is for its API to judge. */
 const AddonObject = z
   .looseObject({
     apiVersion: z.string().min(1).max(253),
     kind: z.string().min(1).max(63),
-    metadata: z.looseObject({ name: z.string().min(1).max(253), namespace: z.string().max(63).optional() }),
+    metadata: z.looseObject({ name: z.string().min(1).max(253), namespace: z.string().max(63).exactOptional() }),
   })
   .describe('An object of Kubernetes');
 
@@ -28,21 +42,29 @@ const AddonObject = z
 export const Addon = z
   .strictObject({
     name: PoolName.describe('A DNS label, unique in the cluster; the name of its Helm release'),
-    application: ApplicationName.optional().describe('An application of the catalogue. Either this or manifests'),
+    application: ApplicationName.optional().describe(
+      'An application of the catalogue. Either this, chart or manifests',
+    ),
+    chart: InlineChart.optional(),
     version: z
       .string()
       .min(1)
       .max(CHART_VERSION_LENGTH_MAX)
       .optional()
-      .describe('The version of its chart, as the catalogue has it. Required with application'),
+      .describe('The version of its chart. Required with application and chart'),
     manifests: z
       .array(AddonObject)
       .min(1)
       .max(MANIFESTS_MAX)
       .optional()
-      .describe('Objects that are installed as they are. Either this or application'),
+      .describe('Objects that are applied as they are. Either this, application or chart'),
     namespace: PoolName.optional().describe('Created if there is none. Left out: default'),
     values: Values.optional().describe('Values of the chart. Do not put secrets here: the history shows them'),
+    valuesFrom: z
+      .array(z.strictObject({ secretName: PoolName.describe('An add-on secret of the namespace') }))
+      .max(VALUES_FROM_MAX)
+      .optional()
+      .describe('Sealed values of the chart, later ones over earlier ones, and values over all of them'),
     class: z
       .enum(ADDON_CLASSES)
       .optional()
@@ -72,11 +94,15 @@ const nameFault = (addons: readonly Addon[], at: number, path: string): readonly
   return isTaken ? [refuse('addon.name-taken', { addon }, `${path}.name`)] : [];
 };
 
-const sourceFault = ({ name: addon, application, version, manifests, values }: Addon, path: string) => {
-  const isChart = application !== undefined && version !== undefined && manifests === undefined;
-  const isManifests =
-    application === undefined && version === undefined && manifests !== undefined && values === undefined;
-  return isChart || isManifests ? [] : [refuse('addon.source', { addon }, path)];
+const isGiven = (value: unknown): boolean => value !== undefined;
+
+const sourceFault = (
+  { name: addon, application, chart, version, manifests, values, valuesFrom }: Addon,
+  path: string,
+) => {
+  const sources = [application, chart, manifests].filter(isGiven).length;
+  const isComplete = manifests === undefined ? isGiven(version) : ![version, values, valuesFrom].some(isGiven);
+  return sources === 1 && isComplete ? [] : [refuse('addon.source', { addon }, path)];
 };
 
 /** Names that an add-on waits for, directly or not; the name itself is among them in a circle. */

@@ -24,6 +24,16 @@ export const UPGRADE_REFUSALS = {
     'Give an http or https URL without a user name.',
   ),
   'hook.timeout': definition(400, 'The hook {hook} may take at most {max}', 'Give a shorter timeout.'),
+  'addon.secret-unknown': definition(
+    404,
+    "The namespace '{namespace}' has no add-on secret '{addonSecret}'",
+    'List them with "fairlead addon list-secrets".',
+  ),
+  'addon.too-many-secrets': definition(
+    409,
+    "The namespace '{namespace}' has {max} add-on secrets",
+    'Delete one that no add-on names with "fairlead addon delete-secret <secret>".',
+  ),
   'addon.name-taken': definition(400, 'Two add-ons are named {addon}', 'Give each add-on a unique name.'),
   'addon.name-reserved': definition(
     400,
@@ -32,7 +42,7 @@ export const UPGRADE_REFUSALS = {
   ),
   'addon.source': definition(
     400,
-    'The add-on {addon} must have either application and version, or manifests without values',
+    'The add-on {addon} must have an application or a chart with a version, or manifests without values',
     'List applications and their versions with "fairlead application list".',
   ),
   'addon.dependency-unknown': definition(

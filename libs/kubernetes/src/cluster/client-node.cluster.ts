@@ -43,6 +43,7 @@ import { evictPod } from './eviction.js';
 import { freeDiskIn } from './kubelet.figures.js';
 import { beginDrain, cordonNode, setTaint, uncordonNode } from './node.cordon.js';
 import { setNodeMetadata } from './node.metadata.js';
+import { deleteObjects, differences, placed } from './objects.js';
 import { releaseOutside } from './outside.resources.js';
 import { templateView } from './template.view.js';
 import { budgetView, daemonSetView, deploymentView, nodeView, podView } from './views.js';
@@ -323,6 +324,18 @@ export class ClientNodeCluster implements ClusterApi {
 
   signClientCertificate(request: SigningRequest, signal: AbortSignal): Promise<string> {
     return signClientCertificate(this.client, request, signal);
+  }
+
+  placed(manifests: readonly Manifest[], namespace: string): Promise<readonly Manifest[]> {
+    return placed(this.client, manifests, namespace);
+  }
+
+  differences(manifests: readonly Manifest[]): Promise<readonly string[]> {
+    return differences(this.client, manifests);
+  }
+
+  deleteObjects(manifests: readonly Manifest[]): Promise<void> {
+    return deleteObjects(this.client, manifests);
   }
 
   apply(manifests: readonly Manifest[]): Promise<void> {

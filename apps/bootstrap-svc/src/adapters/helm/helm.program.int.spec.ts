@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { startLabCluster, type LabCluster } from '../../../../../libs/kubernetes/test/lab.cluster.js';
 import type { ReleaseAt, DesiredRelease } from '../../releases/releases.ports.js';
+import { sealedTexts } from '../../releases/releases.values.js';
 import { installedHelm } from './helm.fixtures.js';
 import { HelmProgram } from './helm.program.js';
 
@@ -39,8 +40,10 @@ const chartArchive = (folder: string, template = TEMPLATE): Uint8Array => {
   let bytes: Uint8Array;
 
   const desiredOf = (values: DesiredRelease['values'] = {}): DesiredRelease => ({
-    chart: { kind: 'archive', bytes, version: '1.2.3' },
+    source: { kind: 'archive', bytes, version: '1.2.3' },
     values,
+    setBy: {},
+    sealed: [],
     waits: true,
   });
   const colour = async (): Promise<unknown> => (await lab.cluster.configMap('paint', 'paint-settings'))?.['colour'];
@@ -49,7 +52,7 @@ const chartArchive = (folder: string, template = TEMPLATE): Uint8Array => {
     folder = newFolder('helm');
     bytes = chartArchive(folder);
     lab = await startLabCluster({ controlPlanes: 1, workers: 1 });
-    at = { name: 'paint', namespace: 'paint', kubeconfig: lab.kubeconfig };
+    at = { name: 'paint', namespace: 'paint', kubeconfig: lab.kubeconfig, api: lab.cluster };
   }, CASE_LIMIT_MS);
 
   afterAll(async () => {
@@ -82,7 +85,7 @@ const chartArchive = (folder: string, template = TEMPLATE): Uint8Array => {
       const pending = await helm.status(at, signal);
       expect(pending).toMatchObject({ revision: 3, status: 'pending-upgrade' });
       await expect(helm.deploy(at, desiredOf(), signal)).rejects.toThrow('another operation');
-      await helm.recover(at, pending ?? { revision: 3, status: '' }, signal);
+      await helm.recover(at, signal);
       expect(await helm.status(at, signal)).toEqual({ revision: 4, status: 'deployed' });
       expect(await colour()).toBe('red');
     },
@@ -90,35 +93,34 @@ const chartArchive = (folder: string, template = TEMPLATE): Uint8Array => {
   );
 
   it(
-    'installs objects as they are, prunes those that are left out, and uninstalls all of them',
+    'sees objects of a release that were deleted or changed by others, and nothing else [azimuth 27]',
     async () => {
-      const map = (name: string) => ({
-        apiVersion: 'v1',
-        kind: 'ConfigMap',
-        metadata: { name },
-        data: { text: '{{ .Release.Name }}' },
-      });
-      const objects = (...names: readonly string[]): DesiredRelease => ({
-        chart: { kind: 'manifests', manifests: names.map(map), version: '0.0.0' },
-        values: {},
-        waits: false,
-      });
-      const own = { ...at, name: 'objects' };
-      await helm.deploy(own, objects('one', 'two'), signal);
-      expect(await lab.cluster.configMap('paint', 'one')).toEqual({ text: '{{ .Release.Name }}' });
-      await helm.deploy(own, objects('two'), signal);
-      expect(await lab.cluster.configMap('paint', 'one')).toBeUndefined();
-      await helm.uninstall(own, signal);
-      expect(await lab.cluster.configMap('paint', 'two')).toBeUndefined();
-      await helm.uninstall(own, signal);
+      expect(await helm.drift(at, [], signal)).toEqual([]);
+      const name = 'paint-settings';
+      const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { colour: 'pink', unused: '' } };
+      await lab.client.core.replaceNamespacedConfigMap({ namespace: 'paint', name, body });
+      expect(await helm.drift(at, [], signal)).toEqual(['ConfigMap paint/paint-settings differs in data.colour']);
+      await lab.client.core.deleteNamespacedConfigMap({ namespace: 'paint', name });
+      expect(await helm.drift(at, [], signal)).toEqual(['ConfigMap paint/paint-settings does not exist']);
+      await helm.deploy(at, desiredOf({ colour: 'red' }), signal);
+      expect(await helm.drift(at, [], signal)).toEqual([]);
     },
     CASE_LIMIT_MS,
   );
 
+  it('fails without sealed values in its words', async () => {
+    const spoken = chartArchive(newFolder('spoken'), '{{ fail (printf "the password is %s" .Values.password) }}');
+    const desired = { ...desiredOf({ password: 'open sesame' }), sealed: sealedTexts({ password: 'open sesame' }) };
+    const source = { kind: 'archive' as const, bytes: spoken, version: '1' };
+    const failure = await helm.deploy({ ...at, name: 'spoken' }, { ...desired, source }, signal).catch(String);
+    expect(failure).toContain('the password is [sealed]');
+    expect(failure).not.toContain('sesame');
+  });
+
   it('fails in the words of helm, with no secret of the kubeconfig in them', async () => {
     const broken = {
       ...desiredOf(),
-      chart: { kind: 'archive' as const, bytes: Buffer.from('no chart'), version: '1' },
+      source: { kind: 'archive' as const, bytes: Buffer.from('no chart'), version: '1' },
     };
     const failure = await helm.deploy(at, broken, signal).catch((error: unknown) => error);
     expect(failure).toMatchObject({ operation: 'helm upgrade', target: 'paint' });
@@ -128,7 +130,7 @@ const chartArchive = (folder: string, template = TEMPLATE): Uint8Array => {
 });
 
 it('without a helm program, an add-on fails with what to do', async () => {
-  const at = { name: 'paint', namespace: 'paint', kubeconfig: '' };
+  const at = { name: 'paint', namespace: 'paint', kubeconfig: '', api: {} as ReleaseAt['api'] };
   await expect(new HelmProgram(undefined).status(at, signal)).rejects.toThrow('set HELM_PROGRAM');
 });
 

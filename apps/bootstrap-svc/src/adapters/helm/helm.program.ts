@@ -1,11 +1,13 @@
 import { WorldFailure } from '@fairlead/contracts';
-import { parseJson } from '@fairlead/parsers';
+import { parseJson, parseYaml } from '@fairlead/parsers';
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import * as z from 'zod';
-import type { HelmReleases, ReleaseAt, ReleaseStatus, DesiredRelease } from '../../releases/releases.ports.js';
+import { withoutSealed } from '../../releases/releases.values.js';
+import type { DesiredRelease, ReleaseAt, ReleaseEngine, ReleaseStatus } from '../../releases/releases.ports.js';
 
 const MEBIBYTE = 1_048_576;
 /** Releases are Secrets of at most 1 MiB, compressed. */
@@ -47,10 +49,11 @@ interface Call {
   readonly folder: string;
   readonly limitMs: number;
   readonly signal: AbortSignal;
+  readonly sealed?: readonly string[];
 }
 
 /** The helm program in a folder of its own for each command: no plugins, no repositories, and nothing of this process's environment. */
-export class HelmProgram implements HelmReleases {
+export class HelmProgram implements ReleaseEngine {
   constructor(private readonly program: string | undefined) {}
 
   status(at: ReleaseAt, signal: AbortSignal): Promise<ReleaseStatus | undefined> {
@@ -62,13 +65,17 @@ export class HelmProgram implements HelmReleases {
     });
   }
 
-  manifest(at: ReleaseAt, signal: AbortSignal): Promise<string> {
-    return this.within(at, READ_LIMIT_MS, signal, async (call) => this.must(call, ['get', 'manifest', at.name]));
+  drift(at: ReleaseAt, _manifests: unknown, signal: AbortSignal): Promise<readonly string[]> {
+    return this.within(at, READ_LIMIT_MS, signal, async (call) => {
+      const objects = await objectsIn(await this.must(call, ['get', 'manifest', at.name]));
+      return at.api.differences(await at.api.placed(objects, at.namespace));
+    });
   }
 
   /** A chart that makes random values renders differently each time, and is upgraded each time it is declared otherwise. */
   differs(at: ReleaseAt, desired: DesiredRelease, signal: AbortSignal): Promise<boolean> {
-    return this.within(at, READ_LIMIT_MS, signal, async (call) => {
+    return this.within(at, READ_LIMIT_MS, signal, async (opened) => {
+      const call = { ...opened, sealed: desired.sealed };
       const deployed = await this.must(call, ['get', 'manifest', at.name]);
       const chart = await writeChart(call.folder, desired);
       const args = ['upgrade', at.name, chart, '--dry-run=server', '-o', 'json', ...valuesIn(call.folder)];
@@ -78,7 +85,8 @@ export class HelmProgram implements HelmReleases {
   }
 
   deploy(at: ReleaseAt, desired: DesiredRelease, signal: AbortSignal): Promise<void> {
-    return this.within(at, CHANGE_LIMIT_MS, signal, async (call) => {
+    return this.within(at, CHANGE_LIMIT_MS, signal, async (opened) => {
+      const call = { ...opened, sealed: desired.sealed };
       const chart = await writeChart(call.folder, desired);
       const waits = desired.waits ? ['--wait', '--timeout', WAIT_LIMIT] : [];
       const options = ['--install', '--create-namespace', '--history-max', `${HISTORY_MAX}`, ...waits];
@@ -86,7 +94,7 @@ export class HelmProgram implements HelmReleases {
     });
   }
 
-  recover(at: ReleaseAt, _status: ReleaseStatus, signal: AbortSignal): Promise<void> {
+  recover(at: ReleaseAt, signal: AbortSignal): Promise<void> {
     return this.within(at, CHANGE_LIMIT_MS, signal, async (call) => {
       const history = History.parse(parsed(await this.must(call, ['history', at.name, '-o', 'json'])));
       const last = history.findLast(({ status }) => status === 'deployed' || status === 'superseded');
@@ -104,7 +112,7 @@ export class HelmProgram implements HelmReleases {
   private async must(call: Call, args: readonly string[]): Promise<string> {
     const { code, stdout, stderr } = await this.run(call, args);
     if (code === 0) return stdout;
-    throw failed(args[0] ?? '', call.at.name, stderr);
+    throw failed(args[0] ?? '', call.at.name, withoutSealed(stderr, call.sealed ?? []));
   }
 
   private json({ at }: Call, operation: string, { code, stdout, stderr }: Output): unknown {
@@ -163,19 +171,27 @@ const failed = (operation: string, target: string, stderr: string): WorldFailure
 
 const valuesIn = (folder: string): readonly string[] => ['-f', join(folder, 'values.json')];
 
-/** JSON is YAML. Objects are read by the template as a file, so that nothing in them is a template. */
-const writeChart = async (folder: string, { chart, values }: DesiredRelease): Promise<string> => {
+/** JSON is YAML. */
+const writeChart = async (folder: string, { source, values }: DesiredRelease): Promise<string> => {
+  if (source.kind !== 'archive') throw new Error('objects without a chart are applied, and not by Helm');
   await writeFile(join(folder, 'values.json'), JSON.stringify(values), { mode: 0o600 });
-  if (chart.kind === 'archive') {
-    const archive = join(folder, 'chart.tgz');
-    await writeFile(archive, chart.bytes, { mode: 0o600 });
-    return archive;
+  const archive = join(folder, 'chart.tgz');
+  await writeFile(archive, source.bytes, { mode: 0o600 });
+  return archive;
+};
+
+const MANIFEST_LENGTH_MAX = 4 * MEBIBYTE;
+const Metadata = z.looseObject({ name: z.string().min(1), namespace: z.string().exactOptional() });
+const ObjectOfChart = z.looseObject({ apiVersion: z.string().min(1), kind: z.string().min(1), metadata: Metadata });
+type ObjectOfChart = z.infer<typeof ObjectOfChart>;
+
+/** One document after the other, with others in between: a chart may have megabytes of them. What is no object with a name is left out. */
+const objectsIn = async (manifest: string): Promise<readonly ObjectOfChart[]> => {
+  const objects: ObjectOfChart[] = [];
+  for (const document of manifest.slice(0, MANIFEST_LENGTH_MAX).split(/^---\s*$/mu)) {
+    const object = ObjectOfChart.safeParse(parseYaml(document, { lengthMax: MANIFEST_LENGTH_MAX }));
+    if (object.success) objects.push(object.data);
+    await turn();
   }
-  const at = join(folder, 'chart');
-  await mkdir(join(at, 'templates'), { recursive: true });
-  const objects = chart.manifests.map((one) => JSON.stringify(one)).join('\n---\n');
-  await writeFile(join(at, 'Chart.yaml'), `apiVersion: v2\nname: manifests\nversion: ${chart.version}\n`);
-  await writeFile(join(at, 'objects.yaml'), objects);
-  await writeFile(join(at, 'templates', 'objects.yaml'), '{{ .Files.Get "objects.yaml" }}\n');
-  return at;
+  return objects;
 };

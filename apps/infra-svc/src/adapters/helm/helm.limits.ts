@@ -1,18 +1,8 @@
 const MEBIBYTE = 1_048_576;
 
-/** What is read of a repository. Whatever is larger is refused. */
-export const INDEX_BYTES_MAX = 16 * MEBIBYTE;
-/** An index of Helm has about 80,000 in each MiB. */
-export const INDEX_VALUES_MAX = 4_000_000;
-/** An index of 16 MiB takes 2 s and 200 MiB. */
-export const INDEX_WORKER = { deadlineMs: 30_000, memoryMb: 384 } as const;
-/** What is used of the versions of one chart, as JSON. */
-export const INDEXED_LENGTH_MAX = 2 * MEBIBYTE;
-export const ARCHIVE_BYTES_MAX = 8 * MEBIBYTE;
+/** What is read of an archive. Whatever is larger is refused. */
 export const UNPACKED_BYTES_MAX = 32 * MEBIBYTE;
 export const ENTRIES_MAX = 10_000;
-/** Versions of one chart. */
-export const INDEXED_MAX = 10_000;
 /** Serializers recurse, and no form is nested this deep. */
 export const SCHEMA_DEPTH_MAX = 64;
 

@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { IndexedVersion } from '../../catalogue/catalogue.ports.js';
 import { archiveOf, ChartServer, chartOf, sha256 } from './chart.server.fixtures.js';
-import { ARCHIVE_BYTES_MAX, UNPACKED_BYTES_MAX } from './helm.limits.js';
+import { ARCHIVE_BYTES_MAX } from '../../../../../libs/service-kit/src/charts/chart.limits.js';
+import { UNPACKED_BYTES_MAX } from './helm.limits.js';
 import { HelmRepository } from './helm.repository.js';
 
 const { signal } = new AbortController();
@@ -19,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.stop());
 
-const access = () => ({ repository: server.url, chart: 'grafana', ca: server.ca });
+const access = () => ({ repository: server.url, chart: 'grafana', ca: server.ca, range: '*', keep: 5 });
 const repository = (http = checked()): HelmRepository => new HelmRepository(http);
 const versions = (http = checked()): Promise<readonly IndexedVersion[]> => repository(http).versions(access(), signal);
 const schemaOf = (bytes: Buffer): Promise<string | null> => {
@@ -28,7 +29,7 @@ const schemaOf = (bytes: Buffer): Promise<string | null> => {
 };
 const published = async (): Promise<string | null> => {
   const [indexed] = await versions();
-  return repository().schema(access(), indexed!, signal);
+  return (await repository().schemas(access(), indexed!, signal)).schema;
 };
 const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
 

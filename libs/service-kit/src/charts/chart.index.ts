@@ -3,15 +3,9 @@ import { ParseFailure } from '@fairlead/parsers';
 import { parseInWorker, type LargeText } from '@fairlead/parsers/worker';
 import pLimit from 'p-limit';
 import * as z from 'zod';
-import { CatalogueFailure, type IndexedVersion, type RepositoryAccess } from '../../catalogue/catalogue.ports.js';
-import {
-  INDEX_BYTES_MAX,
-  INDEX_VALUES_MAX,
-  INDEX_WORKER,
-  INDEXED_LENGTH_MAX,
-  INDEXED_MAX,
-  safe,
-} from './helm.limits.js';
+import { safeWords as safe } from '../repository.download.js';
+import { INDEX_BYTES_MAX, INDEX_VALUES_MAX, INDEX_WORKER, INDEXED_LENGTH_MAX, INDEXED_MAX } from './chart.limits.js';
+import { ChartFailure, type ChartAt, type IndexedVersion } from './charts.ports.js';
 
 /** What is used of an entry; it has much more. */
 const Entry = z.object({
@@ -22,7 +16,7 @@ const Entry = z.object({
   urls: z.tuple([z.string().min(1).max(2_048)], z.unknown()),
 });
 
-const invalid = (words: string): CatalogueFailure => new CatalogueFailure('IndexInvalid', words);
+const invalid = (words: string): ChartFailure => new ChartFailure('IndexInvalid', words);
 
 /** Of the index, only this part comes back from the thread that parses it. */
 const FIELDS = Object.keys(Entry.shape);
@@ -69,7 +63,7 @@ const indexedOf = (value: unknown, base: string): readonly IndexedVersion[] => {
  */
 export const versionsIn = async (
   bytes: Uint8Array,
-  { repository, chart }: Pick<RepositoryAccess, 'repository' | 'chart'>,
+  { repository, chart }: Pick<ChartAt, 'repository' | 'chart'>,
   signal: AbortSignal,
 ): Promise<readonly IndexedVersion[]> => {
   const found = (await entriesIn(bytes, chart, signal)) ?? [];

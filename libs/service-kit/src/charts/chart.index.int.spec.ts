@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { versionsIn } from './helm.index.js';
+import { versionsIn } from './chart.index.js';
 
 const GRAFANA = { repository: 'https://charts.example.org/', chart: 'grafana' };
 const { signal } = new AbortController();

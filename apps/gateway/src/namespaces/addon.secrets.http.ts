@@ -1,0 +1,106 @@
+import {
+  AddonSecretList,
+  AddonSecretPath,
+  AddonSecretRequest,
+  AddonSecretView,
+  NamespacePath,
+  namespaceStream,
+  ReadQuery,
+  refuse,
+  StatusView,
+} from '@fairlead/contracts';
+import { HANDLE, POSITIONS, type Handle, type Positions } from '@fairlead/event-sourcing/jetstream';
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Put, Query } from '@nestjs/common';
+import { RoleInNamespace } from '../access/access.js';
+import { showSeq, untilShown } from '../http/answers.js';
+import { causeOf, FromExchange, type Exchange } from '../http/caller.js';
+import { bothBases, Documented } from '../http/documented.js';
+import { orRefuse, Refused } from '../http/refused.js';
+import { addonSecrets } from './addon.secrets.decider.js';
+import { SealedAddonValues } from './addon.secrets.values.js';
+import { NamespaceQueries } from './namespaces.queries.js';
+
+@Controller(bothBases('ns/:namespace/addon-secrets'))
+export class AddonSecretsHttp {
+  constructor(
+    @Inject(HANDLE) private readonly handle: Handle,
+    @Inject(POSITIONS) private readonly positions: Positions,
+    @Inject(SealedAddonValues) private readonly values: SealedAddonValues,
+    @Inject(NamespaceQueries) private readonly queries: NamespaceQueries,
+  ) {}
+
+  @Get()
+  @RoleInNamespace('viewer')
+  @Documented({
+    id: 'listAddonSecrets',
+    tag: 'namespaces',
+    records: 'nothing',
+    summary: 'The names of the sealed values of add-ons',
+    answers: [{ status: 200, description: 'The secrets, without their values', schema: AddonSecretList }],
+    refusals: ['namespace.unknown', 'wait.seq-ahead', 'wait.too-long'],
+  })
+  async list(
+    @Param({ schema: NamespacePath }) { namespace }: NamespacePath,
+    @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+  ): Promise<AddonSecretList> {
+    await untilShown(this.positions, minSeq);
+    const doc = await this.queries.one(namespace);
+    if (doc === undefined) throw new Refused(refuse('namespace.unknown', { namespace }));
+    const items = Object.entries(doc.addonSecrets ?? {}).map(([name, setTime]): AddonSecretView => ({
+      kind: 'AddonSecret',
+      name,
+      setTime,
+    }));
+    return { kind: 'AddonSecretList', items: items.toSorted((one, other) => (one.name < other.name ? -1 : 1)) };
+  }
+
+  @Put(':addonSecret')
+  @RoleInNamespace('operator')
+  @Documented({
+    id: 'putAddonSecret',
+    tag: 'namespaces',
+    records: 'work',
+    summary: 'Seal values of add-ons',
+    description:
+      'Add-ons name the secret in valuesFrom. Releases that use it are upgraded when they are looked at next, if they render differently.',
+    answers: [{ status: 200, description: 'The secret, without its values', schema: AddonSecretView }],
+    refusals: ['namespace.unknown', 'addon.too-many-secrets', 'conflict.concurrent'],
+  })
+  async put(
+    @Param({ schema: AddonSecretPath }) { namespace, addonSecret: secret }: AddonSecretPath,
+    @Body({ schema: AddonSecretRequest }) { values }: AddonSecretRequest,
+    @FromExchange() { caller, response }: Exchange,
+  ): Promise<AddonSecretView> {
+    const command = { type: 'SetAddonSecret', data: { namespace, secret } } as const;
+    const decided = orRefuse(await this.handle(addonSecrets, namespaceStream(namespace), command, causeOf(caller)));
+    const set = decided.events[0]?.meta;
+    if (set === undefined) throw new Error(`setting the add-on secret ${secret} decided nothing`);
+    // Nothing is sealed for a request that is refused.
+    await this.values.seal(namespace, secret, { setBy: set.id, values });
+    showSeq(response, decided.seq);
+    return { kind: 'AddonSecret', name: secret, setTime: set.time };
+  }
+
+  @Delete(':addonSecret')
+  @HttpCode(200)
+  @RoleInNamespace('operator')
+  @Documented({
+    id: 'deleteAddonSecret',
+    tag: 'namespaces',
+    records: 'end',
+    summary: 'Delete sealed values of add-ons',
+    description: 'Releases that use them stay as they are; their next change fails.',
+    answers: [{ status: 200, description: 'It is gone', schema: StatusView }],
+    refusals: ['namespace.unknown', 'addon.secret-unknown', 'conflict.concurrent'],
+  })
+  async delete(
+    @Param({ schema: AddonSecretPath }) { namespace, addonSecret: secret }: AddonSecretPath,
+    @FromExchange() { caller, response }: Exchange,
+  ): Promise<StatusView> {
+    const command = { type: 'DeleteAddonSecret', data: { namespace, secret } } as const;
+    const { seq } = orRefuse(await this.handle(addonSecrets, namespaceStream(namespace), command, causeOf(caller)));
+    await this.values.delete(namespace, secret);
+    showSeq(response, seq);
+    return { kind: 'Status', code: 200, message: `The add-on secret '${secret}' is deleted.` };
+  }
+}

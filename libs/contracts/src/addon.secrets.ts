@@ -1,0 +1,48 @@
+import * as z from 'zod';
+import { Namespace, PoolName, SecretRef } from './ids.js';
+
+/** Whose key seals add-on secrets: bootstrap-svc may not open what is sealed for all of the installation by it. */
+export const ADDON_SECRETS_OWNER = 'addons';
+/** In each namespace. */
+export const ADDON_SECRETS_MAX = 50;
+/** As JSON. A sealed value is one message of NATS. */
+export const ADDON_SECRET_LENGTH_MAX = 65_536;
+
+export const addonSecretRef = (namespace: string, name: string): SecretRef =>
+  SecretRef.parse(`gateway.addon.${namespace}.${name}`);
+
+const Values = z.record(z.string(), z.json());
+export type AddonSecretValues = z.infer<typeof Values>;
+
+/** As it is sealed. */
+const SealedAddonSecret = z.strictObject({ setBy: z.string(), values: Values });
+export type SealedAddonSecret = z.infer<typeof SealedAddonSecret>;
+
+export const addonSecretText = (secret: SealedAddonSecret): string => JSON.stringify(secret);
+export const addonSecretOf = (text: string): SealedAddonSecret => SealedAddonSecret.parse(JSON.parse(text));
+
+export const AddonSecretPath = z.object({ namespace: Namespace, addonSecret: PoolName });
+export type AddonSecretPath = z.infer<typeof AddonSecretPath>;
+
+export const AddonSecretRequest = z
+  .strictObject({
+    values: Values.refine((values) => JSON.stringify(values).length <= ADDON_SECRET_LENGTH_MAX, {
+      message: `must have at most ${ADDON_SECRET_LENGTH_MAX} characters as JSON`,
+    }).describe('Values of charts, as in spec.addons[].values; they are sealed and never shown again'),
+  })
+  .meta({ id: 'AddonSecretRequest' });
+export type AddonSecretRequest = z.infer<typeof AddonSecretRequest>;
+
+export const AddonSecretView = z
+  .strictObject({
+    kind: z.literal('AddonSecret'),
+    name: z.string(),
+    setTime: z.iso.datetime().describe('When its values were set last'),
+  })
+  .meta({ id: 'AddonSecret', description: 'Sealed values of add-ons; they are never shown' });
+export type AddonSecretView = z.infer<typeof AddonSecretView>;
+
+export const AddonSecretList = z
+  .strictObject({ kind: z.literal('AddonSecretList'), items: z.array(AddonSecretView) })
+  .meta({ id: 'AddonSecretList' });
+export type AddonSecretList = z.infer<typeof AddonSecretList>;
