@@ -10,6 +10,7 @@ export const STORIES = [...ONE_BY_ONE, '**/*.e2e.spec.ts'];
 
 /** Stories that take longer than 20 s on two cores: `npm test` leaves them to `npm run test:all`, unless it is given their path. */
 export const LONG_STORIES = [
+  'test/addon-upgrades',
   'test/addons',
   'apps/cli/test/cli',
   'apps/node-agent/src/agent',

@@ -35,6 +35,7 @@ export * from './handover.js';
 export * from './heartbeats.js';
 export * from './hook.points.js';
 export * from './addon.secrets.js';
+export * from './known.applications.js';
 export * from './hook.secrets.js';
 export * from './hosts.js';
 export * from './ids.js';

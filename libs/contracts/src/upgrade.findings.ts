@@ -285,6 +285,14 @@ export const UPGRADE_FINDINGS = {
     'kubeadm {version} could not finish a dry run of the upgrade on {node}: {words}',
     'Nothing was changed. Correct what it names, such as an object in kube-system that kubeadm cannot read, and start the upgrade again.',
   ),
+  'B14.unsupported': refuses(
+    'the add-on {addon} supports Kubernetes {supported}, and not {to}',
+    'Declare a version of it that does, with its "kubernetes"; or override B14.',
+  ),
+  'B14.not-deployed': refuses(
+    'the add-on {addon} goes before the control plane: {why}',
+    'It is tried again by itself; see "fairlead addon get <cluster> {addon}". To change it after the upgrade, declare "upgradeOrder: after"; or override B14.',
+  ),
   'C7.surge': forbids(
     'control planes are upgraded in place and have no surge nodes',
     'Leave out maxSurge for pool control-plane.',

@@ -353,6 +353,10 @@ export const UPGRADE_RULES = {
   B11: { title: 'Nothing that people changed by hand is lost', overridable: true },
   B12: { title: 'kubeadm can migrate the Corefile', overridable: true },
   B13: { title: 'kubeadm accepts the upgrade', overridable: true },
+  B14: {
+    title: 'Add-ons of the manifest support the target version, and those that go first are deployed',
+    overridable: true,
+  },
   C1: { title: 'Cluster and etcd are healthy before each control plane', overridable: false },
   C2: { title: 'A control plane is drained, and etcd is led by another member', overridable: false },
   C3: { title: 'The API server stops before its etcd does', overridable: false },
@@ -461,6 +465,11 @@ export const GATES = {
   },
   'kube-proxy': { rule: 'C9', sentence: 'kube-proxy of the target has rolled out on every node', help: KUBE_SYSTEM },
   dns: { rule: 'C9', sentence: 'CoreDNS of the target has rolled out', help: KUBE_SYSTEM },
+  'add-ons': {
+    rule: 'C9',
+    sentence: 'no add-on of the manifest has failed or was changed outside Fairlead',
+    help: 'See "fairlead addon list <cluster>". Correct the add-on in the manifest, or remove it from there.',
+  },
 } as const satisfies Readonly<Record<string, GateDefinition>>;
 export type GateName = keyof typeof GATES | `user:${string}`;
 

@@ -390,6 +390,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   WorkerJoined: ({ node }) => `worker ${node} has joined`,
   AddonInstalled: ({ addon, version }) => `addon ${addon} ${version} is installed`,
   AddonRequested: ({ addon }) => `the add-on ${addon} is to be installed as declared`,
+  AddonPreparing: ({ addon }) => `the chart and the values of add-on ${addon} are fetched`,
   AddonInstalling: ({ addon, version }) => `add-on ${addon} ${version} is being installed`,
   AddonUpgrading: ({ addon, version }) => `add-on ${addon} is being changed to ${version} as declared`,
   AddonDeployed: ({ addon, version, revision }) => `add-on ${addon} ${version} is deployed (revision ${revision})`,

@@ -9,6 +9,7 @@ interface About {
 }
 
 export type ReleasesCommand =
+  | Command<'PrepareRelease', About>
   | Command<'BeginRelease', About & { readonly version: string }>
   | Command<'RecordRelease', EventData<'AddonDeployed'>>
   | Command<'RecordDrift', About & { readonly problems: readonly string[] }>
@@ -17,6 +18,7 @@ export type ReleasesCommand =
 
 export type ReleasesFact = Fact<
   | 'AddonRequested'
+  | 'AddonPreparing'
   | 'AddonInstalling'
   | 'AddonUpgrading'
   | 'AddonDeployed'
@@ -37,6 +39,8 @@ const decideDeclared = (
   const { uid, addon, declaration } = command.data;
   if (!release.isDeclared || release.declaration !== declaration) return nothing;
   switch (command.type) {
+    case 'PrepareRelease':
+      return release.isPreparing ? nothing : [{ type: 'AddonPreparing', data: { uid, addon, declaration } }];
     case 'BeginRelease': {
       const data = { uid, addon, declaration, version: command.data.version };
       return [{ type: release.isBegun ? 'AddonUpgrading' : 'AddonInstalling', data }];

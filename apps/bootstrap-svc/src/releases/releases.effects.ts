@@ -45,6 +45,8 @@ export class ReleasesEffects {
     const { signal } = task;
     const opened = await this.open(task);
     const { at, engine, release } = opened;
+    const { uid, addon, declaration } = task.data;
+    await task.record({ type: 'PrepareRelease', data: { uid, addon, declaration } });
     const desired = await this.sources.desired(task.namespace, release.addon, signal);
     const status = await settledStatus(opened, signal);
     if (status?.status !== DEPLOYED || (await engine.differs(at, desired, signal)))

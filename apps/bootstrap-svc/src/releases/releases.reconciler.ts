@@ -1,6 +1,7 @@
 import type { ClusterUid, PoolName } from '@fairlead/contracts';
 import type { Reconciler, Task } from '@fairlead/event-sourcing';
 import { releases, type ReleasesCommand, type ReleasesFact } from './releases.decider.js';
+import { isBeingUpgraded } from './kubernetes.evolve.js';
 import type { Release, Releases } from './releases.state.js';
 
 /** Data of every task: the add-on, and the event that declared it as it is meant. */
@@ -14,8 +15,10 @@ export interface ReleaseData {
 const isAsDeclared = ({ declaration, deployed }: Release): boolean => deployed?.declaration === declaration;
 
 /** undefined: it may be installed now; else what it waits for. */
-const waitsFor = ({ hasBeenReady, releases: all }: Releases, { addon }: Release): string | undefined => {
+const waitsFor = ({ hasBeenReady, kubernetes, releases: all }: Releases, { addon }: Release): string | undefined => {
   if (addon.class !== 'bootstrap' && !hasBeenReady) return 'the cluster to be Ready';
+  if (addon.upgradeOrder === 'after' && kubernetes !== undefined && isBeingUpgraded(kubernetes))
+    return 'the upgrade of Kubernetes';
   return addon.dependsOn?.find((other) => {
     const release = all[other];
     return release === undefined || !isAsDeclared(release);

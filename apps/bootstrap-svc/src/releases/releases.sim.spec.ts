@@ -139,7 +139,10 @@ class World {
 }
 
 const declaring = (...addons: readonly Addon[]): Fact =>
-  ({ type: 'ClusterSpecChanged', data: { uid: UID, spec: { addons } as unknown as DeclaredSpec } }) as unknown as Fact;
+  ({
+    type: 'ClusterSpecChanged',
+    data: { uid: UID, spec: { version: 'v1.34.4', addons } as unknown as DeclaredSpec },
+  }) as unknown as Fact;
 const paint = (colour: string): Addon => ({
   name: 'paint' as Addon['name'],
   application: 'paint' as Addon['application'],
@@ -165,7 +168,7 @@ const of = (world: World, type: StoredEvent['type']): number => world.events.fil
 
 /** Install, change, drift and removal, with one kill at each call that the service makes. */
 describe('the release of an add-on under kills', () => {
-  const STEPS = Array.from({ length: 30 }, (_, index) => index + 1);
+  const STEPS = Array.from({ length: 40 }, (_, index) => index + 1);
 
   it.each(STEPS.flatMap((at) => [[at, false] as const, [at, true] as const]))(
     'a kill at call %i (after it took effect: %s) leads to one release, and each outcome is stated once',

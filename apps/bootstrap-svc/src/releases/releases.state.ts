@@ -1,4 +1,5 @@
-import type { Addon, ClusterUid, StoredEvent } from '@fairlead/contracts';
+import { isSameAddon, type Addon, type ClusterUid, type StoredEvent } from '@fairlead/contracts';
+import { kubernetesAfter, type KubernetesOf } from './kubernetes.evolve.js';
 
 /** What is known of a release of Helm in the cluster, as it was deployed last. */
 export interface Deployed {
@@ -18,6 +19,8 @@ export interface Release {
   /** The event that declared it so. */
   readonly declaration: string;
   readonly isRequested: boolean;
+  /** What it is made of is fetched, for this declaration. */
+  readonly isPreparing: boolean;
   /** Something of it may be in the cluster. */
   readonly isBegun: boolean;
   /** null: never. */
@@ -33,6 +36,8 @@ export interface Releases {
   readonly api: { readonly server: string; readonly caCertHash: string } | null;
   readonly hasBeenReady: boolean;
   readonly isDeleting: boolean;
+  /** Absent: of what was requested by an earlier release. */
+  readonly kubernetes?: KubernetesOf;
   /** By name, in the order in which they were declared. */
   readonly releases: Readonly<Record<string, Release>>;
 }
@@ -44,11 +49,10 @@ const declared = (state: Releases, { data, meta }: StoredEvent<'ClusterSpecChang
   );
   const now = addons.map((addon): readonly [string, Release] => {
     const before = state.releases[addon.name];
-    if (before !== undefined && before.isDeclared && JSON.stringify(before.addon) === JSON.stringify(addon))
-      return [addon.name, before];
+    if (before !== undefined && before.isDeclared && isSameAddon(before.addon, addon)) return [addon.name, before];
     const begun = before ?? { isBegun: false, deployed: null };
     const { isBegun, deployed } = begun;
-    const fresh = { addon, isDeclared: true, declaration: meta.id, isRequested: false, drift: [] };
+    const fresh = { addon, isDeclared: true, declaration: meta.id, isRequested: false, isPreparing: false, drift: [] };
     return [addon.name, { ...fresh, isBegun, deployed }];
   });
   return { releases: Object.fromEntries([...now, ...kept]) };
@@ -65,6 +69,8 @@ const ofRelease = (state: Releases, event: StoredEvent): Releases => {
   switch (event.type) {
     case 'AddonRequested':
       return changed(state, event.data.addon, { isRequested: true });
+    case 'AddonPreparing':
+      return changed(state, event.data.addon, { isPreparing: true });
     case 'AddonInstalling':
     case 'AddonUpgrading':
       return changed(state, event.data.addon, { isBegun: true });
@@ -87,9 +93,21 @@ const ofRelease = (state: Releases, event: StoredEvent): Releases => {
   }
 };
 
-export const releasesAfter = (state: Releases | undefined, event: StoredEvent): Releases | undefined => {
-  if (event.type === 'ClusterRequested')
-    return { uid: event.data.uid, api: null, hasBeenReady: false, isDeleting: false, releases: {} };
+const withKubernetes = (state: Releases | undefined, event: StoredEvent): Releases | undefined => {
+  if (state?.kubernetes === undefined) return state;
+  const kubernetes = kubernetesAfter(state.kubernetes, event);
+  return kubernetes === state.kubernetes ? state : { ...state, kubernetes };
+};
+
+const begun = ({ data }: StoredEvent<'ClusterRequested'>): Releases => {
+  const { version } = data.spec.kubernetes;
+  const kubernetes = { running: version, declared: version, targets: {} };
+  return { uid: data.uid, api: null, hasBeenReady: false, isDeleting: false, kubernetes, releases: {} };
+};
+
+export const releasesAfter = (before: Releases | undefined, event: StoredEvent): Releases | undefined => {
+  if (event.type === 'ClusterRequested') return begun(event);
+  const state = withKubernetes(before, event);
   if (state === undefined || !('uid' in event.data) || event.data.uid !== state.uid) return state;
   switch (event.type) {
     case 'ClusterDeleted':

@@ -10,15 +10,21 @@ const { given } = specification(releases);
 const NOW = '2026-01-01T00:00:00.000Z';
 const cause = { operation: 'helm upgrade', target: 'metrics', message: 'no answer' };
 
+const requestedVersion = (fact: Fact): string =>
+  fact.type === 'ClusterRequested' ? fact.data.spec.kubernetes.version : '';
+
 const addon = (name: string, others: Partial<Addon> = {}): Addon => ({
   name: name as Addon['name'],
   application: 'metrics' as Addon['application'],
   version: '1.0.0',
   ...others,
 });
+/** As the fixtures request it. */
+const VERSION = requestedVersion(requested(1, 1));
+
 const declaring = (...addons: readonly Addon[]): Fact => ({
   type: 'ClusterSpecChanged',
-  data: { uid: UID, spec: { addons: [...addons] } as unknown as DeclaredSpec } as never,
+  data: { uid: UID, spec: { version: VERSION, addons: [...addons] } as unknown as DeclaredSpec } as never,
 });
 const initialized: Fact = {
   type: 'ControlPlaneInitialized',
@@ -84,6 +90,42 @@ describe('the add-ons of a cluster', () => {
     const story = begun(addon('one'), addon('two')).say(initialized, ready).deployed('one').deployed('two');
     story.say(declaring(addon('one'), addon('two', { values: { replicas: 2 } })));
     expect(story.tasks).toEqual(['WatchRelease/one/e2', 'InstallRelease/two/e7']);
+  });
+
+  it('that go after an upgrade of Kubernetes wait until it has ended, and others do not', () => {
+    const later = addon('later', { upgradeOrder: 'after' });
+    const story = begun(addon('first'), later).say(initialized, ready).deployed('first').deployed('later');
+    const upgradeId = 'u-1';
+    const of = { uid: UID, upgradeId };
+    const upgraded = (type: string, data: object = {}): Fact => ({ type, data: { ...of, ...data } }) as unknown as Fact;
+    const changed = [addon('first', { version: '2.0.0' }), { ...later, version: '2.0.0' }];
+    const version = (to: string): Fact =>
+      ({ type: 'ClusterSpecChanged', data: { uid: UID, spec: { version: to, addons: changed } } }) as unknown as Fact;
+    story.say(version('v1.35.4'));
+    const installs = (): readonly string[] => story.tasks.filter((key) => key.startsWith('Install'));
+    expect(installs()).toEqual([expect.stringContaining('InstallRelease/first/')]);
+    story.say(
+      upgraded('UpgradeRequested', { target: { kubernetes: 'v1.35.4' }, mode: 'go' }),
+      upgraded('RolloutStarted'),
+    );
+    expect(installs()).toEqual([expect.stringContaining('InstallRelease/first/')]);
+    story.say(upgraded('RolloutCompleted'));
+    expect(installs()).toHaveLength(2);
+  });
+
+  it('that go after an upgrade go on when it is given up', () => {
+    const later = addon('later', { upgradeOrder: 'after' });
+    const story = begun().say(initialized, ready);
+    const of = { uid: UID, upgradeId: 'u-1' };
+    const target = { target: { kubernetes: 'v1.35.4' }, mode: 'go' };
+    story.say({
+      type: 'ClusterSpecChanged',
+      data: { uid: UID, spec: { version: 'v1.35.4', addons: [later] } },
+    } as never);
+    story.say({ type: 'UpgradeRequested', data: { ...of, ...target } } as never);
+    expect(story.tasks).toEqual([]);
+    story.say({ type: 'RolloutAborted', data: of } as never);
+    expect(story.tasks).toEqual([expect.stringContaining('InstallRelease/later/')]);
   });
 
   it('that were never begun leave nothing to uninstall', () => {

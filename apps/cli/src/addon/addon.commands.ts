@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { ClusterView } from '../api/api.ports.js';
+import type { ClusterView } from '../api/views.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { clusterAt } from '../command/session.js';
 import { CliFailure } from '../failures.js';
@@ -31,7 +31,7 @@ const addList = (parent: Command, io: Io): void => {
     .alias('ls')
     .action(
       runs(io, async (session, name: string) => {
-        const items = (await session.api.cluster(clusterAt(session, name))).addons ?? [];
+        const items = (await session.api.get('/ns/{namespace}/clusters/{cluster}', clusterAt(session, name))).addons ?? [];
         return {
           data: items,
           table: {
@@ -61,9 +61,10 @@ const addGet = (parent: Command, io: Io): void => {
     .action(
       runs(io, async (session, cluster: string, name: string) => {
         const at = clusterAt(session, cluster);
-        const item = ((await session.api.cluster(at)).addons ?? []).find((one) => one.name === name);
+        const item = ((await session.api.get('/ns/{namespace}/clusters/{cluster}', at)).addons ?? []).find((one) => one.name === name);
         if (item === undefined) throw unknownAddon(cluster, name);
-        const declared = (await session.api.manifest(at)).spec.addons?.find((one) => one.name === name);
+        const manifest = await session.api.get('/ns/{namespace}/clusters/{cluster}/manifest', at);
+        const declared = manifest.spec.addons?.find((one) => one.name === name);
         const data = { ...item, ...(declared === undefined ? {} : { declared }) };
         return { data, table: textOf(item, declared), names: [name] };
       }),

@@ -17,7 +17,7 @@ const addListSecrets = (parent: Command, io: Io): void => {
     examples: [['fairlead addon list-secrets -n team-a', 'List the secrets that add-ons of team-a can name']],
   }).action(
     runs(io, async (session) => {
-      const items = await session.api.addonSecrets(session.namespace);
+      const items = await session.api.list('/ns/{namespace}/addon-secrets', { namespace: session.namespace });
       const rows = items.map(({ name, setTime }) => [name, setTime]);
       const table = { columns: ['name', 'changed'], rows, empty: 'There are no add-on secrets.' };
       return { data: items, table, names: items.map(({ name }) => name) };
@@ -40,7 +40,11 @@ const addSetSecret = (parent: Command, io: Io): void => {
     .action(
       runs(io, async (session, name: string, { valuesFile }: { readonly valuesFile: string }) => {
         const values = await valuesIn(valuesFile, io);
-        const set = await session.api.putAddonSecret(session.namespace, name, { values });
+        const { data: set } = await session.api.put(
+          '/ns/{namespace}/addon-secrets/{addonSecret}',
+          { namespace: session.namespace, addonSecret: name },
+          { body: { values } },
+        );
         return { data: set, table: `The add-on secret ${name} is set.`, names: [name] };
       }),
     );
@@ -57,7 +61,7 @@ const addDeleteSecret = (parent: Command, io: Io): void => {
     runs(io, async (session, name: string, options: ConfirmOptions) => {
       const what = `The add-on secret ${name} of namespace ${session.namespace} will be deleted; changes of add-ons that refer to it will fail`;
       await confirm(io, { what }, options);
-      await session.api.deleteAddonSecret(session.namespace, name);
+      await session.api.delete('/ns/{namespace}/addon-secrets/{addonSecret}', { namespace: session.namespace, addonSecret: name });
       return { data: { name, deleted: true }, table: `The add-on secret ${name} is deleted.`, names: [name] };
     }),
   );

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { APPLICATION_VERSIONS_MAX } from '@fairlead/contracts';
+import { APPLICATION_VERSIONS_MAX, KNOWN_APPLICATIONS } from '@fairlead/contracts';
 import { Option, type Command } from 'commander';
 import type { ApplicationSettings, ApplicationView } from '../api/views.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
@@ -117,9 +117,9 @@ ${JSON.stringify(item.uiSchema, null, 2)}`;
 };
 
 interface RegisterOptions {
-  readonly repository: string;
-  readonly chart: string;
-  readonly versions: string;
+  readonly repository?: string;
+  readonly chart?: string;
+  readonly versions?: string;
   readonly keep: number;
   readonly label?: string;
   readonly description?: string;
@@ -139,15 +139,16 @@ const addRegister = (parent: Command, io: Io): void => {
     description:
       'Register versions of a Helm chart in the catalogue, or replace the settings of an application, and wait until it is synchronized. Registering changes no cluster; "fairlead application install" does.',
     examples: [
+      ['fairlead application register metrics-server', 'Register an application that Fairlead knows by its name'],
       [
         'fairlead application register grafana --repository https://charts.example.org --chart grafana --versions ">=8.0.0 <9.0.0" --keep 5',
         'List the five newest versions of a range',
       ],
     ],
   })
-    .requiredOption('--repository <url>', 'the chart repository, an https URL, or the oci URL of a registry')
-    .requiredOption('--chart <name>', 'the chart in it')
-    .requiredOption('--versions <range>', 'which versions, a range of semantic versions')
+    .option('--repository <url>', 'the chart repository, an https URL, or the oci URL of a registry')
+    .option('--chart <name>', 'the chart in it')
+    .option('--versions <range>', 'which versions, a range of semantic versions')
     .addOption(
       new Option('--keep <number>', `how many versions, the newest first, at most ${APPLICATION_VERSIONS_MAX}`)
         .argParser(integerBetween(1, APPLICATION_VERSIONS_MAX))
@@ -170,7 +171,7 @@ const addRegister = (parent: Command, io: Io): void => {
         const { data: registered } = await session.api.put(
           '/applications/{application}',
           { application: name },
-          { body: await settingsOf(options, io) },
+          { body: await settingsOf(name, options, io) },
         );
         const awaited = { registered, timeoutMs: timeout, interrupted: io.interrupts.first };
         const item = wait ? await untilSynchronized(session.api, awaited) : registered;
@@ -180,8 +181,15 @@ const addRegister = (parent: Command, io: Io): void => {
 };
 
 /** By name: options that every command has are no settings. */
-const settingsOf = async (options: RegisterOptions, io: Io): Promise<ApplicationSettings> => {
-  const { repository, chart, versions: range, keep, label, description, icon, repositoryCaFile, username } = options;
+const settingsOf = async (name: string, options: RegisterOptions, io: Io): Promise<ApplicationSettings> => {
+  const known = KNOWN_APPLICATIONS[name];
+  const { repository = known?.repository, chart = known?.chart, versions: range = known?.range } = options;
+  if (repository === undefined || chart === undefined || range === undefined)
+    throw usageFailure(
+      `Fairlead does not know where the chart of ${name} is`,
+      `Name it with --repository, --chart and --versions; known by name: ${Object.keys(KNOWN_APPLICATIONS).join(', ')}.`,
+    );
+  const { label = known?.label, description = known?.description, keep, icon, repositoryCaFile, username } = options;
   const { passwordFile } = options;
   if ((username === undefined) !== (passwordFile === undefined))
     throw usageFailure('--username and --password-file are given together');

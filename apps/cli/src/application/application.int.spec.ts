@@ -73,7 +73,9 @@ describe('fairlead application', () => {
     gateway.on('GET', LIST, { body: { kind: 'ApplicationList', items: [view()] } });
     gateway.on('GET', GRAFANA, { body: view() });
     const version = { kind: 'ApplicationVersion', application: 'grafana', ...view().versions[0] };
-    gateway.on('GET', `${GRAFANA}/versions/8.5.1`, { body: { ...version, schema: { type: 'object' }, uiSchema: null } });
+    gateway.on('GET', `${GRAFANA}/versions/8.5.1`, {
+      body: { ...version, schema: { type: 'object' }, uiSchema: null },
+    });
     expect(JSON.parse((await application('list', '--output', 'json')).stdout)).toEqual([view()]);
     expect((await application('get', 'grafana')).stdout).toContain('8.5.1 (11.2.0)');
     const shown = await application('get', 'grafana', '--chart-version', '8.5.1');

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { valuesIn } from '../addon/values.file.js';
-import type { Manifest, ManifestView } from '../api/api.ports.js';
+import type { Manifest, ManifestView } from '../api/views.js';
 import { addCommand, runs } from '../command/command.js';
 import { collected } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
@@ -40,7 +40,7 @@ export const addInstall = (parent: Command, io: Io): void => {
   addChangeOptions(command).action(
     runs(io, async (session, application: string, cluster: string, options: InstallOptions) => {
       const at = clusterAt(session, cluster);
-      const current = await session.api.manifest(at);
+      const current = await session.api.get('/ns/{namespace}/clusters/{cluster}/manifest', at);
       const addon = await addonOf(session, application, current, options);
       return changeManifest(session, at, withAddon(current, addon), options);
     }),
@@ -72,7 +72,7 @@ const addonOf = async (
 };
 
 const newestOf = async ({ api }: Session, name: string): Promise<string> => {
-  const { versions, message } = await api.application(name);
+  const { versions, message } = await api.get('/applications/{application}', { application: name });
   const [newest] = versions;
   if (newest !== undefined) return newest.version;
   throw usageFailure(

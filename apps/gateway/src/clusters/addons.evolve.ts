@@ -177,6 +177,9 @@ const restored = (doc: AddonsDoc, event: StoredEvent): AddonsDoc => {
   }
 };
 
+/** Nothing of it is in the cluster, unless it was there before. */
+const NOT_BEGUN: ReadonlySet<AddonPhase> = new Set(['Pending', 'Preparing']);
+
 /** Add-ons of the manifest: each is a release of Helm, which counts its revisions. */
 const declaredReleases = (
   before: readonly AddonView[],
@@ -184,8 +187,9 @@ const declaredReleases = (
   since: string,
 ): readonly AddonView[] => {
   const isDeclared = (name: string): boolean => addons.some((addon) => addon.name === name);
-  const leaving = before.filter(({ name, phase }) => !isDeclared(name) && phase !== 'Preparing');
-  const fresh = { phase: 'Preparing', version: '', revision: 0, since, message: '' } as const;
+  const mayBeThere = ({ phase, revision }: AddonView): boolean => revision > 0 || !NOT_BEGUN.has(phase);
+  const leaving = before.filter((addon) => !isDeclared(addon.name) && mayBeThere(addon));
+  const fresh = { phase: 'Pending', version: '', revision: 0, since, message: '' } as const;
   return [
     ...addons.map(({ name }) => before.find((one) => one.name === name) ?? { name, ...fresh }),
     ...leaving.map((one) => ({ ...one, phase: 'Uninstalling' as const, since, message: '' })),
@@ -197,6 +201,8 @@ type ReleaseChange = Pick<AddonView, 'phase'> & Partial<AddonView>;
 const changeOfRelease = (event: StoredEvent): ReleaseChange | undefined => {
   switch (event.type) {
     case 'AddonRequested':
+      return { phase: 'Pending' };
+    case 'AddonPreparing':
       return { phase: 'Preparing' };
     case 'AddonInstalling':
       return { phase: 'Installing' };
@@ -299,6 +305,7 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'AddonDegraded',
   'AddonRecovered',
   'AddonRequested',
+  'AddonPreparing',
   'AddonInstalling',
   'AddonUpgrading',
   'AddonDeployed',

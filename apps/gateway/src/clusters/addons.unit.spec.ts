@@ -170,7 +170,7 @@ describe('the addons of a cluster', () => {
     expect(phasesAfter(...upToReady, degraded, recovered)).toEqual(phasesAfter(...upToReady));
   });
 
-  it('of the manifest go from Preparing to Deployed, fail by name, are changed outside, and leave the list when they are uninstalled [azimuth 20]', () => {
+  it('of the manifest go from Pending over Preparing and Installing to Deployed, fail by name, are changed outside, and leave the list when they are uninstalled [azimuth 20]', () => {
     const declaring = (...names: readonly string[]): Fact =>
       ({
         type: 'ClusterSpecChanged',
@@ -192,7 +192,9 @@ describe('the addons of a cluster', () => {
       attemptsMax: 2,
       nextAttemptAt: soon,
     });
-    expect(shown()).toBe('Preparing  0');
+    expect(shown()).toBe('Pending  0');
+    expect(shown(fact('AddonRequested'))).toBe('Pending  0');
+    expect(shown(fact('AddonPreparing'))).toBe('Preparing  0');
     expect(shown(fact('AddonInstalling'))).toBe('Installing  0');
     expect(shown(deployed)).toBe('Deployed 3.13.0 3');
     expect(shown(deployed, fact('AddonUpgrading'))).toBe('Upgrading 3.13.0 3');

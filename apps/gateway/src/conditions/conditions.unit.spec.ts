@@ -411,6 +411,17 @@ describe('the state of a cluster', () => {
     expect(read({ addons: { addons: [ADDON] } }).map(({ type }) => type)).not.toContain('AddonsHealthy');
   });
 
+  it.each(['flannel', 'kube-proxy', 'coredns', 'metrics'])(
+    'a failed add-on makes the cluster Degraded by its name and never Failed, once it has been Ready: %s [azimuth 20]',
+    (name) => {
+      const message = `it has 0 of 2 pods`;
+      const addons = { addons: [ADDON, { ...ADDON, name, phase: 'Failed' as const, message }] };
+      expect(stateOf({ addons })).toBe('Degraded');
+      expect(of({ addons }, 'AddonsHealthy').message).toBe(`${name}: ${message}`);
+      expect(stateOf({ addons: { addons: [ADDON], releases: addons.addons.slice(1) } })).toBe('Degraded');
+    },
+  );
+
   it('says what is wrong with etcd, since when, and what to do, without any upgrade', () => {
     const etcdProblems = { since: '2026-11-21T10:00:00.000Z', problems: [GHOST] };
     expect(of({ etcdProblems }, 'EtcdHealthy')).toMatchObject({

@@ -1,4 +1,5 @@
 import { compareVersions, parseVersion } from '@fairlead/contracts';
+import { addonProblems } from '../rules/addons.rules.js';
 import type { WorkloadView } from '../kubernetes/kubernetes.ports.js';
 import type { Gate, GateLook, Verdict } from './gate.js';
 import { tagOf, tagsOf } from './images.js';
@@ -66,4 +67,12 @@ export const dnsRolledOut: Gate = async (look) => {
   const dns = await workloadNamed(look, 'coredns');
   if (dns === undefined) return fails('there is no Deployment coredns in kube-system');
   return rolledOut(dns, await expectedOf(look, 'coredns'), 0);
+};
+
+/** As bootstrap-svc, which installs and watches them, has stated it. */
+export const addonsWhole: Gate = async ({ known }) => {
+  const standings = Object.values(known.addons ?? {});
+  const problems = addonProblems(standings);
+  const facts = { addons: standings.map(({ addon }) => addon.name) };
+  return problems.length === 0 ? holds(facts) : fails(problems.join('; '), { ...facts, problems });
 };

@@ -1,5 +1,5 @@
 import { GATES, type GateName } from '@fairlead/contracts';
-import { dnsRolledOut, kubeProxyRolledOut } from './addon.gates.js';
+import { addonsWhole, dnsRolledOut, kubeProxyRolledOut } from './addon.gates.js';
 import { apiAnswers, clusterHealthy, leasesRenew } from './cluster.gates.js';
 import type { Gate } from './gate.js';
 import { etcdHealthy, etcdLeader, etcdMember, etcdQuorum } from './etcd.gates.js';
@@ -19,6 +19,7 @@ const OWN_GATES: Readonly<Record<keyof typeof GATES, Gate>> = {
   daemonsets: daemonSetsReady,
   'kube-proxy': kubeProxyRolledOut,
   dns: dnsRolledOut,
+  'add-ons': addonsWhole,
 };
 
 const isOwn = (gate: GateName): gate is keyof typeof GATES => Object.hasOwn(GATES, gate);

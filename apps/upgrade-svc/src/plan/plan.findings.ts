@@ -9,6 +9,7 @@ import {
 } from '@fairlead/contracts';
 import { findRelease, offeredReleases, ownRows, type OwnReleases } from '@fairlead/domain';
 import { finding, when } from '../rules/finding.js';
+import { b14Addons } from '../rules/addons.rules.js';
 import { c7NoSurge } from '../rules/control-plane.rules.js';
 import { b5RemovedApis } from '../rules/apis.rules.js';
 import { b3EtcdHealthy, b4FreshSnapshot, b10EtcdMinor, b10V2Store, hasVersion } from '../rules/etcd.rules.js';
@@ -158,4 +159,5 @@ const findingsOfReadable = (input: PlanInput, plan: UpgradePlan): readonly Findi
   ...worldFindings(input, plan),
   ...etcdFindings(input, plan),
   ...strategyFindings(input, plan),
+  ...(input.request.target.kubernetes === undefined ? [] : b14Addons(input.addons ?? [], plan.path)),
 ];

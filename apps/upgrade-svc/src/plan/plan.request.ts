@@ -9,6 +9,7 @@ import type {
 import type { OwnReleases } from '@fairlead/domain';
 import { heldBecause, type Holds } from '../holds/holds.js';
 import type { ClusterFacts, NodeFacts } from '../rules/cluster.facts.js';
+import type { AddonStanding } from '../rules/addon.standings.js';
 import type { UnderWay } from '../rules/preflight.rules.js';
 import type { Durations } from './durations.js';
 
@@ -28,6 +29,8 @@ export interface PlanInput {
   readonly request: RolloutRequest;
   readonly facts: ClusterFacts;
   readonly holds: Holds;
+  /** Of the manifest; absent: it has none. */
+  readonly addons?: readonly AddonStanding[];
   readonly underWay: UnderWay;
   /** https://host:port at which every API server is reached; null: there is one only. */
   readonly endpoint: string | null;

@@ -1,5 +1,6 @@
 import type { DeclaredSpec, EventData, Machine, MachinePlan, NodeName, StoredEvent } from '@fairlead/contracts';
 import { healthAfter, isHealthEvent, leavingIn, replacementIn, type HealthEvent } from '@fairlead/domain';
+import { addonStandingsAfter, type AddonStandings } from '../rules/addon.standings.js';
 import { withHold } from '../holds/holds.js';
 import type { SurgeMachine, ClusterState, RolloutNode } from './rollout.state.js';
 import { isUnwell } from './rollout.state.js';
@@ -255,4 +256,13 @@ const evolveMachines = (cluster: ClusterState, event: StoredEvent): ClusterState
 
 /** What is known of the cluster apart from its upgrade. */
 export const evolveCluster = (cluster: ClusterState, event: StoredEvent): ClusterState =>
-  evolveMachines(evolveExtra(cluster, event), event);
+  evolveAddons(evolveMachines(evolveExtra(cluster, event), event), event);
+
+const evolveAddons = (cluster: ClusterState, event: StoredEvent): ClusterState => {
+  const { addons: before = NO_ADDONS, ...others } = cluster;
+  const addons = addonStandingsAfter(before, event);
+  if (addons === before) return cluster;
+  return Object.keys(addons).length === 0 ? others : { ...others, addons };
+};
+
+const NO_ADDONS: AddonStandings = {};

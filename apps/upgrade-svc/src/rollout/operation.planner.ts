@@ -1,6 +1,7 @@
 import { isHeld, lastAnswerAt, needsSnapshot, type Moment } from '@fairlead/domain';
 import type { GateName, GateStage, NodeChange, NodeName, PlanOperation, SoftwareVersions } from '@fairlead/contracts';
 import { strategyOf } from '../plan/plan.request.js';
+import { c9AddonsGate } from '../rules/addons.rules.js';
 import {
   c1GatesBefore,
   c2LeaderGivesWay,
@@ -82,8 +83,10 @@ const afterGates = (tracked: TrackedOperation): readonly GateName[] => {
   return bringsAddons(tracked) ? [...c5GatesAfter, ...c9AddonGates] : c5GatesAfter;
 };
 
-const finishGates = ({ operation }: TrackedOperation): readonly GateName[] =>
-  operation.to['kubernetes'] === undefined ? c9GatesFinish.filter((gate) => gate !== 'kube-proxy') : c9GatesFinish;
+const finishGates = ({ operation, rollout }: TrackedOperation): readonly GateName[] => [
+  ...(operation.to['kubernetes'] === undefined ? c9GatesFinish.filter((gate) => gate !== 'kube-proxy') : c9GatesFinish),
+  ...c9AddonsGate(Object.values(rollout.cluster.addons ?? {})),
+];
 
 /** Which gates an operation has at a stage, in order. */
 export const gatesOf = (tracked: TrackedOperation, stage: GateStage): readonly GateName[] => {

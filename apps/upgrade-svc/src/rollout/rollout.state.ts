@@ -18,6 +18,7 @@ import {
 } from '@fairlead/contracts';
 import { NO_SAVES, type EtcdSaves, type Health, type HookState } from '@fairlead/domain';
 import { later } from '@fairlead/event-sourcing';
+import type { AddonStandings } from '../rules/addon.standings.js';
 import { NO_HOLDS, type Holds } from '../holds/holds.js';
 import type { Durations } from '../plan/durations.js';
 
@@ -179,6 +180,8 @@ export interface ClusterState {
   readonly drain?: DrainPolicy;
   /** Of upgrades; absent: the cluster declares none. */
   readonly hooks?: HookState;
+  /** Add-ons of the manifest, by name; absent: it has none. */
+  readonly addons?: AddonStandings;
   /** https://host:port of the load balancer. */
   readonly endpoint: string | null;
   readonly nodes: Readonly<Record<string, RolloutNode>>;

@@ -21,6 +21,10 @@ export const addonEvents = {
     'The add-on is declared, or declared otherwise, and is installed when everything that it waits for exists.',
     z.strictObject(of),
   ),
+  AddonPreparing: fact(
+    'Everything that the add-on waits for exists: its chart and its values are fetched.',
+    z.strictObject(of),
+  ),
   AddonInstalling: fact('The add-on is being installed for the first time.', z.strictObject({ ...of, version })),
   AddonUpgrading: fact(
     'The release of the add-on is being changed to what is declared.',

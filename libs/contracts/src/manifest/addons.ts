@@ -4,6 +4,7 @@ import { CNIS } from '../cluster-spec.js';
 import { ApplicationName, PoolName } from '../ids.js';
 import { NFS_STORAGE_ADDON, KUBEADM_ADDONS } from '../addon.workloads.js';
 import { refuse, type Refusal } from '../refusals.js';
+import { fnv1a32 } from '../subjects.js';
 
 export const ADDONS_MAX = 30;
 /** An event carries the values and manifests of all add-ons of its cluster. */
@@ -16,6 +17,8 @@ export const ADDON_CLASSES = ['bootstrap', 'normal'] as const;
 const Values = z.record(z.string(), z.json());
 
 const VALUES_FROM_MAX = 10;
+
+const minor = z.string().regex(/^[0-9]{1,3}\.[0-9]{1,3}$/, 'a minor version such as 1.35');
 
 /** A chart that is not in the catalogue. */
 const InlineChart = z
@@ -70,6 +73,16 @@ export const Addon = z
       .optional()
       .describe(
         'bootstrap: installed once the control plane is initialized, without waiting for its pods; normal: once the cluster is Ready. Left out: normal',
+      ),
+    kubernetes: z
+      .strictObject({ min: minor.optional(), max: minor.optional() })
+      .optional()
+      .describe('Minor versions of Kubernetes that it supports. Upgrades to others are refused. Left out: all'),
+    upgradeOrder: z
+      .enum(['before', 'after'])
+      .optional()
+      .describe(
+        'When it is changed if another version of Kubernetes is declared with it. before: first, and the control plane waits for it; after: once the upgrade has ended. Left out: before',
       ),
     dependsOn: z.array(PoolName).max(ADDONS_MAX).optional().describe('Add-ons that must be deployed before it'),
     policy: z
@@ -135,6 +148,15 @@ const dependencyFaults = (addons: readonly Addon[], addon: Addon, path: string):
       ? [refuse('addon.dependency-circle', { addon: name }, `${path}.dependsOn`)]
       : []),
   ];
+};
+
+/** Whether a declaration of an add-on changes nothing of it. */
+export const isSameAddon = (one: Addon, other: Addon): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+/** Tells declarations of an add-on apart, for those who need not know what it is made of. */
+export const fingerprintOf = (addon: Addon): string => {
+  const text = JSON.stringify(addon);
+  return `${text.length}-${fnv1a32(text)}`;
 };
 
 /** What is wrong with add-ons although each field is well-formed. */

@@ -1,0 +1,44 @@
+import { compareVersions, without, type StoredEvent } from '@fairlead/contracts';
+
+/** Which version of Kubernetes a cluster has, and which it is declared to have. */
+export interface KubernetesOf {
+  readonly running: string;
+  readonly declared: string;
+  /** Of upgrades that have not ended. */
+  readonly targets: Readonly<Record<string, string>>;
+}
+
+/** An upgrade is declared, or under way. */
+export const isBeingUpgraded = ({ running, declared }: KubernetesOf): boolean =>
+  compareVersions(running, declared) !== 0;
+
+const ended = (before: KubernetesOf, upgradeId: string, running: string): KubernetesOf => ({
+  ...{ running, declared: running },
+  targets: without(before.targets, upgradeId),
+});
+
+export const kubernetesAfter = (before: KubernetesOf, event: StoredEvent): KubernetesOf => {
+  switch (event.type) {
+    case 'ClusterSpecChanged': {
+      return { ...before, declared: event.data.spec.version };
+    }
+    case 'UpgradeRequested': {
+      const { upgradeId, target, mode } = event.data;
+      if (target.kubernetes === undefined || mode === 'dry-run') return before;
+      return { ...before, targets: { ...before.targets, [upgradeId]: target.kubernetes } };
+    }
+    case 'RolloutStarted':
+      return { ...before, declared: before.targets[event.data.upgradeId] ?? before.declared };
+    case 'UpgradeRejected':
+    case 'RolloutAborted':
+      return before.targets[event.data.upgradeId] === undefined
+        ? before
+        : ended(before, event.data.upgradeId, before.running);
+    case 'RolloutCompleted': {
+      const version = before.targets[event.data.upgradeId];
+      return version === undefined ? before : ended(before, event.data.upgradeId, version);
+    }
+    default:
+      return before;
+  }
+};

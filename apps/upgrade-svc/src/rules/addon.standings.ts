@@ -1,0 +1,51 @@
+import { fingerprintOf, sentenceOf, type Addon, type StoredEvent } from '@fairlead/contracts';
+
+/** How far an add-on of the manifest is. */
+export interface AddonStanding {
+  /** What upgrades need to know of it: its values and objects may be large. */
+  readonly addon: Pick<Addon, 'name' | 'kubernetes' | 'upgradeOrder'>;
+  readonly fingerprint: string;
+  /** The event that declared it so. */
+  readonly declaration: string;
+  /** It is deployed as it is declared. */
+  readonly isDeployed: boolean;
+  /** Why it is not as declared, or not whole; null: nothing is known against it. */
+  readonly problem: string | null;
+}
+
+export type AddonStandings = Readonly<Record<string, AddonStanding>>;
+
+const declared = (before: AddonStandings, { data, meta }: StoredEvent<'ClusterSpecChanged'>): AddonStandings =>
+  Object.fromEntries(
+    (data.spec.addons ?? []).map((addon) => {
+      const known = before[addon.name];
+      const fingerprint = fingerprintOf(addon);
+      if (known?.fingerprint === fingerprint) return [addon.name, known];
+      const { name, kubernetes, upgradeOrder } = addon;
+      const fresh = { fingerprint, declaration: meta.id, isDeployed: false, problem: null };
+      return [name, { addon: { name, kubernetes, upgradeOrder }, ...fresh }];
+    }),
+  );
+
+/** What is said of another declaration than the last says nothing of it. */
+const standingAfter = (before: AddonStandings, event: StoredEvent): AddonStandings => {
+  if (event.type !== 'AddonDeployed' && event.type !== 'AddonFailed' && event.type !== 'AddonDrifted') return before;
+  const { addon, declaration } = event.data;
+  const known = before[addon];
+  if (known === undefined || known.declaration !== declaration) return before;
+  return { ...before, [addon]: { ...known, ...changeOf(event) } };
+};
+
+const changeOf = (event: StoredEvent<'AddonDeployed' | 'AddonFailed' | 'AddonDrifted'>): Partial<AddonStanding> => {
+  switch (event.type) {
+    case 'AddonDeployed':
+      return { isDeployed: true, problem: null };
+    case 'AddonFailed':
+      return { problem: sentenceOf(event.data.cause) };
+    case 'AddonDrifted':
+      return { problem: `it was changed outside Fairlead: ${event.data.problems.join('; ')}` };
+  }
+};
+
+export const addonStandingsAfter = (before: AddonStandings, event: StoredEvent): AddonStandings =>
+  event.type === 'ClusterSpecChanged' ? declared(before, event) : standingAfter(before, event);
