@@ -121,15 +121,30 @@ inBrowser("the operator's page", () => {
   );
 
   it(
-    'creates a cluster from a manifest whose plan is beside it, and shows it until it is Ready',
+    'creates a cluster with a form and its manifest side by side, judged while it is typed, and shows it until it is Ready',
     async () => {
       await open('create');
-      const editor = page.getByLabel('Manifest');
-      await editor.fill(MANIFEST.replace('controlPlane: { replicas: 1', 'controlPlane: { replicas: 2'));
-      await seen('cluster.control-plane-even');
-      expect(await page.getByRole('button', { name: 'Create' }).isDisabled()).toBe(true);
+      const editor = page.getByLabel('Manifest', { exact: true });
       await editor.fill(MANIFEST);
+      await seen('judged by the gateway');
+      const asked: string[] = [];
+      page.on('request', (request) => asked.push(`${request.method()} ${new URL(request.url()).pathname}`));
+      const replicas = page.locator('input[name="spec.controlPlane.replicas"]');
+      await replicas.fill('2');
+      await seen('cluster.control-plane-even');
+      await seen(/judged in this browser in \d+ ms/);
+      await page.locator('.cm-lint-marker-error').first().waitFor();
+      expect(await editor.textContent()).toContain('controlPlane: { replicas: 2');
+      expect(await page.getByRole('button', { name: 'Create', exact: true }).isDisabled()).toBe(true);
+      // What the browser refuses by the same rules, the gateway is not asked.
+      await page.waitForTimeout(1_000);
+      expect(asked.filter((one) => one.startsWith('PUT'))).toEqual([]);
+      await editor.fill(MANIFEST);
+      expect(await replicas.inputValue()).toBe('1');
       await seen('create-cluster');
+      const own = await page.locator('.plan-steps').textContent();
+      await seen('judged by the gateway');
+      expect(await page.locator('.plan-steps').textContent()).toBe(own);
       await page.getByRole('button', { name: 'Create', exact: true }).click();
       await page.getByRole('heading', { name: /shop/ }).waitFor();
       await system.until('shop', ({ type }) => type === 'ClusterReady', TIMEOUT_MS);
@@ -179,6 +194,20 @@ inBrowser("the operator's page", () => {
       await seen('3/3 nodes');
       const joined = (await system.events('shop')).filter(({ type }) => type === 'WorkerJoined');
       expect(joined).toHaveLength(2);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'edits a cluster: the browser says which node would leave, as the gateway does',
+    async () => {
+      await open('clusters/default/shop/edit');
+      await page.locator('input[name="spec.pools[0].replicas"]').fill('1');
+      await seen('remove-nodes');
+      const own = await page.locator('.plan-steps').textContent();
+      await seen('judged by the gateway');
+      expect([own, await page.locator('.plan-steps').textContent()]).toEqual([own, own]);
+      expect(own).toMatch(/shop-web-\S+: the newest/);
     },
     TIMEOUT_MS,
   );
@@ -274,8 +303,8 @@ inBrowser("the operator's page", () => {
       await system.lab('PUT', '/v1/faults', { items: [{ kind: 'quota' }] });
       const manifest = MANIFEST.replace('name: shop', 'name: broken');
       await open('create');
-      await page.getByLabel('Manifest').fill(manifest);
-      await seen('create-cluster');
+      await page.getByLabel('Manifest', { exact: true }).fill(manifest);
+      await seen('judged by the gateway');
       await page.getByRole('button', { name: 'Create', exact: true }).click();
       await page.getByText(/quota/i).first().waitFor();
       await system.lab('DELETE', '/v1/faults');

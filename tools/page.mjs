@@ -17,7 +17,7 @@ const READ = [
   join(web, 'index.html'),
   join(web, 'vite.config.mjs'),
   join(root, 'package-lock.json'),
-  join(root, 'libs', 'parsers', 'src'),
+  ...['contracts', 'domain', 'parsers'].map((library) => join(root, 'libs', library, 'src')),
   fileURLToPath(import.meta.url),
 ];
 

@@ -44,6 +44,7 @@ export const OWN_DATA = {
   'apps/cli/src/up/': 'what the programs of the instance print',
   'apps/cli/src/instance/': 'files of the data folder',
   'apps/cli/src/cluster/silent.services.ts': 'answers of services on this machine',
+  'apps/web/src/create/manifest.text.ts': 'a text that the bounded parser has read, so that its comments stay',
   'apps/lab/src/': 'a simulation, on loopback: its parsers of YAML are bounded all the same',
 };
 

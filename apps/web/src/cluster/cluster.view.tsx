@@ -1,4 +1,3 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf, type Cluster } from '../api.js';
 import { TimeSlider } from '../fleet/time.slider.js';
@@ -8,6 +7,7 @@ import { useMay } from '../session/session.js';
 import { ActDialog, type Act } from '../ui/dialog.js';
 import { Ago, Button, clusterPath, Failure, Icon, Link, Loading, State } from '../ui/ui.js';
 import type { ClusterAt } from './cluster.at.js';
+import { useCluster } from './cluster.reads.js';
 import { ClusterEvents } from './events.js';
 import { Conditions } from './conditions.js';
 import { NodesTable } from './nodes.js';
@@ -15,27 +15,12 @@ import { Operations, Running } from './operations.js';
 import { ObjectTree } from './tree.js';
 import { Drift, Pools } from './pools.js';
 
-const POLL_MS = 5_000;
 const TABS = [
   ['overview', 'Overview'],
   ['nodes', 'Nodes'],
   ['operations', 'Operations'],
   ['events', 'Events'],
 ] as const;
-
-export const useCluster = ({ namespace, cluster }: ClusterAt, at: string | undefined) =>
-  useQuery({
-    queryKey: ['cluster', namespace, cluster, 'view', at],
-    queryFn: ({ signal }) =>
-      dataOf(
-        api.GET('/ns/{namespace}/clusters/{cluster}', {
-          params: { path: { namespace, cluster }, query: at === undefined ? {} : { at } },
-          signal,
-        }),
-      ),
-    placeholderData: keepPreviousData,
-    refetchInterval: at === undefined ? POLL_MS : false,
-  });
 
 const ClusterView = ({ namespace, cluster, tab }: ClusterAt & { readonly tab: string }) => {
   const { query } = usePlace();

@@ -1,21 +1,14 @@
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { api, dataOf, type Cluster, type Schemas } from '../api.js';
+import type { Cluster, Schemas } from '../api.js';
 import { PlanSteps } from '../create/plan.steps.js';
 import { useMay } from '../session/session.js';
 import { Modal } from '../ui/dialog.js';
 import { Button, Empty, Failure, Loading, Panel, State, Table } from '../ui/ui.js';
 import type { ClusterAt } from './cluster.at.js';
+import { useManifest } from './cluster.reads.js';
 import { useScale } from './scale.js';
 
 type Manifest = Schemas['ClusterManifestView'];
-
-export const useManifest = ({ namespace, cluster }: ClusterAt) =>
-  useQuery({
-    queryKey: ['cluster', namespace, cluster, 'manifest'],
-    queryFn: () =>
-      dataOf(api.GET('/ns/{namespace}/clusters/{cluster}/manifest', { params: { path: { namespace, cluster } } })),
-  });
 
 /** Pools with their counters; scaling shows its plan first. */
 export const Pools = ({ place }: { readonly place: ClusterAt }) => {

@@ -1,18 +1,13 @@
-import { parseYaml } from '@fairlead/parsers';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useDeferredValue, useEffect, useState } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useMemo, useState } from 'react';
 import { stringify } from 'yaml';
-import { api, dataOf, Refusal, type Schemas } from '../api.js';
+import { api, dataOf } from '../api.js';
 import type { ClusterAt } from '../cluster/cluster.at.js';
-import { useManifest } from '../cluster/pools.js';
+import { useCluster, useManifest } from '../cluster/cluster.reads.js';
 import { useMay, useWhoami } from '../session/session.js';
-import { Button, clusterPath, Empty, Failure, go, Icon, Link, Loading, Panel } from '../ui/ui.js';
-import { PlanSteps } from './plan.steps.js';
+import { clusterPath, Empty, Failure, Icon, Link, Loading } from '../ui/ui.js';
+import { Workbench } from './workbench.js';
 
-type Manifest = Schemas['ClusterManifest'];
-const MANIFEST = '/ns/{namespace}/clusters/{cluster}/manifest';
-const SETTLE_MS = 350;
-const YAML_LIMITS = { lengthMax: 256 * 1024 };
 const NEW = `apiVersion: fairlead.dev/v1alpha1
 kind: Cluster
 metadata:
@@ -24,28 +19,7 @@ spec:
     - { name: web, replicas: 2, connection: CONNECTION, machineType: MACHINE }
 `;
 
-interface Read {
-  readonly manifest?: Manifest;
-  readonly fault?: string;
-}
-
-const readManifest = (text: string): Read => {
-  try {
-    const value = parseYaml(text, YAML_LIMITS);
-    if (typeof value !== 'object' || value === null || Array.isArray(value))
-      return { fault: 'A manifest is a YAML mapping.' };
-    return { manifest: value as Manifest };
-  } catch (error) {
-    return { fault: error instanceof Error ? error.message : String(error) };
-  }
-};
-
-const nameIn = ({ manifest }: Read): string => {
-  const name: unknown = manifest?.metadata?.name;
-  return typeof name === 'string' ? name : '';
-};
-
-/** Create or edit: the manifest on the left, and beside it what it would do, judged by the gateway while it is typed. */
+/** Create or edit: a form and the manifest, and beside them what it would do, judged while it is typed. */
 const CreateView = ({ namespace, cluster }: Partial<ClusterAt>) =>
   namespace === undefined || cluster === undefined ? (
     <NewCluster />
@@ -113,6 +87,11 @@ const NewCluster = () => {
 
 const EditCluster = ({ namespace, cluster }: ClusterAt) => {
   const { data, error } = useManifest({ namespace, cluster });
+  const view = useCluster({ namespace, cluster }, undefined);
+  const present = useMemo(
+    () => (data === undefined || view.data === undefined ? undefined : { manifest: data, nodes: view.data.nodes }),
+    [data, view.data],
+  );
   const mayDo = useMay();
   const [text, setText] = useState<string | undefined>(undefined);
   useEffect(() => {
@@ -130,128 +109,14 @@ const EditCluster = ({ namespace, cluster }: ClusterAt) => {
           <Icon name="next" /> Edit
         </h1>
       </header>
-      <Failure error={error} />
-      {text === undefined ? (
+      <Failure error={error ?? view.error} />
+      {text === undefined || present === undefined ? (
         <Loading what="the manifest" />
       ) : mayDo('operator', namespace) ? (
-        <Workbench namespace={namespace} cluster={cluster} text={text} button="Apply" />
+        <Workbench namespace={namespace} cluster={cluster} text={text} button="Apply" present={present} />
       ) : (
         <pre className="yaml">{text}</pre>
       )}
     </div>
-  );
-};
-
-const useSettled = (text: string): string => {
-  const [settled, setSettled] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), SETTLE_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return useDeferredValue(settled);
-};
-
-const Workbench = ({
-  namespace,
-  cluster,
-  text: first,
-  button,
-}: {
-  readonly namespace: string;
-  readonly cluster?: string;
-  readonly text: string;
-  readonly button: string;
-}) => {
-  const queries = useQueryClient();
-  const [text, setText] = useState(first);
-  const settled = useSettled(text);
-  const read = readManifest(settled);
-  const name = nameIn(read);
-  const path = { namespace, cluster: cluster ?? name };
-  const { manifest } = read;
-  const plan = useQuery({
-    queryKey: ['plan', path, settled],
-    enabled: manifest !== undefined && path.cluster !== '',
-    queryFn: () =>
-      dataOf(api.PUT(MANIFEST, { params: { path, query: { dryRun: 'All' } }, body: manifest as Manifest })),
-    retry: false,
-    placeholderData: (before) => before,
-  });
-  const apply = useMutation({
-    mutationFn: () => dataOf(api.PUT(MANIFEST, { params: { path }, body: manifest as Manifest })),
-    onSuccess: async () => {
-      await queries.invalidateQueries();
-      go(clusterPath(path.namespace, path.cluster));
-    },
-  });
-  const isSettled = settled === text;
-  const mayApply =
-    isSettled &&
-    plan.data !== undefined &&
-    plan.error === null &&
-    !plan.isPlaceholderData &&
-    (plan.data.plan ?? []).length > 0;
-  return (
-    <div className="columns">
-      <Panel title="Manifest" side={<span className="dim">YAML</span>}>
-        <textarea
-          className="yaml"
-          aria-label="Manifest"
-          spellCheck={false}
-          value={text}
-          onChange={(event) => setText(event.target.value)}
-          rows={Math.max(16, text.split('\n').length + 1)}
-        />
-      </Panel>
-      <div>
-        <Panel
-          title="What it would do"
-          side={
-            <span className="dim" role="status">
-              {isSettled && !plan.isFetching ? '' : 'checking …'}
-            </span>
-          }
-        >
-          {read.fault === undefined ? null : (
-            <p className="tone-error">
-              <Icon name="error" /> {read.fault}
-            </p>
-          )}
-          {plan.error === null ? null : <Faults error={plan.error} />}
-          {plan.data !== undefined && plan.error === null && read.fault === undefined ? (
-            <PlanSteps steps={plan.data.plan ?? []} warnings={plan.data.warnings ?? []} />
-          ) : null}
-        </Panel>
-        <Failure error={apply.error} />
-        <div className="buttons">
-          <Button look="primary" disabled={!mayApply || apply.isPending} onClick={() => apply.mutate()}>
-            {apply.isPending ? 'Sending …' : button}
-          </Button>
-          <span className="dim">
-            {namespace}/{path.cluster === '' ? '…' : path.cluster}
-          </span>
-        </div>
-      </div>
-    </div>
-  );
-};
-
-/** Each fault with its field, in the gateway's words. */
-const Faults = ({ error }: { readonly error: unknown }) => {
-  if (!(error instanceof Refusal) || error.view.errors.length === 0) return <Failure error={error} />;
-  return (
-    <ul className="findings" role="alert">
-      {error.view.errors.map((one) => (
-        <li key={`${one.reason} ${one.field ?? ''} ${one.message}`}>
-          <span className="tone-error">
-            <Icon name="error" />
-          </span>
-          <span>
-            {one.field === undefined ? null : <code>{one.field}</code>} {one.message}{' '}
-            <span className="dim">{one.help}</span> <code className="code">{one.reason}</code>
-          </span>
-        </li>
-      ))}
-    </ul>
   );
 };

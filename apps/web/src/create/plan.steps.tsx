@@ -1,14 +1,20 @@
-import type { Schemas } from '../api.js';
 import { Icon } from '../ui/ui.js';
 
-type Step = Schemas['PlanStep'];
+/** What is shown of a step, whether the gateway or the browser planned it. */
+export interface PlannedStep {
+  readonly action: string;
+  readonly pool: string | null;
+  readonly count: number;
+  readonly reason: string;
+  readonly nodes: readonly { readonly name: string; readonly reason: string }[];
+}
 
 /** What a change of a manifest would do, and what its author should know. */
 export const PlanSteps = ({
   steps,
   warnings,
 }: {
-  readonly steps: readonly Step[];
+  readonly steps: readonly PlannedStep[];
   readonly warnings: readonly string[];
 }) => (
   <div className="plan-steps">

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf, type Schemas, type Upgrade } from '../api.js';
 import type { ClusterAt } from '../cluster/cluster.at.js';
-import { useManifest } from '../cluster/pools.js';
+import { useManifest } from '../cluster/cluster.reads.js';
 import { durationText, hashText } from '../format.js';
 import { useEvents } from '../live.js';
 import { useMay } from '../session/session.js';
