@@ -39,7 +39,7 @@ export interface Field {
   readonly standard: unknown;
 }
 
-/** Deeper than a manifest is, and no schema that contains itself is followed for ever. */
+/** Deeper than a manifest is, and the end of a schema that contains itself. */
 const DEPTH_MAX = 12;
 const SCALARS: ReadonlySet<string> = new Set(['string', 'integer', 'number']);
 const READ_ONLY = /^Read-only/;

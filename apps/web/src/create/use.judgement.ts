@@ -23,7 +23,7 @@ export interface Verdict {
   readonly faults: readonly Fault[];
   readonly plan: readonly PlannedStep[] | undefined;
   readonly warnings: readonly string[];
-  /** Who has said it; undefined: nobody yet. */
+  /** Who has judged it; undefined: it is not judged yet. */
   readonly by: 'browser' | 'gateway' | undefined;
   /** How long the browser took. */
   readonly tookMs: number | undefined;
