@@ -21,13 +21,13 @@ import {
   versionFaults,
   type PoolMember,
 } from '@fairlead/domain';
-import type { Cluster, Schemas } from '../api.js';
+import type { Schemas } from '@fairlead/api-client';
 import { formOf, type JsonSchema } from './schema.js';
 
 /** A cluster that there is, as far as the browser knows it. */
 export interface Present {
   readonly manifest: Schemas['ClusterManifestView'];
-  readonly nodes: Cluster['nodes'];
+  readonly nodes: Schemas['Cluster']['nodes'];
 }
 
 export interface Basis {

@@ -1,6 +1,6 @@
 import { parseYaml } from '@fairlead/parsers';
 import { isCollection, isMap, isPair, isScalar, isSeq, parseDocument, type Document, type Node } from 'yaml';
-import type { Schemas } from '../api.js';
+import type { Schemas } from '@fairlead/api-client';
 
 export type Manifest = Schemas['ClusterManifest'];
 export type Path = readonly (string | number)[];
