@@ -1,13 +1,13 @@
-import type { CreatedTokenView, FleetList, SignInCodeView } from '@fairlead/contracts';
+import type { CreatedTokenView, FleetList } from '@fairlead/contracts';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import axe from 'axe-core';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { findChromium, launchChromium } from './system/chromium.js';
+import { PageReader } from './system/page.reader.js';
 import { startSystem, type System } from './system/system.js';
 
 const CHECKOUT = fileURLToPath(new URL('..', import.meta.url));
@@ -34,54 +34,17 @@ inBrowser("the operator's page", () => {
   let system: System;
   let browser: Browser;
   let page: Page;
-  /** What the browser refused or reported. A policy that the page breaks itself would be here. */
-  const complaints: string[] = [];
-
-  const codeFor = async (token: string): Promise<string> => {
-    const answer = await fetch(`${system.server}/sign-in/codes`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}` },
-    });
-    return ((await answer.json()) as SignInCodeView).code;
-  };
-  const newPage = async (): Promise<Page> => {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true });
-    const made = await context.newPage();
-    made.setDefaultTimeout(SEEN_MS);
-    made.on('pageerror', (error) => complaints.push(String(error)));
-    made.on('console', (message) => {
-      const text = message.text();
-      // Statuses of answers are the page's to show: 401 before it is signed in, 4xx of a plan, and no answer while the gateway is down.
-      if (message.type() === 'error' && !/status of \d+|ERR_/.test(text)) complaints.push(text);
-    });
-    return made;
-  };
-  const signedIn = async (token: string): Promise<Page> => {
-    const made = await newPage();
-    await made.goto(`${system.server}/#/sign-in/${await codeFor(token)}`);
-    await made.getByRole('heading', { name: 'Fleet' }).waitFor();
-    return made;
-  };
+  let reader: PageReader;
+  const signedIn = (token: string): Promise<Page> => reader.signedIn(token);
   const open = async (place: string): Promise<void> => void (await page.goto(`${system.server}/#/${place}`));
   const seen = (text: string | RegExp, within: Page = page): Promise<void> => within.getByText(text).first().waitFor();
   const fleet = async (query: string): Promise<FleetList> =>
     (await system.call<FleetList>('GET', `/fleet${query}`)).body;
-  /** Rules of axe that are broken seriously or critically, with where. */
-  const seriousFaults = async (at: Page): Promise<readonly string[]> => {
-    await at.evaluate(axe.source);
-    const { violations } = await at.evaluate(async () => {
-      const { axe: inPage, document } = globalThis as unknown as { axe: typeof axe; document: axe.ElementContext };
-      return inPage.run(document, { resultTypes: ['violations'] });
-    });
-    return violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`);
-  };
-
   beforeAll(async () => {
     execFileSync(process.execPath, [join(CHECKOUT, 'tools/page.mjs'), '--if-changed'], { cwd: CHECKOUT });
     if ('reason' in chromium) return;
     [system, browser] = await Promise.all([startSystem({ light: true }), launchChromium(chromium)]);
+    reader = new PageReader(system, browser);
     page = await signedIn(system.token);
   }, TIMEOUT_MS);
   afterAll(async () => {
@@ -103,11 +66,11 @@ inBrowser("the operator's page", () => {
     'signs in with a one-time code, which leaves the address, and which opens nothing twice',
     async () => {
       expect(page.url()).not.toContain('sign-in');
-      const code = await codeFor(system.token);
-      const first = await newPage();
+      const code = await reader.codeFor(system.token);
+      const first = await reader.newPage();
       await first.goto(`${system.server}/#/sign-in/${code}`);
       await first.getByRole('heading', { name: 'Fleet' }).waitFor();
-      const second = await newPage();
+      const second = await reader.newPage();
       await second.goto(`${system.server}/#/sign-in/${code}`);
       await seen(/was used before/, second);
       await second.getByLabel('API token').fill(system.token);
@@ -175,7 +138,7 @@ inBrowser("the operator's page", () => {
           await open(place);
           await page.locator('main h1').first().waitFor();
           await eventually(async () => (await page.getByText(/^Loading/).count()) === 0, { withinMs: SEEN_MS });
-          found.push(...(await seriousFaults(page)).map((fault) => `${scheme} ${place}: ${fault}`));
+          found.push(...(await reader.seriousFaults(page)).map((fault) => `${scheme} ${place}: ${fault}`));
         }
       }
       await page.emulateMedia({ colorScheme: 'light' });
@@ -287,6 +250,12 @@ inBrowser("the operator's page", () => {
       await page.getByLabel('Reason, for the log').fill('a look');
       await page.getByRole('button', { name: 'Pause', exact: true }).click();
       await system.until('shop', ({ type }) => type === 'RolloutPaused', TIMEOUT_MS);
+      await page.getByRole('button', { name: /^Override/ }).click();
+      await page.getByLabel('Rule', { exact: true }).selectOption('B6');
+      await page.getByLabel('Reason, for the log').fill('known to be so here');
+      await page.getByRole('button', { name: 'Override', exact: true }).click();
+      await system.until('shop', ({ type }) => type === 'UpgradeRuleOverridden', TIMEOUT_MS);
+      await seen(/B6 is overridden by .*: known to be so here/);
       await page.getByRole('button', { name: /^Abort/ }).click();
       await page.getByLabel('Reason, for the log').fill('enough seen');
       await page.getByRole('button', { name: 'Abort', exact: true }).click();
@@ -370,6 +339,6 @@ inBrowser("the operator's page", () => {
 
   it('has broken no policy and thrown no error', () => {
     expect(existsSync(BUILT)).toBe(true);
-    expect(complaints).toEqual([]);
+    expect(reader.complaints).toEqual([]);
   });
 });

@@ -10,19 +10,31 @@ import type { ClusterAt } from './cluster.at.js';
 import { useCluster } from './cluster.reads.js';
 import { ClusterEvents } from './events.js';
 import { Conditions } from './conditions.js';
+import { Difference } from './difference.view.js';
+import { Hooks } from './hooks.js';
+import { NodeLife } from './node.view.js';
 import { NodesTable } from './nodes.js';
 import { Operations, Running } from './operations.js';
 import { ObjectTree } from './tree.js';
 import { Drift, Pools } from './pools.js';
+import { Snapshots } from './snapshots.js';
 
 const TABS = [
   ['overview', 'Overview'],
   ['nodes', 'Nodes'],
   ['operations', 'Operations'],
   ['events', 'Events'],
+  ['changes', 'Difference'],
+  ['snapshots', 'Snapshots'],
+  ['hooks', 'Hooks'],
 ] as const;
 
-const ClusterView = ({ namespace, cluster, tab }: ClusterAt & { readonly tab: string }) => {
+const ClusterView = ({
+  namespace,
+  cluster,
+  tab,
+  item,
+}: ClusterAt & { readonly tab: string; readonly item: string | undefined }) => {
   const { query } = usePlace();
   const at = query['at'];
   const place = { namespace, cluster };
@@ -52,8 +64,8 @@ const ClusterView = ({ namespace, cluster, tab }: ClusterAt & { readonly tab: st
       </nav>
       <Failure error={error} />
       {data === undefined && error === null ? <Loading what="the cluster" /> : null}
-      {data === undefined ? null : <Part tab={tab} place={place} view={data} at={at} />}
-      <TimeSlider namespace={namespace} cluster={cluster} />
+      {data === undefined ? null : <Part tab={tab} item={item} place={place} view={data} at={at} />}
+      {tab === 'changes' ? null : <TimeSlider namespace={namespace} cluster={cluster} />}
     </div>
   );
 };
@@ -61,17 +73,23 @@ export default ClusterView;
 
 const Part = ({
   tab,
+  item,
   place,
   view,
   at,
 }: {
   readonly tab: string;
+  readonly item: string | undefined;
   readonly place: ClusterAt;
   readonly view: Cluster;
   readonly at: string | undefined;
 }) => {
+  if (tab === 'nodes' && item !== undefined) return <NodeLife place={place} node={item} view={view} />;
   if (tab === 'nodes') return <NodesTable view={view} place={place} isPast={at !== undefined} />;
   if (tab === 'operations') return <Operations place={place} />;
+  if (tab === 'changes') return <Difference place={place} />;
+  if (tab === 'snapshots') return <Snapshots place={place} />;
+  if (tab === 'hooks') return <Hooks place={place} view={view} />;
   if (tab === 'events') return <ClusterEvents place={place} at={at} />;
   return (
     <div className="columns">

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { api, dataOf, type Cluster } from '../api.js';
 import { useMay } from '../session/session.js';
 import { ActDialog, type Act } from '../ui/dialog.js';
-import { Ago, Button, Empty, Panel, State, Table } from '../ui/ui.js';
+import { Ago, Button, clusterPath, Empty, Link, Panel, State, Table } from '../ui/ui.js';
 import type { ClusterAt } from './cluster.at.js';
 
 type Node = Cluster['nodes'][number];
@@ -42,7 +42,9 @@ export const NodesTable = ({
         {view.nodes.map((node) => (
           <tr key={node.name}>
             <td>
-              <strong>{node.name}</strong>
+              <Link to={clusterPath(place.namespace, place.cluster, 'nodes', node.name)}>
+                <strong>{node.name}</strong>
+              </Link>
               {node.reason === '' ? null : <div className="dim wrap">{node.reason}</div>}
               {node.remediation === undefined ? null : <div className="dim wrap">{node.remediation}</div>}
               {node.updatesDisabled === null ? null : <div className="dim wrap">held: {node.updatesDisabled}</div>}

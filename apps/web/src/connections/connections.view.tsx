@@ -163,7 +163,10 @@ const Details = ({ connection }: { readonly connection: Connection }) => {
 /** Each host with its verdict, and why it is kept out. */
 const Hosts = ({ hosts }: { readonly hosts: NonNullable<Connection['hosts']> }) => (
   <Panel title="Hosts">
-    <Table label="Hosts" head={['Host', 'State', 'Address', 'Zone', 'Size', 'Cluster', 'Host key', 'Why']}>
+    <Table
+      label="Hosts"
+      head={['Host', 'State', 'Address', 'Zone', 'Size', 'Cluster', 'Last tenant', 'Host key', 'Why']}
+    >
       {hosts.map((host) => (
         <tr key={host.name}>
           <td>{host.name}</td>
@@ -174,6 +177,7 @@ const Hosts = ({ hosts }: { readonly hosts: NonNullable<Connection['hosts']> }) 
           <td>{host.zone}</td>
           <td>{host.spec}</td>
           <td>{host.cluster === '' ? '–' : host.cluster}</td>
+          <td>{host.lastNamespace === '' ? '–' : host.lastNamespace}</td>
           <td className="num" title={host.hostKey?.fingerprint}>
             {host.hostKey === null ? '–' : host.hostKey.source}
           </td>

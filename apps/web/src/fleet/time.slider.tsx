@@ -17,24 +17,27 @@ const PLAY_SPEED = 60;
 const PLAY_TICK_MS = 250;
 const STEPS = 1_000;
 
-interface Range {
+export interface Range {
   readonly fromMs: number;
   readonly toMs: number;
 }
+
+/** How busy the log was, of one cluster or of the whole fleet. */
+export const useActivity = (filter: { readonly namespace?: string; readonly cluster?: string }) =>
+  useQuery({
+    queryKey: ['activity', filter],
+    queryFn: () => dataOf(api.GET('/fleet/activity', { params: { query: filter } })),
+    placeholderData: keepPreviousData,
+    refetchInterval: REFRESH_MS,
+  });
 
 /** Of one cluster, or of the whole fleet: at which moment the view is shown. */
 export const TimeSlider = ({ namespace, cluster }: { readonly namespace?: string; readonly cluster?: string }) => {
   const { query } = usePlace();
   const change = useQueryChange();
-  const filter = {
+  const { data } = useActivity({
     ...(namespace === undefined ? {} : { namespace }),
     ...(cluster === undefined ? {} : { cluster }),
-  };
-  const { data } = useQuery({
-    queryKey: ['activity', filter],
-    queryFn: () => dataOf(api.GET('/fleet/activity', { params: { query: filter } })),
-    placeholderData: keepPreviousData,
-    refetchInterval: REFRESH_MS,
   });
   const at = query['at'];
   const [dragged, setDragged] = useState<number | undefined>(undefined);
@@ -108,7 +111,7 @@ const momentOf = (at: string | undefined): number | undefined => {
 const atText = (at: string | undefined, dragged: number | undefined, shownMs: number): string =>
   dragged === undefined && at !== undefined && /^\d+$/.test(at) ? `event ${at}` : clockText(shownMs, Date.now());
 
-const rangeOf = (activity: Activity | undefined): Range => {
+export const rangeOf = (activity: Activity | undefined): Range => {
   const now = Date.now();
   const toMs = activity === undefined ? now : Date.parse(activity.to);
   const fromMs = activity === undefined ? now - 60_000 : Date.parse(activity.from);
@@ -144,7 +147,7 @@ const Legend = () => (
 );
 
 /** A stack for each interval, on a scale of roots: one failure is seen beside a hundred decisions. */
-const Ticks = ({ activity, range }: { readonly activity: Activity | undefined; readonly range: Range }) => {
+export const Ticks = ({ activity, range }: { readonly activity: Activity | undefined; readonly range: Range }) => {
   const x = scaleTime([new Date(range.fromMs), new Date(range.toMs)], [0, WIDTH]);
   const items = activity?.items ?? [];
   const most = Math.max(1, ...items.map((item) => CLASSES.reduce((sum, one) => sum + item[one], 0)));

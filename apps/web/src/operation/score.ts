@@ -31,7 +31,7 @@ export const CAUSE_WORDS: Readonly<Record<Cause, string>> = {
 };
 
 /** What begins with an event of this type. */
-const BEGUN_BY: Readonly<Record<string, Cause>> = {
+export const BEGUN_BY: Readonly<Record<string, Cause>> = {
   ClusterRequested: 'wait',
   ClusterAccepted: 'wait',
   ReservationConfirmed: 'lease',
@@ -78,6 +78,41 @@ const BEGUN_BY: Readonly<Record<string, Cause>> = {
   VmDeleted: 'done',
   NodeLost: 'failed',
   NodeRecovered: 'verify',
+  HostsTaken: 'machine',
+  VmsCreated: 'connect',
+  VmGone: 'failed',
+  VmsMissing: 'failed',
+  VmStopped: 'failed',
+  VmStarted: 'verify',
+  VmReturned: 'verify',
+  NodeMissing: 'failed',
+  NodeReturned: 'verify',
+  NodeQuarantined: 'failed',
+  EtcdReady: 'verify',
+  EtcdMemberAdded: 'join',
+  ControlPlaneReady: 'done',
+  ControlPlaneRemovalStarted: 'drain',
+  ControlPlaneRemovalPrepared: 'change',
+  ControlPlaneRemovalUnblocked: 'change',
+  NodeReplacementRequested: 'wait',
+  NodeReplacementPlanned: 'machine',
+  NodeReplacementReady: 'verify',
+  PoolRolloutRequested: 'wait',
+  RemediationRequested: 'wait',
+  NodeRemovalCancelled: 'done',
+  NodesAbandoned: 'done',
+  RolloutHalted: 'blocked',
+  UpgradeNodeSkipRequested: 'wait',
+  UpgradeAllowed: 'change',
+  UpgradeWithdrawn: 'wait',
+  NodeRollbackRequested: 'change',
+  NodeActionRequested: 'wait',
+  NodeActionUncordoned: 'verify',
+  NodeActionVoided: 'done',
+  NodeExecStarted: 'change',
+  NodeExecFinished: 'done',
+  DriftRepairRequested: 'change',
+  DriftRepaired: 'done',
 };
 
 /** Events without a row of their own. */
@@ -127,7 +162,7 @@ const listedIn = ({ data }: ScoreEvent): readonly string[] =>
       : [],
   );
 
-const concerns = (event: ScoreEvent, node: string): boolean =>
+export const concerns = (event: ScoreEvent, node: string): boolean =>
   namesIn(event).includes(node) || listedIn(event).includes(node);
 
 /** A lane for each node: from the beginning to the end, without a gap and without an overlap. */

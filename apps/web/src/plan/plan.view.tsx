@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { api, dataOf, type Schemas, type Upgrade } from '../api.js';
 import type { ClusterAt } from '../cluster/cluster.at.js';
 import { useManifest } from '../cluster/cluster.reads.js';
@@ -7,6 +7,8 @@ import { durationText, hashText } from '../format.js';
 import { useEvents } from '../live.js';
 import { useMay } from '../session/session.js';
 import { Button, clusterPath, Empty, Failure, go, Icon, Link, Loading, Panel, State, Table } from '../ui/ui.js';
+import { ActDialog, type Act } from '../ui/dialog.js';
+import { isOverridable, withOverride, type Override } from './overrides.js';
 import { planDifference } from './plan.diff.js';
 import { UpgradeProgress, useUpgrade } from './upgrade.control.js';
 
@@ -47,9 +49,10 @@ const Draft = ({ place }: { readonly place: ClusterAt }) => {
   const manifest = useManifest(place);
   const current = manifest.data?.spec.version.replace(/^v/, '');
   const [version, setVersion] = useState('');
+  const [overrides, setOverrides] = useState<readonly Override[]>([]);
   const params = { path: place };
   // Everything else as the gateway has it by default; the plan waits for its approval.
-  const body = { version, approved: false } as Schemas['UpgradeRequest'];
+  const body = { version, approved: false, overrides } as Schemas['UpgradeRequest'];
   const plan = useMutation({
     mutationFn: () => dataOf(api.POST(UPGRADES, { params: { ...params, query: { dryRun: 'true' } }, body })),
   });
@@ -60,6 +63,13 @@ const Draft = ({ place }: { readonly place: ClusterAt }) => {
       go(clusterPath(place.namespace, place.cluster, 'upgrades', id));
     },
   });
+  const [isReplanning, setReplanning] = useState(false);
+  const planAgain = plan.mutate;
+  useEffect(() => {
+    if (!isReplanning) return;
+    setReplanning(false);
+    planAgain();
+  }, [isReplanning, planAgain]);
   if (!mayDo('operator', place.namespace))
     return <Empty title="Upgrades are planned by operators of this namespace." />;
   return (
@@ -96,7 +106,13 @@ const Draft = ({ place }: { readonly place: ClusterAt }) => {
       <Failure error={plan.error ?? request.error} />
       {plan.data === undefined ? null : (
         <>
-          <PlanBody upgrade={plan.data} />
+          <PlanBody
+            upgrade={plan.data}
+            onOverride={(rule, reason) => {
+              setOverrides(withOverride(overrides, { rule, reason }));
+              setReplanning(true);
+            }}
+          />
           <div className="buttons">
             <Button
               look="primary"
@@ -167,29 +183,55 @@ const Requested = ({ place, upgrade }: { readonly place: ClusterAt; readonly upg
 const SEVERITY = { refuse: 'Rejected', ask: 'Halted', inform: 'Planned' } as const;
 const SEVERITY_WORD = { refuse: 'refused', ask: 'asks', inform: 'informs' } as const;
 
-const Findings = ({ findings }: { readonly findings: readonly Finding[] }) =>
-  findings.length === 0 ? null : (
+type OnOverride = (rule: string, reason: string) => void;
+
+/** Rules that may be overridden are, with a reason, for this upgrade alone. */
+const Findings = ({
+  findings,
+  onOverride,
+}: {
+  readonly findings: readonly Finding[];
+  readonly onOverride: OnOverride | undefined;
+}) => {
+  const [act, setAct] = useState<Act | undefined>(undefined);
+  if (findings.length === 0) return null;
+  const overrideOf = (rule: string): Act => ({
+    title: `Override ${rule}?`,
+    description: 'The plan is made again as if the rule did not hold. The history names you and the reason.',
+    button: 'Override',
+    look: 'danger',
+    needsReason: true,
+    run: ({ reason }) => Promise.resolve(onOverride?.(rule, reason)),
+  });
+  return (
     <Panel title="What the rules say">
       <ul className="findings">
         {findings.map(({ rule, severity, sentence, help }) => (
           <li key={`${rule} ${sentence}`}>
             <State state={SEVERITY[severity]} word={`${rule} ${SEVERITY_WORD[severity]}`} />
             <span>
-              {sentence} <span className="dim">{help}</span>
+              {sentence} <span className="dim">{help}</span>{' '}
+              {onOverride !== undefined && severity !== 'inform' && isOverridable(rule) ? (
+                <Button look="quiet" aria-label={`Override ${rule}`} onClick={() => setAct(overrideOf(rule))}>
+                  Override …
+                </Button>
+              ) : null}
             </span>
           </li>
         ))}
       </ul>
+      <ActDialog act={act} onClose={() => setAct(undefined)} />
     </Panel>
   );
+};
 
-const PlanBody = ({ upgrade }: { readonly upgrade: Upgrade }) => {
+const PlanBody = ({ upgrade, onOverride }: { readonly upgrade: Upgrade; readonly onOverride?: OnOverride }) => {
   const { plan, findings, planHash } = upgrade;
   const rules = findings.length > 0 ? findings : (plan?.findings ?? []);
   return (
     <>
       {upgrade.phase === 'Rejected' ? <p className="sentence tone-error">{upgrade.message}</p> : null}
-      <Findings findings={rules} />
+      <Findings findings={rules} onOverride={onOverride} />
       {plan === null ? null : (
         <Panel
           title={`Plan: ${plan.path.join(' → ')}`}

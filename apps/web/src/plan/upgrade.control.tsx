@@ -2,9 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf, type Operation, type Upgrade } from '../api.js';
 import type { ClusterAt } from '../cluster/cluster.at.js';
-import { durationText } from '../format.js';
+import { actorText, durationText } from '../format.js';
 import { useMay } from '../session/session.js';
 import { ActDialog, type Act } from '../ui/dialog.js';
+import { OVERRIDABLE } from './overrides.js';
 import { Ago, Button, clusterPath, Icon, Link, Panel, State, Table } from '../ui/ui.js';
 
 const UPGRADE = '/ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}';
@@ -42,6 +43,15 @@ export const UpgradeProgress = ({ place, upgrade }: { readonly place: ClusterAt;
     side={<Steering place={place} upgrade={upgrade} />}
   >
     {upgrade.message === '' ? null : <p className="sentence">{upgrade.message}</p>}
+    {upgrade.overrides.length === 0 ? null : (
+      <ul className="dim">
+        {upgrade.overrides.map(({ rule, reason, actor }) => (
+          <li key={rule}>
+            {rule} is overridden by {actorText(actor)}: {reason}
+          </li>
+        ))}
+      </ul>
+    )}
     <p className="dim num">
       {upgrade.nodesDone}/{upgrade.nodesTotal} nodes
       {upgrade.elapsedMs === null ? '' : `, ${durationText(upgrade.elapsedMs)} so far`}
@@ -165,8 +175,19 @@ const actsOf = ({ phase, nodes }: Upgrade, params: Params): readonly Act[] => {
             run: () => dataOf(api.POST(`${UPGRADE}/retry`, params)),
           },
         ];
-  if (phase === 'Running') return [pause, abort];
-  if (phase === 'Paused') return [resume, abort];
-  if (phase === 'Halted') return [...retry, ...skip, abort];
+  const override: Act = {
+    title: 'Override a rule?',
+    description: 'The upgrade goes on although the rule holds, for this upgrade alone. The history names you and the reason.',
+    button: 'Override',
+    look: 'danger',
+    needsReason: true,
+    options: { label: 'Rule', values: OVERRIDABLE },
+    run: ({ reason, option }) =>
+      dataOf(api.POST(`${UPGRADE}/override`, { ...params, body: { rule: option, reason } })),
+  };
+  if (phase === 'Running') return [pause, override, abort];
+  if (phase === 'Paused') return [resume, override, abort];
+  if (phase === 'Waiting') return [override, abort];
+  if (phase === 'Halted') return [...retry, ...skip, override, abort];
   return phase === 'Planned' || phase === 'Approved' ? [abort] : [];
 };

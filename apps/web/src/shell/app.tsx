@@ -33,7 +33,7 @@ const viewOf = (path: readonly string[]): ReactNode => {
   if (part === 'upgrades' && id !== undefined) return <PlanView {...at} upgrade={id} />;
   if (part === 'operations' && id !== undefined) return <OperationView {...at} operation={id} />;
   if (part === 'audit') return <AuditView {...at} />;
-  return <ClusterView key={`${namespace}/${cluster}`} {...at} tab={part ?? 'overview'} />;
+  return <ClusterView key={`${namespace}/${cluster}`} {...at} tab={part ?? 'overview'} item={id} />;
 };
 
 export const App = () => {

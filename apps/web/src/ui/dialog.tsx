@@ -31,6 +31,8 @@ export const Modal = ({
 /** What a person gives for an act. */
 export interface Given {
   readonly reason: string;
+  /** One of `options`; empty: there are none. */
+  readonly option: string;
 }
 
 export interface Act {
@@ -41,6 +43,8 @@ export interface Act {
   /** A text that must be typed first; undefined: none. */
   readonly typed?: string;
   readonly needsReason?: boolean;
+  /** What has to be chosen; undefined: nothing. */
+  readonly options?: { readonly label: string; readonly values: readonly (readonly [value: string, title: string])[] };
   readonly run: (given: Given) => Promise<unknown>;
 }
 
@@ -49,8 +53,10 @@ export const ActDialog = ({ act, onClose }: { readonly act: Act | undefined; rea
   const queries = useQueryClient();
   const [reason, setReason] = useState('');
   const [typed, setTyped] = useState('');
+  const [chosen, setChosen] = useState<string | undefined>(undefined);
+  const option = chosen ?? act?.options?.values[0]?.[0] ?? '';
   const done = useMutation({
-    mutationFn: () => (act === undefined ? Promise.resolve() : act.run({ reason })),
+    mutationFn: () => (act === undefined ? Promise.resolve() : act.run({ reason, option })),
     onSuccess: async () => {
       await queries.invalidateQueries();
       close();
@@ -59,6 +65,7 @@ export const ActDialog = ({ act, onClose }: { readonly act: Act | undefined; rea
   const close = (): void => {
     setReason('');
     setTyped('');
+    setChosen(undefined);
     done.reset();
     onClose();
   };
@@ -72,6 +79,18 @@ export const ActDialog = ({ act, onClose }: { readonly act: Act | undefined; rea
           if (isComplete) done.mutate();
         }}
       >
+        {act.options === undefined ? null : (
+          <label className="field">
+            {act.options.label}
+            <select value={option} onChange={(event) => setChosen(event.target.value)}>
+              {act.options.values.map(([value, title]) => (
+                <option key={value} value={value}>
+                  {title}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
         {act.needsReason === true ? (
           <label className="field">
             Reason, for the log

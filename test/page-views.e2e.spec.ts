@@ -1,0 +1,218 @@
+import type { ClusterChanges, CreatedTokenView } from '@fairlead/contracts';
+import { eventually } from '@fairlead/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import { findChromium, launchChromium } from './system/chromium.js';
+import { PageReader } from './system/page.reader.js';
+import { startSystem, type System } from './system/system.js';
+
+const CHECKOUT = fileURLToPath(new URL('..', import.meta.url));
+const TIMEOUT_MS = 240_000;
+const SEEN_MS = 20_000;
+const PICTURES = join(CHECKOUT, 'docs', 'pictures');
+const areKept = process.env['FAIRLEAD_PICTURES'] === 'yes';
+const machines = { connection: 'lab', machineType: 'lab.medium' };
+const manifest = (name: string, web: number, hooks: readonly object[] = []): object => ({
+  apiVersion: 'fairlead.dev/v1alpha1',
+  kind: 'Cluster',
+  metadata: { name },
+  spec: {
+    serviceType: 'single',
+    controlPlane: { replicas: 1, ...machines },
+    pools: [{ name: 'web', replicas: web, ...machines }],
+    ...(hooks.length === 0 ? {} : { hooks }),
+  },
+});
+
+const chromium = await findChromium();
+if ('reason' in chromium) process.stderr.write(`\n!!! NOT CHECKED in a browser: ${chromium.reason}\n\n`);
+const inBrowser = 'reason' in chromium ? describe.skip : describe;
+
+inBrowser("the views of the operator's page", () => {
+  let system: System;
+  let browser: Browser;
+  let reader: PageReader;
+  let page: Page;
+  /** Asks for more time until it is told to consent. */
+  let hook: Server;
+  const of = 'clusters/default/shop';
+  const shop = '/ns/default/clusters/shop';
+
+  const open = async (place: string, at: Page = page): Promise<void> => {
+    await at.goto(`${system.server}/#/${place}`);
+    await at.locator('main h1').first().waitFor();
+    await eventually(async () => (await at.getByText(/^Loading/).count()) === 0, { withinMs: SEEN_MS });
+  };
+  const apply = async (name: string, document: object): Promise<void> => {
+    const { status } = await system.call('PUT', `/ns/default/clusters/${name}/manifest`, document);
+    expect([200, 201, 202]).toContain(status);
+  };
+  const until = (name: string, type: string) => system.until(name, (event) => event.type === type, TIMEOUT_MS);
+  const workers = async (): Promise<readonly string[]> =>
+    (await system.events('shop')).flatMap((event) => (event.type === 'WorkerJoined' ? [event.data.node] : []));
+
+  beforeAll(async () => {
+    execFileSync(process.execPath, [join(CHECKOUT, 'tools/page.mjs'), '--if-changed'], { cwd: CHECKOUT });
+    if ('reason' in chromium) return;
+    hook = createServer((request, response) => {
+      request.resume();
+      request.on('end', () => response.end(JSON.stringify({ status: 'Failure', message: 'shop/api has one replica' })));
+    });
+    await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
+    const env = { HOOK_ADDRESSES_ALLOWED: '127.0.0.0/8', HOOK_RETRY_MIN_MS: '500' };
+    [system, browser] = await Promise.all([startSystem({ light: true, env }), launchChromium(chromium)]);
+    reader = new PageReader(system, browser);
+    page = await reader.signedIn(system.token);
+    const url = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/hook`;
+    const hooks = [{ name: 'capacity', url, points: ['BeforeNodeDrain'] }];
+    await apply('shop', manifest('shop', 2, hooks));
+    await until('shop', 'ClusterReady');
+    await apply('shop', manifest('shop', 3, hooks));
+    await eventually(async () => (await workers()).length === 3, { withinMs: TIMEOUT_MS });
+  }, TIMEOUT_MS);
+  afterAll(async () => {
+    hook?.closeAllConnections();
+    hook?.close();
+    await browser?.close();
+    await system?.stop();
+  }, TIMEOUT_MS);
+
+  it(
+    'show the life of a node, each mark of which is an event',
+    async () => {
+      const [node = ''] = await workers();
+      await open(`${of}/nodes`);
+      await page.getByRole('link', { name: node }).click();
+      await page.getByRole('heading', { name: node }).waitFor();
+      await page.getByText('joins', { exact: true }).waitFor();
+      const about = (await system.events('shop')).filter(({ type, data }) => type === 'NodeReady' && 'node' in data && data.node === node);
+      expect(await page.getByRole('link', { name: String(about[0]!.meta.seq), exact: true }).count()).toBe(1);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'show the difference of two moments as the API does, by the events that made it',
+    async () => {
+      const events = await system.events('shop');
+      const ready = events.find(({ type }) => type === 'ClusterReady')!.meta.time;
+      const last = events.at(-1)!.meta.time;
+      const query = `from=${encodeURIComponent(ready)}&to=${encodeURIComponent(last)}`;
+      const { body } = await system.call<ClusterChanges>('GET', `${shop}/changes?${query}`);
+      await open(`${of}/changes?${query}`);
+      const replicas = page.locator('.difference li').filter({ hasText: 'pools[web].replicas' });
+      await replicas.first().waitFor();
+      expect(await replicas.locator('del').textContent()).toBe('2');
+      expect(await replicas.locator('ins').textContent()).toBe('3');
+      const fields = body.items.flatMap((item) => item.fields);
+      expect(await page.locator('.difference li').count()).toBe(fields.length);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'take a snapshot of etcd, and say that it was proved by restoring it',
+    async () => {
+      await open(`${of}/snapshots`);
+      await page.getByRole('button', { name: 'Take a snapshot …' }).click();
+      await page.getByRole('button', { name: 'Take it' }).click();
+      await page.getByRole('table').getByText('verified', { exact: true }).waitFor({ timeout: TIMEOUT_MS / 2 });
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'show what a hook holds, and go on without it with a reason',
+    async () => {
+      const [, , node = ''] = await workers();
+      expect((await system.call('DELETE', `${shop}/nodes/${node}`)).status).toBe(202);
+      await until('shop', 'HookFailed');
+      await open(`${of}/hooks`);
+      await page.getByText('failed', { exact: true }).first().waitFor();
+      await page.getByRole('button', { name: 'Skip capacity at BeforeNodeDrain' }).click();
+      await page.getByLabel('Reason, for the log').fill('the api has two replicas by now');
+      await page.getByRole('button', { name: 'Go on', exact: true }).click();
+      await until('shop', 'HookSkipped');
+      await until('shop', 'NodeRemoved');
+      await page.getByText('skipped', { exact: true }).first().waitFor();
+      await open(`${of}/nodes/${node}`);
+      await page.getByText('gone', { exact: true }).first().waitFor();
+    },
+    TIMEOUT_MS,
+  );
+
+  const places = async (): Promise<readonly (readonly [picture: string, place: string])[]> => {
+    const { body } = await system.call<{ items: { id: string }[] }>('GET', `${shop}/operations`);
+    const [node = ''] = await workers();
+    const events = await system.events('shop');
+    const removed = events.find(({ type }) => type === 'NodeRemoved')!.meta.seq;
+    const from = events.find(({ type }) => type === 'ClusterReady')!.meta.time;
+    const to = events.at(-1)!.meta.time;
+    return [
+      ['fleet', ''],
+      ['cluster', of],
+      ['nodes', `${of}/nodes`],
+      ['node', `${of}/nodes/${node}`],
+      ['operation', `${of}/operations/${body.items[0]!.id}`],
+      ['difference', `${of}/changes?from=${encodeURIComponent(from)}&to=${encodeURIComponent(to)}`],
+      ['snapshots', `${of}/snapshots`],
+      ['hooks', `${of}/hooks`],
+      ['audit', `${of}/audit?event=${removed}`],
+      ['edit', `${of}/edit`],
+      ['connections', 'connections/lab'],
+    ];
+  };
+
+  it(
+    'have no serious fault of accessibility, and are pictured, light and dark',
+    async () => {
+      const found: string[] = [];
+      if (areKept) mkdirSync(PICTURES, { recursive: true });
+      for (const scheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme: scheme });
+        for (const [picture, place] of await places()) {
+          await open(place);
+          if (picture === 'edit') await page.getByText(/^judged by the gateway|^left to the gateway/).waitFor();
+          const bytes = await page.screenshot();
+          expect([picture, bytes.length > 10_000]).toEqual([picture, true]);
+          if (areKept) writeFileSync(join(PICTURES, `${picture}-${scheme}.png`), bytes);
+          found.push(...(await reader.seriousFaults(page)).map((fault) => `${scheme} ${place}: ${fault}`));
+        }
+      }
+      await page.emulateMedia({ colorScheme: 'light' });
+      expect(found).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'offer a viewer nothing that would be refused',
+    async () => {
+      const roles = [{ namespace: 'default', role: 'viewer' }];
+      const { body } = await system.call<CreatedTokenView>('POST', '/tokens', { name: 'viewer', roles });
+      const theirs = await reader.signedIn(body.token);
+      const refused: string[] = [];
+      theirs.on('response', (response) => {
+        if (response.status() === 403) refused.push(response.url());
+      });
+      for (const [, place] of await places()) {
+        await open(place, theirs);
+        const offered = (await theirs.getByRole('button').allTextContents()).filter((text) =>
+          /Take|Verify$|Restore|Skip|Override|Apply|Replace|Remove|Delete|Pause|Look again/.test(text),
+        );
+        expect([place, offered]).toEqual([place, []]);
+      }
+      expect(refused).toEqual([]);
+      await theirs.context().close();
+    },
+    TIMEOUT_MS,
+  );
+
+  it('break no policy and throw no error', () => expect(reader.complaints).toEqual([]));
+});
