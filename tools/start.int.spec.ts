@@ -69,6 +69,34 @@ describe('npm start', () => {
     expect(output).toContain('main up --demo --once');
   });
 
+  it.each([
+    ['is not part of the checkout', undefined],
+    ['cannot be built', `throw new Error('no builder');\n`],
+  ])("starts without the operator's page where it %s", async (_case, builder) => {
+    if (builder !== undefined) write('tools/page.mjs', builder);
+    const { code, output } = await launch().ended;
+    expect(code).toBe(7);
+    expect(output).toContain('main up --demo');
+    expect(output).not.toContain('no builder');
+  });
+
+  it("does not wait until the operator's page is built", async () => {
+    write(
+      'tools/page.mjs',
+      `import { existsSync, writeFileSync } from 'node:fs';
+       const timer = setInterval(() => {
+         if (!existsSync('may-end')) return;
+         clearInterval(timer);
+         writeFileSync('built', process.argv[2]);
+       }, 50);\n`,
+    );
+    expect((await launch().ended).code).toBe(7);
+    expect(existsSync(join(checkout, 'built'))).toBe(false);
+    write('may-end', '');
+    await eventually(() => existsSync(join(checkout, 'built')), { withinMs: 30_000 });
+    expect(readFileSync(join(checkout, 'built'), 'utf8')).toBe('--if-changed');
+  });
+
   it('shows its options without installing or building for it', async () => {
     cpSync(join(dirname(SCRIPT), '../docs/cli.md'), join(checkout, 'docs/cli.md'));
     for (const option of ['--help', '-h']) {
