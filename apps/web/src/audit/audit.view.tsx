@@ -75,6 +75,7 @@ const AuditView = ({ namespace, cluster }: ClusterAt) => {
             >
               <p className="sentence">{traceSentence(data, event.seq)}</p>
               <CauseGraphView history={data} seq={event.seq} place={place} />
+              <EventData place={place} seq={event.seq} />
             </Panel>
           )}
           <History entries={data} chosen={chosen} />
@@ -84,6 +85,34 @@ const AuditView = ({ namespace, cluster }: ClusterAt) => {
   );
 };
 export default AuditView;
+
+/** What the event says, as it is recorded; read when it is opened. */
+const EventData = ({ place, seq }: { readonly place: ClusterAt; readonly seq: number }) => {
+  const [isOpen, setOpen] = useState(false);
+  const { data, error } = useQuery({
+    queryKey: ['event', place.namespace, place.cluster, seq],
+    enabled: isOpen,
+    queryFn: () =>
+      dataOf(
+        api.GET('/ns/{namespace}/clusters/{cluster}/events', {
+          params: { path: place, query: { after: seq - 1, limit: 1 } },
+        }),
+      ),
+  });
+  const event = data?.items.find((one) => one.seq === seq);
+  return (
+    <details className="data" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>As it is recorded</summary>
+      <Failure error={error} />
+      {isOpen && data === undefined && error === null ? <Loading what="the event" /> : null}
+      {event === undefined ? null : (
+        <pre className="yaml" tabIndex={0} aria-label={`Event ${seq}`}>
+          {JSON.stringify(event, undefined, 2)}
+        </pre>
+      )}
+    </details>
+  );
+};
 
 const SHOWN_STEP = 300;
 

@@ -111,6 +111,10 @@ const Line = ({ life: { bands, marks }, place }: { readonly life: Life; readonly
             />
           ))}
         </div>
+        <div className="life-axis dim num" aria-hidden="true">
+          <span>{clockText(fromMs, toMs)}</span>
+          <span>{clockText(toMs, toMs)}</span>
+        </div>
       </div>
       <p className="picked" role="status">
         {picked === undefined ? (

@@ -1,4 +1,5 @@
 import { useId, useState, type ReactNode } from 'react';
+import { counted } from '../format.js';
 import { Button } from '../ui/ui.js';
 import { partsOf, valueAt, type Path } from './manifest.text.js';
 import { enteredLines, enteredPairs, enteredText, newEntry, type Field, type Shape } from './schema.js';
@@ -24,7 +25,10 @@ const isBelow = (field: string, path: Path): boolean => {
   return above.every((part, index) => parts[index] === part);
 };
 
-/** A form for a document, from its schema. What is not entered stays out of the document. */
+/** Fields that most people look for first, beside those that must be given. */
+const FIRST: ReadonlySet<string> = new Set(['spec.version', 'spec.serviceType', 'spec.pools']);
+
+/** A form for a document, from its schema. What is not entered stays out of the document. What few need is folded away. */
 export const SchemaForm = ({
   fields,
   at,
@@ -33,13 +37,30 @@ export const SchemaForm = ({
   readonly fields: readonly Field[];
   readonly at: Path;
   readonly context: FormContext;
-}) => (
-  <div className="form">
-    {fields.map((field) => (
-      <One key={field.name} field={field} path={[...at, field.name]} context={context} />
-    ))}
-  </div>
-);
+}) => {
+  // As it was at first: a field does not move while it is filled in.
+  const [first] = useState(() =>
+    fields.filter(
+      ({ name, isRequired }) =>
+        isRequired || FIRST.has(fieldOf([...at, name])) || valueAt(context.document, [...at, name]) !== undefined,
+    ),
+  );
+  const [isOpen, setOpen] = useState(false);
+  const others = fields.filter((field) => !first.includes(field));
+  const fieldset = (shown: readonly Field[]) =>
+    shown.map((field) => <One key={field.name} field={field} path={[...at, field.name]} context={context} />);
+  return (
+    <div className="form">
+      {fieldset(first)}
+      {others.length === 0 ? null : (
+        <details className="form-group" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+          <summary className="dim">{counted(others.length, first.length === 0 ? 'field' : 'further field')}</summary>
+          {isOpen ? <div className="form">{fieldset(others)}</div> : null}
+        </details>
+      )}
+    </div>
+  );
+};
 
 const One = ({
   field,

@@ -177,13 +177,13 @@ const actsOf = ({ phase, nodes }: Upgrade, params: Params): readonly Act[] => {
         ];
   const override: Act = {
     title: 'Override a rule?',
-    description: 'The upgrade goes on although the rule holds, for this upgrade alone. The history names you and the reason.',
+    description:
+      'The upgrade goes on although the rule holds, for this upgrade alone. The history names you and the reason.',
     button: 'Override',
     look: 'danger',
     needsReason: true,
     options: { label: 'Rule', values: OVERRIDABLE },
-    run: ({ reason, option }) =>
-      dataOf(api.POST(`${UPGRADE}/override`, { ...params, body: { rule: option, reason } })),
+    run: ({ reason, option }) => dataOf(api.POST(`${UPGRADE}/override`, { ...params, body: { rule: option, reason } })),
   };
   if (phase === 'Running') return [pause, override, abort];
   if (phase === 'Paused') return [resume, override, abort];
