@@ -149,6 +149,7 @@ export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
   openstack: {
     hasInventory: false,
     hostsJoin: false,
+    takesUserData: false,
     isSimulated: false,
     isolation: DELETED_MACHINES,
     sharedNetwork: false,
