@@ -13,7 +13,7 @@ import { PageReader } from './system/page.reader.js';
 import { startSystem, type System } from './system/system.js';
 
 const CHECKOUT = fileURLToPath(new URL('..', import.meta.url));
-const TIMEOUT_MS = 240_000;
+const TIMEOUT_MS = 420_000;
 const SEEN_MS = 20_000;
 const PICTURES = join(CHECKOUT, 'docs', 'pictures');
 const areKept = process.env['FAIRLEAD_PICTURES'] === 'yes';

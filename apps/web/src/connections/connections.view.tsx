@@ -169,13 +169,13 @@ const Hosts = ({ hosts }: { readonly hosts: NonNullable<Connection['hosts']> }) 
     >
       {hosts.map((host) => (
         <tr key={host.name}>
-          <td>{host.name}</td>
+          <td className="nowrap">{host.name}</td>
           <td>
             <State state={host.state} />
           </td>
           <td className="num">{host.address}</td>
-          <td>{host.zone}</td>
-          <td>{host.spec}</td>
+          <td className="nowrap">{host.zone}</td>
+          <td className="nowrap">{host.spec}</td>
           <td>{host.cluster === '' ? '–' : host.cluster}</td>
           <td>{host.lastNamespace === '' ? '–' : host.lastNamespace}</td>
           <td className="num" title={host.hostKey?.fingerprint}>

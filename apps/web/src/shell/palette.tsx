@@ -3,16 +3,25 @@ import { Command } from 'cmdk';
 import { useState } from 'react';
 import { api, dataOf } from '../api.js';
 import { go } from '../place.js';
-import { useMay } from '../session/session.js';
+import { useMay, useWhoami } from '../session/session.js';
 import { clusterPath, State } from '../ui/ui.js';
 import { nextTheme } from './theme.js';
 
 const SHOWN_MAX = 50;
+/** Views of a cluster that are found by name. */
+const PARTS = [
+  ['audit', 'Audit'],
+  ['changes', 'Difference'],
+  ['snapshots', 'Snapshots'],
+  ['hooks', 'Hooks'],
+] as const;
 
 /** Everything by name: clusters, views and what can be done there. */
 const Palette = ({ onClose }: { readonly onClose: () => void }) => {
   const [search, setSearch] = useState('');
   const mayDo = useMay();
+  const { data: who } = useWhoami();
+  const mayCreate = who?.roles.some(({ namespace }) => mayDo('operator', namespace)) ?? false;
   const { data } = useQuery({
     queryKey: ['fleet', 'palette', search],
     queryFn: () => dataOf(api.GET('/fleet', { params: { query: { search, limit: SHOWN_MAX } } })),
@@ -47,13 +56,15 @@ const Palette = ({ onClose }: { readonly onClose: () => void }) => {
             </Command.Item>
           ))}
           {(data?.items ?? []).flatMap(({ namespace, name }) => [
-            <Command.Item
-              key={`audit ${namespace}/${name}`}
-              value={`audit history ${namespace}/${name}`}
-              onSelect={() => open(clusterPath(namespace, name, 'audit'))}
-            >
-              Audit of {namespace}/{name}
-            </Command.Item>,
+            ...PARTS.map(([part, title]) => (
+              <Command.Item
+                key={`${part} ${namespace}/${name}`}
+                value={`${title} ${namespace}/${name}`}
+                onSelect={() => open(clusterPath(namespace, name, part))}
+              >
+                {title} of {namespace}/{name}
+              </Command.Item>
+            )),
             mayDo('operator', namespace) ? (
               <Command.Item
                 key={`upgrade ${namespace}/${name}`}
@@ -70,7 +81,7 @@ const Palette = ({ onClose }: { readonly onClose: () => void }) => {
           <Command.Item onSelect={() => open(['fleet'], { sort: 'state' })}>
             Fleet, what needs attention first
           </Command.Item>
-          <Command.Item onSelect={() => open(['create'])}>Create a cluster</Command.Item>
+          {mayCreate ? <Command.Item onSelect={() => open(['create'])}>Create a cluster</Command.Item> : null}
           <Command.Item onSelect={() => open(['connections'])}>Connections</Command.Item>
           <Command.Item onSelect={() => open(['installation'])}>Installation</Command.Item>
           <Command.Item
