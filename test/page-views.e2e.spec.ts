@@ -91,7 +91,9 @@ inBrowser("the views of the operator's page", () => {
       await page.getByRole('link', { name: node }).click();
       await page.getByRole('heading', { name: node }).waitFor();
       await page.getByText('joins', { exact: true }).waitFor();
-      const about = (await system.events('shop')).filter(({ type, data }) => type === 'NodeReady' && 'node' in data && data.node === node);
+      const about = (await system.events('shop')).filter(
+        ({ type, data }) => type === 'NodeReady' && 'node' in data && data.node === node,
+      );
       expect(await page.getByRole('link', { name: String(about[0]!.meta.seq), exact: true }).count()).toBe(1);
     },
     TIMEOUT_MS,
@@ -122,7 +124,10 @@ inBrowser("the views of the operator's page", () => {
       await open(`${of}/snapshots`);
       await page.getByRole('button', { name: 'Take a snapshot …' }).click();
       await page.getByRole('button', { name: 'Take it' }).click();
-      await page.getByRole('table').getByText('verified', { exact: true }).waitFor({ timeout: TIMEOUT_MS / 2 });
+      await page
+        .getByRole('table')
+        .getByText('verified', { exact: true })
+        .waitFor({ timeout: TIMEOUT_MS / 2 });
     },
     TIMEOUT_MS,
   );
