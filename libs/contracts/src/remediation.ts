@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { nodeConditionWords, type NodeCondition } from './node.conditions.js';
 
 /** What is done about an unhealthy node. */
 export const REMEDIATION_ACTIONS = ['reboot', 'replace'] as const;
@@ -7,9 +8,9 @@ export type RemediationAction = z.infer<typeof RemediationAction>;
 
 /**
  * Why a node is unhealthy: Kubernetes says that it is not Ready or has no Node object of it, its agent is silent, it never became a Ready
- * node, or its machine has another private address than the one with which it joined.
+ * node, its machine has another private address than the one with which it joined, or a condition of its Node is as its health check names it.
  */
-export const UNHEALTHY_CONDITIONS = ['NotReady', 'Lost', 'NotStarted', 'Missing', 'Moved'] as const;
+export const UNHEALTHY_CONDITIONS = ['NotReady', 'Lost', 'NotStarted', 'Missing', 'Moved', 'NodeCondition'] as const;
 export const UnhealthyCondition = z.enum(UNHEALTHY_CONDITIONS);
 export type UnhealthyCondition = z.infer<typeof UnhealthyCondition>;
 
@@ -55,11 +56,18 @@ const CONDITION_WORDS: Readonly<Record<UnhealthyCondition, string>> = {
   NotStarted: 'not started',
   Missing: 'without a Node object',
   Moved: 'at another private address than the one with which it joined',
+  NodeCondition: 'with a condition that its health check names',
 };
 
 /** "not Ready since 2026-11-23T10:00:00.000Z". */
-export const conditionSentence = (condition: UnhealthyCondition, since: string): string =>
-  `${CONDITION_WORDS[condition]} since ${since}`;
+export const conditionSentence = (
+  condition: UnhealthyCondition,
+  since: string,
+  nodeCondition?: NodeCondition,
+): string =>
+  nodeCondition === undefined
+    ? `${CONDITION_WORDS[condition]} since ${since}`
+    : `unhealthy: its condition ${nodeConditionWords(nodeCondition)} since ${since}`;
 
 export const SKIP_WORDS: Readonly<Record<SkipReason, string>> = {
   RemediationDisabled: 'its health check has remediation none',

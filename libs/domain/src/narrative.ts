@@ -9,6 +9,7 @@ import {
   POSTPONED_WORDS,
   VOID_WORDS,
   conditionSentence,
+  nodeConditionWords,
   countSentence,
   SKIP_WORDS,
   suspensionSentence,
@@ -316,6 +317,10 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeReadinessContradicted: ({ node, message }) =>
     `Kubernetes lists ${node} as not Ready, although its agent reports it as Ready: ${message.replace(/\.$/, '')}`,
   NodeReadinessConfirmed: ({ node }) => `Kubernetes lists ${node} as Ready again`,
+  NodeConditionsChanged: ({ node, conditions }) =>
+    conditions.length === 0
+      ? `${node} has no conditions of its own any more`
+      : `Kubernetes lists conditions of ${node}: ${conditions.map(nodeConditionWords).join(', ')}`,
   NodePressureChanged: ({ node, conditions }) =>
     conditions.length === 0
       ? `Kubernetes schedules pods on ${node} again`
@@ -561,14 +566,14 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   RolloutCompleted: ({ upgraded, tookMs }) =>
     `the rollout is complete: ${count(upgraded.length, 'node')} in ${seconds(tookMs)}`,
   RemediationRequested: ({ node, action, attempt, reason }) =>
-    `${node} is ${conditionSentence(reason.condition, reason.since)} and will be ${action === 'reboot' ? 'rebooted' : 'replaced'} (attempt ${attempt}; ${countSentence(reason)})`,
+    `${node} is ${conditionSentence(reason.condition, reason.since, reason.nodeCondition)} and will be ${action === 'reboot' ? 'rebooted' : 'replaced'} (attempt ${attempt}; ${countSentence(reason)})`,
   RemediationSucceeded: ({ node, action, replacement, tookMs }) =>
     action === 'reboot'
       ? `${node} is healthy again after ${seconds(tookMs)}`
       : `${node} was replaced${replacement === undefined ? '' : ` by ${replacement}`} in ${seconds(tookMs)}`,
   RemediationFailed: ({ cause }) => sentenceOf(cause),
-  RemediationSkipped: ({ node, condition, since, reason }) =>
-    `${node} is ${conditionSentence(condition, since)} and stays as it is: ${SKIP_WORDS[reason]}`,
+  RemediationSkipped: ({ node, condition, since, nodeCondition, reason }) =>
+    `${node} is ${conditionSentence(condition, since, nodeCondition)} and stays as it is: ${SKIP_WORDS[reason]}`,
   RemediationSuspended: ({ uid: _uid, pool, ...suspension }) => suspensionSentence(pool, suspension),
   RemediationResumed: ({ pool }) => `remediation of pool ${pool} is no longer suspended`,
   NodeActionRequested: ({ action, nodes, reason }) =>

@@ -1,4 +1,4 @@
-import type { NodePressure } from '@fairlead/contracts';
+import type { NodeCondition, NodePressure } from '@fairlead/contracts';
 import type { KubernetesAccess } from './kubernetes.clients.js';
 
 export interface Resources {
@@ -26,6 +26,8 @@ export interface NodeView {
   readonly message: string;
   /** Conditions beside Ready that keep pods away from it. */
   readonly pressures: readonly NodePressure[];
+  /** The others, in order, but for Ready. Absent: there are none. */
+  readonly conditions?: readonly NodeCondition[];
   /** As the kubelet reports it: `v1.34.4`. */
   readonly kubeletVersion: string;
   /** `containerd://1.7.24` */

@@ -1,4 +1,10 @@
-import { NODES_WITHOUT_MACHINE_MAX, type ClusterUid, type Fact, type NodeName } from '@fairlead/contracts';
+import {
+  nodeConditionWords,
+  NODES_WITHOUT_MACHINE_MAX,
+  type ClusterUid,
+  type Fact,
+  type NodeName,
+} from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import type { AddonFindings } from './addons.planner.js';
 import { ABSENT, evolve, keyOf, type EtcdProblem, type Known, type Presence } from './presence.evolve.js';
@@ -23,6 +29,7 @@ type PresenceFact = Fact<
   | 'NodeReadinessContradicted'
   | 'NodeReadinessConfirmed'
   | 'NodePressureChanged'
+  | 'NodeConditionsChanged'
   | 'NodeWithoutMachineFound'
   | 'NodeWithoutMachineExpired'
   | 'NodeWithoutMachineGone'
@@ -104,6 +111,18 @@ const pressuresOf = (state: Known, { pressures, seen }: RecordPresence['data']):
       data: { uid: state.uid, node: name as NodeName, conditions: [...conditions] },
     }));
 };
+
+/** What follows from them has a time limit, so one look is enough. */
+const conditionsOf = (state: Known, { seen }: RecordPresence['data']): readonly PresenceFact[] =>
+  seen.present
+    .filter(({ name, conditions = [] }) => {
+      const { conditions: known = '' } = state.members[name] ?? {};
+      return isExpected(state, name) && conditions.map(nodeConditionWords).join() !== known;
+    })
+    .map(({ name, conditions = [] }): PresenceFact => ({
+      type: 'NodeConditionsChanged',
+      data: { uid: state.uid, node: name as NodeName, conditions: [...conditions] },
+    }));
 
 /** Of no machine that is recorded, by its name either. */
 const isStranger = ({ strangers, members }: Known, name: string): boolean =>
@@ -187,6 +206,7 @@ export const presence: Decider<Presence, RecordPresence, PresenceFact> = {
           ...nodesOf(state, data),
           ...readinessOf(state, data),
           ...pressuresOf(state, data),
+          ...conditionsOf(state, data),
           ...strangersOf(state, data),
           ...addonsOf(state, data),
           ...etcdOf(state, data),

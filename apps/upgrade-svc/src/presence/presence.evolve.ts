@@ -1,4 +1,10 @@
-import type { ClusterUid, EventData, NodePressure, StoredEvent } from '@fairlead/contracts';
+import {
+  nodeConditionWords,
+  type ClusterUid,
+  type EventData,
+  type NodePressure,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import { membersAfter, newMember, withMember, type Member as ClusterMember, type Members } from '@fairlead/domain';
 
 interface Member extends ClusterMember {
@@ -9,6 +15,8 @@ interface Member extends ClusterMember {
   /** Of its Node when it returned; null: not recorded. */
   readonly nodeUid: string | null;
   readonly pressures: readonly NodePressure[];
+  /** Its other conditions, in words; absent: none were stated. */
+  readonly conditions?: string;
 }
 
 export type EtcdProblem = EventData<'EtcdDegraded'>['problems'][number];
@@ -155,6 +163,8 @@ const evolveAddons = (state: Known, event: StoredEvent): Known => {
 
 const evolveNodes = (state: Known, event: StoredEvent): Known => {
   switch (event.type) {
+    case 'NodeConditionsChanged':
+      return changed(state, event.data.node, { conditions: event.data.conditions.map(nodeConditionWords).join() });
     case 'NodePressureChanged':
       return changed(state, event.data.node, { pressures: event.data.conditions });
     case 'NodeMissing':

@@ -5,6 +5,7 @@ import {
   NODES_WITHOUT_MACHINE_MAX,
   PROVIDER_ID_MAX,
   type EventData,
+  type NodeCondition,
   type NodePressure,
 } from '@fairlead/contracts';
 
@@ -23,6 +24,8 @@ export interface ListedNode {
   readonly message: string;
   /** Conditions beside Ready that keep pods away from it. */
   readonly pressures: readonly NodePressure[];
+  /** The others; absent: there are none. */
+  readonly conditions?: readonly NodeCondition[] | undefined;
   /** null: it has none. */
   readonly providerId: string | null;
 }
@@ -62,6 +65,7 @@ export interface Present {
   readonly registered: Registered;
   readonly ready: boolean;
   readonly pressures: readonly NodePressure[];
+  readonly conditions?: readonly NodeCondition[];
 }
 
 /** A Node object of a recorded node, whatever name Kubernetes has for it. */
@@ -114,12 +118,13 @@ const isItself = (node: ListedNode, recorded: RecordedNode): boolean =>
   recorded.name === node.name &&
   (recorded.providerId === undefined || node.providerId === null || recorded.providerId === node.providerId);
 
-const matched = (name: string, { registered, ready, message, pressures }: ListedNode): Matched => ({
+const matched = (name: string, { registered, ready, message, pressures, conditions = [] }: ListedNode): Matched => ({
   name,
   registered,
   ready,
   message: message.replace(/\s+/gu, ' ').slice(0, NODE_MESSAGE_MAX),
   pressures,
+  ...(conditions.length === 0 ? {} : { conditions }),
 });
 
 /**

@@ -274,6 +274,17 @@ describe('the conditions of a Node that keep pods away', () => {
   });
 });
 
+it('the other conditions of a Node are stated by one look, and again when any of them changes', () => {
+  const deadlock = { type: 'KernelDeadlock', status: 'True' } as const;
+  const stated = (...conditions: readonly object[]): Fact => fact('NodeConditionsChanged', { node: 'w-2', conditions });
+  const watch = new Watch();
+  expect(watch.look('cp-1', 'w-1', nodeOf('w-2', { conditions: [deadlock] }))).toEqual([stated(deadlock)]);
+  expect(watch.look('cp-1', 'w-1', nodeOf('w-2', { conditions: [deadlock] }))).toEqual([]);
+  const over = { ...deadlock, status: 'False' } as const;
+  expect(watch.look('cp-1', 'w-1', nodeOf('w-2', { conditions: [over] }))).toEqual([stated(over)]);
+  expect(watch.look(...NODES)).toEqual([stated()]);
+});
+
 describe('a Node without a machine', () => {
   const idle = nodeOf('idle', { ready: false });
   const afterLooks = (watch: Watch, looks: number, ...nodes: readonly (string | ListedNode)[]): Watch => {

@@ -1,4 +1,4 @@
-import type { UnhealthyCondition } from '@fairlead/contracts';
+import { NODE_PRESSURES, type NodeCondition, type NodePressure, type UnhealthyCondition } from '@fairlead/contracts';
 
 /** What is seen of a node right before it is remediated. Times are those of one monotonic clock. */
 export interface Seen {
@@ -31,10 +31,28 @@ export const doubtOf = (condition: UnhealthyCondition, seen: Seen): string | und
     case 'Missing':
       return seen.kubernetes === 'absent' ? undefined : 'Kubernetes has its Node object';
     case 'NotStarted':
+    case 'NodeCondition':
       return undefined;
     case 'Moved':
       return seen.kubernetes !== 'absent' && seen.internalIp === seen.machineIp
         ? 'its kubelet has the address of its machine'
         : undefined;
   }
+};
+
+interface SeenConditions {
+  readonly pressures: readonly NodePressure[];
+  readonly conditions?: readonly NodeCondition[];
+}
+
+/** The same of a condition that its health check names. */
+export const conditionDoubt = (
+  { type, status }: NodeCondition,
+  seen: SeenConditions | undefined,
+): string | undefined => {
+  if (seen === undefined) return 'Kubernetes has no Node object of it';
+  const pressure = NODE_PRESSURES.find((one) => one === type);
+  const pressed = pressure !== undefined && seen.pressures.includes(pressure) ? 'True' : 'False';
+  const now = pressure === undefined ? seen.conditions?.find((one) => one.type === type)?.status : pressed;
+  return now === status ? undefined : `its condition ${type} is ${now ?? 'gone'}`;
 };

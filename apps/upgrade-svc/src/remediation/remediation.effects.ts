@@ -7,7 +7,7 @@ import { rebootOf } from '../desired/reboot.change.js';
 import { HeartbeatListener } from '../health/heartbeats.listener.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import { CLUSTER_ACCESS, SETTINGS } from '../tokens.js';
-import { doubtOf } from './confirmation.planner.js';
+import { conditionDoubt, doubtOf } from './confirmation.planner.js';
 import type { RequestRemediation } from './remediation.decider.js';
 import type { ConfirmUnhealthy, RebootNode } from './remediation.reconciler.js';
 import type { Remediation } from './remediation.state.js';
@@ -39,10 +39,11 @@ export class RemediationEffects {
 
   private async doubt(task: Context<ConfirmUnhealthy>): Promise<string | undefined> {
     const { namespace, cluster, data, signal, state } = task;
-    const { uid, node, condition } = data;
+    const { uid, node, condition, nodeCondition } = data;
     try {
       const api = await this.clusters.of(uid, cluster);
       const view = await api.node(node);
+      if (nodeCondition !== undefined) return conditionDoubt(nodeCondition, view);
       return doubtOf(condition, {
         kubernetes: view === undefined ? 'absent' : view.ready ? 'ready' : 'not-ready',
         internalIp: view?.internalIp ?? null,

@@ -1,11 +1,13 @@
 import {
   CONTROL_PLANE_POOL,
+  NODE_PRESSURES,
   without,
   type Cause,
   type DeclaredSpec,
   type EventData,
   type HealthCheck,
   type MachinePlan,
+  type NodeCondition,
   type NodeName,
   type StoredEvent,
 } from '@fairlead/contracts';
@@ -102,12 +104,34 @@ const silentSince = ({ data: { lastSeenAt, limitMs }, meta: { time } }: StoredEv
   return lastSeenAt === null ? time : lastSeenAt > earliest ? lastSeenAt : earliest;
 };
 
+const PRESSURES: ReadonlySet<string> = new Set(NODE_PRESSURES);
+
+/** Each event states all conditions of its kind. */
+const conditionsAfter = (
+  { conditions: before = {} }: Member,
+  event: StoredEvent<'NodeConditionsChanged' | 'NodePressureChanged'>,
+): NonNullable<Member['conditions']> => {
+  const isPressure = event.type === 'NodePressureChanged';
+  const stated: readonly NodeCondition[] = isPressure
+    ? NODE_PRESSURES.map((type) => ({ type, status: event.data.conditions.includes(type) ? 'True' : 'False' }))
+    : event.data.conditions;
+  const others = Object.entries(before).filter(([type]) => PRESSURES.has(type) !== isPressure);
+  const now = stated.map(({ type, status }) => {
+    const known = before[type];
+    return [type, known?.status === status ? known : { status, since: event.meta.time }] as const;
+  });
+  return Object.fromEntries([...others, ...now]);
+};
+
 const evolveHealth = (state: Known, event: StoredEvent): Known => {
   if (isHealthEvent(event)) {
     const time = event.type === 'NodeLost' ? silentSince(event as StoredEvent<'NodeLost'>) : event.meta.time;
     return observed(state, event.data.node, time, event.type === 'NodeReady' ? { kept: false } : {});
   }
   switch (event.type) {
+    case 'NodeConditionsChanged':
+    case 'NodePressureChanged':
+      return withMember(state, event.data.node, (member) => ({ conditions: conditionsAfter(member, event) }));
     case 'VmAddressChanged':
       return moved(state, event);
     case 'DesiredVersionsSet': {

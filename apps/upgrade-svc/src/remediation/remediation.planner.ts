@@ -10,7 +10,14 @@ import {
   nextRequestId,
   type Open,
 } from './remediation.state.js';
-import { checkedPools, isControlPlanes, verdictOf, type CheckedPool, type Unhealthy } from './unhealthy.planner.js';
+import {
+  checkedPools,
+  isControlPlanes,
+  namedConditions,
+  verdictOf,
+  type CheckedPool,
+  type Unhealthy,
+} from './unhealthy.planner.js';
 
 export type RemediationFact = Fact<
   | 'RemediationRequested'
@@ -33,14 +40,19 @@ const limitOf = ({ action }: Open): number => (action === 'reboot' ? REBOOT_LIMI
 const deadlineOf = (state: Known, open: Open): string =>
   later(limitedSince(state, open.savedAt ?? open.startedAt), limitOf(open));
 
-const isWell = (member: Member | undefined): boolean =>
-  member !== undefined && member.wasReady && member.unwellSince === null;
+/** Ready, and no condition of its Node is as its health check names it. */
+const isWell = ({ checks }: Pick<Known, 'checks'>, member: Member | undefined): boolean =>
+  member !== undefined &&
+  member.wasReady &&
+  member.unwellSince === null &&
+  namedConditions(member, checks[member.pool]).length === 0;
 
 type Ended = { readonly ok: true } | { readonly ok: false; readonly message: string } | undefined;
 
-const rebootEnded = ({ members }: Known, { node }: Open): Ended => {
+const rebootEnded = (state: Known, { node }: Open): Ended => {
+  const { members } = state;
   if (members[node] === undefined) return { ok: false, message: 'its machine is gone' };
-  return isWell(members[node]) ? { ok: true } : undefined;
+  return isWell(state, members[node]) ? { ok: true } : undefined;
 };
 
 const replacementEnded = ({ members }: Known, { node, replacement }: Open): Ended => {
@@ -85,20 +97,21 @@ interface Suspension extends UnhealthyCount {
  * E1: above this share of all nodes our own view is more likely wrong than the nodes. A node that someone removes falls silent as it should;
  * one that leaves because it looks dead is still one of those.
  */
-const meltdownOf = ({ members, open }: Known): UnhealthyCount | undefined => {
+const meltdownOf = (state: Known): UnhealthyCount | undefined => {
+  const { members, open } = state;
   const remediated = new Set<string>(Object.values(open).map(({ node }) => node));
   const nodes = Object.values(members).filter(
     ({ name, wasReady, leaving }) => wasReady && (!leaving || remediated.has(name)),
   );
-  const [total, unhealthy] = [nodes.length, nodes.filter((node) => !isWell(node)).length];
+  const [total, unhealthy] = [nodes.length, nodes.filter((node) => !isWell(state, node)).length];
   return e1Meltdown(total, unhealthy) ? { unhealthy, total, limit: Math.floor(total * MELTDOWN_SHARE) } : undefined;
 };
 
 /** C8, also of a reboot: etcd must have its quorum without the node, which an external etcd has a member on, too. */
-const quorumLostBy = ({ members: all }: Known): UnhealthyCount | undefined => {
-  const controlPlanes = Object.values(all).filter(({ role }) => role === 'control-plane');
+const quorumLostBy = (state: Known): UnhealthyCount | undefined => {
+  const controlPlanes = Object.values(state.members).filter(({ role }) => role === 'control-plane');
   const members = controlPlanes.length;
-  const healthy = controlPlanes.filter((node) => isWell(node) && !node.leaving).length;
+  const healthy = controlPlanes.filter((node) => isWell(state, node) && !node.leaving).length;
   const isSafe = c8MayRemove({ members, healthy }, false);
   const needed = majorityOf(members);
   return isSafe ? undefined : { unhealthy: members - healthy, total: members, limit: Math.max(0, members - needed) };
@@ -134,11 +147,19 @@ interface Due extends Unhealthy {
 const judged = (pool: CheckedPool, now: string): readonly Due[] =>
   pool.unhealthy.map((one) => ({ ...one, verdict: verdictOf(one, pool, now) }));
 
+const withNamed = (nodeCondition: Unhealthy['nodeCondition']): Pick<Unhealthy, 'nodeCondition'> =>
+  nodeCondition === undefined ? {} : { nodeCondition };
+
 const skips = ({ uid }: Known, due: readonly Due[]): readonly RemediationFact[] =>
-  due.flatMap(({ member, condition, since, verdict }): readonly RemediationFact[] => {
+  due.flatMap(({ member, condition, since, nodeCondition, verdict }): readonly RemediationFact[] => {
     if (verdict.kind !== 'skip' || member.skipped === verdict.reason) return [];
     const { name: node, pool } = member;
-    return [{ type: 'RemediationSkipped', data: { uid, node, pool, condition, since, reason: verdict.reason } }];
+    return [
+      {
+        type: 'RemediationSkipped',
+        data: { uid, node, pool, condition, since, ...withNamed(nodeCondition), reason: verdict.reason },
+      },
+    ];
   });
 
 /** Stated when it begins, when its reason changes, and when it ends. */
@@ -197,15 +218,15 @@ export const candidatesOf = (state: Known, now: string): readonly Candidate[] =>
 
 /** Nothing is left to lose on a node that is silent, never began or left Kubernetes; another one serves until its replacement does. */
 const orderOf = ({ condition }: Candidate): 'create-first' | 'remove-first' =>
-  condition === 'NotReady' || condition === 'Moved' ? 'create-first' : 'remove-first';
+  condition === 'NotReady' || condition === 'Moved' || condition === 'NodeCondition' ? 'create-first' : 'remove-first';
 
 /** The request for a node that was confirmed to be unhealthy; empty: by now it is not, or it may not be remediated. */
 export const requestFor = (state: Known, node: string, now: string): readonly RemediationFact[] => {
   const candidate = candidatesOf(state, now).find(({ member }) => member.name === node);
   if (candidate === undefined) return [];
-  const { member, action, attempt, condition, since, count } = candidate;
+  const { member, action, attempt, condition, since, nodeCondition, count } = candidate;
   const order = action === 'replace' ? { order: orderOf(candidate) } : {};
-  const reason = { condition, since, ...count };
+  const reason = { condition, since, ...withNamed(nodeCondition), ...count };
   const { name, pool } = member;
   const about = { uid: state.uid, requestId: nextRequestId(state), node: name, pool };
   return [{ type: 'RemediationRequested', data: { ...about, action, ...order, reason, attempt } }];

@@ -3,7 +3,7 @@ import type { Reconciler, Task } from '@fairlead/event-sourcing';
 import { remediation, type RequestRemediation } from './remediation.decider.js';
 import { candidatesOf, factsOf, momentsOf, type Candidate, type RemediationFact } from './remediation.planner.js';
 import type { Known, Open, Remediation } from './remediation.state.js';
-import type { UnhealthyCondition } from '@fairlead/contracts';
+import type { NodeCondition, UnhealthyCondition } from '@fairlead/contracts';
 
 /** Data of the task: look once more whether the node is unhealthy, and request its remediation. */
 export interface ConfirmUnhealthy {
@@ -11,6 +11,8 @@ export interface ConfirmUnhealthy {
   readonly uid: ClusterUid;
   readonly node: NodeName;
   readonly condition: UnhealthyCondition;
+  /** Absent unless the condition is NodeCondition. */
+  readonly nodeCondition?: NodeCondition;
 }
 
 /** Data of the tasks: its agent may reboot the node, or no longer may. */
@@ -21,8 +23,9 @@ export interface RebootNode {
   readonly requestId: string;
 }
 
-const confirming = (uid: ClusterUid, { member, condition, attempt, action }: Candidate): Task => {
-  const data: ConfirmUnhealthy = { uid, node: member.name, condition };
+const confirming = (uid: ClusterUid, { member, condition, nodeCondition, attempt, action }: Candidate): Task => {
+  const named = nodeCondition === undefined ? {} : { nodeCondition };
+  const data: ConfirmUnhealthy = { uid, node: member.name, condition, ...named };
   const key = `ConfirmUnhealthy/${member.name}/${action}-${attempt}`;
   return { type: 'ConfirmUnhealthy', key, reason: `${member.name} is unhealthy (${condition})`, data };
 };
@@ -55,7 +58,7 @@ const tasksOf = (state: Known, now: string): readonly Task[] => {
 /** Unhealthy nodes are rebooted or replaced, within the limits of their health checks. */
 export const remediationReconciler: Reconciler<Remediation, RequestRemediation, RemediationFact> = {
   name: 'remediation',
-  version: 7,
+  version: 8,
   context: 'rollout',
   decider: remediation,
   generation: (state) => (state.status === 'absent' ? '' : state.uid),

@@ -3,6 +3,7 @@ import type {
   ClusterUid,
   HealthCheck,
   MachinePlan,
+  NodeCondition,
   NodeName,
   NodeRole,
   RemediationAction,
@@ -31,6 +32,8 @@ export interface Member extends ClusterMember {
   readonly unwellSince: string | null;
   /** How long it had been well until then. */
   readonly wellForMs: number;
+  /** The conditions of its Node beside Ready, and since when they are so; absent: none were stated. */
+  readonly conditions?: Readonly<Record<string, { readonly status: NodeCondition['status']; readonly since: string }>>;
   /** Its request failed, and its user wants to look at it. */
   readonly kept: boolean;
   /** The request by which someone reboots or drains it; null: none. */

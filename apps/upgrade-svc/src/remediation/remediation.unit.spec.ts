@@ -2,7 +2,7 @@ import type { Fact } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
 import { describe, expect, it } from '@jest/globals';
 import { machineOf, uid } from '../nodes/nodes.fixtures.js';
-import { doubtOf, type Seen } from './confirmation.planner.js';
+import { conditionDoubt, doubtOf, type Seen } from './confirmation.planner.js';
 import { nodeFact, Story } from './remediation.fixtures.js';
 import { AT_ONCE_MAX, REBOOT_LIMIT_MS } from './remediation.planner.js';
 
@@ -39,6 +39,67 @@ describe('a node is unhealthy', () => {
     expect(story.after(1).settle()).toMatchObject([
       { data: { node: 'web-1', action: 'replace', order: 'remove-first', reason: { condition: 'Missing' } } },
     ]);
+  });
+
+  describe('by a condition of its Node that its health check names', () => {
+    const DEADLOCK = { type: 'KernelDeadlock', status: 'True', timeout: '2m' };
+    const named = (check: object = {}): Story => web({ unhealthyNodeConditions: [DEADLOCK], ...check });
+    const has = (node: string, ...conditions: readonly object[]): Fact =>
+      nodeFact('NodeConditionsChanged', node, { conditions });
+    const deadlock = { type: 'KernelDeadlock', status: 'True' };
+
+    it('that has lasted for its timeout, although it is Ready, and is replaced by one that joins first [Cluster API 26]', () => {
+      const story = named().say(has('web-1', deadlock));
+      expect(story.wakeAt).toBe(later(story.now, 2 * MINUTES * 1_000));
+      expect(story.after(2 * MINUTES - 1).candidates).toEqual([]);
+      const reason = { condition: 'NodeCondition', nodeCondition: deadlock, unhealthy: 1 };
+      expect(story.after(1).settle()).toMatchObject([
+        { type: 'RemediationRequested', data: { node: 'web-1', action: 'replace', order: 'create-first', reason } },
+      ]);
+    });
+
+    it('whose time begins again when it comes back, and goes on while others change', () => {
+      const story = named().say(has('web-1', deadlock)).after(MINUTES);
+      const more = { type: 'example.com/Disks', status: 'False' };
+      expect(story.say(has('web-1', deadlock, more)).after(MINUTES).candidates).toEqual(['web-1']);
+      story.say(has('web-1', more)).say(has('web-1', deadlock));
+      expect(story.after(2 * MINUTES - 1).candidates).toEqual([]);
+      expect(story.after(1).candidates).toEqual(['web-1']);
+      for (const other of [has('web-1', { ...deadlock, status: 'Unknown' }), has('web-1')])
+        expect(story.say(has('web-1', deadlock), other).after(60 * MINUTES).candidates).toEqual([]);
+    });
+
+    it('also one that the kubelet sets', () => {
+      const full = { type: 'DiskPressure', status: 'True', timeout: '2m' };
+      const story = named({ unhealthyNodeConditions: [full] });
+      story.say(nodeFact('NodePressureChanged', 'web-1', { conditions: ['DiskPressure'] }));
+      // Those of others say nothing of it.
+      story.say(has('web-1', deadlock));
+      expect(story.after(2 * MINUTES).candidates).toEqual(['web-1']);
+      expect(story.say(nodeFact('NodePressureChanged', 'web-1', { conditions: [] })).candidates).toEqual([]);
+    });
+
+    it('until that is over, also after a reboot of ours', () => {
+      const story = named({ remediation: 'reboot' })
+        .say(has('web-1', deadlock))
+        .after(2 * MINUTES);
+      expect(story.settle()).toMatchObject([{ data: { node: 'web-1', action: 'reboot' } }]);
+      expect(story.say(nodeFact('NodeReady', 'web-1', { revision: 1, software: {} })).settle()).toEqual([]);
+      expect(typesOf(story.say(has('web-1')).settle())).toEqual(['RemediationSucceeded']);
+    });
+
+    it('is looked at once more: Kubernetes may list another one by now', () => {
+      const condition = { type: 'KernelDeadlock', status: 'True' } as const;
+      const doubt = (...conditions: readonly { type: string; status: 'True' | 'False' }[]) =>
+        conditionDoubt(condition, { pressures: [], conditions });
+      expect(doubt(condition)).toBeUndefined();
+      expect(doubt({ ...condition, status: 'False' })).toContain('is False');
+      expect(doubt()).toContain('is gone');
+      expect(conditionDoubt(condition, undefined)).toContain('no Node object');
+      const full = { type: 'DiskPressure', status: 'True' } as const;
+      expect(conditionDoubt(full, { pressures: ['DiskPressure'] })).toBeUndefined();
+      expect(conditionDoubt(full, { pressures: [] })).toContain('is False');
+    });
   });
 
   it('no longer when its kubelet registered again, also after a reboot of ours', () => {

@@ -3,6 +3,7 @@ import {
   durationMs,
   unhealthyLimits,
   type HealthCheck,
+  type NodeCondition,
   type RemediationAction,
   type SkipReason,
   type UnhealthyCondition,
@@ -17,6 +18,8 @@ export interface Unhealthy {
   readonly condition: UnhealthyCondition;
   readonly since: string;
   readonly dueAt: string;
+  /** Absent unless the condition is NodeCondition. */
+  readonly nodeCondition?: NodeCondition;
 }
 
 /** A pool with a health check. */
@@ -40,12 +43,31 @@ interface PoolParts extends Pick<Known, 'resumedAt'> {
   readonly open: readonly Open[];
 }
 
+type NamedCondition = NonNullable<HealthCheck['unhealthyNodeConditions']>[number];
+
+/** Conditions of its Node that are as the health check names them, and since when. */
+export const namedConditions = (
+  { conditions = {} }: Pick<Member, 'conditions'>,
+  check: Pick<HealthCheck, 'unhealthyNodeConditions'> | undefined,
+): readonly (NamedCondition & { readonly since: string })[] =>
+  (check?.unhealthyNodeConditions ?? []).flatMap((named) => {
+    const seen = conditions[named.type];
+    return seen?.status === named.status ? [{ ...named, since: seen.since }] : [];
+  });
+
 const conditionOf = (member: Member, { check, resumedAt }: PoolParts): Unhealthy | undefined => {
   const { unwellSince, createdAt, wasReady } = member;
   if (unwellSince !== null) {
     const dueAt = later(limitedSince({ resumedAt }, unwellSince), durationMs(check.unhealthyAfter));
     return { member, condition: unwellOf(member), since: unwellSince, dueAt };
   }
+  const named = namedConditions(member, check)
+    .map(({ type, status, since, timeout }): Unhealthy => {
+      const dueAt = later(limitedSince({ resumedAt }, since), durationMs(timeout));
+      return { member, condition: 'NodeCondition', since, dueAt, nodeCondition: { type, status } };
+    })
+    .toSorted((one, other) => (one.dueAt < other.dueAt ? -1 : 1));
+  if (wasReady && named.length > 0) return named[0];
   const startupMs = durationMs(check.startupTimeout);
   if (wasReady || createdAt === null || startupMs === 0) return undefined;
   const dueAt = later(limitedSince({ resumedAt }, createdAt), startupMs);
@@ -54,9 +76,11 @@ const conditionOf = (member: Member, { check, resumedAt }: PoolParts): Unhealthy
 
 /**
  * A node that was well counts from the moment at which it is not: several nodes that fail one after the other must not be
- * remediated before the last of them is counted. A machine counts only when it should have become a node.
+ * remediated before the last of them is counted. A machine counts only when it should have become a node, and a node that is Ready only
+ * when its condition has lasted.
  */
-const counts = ({ condition, dueAt }: Unhealthy, now: string): boolean => condition !== 'NotStarted' || dueAt <= now;
+const counts = ({ condition, dueAt }: Unhealthy, now: string): boolean =>
+  (condition !== 'NotStarted' && condition !== 'NodeCondition') || dueAt <= now;
 
 /** What is remediated counts as one unhealthy node until it ends, together with the machine that takes its place. */
 const countOf = (members: readonly Member[], unhealthy: readonly Unhealthy[], pool: PoolParts): UnhealthyCount => {

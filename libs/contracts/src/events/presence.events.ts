@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ClusterUid, NodeName } from '../ids.js';
-import { NODE_MESSAGE_MAX, NODE_PRESSURES } from '../node.conditions.js';
+import { NODE_CONDITIONS_MAX, NODE_MESSAGE_MAX, NODE_PRESSURES, NodeCondition } from '../node.conditions.js';
 import { NODE_OBJECT_NAME_MAX, NODE_UID_MAX, PROVIDER_ID_MAX } from '../watch.js';
 import { defineEvent } from './definition.js';
 
@@ -52,6 +52,10 @@ export const presenceEvents = {
   NodePressureChanged: fact(
     'The conditions that keep pods away from a node have changed in the list of Nodes. Two consecutive lists agree.',
     z.strictObject({ uid, node: NodeName, conditions: z.array(z.enum(NODE_PRESSURES)).describe('Empty: none') }),
+  ),
+  NodeConditionsChanged: fact(
+    'The conditions of a Node have changed in the list of Nodes, apart from Ready and those of NodePressureChanged.',
+    z.strictObject({ uid, node: NodeName, conditions: z.array(NodeCondition).max(NODE_CONDITIONS_MAX) }),
   ),
   NodeWithoutMachineFound: fact(
     'Kubernetes has a Node without a recorded machine.',

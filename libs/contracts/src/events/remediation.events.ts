@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { Cause } from '../failures.js';
 import { ClusterUid, NodeName } from '../ids.js';
+import { NodeCondition } from '../node.conditions.js';
 import { RemediationAction, SkipReason, SuspensionReason, UnhealthyCondition, UnhealthyCount } from '../remediation.js';
 import { ReplacementOrder } from '../replacement-orders.js';
 import { defineEvent } from './definition.js';
@@ -23,6 +24,7 @@ const one = {
 const unhealthy = {
   condition: UnhealthyCondition,
   since: z.iso.datetime(),
+  nodeCondition: NodeCondition.optional().describe('Absent unless the condition is NodeCondition'),
 };
 
 /** What the health checks of pools lead to. In the stream of rollouts, so that an upgrade and a remediation cannot begin at once. */

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { Duration, durationMs } from '../durations.js';
+import { NodeConditionStatus, NodeConditionType } from '../node.conditions.js';
 import { refuse, type Refusal } from '../refusals.js';
 import { NodeShareRequest } from '../upgrades.js';
 
@@ -7,6 +8,8 @@ export const REMEDIATION_STRATEGIES = ['none', 'reboot', 'replace', 'reboot-then
 
 /** Cluster API's form of a range: both ends are included. */
 const UnhealthyRange = z.string().regex(/^\[\d{1,3}-\d{1,3}\]$/, 'must be a range such as [3-5]');
+
+const CONDITIONS_MAX = 10;
 
 const fields = {
   unhealthyAfter: Duration.describe('A node that is not Ready, or sends no heartbeat, for this long is unhealthy'),
@@ -19,6 +22,17 @@ const fields = {
   unhealthyRange: UnhealthyRange.optional().describe(
     'In place of maxUnhealthy: nodes are remediated only while as many are not well, e.g. [1-5]',
   ),
+  unhealthyNodeConditions: z
+    .array(
+      z.strictObject({
+        type: NodeConditionType.describe('Of a condition of the Node, such as KernelDeadlock; not Ready'),
+        status: NodeConditionStatus,
+        timeout: Duration.describe('A node whose condition has had this status for this long is unhealthy'),
+      }),
+    )
+    .max(CONDITIONS_MAX)
+    .optional()
+    .describe('Conditions of Nodes, set by the kubelet or others, that make a node unhealthy although it is Ready'),
   remediation: z
     .enum(REMEDIATION_STRATEGIES)
     .describe('What is done about an unhealthy node; none: it is reported, and stays as it is'),
@@ -103,10 +117,19 @@ export const healthCheckFaults = (health: ManifestHealthCheck, path: string): re
       ? []
       : [refuse('health.duration', { field, value: health[field], min: `${min / 1_000}s` }, `${path}.${field}`)];
   });
+  const conditions = (health.unhealthyNodeConditions ?? []).flatMap(({ type, timeout }, at) => {
+    const where = `${path}.unhealthyNodeConditions[${at}]`;
+    if (type === 'Ready') return [refuse('health.ready-condition', {}, `${where}.type`)];
+    const ms = durationMs(timeout);
+    return ms >= SECOND_MS && ms <= DURATION_MAX_MS
+      ? []
+      : [refuse('health.duration', { field: 'timeout', value: timeout, min: '1s' }, `${where}.timeout`)];
+  });
   const both = maxUnhealthy !== undefined && unhealthyRange !== undefined;
   const { min, max } = rangeOf(unhealthyRange ?? '[1-1]');
   return [
     ...durations,
+    ...conditions,
     ...(both ? [refuse('health.two-limits', {}, `${path}.unhealthyRange`)] : []),
     ...(min > max || max === 0
       ? [refuse('health.range', { range: unhealthyRange ?? '' }, `${path}.unhealthyRange`)]

@@ -120,6 +120,11 @@ export const POOL_REFUSALS = {
     'A health check sets both maxUnhealthy and unhealthyRange',
     'Set one of the two.',
   ),
+  'health.ready-condition': definition(
+    400,
+    'A health check does not list Ready among unhealthyNodeConditions',
+    'Say in unhealthyAfter how long a node may be not Ready.',
+  ),
   'health.range': definition(
     400,
     'The range {range} of a health check has no number of nodes',

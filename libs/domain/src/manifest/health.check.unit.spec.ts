@@ -62,6 +62,16 @@ describe('a health check', () => {
     [{ unhealthyRange: '[0-0]' }, 'health.range', 'unhealthyRange'],
     [{ unhealthyAfter: '0s' }, 'health.duration', 'unhealthyAfter'],
     [{ retryPeriod: '200h' }, 'health.duration', 'retryPeriod'],
+    [
+      { unhealthyNodeConditions: [{ type: 'Ready', status: 'Unknown', timeout: '5m' }] },
+      'health.ready-condition',
+      'unhealthyNodeConditions[0].type',
+    ],
+    [
+      { unhealthyNodeConditions: [{ type: 'KernelDeadlock', status: 'True', timeout: '0s' }] },
+      'health.duration',
+      'unhealthyNodeConditions[0].timeout',
+    ],
   ])('is refused as %j', (health, code, field) =>
     expect(healthCheckFaults(ManifestHealthCheck.parse(health), 'spec.pools[0].health')).toMatchObject([
       { code, field: `spec.pools[0].health.${field}` },

@@ -32,7 +32,13 @@ export const replacementIn = (event: StoredEvent): Replacement | undefined => {
     case 'RemediationRequested': {
       const { uid, requestId, node, action, order = 'create-first', reason } = event.data;
       if (action !== 'replace') return undefined;
-      return { uid, requestId, node, order, reason: conditionSentence(reason.condition, reason.since) };
+      return {
+        uid,
+        requestId,
+        node,
+        order,
+        reason: conditionSentence(reason.condition, reason.since, reason.nodeCondition),
+      };
     }
     default:
       return undefined;

@@ -1,4 +1,4 @@
-import { NODE_PRESSURES, timeMsOf } from '@fairlead/contracts';
+import { NODE_CONDITIONS_MAX, NODE_PRESSURES, NodeCondition, timeMsOf } from '@fairlead/contracts';
 import { parseQuantity } from '../quantity.js';
 import type {
   V1DaemonSet,
@@ -41,8 +41,22 @@ const ARG_LENGTH_MAX = 4 * 1_024;
 
 const countOf = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0);
 
+const KNOWN_CONDITIONS: ReadonlySet<string> = new Set(['Ready', ...NODE_PRESSURES]);
+
+/** Those that the kubelet has no list of: any program may set some. */
+const ownConditions = (all: readonly unknown[]): readonly NodeCondition[] =>
+  all
+    .flatMap((one) => {
+      const { type, status } = (one ?? {}) as Readonly<Record<string, unknown>>;
+      const parsed = NodeCondition.safeParse({ type, status });
+      return parsed.success && !KNOWN_CONDITIONS.has(parsed.data.type) ? [parsed.data] : [];
+    })
+    .toSorted((one, other) => (one.type < other.type ? -1 : 1))
+    .slice(0, NODE_CONDITIONS_MAX);
+
 export const nodeView = ({ metadata, spec, status }: Listed<V1Node>): NodeView => {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  const conditions = ownConditions(status?.conditions ?? []);
   return {
     name: metadata.name,
     registered: { uid: metadata.uid ?? '', atMs: timeMsOf(metadata.creationTimestamp) ?? 0 },
@@ -54,6 +68,7 @@ export const nodeView = ({ metadata, spec, status }: Listed<V1Node>): NodeView =
     pressures: NODE_PRESSURES.filter((pressure) =>
       status?.conditions?.some(({ type, status: value }) => type === pressure && value === 'True'),
     ),
+    ...(conditions.length === 0 ? {} : { conditions }),
     kubeletVersion: textOf(status?.nodeInfo?.kubeletVersion),
     containerRuntime: textOf(status?.nodeInfo?.containerRuntimeVersion),
     unschedulable: spec?.unschedulable === true,
