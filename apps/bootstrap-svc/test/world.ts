@@ -479,6 +479,19 @@ class FakeCluster implements KubernetesCluster {
     return this.pass('list API servers', () => this.world.addresses());
   }
 
+  // Add-ons have a world of their own: no release is applied here.
+  placed(manifests: readonly Manifest[]): Promise<readonly Manifest[]> {
+    return this.pass('place', () => manifests);
+  }
+
+  differences(): Promise<readonly string[]> {
+    return this.pass('compare', () => []);
+  }
+
+  deleteObjects(): Promise<void> {
+    return this.pass('delete objects', () => undefined);
+  }
+
   async apply(manifests: readonly Manifest[]): Promise<void> {
     await this.pass('apply', () => {
       const words = ['apply', ...manifests.map(({ kind }) => `apply ${kind}`)]

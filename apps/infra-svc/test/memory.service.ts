@@ -116,7 +116,7 @@ export interface Replica {
 
 const NO_REPOSITORY: ChartRepository = {
   versions: () => Promise.reject(new Error('this story has no repository')),
-  schema: () => Promise.reject(new Error('this story has no repository')),
+  schemas: () => Promise.reject(new Error('this story has no repository')),
 };
 
 const queriesOf = ({ log, rowsAreBehind = false }: Shared): ResourcesQueries => {

@@ -22,7 +22,7 @@ const offered = fact(1, 'ConnectionVerified', { connection: 'lab', offer });
 const usageOf = (...events: readonly StoredEvent[]): Usage => [offered, ...events].reduce(usageAfter, NO_USAGE);
 
 const known = (namespace: Quota, connection: Quota = {}): Registered => ({
-  namespaces: new Map([['a', { quota: namespace, since: 1, hookSecrets: [], realms: new Map() }]]),
+  namespaces: new Map([['a', { quota: namespace, since: 1, hookSecrets: [], addonSecrets: [], realms: new Map() }]]),
   connections: new Map([['lab', { quota: connection } as never]]),
 });
 const cluster = (uid: string | undefined, machines = [set(1), set(2)], namespace = 'a'): Desired =>

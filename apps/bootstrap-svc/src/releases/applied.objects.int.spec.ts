@@ -121,9 +121,9 @@ describe('objects of an add-on, in a cluster of the lab', () => {
 const killedAfter = (api: ReleaseAt['api'], isDead: () => boolean): ReleaseAt['api'] =>
   new Proxy(api, {
     get: (target, method: keyof ReleaseAt['api']) => {
-      return async (...args: readonly unknown[]) => {
+      return async (...args: unknown[]) => {
         if (isDead()) throw new Error('killed');
-        return (target[method] as (...all: readonly unknown[]) => Promise<unknown>).apply(target, args);
+        return (target[method] as (...all: unknown[]) => Promise<unknown>).apply(target, args);
       };
     },
   });

@@ -65,7 +65,7 @@ export interface Present {
   readonly registered: Registered;
   readonly ready: boolean;
   readonly pressures: readonly NodePressure[];
-  readonly conditions?: readonly NodeCondition[];
+  readonly conditions?: readonly NodeCondition[] | undefined;
 }
 
 /** A Node object of a recorded node, whatever name Kubernetes has for it. */
