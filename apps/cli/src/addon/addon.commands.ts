@@ -31,7 +31,8 @@ const addList = (parent: Command, io: Io): void => {
     .alias('ls')
     .action(
       runs(io, async (session, name: string) => {
-        const items = (await session.api.get('/ns/{namespace}/clusters/{cluster}', clusterAt(session, name))).addons ?? [];
+        const items =
+          (await session.api.get('/ns/{namespace}/clusters/{cluster}', clusterAt(session, name))).addons ?? [];
         return {
           data: items,
           table: {
@@ -61,7 +62,9 @@ const addGet = (parent: Command, io: Io): void => {
     .action(
       runs(io, async (session, cluster: string, name: string) => {
         const at = clusterAt(session, cluster);
-        const item = ((await session.api.get('/ns/{namespace}/clusters/{cluster}', at)).addons ?? []).find((one) => one.name === name);
+        const item = ((await session.api.get('/ns/{namespace}/clusters/{cluster}', at)).addons ?? []).find(
+          (one) => one.name === name,
+        );
         if (item === undefined) throw unknownAddon(cluster, name);
         const manifest = await session.api.get('/ns/{namespace}/clusters/{cluster}/manifest', at);
         const declared = manifest.spec.addons?.find((one) => one.name === name);

@@ -61,7 +61,10 @@ const addDeleteSecret = (parent: Command, io: Io): void => {
     runs(io, async (session, name: string, options: ConfirmOptions) => {
       const what = `The add-on secret ${name} of namespace ${session.namespace} will be deleted; changes of add-ons that refer to it will fail`;
       await confirm(io, { what }, options);
-      await session.api.delete('/ns/{namespace}/addon-secrets/{addonSecret}', { namespace: session.namespace, addonSecret: name });
+      await session.api.delete('/ns/{namespace}/addon-secrets/{addonSecret}', {
+        namespace: session.namespace,
+        addonSecret: name,
+      });
       return { data: { name, deleted: true }, table: `The add-on secret ${name} is deleted.`, names: [name] };
     }),
   );

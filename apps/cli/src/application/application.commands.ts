@@ -108,7 +108,10 @@ const addShow = (parent: Command, io: Io): void => {
         });
         const none = `Version ${chartVersion} of ${name} has no schema of its values.`;
         const text = item.schema === null ? none : JSON.stringify(item.schema, null, 2);
-        const ui = item.uiSchema === null ? '' : `
+        const ui =
+          item.uiSchema === null
+            ? ''
+            : `
 How forms show them:
 ${JSON.stringify(item.uiSchema, null, 2)}`;
         return { data: item, table: `${text}${ui}`, names: [item.version] };
