@@ -189,7 +189,7 @@ describe('a cloud of OpenStack, of which the services are simulated', () => {
     expect(await ask(50)).toBeUndefined();
   });
 
-  it('has no such image any more', async () => {
+  it('no longer has the image', async () => {
     const images = cloud.all('images').splice(0);
     await expect(open().resolveImage(signal())).rejects.toMatchObject({
       message: 'the project sees no image debian-12',

@@ -54,7 +54,7 @@ export const serverQuotas = async (
   ];
 };
 
-/** The quotas of Neutron; how much is used it tells administrators only, so it is counted. */
+/** The quotas of Neutron. Only administrators may ask it how much is used, so that is counted. */
 export const addressQuotas = async (neutron: CloudCalls, { specs }: CapacityRequest): Promise<readonly Quota[]> => {
   const { session, signal } = neutron;
   const project = await session.projectId('verify connection', signal);
