@@ -258,9 +258,13 @@ export const ENTRANCES: readonly Entrance[] = [
 export const ELSEWHERE: Readonly<Record<string, string>> = {
   'apps/cli/src/lab/lab.effects.ts': 'parseJson of at most 4 MiB, by a person who waits',
   'apps/bootstrap-svc/src/adapters/helm/helm.program.ts': 'parseJson of at most 32 MiB and 500,000 values',
-  'apps/infra-svc/src/adapters/helm/helm.index.ts': 'in a worker: helm.repository.int.spec.ts',
+  'libs/service-kit/src/charts/chart.index.ts': 'in a worker: helm.repository.int.spec.ts',
+  'libs/service-kit/src/charts/oci.charts.ts': 'parseJson of at most 1 MiB: chart.registry.int.spec.ts',
+  'libs/kubernetes/src/known.resources.ts': 'parseJson of at most 4 MiB, of objects that were applied',
+  'apps/bootstrap-svc/src/releases/inventory.ts': 'parseJson of at most 256 KiB',
+  'apps/cli/src/addon/values.file.ts': 'parseYaml with the limits of other files of the CLI',
   'apps/infra-svc/src/adapters/helm/helm.archive.ts':
-    'parseJson of at most 128 KiB; archives: helm.repository.int.spec.ts',
+    'parseJson and parseYaml of at most 128 KiB; archives: helm.repository.int.spec.ts',
   'apps/infra-svc/src/adapters/keycloak/keycloak.client.ts': 'parseJson of at most 1 MiB',
   'apps/infra-svc/src/adapters/lab/lab.client.ts': 'parseJson of at most 16 MiB',
   'apps/infra-svc/src/adapters/ssh-keys/openssh.keys.ts': 'a private key of an administrator, at most 64 KiB',

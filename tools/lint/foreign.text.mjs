@@ -11,6 +11,7 @@ export const OWN_DATA = {
     'messages of services, at most 1 MiB, and answers of NATS about streams; message.text.ts bounds the depth of events',
   'libs/kubernetes/src/kubernetes.client.ts': 'answers of API servers, bounded there',
   'libs/kubernetes/src/list.pages.ts': 'pages of lists of API servers, bounded there',
+  'libs/contracts/src/addon.secrets.ts': 'a sealed secret',
   'libs/contracts/src/hook.secrets.ts': 'a sealed secret',
   'libs/embedded/src/supervisor/leftovers.ts': 'files of the data folder',
   'libs/embedded/src/credentials/operator.store.ts': 'files of the data folder',

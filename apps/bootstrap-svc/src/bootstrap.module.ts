@@ -88,6 +88,26 @@ const realAdapters = (settings: Settings): Adapters => ({
 const hookHttpOf = ({ hookAddressesAllowed: allowed }: Settings): HookHttp =>
   new CheckedHttp({ allowed, setting: 'HOOK_ADDRESSES_ALLOWED' });
 
+/** What makes add-ons, and what they are made of. */
+const releaseProvidersOf = (settings: Settings): readonly Provider[] => [
+  {
+    provide: RELEASE_ENGINES,
+    useFactory: (): ReleaseEngines => ({
+      charts: new HelmProgram(settings.helmProgram),
+      manifests: new AppliedObjects(),
+    }),
+  },
+  {
+    provide: RELEASE_SOURCES,
+    useFactory: (store: EventStore, secrets: SecretStore) => {
+      const { catalogueAddressesAllowed: allowed } = settings;
+      const http = new CheckedHttp({ allowed, setting: 'CATALOGUE_ADDRESSES_ALLOWED' });
+      return new ReleaseSources(new DownloadedArchives(store, secrets, http), new OpenedValues(secrets));
+    },
+    inject: [EVENT_STORE, SECRETS],
+  },
+];
+
 const providersOf = (settings: Settings, adapters: Adapters): Provider[] => [
   AgentCredentialsEffects,
   { provide: SETTINGS, useValue: settings },
@@ -143,22 +163,7 @@ const providersOf = (settings: Settings, adapters: Adapters): Provider[] => [
       new JoinCredentialsSource(hosts, secrets, clock, settings),
     inject: [HOST_ACCESS, REMEMBERED_SECRETS, CLOCK],
   },
-  {
-    provide: RELEASE_ENGINES,
-    useFactory: (): ReleaseEngines => ({
-      charts: new HelmProgram(settings.helmProgram),
-      manifests: new AppliedObjects(),
-    }),
-  },
-  {
-    provide: RELEASE_SOURCES,
-    useFactory: (store: EventStore, secrets: SecretStore) => {
-      const { catalogueAddressesAllowed: allowed } = settings;
-      const http = new CheckedHttp({ allowed, setting: 'CATALOGUE_ADDRESSES_ALLOWED' });
-      return new ReleaseSources(new DownloadedArchives(store, secrets, http), new OpenedValues(secrets));
-    },
-    inject: [EVENT_STORE, SECRETS],
-  },
+  ...releaseProvidersOf(settings),
   { provide: LOG_READERS, useFactory: (nc: NatsConnection) => new NatsLogReaders(nc), inject: [NATS] },
   {
     provide: SNAPSHOTS,

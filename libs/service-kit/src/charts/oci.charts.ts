@@ -65,7 +65,7 @@ export class OciCharts implements ChartRepository {
     const chosen = new Set(choose(known));
     const inTurn = pLimit(MANIFESTS_AT_ONCE);
     return Promise.all(
-      known.map((version) =>
+      known.map(async (version) =>
         chosen.has(version)
           ? inTurn(() => this.indexed(session, version, signal))
           : { version, appVersion: '', digest: undefined, deprecated: false, url: session.registry.base },
