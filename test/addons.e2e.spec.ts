@@ -228,7 +228,7 @@ const manifest = (...addons: readonly Declared[]) => ({
   );
 
   it(
-    'get sealed values, which are in no event, log, answer or failure; setting them anew upgrades the release',
+    'get sealed values, which are in no event, log, answer or failure; setting them again upgrades the release',
     async () => {
       const seal = async (lock: string): Promise<void> => {
         const file = join(folder, 'sealed.yaml');

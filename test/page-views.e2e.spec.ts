@@ -39,7 +39,7 @@ inBrowser("the views of the operator's page", () => {
   let browser: Browser;
   let reader: PageReader;
   let page: Page;
-  /** Asks for more time until it is told to consent. */
+  /** Asks for more time until it consents. */
   let hook: Server;
   const of = 'clusters/default/shop';
   const shop = '/ns/default/clusters/shop';

@@ -13,7 +13,10 @@ const CONDITION_TYPE_LENGTH_MAX = 316;
 /** As Kubernetes names them: `KernelDeadlock`, `example.com/Disks`. */
 const CONDITION_TYPE = /^([a-z0-9]([-.a-z0-9]*[a-z0-9])?\/)?[A-Za-z]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 
-export const NodeConditionType = z.string().max(CONDITION_TYPE_LENGTH_MAX).regex(CONDITION_TYPE);
+export const NodeConditionType = z
+  .string()
+  .max(CONDITION_TYPE_LENGTH_MAX)
+  .regex(CONDITION_TYPE, 'must be a type of Node conditions such as KernelDeadlock');
 export const NodeConditionStatus = z.enum(['True', 'False', 'Unknown']);
 
 /** A condition of a Node, without when it was seen and why. */

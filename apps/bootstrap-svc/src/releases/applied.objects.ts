@@ -34,7 +34,7 @@ export class AppliedObjects implements ReleaseEngine {
     return (await this.inventory(at))?.digest !== digestOf(manifestsOf(desired));
   }
 
-  /** What is to be applied is listed before it is: whatever happens in between, nothing is left that no list has. */
+  /** Objects are listed before they are applied, so that none is left without a list if this stops in between. */
   async deploy(at: ReleaseAt, desired: DesiredRelease): Promise<void> {
     const before = await this.inventory(at);
     const manifests = manifestsOf(desired);

@@ -64,12 +64,12 @@ export class ReleasesEffects {
     if (problems.length > 0) {
       await task.record({ type: 'RecordDrift', data: { uid, addon, declaration, problems } });
       if (mayRepair(release)) await this.repair(task, opened);
-    } else if (release.drift.length > 0 || (await this.isSealedAnew(task, release))) await this.repair(task, opened);
+    } else if (release.drift.length > 0 || (await this.isSealedAgain(task, release))) await this.repair(task, opened);
     return task.requeueAfter(this.settings.addonsEveryMs, 'it is looked at again');
   }
 
   /** Sealed values change without a new declaration. */
-  private async isSealedAnew({ namespace }: ReleaseTask, { addon, deployed }: Release): Promise<boolean> {
+  private async isSealedAgain({ namespace }: ReleaseTask, { addon, deployed }: Release): Promise<boolean> {
     if ((addon.valuesFrom ?? []).length === 0) return false;
     return JSON.stringify(await this.sources.setBy(namespace, addon)) !== JSON.stringify(deployed?.secrets ?? {});
   }

@@ -211,7 +211,7 @@ describe('the release of an add-on under kills', () => {
   });
 
   it.each(STEPS.slice(0, 16).flatMap((at) => [[at, false] as const, [at, true] as const]))(
-    'a kill at call %i (after it took effect: %s) leaves no sealed values unapplied that were set anew',
+    'a kill at call %i (after it took effect: %s) applies sealed values that were set again',
     async (at, isLate) => {
       const world = new World(at, isLate);
       const { values: _declared, ...others } = paint('red');

@@ -60,7 +60,7 @@ class Api {
 
   private isThere = (node: string): boolean => this.objects.registered.has(node);
 
-  /** As its kubelet does that was restarted: without the labels, taints and cordon of before. */
+  /** As its kubelet does after a restart: without the former labels, taints and cordon. */
   register(node: string): void {
     if (this.isThere(node)) return;
     this.objects.registered.add(node);

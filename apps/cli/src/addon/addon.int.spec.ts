@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { clusterView, FakeGateway } from '../spec/gateway.fixtures.js';
-import { run, type Ran } from '../spec/io.fixtures.js';
+import { fakeIo, run, type Ran } from '../spec/io.fixtures.js';
 
 const CLUSTER = '/ns/default/clusters/demo';
 const METRICS = {
@@ -27,7 +27,7 @@ describe('fairlead addon', () => {
     expect(JSON.parse((await addon('list', 'demo', '-o', 'json')).stdout)).toEqual([METRICS]);
   });
 
-  it('get, which is also called show, adds what is declared, and knows no add-on that there is not', async () => {
+  it('get, which is also called show, adds what is declared, and refuses an unknown add-on', async () => {
     for (const verb of ['get', 'show'])
       expect((await addon(verb, 'demo', 'metrics')).stdout).toContain('metrics-server');
     const { code, stderr } = await addon('get', 'demo', 'nothing');
@@ -38,9 +38,11 @@ describe('fairlead addon', () => {
   it('set-secret sends values of standard input, and shows none of them', async () => {
     const path = '/ns/default/addon-secrets/registry';
     gateway.on('PUT', path, { body: { kind: 'AddonSecret', name: 'registry', setTime: METRICS.since } });
-    const { stdout } = await run(['--server', gateway.url, 'addon', 'set-secret', 'registry', '--values-file', '-'], {
-      stdin: 'username: ada\npassword: open-sesame\n',
-    } as never);
+    const io = fakeIo({ stdin: 'username: ada\npassword: open-sesame\n' });
+    const { stdout } = await run(
+      ['--server', gateway.url, 'addon', 'set-secret', 'registry', '--values-file', '-'],
+      io,
+    );
     expect(gateway.asked('PUT', path)[0]?.body).toEqual({ values: { username: 'ada', password: 'open-sesame' } });
     expect(stdout).toBe('The add-on secret registry is set.\n');
   });

@@ -61,6 +61,7 @@ export const unboundedIn = (schema: Schema, at = '', seen: ReadonlySet<Schema> =
   if (schema instanceof z.ZodLazy) return inside(schema.unwrap());
   if (
     schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodExactOptional ||
     schema instanceof z.ZodNullable ||
     schema instanceof z.ZodDefault ||
     schema instanceof z.ZodPrefault ||

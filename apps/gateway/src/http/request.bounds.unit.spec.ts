@@ -8,6 +8,9 @@ import { UNKNOWN } from './validation.pipe.js';
 
 /** What has no bound of its own but that of the body, and why. */
 const CHECKED_ELSEWHERE: Readonly<Record<string, string>> = {
+  'AddonSecretsHttp.put 1: values{}': 'AddonSecretRequest bounds its length, and the body its depth',
+  'AddonSecretsHttp.put 1: values{}[]': 'AddonSecretRequest bounds its length, and the body its depth',
+  'AddonSecretsHttp.put 1: values{}{}': 'AddonSecretRequest bounds its length, and the body its depth',
   'ConnectionsHttp.put 1: settings{}': 'by the strict schema of the provider',
   'ManifestHttp.patch 2: {}': 'the manifest that it leads to is checked as one that is put',
   'ManifestHttp.put 2: metadata.creationTimestamp': 'read-only: ignored',

@@ -177,7 +177,12 @@ export function* wrongInputs(schema: z.ZodType, depth = 0): Generator<WrongInput
     yield { kind: 'unknown key', path: ['unheardOf'], value: { ...sample, unheardOf: 1 }, isRefused: isStrict };
     for (const [key, field] of Object.entries(def['shape'] as Readonly<Record<string, z.ZodType>>)) {
       const { [key]: _left, ...others } = sample;
-      yield { kind: 'missing', path: [key], value: others, isRefused: isRefused(field, undefined) };
+      yield {
+        kind: 'missing',
+        path: [key],
+        value: others,
+        isRefused: field._zod.optin !== 'optional' && isRefused(field, undefined),
+      };
       for (const { path, value, ...wrong } of wrongInputs(field, depth + 1))
         yield { ...wrong, path: [key, ...path], value: { ...sample, [key]: value } };
     }

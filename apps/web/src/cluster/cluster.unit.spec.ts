@@ -57,7 +57,7 @@ describe('the life of a node', () => {
 });
 
 describe('the difference of two moments', () => {
-  it('is told by the events that made it, the latest first, and what time alone made last', () => {
+  it('is shown by the events that made it, the latest first, and what time alone made last', () => {
     const cause = (seq: number) => ({ seq, type: 'T', time: '', actor: 'user/ada', sentence: `event ${seq}` });
     const field = (name: string, seq: number | null) => ({
       ...{ field: name, before: 'a', after: 'b' },

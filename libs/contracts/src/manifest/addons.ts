@@ -18,7 +18,7 @@ const Values = z.record(z.string(), z.json());
 
 const VALUES_FROM_MAX = 10;
 
-const minor = z.string().regex(/^[0-9]{1,3}\.[0-9]{1,3}$/, 'a minor version such as 1.35');
+const minor = z.string().regex(/^[0-9]{1,3}\.[0-9]{1,3}$/, 'must be a minor version such as 1.35');
 
 /** A chart that is not in the catalogue. */
 const InlineChart = z
@@ -153,7 +153,7 @@ const dependencyFaults = (addons: readonly Addon[], addon: Addon, path: string):
 /** Whether a declaration of an add-on changes nothing of it. */
 export const isSameAddon = (one: Addon, other: Addon): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** Tells declarations of an add-on apart, for those who need not know what it is made of. */
+/** Differs between two declarations of an add-on, without what they contain. */
 export const fingerprintOf = (addon: Addon): string => {
   const text = JSON.stringify(addon);
   return `${text.length}-${fnv1a32(text)}`;

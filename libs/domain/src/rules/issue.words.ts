@@ -20,6 +20,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   uuid: 'a UUID',
   hostname: 'the name of a host',
   base64: 'in base64',
+  ipv4: 'an IPv4 address',
 };
 
 /** A value that is repeated in a refusal is no longer than this. */

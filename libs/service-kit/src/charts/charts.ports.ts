@@ -32,7 +32,7 @@ export interface ChartRepository {
   archive(at: ChartAt, indexed: IndexedVersion, signal: AbortSignal): Promise<Buffer>;
 }
 
-/** Why a chart cannot be had. The message is safe to show and to store. */
+/** Why a chart is not available. The message is safe to show and to store. */
 export class ChartFailure extends Error {
   constructor(
     readonly reason: ApplicationProblem,
