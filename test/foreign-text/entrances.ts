@@ -22,6 +22,7 @@ import { bodyFault } from '../../apps/gateway/src/http/text.js';
 import { pageRequest } from '../../apps/gateway/src/http/page.js';
 import { parseBody } from '../../apps/gateway/src/http/validation.pipe.js';
 import { ClusterManifest, ClusterRequest, UpgradeRequest } from '@fairlead/contracts';
+import { wordsIn } from '../../apps/infra-svc/src/adapters/openstack/openstack.session.js';
 import { KubeconfigMemory } from '../../apps/node-agent/src/adapters/kubernetes/kubeconfig.js';
 import { kubeletSettingsIn } from '../../apps/node-agent/src/software/kubelet.settings.js';
 import { readStatedFact } from '../../apps/upgrade-svc/src/agents/fact.rules.js';
@@ -65,6 +66,13 @@ export const ENTRANCES: readonly Entrance[] = [
     lengthMax: 256 * KIB,
     feed: (text) => bodyFault(body(text)) ?? parseBody(schema, body(text)),
   })),
+  {
+    file: 'apps/infra-svc/src/adapters/openstack/openstack.session.ts',
+    what: 'a refusal of OpenStack, or the page of a proxy in front of it',
+    shapes: { ...WORST_JSON, tags: (length) => '<title>a'.repeat(length / 8) },
+    lengthMax: 16 * MIB,
+    feed: wordsIn,
+  },
   {
     file: 'apps/gateway/src/http/page.ts',
     what: 'a token of a page',
