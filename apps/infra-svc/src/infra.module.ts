@@ -19,6 +19,7 @@ import {
 import { CheckedHttp } from '@fairlead/service-kit/http';
 import { NodeSshShell, type HostShell } from '@fairlead/service-kit/ssh';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
+import { externalKind } from './adapters/external/external.kind.js';
 import { HelmRepository } from './adapters/helm/helm.repository.js';
 import { joinKind } from './adapters/join/join.kind.js';
 import { LogJoinedHosts, type JoinedHosts } from './adapters/join/joined.hosts.js';
@@ -89,10 +90,9 @@ const kindsOf = (
     epoch: () => ownership.epoch,
   });
   return new Map(
-    [labKind(limits), ssh, nspawnKind(process.env), joinKind(joined), openstackKind(limits)].map((kind) => [
-      kind.name,
-      kind,
-    ]),
+    [labKind(limits), ssh, nspawnKind(process.env), joinKind(joined), openstackKind(limits), externalKind(limits)].map(
+      (kind) => [kind.name, kind],
+    ),
   );
 };
 

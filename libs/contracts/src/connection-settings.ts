@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { HostProfile } from './hosts.js';
+import { limitedRecord } from './limited.record.js';
 import { isOfficial } from './mirror.js';
 import { OpenstackSettings } from './openstack-settings.js';
 import { ANY_HOST, SshSettings, sshSettingFaults } from './own-hosts.js';
@@ -62,8 +63,28 @@ export const JoinSettings = z.strictObject({
 });
 export type JoinSettings = z.output<typeof JoinSettings>;
 
+const optionValue = z.union([z.string().max(TEXT_LENGTH_MAX), z.number(), z.boolean()]);
+
+/** Settings of an `external` connection: its provider is a process of its own. */
+export const ExternalSettings = z.strictObject({
+  address: z
+    .string()
+    .max(253)
+    .regex(/^(?:unix:\/[^\s?#]+|[A-Za-z0-9.-]+:\d{1,5}|\[[0-9a-f:]+\]:\d{1,5})$/, {
+      error: 'is neither unix:/path nor host:port',
+    })
+    .describe('Where the provider is served: unix:/run/provider.sock, or host:port with TLS, on this machine without'),
+  networkCidr: z
+    .cidrv4({ error: 'is not a network, e.g. 10.0.0.0/24' })
+    .optional()
+    .describe('The network of its machines; default: a /24 that follows from the name of the connection'),
+  options: limitedRecord(name, optionValue, 50).default({}).describe('What the provider itself lets be set'),
+});
+export type ExternalSettings = z.output<typeof ExternalSettings>;
+
 /** The providers that connections may name, and what may be set for each. Nothing else is ever recorded. */
 export const PROVIDER_SETTINGS = {
+  external: ExternalSettings,
   join: JoinSettings,
   lab: LabSettings,
   nspawn: NspawnSettings,
@@ -104,6 +125,18 @@ export interface ProviderTraits {
 const DELETED_MACHINES = 'machines are deleted, not used again';
 
 export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
+  external: {
+    hasInventory: false,
+    hostsJoin: false,
+    isSimulated: false,
+    isolation: DELETED_MACHINES,
+    adoptionObstacle: 'its protocol has no call for it',
+    sharedNetwork: false,
+    location: ['address'],
+    credentialAddress: 'address',
+    takesUserData: false,
+    example: { connection: 'site', machineType: 'medium', caution: 'its provider must be running' },
+  },
   join: {
     hasInventory: false,
     hostsJoin: true,

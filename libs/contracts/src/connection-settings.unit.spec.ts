@@ -10,7 +10,8 @@ const openstack = {
   applicationCredential: '2f1c7bb2e0a54ad2a5a5ab5fb2b0f1b3',
   image: 'debian-12',
 };
-const good = { join: {}, lab, nspawn, openstack, ssh };
+const external = { address: 'unix:/run/provider.sock' };
+const good = { external, join: {}, lab, nspawn, openstack, ssh };
 
 const fieldsOf = (provider: ProviderName, settings: Readonly<Record<string, unknown>>): readonly string[] =>
   settingFaults(provider, settings).map(({ field }) => field);
@@ -92,7 +93,7 @@ describe('the settings of a connection', () => {
   });
 
   it('belong to an existing provider', () => {
-    expect(PROVIDERS).toEqual(['join', 'lab', 'nspawn', 'openstack', 'ssh']);
+    expect(PROVIDERS).toEqual(['external', 'join', 'lab', 'nspawn', 'openstack', 'ssh']);
     expect(['lab', 'aws', 'constructor', '__proto__'].map(isProvider)).toEqual([true, false, false, false]);
   });
 });
