@@ -19,6 +19,8 @@ describe('the control planes of a cluster', () => {
     metadata: { name: 'shop' },
     spec: {
       serviceType: 'single',
+      // Each step is seen to save etcd, however soon it follows the one before.
+      etcdSnapshotMaxAge: '0s',
       controlPlane: { replicas, ...machines, machineType },
       pools: [{ name: 'web', replicas: 1, ...machines }],
     },

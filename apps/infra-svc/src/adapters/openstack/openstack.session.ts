@@ -48,6 +48,8 @@ interface OpenToken {
 
 const ANSWER_CHARACTERS_MAX = 16 * 1_048_576;
 const ANSWER_VALUES_MAX = 1_000_000;
+/** A refusal is a few sentences. */
+const PROBLEM_LIMITS = { lengthMax: 65_536, valuesMax: 1_000 };
 const NOT_FOUND = 404;
 const UNAUTHORIZED = 401;
 const CONFLICT = 409;
@@ -70,7 +72,7 @@ const jsonOf = (text: string): unknown =>
 
 /** The service's own words; those of a proxy in front of it are a page of HTML, of which the title says it. */
 export const wordsIn = (text: string): string => {
-  const members = Problem.safeParse(jsonOf(text)).data ?? {};
+  const members = Problem.safeParse(parseJsonOrUndefined(text, PROBLEM_LIMITS)).data ?? {};
   for (const said of Object.values(members)) if (typeof said === 'object' && said !== null) return said.message;
   if (typeof members['faultstring'] === 'string') return members['faultstring'];
   return /<title>([^<]{1,200})<\/title>/i.exec(text)?.[1]?.trim() ?? '';
