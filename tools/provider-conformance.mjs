@@ -37,7 +37,7 @@ if (values.help) usage(HELP, 0);
 const [address] = positionals;
 if (address === undefined || values.region === undefined || values.spec === undefined) usage(HELP, 2);
 const { cidr, region, spec } = values;
-const told = {
+const tested = {
   ...{ address, cidr, region, spec, minutes: Number(values.minutes) },
   options: values.options === undefined ? {} : JSON.parse(readFileSync(values.options, 'utf8')),
   secret: values['secret-file'] === undefined ? '' : readFileSync(values['secret-file'], 'utf8').trim(),
@@ -49,6 +49,6 @@ const { status } = spawnSync(
     ...['--maxWorkers=1', '--verbose', '--forceExit', '--testMatch', '**/address.features.ts'],
     ...['--runTestsByPath', join(root, 'apps/infra-svc/src/adapters/external/address.features.ts')],
   ],
-  { cwd: root, stdio: 'inherit', env: { ...process.env, FAIRLEAD_PROVIDER: JSON.stringify(told) } },
+  { cwd: root, stdio: 'inherit', env: { ...process.env, FAIRLEAD_PROVIDER: JSON.stringify(tested) } },
 );
 process.exit(status ?? 1);

@@ -63,7 +63,12 @@ export const JoinSettings = z.strictObject({
 });
 export type JoinSettings = z.output<typeof JoinSettings>;
 
-const optionValue = z.union([z.string().max(TEXT_LENGTH_MAX), z.number(), z.boolean()]);
+/** A number is one that JSON carries exactly. */
+const optionValue = z.union([
+  z.string().max(TEXT_LENGTH_MAX),
+  z.number().min(Number.MIN_SAFE_INTEGER).max(Number.MAX_SAFE_INTEGER),
+  z.boolean(),
+]);
 
 /** Settings of an `external` connection: its provider is a process of its own. */
 export const ExternalSettings = z.strictObject({

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { describeProvider } from '../provider.features.js';
 import { externalKind } from './external.kind.js';
 
-/** What `npm run conformance:provider` was told. */
+/** The arguments of `npm run conformance:provider`. */
 const Told = z.object({
   address: z.string(),
   region: z.string(),

@@ -175,7 +175,7 @@ export class ExternalClient {
     const { code = grpc.status.UNKNOWN, details = String(error) } = error as Partial<grpc.ServiceError>;
     const by = `${call.method} at ${this.address}: ${grpc.status[code]}`;
     if (code === grpc.status.UNIMPLEMENTED)
-      return this.failure(connection, call, `it does not speak ${SERVICE} (${by})`, false);
+      return this.failure(connection, call, `it does not implement ${SERVICE} (${by})`, false);
     return this.failure(connection, call, `${details.slice(0, WORDS_MAX)} (${by})`, RETRYABLE.has(code));
   }
 

@@ -86,7 +86,7 @@ describe('a provider that is a process of its own', () => {
     });
   });
 
-  it('repeats the secret of its connection, and no one hears it', async () => {
+  it('repeats the secret of its connection, which is masked in the failure', async () => {
     answer = (_call, done) => done({ code: grpc.status.UNAUTHENTICATED, details: 'bad secret: hunter2' });
     await expect(open(address, { secret: 'hunter2' }).verify(signal())).rejects.toMatchObject({
       message: expect.stringMatching(/^bad secret: \*\*\* /),
@@ -106,9 +106,9 @@ describe('a provider that is a process of its own', () => {
     await expect(open(address).verify(signal())).rejects.toMatchObject({ name: 'WorldFailure' });
   });
 
-  it('does not know a method: it speaks another protocol, and trying again does not help', async () => {
+  it('has no such method: it implements another protocol, and is not tried again', async () => {
     await expect(open(address).listSpecs(signal())).rejects.toMatchObject({
-      message: expect.stringMatching(/^it does not speak fairlead\.provider\.v1\.Provider /),
+      message: expect.stringMatching(/^it does not implement fairlead\.provider\.v1\.Provider /),
       retryable: false,
     });
   });
