@@ -41,6 +41,8 @@ export interface Life {
 const BEGINS: Readonly<Partial<Record<string, Stretch>>> = {
   VmsPlanned: 'before',
   VmCreated: 'joining',
+  VmsCreated: 'joining',
+  HostReached: 'joining',
   NodeReady: 'ready',
   NodeRecovered: 'ready',
   NodeReturned: 'ready',
@@ -73,7 +75,10 @@ const MARKS: readonly (readonly [RegExp, MarkKind])[] = [
 
 /** A machine that is drained, or has gone, is not called Ready before it is uncordoned, or there again. */
 const follows = (before: Stretch, next: Stretch, type: string): boolean =>
-  next !== before && !(before === 'gone' && next !== 'before') && !(before === 'changing' && type === 'NodeReady');
+  next !== before &&
+  !(next === 'joining' && before !== 'before') &&
+  !(before === 'gone' && next !== 'before') &&
+  !(before === 'changing' && type === 'NodeReady');
 
 /** One line for a node: from its plan to its end, or to now. `events` are those of its cluster, in order. */
 export const lifeOf = (events: readonly LifeEvent[], node: string, nowMs: number): Life => {

@@ -102,7 +102,7 @@ export const Snapshots = ({ place }: { readonly place: ClusterAt }) => {
 
 const takeOf = (place: ClusterAt): Act => ({
   title: `Take a snapshot of ${place.cluster}?`,
-  description: 'etcd is read on one member, and the snapshot is verified afterwards. The cluster is not affected.',
+  description: 'etcd is read on one member. The cluster is not affected. Verify the snapshot afterwards.',
   button: 'Take it',
   run: () => dataOf(api.POST(SNAPSHOTS, { params: { path: place } })),
 });

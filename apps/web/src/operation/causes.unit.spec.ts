@@ -12,7 +12,7 @@ const BESIDE = new Set<string>(
    EtcdSnapshotPlaced EtcdSnapshotRemoved EtcdSnapshotVerified EtcdSnapshotTaken EtcdRestoreStarted EtcdLeaderMoved
    CertificatesExpiring CertificatesReported ProbeRecovered VirtualAddressesProbed UpgradePlanned NodesMarked NodesUnmarked SurgeReleased
    RemediationSkipped DriftRepairSuspended NodeExecRequested NodeExecOutputRemoved NodeLogsFollowRequested NodeLogsFollowEnded
-   NodeReadinessContradicted NodeReadinessConfirmed NodePressureChanged NodeWithoutMachineFound NodeWithoutMachineExpired
+   ControlPlaneChangeStarted NodeConditionsChanged NodeReadinessContradicted NodeReadinessConfirmed NodePressureChanged NodeWithoutMachineFound NodeWithoutMachineExpired
    NodeWithoutMachineGone`.split(/\s+/),
 );
 

@@ -44,12 +44,16 @@ const OperationView = ({ namespace, cluster, operation }: ClusterAt & { readonly
       {found === undefined ? null : (
         <>
           {found.kind === 'upgrade' ? <UpgradeControl place={{ namespace, cluster }} operation={found} /> : null}
-          <Score
-            operation={found}
-            events={events.data ?? []}
-            expected={expectedMs(operations.data?.items ?? [], found)}
-            place={{ namespace, cluster }}
-          />
+          {events.data === undefined ? (
+            <Loading what="the timeline" />
+          ) : (
+            <Score
+              operation={found}
+              events={events.data}
+              expected={expectedMs(operations.data?.items ?? [], found)}
+              place={{ namespace, cluster }}
+            />
+          )}
           <Failures operation={found} />
           <NextActions actions={found.nextActions} />
           <Steps operation={found} />

@@ -113,6 +113,7 @@ export const BEGUN_BY: Readonly<Record<string, Cause>> = {
   NodeExecFinished: 'done',
   DriftRepairRequested: 'change',
   DriftRepaired: 'done',
+  HostAdmitted: 'machine',
 };
 
 /** Events without a row of their own. */
