@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type Server as HttpServer, type Ser
 import type { AddressInfo } from 'node:net';
 
 /**
- * A simulation of the calls to Keystone, Nova, Neutron and Glance that the provider makes. Nothing of OpenStack runs here: what it answers
- * is compared with what the services themselves have answered (`recorded/answers.json`).
+ * A simulation of the calls to Keystone, Nova, Neutron and Glance that the provider makes. Nothing of OpenStack runs here: it answers as
+ * the documentation of their APIs says.
  */
 type Row = Record<string, unknown> & { id: string };
 
