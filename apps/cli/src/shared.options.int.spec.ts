@@ -42,7 +42,9 @@ const takes = (command: Command, long: string): boolean => command.options.some(
 const wordsOf = (line: string): readonly string[] => {
   const [, words = ''] = /(?:^|[|(] *)fairlead ([^|>&)]*)/.exec(line) ?? [];
   const all = (words.match(/"[^"]*"|'[^']*'|\S+/g) ?? []).map((word) => word.replaceAll(/["']/g, ''));
-  return all.map((word, at) => (/^(-f|--filename|--secret-file)$/.test(all[at - 1] ?? '') ? fileOf(word) : word));
+  return all.map((word, at) =>
+    /^(-f|--filename|--secret-file|--values-file)$/.test(all[at - 1] ?? '') ? fileOf(word) : word,
+  );
 };
 
 const fileOf = (word: string): string => join(folder, word.endsWith('.yaml') ? 'demo.yaml' : 'secret');

@@ -52,7 +52,7 @@ describe('what operators are advised to run', () => {
     const section = sectionOf(command);
     expect(section).toBeDefined();
     const usage = /```text\nfairlead (.*)\n```/.exec(section!)?.[1] ?? '';
-    const given = command.replaceAll('{node}', '<node>').replaceAll(/ --[a-z-]+( <\w+>)?/g, '');
+    const given = command.replaceAll(/\{(\w+)\}/g, '<$1>').replaceAll(/ --[a-z-]+( <\w+>)?/g, '');
     expect(usage.replace(' [options]', '').replace('[nodes...]', '<node>')).toBe(given);
     for (const [option] of command.matchAll(/--[a-z-]+/g)) expect(section).toContain(`\`${option}`);
   });
