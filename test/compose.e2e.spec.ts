@@ -340,7 +340,9 @@ class Replay {
   }
 
   async startService(name: (typeof STAYING)[number]): Promise<void> {
-    const environment = Object.entries(environmentOf(name)).map(([key, value]) => [key, this.here(value)]);
+    // The helm of the image is not on this machine, and no add-on is installed here.
+    const { HELM_PROGRAM: _helm, ...image } = environmentOf(name);
+    const environment = Object.entries(image).map(([key, value]) => [key, this.here(value)]);
     await this.supervisor.start({
       name,
       command: process.execPath,

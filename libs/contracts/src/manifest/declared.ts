@@ -82,38 +82,40 @@ export const completePool = (pool: DeclaredPool): CompletePool => ({
 });
 
 /** What a cluster must be, with every default filled in: the `spec` of its manifest. */
-export const DeclaredSpec = z.strictObject({
-  template: TemplateName.optional().describe('The template that it was declared with; absent: none'),
-  version: KubernetesVersion,
-  serviceType: ServiceType,
-  loadBalancer: z.enum(LOAD_BALANCERS),
-  network: z.strictObject({ podCidr: z.string(), serviceCidr: z.string(), dnsDomain: z.string(), cni: Cni }),
-  storage: z.strictObject({ nfs: z.strictObject({ server: z.string(), path: z.string() }) }).optional(),
-  controlPlane: z.strictObject({
-    ...machines,
-    etcd: z.enum(ETCDS),
-    schedulable: z.boolean(),
-    rollout: ControlPlaneRollout.optional().describe('Absent in events from before there was one: its default'),
-    health,
-    zones: poolFields.zones.optional(),
-  }),
-  pools: z.array(DeclaredPool).max(POOLS_MAX),
-  hooks: Hooks.optional().describe('Absent: none'),
-  addons: Addons.optional().describe('Absent: none'),
-  drain: DrainPolicy.optional().describe('Absent: nodes are emptied as without rules'),
-  virtualAddresses: VirtualAddresses.optional().describe('Absent: none'),
-  etcdBackups: EtcdBackups.optional().describe('Absent: no snapshots of etcd are taken by schedule'),
-  etcdSnapshotMaxAge: Duration.optional().describe(
-    `How old the newest snapshot of etcd may be when a step begins that changes a control plane; absent: ${SNAPSHOT_MAX_AGE_DEFAULT}`,
-  ),
-  authentication: Authentication.optional().describe('Absent: users sign in with client certificates only'),
-  firewall: Firewall.optional().describe('Absent: the firewalls of nodes are not touched'),
-  sshd: Sshd.optional().describe('Absent: the SSH servers of nodes are not touched'),
-  drift: DriftPolicy.optional().describe('What happens when a node differs from what is desired; absent: repair'),
-  paused: z.boolean().optional().describe('true: no service acts on the cluster; absent: false'),
-  onFailure: OnCreationFailure.optional().describe('What becomes of it if its creation fails; absent: keep'),
-  lease: ClusterLease.optional().describe('Absent: it has no end, and nothing is reserved'),
-});
+export const DeclaredSpec = z
+  .strictObject({
+    template: TemplateName.optional().describe('The template that it was declared with; absent: none'),
+    version: KubernetesVersion,
+    serviceType: ServiceType,
+    loadBalancer: z.enum(LOAD_BALANCERS),
+    network: z.strictObject({ podCidr: z.string(), serviceCidr: z.string(), dnsDomain: z.string(), cni: Cni }),
+    storage: z.strictObject({ nfs: z.strictObject({ server: z.string(), path: z.string() }) }).optional(),
+    controlPlane: z.strictObject({
+      ...machines,
+      etcd: z.enum(ETCDS),
+      schedulable: z.boolean(),
+      rollout: ControlPlaneRollout.optional().describe('Absent in events from before there was one: its default'),
+      health,
+      zones: poolFields.zones.optional(),
+    }),
+    pools: z.array(DeclaredPool).max(POOLS_MAX),
+    hooks: Hooks.optional().describe('Absent: none'),
+    addons: Addons.optional().describe('Absent: none'),
+    drain: DrainPolicy.optional().describe('Absent: nodes are emptied as without rules'),
+    virtualAddresses: VirtualAddresses.optional().describe('Absent: none'),
+    etcdBackups: EtcdBackups.optional().describe('Absent: no snapshots of etcd are taken by schedule'),
+    etcdSnapshotMaxAge: Duration.optional().describe(
+      `How old the newest snapshot of etcd may be when a step begins that changes a control plane; absent: ${SNAPSHOT_MAX_AGE_DEFAULT}`,
+    ),
+    authentication: Authentication.optional().describe('Absent: users sign in with client certificates only'),
+    firewall: Firewall.optional().describe('Absent: the firewalls of nodes are not touched'),
+    sshd: Sshd.optional().describe('Absent: the SSH servers of nodes are not touched'),
+    drift: DriftPolicy.optional().describe('What happens when a node differs from what is desired; absent: repair'),
+    paused: z.boolean().optional().describe('true: no service acts on the cluster; absent: false'),
+    onFailure: OnCreationFailure.optional().describe('What becomes of it if its creation fails; absent: keep'),
+    lease: ClusterLease.optional().describe('Absent: it has no end, and nothing is reserved'),
+  })
+  .meta({ id: 'DeclaredSpec' });
 export type DeclaredSpec = z.infer<typeof DeclaredSpec>;
 
 type CompleteControlPlane = DeclaredSpec['controlPlane'] & {
