@@ -118,6 +118,11 @@ export class EmptyEffects {
         this.drains.delete(task.id);
         return this.emptied(task, node, { evictedPods, forcedPods, since, returned: look.returned });
       }
+      for (const { budget, pods, message } of look.refusals)
+        await recordFacts(task, this.clock, {
+          type: 'EvictionRefused',
+          data: { ...whereOf(task), node, budget, pods: [...pods], message },
+        });
       if (this.isLate(task, since)) {
         const policy = d5OnTimeout(task.data.pool, this.clock.now().toISOString());
         await recordFacts(task, this.clock, {
@@ -127,11 +132,6 @@ export class EmptyEffects {
         if (policy !== 'force') return undefined;
         await drain.force();
       }
-      for (const { budget, pods, message } of look.refusals)
-        await recordFacts(task, this.clock, {
-          type: 'EvictionRefused',
-          data: { ...whereOf(task), node, budget, pods: [...pods], message },
-        });
       await sleep(this.settings.lookEveryMs, undefined, { signal: task.signal });
     }
     return task.requeueAfter(1, 'pods are still on the node');

@@ -185,15 +185,17 @@ const silent = ({ operation }: TrackedOperation): Cause => ({
   message: OPERATION_FAILURES.silent.sentence,
 });
 
-/** D5: what could not be evicted in time. */
+/** D5: what could not be evicted in time, and in which words that was refused last. */
 const stillHolding = ({ state }: TrackedOperation): Cause => {
   const late = Object.entries(state.drains).filter(([, { timedOut, emptied }]) => timedOut !== null && !emptied);
   const pods = late.flatMap(([, { timedOut }]) => timedOut?.pods ?? []);
-  const target = late.map(([node]) => node).join(', ');
+  const words = new Set(late.flatMap(([, drain]) => drain.words ?? []));
+  const refusals = [...words].map((one) => `; the last refusal: ${one}`).join('');
+  const holding = fillTemplate(OPERATION_FAILURES['not-drained'].sentence, { pods });
   return {
     operation: 'drain the node',
-    target,
-    message: fillTemplate(OPERATION_FAILURES['not-drained'].sentence, { pods }),
+    target: late.map(([node]) => node).join(', '),
+    message: `${holding}${refusals}`.slice(0, CAUSE_LENGTH_MAX),
   };
 };
 

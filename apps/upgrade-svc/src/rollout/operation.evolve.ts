@@ -205,8 +205,11 @@ const drainFacts = {
   NodeCordoned: (upgrade, { data, meta }) =>
     withDrain(upgrade, data, () => ({ cordon: { byPlan: data.byPlan, since: meta.time } })),
   EvictionRefused: (upgrade, { data }) =>
-    withDrain(upgrade, data, ({ refused }) => ({ refused: { ...refused, [refuserOf(data)]: data.pods } })),
-  NodeEmptied: (upgrade, { data }) => withDrain(upgrade, data, () => ({ emptied: true, refused: {} })),
+    withDrain(upgrade, data, ({ refused }) => ({
+      refused: { ...refused, [refuserOf(data)]: data.pods },
+      words: data.message,
+    })),
+  NodeEmptied: (upgrade, { data }) => withDrain(upgrade, data, () => ({ emptied: true, refused: {}, words: null })),
   DrainTimedOut: (upgrade, { data: { policy, pods, ...where } }) =>
     withDrain(upgrade, where, () => ({ timedOut: { policy, pods } })),
   NodeUncordoned: (upgrade, { data }) =>

@@ -541,6 +541,26 @@ describe('D5 a node that cannot be emptied', () => {
     expect(news).toEqual(['EvictionRefused', 'EvictionRefused']);
   });
 
+  it.each([
+    [[], ''],
+    [['it is moved by its operator', 'no endpoints are available'], '; the last refusal: no endpoints are available'],
+  ])('says which pods are still on it, and the words of the last refusal: of %j', (refusals, words) => {
+    const simulation = kept();
+    simulation.say('request', asked(toNext, { workers }));
+    simulation.run();
+    const at = simulation.log.findIndex(({ type }) => type === 'EvictionRefused');
+    const first = simulation.log[at];
+    const late = simulation.log.find(({ type }) => type === 'DrainTimedOut');
+    if (first?.type !== 'EvictionRefused' || late?.type !== 'DrainTimedOut') throw new Error('it was drained');
+    const refused = refusals.map((message) => ({ ...first, data: { ...first.data, budget: null, message } }));
+    const state = [...simulation.log.slice(0, at), ...refused].reduce(rollout.evolve, rollout.initial);
+    const facts = [{ type: late.type, data: late.data }];
+    const said = rollout.decide(state, { type: 'RecordFact', data: { facts, now: late.meta.time } });
+    const message = `these pods are still on it: shop/web-${w(1)}${words}`;
+    const failed = expect.objectContaining({ cause: { operation: 'drain the node', target: w(1), message } });
+    expect(said).toContainEqual({ type: 'OperationFailed', data: failed });
+  });
+
   it('stops by E4 when more are left behind than may be', () => {
     const simulation = kept();
     simulation.say('request', asked(toNext, { workers: { ...workers, onDrainTimeout: 'quarantine' } }));

@@ -323,7 +323,11 @@ const STORIES: readonly Story[] = [
       const halted = simulation.log.find(({ type }) => type === 'RolloutHalted');
       expect(halted?.data).toMatchObject({
         rule: 'D5',
-        cause: { operation: 'drain the node', target: w(3), message: `these pods are still on it: shop/web-${w(3)}` },
+        cause: {
+          operation: 'drain the node',
+          target: w(3),
+          message: `these pods are still on it: shop/web-${w(3)}; the last refusal: Cannot evict pod as it would violate the pod's disruption budget.`,
+        },
       });
     },
   },

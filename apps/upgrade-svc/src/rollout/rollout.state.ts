@@ -51,6 +51,8 @@ export interface DrainState {
   readonly timedOut: { readonly policy: 'stop' | 'quarantine' | 'force'; readonly pods: readonly string[] } | null;
   /** Pods that were refused last, by the budget or the words that refuse them. */
   readonly refused: Readonly<Record<string, readonly string[]>>;
+  /** In which words an eviction was refused last; null: none was. */
+  readonly words: string | null;
 }
 
 /** How far an operation has come: facts side by side; its phase follows from them (operation.planner.ts). */
@@ -209,7 +211,7 @@ export const ABSENT: Rollout = { status: 'absent' };
 export const refuserOf = ({ budget, message }: Pick<EventData<'EvictionRefused'>, 'budget' | 'message'>): string =>
   budget ?? message;
 
-const NOT_DRAINED: DrainState = { cordon: null, emptied: false, timedOut: null, refused: {} };
+const NOT_DRAINED: DrainState = { cordon: null, emptied: false, timedOut: null, refused: {}, words: null };
 
 export const drainOf = ({ drains }: Pick<OperationState, 'drains'>, node: NodeName | null): DrainState =>
   (node === null ? undefined : drains[node]) ?? NOT_DRAINED;
