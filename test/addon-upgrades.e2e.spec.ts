@@ -37,7 +37,7 @@ describe('add-ons and an upgrade of Kubernetes', () => {
   const put = async (...declared: Parameters<typeof manifest>): Promise<number> => {
     const before = (await system.events('shop').catch(() => [])).at(-1)?.meta.seq ?? 0;
     const { status, body } = await system.call<ClusterManifestView>('PUT', `${PATH}/manifest`, manifest(...declared));
-    expect([status, body]).toEqual([202, expect.anything()]);
+    expect([status < 300, body]).toMatchObject([true, {}]);
     return before;
   };
   const until = <T extends EventType>(type: T, after: number, addon?: string): Promise<StoredEvent<T>> =>
