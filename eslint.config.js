@@ -21,7 +21,10 @@ const NO_OTHER_APPS = [
     message: 'Only specs use the lab, by @fairlead/lab/testing.',
   },
   {
-    group: ['@fairlead/testing', '@fairlead/testing/*', '@fairlead/embedded/testing', '@fairlead/event-sourcing/spec'],
+    group: [
+      ...['@fairlead/testing', '@fairlead/testing/*', '@fairlead/embedded/testing'],
+      ...['@fairlead/event-sourcing/spec', '@fairlead/event-sourcing/simulation'],
+    ],
     message: 'Only specs, fixtures and simulations may import what is made for tests.',
   },
 ];

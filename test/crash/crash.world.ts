@@ -14,16 +14,14 @@ import {
   type StreamId,
 } from '@fairlead/contracts';
 import { NO_OWN_RELEASES } from '@fairlead/domain';
-import { reconcilerProcess, type AppendResult, type Cause, type StreamPosition } from '@fairlead/event-sourcing';
-import { makeHandle, TaskRunner, type Consumers, type Handle, type Job } from '@fairlead/event-sourcing/jetstream';
-import { FoldCache } from '@fairlead/event-sourcing/jetstream';
-import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
+import type { AppendResult, Cause, StreamPosition } from '@fairlead/event-sourcing';
+import { OnTask, type Job, type TaskLeases } from '@fairlead/event-sourcing/jetstream';
 import { MemoryStore } from '@fairlead/event-sourcing/memory.store';
+import { CALM, Killed, Simulation, type Life, type Parts, type Program } from '@fairlead/event-sourcing/simulation';
 import { writerOf } from '@fairlead/event-sourcing/spec';
-import type { ServiceDefinition } from '@fairlead/service-kit';
+import { seededRandom } from '@fairlead/testing';
 import { SOFTWARE } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.fixtures.js';
-import { bootstrapReconciler } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.reconciler.js';
-import { CALM, Simulation, type Replica } from '../../apps/bootstrap-svc/test/simulation.js';
+import { BootstrapWorld, RECONCILERS } from '../../apps/bootstrap-svc/test/simulation.js';
 import { CleanupEffects } from '../../apps/gateway/src/clusters/cleanup.effects.js';
 import { LifetimeEffects } from '../../apps/gateway/src/clusters/lifetime.effects.js';
 import { clusters, type ClusterCommand } from '../../apps/gateway/src/clusters/clusters.decider.js';
@@ -34,7 +32,7 @@ import { infraService } from '../../apps/infra-svc/src/service.js';
 import { FakeCloud, FakeProvider } from '../../apps/infra-svc/test/fake.provider.js';
 import { clusterSpec, registered } from '../../apps/infra-svc/test/fixtures.js';
 import type { MemoryLog } from '../../apps/infra-svc/test/memory.log.js';
-import { MemorySecrets, startReplica } from '../../apps/infra-svc/test/memory.service.js';
+import { MemorySecrets, infraParts } from '../../apps/infra-svc/test/memory.service.js';
 import type { AgentChannel } from '../../apps/upgrade-svc/src/agents/agents.ports.js';
 import type { StatedFact } from '../../apps/upgrade-svc/src/agents/fact.rules.js';
 import { FactsLog } from '../../apps/upgrade-svc/src/agents/facts.log.effects.js';
@@ -42,8 +40,6 @@ import { readSettings } from '../../apps/upgrade-svc/src/config.js';
 import { upgradeService } from '../../apps/upgrade-svc/src/service.js';
 import { DesiredEffects } from '../../apps/upgrade-svc/src/desired/desired.effects.js';
 import { nodeKey, nodesProjection } from '../../apps/upgrade-svc/src/nodes/nodes.projection.js';
-import { Killed, Turns, type Life } from './lives.js';
-import { Program, type Parts } from './program.js';
 
 export { SERVICES };
 export type Service = ServiceName;
@@ -61,11 +57,7 @@ export interface Failing {
   readonly step: string;
 }
 
-const STEPS_MAX = 200_000;
-/** So often nothing waits and something runs all the same: it is in Node's hands and comes back. */
-const SETTLES_MAX = 1_000;
-/** The cache sets room aside for all its entries, and a simulation starts many programs. */
-const FOLDS_MAX = 20;
+const ATTEMPTS_MAX = 20;
 const NAMESPACE = 'default';
 const CLUSTER = 'demo';
 const WISH: StreamId = { namespace: NAMESPACE, cluster: CLUSTER, context: 'request' };
@@ -114,59 +106,28 @@ const serviceOf = (stream: StreamId, type: StoredEvent['type']): string => {
   return source.startsWith('node-agent') ? 'upgrade-svc' : source;
 };
 
-const inTurn =
-  (life: Life, handle: Handle): Handle =>
-  async (decider, stream, command, cause) => {
-    await life.turn();
-    const outcome = await handle(decider, stream, command, cause);
-    await life.turn();
-    return outcome;
-  };
-
-const decisions = (life: Life, log: Log): Handle => inTurn(life, makeHandle(log, new FoldCache(FOLDS_MAX)));
-
-/** bootstrap-svc's own simulation lends its hosts, its Kubernetes and its effects; when it is whose turn is decided here. */
-class BootstrapParts extends Simulation {
-  private readonly lives = new Map<Replica, Life>();
-
-  partsOf(life: Life): Parts {
-    this.leases.expire('replica'); // What the life before held ends after a while.
-    const replica = this.startReplica();
-    this.lives.set(replica, life);
-    return {
-      deliver: (job, context) => replica.deliver(job, context),
-      failed: (job, failure) => replica.tasks.recordFailure(job, failure),
-      hear: () => void replica.tasks.look('default/demo'),
-    };
-  }
-
-  protected override turn(replica: Replica): Promise<void> {
-    const life = this.lives.get(replica);
-    return life === undefined ? Promise.reject(new Killed()) : life.turn();
-  }
+/** Of etcd, none is taken. */
+class NoSnapshots {
+  @OnTask('ForgetSnapshots')
+  async forget(): Promise<void> {}
 }
 
 /**
  * The four services over one log, one cloud and one set of hosts, by their own deciders, processes, projections and effects;
  * agents, providers, hosts and Kubernetes are played. A seed decides the order; one of the services is killed at one event.
  */
-export class CrashWorld {
+export class CrashWorld extends Simulation {
   readonly log = new Log();
   readonly cloud = new FakeCloud();
   readonly programs: Readonly<Record<Service, Program>>;
-  readonly bootstrap: BootstrapParts;
+  readonly bootstrap = new BootstrapWorld(this.log.events, this);
   /** How often the kill took place. */
   kills = 0;
-  private readonly turns = new Turns();
   private readonly infraSecrets = new MemorySecrets();
-  private readonly infraLeases = new MemoryLeases();
-  private readonly upgradeLeases = new MemoryLeases();
-  private readonly gatewayLeases = new MemoryLeases();
   private readonly stated = new Set<string>();
   private asking = false;
   private attempts = 0;
   private readonly answered = new Set<StoredEvent['type']>();
-  private brokenBy: Error | undefined;
   private begun = 0;
   private readonly created: NodeName[] = [];
   private indexed = 0;
@@ -179,16 +140,23 @@ export class CrashWorld {
     private readonly failing: Failing | undefined = undefined,
     private readonly lease: ClusterLease | undefined = undefined,
   ) {
-    this.bootstrap = new BootstrapParts(seed, CALM, this.log);
+    super(seededRandom(seed), CALM);
     if (failing?.service === 'bootstrap-svc') this.bootstrap.world.failing.set(failing.step, BROKEN);
-    const gateway = consumersOf(gatewayService(readGatewaySettings({})));
-    const infra = consumersOf(infraService(readInfraSettings({})));
-    const upgrade = consumersOf(upgradeService(readSettings({})));
+    const { log } = this;
+    const common = { log, attemptsMax: ATTEMPTS_MAX, now: () => NOW };
+    const gateway = gatewayService(readGatewaySettings({}));
+    const infra = infraService(readInfraSettings({}));
+    const upgrade = upgradeService(readSettings({}));
+    const bootstrap = { name: 'bootstrap-svc', projections: [], reconcilers: RECONCILERS };
     this.programs = {
-      gateway: this.program('gateway', gateway, (life) => this.gatewayParts(life)),
-      'infra-svc': this.program('infra-svc', infra, (life) => this.infraParts(life)),
-      'bootstrap-svc': this.program('bootstrap-svc', bootstrapConsumers, (life) => this.bootstrap.partsOf(life)),
-      'upgrade-svc': this.program('upgrade-svc', upgrade, (life, program) => this.upgradeParts(life, program)),
+      gateway: this.start({ ...common, ...gateway, start: (life) => this.gatewayParts(life) }),
+      'infra-svc': this.start({
+        ...common,
+        ...infra,
+        start: (life, _program, leases) => this.infraParts(life, leases),
+      }),
+      'bootstrap-svc': this.start({ ...common, ...bootstrap, start: (life) => this.bootstrapParts(life) }),
+      'upgrade-svc': this.start({ ...common, ...upgrade, start: (life, program) => this.upgradeParts(life, program) }),
     };
   }
 
@@ -207,7 +175,7 @@ export class CrashWorld {
   }
 
   /** A cluster is asked for, becomes Ready, and is deleted; or it fails, and is cleaned up; until nothing is left to do. */
-  async run(): Promise<void> {
+  override async run(): Promise<void> {
     await this.state(namespaceStream(NAMESPACE), {
       type: 'NamespaceCreated',
       data: { name: NAMESPACE as never, description: '' },
@@ -216,27 +184,7 @@ export class CrashWorld {
     this.begun = this.log.events.length;
     this.log.watch = (when, upTo) => this.reached(when, upTo - this.begun);
     this.log.isDead = (service) => this.dying === service;
-    for (let step = 0; step < STEPS_MAX; step += 1) {
-      const went = this.step() || (await this.settled());
-      if (this.brokenBy !== undefined) throw this.brokenBy;
-      if (!went) return;
-      await turnOfNode();
-    }
-    throw new Error('it never ends');
-  }
-
-  private program(
-    name: Service,
-    { projections, processes }: Consumers,
-    start: (life: Life, program: Program) => Parts,
-  ) {
-    const below = (limit: number): number => this.bootstrap.below(limit);
-    const options = { name, log: this.log, turns: this.turns, consumers: { projections, processes }, below, start };
-    return new Program(options, (error) => this.broken(error));
-  }
-
-  private broken(error: unknown): void {
-    this.brokenBy ??= error instanceof Error ? error : new Error(String(error));
+    await super.run();
   }
 
   /** The event of that number is about to be appended, or has been. The program dies there, whatever it was doing. */
@@ -249,26 +197,16 @@ export class CrashWorld {
     this.programs[killing.service].kill();
   }
 
-  private step(): boolean {
-    const programs = Object.values(this.programs);
-    const choices = [...programs.flatMap((program) => program.choices()), ...this.agents(), ...this.client()];
-    const chosen = this.bootstrap.below(choices.length + this.turns.count);
-    if (choices.length + this.turns.count === 0) return false;
+  protected override beforeStep(): void {
     this.dying = undefined;
-    if (chosen < choices.length) choices[chosen]?.();
-    else this.turns.letGo(chosen - choices.length);
-    return true;
   }
 
-  /** Nothing waits for a turn: what runs is scheduled by Node. False: nothing runs. */
-  private async settled(): Promise<boolean> {
-    for (let settles = 0; settles < SETTLES_MAX; settles += 1) {
-      const isBusy = this.asking || Object.values(this.programs).some((program) => program.isBusy);
-      if (!isBusy) return false;
-      await turnOfNode();
-      if (this.turns.count > 0) return true;
-    }
-    throw new Error('somebody runs and never waits for a turn');
+  protected override actors(): (() => void)[] {
+    return [...this.agents(), ...this.client()];
+  }
+
+  protected override isBusy(): boolean {
+    return this.asking || super.isBusy();
   }
 
   /** What the client does next: it asks until it is answered, first for a cluster, then for its end. */
@@ -307,14 +245,14 @@ export class CrashWorld {
   private ask(type: StoredEvent['type'], command: ClusterCommand): void {
     const { life } = this.programs.gateway;
     this.asking = true;
-    decisions(life, this.log)(clusters, WISH, command, CLIENT)
+    this.decisions(life, this.log)(clusters, WISH, command, CLIENT)
       .then((outcome) => {
         const isGone = isRefusal(outcome) && outcome.code === 'cluster.unknown';
         if (isRefusal(outcome) && !isGone) throw new Error(outcome.message);
         this.answered.add(type);
       })
       .catch((error: unknown) => {
-        if (!(error instanceof Killed)) this.broken(error);
+        if (!(error instanceof Killed)) this.fail(error);
       })
       .finally(() => {
         this.asking = false;
@@ -373,30 +311,12 @@ export class CrashWorld {
   }
 
   private gatewayParts(life: Life): Parts {
-    const handle = decisions(life, this.log);
-    const cleanup = new CleanupEffects(handle);
-    const lifetime = new LifetimeEffects(handle, { now: () => NOW });
-    this.gatewayLeases.expire('replica'); // As those of the life before do after a while.
-    const tasks = new TaskRunner({
-      reconcilers: gatewayReconcilers,
-      handle,
-      leases: this.gatewayLeases.of('replica'),
-      now: () => NOW,
-      log: { warn: () => undefined },
-    });
-    return {
-      deliver: async (job, context) => {
-        switch (job.type) {
-          case 'CleanUpCluster':
-            return tasks.run(job, context, {}, (task) => cleanup.cleanUp(task as never));
-          case 'EndLifetime':
-            return tasks.run(job, context, {}, (task) => lifetime.endLifetime(task as never));
-          default:
-            throw new Error(`no handler for ${job.type}`);
-        }
-      },
-      failed: (job, failure) => tasks.recordFailure(job, failure),
-    };
+    const handle = this.decisions(life, this.log);
+    return { handle, controllers: [new CleanupEffects(handle), new LifetimeEffects(handle, { now: () => NOW })] };
+  }
+
+  private bootstrapParts(life: Life): Parts {
+    return this.bootstrap.partsOf(this.decisions(life, this.log), this.passage(life));
   }
 
   /** What the provider refuses while the cluster is created, it does when it is deleted. */
@@ -405,68 +325,42 @@ export class CrashWorld {
     return isCreation && this.failing?.service === 'infra-svc' && this.failing.step === operation;
   }
 
-  private infraParts(life: Life): Parts {
+  private infraParts(life: Life, leases: TaskLeases): Parts {
     const wait = (): Promise<void> => life.turn();
     const before = async (operation: string): Promise<void> => {
       await wait();
       if (this.refuses(operation)) throw new WorldFailure({ operation, target: 'lab', message: BROKEN });
     };
     const provider = new FakeProvider(this.cloud, { before, after: wait });
-    this.infraLeases.expire('replica'); // As those of the life before do after a while.
-    const replica = startReplica(
+    return infraParts(
       {
         log: this.log as unknown as MemoryLog,
         secrets: this.infraSecrets,
         kinds: new Map([['lab', { name: 'lab', open: () => provider }]]),
-        wrapHandle: (handle) => inTurn(life, handle),
+        handle: this.decisions(life, this.log),
       },
-      this.infraLeases.of('replica'),
+      leases,
     );
-    return {
-      deliver: (job, context) => replica.deliver(job, context),
-      failed: (job, failure) => replica.failed(job, failure),
-      hear: () => void replica.tasks.look(`${NAMESPACE}/${CLUSTER}`),
-    };
   }
 
   private upgradeParts(life: Life, program: Program): Parts {
-    const handle = decisions(life, this.log);
-    const desired = new DesiredEffects(handle, { latest: () => Promise.resolve(NO_OWN_RELEASES) });
-    this.upgradeLeases.expire('replica'); // As those of the life before do after a while.
-    const tasks = new TaskRunner({
-      reconcilers: upgradeReconcilers,
-      handle,
-      leases: this.upgradeLeases.of('replica'),
-      now: () => NOW,
-      log: { warn: () => undefined },
-    });
+    const handle = this.decisions(life, this.log);
     const channel = { last: async () => undefined, send: () => undefined } as unknown as AgentChannel;
     // Made when it is needed: its cache allocates all of its entries at once, and few lives record facts.
     let facts: FactsLog | undefined;
     return {
-      deliver: async (job, context) => {
-        switch (job.type) {
-          case 'SetDesiredVersions':
-            return tasks.run(job, context, {}, (task) => desired.setDesiredVersions(task as never));
-          case 'WithdrawPermissions':
-            return tasks.run(job, context, {}, (task) => desired.withdrawPermissions(task as never));
-          case 'ForgetSnapshots':
-            return tasks.run(job, context, {}, async () => undefined); // None was taken.
-          case FACT: {
-            const { stated } = job.data as unknown as { readonly stated: StatedFact };
-            const { namespace, cluster, node } = stated.address;
-            const key = nodeKey(namespace, cluster, node);
-            const known = await program.database.read(nodesProjection.table, [key]);
-            // Its row may not be written yet: an agent that is not answered states it again.
-            if (!known.has(key)) return { kind: 'requeue', delayMs: 1, reason: 'no cluster has this node yet' };
-            facts ??= new FactsLog(channel, handle, { now: () => NOW });
-            return facts.record(stated);
-          }
-          default:
-            throw new Error(`no handler for ${job.type}`);
-        }
+      handle,
+      controllers: [new DesiredEffects(handle, { latest: () => Promise.resolve(NO_OWN_RELEASES) }), new NoSnapshots()],
+      deliver: async ({ data }) => {
+        const { stated } = data as unknown as { readonly stated: StatedFact };
+        const { namespace, cluster, node } = stated.address;
+        const key = nodeKey(namespace, cluster, node);
+        const known = await program.database.read(nodesProjection.table, [key]);
+        // Its row may not be written yet: an agent that is not answered states it again.
+        if (!known.has(key)) return { kind: 'requeue', delayMs: 1, reason: 'no cluster has this node yet' };
+        facts ??= new FactsLog(channel, handle, { now: () => NOW });
+        return facts.record(stated);
       },
-      failed: noJobs,
     };
   }
 
@@ -475,19 +369,3 @@ export class CrashWorld {
     await this.log.append(stream, { seq: 0, streamVersion: 0, hash: '' }, [fact], cause);
   }
 }
-
-/** What a service reads the log with, its reconcilers included. */
-const consumersOf = ({ projections, reconcilers }: ServiceDefinition): Consumers => ({
-  projections,
-  processes: reconcilers.map(reconcilerProcess),
-});
-
-const { reconcilers: gatewayReconcilers } = gatewayService(readGatewaySettings({}));
-
-const { reconcilers: upgradeReconcilers } = upgradeService(readSettings({}));
-
-const bootstrapConsumers: Consumers = { projections: [], processes: [reconcilerProcess(bootstrapReconciler())] };
-
-const noJobs = (job: Job): Promise<never> => Promise.reject(new Error(`nobody works on ${job.type}`));
-
-const turnOfNode = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

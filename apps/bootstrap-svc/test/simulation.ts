@@ -8,28 +8,17 @@ import {
   type StreamId,
 } from '@fairlead/contracts';
 import { stepBegunIn } from '@fairlead/domain';
-import {
-  advance,
-  reconcilerProcess,
-  STATE_FACTS,
-  type Reconciled,
-  type TimerReaction,
-  type Process,
-  type Reaction,
-} from '@fairlead/event-sourcing';
-import {
-  FoldCache,
-  makeHandle,
-  processConsumer,
-  TaskRunner,
-  type Handle,
-  type Job,
-  type JobContext,
-  type RequeueAfter,
-  type TaskHandler,
-} from '@fairlead/event-sourcing/jetstream';
-import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
+import type { Handle } from '@fairlead/event-sourcing/jetstream';
 import { MemoryStore } from '@fairlead/event-sourcing/memory.store';
+import {
+  CALM,
+  Simulation as Services,
+  type Life,
+  type Parts,
+  type Passage,
+  type Program,
+  type Troubles,
+} from '@fairlead/event-sourcing/simulation';
 import { DEFAULT_TUNING } from '@fairlead/node-scripts';
 import { seededRandom } from '@fairlead/testing';
 import { AddonsEffects } from '../src/addons/addons.effects.js';
@@ -59,29 +48,14 @@ import { ClusterAccess, etcdAuthorityRef } from '../src/kubernetes/cluster.acces
 import { DismantlingEffects } from '../src/removal/dismantling.effects.js';
 import { NodeRemovalEffects } from '../src/removal/node-removal.effects.js';
 import { RememberedSecrets } from '../src/secrets.cache.js';
-import { FakeKubernetes, FakeShell, FakeWorld, MemorySecrets, type Passage } from './world.js';
+import { FakeKubernetes, FakeShell, FakeWorld, MemorySecrets } from './world.js';
 
-const STEPS_MAX = 20_000;
-const ATTEMPTS: Readonly<Record<string, number>> = { DismantleCluster: 50, DestroySecrets: 50 };
-const ATTEMPTS_DEFAULT = 3;
-const RUNNING_MAX = 6;
 const HOOK_AGAIN_AFTER_MS = 1_000;
 /** By a simulated reader of a log. */
 const LINES_READ = 3;
-const HOLDER = 'replica';
-/** The cache allocates all of its entries at once, and a simulation starts many replicas. */
-const FOLDS_MAX = 20;
 
-/** How often things go wrong, of one. */
-export interface Troubles {
-  readonly lostRequest: number;
-  readonly lostAnswer: number;
-  readonly crash: number;
-  readonly twin: number;
-}
-
+export { CALM, type Troubles };
 export const ROUGH: Troubles = { lostRequest: 0.02, lostAnswer: 0.02, crash: 0.01, twin: 0.15 };
-export const CALM: Troubles = { lostRequest: 0, lostAnswer: 0, crash: 0, twin: 0 };
 
 class FakeKit extends AgentKit {
   constructor() {
@@ -113,88 +87,18 @@ class FakeKit extends AgentKit {
   }
 }
 
-/** A process with its memory of the one cluster of the simulation. */
-interface Follower {
-  readonly name: string;
-  readonly consumer: string;
-  readonly state: unknown;
-  take(event: StoredEvent): readonly Reaction[];
-  woken(now: string): readonly Reaction[];
-}
-
-const follower = <State>(process: Process<State>): Follower => {
-  let state: State | undefined;
-  return {
-    name: process.name,
-    consumer: processConsumer(process),
-    get state() {
-      return state;
-    },
-    take: (event) => {
-      const changes = advance(process, () => state, [event]);
-      const poison = changes.poisons[0];
-      if (poison !== undefined) throw new Error(poison.error);
-      const changed = changes.states.get('default/demo');
-      if (changed !== undefined) state = changed.state;
-      return changes.reactions.map(({ reaction }) => reaction);
-    },
-    woken: (now) => {
-      if (state === undefined) return [];
-      state = process.woken(state, { now, eventId: 'wake', correlationId: 'wake' });
-      return (state as unknown as Reconciled<unknown>).reactions;
-    },
-  };
-};
-
-type Deliver = (job: Job, context: JobContext) => Promise<RequeueAfter | void>;
-
-export interface Replica {
-  readonly deliver: Deliver;
-  readonly tasks: TaskRunner;
-  dead: boolean;
-}
-
-interface Queued {
-  readonly job: Job;
-  readonly failures: number;
-}
-
-interface Waiting {
-  readonly replica: Replica;
-  readonly go: () => void;
-}
-
-/**
- * bootstrap-svc over one log and one world, in an order that a seed decides: its own code from process to effects, with
- * jobs delivered late, twice and in any order, calls lost on the way there and on the way back, and a process that dies at
- * any call and is started again. infra-svc, upgrade-svc and the agents are played.
- */
-export class Simulation {
-  readonly store: MemoryStore;
+/** What bootstrap-svc works on: hosts, Kubernetes, hooks and secrets, which outlive its replicas. */
+export class BootstrapWorld {
   readonly world: FakeWorld;
   readonly secrets = new MemorySecrets();
-  readonly leases = new MemoryLeases();
-  readonly trace: string[] = [];
   /** What was sent to those who follow logs, by request. */
   readonly followed = new Map<string, LogLines[]>();
-  troubles: Troubles;
-  private readonly random: () => number;
-  private readonly reconcilers = [bootstrapReconciler(), kubeconfigsReconciler, executionsReconciler];
-  private readonly followers = this.reconcilers.map((reconciler) => follower(reconcilerProcess<unknown>(reconciler)));
-  private position = 0;
-  private readonly timers = new Map<string, { readonly of: Follower; readonly timer: TimerReaction }>();
-  private queue: Queued[] = [];
-  private running: { readonly queued: Queued; readonly replica: Replica }[] = [];
-  private waiting: Waiting[] = [];
-  private replica: Replica;
-  private broken: Error | undefined;
 
-  constructor(seed: number, troubles: Troubles = ROUGH, store = new MemoryStore()) {
-    this.random = seededRandom(seed);
-    this.troubles = troubles;
-    this.store = store;
-    this.world = new FakeWorld(this.store.events);
-    this.replica = this.startReplica();
+  constructor(
+    events: readonly StoredEvent[],
+    private readonly sim: Services,
+  ) {
+    this.world = new FakeWorld(events);
   }
 
   /** Readers that ask for three answers, for some of them twice, and go. They outlive the replicas that serve them. */
@@ -207,7 +111,7 @@ export class Simulation {
           signal.throwIfAborted();
           const number = sent.length + 1;
           if (number > LINES_READ) return { type: 'end' };
-          const isRepeated = number > 1 && this.chance(this.troubles.twin);
+          const isRepeated = number > 1 && this.sim.chance(this.sim.troubles.twin);
           if (isRepeated) return { type: 'read', number: number - 1, after: sent.at(-2)?.position ?? null };
           return { type: 'read', number, after: sent.at(-1)?.position ?? null };
         },
@@ -219,12 +123,103 @@ export class Simulation {
     },
   };
 
-  chance(probability: number): boolean {
-    return this.random() < probability;
+  /** Time passes between the attempts at hooks. */
+  private readonly hookClock = {
+    now: () => new Date(Date.parse('2026-01-01T00:00:00.000Z') + this.world.asked.length * 60 * 60_000),
+  };
+
+  /** A call that is lost on its way there or back is one without an answer. */
+  private hookHttp(pass: Passage): HookHttp {
+    return {
+      post: async (url, { body }) => {
+        try {
+          return await pass(`ask ${url}`, () => this.world.askHook(url, body));
+        } catch (error) {
+          if (error instanceof WorldFailure) return { kind: 'silent', why: error.message };
+          throw error;
+        }
+      },
+    };
   }
 
-  below(limit: number): number {
-    return Math.floor(this.random() * limit);
+  /** A replica of bootstrap-svc, without Nest, NATS and PostgreSQL: the same classes on the same ports. */
+  partsOf(handle: Handle, pass: Passage): Parts {
+    const settings = {
+      tuning: DEFAULT_TUNING,
+      drainLimitMs: 250,
+      nodeDeletionTimeoutMs: 20,
+      releaseTimeoutMs: 20,
+      lookEveryMs: 1,
+      joinTokenTtlSeconds: 900,
+    };
+    const clock = { now: () => new Date('2026-01-01T00:00:00.000Z') };
+    const secrets = new RememberedSecrets(this.secrets);
+    const hosts = new HostAccess(new FakeShell(this.world, pass), secrets, { triesMax: 1, deadlineMs: 1 });
+    const clusters = new ClusterAccess(new FakeKubernetes(this.world, pass), secrets);
+    const credentials = new JoinCredentialsSource(hosts, secrets, clock, settings);
+    const controllers = [
+      new HostsEffects(hosts, new FakeKit(), settings),
+      new ControlPlaneEffects(hosts, clusters, settings),
+      new BalancingEffects(hosts, secrets),
+      new ExternalEtcdEffects(
+        hosts,
+        sealedAuthorities(secrets, pass, () => this.sim.below(1_000_000)),
+        settings,
+      ),
+      new JoinsEffects(hosts, credentials, settings),
+      new LabelsEffects(clusters),
+      new DeclaredEffects(clusters),
+      new AuthenticationEffects(hosts, clusters),
+      new AddonsEffects(clusters, settings),
+      new NodeRemovalEffects(hosts, clusters, settings, clock),
+      new DismantlingEffects(clusters, settings),
+      new KubeconfigsEffects(clusters, clock),
+      new ExecutionsEffects(hosts, secrets, clock),
+      new FollowsEffects(hosts, this.logReaders, clock),
+      new SshKeysEffects(hosts),
+      new HooksEffects(
+        new HookCaller({
+          http: this.hookHttp(pass),
+          signer: new HookSigner(this.secrets, this.hookClock),
+          clock: this.hookClock,
+          againAfterMs: HOOK_AGAIN_AFTER_MS,
+        }),
+      ),
+    ];
+    return { handle, controllers };
+  }
+}
+
+export const RECONCILERS = [bootstrapReconciler(), kubeconfigsReconciler, executionsReconciler];
+
+/** bootstrap-svc over one log and one world. infra-svc, upgrade-svc and the agents are played. */
+export class Simulation extends Services {
+  readonly bootstrap: BootstrapWorld;
+  readonly program: Program;
+
+  constructor(
+    seed: number,
+    troubles: Troubles = ROUGH,
+    readonly store = new MemoryStore(),
+  ) {
+    super(seededRandom(seed), troubles);
+    this.bootstrap = new BootstrapWorld(store.events, this);
+    this.program = this.start({
+      ...{ name: 'bootstrap-svc', log: store, projections: [], reconcilers: RECONCILERS },
+      start: (life: Life) => this.bootstrap.partsOf(this.decisions(life, store), this.passage(life)),
+    });
+  }
+
+  get world(): FakeWorld {
+    return this.bootstrap.world;
+  }
+
+  get secrets(): MemorySecrets {
+    return this.bootstrap.secrets;
+  }
+
+  get followed(): ReadonlyMap<string, readonly LogLines[]> {
+    return this.bootstrap.followed;
   }
 
   get types(): readonly string[] {
@@ -248,45 +243,8 @@ export class Simulation {
     }
   }
 
-  /** Up to so many steps, or until nothing is left to do. */
-  async run(stepsMax = STEPS_MAX): Promise<void> {
-    for (let step = 0; step < stepsMax; step += 1) {
-      if (this.broken !== undefined) throw this.broken;
-      if (!(await this.step())) return;
-    }
-    if (stepsMax === STEPS_MAX) throw new Error('it never ends');
-  }
-
-  /** Moves the clock past every timer that is set. */
-  fireTimers(): void {
-    for (let due = [...this.timers].at(0); due !== undefined; due = [...this.timers].at(0)) {
-      const [key, { of, timer }] = due;
-      this.timers.delete(key);
-      of.woken(timer.dueAt).forEach((reaction, index) =>
-        this.take(of, reaction, `${timer.key}-${timer.dueAt}-${index}`),
-      );
-    }
-  }
-
-  private async step(): Promise<boolean> {
-    const choices: (() => void | Promise<void>)[] = [];
-    const actors = this.actors();
-    if (actors.length > 0) choices.push(() => actors[this.below(actors.length)]?.());
-    if (this.position < this.store.events.length) choices.push(() => this.consumer());
-    if (this.queue.length > 0 && this.running.length < RUNNING_MAX) choices.push(() => this.start());
-    if (this.waiting.length > 0) choices.push(() => this.letOneGo());
-    if (choices.length === 0) {
-      await settle();
-      return this.waiting.length > 0 || this.queue.length > 0 || this.running.length > 0;
-    }
-    await choices[this.below(choices.length)]?.();
-    if (this.running.length > 0 && this.chance(this.troubles.crash)) this.crash();
-    await settle();
-    return true;
-  }
-
   /** What upgrade-svc and the agents would do now. */
-  private actors(): (() => Promise<void>)[] {
+  protected override actors(): (() => Promise<void>)[] {
     const machines = this.store.events.flatMap((event) => (event.type === 'VmsCreated' ? event.data.machines : []));
     return [
       ...machines.flatMap(({ name }) => this.actsOf(name)),
@@ -355,237 +313,6 @@ export class Simulation {
       ...(host.joinedAs !== null && this.world.network ? once('NodeReady', `node-${node}`, report) : []),
     ];
   }
-
-  private consumer(): void {
-    const event = this.store.events[this.position];
-    if (event === undefined) return;
-    this.position += 1;
-    for (const of of this.followers) {
-      of.take(event).forEach((reaction, index) => this.take(of, reaction, `${of.name}-${event.meta.id}-${index}`));
-      this.replica.tasks.noticed(of.consumer, 'default/demo', of.state);
-    }
-  }
-
-  private take(of: Follower, reaction: Reaction, id: string): void {
-    switch (reaction.kind) {
-      case 'job': {
-        const cause = { actor: 'system/bootstrap-svc', correlationId: 'c', causationId: 'c' };
-        const job: Job = { id, type: reaction.type, namespace: 'default', cluster: 'demo', cause, data: reaction.data };
-        this.queue.push({ job, failures: 0 });
-        if (this.chance(this.troubles.twin)) this.queue.push({ job, failures: 0 });
-        return;
-      }
-      case 'timer':
-        this.timers.set(`${of.name}/${reaction.key}`, { of, timer: reaction });
-        return;
-      case 'cancel-timer':
-        this.timers.delete(`${of.name}/${reaction.key}`);
-        return;
-    }
-  }
-
-  private start(): void {
-    const [queued] = this.queue.splice(this.below(this.queue.length), 1);
-    if (queued === undefined) return;
-    const { replica } = this;
-    const entry = { queued, replica };
-    this.running.push(entry);
-    this.trace.push(`start ${String(queued.job.data['key'])} #${queued.failures + 1}`);
-    this.work(queued, replica)
-      .catch((error: unknown) => {
-        this.broken = error instanceof Error ? error : new Error(String(error));
-      })
-      .finally(() => {
-        this.running = this.running.filter((other) => other !== entry);
-      });
-  }
-
-  private async work(queued: Queued, replica: Replica): Promise<void> {
-    const { job, failures } = queued;
-    const context: JobContext = {
-      attempt: failures + 1,
-      signal: new AbortController().signal,
-    };
-    try {
-      const result = await replica.deliver(job, context);
-      if (result !== undefined) this.queue.push(queued);
-    } catch (error) {
-      if (!(error instanceof WorldFailure)) throw error;
-      const attemptsMax = ATTEMPTS[job.type] ?? ATTEMPTS_DEFAULT;
-      const last = failures + 1 >= attemptsMax || !error.retryable;
-      const nextAttemptAt = last ? null : '2026-01-01T00:10:00.000Z';
-      this.trace.push(`failed ${job.type}: ${error.message}`);
-      await replica.tasks.recordFailure(job, {
-        cause: error.toCause(),
-        attempt: failures + 1,
-        attemptsMax,
-        nextAttemptAt,
-      });
-      if (!last) this.queue.push({ job, failures: failures + 1 });
-    }
-  }
-
-  /** kill -9: what ran is cut off in the middle, and delivered again. What it held ends after a while. */
-  private crash(): void {
-    this.trace.push('crash');
-    this.replica.dead = true;
-    this.waiting = this.waiting.filter(({ replica }) => !replica.dead);
-    this.queue.push(...this.running.filter(({ replica }) => replica.dead).map(({ queued }) => queued));
-    this.running = [];
-    this.leases.expire(HOLDER);
-    this.replica = this.startReplica();
-  }
-
-  private letOneGo(): void {
-    const [waiting] = this.waiting.splice(this.below(this.waiting.length), 1);
-    waiting?.go();
-  }
-
-  /** A dead process gets no turn any more. */
-  protected turn(replica: Replica): Promise<void> {
-    return new Promise((go) => {
-      if (!replica.dead) this.waiting.push({ replica, go });
-    });
-  }
-
-  private passage(replica: () => Replica): Passage {
-    return async (what, work) => {
-      const mine = replica();
-      await this.turn(mine);
-      if (this.chance(this.troubles.lostRequest)) throw lost(what, 'request');
-      const done = work();
-      await this.turn(mine);
-      if (this.chance(this.troubles.lostAnswer)) throw lost(what, 'answer');
-      return done;
-    };
-  }
-
-  /** Decisions wait their turn like everything else; a dead process decides nothing. */
-  private slowHandle(replica: () => Replica): Handle {
-    const handle = makeHandle(this.store, new FoldCache(FOLDS_MAX));
-    return async (decider, stream, command, cause) => {
-      const mine = replica();
-      await this.turn(mine);
-      const outcome = await handle(decider, stream, command, cause);
-      if (isRefusal(outcome)) this.trace.push(`refused ${command.type}: ${outcome.message}`);
-      else outcome.events.forEach(({ type }) => this.trace.push(`said ${type}`));
-      return outcome;
-    };
-  }
-
-  /** Time passes between the attempts at hooks. */
-  private readonly hookClock = {
-    now: () => new Date(Date.parse('2026-01-01T00:00:00.000Z') + this.world.asked.length * 60 * 60_000),
-  };
-
-  /** A call that is lost on its way there or back is one without an answer. */
-  private hookHttp(pass: Passage): HookHttp {
-    return {
-      post: async (url, { body }) => {
-        try {
-          return await pass(`ask ${url}`, () => this.world.askHook(url, body));
-        } catch (error) {
-          if (error instanceof WorldFailure) return { kind: 'silent', why: error.message };
-          throw error;
-        }
-      },
-    };
-  }
-
-  protected startReplica(): Replica {
-    const self = (): Replica => made;
-    const pass = this.passage(self);
-    const handle = this.slowHandle(self);
-    const settings = {
-      tuning: DEFAULT_TUNING,
-      drainLimitMs: 250,
-      nodeDeletionTimeoutMs: 20,
-      releaseTimeoutMs: 20,
-      lookEveryMs: 1,
-      joinTokenTtlSeconds: 900,
-    };
-    const clock = { now: () => new Date('2026-01-01T00:00:00.000Z') };
-    const secrets = new RememberedSecrets(this.secrets);
-    const tasks = new TaskRunner({
-      reconcilers: this.reconcilers,
-      handle,
-      leases: this.leases.of(HOLDER),
-      now: clock.now,
-      log: { warn: () => undefined },
-    });
-    const hosts = new HostAccess(new FakeShell(this.world, pass), secrets, { triesMax: 1, deadlineMs: 1 });
-    const clusters = new ClusterAccess(new FakeKubernetes(this.world, pass), secrets);
-    const credentials = new JoinCredentialsSource(hosts, secrets, clock, settings);
-    const own = {
-      hosts: new HostsEffects(hosts, new FakeKit(), settings),
-      controlPlane: new ControlPlaneEffects(hosts, clusters, settings),
-      balancing: new BalancingEffects(hosts, secrets),
-      etcd: new ExternalEtcdEffects(
-        hosts,
-        sealedAuthorities(secrets, pass, () => this.random()),
-        settings,
-      ),
-      joins: new JoinsEffects(hosts, credentials, settings),
-      labels: new LabelsEffects(clusters),
-      declared: new DeclaredEffects(clusters),
-      authentication: new AuthenticationEffects(hosts, clusters),
-      addons: new AddonsEffects(clusters, settings),
-      removal: new NodeRemovalEffects(hosts, clusters, settings, clock),
-      dismantling: new DismantlingEffects(clusters, settings),
-      kubeconfigs: new KubeconfigsEffects(clusters, clock),
-      executions: new ExecutionsEffects(hosts, secrets, clock),
-      follows: new FollowsEffects(hosts, this.logReaders, clock),
-      keys: new SshKeysEffects(hosts),
-      hooks: new HooksEffects(
-        new HookCaller({
-          http: this.hookHttp(pass),
-          signer: new HookSigner(this.secrets, this.hookClock),
-          clock: this.hookClock,
-          againAfterMs: HOOK_AGAIN_AFTER_MS,
-        }),
-      ),
-    };
-    const handlers: Readonly<Record<string, (task: never) => ReturnType<TaskHandler>>> = {
-      BootstrapHost: (task) => own.hosts.bootstrapHost(task),
-      TakeOverAgent: (task) => own.hosts.takeOverAgent(task),
-      VerifyNode: (task) => own.hosts.verifyNode(task),
-      SetupExternalEtcd: (task) => own.etcd.setUp(task),
-      AddEtcdMember: (task) => own.etcd.addMember(task),
-      SetNodeLabels: (task) => own.labels.setNodeLabels(task),
-      ConfigureAuthentication: (task) => own.authentication.configureAuthentication(task),
-      AuthorizeUsers: (task) => own.authentication.authorizeUsers(task),
-      BalanceApi: (task) => own.balancing.balanceApi(task),
-      InitControlPlane: (task) => own.controlPlane.initControlPlane(task),
-      RefreshKubeconfig: (task) => own.controlPlane.refreshKubeconfig(task),
-      VerifyControlPlane: (task) => own.controlPlane.verifyControlPlane(task),
-      JoinControlPlane: (task) => own.joins.joinControlPlane(task),
-      JoinWorker: (task) => own.joins.joinWorker(task),
-      InstallNetwork: (task) => own.addons.installNetwork(task),
-      InstallAddons: (task) => own.addons.installAddons(task),
-      InstallStorage: (task) => own.addons.installStorage(task),
-      ReapplyDeclared: (task) => own.declared.reapplyDeclared(task),
-      RemoveNode: (task) => own.removal.removeNode(task),
-      KeepNode: (task) => own.removal.keepNode(task),
-      DismantleCluster: (task) => own.dismantling.dismantle(task),
-      CallHook: (task) => own.hooks.callHook(task),
-      DestroySecrets: (task) => own.dismantling.destroySecrets(task),
-      AddAuthorizedKey: (task) => own.keys.addKey(task),
-      RemoveAuthorizedKey: (task) => own.keys.removeKeys(task),
-      RunOnNode: (task) => own.executions.run(task),
-      FollowLog: (task) => own.follows.follow(task),
-      RemoveOutput: (task) => own.executions.remove(task),
-      IssueKubeconfig: (task) => own.kubeconfigs.issue(task),
-      RemoveKubeconfig: (task) => own.kubeconfigs.remove(task),
-    };
-    const deliver: Deliver = (job, context) => {
-      if (job.type === STATE_FACTS) return tasks.stateFacts(job);
-      const handler = handlers[job.type];
-      if (handler === undefined) throw new Error(`no handler for ${job.type}`);
-      return tasks.run(job, context, {}, (task) => handler(task as never));
-    };
-    const made: Replica = { deliver, tasks, dead: false };
-    return made;
-  }
 }
 
 /** Authorities that sign nothing and are recreated whenever none is sealed: two of one cluster would be two words. */
@@ -603,8 +330,3 @@ const sealedAuthorities = (secrets: RememberedSecrets, pass: Passage, random: ()
     return { ref, authority: { certificatesOf: async () => all } };
   },
 });
-
-const lost = (what: string, way: string): WorldFailure =>
-  new WorldFailure({ operation: what, target: 'the world', message: `the ${way} was lost` });
-
-const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

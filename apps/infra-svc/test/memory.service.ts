@@ -20,8 +20,8 @@ import {
   type JobFailure,
   type RequeueAfter,
   type TaskLeases,
-  type TaskPolicy,
 } from '@fairlead/event-sourcing/jetstream';
+import { handlerOf, handlersOf, type Parts } from '@fairlead/event-sourcing/simulation';
 import { systemClock, type Clock } from '@fairlead/service-kit';
 import { MemorySecrets as Secrets } from '@fairlead/testing';
 import { opensshKeys } from '../src/adapters/ssh-keys/openssh.keys.js';
@@ -29,30 +29,17 @@ import { readSettings } from '../src/config.js';
 import { Applications } from '../src/catalogue/applications.effects.js';
 import { CatalogueJobs } from '../src/catalogue/catalogue.effects.js';
 import type { ChartRepository } from '../src/catalogue/catalogue.ports.js';
-import { catalogueReconciler } from '../src/catalogue/catalogue.reconciler.js';
 import { Synchronization } from '../src/catalogue/synchronization.effects.js';
 import { RegisteredConnections } from '../src/connections/connections.effects.js';
-import { connectionsReconciler } from '../src/connections/connections.reconciler.js';
 import { rowFrom } from './rows.js';
 import { LogTenancy } from '../src/connections/tenancy.effects.js';
 import { ConnectionFailures, ConnectionJobs } from '../src/connections/verification.effects.js';
-import { IDENTITY_POLICY, IdentityEffects, type IdentityTask } from '../src/identity/identity.effects.js';
-import { identityReconciler } from '../src/identity/identity.reconciler.js';
+import { IdentityEffects } from '../src/identity/identity.effects.js';
 import { Adoption } from '../src/machines/adoption.effects.js';
 import { AdmissionEffects } from '../src/machines/admission.effects.js';
 import { AnswerDeadline } from '../src/machines/answer.deadline.effects.js';
 import { CreationEffects } from '../src/machines/creation.effects.js';
 import { DeletionEffects } from '../src/machines/deletion.effects.js';
-import { machinesReconciler } from '../src/machines/machines.reconciler.js';
-import {
-  BALANCE_POLICY,
-  CREATE_POLICY,
-  DELETE_POLICY,
-  PLAN_POLICY,
-  RESERVE_POLICY,
-  VALIDATE_POLICY,
-  type MachinesTask,
-} from '../src/machines/machines.task.js';
 import { ReservationEffects } from '../src/machines/reservation.effects.js';
 import { UserData } from '../src/machines/user.data.effects.js';
 import { PlannedMachines } from '../src/machines/planned.machines.effects.js';
@@ -61,7 +48,6 @@ import type { ProviderKinds } from '../src/providers/provider.ports.js';
 import { RealmLooks } from '../src/realms/looks.effects.js';
 import type { IdentityProviders } from '../src/realms/realm.ports.js';
 import { RegisteredRealms } from '../src/realms/realms.effects.js';
-import { realmsReconciler } from '../src/realms/realms.reconciler.js';
 import { RealmJobs } from '../src/realms/verification.effects.js';
 import { CurrentKeys } from '../src/resources/current.keys.effects.js';
 import { ProviderOffers } from '../src/resources/offers.effects.js';
@@ -71,13 +57,12 @@ import { ResourcesLog } from '../src/resources/resources.log.effects.js';
 import { resourcesProjection } from '../src/resources/resources.projection.js';
 import type { ResourcesQueries } from '../src/resources/resources.queries.js';
 import { SealedKeys } from '../src/resources/sealed.keys.effects.js';
-import { ROTATION_POLICY, SshKeysEffects, type SshKeysTask } from '../src/ssh-keys/ssh-keys.effects.js';
+import { SshKeysEffects } from '../src/ssh-keys/ssh-keys.effects.js';
 import { HostsOfRotation } from '../src/ssh-keys/hosts.of.rotation.effects.js';
 import { RotatedKeys } from '../src/ssh-keys/rotated.keys.effects.js';
-import { sshKeysReconciler } from '../src/ssh-keys/ssh-keys.reconciler.js';
+import { infraService } from '../src/service.js';
 import { WorldValidation } from '../src/validation/validation.effects.js';
 import { OrphanJobs, OrphansLog, type OfOrphan } from '../src/watch/orphans.effects.js';
-import { orphansReconciler } from '../src/watch/orphans.reconciler.js';
 import { hostsThatSay } from './hosts.fixture.js';
 import type { MemoryLog } from './memory.log.js';
 
@@ -101,15 +86,20 @@ export interface Shared {
   readonly rowsAreBehind?: boolean;
   /** What is wrong with every host that is looked at; null: none answers. */
   readonly problemsOfHosts?: readonly string[] | null;
-  readonly wrapHandle?: (handle: Handle) => Handle;
+  /** Default: decisions on the log. */
+  readonly handle?: Handle;
   readonly clock?: Clock;
 }
 
-/** One replica of infra-svc without Nest, NATS and PostgreSQL: the same classes on the same ports. */
-export interface Replica {
-  readonly tasks: TaskRunner;
+export const { projections, reconcilers } = infraService(readSettings({}));
+
+export interface InfraParts extends Parts {
   readonly looks: RealmLooks;
   readonly realms: RegisteredRealms;
+}
+
+export interface Replica extends Pick<InfraParts, 'looks' | 'realms'> {
+  readonly tasks: TaskRunner;
   deliver(job: Job, context: JobContext): Promise<RequeueAfter | undefined>;
   failed(job: Job, failure: JobFailure): Promise<void>;
 }
@@ -127,14 +117,12 @@ const queriesOf = ({ log, rowsAreBehind = false }: Shared): ResourcesQueries => 
   return queries as unknown as ResourcesQueries;
 };
 
-type Handler = readonly [Partial<TaskPolicy>, (task: MachinesTask) => Promise<RequeueAfter | undefined | void>];
-
-/** `leases`: of this replica alone. */
-export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
-  const { log, secrets, kinds, clock = systemClock, wrapHandle = (handle) => handle, problemsOfHosts = [] } = shared;
+/** One replica of infra-svc without Nest, NATS and PostgreSQL: the same classes on the same ports. `leases`: of it alone. */
+export const infraParts = (shared: Shared, leases: TaskLeases): InfraParts => {
+  const { log, secrets, kinds, clock = systemClock, problemsOfHosts = [] } = shared;
   const settings = { ...readSettings({}), resourcesPollMs: 1, realmFreshForMs: 1 };
   const queries = queriesOf(shared);
-  const handle = wrapHandle(makeHandle(log, new FoldCache(FOLDS_MAX)));
+  const { handle = makeHandle(log, new FoldCache(FOLDS_MAX)) } = shared;
   const connections = new RegisteredConnections(log, secrets, kinds);
   const resourcesLog = new ResourcesLog(handle);
   const sealed = new SealedKeys(secrets, opensshKeys);
@@ -163,52 +151,15 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
   const synchronization = new Synchronization(new Applications(log), repository, handle, new MemorySecrets());
   const catalogueJobs = new CatalogueJobs(synchronization, clock, settings);
   const identities = new IdentityEffects(registeredRealms, looks);
-  const tasks = new TaskRunner({
-    reconcilers,
-    handle,
-    leases,
-    now: () => clock.now(),
-    log: { warn: () => undefined },
-  });
-  const handlers: Readonly<Record<string, Handler>> = {
-    ValidateCluster: [VALIDATE_POLICY, (task) => admission.validateCluster(task)],
-    PlanMachines: [PLAN_POLICY, (task) => admission.planMachines(task)],
-    PlanNodes: [PLAN_POLICY, (task) => admission.planNodes(task)],
-    ReconsiderNodes: [PLAN_POLICY, (task) => admission.reconsiderNodes(task)],
-    PlanSurge: [PLAN_POLICY, (task) => admission.planSurge(task)],
-    EnsureMachines: [CREATE_POLICY, (task) => creation.ensureMachines(task)],
-    MakeMachinesAgain: [CREATE_POLICY, (task) => creation.makeMachinesAgain(task)],
-    EnsureLoadBalancer: [CREATE_POLICY, (task) => creation.ensureLoadBalancer(task)],
-    UpdateLoadBalancer: [BALANCE_POLICY, (task) => creation.updateLoadBalancer(task)],
-    EnsureReservation: [RESERVE_POLICY, (task) => reservation.ensureReservation(task)],
-    AwaitReservation: [BALANCE_POLICY, (task) => reservation.awaitReservation(task)],
-    DeleteMachine: [DELETE_POLICY, (task) => deletion.deleteMachine(task)],
-    DeleteCluster: [DELETE_POLICY, (task) => deletion.deleteCluster(task)],
-    EnsureIdentity: [IDENTITY_POLICY, (task) => identities.ensureIdentity(task as unknown as IdentityTask)],
-    DeleteIdentity: [IDENTITY_POLICY, (task) => identities.deleteIdentity(task as unknown as IdentityTask)],
-    CreateSshKey: [ROTATION_POLICY, (task) => rotations.create(task as unknown as SshKeysTask)],
-    VerifyConnection: [{}, (task) => connectionJobs.verify(task as never)],
-    AcceptHost: [{}, (task) => connectionJobs.accept(task as never)],
-    DeleteOrphan: [{}, (task) => orphanJobs.delete(task as never)],
-    RecordAdoption: [{}, (task) => orphanJobs.adopted(task as never)],
-    VerifyRealm: [{}, (task) => realmJobs.verify(task as never)],
-    SyncApplication: [{}, (task) => catalogueJobs.sync(task as never)],
-    ReplaceSshKey: [ROTATION_POLICY, (task) => rotations.replace(task as unknown as SshKeysTask)],
-  };
-  const deliver: Replica['deliver'] = async (job, context) => {
-    if (job.type === STATE_FACTS) return tasks.stateFacts(job);
-    const handler = handlers[job.type];
-    if (handler === undefined) throw new Error(`no handler for ${job.type}`);
-    const [policy, run] = handler;
-    return tasks.run(job, context, policy, (task) => run(task as MachinesTask));
-  };
   return {
-    tasks,
+    handle,
     looks,
     realms: registeredRealms,
-    deliver,
+    controllers: [
+      ...[admission, creation, reservation, deletion, identities, rotations],
+      ...[connectionJobs, orphanJobs, realmJobs, catalogueJobs],
+    ],
     failed: async (job, failure) => {
-      await tasks.recordFailure(job, failure);
       const { followUp } = job.data as TaskRef;
       if (followUp?.type === 'VerifyConnection' || followUp?.type === 'AcceptHost')
         await connectionFailures.record((followUp.data as OfOrphan).connection, job.cause, failure);
@@ -216,15 +167,27 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
   };
 };
 
-const reconcilers = [
-  machinesReconciler,
-  identityReconciler,
-  sshKeysReconciler,
-  connectionsReconciler,
-  orphansReconciler,
-  realmsReconciler,
-  catalogueReconciler(readSettings({}).catalogueIntervalMs),
-] as readonly AnyReconciler[];
+/** For stories that run one task after the other. */
+export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
+  const parts = infraParts(shared, leases);
+  const { clock = systemClock } = shared;
+  const now = (): Date => clock.now();
+  const tasks = new TaskRunner({ reconcilers, handle: parts.handle, leases, now, log: { warn: () => undefined } });
+  const handlers = handlersOf(parts.controllers);
+  return {
+    ...parts,
+    tasks,
+    deliver: async (job, context) => {
+      if (job.type === STATE_FACTS) return tasks.stateFacts(job);
+      const { policy, handle } = handlerOf(handlers, job.type);
+      return tasks.run(job, context, policy, handle);
+    },
+    failed: async (job, failure) => {
+      await tasks.recordFailure(job, failure);
+      await parts.failed?.(job, failure);
+    },
+  };
+};
 
 type Known = Reconciled<unknown>;
 
@@ -238,10 +201,7 @@ export class MemoryProcesses {
   private readonly offered = new Set<string>();
   private read = 0;
 
-  constructor(
-    private readonly log: MemoryLog,
-    private readonly noticed: (consumer: string, clusterKey: string, state: unknown) => void = () => undefined,
-  ) {}
+  constructor(private readonly log: MemoryLog) {}
 
   /** The tasks that became desired with the events since the last call. */
   next(): readonly Job[] {
@@ -271,7 +231,6 @@ export class MemoryProcesses {
     const consumer = processConsumer(reconciler);
     if (state === undefined) this.states.delete(`${consumer} ${clusterKey}`);
     else this.states.set(`${consumer} ${clusterKey}`, state);
-    this.noticed(consumer, clusterKey, state);
     const at = { service: 'infra-svc', process: consumer, clusterKey };
     const jobs = state === undefined ? [] : tasksInState(reconciler, state);
     return jobs

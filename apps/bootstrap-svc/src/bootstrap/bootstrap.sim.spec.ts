@@ -197,7 +197,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
         await simulation.say('request', { type: 'ClusterDeletionRequested', data: { uid: UID } });
         await simulation.run();
         expect(simulation.count('ClusterDismantled')).toBe(1);
-        expect(await simulation.leases.of('any').held('default/demo')).toEqual([]);
+        expect(await simulation.program.leases.of('any').held('default/demo')).toEqual([]);
         const own = simulation.store.events.filter(({ meta }) => meta.context === 'bootstrap').map(({ type }) => type);
         expect(own.at(-1)).toBe('ClusterDismantled');
         await simulation.say('machines', { type: 'ClusterDeleted', data: { uid: UID } });
@@ -613,7 +613,7 @@ describe('dead machines', () => {
   it('a node that still joins is removed when that has ended: it would come back', async () => {
     const simulation = await ready();
     const joining = `JoinWorker/${w(1)}`;
-    const lease = await simulation.leases.of('another replica').acquire('default/demo', joining);
+    const lease = await simulation.program.leases.of('another replica').acquire('default/demo', joining);
     await simulation.say('request', { type: 'NodeRemovalRequested', data: { uid: UID, node: w(1) } });
     await simulation.run(500);
     expect(simulation.count('NodeRemoved', w(1))).toBe(0);

@@ -7,19 +7,19 @@ interface Waiting {
   readonly end: (error: Killed) => void;
 }
 
-/** One run of a program, from its start until it is killed. */
+/** One run of a replica, from its start until it is killed. */
 export class Life {
   dead = false;
 
   constructor(private readonly turns: Turns) {}
 
-  /** Resolves when it is this program's turn; rejects with Killed when the program has been killed by then. */
+  /** Resolves when it is this replica's turn; rejects with Killed when it has been killed by then. */
   turn(): Promise<void> {
     return this.turns.wait(this);
   }
 }
 
-/** Who goes next: every call to the world waits here, so that programs interleave, and end, between any two of them. */
+/** Who goes next: every call to the world waits here, so that replicas interleave, and end, between any two of them. */
 export class Turns {
   private waiting: Waiting[] = [];
 

@@ -1,0 +1,379 @@
+import { WorldFailure, type StoredEvent } from '@fairlead/contracts';
+import { consumerNames, processConsumer, type Consumers } from '../jetstream/consumers.js';
+import { taskPattern, type Job, type JobContext, type JobFailure, type RequeueAfter } from '../jetstream/decorators.js';
+import { PartitionCursor } from '../jetstream/partition.cursor.js';
+import { PartitionFold, type Mark } from '../jetstream/partition.fold.js';
+import { jobOfTask } from '../jetstream/task.job.js';
+import { TaskRunner } from '../jetstream/task.runner.js';
+import type { Handle } from '../handle.js';
+import { MemoryLeases } from '../memory.leases.js';
+import type { Projection } from '../projection.js';
+import {
+  reconcilerProcess,
+  STATE_FACTS,
+  tasksInState,
+  type AnyReconciler,
+  type TaskRef,
+  type TasksInState,
+} from '../reconciler.js';
+import type { TaskLeases } from '../task.leases.js';
+import { Database } from './database.js';
+import { handlerOf, handlersOf, type Handler } from './handlers.js';
+import type { Log, Simulation } from './simulation.js';
+import { Life, type Turns } from './turns.js';
+
+const RUNNING_MAX = 6;
+const BATCH_MAX = 4;
+/** Room that is set aside for each life; what does not fit is read again. */
+const DOCUMENTS_MAX = 200;
+/** Of what is no task of a reconciler, and of the statement of facts. */
+const ATTEMPTS_OTHER_MAX = 50;
+const NEXT_ATTEMPT_AT = '2026-01-01T01:00:00.000Z';
+
+/** The service's own code in one life of a replica. Nothing in its memory survives into the next life. */
+export interface Parts {
+  readonly handle: Handle;
+  /** Their methods that are decorated with OnTask run the tasks. */
+  readonly controllers: readonly object[];
+  /** Runs what is no task of a reconciler. */
+  readonly deliver?: (job: Job, context: JobContext) => Promise<RequeueAfter | void | undefined>;
+  /** A follow-up has failed, which no event says. */
+  readonly failed?: (job: Job, failure: JobFailure) => Promise<void>;
+}
+
+export interface ProgramOptions {
+  readonly name: string;
+  readonly log: Log;
+  readonly projections: readonly Projection<unknown>[];
+  readonly reconcilers: readonly AnyReconciler[];
+  readonly simulation: Simulation;
+  readonly turns: Turns;
+  readonly broken: (error: unknown) => void;
+  /** Default 1. The first one has the partition: it reads, and the tasks are its own. The others take some, as before a handover. */
+  readonly replicas?: number;
+  /** Of a task; the policy of its handler, if undefined. */
+  readonly attemptsMax?: number;
+  readonly now?: () => Date;
+  /** Starts the service's code for a new life. */
+  readonly start: (life: Life, program: Program, leases: TaskLeases) => Parts;
+}
+
+interface Queued {
+  readonly job: Job;
+  readonly attempt: number;
+  /** The state that asks for it, where it is a task: it is in no queue that outlives the program. */
+  readonly askedBy?: string;
+}
+
+interface Replica {
+  readonly holder: string;
+  readonly life: Life;
+  readonly parts: Parts;
+  readonly handlers: ReadonlyMap<string, Handler>;
+  readonly tasks: TaskRunner;
+  readonly running: Set<Queued>;
+}
+
+/**
+ * A service as its kernel runs it: a consumer over the log, rows and positions in a database, tasks that the states of its reconcilers
+ * ask for, and jobs on a queue that outlives it. The fold, the cursor and the runner of tasks are the product's own.
+ * Killed, a replica loses all that is not in the database, the log or the queue.
+ */
+export class Program {
+  readonly database = new Database();
+  readonly leases = new MemoryLeases();
+  private readonly consumers: Consumers;
+  private readonly cursor: PartitionCursor;
+  private readonly replicas: Replica[];
+  private fold: PartitionFold;
+  private readonly queue: Queued[] = [];
+  private readonly published = new Set<string>();
+  /** Tasks that wait, and the ids of all that were asked for in this life. */
+  private tasks: Queued[] = [];
+  private asked = new Set<string>();
+  private reading = false;
+  private marks: Mark[] = [];
+  private births = 0;
+
+  constructor(private readonly options: ProgramOptions) {
+    const { projections, reconcilers, replicas = 1 } = options;
+    this.consumers = { projections, processes: reconcilers.map(reconcilerProcess) };
+    this.cursor = new PartitionCursor(consumerNames(this.consumers));
+    this.fold = this.newFold();
+    this.replicas = Array.from({ length: replicas }, () => this.born());
+  }
+
+  /** Of the replica that has the partition. */
+  get life(): Life {
+    return this.owner.life;
+  }
+
+  get isWorking(): boolean {
+    return this.replicas.some(({ running }) => running.size > 0);
+  }
+
+  get isBusy(): boolean {
+    return this.reading || this.isWorking;
+  }
+
+  /** What it could do next. */
+  choices(): readonly (() => void)[] {
+    const { log } = this.options;
+    const { projections, processes } = this.consumers;
+    const hasConsumers = projections.length + processes.length > 0;
+    const isBehind = hasConsumers && !this.reading && (this.marks.length > 0 || this.database.seen < log.events.length);
+    const runningCount = this.replicas.reduce((sum, { running }) => sum + running.size, 0);
+    const mayTake = this.queue.length + this.tasks.length > 0 && runningCount < RUNNING_MAX;
+    return [...(isBehind ? [() => this.read()] : []), ...(mayTake ? [() => this.take()] : [])];
+  }
+
+  /** SIGKILL of a replica, and started again. What it held ends, and what it worked on is delivered again. */
+  kill(): void {
+    const index = this.options.simulation.below(this.replicas.length);
+    const killed = this.replicas[index];
+    if (killed === undefined) return;
+    this.options.simulation.trace.push(`kill ${this.options.name}`);
+    this.options.turns.kill(killed.life);
+    this.leases.expire(killed.holder);
+    const isOwner = killed === this.owner;
+    const lost = [...killed.running].filter(({ askedBy }) => askedBy === undefined || !isOwner);
+    this.replicas[index] = this.born();
+    for (const queued of lost) (queued.askedBy === undefined ? this.queue : this.tasks).push(queued);
+    if (isOwner) this.load();
+  }
+
+  /** The queue keeps one message of an id. */
+  publish(job: Job): void {
+    if (this.published.has(job.id)) return;
+    this.published.add(job.id);
+    this.queue.push({ job, attempt: 1 });
+  }
+
+  /** The next moment comes at which a state is woken, of each process and cluster. False: there is none. */
+  wake(): boolean {
+    const due = this.consumers.processes.map(processConsumer).flatMap((consumer) =>
+      [...this.database.statesOf(consumer)].flatMap(([clusterKey, state]): Mark[] => {
+        const { wakeAt = null } = state as { readonly wakeAt?: string | null };
+        const wake = { now: wakeAt ?? '', eventId: 'wake', correlationId: 'wake' };
+        return wakeAt === null ? [] : [{ kind: 'woken', consumer, clusterKey, wake }];
+      }),
+    );
+    this.marks.push(...due);
+    return due.length > 0;
+  }
+
+  /** What its rows and states would be if all of the log had been read at once, and each follow-up had ended. */
+  async folded(): Promise<ReadonlyMap<string, string>> {
+    const fresh = new Database();
+    const fold = this.newFold(fresh);
+    const changes = await fold.changesOf(this.options.log.events, () => true);
+    fresh.write(changes);
+    fold.remember(changes);
+    const marks = changes.states.flatMap(({ process, rows }) =>
+      rows.flatMap(({ key, doc }) => this.followUpsIn(process, key, doc)),
+    );
+    fresh.write(await fold.changesOfMarks(marks));
+    return fresh.documents;
+  }
+
+  private get owner(): Replica {
+    const [owner] = this.replicas;
+    if (owner === undefined) throw new Error('a program has a replica');
+    return owner;
+  }
+
+  private born(): Replica {
+    this.births += 1;
+    const { name, reconcilers, turns, now = () => new Date('2026-01-01T00:00:00.000Z') } = this.options;
+    const life = new Life(turns);
+    const holder = `${name}-${this.births}`;
+    const leases = this.leases.of(holder);
+    const parts = this.options.start(life, this, leases);
+    const { handle, controllers } = parts;
+    const tasks = new TaskRunner({ reconcilers, handle, leases, now, log: { warn: () => undefined } });
+    return { holder, life, parts, handlers: handlersOf(controllers), tasks, running: new Set() };
+  }
+
+  /** As the owner of a partition begins: from what is in the database. */
+  private load(): void {
+    this.tasks = [];
+    this.asked = new Set();
+    this.marks = [];
+    this.reading = false;
+    this.cursor.load(this.database.positions);
+    this.fold = this.newFold();
+    for (const consumer of this.consumers.processes.map(processConsumer))
+      for (const [clusterKey, state] of this.database.statesOf(consumer)) this.sync(consumer, clusterKey, state);
+  }
+
+  private followUpsIn(consumer: string, clusterKey: string, doc: unknown): readonly Mark[] {
+    const process = this.processOf(consumer);
+    if (process === undefined || doc === undefined) return [];
+    return tasksInState(process, doc as TasksInState).flatMap(({ origin, reaction: { data: task } }) =>
+      origin.followUp === undefined ? [] : [{ kind: 'ended' as const, consumer, clusterKey, task }],
+    );
+  }
+
+  private processOf(consumer: string) {
+    return this.consumers.processes.find((candidate) => processConsumer(candidate) === consumer);
+  }
+
+  private newFold(database = this.database): PartitionFold {
+    const store = {
+      rowsOf: (asked: readonly { readonly table: string; readonly keys: readonly string[] }[]) =>
+        Promise.all(asked.map(({ table, keys }) => database.read(table, keys))),
+      statesOf: (asked: readonly { readonly process: string; readonly clusterKeys: readonly string[] }[]) =>
+        Promise.all(asked.map(({ process, clusterKeys }) => database.read(process, clusterKeys))),
+    };
+    return new PartitionFold(this.consumers, store, DOCUMENTS_MAX);
+  }
+
+  private read(): void {
+    const { life } = this;
+    this.reading = true;
+    this.readBatch(life)
+      .catch((error: unknown) => life.dead || this.options.broken(error))
+      .finally(() => {
+        if (!life.dead) this.reading = false;
+      });
+  }
+
+  private async readBatch(life: Life): Promise<void> {
+    const { log, name, simulation } = this.options;
+    await this.takeMarks(life);
+    const { seen: from } = this.database;
+    const events = log.events.slice(from, from + 1 + simulation.below(BATCH_MAX));
+    if (events.length === 0) return;
+    const seen = this.cursor.frozen();
+    this.cursor.move(consumerNames(this.consumers), events.at(-1)?.meta.seq ?? 0);
+    const changes = await this.fold.changesOf(events, (consumer, { meta }) => !seen(consumer, meta.seq));
+    const [quarantined] = changes.quarantined;
+    if (quarantined !== undefined)
+      throw new Error(`${name} quarantines ${quarantined.poison.clusterKey}: ${quarantined.poison.error}`);
+    await life.turn();
+    this.database.write(changes);
+    const moves = this.cursor.moves();
+    this.database.move(new Map(moves.map(({ consumer, from: was, to }) => [consumer, { ...was, seq: to }] as const)));
+    this.cursor.wrote(moves);
+    this.fold.remember(changes);
+    for (const { process, rows } of changes.states) for (const { key, doc } of rows) this.changed(process, key, doc);
+    for (const clusterKey of new Set(events.map(clusterKeyOf))) this.lookElsewhere(clusterKey);
+  }
+
+  /** The state of a cluster forgets what has ended, and is woken. */
+  private async takeMarks(life: Life): Promise<void> {
+    const marks = [...this.marks];
+    if (marks.length === 0) return;
+    const changes = await this.fold.changesOfMarks(marks);
+    await life.turn();
+    this.database.write(changes);
+    this.fold.remember(changes);
+    this.marks.splice(0, marks.length);
+    for (const { process, rows } of changes.states) for (const { key, doc } of rows) this.changed(process, key, doc);
+  }
+
+  private changed(consumer: string, clusterKey: string, doc: unknown): void {
+    this.owner.tasks.noticed(consumer, clusterKey, doc);
+    this.sync(consumer, clusterKey, doc);
+  }
+
+  /** Replicas that do not read the partition look from time to time. */
+  private lookElsewhere(clusterKey: string): void {
+    for (const replica of this.replicas)
+      if (replica !== this.owner && this.options.simulation.below(4) === 0) void replica.tasks.look(clusterKey);
+  }
+
+  /** As the kernel's queue of tasks: each that is newly asked for waits, and what is no longer asked for is forgotten. */
+  private sync(consumer: string, clusterKey: string, doc: unknown): void {
+    const { name, simulation } = this.options;
+    const process = this.processOf(consumer);
+    const state = doc as Partial<TasksInState> | undefined;
+    if (process === undefined) return;
+    const at = { service: name, process: consumer, clusterKey };
+    const desired = state?.origins === undefined ? [] : tasksInState(process, state as TasksInState);
+    const jobs = desired.map(({ origin, reaction }) => jobOfTask(at, origin, reaction));
+    const askedBy = `${consumer}|${clusterKey}`;
+    const stays = ({ askedBy: by, job }: Queued): boolean => by !== askedBy || jobs.some(({ id }) => id === job.id);
+    this.tasks = this.tasks.filter(stays);
+    for (const job of jobs) {
+      if (this.asked.has(job.id)) continue;
+      this.asked.add(job.id);
+      const queued = { job, attempt: this.database.attempts.get(job.id) ?? 1, askedBy };
+      this.tasks.push(queued);
+      if (simulation.chance(simulation.troubles.twin)) this.tasks.push({ ...queued });
+    }
+  }
+
+  private take(): void {
+    const { simulation, broken } = this.options;
+    const chosen = simulation.below(this.queue.length + this.tasks.length);
+    const isQueued = chosen < this.queue.length;
+    const [queued] = isQueued ? this.queue.splice(chosen, 1) : this.tasks.splice(chosen - this.queue.length, 1);
+    const replica = this.replicas[simulation.below(this.replicas.length)];
+    if (queued === undefined || replica === undefined) return;
+    const { life } = replica;
+    simulation.trace.push(`start ${String(queued.job.data['key'] ?? queued.job.type)} #${queued.attempt}`);
+    replica.running.add(queued);
+    this.work(queued, replica)
+      .then((again) => {
+        if (life.dead) return;
+        replica.running.delete(queued);
+        if (again !== undefined) (again.askedBy === undefined ? this.queue : this.tasks).push(again);
+      })
+      .catch((error: unknown) => life.dead || broken(error));
+  }
+
+  /** Returns what is delivered later; undefined: it is done. */
+  private async work(queued: Queued, replica: Replica): Promise<Queued | undefined> {
+    const { job, attempt } = queued;
+    const { life } = replica;
+    try {
+      const result = await this.deliver(queued, replica);
+      if (result !== undefined) return queued;
+      if (!life.dead) this.ended(queued);
+      return undefined;
+    } catch (error) {
+      if (life.dead || !(error instanceof WorldFailure)) throw error;
+      this.options.simulation.trace.push(`failed ${job.type}: ${error.message}`);
+      const attemptsMax = this.attemptsOf(queued, replica);
+      const isLast = attempt >= attemptsMax || !error.retryable;
+      const failure = { cause: error.toCause(), attempt, attemptsMax, nextAttemptAt: isLast ? null : NEXT_ATTEMPT_AT };
+      try {
+        await replica.tasks.recordFailure(job, failure);
+        await replica.parts.failed?.(job, failure);
+      } catch (again) {
+        if (life.dead || !(again instanceof WorldFailure)) throw again;
+        return queued; // Not recorded as failed: delivered again, as the kernel does.
+      }
+      if (isLast) {
+        this.ended(queued);
+        return undefined;
+      }
+      this.database.attempts.set(job.id, attempt + 1);
+      return { ...queued, attempt: attempt + 1 };
+    }
+  }
+
+  private attemptsOf({ job }: Queued, { handlers }: Replica): number {
+    return this.options.attemptsMax ?? handlers.get(taskPattern(job.type))?.policy.attemptsMax ?? ATTEMPTS_OTHER_MAX;
+  }
+
+  private deliver({ job, attempt, askedBy }: Queued, replica: Replica): Promise<RequeueAfter | void | undefined> {
+    const context: JobContext = { attempt, signal: new AbortController().signal };
+    const { tasks, handlers, parts } = replica;
+    if (job.type === STATE_FACTS) return tasks.stateFacts(job);
+    if (askedBy === undefined && parts.deliver !== undefined) return parts.deliver(job, context);
+    const { policy, handle } = handlerOf(handlers, job.type);
+    return tasks.run(job, context, policy, handle);
+  }
+
+  /** As the partition takes it in its turn. */
+  private ended({ job, askedBy }: Queued): void {
+    const task = job.data as TaskRef;
+    const [consumer, clusterKey] = askedBy?.split('|') ?? [];
+    if (task.followUp === undefined || consumer === undefined || clusterKey === undefined) return;
+    this.marks.push({ kind: 'ended', consumer, clusterKey, task });
+  }
+}
+
+const clusterKeyOf = ({ meta: { namespace, cluster } }: StoredEvent): string => `${namespace}/${cluster}`;

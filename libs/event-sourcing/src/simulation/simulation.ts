@@ -1,0 +1,183 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isRefusal, WorldFailure, type StoredEvent } from '@fairlead/contracts';
+import { FoldCache } from '../fold.cache.js';
+import { makeHandle, type Handle } from '../handle.js';
+import type { EventStore } from '../store.js';
+import { Program, type ProgramOptions } from './program.js';
+import { Turns, type Life } from './turns.js';
+
+const STEPS_MAX = 200_000;
+/** So often nothing waits and something runs all the same: it is in Node's hands and comes back. */
+const SETTLES_MAX = 30_000;
+/** After so many of them, real time passes. */
+const IMMEDIATE_MAX = 1_000;
+/** How often, in one run, time passes because nothing else is left to do. */
+const WAITS_MAX = 50;
+/** A cache allocates all of its entries at once, and a simulation starts many replicas. */
+const FOLDS_MAX = 20;
+
+/** How often things go wrong, of one. */
+export interface Troubles {
+  readonly lostRequest: number;
+  readonly lostAnswer: number;
+  readonly crash: number;
+  readonly twin: number;
+}
+
+export const CALM: Troubles = { lostRequest: 0, lostAnswer: 0, crash: 0, twin: 0 };
+
+export type Log = EventStore & { readonly events: readonly StoredEvent[] };
+
+export interface Ways {
+  before(what: string): Promise<void>;
+  after(what: string): Promise<void>;
+}
+
+/** A call to the world; `what` names it in the failures of calls that are lost. */
+export type Passage = <Result>(what: string, work: () => Result) => Promise<Result>;
+
+/**
+ * Services over one log and one world, in an order that the random numbers decide: their own deciders, reconcilers, projections and
+ * handlers. Tasks run late, twice and in any order; calls are lost on their way there and on their way back; a replica dies
+ * at any call and is started again. A world extends it: it starts the programs, and plays those who are no programs of it.
+ */
+export abstract class Simulation {
+  troubles: Troubles;
+  readonly trace: string[] = [];
+  protected readonly turns = new Turns();
+  private readonly running: Program[] = [];
+  private broken: Error | undefined;
+  private waits = 0;
+
+  constructor(
+    private readonly random: () => number,
+    troubles: Troubles,
+  ) {
+    this.troubles = troubles;
+  }
+
+  chance(probability: number): boolean {
+    return probability > 0 && this.random() < probability;
+  }
+
+  below(limit: number): number {
+    return Math.floor(this.random() * limit);
+  }
+
+  /** Up to so many steps, or until nothing is left to do. */
+  async run(stepsMax = STEPS_MAX): Promise<void> {
+    for (let step = 0; step < stepsMax; step += 1) {
+      const went = this.step() || (await this.settled()) || this.passTime();
+      if (this.broken !== undefined) throw this.broken;
+      if (!went) return;
+      await turnOfNode();
+    }
+    if (stepsMax === STEPS_MAX) throw new Error('it never ends');
+  }
+
+  /** In the next run, time passes whenever nothing else is left to do. */
+  fireTimers(): void {
+    this.waits = WAITS_MAX;
+  }
+
+  /** What those who are played would do now. */
+  protected actors(): readonly (() => unknown)[] {
+    return [];
+  }
+
+  /** Before each step. */
+  protected beforeStep(): void {}
+
+  protected fail(error: unknown): void {
+    this.broken ??= error instanceof Error ? error : new Error(String(error));
+  }
+
+  protected start(options: Omit<ProgramOptions, 'simulation' | 'turns' | 'broken'>): Program {
+    const program = new Program({
+      ...options,
+      simulation: this,
+      turns: this.turns,
+      broken: (error) => this.fail(error),
+    });
+    this.running.push(program);
+    return program;
+  }
+
+  /** The decisions of a replica: they wait for their turn like everything else, and a dead one decides nothing. */
+  protected decisions(life: Life, log: EventStore): Handle {
+    const handle = makeHandle(log, new FoldCache(FOLDS_MAX));
+    return async (decider, stream, command, cause) => {
+      await life.turn();
+      const outcome = await handle(decider, stream, command, cause);
+      if (isRefusal(outcome)) this.trace.push(`refused ${command.type}: ${outcome.message}`);
+      else outcome.events.forEach(({ type }) => this.trace.push(`said ${type}`));
+      await life.turn();
+      return outcome;
+    };
+  }
+
+  /** Both ways of a call to the world. */
+  protected waysOf(life: Life): Ways {
+    const way = (name: string, trouble: 'lostRequest' | 'lostAnswer') => async (what: string) => {
+      await life.turn();
+      if (this.chance(this.troubles[trouble])) throw lost(what, name);
+    };
+    return { before: way('request', 'lostRequest'), after: way('answer', 'lostAnswer') };
+  }
+
+  protected passage(life: Life): Passage {
+    const { before, after } = this.waysOf(life);
+    return async (what, work) => {
+      await before(what);
+      const done = work();
+      await after(what);
+      return done;
+    };
+  }
+
+  private step(): boolean {
+    // Before anyone gets a turn: who has one finishes what it is about to write.
+    for (const program of this.running) if (program.isWorking && this.chance(this.troubles.crash)) program.kill();
+    const actors = this.actors();
+    const choices = [...this.running.flatMap((program) => program.choices()), ...actors];
+    const count = choices.length + this.turns.count;
+    if (count === 0) return false;
+    this.beforeStep();
+    const chosen = this.below(count);
+    if (chosen < choices.length) this.act(choices[chosen]);
+    else this.turns.letGo(chosen - choices.length);
+    return true;
+  }
+
+  private act(act: (() => unknown) | undefined): void {
+    void Promise.resolve(act?.()).catch((error: unknown) => this.fail(error));
+  }
+
+  /** Nothing waits for a turn: what runs is in the hands of Node, such as a key that is made. False: nothing runs. */
+  private async settled(): Promise<boolean> {
+    if (!this.isBusy()) return false;
+    for (let settles = 0; settles < SETTLES_MAX; settles += 1) {
+      await (settles < IMMEDIATE_MAX ? turnOfNode() : sleep(1));
+      if (this.broken !== undefined || !this.isBusy() || this.turns.count > 0) return true;
+    }
+    throw new Error('a replica runs and never waits for a turn');
+  }
+
+  protected isBusy(): boolean {
+    return this.running.some((program) => program.isBusy);
+  }
+
+  private passTime(): boolean {
+    if (this.waits === 0) return false;
+    this.waits -= 1;
+    const woken = this.running.map((program) => program.wake());
+    if (woken.some(Boolean)) return true;
+    this.waits = 0;
+    return false;
+  }
+}
+
+const lost = (what: string, way: string): WorldFailure =>
+  new WorldFailure({ operation: what, target: 'the world', message: `the ${way} was lost` });
+
+const turnOfNode = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
