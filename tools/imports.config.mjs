@@ -190,7 +190,7 @@ const LIBS = {
   domain: ['rules', 'manifest', 'members'],
   kubernetes: ['cluster', 'drain'],
   'service-kit': ['metrics', 'snapshots', 'ssh', 'charts'],
-  'event-sourcing': ['jetstream', 'simulation'],
+  'event-sourcing': ['simulation', 'jetstream'],
   embedded: ['environment', 'nats', 'postgres', 'apt', 'credentials', 'supervisor', 'folder', 'process'],
   'node-scripts': ['steps', 'join', 'agent', 'balancer', 'kubeadm', 'etcd', 'shell'],
   nspawn: ['balancers', 'hosts', 'network', 'rootfs', 'machine'],

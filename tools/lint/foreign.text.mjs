@@ -9,6 +9,7 @@ export const OWN_DATA = {
   'libs/parsers/src/yaml.ts': 'the bounded parser',
   'libs/event-sourcing/src/jetstream/':
     'messages of services, at most 1 MiB, and answers of NATS about streams; message.text.ts bounds the depth of events',
+  'libs/event-sourcing/src/simulation/database.ts': 'rows of a simulation',
   'libs/kubernetes/src/kubernetes.client.ts': 'answers of API servers, bounded there',
   'libs/kubernetes/src/list.pages.ts': 'pages of lists of API servers, bounded there',
   'libs/contracts/src/addon.secrets.ts': 'a sealed secret',

@@ -1,5 +1,4 @@
 import {
-  isRefusal,
   WorldFailure,
   type Fact,
   type LogLines,

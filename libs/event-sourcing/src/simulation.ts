@@ -1,4 +1,5 @@
 export { handlerOf, handlersOf } from './simulation/handlers.js';
 export { Program, type Parts } from './simulation/program.js';
-export { CALM, Simulation, type Passage, type Troubles } from './simulation/simulation.js';
+export { Simulation, type Passage } from './simulation/simulation.js';
+export { CALM, type Troubles } from './simulation/troubles.js';
 export { Killed, Life } from './simulation/turns.js';

@@ -19,7 +19,7 @@ import {
 import type { TaskLeases } from '../task.leases.js';
 import { Database } from './database.js';
 import { handlerOf, handlersOf, type Handler } from './handlers.js';
-import type { Log, Simulation } from './simulation.js';
+import type { Chances, Log } from './troubles.js';
 import { Life, type Turns } from './turns.js';
 
 const RUNNING_MAX = 6;
@@ -46,7 +46,7 @@ export interface ProgramOptions {
   readonly log: Log;
   readonly projections: readonly Projection<unknown>[];
   readonly reconcilers: readonly AnyReconciler[];
-  readonly simulation: Simulation;
+  readonly simulation: Chances;
   readonly turns: Turns;
   readonly broken: (error: unknown) => void;
   /** Default 1. The first one has the partition: it reads, and the tasks are its own. The others take some, as before a handover. */

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isRefusal, WorldFailure, type StoredEvent } from '@fairlead/contracts';
+import { isRefusal, WorldFailure } from '@fairlead/contracts';
 import { FoldCache } from '../fold.cache.js';
 import { makeHandle, type Handle } from '../handle.js';
 import type { EventStore } from '../store.js';
 import { Program, type ProgramOptions } from './program.js';
+import type { Chances, Troubles } from './troubles.js';
 import { Turns, type Life } from './turns.js';
 
 const STEPS_MAX = 200_000;
@@ -15,18 +16,6 @@ const IMMEDIATE_MAX = 1_000;
 const WAITS_MAX = 50;
 /** A cache allocates all of its entries at once, and a simulation starts many replicas. */
 const FOLDS_MAX = 20;
-
-/** How often things go wrong, of one. */
-export interface Troubles {
-  readonly lostRequest: number;
-  readonly lostAnswer: number;
-  readonly crash: number;
-  readonly twin: number;
-}
-
-export const CALM: Troubles = { lostRequest: 0, lostAnswer: 0, crash: 0, twin: 0 };
-
-export type Log = EventStore & { readonly events: readonly StoredEvent[] };
 
 export interface Ways {
   before(what: string): Promise<void>;
@@ -41,7 +30,7 @@ export type Passage = <Result>(what: string, work: () => Result) => Promise<Resu
  * handlers. Tasks run late, twice and in any order; calls are lost on their way there and on their way back; a replica dies
  * at any call and is started again. A world extends it: it starts the programs, and plays those who are no programs of it.
  */
-export abstract class Simulation {
+export abstract class Simulation implements Chances {
   troubles: Troubles;
   readonly trace: string[] = [];
   protected readonly turns = new Turns();

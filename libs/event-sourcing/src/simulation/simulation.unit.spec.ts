@@ -7,7 +7,8 @@ import type { TaskContext } from '../jetstream/task.runner.js';
 import { MemoryStore } from '../memory.store.js';
 import type { Reconciler } from '../reconciler.js';
 import type { Passage, Program, Troubles } from '../simulation.js';
-import { CALM, Simulation } from './simulation.js';
+import { Simulation } from './simulation.js';
+import { CALM } from './troubles.js';
 
 const ROUGH: Troubles = { lostRequest: 0.1, lostAnswer: 0.1, crash: 0.05, twin: 0.3 };
 const SEEDS = 20;
