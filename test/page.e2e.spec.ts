@@ -170,7 +170,7 @@ inBrowser("the operator's page", () => {
       const own = await page.locator('.plan-steps').textContent();
       await seen('judged by the gateway');
       expect([own, await page.locator('.plan-steps').textContent()]).toEqual([own, own]);
-      expect(own).toMatch(/shop-web-\S+: the newest/);
+      expect(own).toMatch(/shop-w-\d+-\S+: the newest/);
     },
     TIMEOUT_MS,
   );
@@ -251,7 +251,7 @@ inBrowser("the operator's page", () => {
       await page.getByRole('button', { name: 'Pause', exact: true }).click();
       await system.until('shop', ({ type }) => type === 'RolloutPaused', TIMEOUT_MS);
       await page.getByRole('button', { name: /^Override/ }).click();
-      await page.getByLabel('Rule', { exact: true }).selectOption('B6');
+      await page.getByRole('dialog').getByLabel(/^Rule/).selectOption('B6');
       await page.getByLabel('Reason, for the log').fill('known to be so here');
       await page.getByRole('button', { name: 'Override', exact: true }).click();
       await system.until('shop', ({ type }) => type === 'UpgradeRuleOverridden', TIMEOUT_MS);
