@@ -200,8 +200,19 @@ export class HealingWorld {
     for (const fact of decided as readonly Fact[]) {
       this.judge(fact as Fact<'RemediationRequested'>);
       this.say(fact);
-      if (fact.type === 'RemediationRequested' && fact.data.action === 'replace') this.replace(fact.data);
+      if (fact.type !== 'RemediationRequested') continue;
+      if (fact.data.action === 'replace') this.replace(fact.data);
+      else if (fact.data.pool === 'control-plane') this.save(fact.data);
     }
+  }
+
+  /** etcd is saved before a control plane reboots, if it can be. */
+  private save({ requestId, node }: EventData<'RemediationRequested'>): void {
+    const cause = { operation: 'save etcd', target: node, message: 'no room' };
+    const answer = this.chance(0.2)
+      ? nodeFact('EtcdSnapshotFailed', node, { requestId, cause })
+      : nodeFact('EtcdSnapshotTaken', node, { requestId, snapshot: requestId });
+    this.plan(this.between(SECOND, MINUTE), () => this.say(answer));
   }
 
   private down(forMs: number): void {
