@@ -44,6 +44,23 @@ const changeTo = (before: string, after: string): { from: number; to: number; in
   return { from, to, insert: after.slice(from, end) };
 };
 
+/** Lines that arrive at once (dictated, or by an extension) are put in here: the browser would style them inline. */
+const LINES = EditorView.domEventHandlers({
+  beforeinput: (event, view) => {
+    if (event.inputType !== 'insertText' || event.data?.includes('\n') !== true) return false;
+    const selected = document.getSelection();
+    if (selected === null || selected.rangeCount === 0) return false;
+    const range = selected.getRangeAt(0);
+    // What is selected in the document: the editor hears of it later.
+    const from = view.posAtDOM(range.startContainer, range.startOffset);
+    const to = view.posAtDOM(range.endContainer, range.endOffset);
+    const insert = view.state.toText(event.data);
+    const selection = { anchor: from + insert.length };
+    view.dispatch({ changes: { from, to, insert }, selection, userEvent: 'input.type', scrollIntoView: true });
+    return true;
+  },
+});
+
 /** YAML with colours, line numbers, and remarks where the text is wrong. Tab leaves it: it is no trap for keyboards. */
 const YamlEditor = ({
   text,
@@ -68,7 +85,7 @@ const YamlEditor = ({
         extensions: [
           EditorView.cspNonce.of(nonce),
           ...[lineNumbers(), lintGutter(), history(), drawSelection(), highlightActiveLine()],
-          ...[yaml(), syntaxHighlighting(COLOURS), LOOK, EditorView.lineWrapping],
+          ...[yaml(), syntaxHighlighting(COLOURS), LOOK, LINES, EditorView.lineWrapping],
           keymap.of([...defaultKeymap, ...historyKeymap]),
           EditorView.contentAttributes.of({ 'aria-label': 'Manifest' }),
           EditorView.updateListener.of((update) => {
