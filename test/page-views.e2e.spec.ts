@@ -90,7 +90,7 @@ inBrowser("the views of the operator's page", () => {
       await open(`${of}/nodes`);
       await page.getByRole('link', { name: node }).click();
       await page.getByRole('heading', { name: node }).waitFor();
-      await page.getByText('joins', { exact: true }).waitFor();
+      await page.locator('.totals li').filter({ hasText: 'joins' }).waitFor();
       const about = (await system.events('shop')).filter(
         ({ type, data }) => type === 'NodeReady' && 'node' in data && data.node === node,
       );
