@@ -13,7 +13,14 @@ import type { Io } from '../io/io.js';
 import { parseManifests } from '../document/manifest.document.js';
 import { verdictsOf } from '../validate/verdicts.js';
 import { initManifest } from './init.manifest.js';
-import { answersFor, INIT_NETWORKS, INIT_PROVIDERS, workerCount, type Answered, type InitGiven } from './init.questions.js';
+import {
+  answersFor,
+  INIT_NETWORKS,
+  INIT_PROVIDERS,
+  workerCount,
+  type Answered,
+  type InitGiven,
+} from './init.questions.js';
 
 const SCHEMA_FILE = 'cluster.schema.json';
 

@@ -87,7 +87,12 @@ export const answersFor = async (given: InitGiven, { ask, err }: Pick<Io, 'ask' 
     return ask === undefined ? usual : asked({ ask, err }, question, usual, parse);
   };
   const name = await answer(given.name, 'Name of the cluster', 'demo', clusterName);
-  const provider = await answer(given.provider, `Provider (${INIT_PROVIDERS.join(', ')})`, 'lab', oneOf(INIT_PROVIDERS));
+  const provider = await answer(
+    given.provider,
+    `Provider (${INIT_PROVIDERS.join(', ')})`,
+    'lab',
+    oneOf(INIT_PROVIDERS),
+  );
   const usual = PROVIDER_TRAITS[provider].example;
   const connection = await answer(given.connection, 'Connection', usual.connection, word);
   const machineType = await answer(given.machineType, 'Machine type', usual.machineType, word);
