@@ -58,7 +58,7 @@ export class ChartRegistry {
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = 'GET', headers } = request;
     const url = new URL(request.url ?? '/', `https://${this.host}`);
-    this.asked.push(`${method} ${url.pathname} ${(headers.authorization ?? 'nobody').split(' ')[0]}`);
+    this.asked.push(`${method} ${url.pathname} ${(headers.authorization ?? 'anonymous').split(' ')[0]}`);
     const body = await bodyOf(request);
     if (url.pathname === '/token') return this.token(headers.authorization ?? '', response);
     if (this.user !== undefined && headers.authorization !== `Bearer ${TOKEN}`) {
