@@ -10,15 +10,16 @@ import {
   StatusView,
 } from '@fairlead/contracts';
 import { HANDLE, POSITIONS, type Handle, type Positions } from '@fairlead/event-sourcing/jetstream';
-import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Put, Query } from '@nestjs/common';
+import { Body, Controller, Delete, HttpCode, Inject, Param, Put, Query } from '@nestjs/common';
 import { RoleInNamespace } from '../access/access.js';
 import { showSeq, untilShown } from '../http/answers.js';
 import { causeOf, FromExchange, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
+import { IN_NAMESPACE, ReadRoute } from '../http/read.routes.js';
 import { orRefuse, Refused } from '../http/refused.js';
-import { addonSecrets } from './addon.secrets.decider.js';
 import { SealedAddonValues } from './addon.secrets.values.js';
 import { NamespaceQueries } from './namespaces.queries.js';
+import { sealedSecrets } from './sealed.secrets.decider.js';
 
 @Controller(bothBases('ns/:namespace/addon-secrets'))
 export class AddonSecretsHttp {
@@ -29,15 +30,13 @@ export class AddonSecretsHttp {
     @Inject(NamespaceQueries) private readonly queries: NamespaceQueries,
   ) {}
 
-  @Get()
-  @RoleInNamespace('viewer')
-  @Documented({
+  @ReadRoute('', {
     id: 'listAddonSecrets',
     tag: 'namespaces',
-    records: 'nothing',
     summary: 'The names of the sealed values of add-ons',
-    answers: [{ status: 200, description: 'The secrets, without their values', schema: AddonSecretList }],
-    refusals: ['namespace.unknown', 'wait.seq-ahead', 'wait.too-long'],
+    answer: 'The secrets, without their values',
+    schema: AddonSecretList,
+    refusals: IN_NAMESPACE,
   })
   async list(
     @Param({ schema: NamespacePath }) { namespace }: NamespacePath,
@@ -71,8 +70,8 @@ export class AddonSecretsHttp {
     @Body({ schema: AddonSecretRequest }) { values }: AddonSecretRequest,
     @FromExchange() { caller, response }: Exchange,
   ): Promise<AddonSecretView> {
-    const command = { type: 'SetAddonSecret', data: { namespace, secret } } as const;
-    const decided = orRefuse(await this.handle(addonSecrets, namespaceStream(namespace), command, causeOf(caller)));
+    const command = { type: 'SetSecret', data: { kind: 'addon', namespace, secret } } as const;
+    const decided = orRefuse(await this.handle(sealedSecrets, namespaceStream(namespace), command, causeOf(caller)));
     const set = decided.events[0]?.meta;
     if (set === undefined) throw new Error(`setting the add-on secret ${secret} decided nothing`);
     // Nothing is sealed for a request that is refused.
@@ -97,8 +96,8 @@ export class AddonSecretsHttp {
     @Param({ schema: AddonSecretPath }) { namespace, addonSecret: secret }: AddonSecretPath,
     @FromExchange() { caller, response }: Exchange,
   ): Promise<StatusView> {
-    const command = { type: 'DeleteAddonSecret', data: { namespace, secret } } as const;
-    const { seq } = orRefuse(await this.handle(addonSecrets, namespaceStream(namespace), command, causeOf(caller)));
+    const command = { type: 'DeleteSecret', data: { kind: 'addon', namespace, secret } } as const;
+    const { seq } = orRefuse(await this.handle(sealedSecrets, namespaceStream(namespace), command, causeOf(caller)));
     await this.values.delete(namespace, secret);
     showSeq(response, seq);
     return { kind: 'Status', code: 200, message: `The add-on secret '${secret}' is deleted.` };

@@ -11,15 +11,16 @@ import {
   StatusView,
 } from '@fairlead/contracts';
 import { HANDLE, POSITIONS, type Handle, type Positions } from '@fairlead/event-sourcing/jetstream';
-import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Put, Query } from '@nestjs/common';
+import { Body, Controller, Delete, HttpCode, Inject, Param, Put, Query } from '@nestjs/common';
 import { RoleInNamespace } from '../access/access.js';
 import { showSeq, untilShown } from '../http/answers.js';
 import { causeOf, FromExchange, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
+import { IN_NAMESPACE, ReadRoute } from '../http/read.routes.js';
 import { orRefuse, Refused } from '../http/refused.js';
-import { hookSecrets } from './hook.secrets.decider.js';
 import { HookSecretValues } from './hook.secrets.values.js';
 import { NamespaceQueries } from './namespaces.queries.js';
+import { sealedSecrets } from './sealed.secrets.decider.js';
 
 interface Known {
   readonly name: string;
@@ -41,15 +42,13 @@ export class HookSecretsHttp {
     @Inject(NamespaceQueries) private readonly queries: NamespaceQueries,
   ) {}
 
-  @Get()
-  @RoleInNamespace('viewer')
-  @Documented({
+  @ReadRoute('', {
     id: 'listHookSecrets',
     tag: 'namespaces',
-    records: 'nothing',
     summary: 'The names of the secrets that requests to hooks are signed with',
-    answers: [{ status: 200, description: 'The secrets, without their values', schema: HookSecretList }],
-    refusals: ['namespace.unknown', 'wait.seq-ahead', 'wait.too-long'],
+    answer: 'The secrets, without their values',
+    schema: HookSecretList,
+    refusals: IN_NAMESPACE,
   })
   async list(
     @Param({ schema: NamespacePath }) { namespace }: NamespacePath,
@@ -84,10 +83,10 @@ export class HookSecretsHttp {
   ): Promise<HookSecretView> {
     const old = await this.values.oldAfter({ namespace, name: secret }, value, expireOldAfterSeconds);
     const command = {
-      type: 'SetHookSecret',
-      data: { namespace, secret, oldValidUntil: old?.validUntil },
+      type: 'SetSecret',
+      data: { kind: 'hook', namespace, secret, oldValidUntil: old?.validUntil },
     } as const;
-    const decided = orRefuse(await this.handle(hookSecrets, namespaceStream(namespace), command, causeOf(caller)));
+    const decided = orRefuse(await this.handle(sealedSecrets, namespaceStream(namespace), command, causeOf(caller)));
     // Nothing is sealed for a request that is refused.
     await this.values.seal({ namespace, name: secret }, value, old);
     showSeq(response, decided.seq);
@@ -112,8 +111,8 @@ export class HookSecretsHttp {
     @Param({ schema: HookSecretPath }) { namespace, secret }: HookSecretPath,
     @FromExchange() { caller, response }: Exchange,
   ): Promise<StatusView> {
-    const command = { type: 'DeleteHookSecret', data: { namespace, secret } } as const;
-    const { seq } = orRefuse(await this.handle(hookSecrets, namespaceStream(namespace), command, causeOf(caller)));
+    const command = { type: 'DeleteSecret', data: { kind: 'hook', namespace, secret } } as const;
+    const { seq } = orRefuse(await this.handle(sealedSecrets, namespaceStream(namespace), command, causeOf(caller)));
     await this.values.delete(namespace, secret);
     showSeq(response, seq);
     return { kind: 'Status', code: 200, message: `The hook secret '${secret}' is deleted.` };

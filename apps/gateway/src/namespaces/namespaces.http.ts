@@ -13,15 +13,16 @@ import {
 } from '@fairlead/contracts';
 import { HANDLE, POSITIONS, type Handle, type Positions } from '@fairlead/event-sourcing/jetstream';
 import { Body, Controller, Get, Inject, Param, Patch, Post, Put, Query, Res } from '@nestjs/common';
-import { Authenticated, RoleEverywhere, RoleInNamespace } from '../access/access.js';
+import { Authenticated, RoleEverywhere } from '../access/access.js';
 import { mayIn } from '../access/identity.js';
 import { accept, shownSoon, showSeq, untilShown } from '../http/answers.js';
 import { causeOf, FromCaller, FromExchange, type Caller, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { IsWhole, pageOf, pageRequest } from '../http/page.js';
 import type { HttpResponse } from '../http/http.types.js';
-import { KEY_REFUSALS } from '../http/idempotency.js';
+import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
+import { IN_NAMESPACE, ReadRoute } from '../http/read.routes.js';
 import { orRefuse, Refused } from '../http/refused.js';
 import { namespaces, type ChangeQuota, type SetQuota } from './namespaces.decider.js';
 import { namespacesProjection, namespaceView } from './namespaces.projection.js';
@@ -65,7 +66,7 @@ export class NamespacesHttp {
     records: 'work',
     summary: 'Create a namespace',
     answers: [{ status: 201, description: 'It exists', schema: NamespaceView }],
-    refusals: ['namespace.name-invalid', 'namespace.exists', 'conflict.concurrent', ...KEY_REFUSALS],
+    refusals: ['namespace.name-invalid', 'namespace.exists', ...CHANGE_REFUSALS],
   })
   async create(
     @Body({ schema: NamespaceRequest }) { name: given, description }: NamespaceRequest,
@@ -85,15 +86,13 @@ export class NamespacesHttp {
     return namespaceView(doc);
   }
 
-  @Get(':namespace')
-  @RoleInNamespace('viewer')
-  @Documented({
+  @ReadRoute(':namespace', {
     id: 'getNamespace',
     tag: 'namespaces',
-    records: 'nothing',
     summary: 'A namespace',
-    answers: [{ status: 200, description: 'The namespace', schema: NamespaceView }],
-    refusals: ['namespace.unknown', 'wait.seq-ahead', 'wait.too-long'],
+    answer: 'The namespace',
+    schema: NamespaceView,
+    refusals: IN_NAMESPACE,
   })
   async get(
     @Param({ schema: NamespacePath }) { namespace }: NamespacePath,
