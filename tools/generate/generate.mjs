@@ -18,6 +18,13 @@ const markdown = (text) => format(text, { ...STYLE, parser: 'markdown' });
 /** Tables whose cells are long have columns as wide as each needs. */
 const unpadded = (text) => format(text, { ...STYLE, parser: 'markdown', proseWrap: 'never' });
 
+/** docs/provider.v1.proto for the program, which reads no file beside itself. */
+const protocolModule = async () => {
+  const text = await readFile(join(root, 'docs/provider.v1.proto'), 'utf8');
+  const literal = text.replaceAll(/[\\`$]/gu, '\\$&');
+  return `/** Generated from docs/provider.v1.proto. */\nexport const PROVIDER_PROTO = \`${literal}\`;\n`;
+};
+
 const generated = async () => {
   const openApi = await describeApi();
   return new Map([
@@ -27,6 +34,7 @@ const generated = async () => {
     ['docs/events.md', await markdown(eventReference())],
     ['docs/refusals.md', await markdown(refusalReference())],
     ['docs/upgrades.md', await markdown(upgradeReference())],
+    ['apps/infra-svc/src/adapters/external/provider.v1.proto.ts', await protocolModule()],
     ['docs/reports/checklists.md', await unpadded(await checklistReference(root))],
   ]);
 };

@@ -1,4 +1,4 @@
-/** docs/provider.v1.proto, which is for people and other languages: a spec holds the two equal. */
+/** Generated from docs/provider.v1.proto. */
 export const PROVIDER_PROTO = `// A provider of machines for Fairlead that runs as its own process: docs/provider-protocol.md says what each call promises.
 // Fields are only ever added. What cannot be added without breaking a provider becomes fairlead.provider.v2.
 syntax = "proto3";
