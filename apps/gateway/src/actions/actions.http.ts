@@ -15,8 +15,9 @@ import { createHash, randomUUID } from 'node:crypto';
 import { causeOf, FromExchange, type Caller, type Exchange } from '../http/caller.js';
 import { CommandAnswers, operationLocation } from '../http/command.answers.js';
 import { bothBases, Documented } from '../http/documented.js';
-import { KEY_REFUSALS } from '../http/idempotency.js';
+import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
+import { OF_CLUSTER } from '../http/read.routes.js';
 import { orRefuse } from '../http/refused.js';
 import { actions, type ActionsCommand, type ActionsState } from './actions.decider.js';
 
@@ -26,13 +27,7 @@ const MS_PER_SECOND = 1_000;
 const requestIdOf = ({ commandId = randomUUID() }: Caller): string =>
   createHash('sha256').update(commandId).digest('hex').slice(0, ID_LENGTH);
 
-const COMMON: readonly RefusalCode[] = [
-  'namespace.unknown',
-  'cluster.unknown',
-  'cluster.paused',
-  'conflict.concurrent',
-  ...KEY_REFUSALS,
-];
+const COMMON: readonly RefusalCode[] = [...OF_CLUSTER, 'cluster.paused', ...CHANGE_REFUSALS];
 
 const ENDS: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'NodeActionSucceeded',

@@ -16,7 +16,7 @@ import { RoleEverywhere, RoleInSomeNamespace } from '../access/access.js';
 import { accept, showSeq, untilShown } from '../http/answers.js';
 import { FromExchange, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
-import { KEY_REFUSALS } from '../http/idempotency.js';
+import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
 import { IsWhole, pageOf, pageRequest } from '../http/page.js';
 import { Refused } from '../http/refused.js';
@@ -131,7 +131,7 @@ export class ApplicationsHttp {
     summary: 'Read the repository of an application now',
     description: 'A version that is known with the same digest is not downloaded again.',
     answers: [{ status: 202, description: 'It will be synchronized', schema: StatusView }],
-    refusals: ['application.not-found', 'conflict.concurrent', ...KEY_REFUSALS],
+    refusals: ['application.not-found', ...CHANGE_REFUSALS],
   })
   async sync(
     @Param({ schema: ApplicationPath }) { application }: ApplicationPath,

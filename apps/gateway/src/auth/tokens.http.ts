@@ -6,7 +6,7 @@ import { accept, showSeq } from '../http/answers.js';
 import { FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
-import { KEY_REFUSALS } from '../http/idempotency.js';
+import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
 import { IsWhole, pageOf, pageRequest } from '../http/page.js';
 import { refuseAny } from '../http/refused.js';
@@ -59,8 +59,7 @@ export class TokensHttp {
       'token.unknown',
       'token.expiry-invalid',
       'token.outlives-caller',
-      'conflict.concurrent',
-      ...KEY_REFUSALS,
+      ...CHANGE_REFUSALS,
     ],
   })
   async create(

@@ -17,9 +17,10 @@ import type { HttpResponse } from '../http/http.types.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
 import { IsWhole, pageOf, pageRequest } from '../http/page.js';
+import { OF_CLUSTER } from '../http/read.routes.js';
 import { AutoscalerCredentials } from './credentials.commands.js';
 
-const REFUSALS: readonly RefusalCode[] = ['namespace.unknown', 'cluster.unknown', 'conflict.concurrent'];
+const REFUSALS: readonly RefusalCode[] = [...OF_CLUSTER, 'conflict.concurrent'];
 
 @Controller(bothBases('ns/:namespace/clusters/:cluster/autoscaler/credentials'))
 export class AutoscalerHttp {

@@ -1,9 +1,9 @@
 import { CertificateList, ClusterPath, ReadQuery, refuse } from '@fairlead/contracts';
-import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
-import { RoleInNamespace } from '../access/access.js';
+import { Controller, Inject, Param, Query } from '@nestjs/common';
 import { ClusterIndex } from '../lifecycle/cluster.index.queries.js';
-import { bothBases, Documented } from '../http/documented.js';
+import { bothBases } from '../http/documented.js';
 import { LogFollower } from '../http/log.follower.js';
+import { OF_CLUSTER, ReadRoute } from '../http/read.routes.js';
 import { Refused } from '../http/refused.js';
 import { CertificateQueries } from './certificates.queries.js';
 
@@ -15,17 +15,15 @@ export class CertificatesHttp {
     @Inject(LogFollower) private readonly follower: LogFollower,
   ) {}
 
-  @Get()
-  @RoleInNamespace('viewer')
-  @Documented({
+  @ReadRoute('', {
     id: 'listCertificates',
     tag: 'upgrades',
-    records: 'nothing',
     summary: "The certificates of a cluster's control planes and kubelets, the first to expire first",
     description:
       'As the agents on the nodes said last. Those of control planes are renewed by an upgrade with renewCertificates; kubelets renew their own.',
-    answers: [{ status: 200, description: 'The certificates', schema: CertificateList }],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'wait.seq-ahead', 'wait.too-long'],
+    answer: 'The certificates',
+    schema: CertificateList,
+    refusals: OF_CLUSTER,
   })
   async list(
     @Param({ schema: ClusterPath }) { namespace, cluster }: ClusterPath,

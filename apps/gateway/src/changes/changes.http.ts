@@ -1,9 +1,9 @@
 import { ChangesQuery, ClusterChanges, ClusterPath } from '@fairlead/contracts';
-import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
-import { RoleInNamespace } from '../access/access.js';
+import { Controller, Inject, Param, Query } from '@nestjs/common';
 import { FromExchange, type Exchange } from '../http/caller.js';
 import { CommandAnswers } from '../http/command.answers.js';
-import { bothBases, Documented } from '../http/documented.js';
+import { bothBases } from '../http/documented.js';
+import { OF_CLUSTER, ReadRoute } from '../http/read.routes.js';
 import { ChangeQueries } from './changes.queries.js';
 
 @Controller(bothBases('ns/:namespace/clusters/:cluster/changes'))
@@ -13,24 +13,15 @@ export class ChangesHttp {
     @Inject(CommandAnswers) private readonly answers: CommandAnswers,
   ) {}
 
-  @Get()
-  @RoleInNamespace('viewer')
-  @Documented({
+  @ReadRoute('', {
     id: 'listClusterChanges',
     tag: 'events',
-    records: 'nothing',
     summary: 'How a cluster differs between two moments, and which events changed it',
     description:
       'Declared fields, state, conditions, nodes and virtual addresses, folded from the log, also of a cluster that is deleted since. Each field names the event after which it had its value at the end.',
-    answers: [{ status: 200, description: 'What differs, by objects', schema: ClusterChanges }],
-    refusals: [
-      'namespace.unknown',
-      'cluster.unknown',
-      'request.malformed',
-      'wait.seq-ahead',
-      'wait.too-long',
-      'token.too-many-audits',
-    ],
+    answer: 'What differs, by objects',
+    schema: ClusterChanges,
+    refusals: [...OF_CLUSTER, 'request.malformed', 'token.too-many-audits'],
   })
   async list(
     @Param({ schema: ClusterPath }) path: ClusterPath,

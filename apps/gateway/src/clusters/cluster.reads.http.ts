@@ -8,13 +8,13 @@ import {
   refuse,
   type Refusal,
 } from '@fairlead/contracts';
-import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
-import { RoleInNamespace } from '../access/access.js';
+import { Controller, Inject, Param, Query } from '@nestjs/common';
 import type { LogMoment } from '../common/history.js';
 import { FromExchange, type Exchange } from '../http/caller.js';
 import { clusterUnknown, CommandAnswers } from '../http/command.answers.js';
-import { bothBases, Documented } from '../http/documented.js';
+import { bothBases } from '../http/documented.js';
 import { IsWhole } from '../http/page.js';
+import { IN_NAMESPACE, ListRoute, OF_CLUSTER, ReadRoute } from '../http/read.routes.js';
 import { Refused } from '../http/refused.js';
 import { NamespaceQueries } from '../namespaces/namespaces.queries.js';
 import { ClusterQueries } from './clusters.queries.js';
@@ -30,15 +30,13 @@ export class ClusterReadsHttp {
     @Inject(CommandAnswers) private readonly answers: CommandAnswers,
   ) {}
 
-  @Get()
-  @RoleInNamespace('viewer')
-  @Documented({
+  @ListRoute('', {
     id: 'listClusters',
     tag: 'clusters',
-    records: 'nothing',
     summary: 'The clusters of a namespace',
-    answers: [{ status: 200, description: 'The clusters, with their nodes', schema: ClusterList }],
-    refusals: ['namespace.unknown', 'list.continue-invalid', 'wait.seq-ahead', 'wait.too-long'],
+    answer: 'The clusters, with their nodes',
+    schema: ClusterList,
+    refusals: IN_NAMESPACE,
   })
   async list(
     @Param({ schema: NamespacePath }) { namespace }: NamespacePath,
@@ -51,17 +49,15 @@ export class ClusterReadsHttp {
     return { kind: 'ClusterList', ...(await this.queries.page(namespace, query, isWhole)) };
   }
 
-  @Get(':cluster')
-  @RoleInNamespace('viewer')
-  @Documented({
+  @ReadRoute(':cluster', {
     id: 'getCluster',
     tag: 'clusters',
-    records: 'nothing',
     summary: 'A cluster',
     description:
       'With at: as it was at an earlier moment, also if it is deleted since. What other nouns say (connections, quarantines) is left out then.',
-    answers: [{ status: 200, description: 'The cluster, with its nodes', schema: ClusterView }],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'wait.seq-ahead', 'wait.too-long', 'token.too-many-audits'],
+    answer: 'The cluster, with its nodes',
+    schema: ClusterView,
+    refusals: [...OF_CLUSTER, 'token.too-many-audits'],
   })
   async get(
     @Param({ schema: ClusterPath }) path: ClusterPath,

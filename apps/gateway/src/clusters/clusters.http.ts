@@ -14,10 +14,11 @@ import type { ClusterAddress } from '../common/cluster.address.js';
 import { FromExchange, type Exchange } from '../http/caller.js';
 import { clusterUnknown, CommandAnswers, operationLocation } from '../http/command.answers.js';
 import { bothBases, Documented } from '../http/documented.js';
-import { KEY_REFUSALS } from '../http/idempotency.js';
+import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
 import { operationsProjection } from '../operations/operations.projection.js';
 import { isGrowing } from '../lifecycle/additions.js';
+import { OF_CLUSTER } from '../http/read.routes.js';
 import { ClusterCommands } from './clusters.commands.js';
 import type { ClusterState } from './clusters.decider.js';
 import { NOTHING_AROUND } from './clusters.facts.js';
@@ -94,8 +95,7 @@ const CREATE_REFUSALS: readonly RefusalCode[] = [
   'cluster.name-taken',
   'cluster.deleting',
   'connection.unknown',
-  'conflict.concurrent',
-  ...KEY_REFUSALS,
+  ...CHANGE_REFUSALS,
 ];
 
 const PROVISIONING = 'Prefer: wait=N answers with the finished cluster, Provisioned or Failed.';
@@ -156,7 +156,7 @@ export class ClustersHttp {
       { status: 202, description: 'The request is recorded; Location is the operation', schema: StatusView },
       { status: 200, description: 'With Prefer: wait=N: it is gone', schema: StatusView },
     ],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'cluster.paused', 'conflict.concurrent', ...KEY_REFUSALS],
+    refusals: [...OF_CLUSTER, 'cluster.paused', ...CHANGE_REFUSALS],
   })
   delete(@Param({ schema: ClusterPath }) path: ClusterPath, @FromExchange() exchange: Exchange): Promise<StatusView> {
     return this.answers.of(exchange, this.commands.delete(path, exchange.caller), {
@@ -183,14 +183,7 @@ export class ClustersHttp {
       { status: 202, description: 'The request is recorded; Location is the operation', schema: ClusterView },
       { status: 200, description: 'With Prefer: wait=N: how it ended', schema: ClusterView },
     ],
-    refusals: [
-      'namespace.unknown',
-      'cluster.unknown',
-      'cluster.not-failed',
-      'cluster.paused',
-      'conflict.concurrent',
-      ...KEY_REFUSALS,
-    ],
+    refusals: [...OF_CLUSTER, 'cluster.not-failed', 'cluster.paused', ...CHANGE_REFUSALS],
   })
   retry(@Param({ schema: ClusterPath }) path: ClusterPath, @FromExchange() exchange: Exchange): Promise<ClusterView> {
     return this.answers.of(exchange, this.commands.retry(path, exchange.caller), {

@@ -5,6 +5,7 @@ import { showSeq } from '../http/answers.js';
 import { FromExchange, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { LogFollower } from '../http/log.follower.js';
+import { OF_CLUSTER } from '../http/read.routes.js';
 import { Refused } from '../http/refused.js';
 import { ClusterIndex } from '../lifecycle/cluster.index.queries.js';
 import { Kubeconfigs, type KubeconfigOf } from './kubeconfigs.js';
@@ -30,8 +31,7 @@ export class KubeconfigHttp {
     summary: "A kubeconfig with a new client certificate for the caller's token; issuing it is recorded",
     answers: KUBECONFIG,
     refusals: [
-      'namespace.unknown',
-      'cluster.unknown',
+      ...OF_CLUSTER,
       'cluster.kubeconfig-not-ready',
       'cluster.paused',
       'cluster.kubeconfig-failed',
@@ -62,8 +62,7 @@ export class KubeconfigHttp {
     summary: "The cluster's administrator kubeconfig, for when it signs no certificates; reading it is recorded",
     answers: KUBECONFIG,
     refusals: [
-      'namespace.unknown',
-      'cluster.unknown',
+      ...OF_CLUSTER,
       'cluster.kubeconfig-not-ready',
       'cluster.kubeconfig-refused',
       'conflict.concurrent',

@@ -15,8 +15,7 @@ import {
 } from '@fairlead/contracts';
 import { memberOf, replacementIn } from '@fairlead/domain';
 import type { Decided } from '@fairlead/event-sourcing/jetstream';
-import { Body, Controller, Delete, Get, Inject, Param, Post, Query } from '@nestjs/common';
-import { RoleInNamespace } from '../access/access.js';
+import { Body, Controller, Delete, Inject, Param, Post, Query } from '@nestjs/common';
 import { ClusterCommands } from './clusters.commands.js';
 import { remainingControlPlanes, type ClusterState } from './clusters.decider.js';
 import { ClusterIndex } from '../lifecycle/cluster.index.queries.js';
@@ -24,9 +23,10 @@ import type { ClusterAddress } from '../common/cluster.address.js';
 import { FromExchange, type Exchange } from '../http/caller.js';
 import { clusterUnknown, CommandAnswers, operationLocation } from '../http/command.answers.js';
 import { bothBases, Documented } from '../http/documented.js';
-import { KEY_REFUSALS } from '../http/idempotency.js';
+import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
 import { IsWhole, pageOf, pageRequest } from '../http/page.js';
+import { ListRoute, OF_CLUSTER, ReadRoute } from '../http/read.routes.js';
 import { Refused } from '../http/refused.js';
 import { machineView } from '../nodes/nodes.view.js';
 import { NodeQueries } from '../nodes/nodes.queries.js';
@@ -99,15 +99,13 @@ export class NodesHttp {
     @Inject(CommandAnswers) private readonly answers: CommandAnswers,
   ) {}
 
-  @Get('nodes')
-  @RoleInNamespace('viewer')
-  @Documented({
+  @ListRoute('nodes', {
     id: 'listNodes',
     tag: 'nodes',
-    records: 'nothing',
     summary: 'The nodes of a cluster, or some of them',
-    answers: [{ status: 200, description: 'The nodes', schema: NodeList }],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'list.continue-invalid', 'wait.seq-ahead', 'wait.too-long'],
+    answer: 'The nodes',
+    schema: NodeList,
+    refusals: OF_CLUSTER,
   })
   async list(
     @Param({ schema: ClusterPath }) path: ClusterPath,
@@ -133,8 +131,7 @@ export class NodesHttp {
       { status: 200, description: 'With Prefer: wait=N: it is over; the nodes as they are now', schema: NodeList },
     ],
     refusals: [
-      'namespace.unknown',
-      'cluster.unknown',
+      ...OF_CLUSTER,
       'node.control-plane-unsupported',
       'cluster.worker-missing',
       'cluster.too-many-sets',
@@ -150,8 +147,7 @@ export class NodesHttp {
       'cluster.too-many-nodes',
       'cluster.pod-cidr-small',
       'connection.unknown',
-      'conflict.concurrent',
-      ...KEY_REFUSALS,
+      ...CHANGE_REFUSALS,
     ],
   })
   add(
@@ -173,8 +169,7 @@ export class NodesHttp {
       'Requests that are in progress, and requests that failed and were kept. Their nodes and machines are deleted; nodes that are part of the cluster stay.',
     answers: [{ status: 202, description: 'The request is recorded; the nodes as they are now', schema: NodeList }],
     refusals: [
-      'namespace.unknown',
-      'cluster.unknown',
+      ...OF_CLUSTER,
       'cluster.deleting',
       'nodes.nothing-to-abandon',
       'cluster.paused',
@@ -193,15 +188,13 @@ export class NodesHttp {
     });
   }
 
-  @Get('nodes/:node')
-  @RoleInNamespace('viewer')
-  @Documented({
+  @ReadRoute('nodes/:node', {
     id: 'getNode',
     tag: 'nodes',
-    records: 'nothing',
     summary: 'A node',
-    answers: [{ status: 200, description: 'The node', schema: NodeView }],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'node.unknown', 'wait.seq-ahead', 'wait.too-long'],
+    answer: 'The node',
+    schema: NodeView,
+    refusals: [...OF_CLUSTER, 'node.unknown'],
   })
   async get(
     @Param({ schema: NodePath }) { namespace, cluster, node }: NodePath,
@@ -225,8 +218,7 @@ export class NodesHttp {
       { status: 200, description: 'With Prefer: wait=N: it is gone', schema: StatusView },
     ],
     refusals: [
-      'namespace.unknown',
-      'cluster.unknown',
+      ...OF_CLUSTER,
       'node.unknown',
       'node.initial-control-plane',
       'node.quorum',
@@ -235,8 +227,7 @@ export class NodesHttp {
       'cluster.paused',
       'cluster.busy',
       'upgrade.open',
-      'conflict.concurrent',
-      ...KEY_REFUSALS,
+      ...CHANGE_REFUSALS,
     ],
   })
   remove(
@@ -267,8 +258,7 @@ export class NodesHttp {
       { status: 200, description: 'With Prefer: wait=N: it is over; the nodes as they are now', schema: NodeList },
     ],
     refusals: [
-      'namespace.unknown',
-      'cluster.unknown',
+      ...OF_CLUSTER,
       'node.unknown',
       'node.leaving',
       'node.being-replaced',
@@ -277,8 +267,7 @@ export class NodesHttp {
       'cluster.not-ready',
       'cluster.busy',
       'upgrade.open',
-      'conflict.concurrent',
-      ...KEY_REFUSALS,
+      ...CHANGE_REFUSALS,
     ],
   })
   async replace(
@@ -291,15 +280,13 @@ export class NodesHttp {
     return this.nodesAfter(exchange, path, decided, replacementEnd(decided.events));
   }
 
-  @Get('machines')
-  @RoleInNamespace('viewer')
-  @Documented({
+  @ListRoute('machines', {
     id: 'listMachines',
     tag: 'nodes',
-    records: 'nothing',
     summary: 'The machines of a cluster, as their providers know them',
-    answers: [{ status: 200, description: 'The machines', schema: MachineList }],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'list.continue-invalid', 'wait.seq-ahead', 'wait.too-long'],
+    answer: 'The machines',
+    schema: MachineList,
+    refusals: OF_CLUSTER,
   })
   async machines(
     @Param({ schema: ClusterPath }) path: ClusterPath,

@@ -4,17 +4,13 @@ import { showSeq } from '../http/answers.js';
 import { FromExchange, type Exchange } from '../http/caller.js';
 import { clusterUnknown, CommandAnswers } from '../http/command.answers.js';
 import { bothBases, Documented } from '../http/documented.js';
-import { KEY_REFUSALS } from '../http/idempotency.js';
+import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
+import { OF_CLUSTER } from '../http/read.routes.js';
 import { ClusterCommands } from './clusters.commands.js';
 import { ClusterQueries } from './clusters.queries.js';
 
-const REFUSALS: readonly RefusalCode[] = [
-  'namespace.unknown',
-  'cluster.unknown',
-  'conflict.concurrent',
-  ...KEY_REFUSALS,
-];
+const REFUSALS: readonly RefusalCode[] = [...OF_CLUSTER, ...CHANGE_REFUSALS];
 
 @Controller(bothBases('ns/:namespace/clusters/:cluster'))
 export class PauseHttp {

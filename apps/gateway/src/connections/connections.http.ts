@@ -23,7 +23,7 @@ import { mayEverywhere } from '../access/identity.js';
 import { FromCaller, FromExchange, type Caller, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
-import { KEY_REFUSALS } from '../http/idempotency.js';
+import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
 import { IsWhole, pageOf, pageRequest } from '../http/page.js';
 import { Refused, refuseAny } from '../http/refused.js';
@@ -167,7 +167,7 @@ export class ConnectionsHttp {
     summary: 'Look again at what a connection offers',
     description: 'Hosts of an inventory that were kept out because they could not be reset are reset, and free again.',
     answers: [{ status: 202, description: 'It will be looked at', schema: StatusView }],
-    refusals: ['connection.not-found', 'conflict.concurrent', ...KEY_REFUSALS],
+    refusals: ['connection.not-found', ...CHANGE_REFUSALS],
   })
   async verify(
     @Param({ schema: ConnectionPath }) { connection }: ConnectionPath,
@@ -197,8 +197,7 @@ export class ConnectionsHttp {
       'connection.not-found',
       'connection.host-unknown',
       'connection.host-key-in-settings',
-      'conflict.concurrent',
-      ...KEY_REFUSALS,
+      ...CHANGE_REFUSALS,
     ],
   })
   async acceptHostKey(
@@ -225,13 +224,7 @@ export class ConnectionsHttp {
     description:
       'A host that was kept out is free, and one that another namespace used last is free for every namespace that the connection is granted to. Nothing is done to the host.',
     answers: [{ status: 202, description: 'It will be free', schema: StatusView }],
-    refusals: [
-      'connection.not-found',
-      'connection.host-unknown',
-      'stock.host-in-use',
-      'conflict.concurrent',
-      ...KEY_REFUSALS,
-    ],
+    refusals: ['connection.not-found', 'connection.host-unknown', 'stock.host-in-use', ...CHANGE_REFUSALS],
   })
   async acceptHost(
     @Param({ schema: ConnectionPath }) { connection }: ConnectionPath,
@@ -262,8 +255,7 @@ export class ConnectionsHttp {
       'connection.ssh-key-none',
       'connection.ssh-key-rotating',
       'connection.ssh-key-not-rotating',
-      'conflict.concurrent',
-      ...KEY_REFUSALS,
+      ...CHANGE_REFUSALS,
     ],
   })
   async rotateSshKey(

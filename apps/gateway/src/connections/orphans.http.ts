@@ -6,7 +6,7 @@ import { accept, untilShown } from '../http/answers.js';
 import { FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
-import { KEY_REFUSALS } from '../http/idempotency.js';
+import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
 import { IsWhole, pageOf, pageRequest } from '../http/page.js';
 import { ConnectionAccess } from './connection.access.js';
@@ -58,7 +58,7 @@ export class OrphansHttp {
     description:
       'The provider and the log are asked again first. A machine that a cluster has planned by then stays, and the list says so.',
     answers: [{ status: 202, description: 'It will be checked again and deleted', schema: StatusView }],
-    refusals: ['connection.not-found', 'connection.orphan-unknown', 'conflict.concurrent', ...KEY_REFUSALS],
+    refusals: ['connection.not-found', 'connection.orphan-unknown', ...CHANGE_REFUSALS],
   })
   async delete(
     @Param({ schema: OrphanPath }) { connection, orphan }: OrphanPath,

@@ -11,15 +11,15 @@ import {
   type StoredEvent,
 } from '@fairlead/contracts';
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
-import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Inject, Param, Post, Query } from '@nestjs/common';
 import { createHash, randomUUID } from 'node:crypto';
-import { RoleInNamespace } from '../access/access.js';
 import { ClusterIndex } from '../lifecycle/cluster.index.queries.js';
 import { causeOf, FromCaller, FromExchange, type Caller, type Exchange } from '../http/caller.js';
 import { clusterUnknown, CommandAnswers } from '../http/command.answers.js';
 import { bothBases, Documented } from '../http/documented.js';
-import { KEY_REFUSALS } from '../http/idempotency.js';
+import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
+import { OF_CLUSTER, ReadRoute } from '../http/read.routes.js';
 import { orRefuse, Refused } from '../http/refused.js';
 import { etcd, type EtcdCommand, type EtcdState } from './etcd.decider.js';
 import { EtcdQueries } from './etcd.queries.js';
@@ -54,13 +54,11 @@ const VERIFICATION_ENDS: ReadonlySet<string> = new Set<StoredEvent['type']>([
 ]);
 
 const REFUSALS: readonly RefusalCode[] = [
-  'namespace.unknown',
-  'cluster.unknown',
+  ...OF_CLUSTER,
   'cluster.deleting',
   'cluster.not-ready',
   'cluster.paused',
-  'conflict.concurrent',
-  ...KEY_REFUSALS,
+  ...CHANGE_REFUSALS,
 ];
 
 const ANSWERS = [
@@ -77,15 +75,13 @@ export class EtcdHttp {
     @Inject(CommandAnswers) private readonly answers: CommandAnswers,
   ) {}
 
-  @Get('snapshots')
-  @RoleInNamespace('viewer')
-  @Documented({
+  @ReadRoute('snapshots', {
     id: 'listEtcdSnapshots',
     tag: 'etcd',
-    records: 'nothing',
     summary: "The snapshots of a cluster's etcd, latest first",
-    answers: [{ status: 200, description: 'The snapshots', schema: EtcdSnapshotList }],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'wait.seq-ahead', 'wait.too-long'],
+    answer: 'The snapshots',
+    schema: EtcdSnapshotList,
+    refusals: OF_CLUSTER,
   })
   async snapshots(
     @Param({ schema: ClusterPath }) { namespace, cluster }: ClusterPath,
@@ -166,15 +162,13 @@ export class EtcdHttp {
     return this.carryOut(path, { type: 'RequestRestore', data }, exchange);
   }
 
-  @Get('requests/:request')
-  @RoleInNamespace('viewer')
-  @Documented({
+  @ReadRoute('requests/:request', {
     id: 'getEtcdRequest',
     tag: 'etcd',
-    records: 'nothing',
     summary: 'The outcome of a request about etcd',
-    answers: [{ status: 200, description: 'How far it is', schema: EtcdRequestView }],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'etcd.request-unknown', 'wait.seq-ahead', 'wait.too-long'],
+    answer: 'How far it is',
+    schema: EtcdRequestView,
+    refusals: [...OF_CLUSTER, 'etcd.request-unknown'],
   })
   async request(
     @Param({ schema: EtcdRequestPath }) { namespace, cluster, request }: EtcdRequestPath,

@@ -18,6 +18,7 @@ import { mayEverywhere, type Identity } from '../access/identity.js';
 import { FromCaller, FromExchange, type Caller, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
+import { OF_CLUSTER } from '../http/read.routes.js';
 import { Refused } from '../http/refused.js';
 import { Incarnations } from '../namespaces/incarnations.js';
 import { AuditReader } from './audit.reader.js';
@@ -62,7 +63,7 @@ export class ClusterEventsHttp {
     records: 'nothing',
     summary: 'What has happened to a cluster name, also to clusters that are gone',
     answers: [{ status: 200, description: 'Events in order', schema: EventList }],
-    refusals: ['namespace.unknown', 'cluster.unknown'],
+    refusals: [...OF_CLUSTER],
   })
   async list(
     @Param({ schema: ClusterPath }) { namespace, cluster }: ClusterPath,
@@ -90,7 +91,7 @@ export class ClusterEventsHttp {
         contentType: 'text/event-stream',
       },
     ],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'token.too-many-streams', 'system.too-many-streams'],
+    refusals: [...OF_CLUSTER, 'token.too-many-streams', 'system.too-many-streams'],
   })
   async stream(
     @Param({ schema: ClusterPath }) path: ClusterPath,
@@ -115,7 +116,7 @@ export class ClusterEventsHttp {
     summary: 'Who did what and why, replayed from the log, with its hash chains checked again',
     description: 'In pages: give next of an answer as after of the following request. Chains go on from page to page.',
     answers: [{ status: 200, description: 'A page of the history of the name', schema: AuditView }],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'token.too-many-audits'],
+    refusals: [...OF_CLUSTER, 'token.too-many-audits'],
   })
   async audit(
     @Param({ schema: ClusterPath }) { namespace, cluster }: ClusterPath,
@@ -140,7 +141,7 @@ export class ClusterEventsHttp {
     description:
       'prevhash in a message is the SHA-256 of the message before it in its context. Whoever is not an administrator of all namespaces gets messages with settings of connections as hashes only.',
     answers: [{ status: 200, description: 'A page of messages', schema: LogPage }],
-    refusals: ['namespace.unknown', 'cluster.unknown'],
+    refusals: [...OF_CLUSTER],
   })
   async log(
     @Param({ schema: ClusterPath }) { namespace, cluster }: ClusterPath,

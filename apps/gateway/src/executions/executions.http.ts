@@ -14,6 +14,7 @@ import { FromCaller, FromExchange, type Caller, type Exchange } from '../http/ca
 import { bothBases, Documented, WaitHeader } from '../http/documented.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
+import { OF_CLUSTER } from '../http/read.routes.js';
 import { Refused } from '../http/refused.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { Executions } from './executions.js';
@@ -25,8 +26,7 @@ const LOGS_TIMEOUT_SECONDS = 20;
 const MS_PER_SECOND = 1_000;
 
 const REFUSALS: readonly RefusalCode[] = [
-  'namespace.unknown',
-  'cluster.unknown',
+  ...OF_CLUSTER,
   'cluster.deleting',
   'node.unknown',
   'node.exec-busy',
@@ -98,7 +98,7 @@ export class ExecutionsHttp {
     summary: 'The outcome of a command on a node',
     description: 'With Prefer: wait=N the answer waits for its end. Its output can be read for five minutes.',
     answers: [{ status: 200, description: 'How far it is', schema: NodeExecView }],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'node.exec-unknown', 'conflict.concurrent'],
+    refusals: [...OF_CLUSTER, 'node.exec-unknown', 'conflict.concurrent'],
   })
   async look(
     @Param({ schema: NodeExecPath }) { execution, ...path }: NodeExecPath,

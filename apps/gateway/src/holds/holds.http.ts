@@ -17,19 +17,14 @@ import { showSeq } from '../http/answers.js';
 import { causeOf, FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
-import { KEY_REFUSALS } from '../http/idempotency.js';
+import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
+import { OF_CLUSTER } from '../http/read.routes.js';
 import { orRefuse } from '../http/refused.js';
 import { selectNodes } from '../lifecycle/selection.rules.js';
 import { holds, type Scope } from './holds.decider.js';
 
-const REFUSALS: readonly RefusalCode[] = [
-  'namespace.unknown',
-  'cluster.unknown',
-  'upgrade.reason-missing',
-  'conflict.concurrent',
-  ...KEY_REFUSALS,
-];
+const REFUSALS: readonly RefusalCode[] = [...OF_CLUSTER, 'upgrade.reason-missing', ...CHANGE_REFUSALS];
 
 const DESCRIPTION =
   'What is held takes no part in any upgrade, and stalls none. It stays as it is until it is released; its version may fall behind.';

@@ -6,8 +6,9 @@ import { showSeq } from '../http/answers.js';
 import { causeOf, FromExchange, type Exchange } from '../http/caller.js';
 import { clusterUnknown, CommandAnswers } from '../http/command.answers.js';
 import { bothBases, Documented } from '../http/documented.js';
-import { KEY_REFUSALS } from '../http/idempotency.js';
+import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
+import { OF_CLUSTER } from '../http/read.routes.js';
 import { orRefuse } from '../http/refused.js';
 import { hooks } from './hooks.decider.js';
 
@@ -30,14 +31,7 @@ export class HooksHttp {
     description:
       'What waits for the hook now goes on as if it had answered with Success, and the history records who decided it and why. The hook is asked again at the next moment; to go on without it for good, take it out of the manifest.',
     answers: [{ status: 200, description: 'The cluster', schema: ClusterView }],
-    refusals: [
-      'namespace.unknown',
-      'cluster.unknown',
-      'cluster.paused',
-      'hook.holds-nothing',
-      'conflict.concurrent',
-      ...KEY_REFUSALS,
-    ],
+    refusals: [...OF_CLUSTER, 'cluster.paused', 'hook.holds-nothing', ...CHANGE_REFUSALS],
   })
   async skip(
     @Param({ schema: HookPath }) { hook, ...path }: HookPath,

@@ -35,6 +35,9 @@ export const KEY_REFUSALS = [
   'idempotency.in-progress',
 ] as const satisfies readonly RefusalCode[];
 
+/** What every change by a decider may refuse besides. */
+export const CHANGE_REFUSALS = ['conflict.concurrent', ...KEY_REFUSALS] as const satisfies readonly RefusalCode[];
+
 const KEY = /^[\x21-\x7e]{1,255}$/;
 const REPEATED_HEADERS = ['Location', 'X-Fairlead-Seq', 'Preference-Applied'] as const;
 const FORGET_EVERY_MS = 10_000;

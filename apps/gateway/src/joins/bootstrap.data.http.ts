@@ -4,6 +4,7 @@ import { RoleInNamespace } from '../access/access.js';
 import { FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
+import { OF_CLUSTER } from '../http/read.routes.js';
 import { Refused } from '../http/refused.js';
 import { ManifestQueries } from '../manifest/manifest.queries.js';
 import { JoinFiles } from './join.files.js';
@@ -32,8 +33,7 @@ export class BootstrapDataHttp {
       'A cloud-config or a script with a token of the pool. The token rotates: each is valid for 15 minutes at most and admits any number of hosts to this pool until then, so whoever has it can add nodes.',
     answers: [{ status: 200, description: 'The bootstrap data, which are a secret', schema: BootstrapDataView }],
     refusals: [
-      'namespace.unknown',
-      'cluster.unknown',
+      ...OF_CLUSTER,
       'pool.unknown',
       'connection.not-found',
       'join.pool-makes-machines',

@@ -5,8 +5,9 @@ import { accept } from '../http/answers.js';
 import { FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
-import { KEY_REFUSALS } from '../http/idempotency.js';
+import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
+import { OF_CLUSTER } from '../http/read.routes.js';
 import { JoinFiles } from './join.files.js';
 import { JoiningPools } from './joining.pools.queries.js';
 import { JoinCommands } from './joins.commands.js';
@@ -31,15 +32,13 @@ export class JoinTokensHttp {
       'The token admits exactly one host to this pool of this cluster, until it expires. To issue it is to approve that host: there is no provider that could vouch for it. The host needs no inbound connection: it connects to the gateway and to NATS.',
     answers: [{ status: 201, description: 'The token, shown this once', schema: JoinTokenView }],
     refusals: [
-      'namespace.unknown',
-      'cluster.unknown',
+      ...OF_CLUSTER,
       'pool.unknown',
       'connection.not-found',
       'join.pool-makes-machines',
       'join.tokens-many',
       'join.not-served',
-      'conflict.concurrent',
-      ...KEY_REFUSALS,
+      ...CHANGE_REFUSALS,
     ],
   })
   async create(

@@ -3,6 +3,7 @@ import { Controller, Get, Inject, Param } from '@nestjs/common';
 import { RoleInNamespace } from '../access/access.js';
 import { FromExchange, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
+import { OF_CLUSTER } from '../http/read.routes.js';
 import { GenerationQueries } from './generations.queries.js';
 
 @Controller(bothBases('ns/:namespace/clusters/:cluster/manifest/generations'))
@@ -19,7 +20,7 @@ export class GenerationsHttp {
     description:
       'Each event that changed the desired state makes a generation, whichever route it was requested by. Folded from the log, also of a cluster that is deleted since. The latest 100 are listed, with at most 20 fields each.',
     answers: [{ status: 200, description: 'The generations, latest first', schema: ManifestGenerationList }],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'token.too-many-audits'],
+    refusals: [...OF_CLUSTER, 'token.too-many-audits'],
   })
   async list(
     @Param({ schema: ClusterPath }) path: ClusterPath,
@@ -37,7 +38,7 @@ export class GenerationsHttp {
     summary: 'The manifest of a generation',
     description: 'As it was declared, with defaults. PUT it to declare it again.',
     answers: [{ status: 200, description: 'The manifest', schema: ManifestOfGeneration }],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'cluster.generation-unknown', 'token.too-many-audits'],
+    refusals: [...OF_CLUSTER, 'cluster.generation-unknown', 'token.too-many-audits'],
   })
   async get(
     @Param({ schema: GenerationPath }) { generation, ...path }: GenerationPath,

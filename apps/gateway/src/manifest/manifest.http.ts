@@ -9,11 +9,12 @@ import {
   templateJsonSchema,
 } from '@fairlead/contracts';
 import { Body, Controller, Get, Inject, Param, Patch, Put, Query } from '@nestjs/common';
-import { Authenticated, RoleInNamespace } from '../access/access.js';
+import { Authenticated } from '../access/access.js';
 import { FromExchange, type Exchange } from '../http/caller.js';
 import { clusterUnknown, CommandAnswers } from '../http/command.answers.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { OperatorCommand } from '../http/operator.command.js';
+import { OF_CLUSTER, ReadRoute } from '../http/read.routes.js';
 import { Refused } from '../http/refused.js';
 import { CHANGE_REFUSALS, ChangeAnswers } from './change.answers.js';
 import { ManifestCommands } from './manifest.commands.js';
@@ -59,16 +60,14 @@ export class ManifestHttp {
     @Inject(ChangeAnswers) private readonly changes: ChangeAnswers,
   ) {}
 
-  @Get()
-  @RoleInNamespace('viewer')
-  @Documented({
+  @ReadRoute('', {
     id: 'getManifest',
     tag: 'manifests',
-    records: 'nothing',
     summary: 'The desired state of a cluster, with defaults, and how it is',
     description: 'Every cluster has a manifest, whichever route made or changed it.',
-    answers: [{ status: 200, description: 'The manifest', schema: ClusterManifestView }],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'wait.seq-ahead', 'wait.too-long'],
+    answer: 'The manifest',
+    schema: ClusterManifestView,
+    refusals: OF_CLUSTER,
   })
   async get(
     @Param({ schema: ClusterPath }) path: ClusterPath,

@@ -3,8 +3,9 @@ import { Body, Controller, Inject, Param, Post } from '@nestjs/common';
 import { FromExchange, type Exchange } from '../http/caller.js';
 import { CommandAnswers } from '../http/command.answers.js';
 import { bothBases, Documented } from '../http/documented.js';
-import { KEY_REFUSALS } from '../http/idempotency.js';
+import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
+import { OF_CLUSTER } from '../http/read.routes.js';
 import { ManifestCommands } from './manifest.commands.js';
 
 /** It stays, or its drain had ended and it goes. */
@@ -35,14 +36,12 @@ export class RemovalHttp {
       { status: 200, description: 'With Prefer: wait=N: the node stays, or its drain had ended', schema: StatusView },
     ],
     refusals: [
-      'namespace.unknown',
-      'cluster.unknown',
+      ...OF_CLUSTER,
       'cluster.deleting',
       'cluster.paused',
       'node.unknown',
       'node.removal-not-cancellable',
-      'conflict.concurrent',
-      ...KEY_REFUSALS,
+      ...CHANGE_REFUSALS,
     ],
   })
   cancel(

@@ -7,12 +7,12 @@ import {
   ScaleView,
   type ClusterManifestView,
 } from '@fairlead/contracts';
-import { Body, Controller, Get, Inject, Param, Put, Query } from '@nestjs/common';
-import { RoleInNamespace } from '../access/access.js';
+import { Body, Controller, Inject, Param, Put, Query } from '@nestjs/common';
 import { FromExchange, type Exchange } from '../http/caller.js';
 import { clusterUnknown, CommandAnswers } from '../http/command.answers.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { OperatorCommand } from '../http/operator.command.js';
+import { OF_CLUSTER, ReadRoute } from '../http/read.routes.js';
 import { Refused } from '../http/refused.js';
 import { CHANGE_REFUSALS, ChangeAnswers } from './change.answers.js';
 import { ManifestCommands } from './manifest.commands.js';
@@ -34,15 +34,13 @@ export class ScaleHttp {
     @Inject(ChangeAnswers) private readonly changes: ChangeAnswers,
   ) {}
 
-  @Get()
-  @RoleInNamespace('viewer')
-  @Documented({
+  @ReadRoute('', {
     id: 'getScale',
     tag: 'manifests',
-    records: 'nothing',
     summary: 'The size of a pool',
-    answers: [{ status: 200, description: 'The size', schema: ScaleView }],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'pool.unknown', 'wait.seq-ahead', 'wait.too-long'],
+    answer: 'The size',
+    schema: ScaleView,
+    refusals: [...OF_CLUSTER, 'pool.unknown'],
   })
   async get(
     @Param({ schema: PoolPath }) path: PoolPath,

@@ -6,6 +6,7 @@ import { ClusterQueries } from '../clusters/clusters.queries.js';
 import { Kubeconfigs } from '../clusters/kubeconfigs.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { LogFollower } from '../http/log.follower.js';
+import { OF_CLUSTER } from '../http/read.routes.js';
 import { Refused } from '../http/refused.js';
 import { ManifestQueries } from './manifest.queries.js';
 
@@ -29,8 +30,7 @@ export class UsersKubeconfigHttp {
     summary: 'A kubeconfig without a secret: its user signs in by OpenID Connect, with the device flow of kubelogin',
     answers: [{ status: 200, description: 'The kubeconfig', contentType: 'application/yaml' }],
     refusals: [
-      'namespace.unknown',
-      'cluster.unknown',
+      ...OF_CLUSTER,
       'cluster.kubeconfig-no-oidc',
       'cluster.kubeconfig-not-ready',
       'cluster.kubeconfig-refused',

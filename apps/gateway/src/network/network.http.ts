@@ -6,8 +6,9 @@ import { showSeq } from '../http/answers.js';
 import { causeOf, FromExchange, type Exchange } from '../http/caller.js';
 import { clusterUnknown, CommandAnswers } from '../http/command.answers.js';
 import { bothBases, Documented } from '../http/documented.js';
-import { KEY_REFUSALS } from '../http/idempotency.js';
+import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
+import { OF_CLUSTER } from '../http/read.routes.js';
 import { orRefuse } from '../http/refused.js';
 import { networkRequests } from './network.decider.js';
 
@@ -30,14 +31,7 @@ export class NetworkHttp {
     description:
       'Nodes on which a firewall or an SSH server was reverted try it once more. It changes nothing for the others.',
     answers: [{ status: 200, description: 'The nodes that failed are asked again', schema: ClusterView }],
-    refusals: [
-      'namespace.unknown',
-      'cluster.unknown',
-      'cluster.deleting',
-      'cluster.paused',
-      'conflict.concurrent',
-      ...KEY_REFUSALS,
-    ],
+    refusals: [...OF_CLUSTER, 'cluster.deleting', 'cluster.paused', ...CHANGE_REFUSALS],
   })
   async retry(
     @Param({ schema: ClusterPath }) path: ClusterPath,

@@ -8,13 +8,13 @@ import {
   refuse,
 } from '@fairlead/contracts';
 import { POSITIONS, type Positions } from '@fairlead/event-sourcing/jetstream';
-import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
-import { RoleInNamespace } from '../access/access.js';
+import { Controller, Inject, Param, Query } from '@nestjs/common';
 import type { Identity } from '../access/identity.js';
 import { untilShown } from '../http/answers.js';
 import { FromCaller, type Caller } from '../http/caller.js';
-import { bothBases, Documented } from '../http/documented.js';
+import { bothBases } from '../http/documented.js';
 import { IsWhole, pageOf, pageRequest } from '../http/page.js';
+import { ListRoute, OF_CLUSTER, ReadRoute } from '../http/read.routes.js';
 import { Refused } from '../http/refused.js';
 import { Incarnations } from '../namespaces/incarnations.js';
 import { OperationQueries } from './operations.queries.js';
@@ -30,16 +30,14 @@ export class OperationsHttp {
     @Inject(POSITIONS) private readonly positions: Positions,
   ) {}
 
-  @Get()
-  @RoleInNamespace('viewer')
-  @Documented({
+  @ListRoute('', {
     id: 'listOperations',
     tag: 'operations',
-    records: 'nothing',
     summary: 'The operations on a cluster, oldest first',
     description: 'Also of a cluster that is gone, until another takes its name.',
-    answers: [{ status: 200, description: 'The operations', schema: OperationList }],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'list.continue-invalid', 'wait.seq-ahead', 'wait.too-long'],
+    answer: 'The operations',
+    schema: OperationList,
+    refusals: OF_CLUSTER,
   })
   async list(
     @Param({ schema: ClusterPath }) { namespace, cluster }: ClusterPath,
@@ -64,15 +62,13 @@ export class OperationsHttp {
     return items;
   }
 
-  @Get(':operation')
-  @RoleInNamespace('viewer')
-  @Documented({
+  @ReadRoute(':operation', {
     id: 'getOperation',
     tag: 'operations',
-    records: 'nothing',
     summary: 'An operation on a cluster',
-    answers: [{ status: 200, description: 'The operation', schema: OperationView }],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'operation.unknown', 'wait.seq-ahead', 'wait.too-long'],
+    answer: 'The operation',
+    schema: OperationView,
+    refusals: [...OF_CLUSTER, 'operation.unknown'],
   })
   async get(
     @Param({ schema: OperationPath }) { namespace, cluster, operation }: OperationPath,

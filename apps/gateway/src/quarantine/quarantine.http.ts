@@ -23,7 +23,7 @@ import { showSeq, untilShown } from '../http/answers.js';
 import { causeOf, FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
-import { KEY_REFUSALS } from '../http/idempotency.js';
+import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
 import { orRefuse } from '../http/refused.js';
 import { quarantineKey, quarantinedClusterView, type QuarantinedClusterDoc } from './quarantine.projection.js';
@@ -76,7 +76,7 @@ export class QuarantineHttp {
     records: 'work',
     summary: 'Release a quarantined cluster; on record',
     answers: [{ status: 202, description: 'The service will take it up', schema: StatusView }],
-    refusals: ['quarantine.unknown', 'conflict.concurrent', ...KEY_REFUSALS],
+    refusals: ['quarantine.unknown', ...CHANGE_REFUSALS],
   })
   async release(
     @Body({ schema: QuarantineReleaseRequest }) request: QuarantineReleaseRequest,

@@ -11,12 +11,13 @@ import {
   StatusView,
 } from '@fairlead/contracts';
 import { POSITIONS, type Positions } from '@fairlead/event-sourcing/jetstream';
-import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Put, Query } from '@nestjs/common';
+import { Body, Controller, Delete, HttpCode, Inject, Param, Put, Query } from '@nestjs/common';
 import { RoleInNamespace } from '../access/access.js';
 import { accept, showSeq, untilShown } from '../http/answers.js';
 import { FromExchange, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { IsWhole, pageOf, pageRequest } from '../http/page.js';
+import { IN_NAMESPACE, ListRoute, ReadRoute } from '../http/read.routes.js';
 import { Refused } from '../http/refused.js';
 import { RealmCommands } from './realms.commands.js';
 import { RealmQueries } from './realms.queries.js';
@@ -29,15 +30,13 @@ export class RealmsHttp {
     @Inject(RealmQueries) private readonly queries: RealmQueries,
   ) {}
 
-  @Get()
-  @RoleInNamespace('viewer')
-  @Documented({
+  @ListRoute('', {
     id: 'listRealms',
     tag: 'namespaces',
-    records: 'nothing',
     summary: 'The identity realms of a namespace',
-    answers: [{ status: 200, description: 'The realms, without their credentials', schema: RealmList }],
-    refusals: ['namespace.unknown', 'list.continue-invalid', 'wait.seq-ahead', 'wait.too-long'],
+    answer: 'The realms, without their credentials',
+    schema: RealmList,
+    refusals: IN_NAMESPACE,
   })
   async list(
     @Param({ schema: NamespacePath }) { namespace }: NamespacePath,
@@ -51,15 +50,13 @@ export class RealmsHttp {
     return { kind: 'RealmList', ...pageOf(request, [...items], { keyOf: ({ name }) => name }) };
   }
 
-  @Get(':realm')
-  @RoleInNamespace('viewer')
-  @Documented({
+  @ReadRoute(':realm', {
     id: 'getRealm',
     tag: 'namespaces',
-    records: 'nothing',
     summary: 'An identity realm',
-    answers: [{ status: 200, description: 'The realm, without its credential', schema: RealmView }],
-    refusals: ['realm.not-found', 'wait.seq-ahead', 'wait.too-long'],
+    answer: 'The realm, without its credential',
+    schema: RealmView,
+    refusals: ['realm.not-found'],
   })
   async get(
     @Param({ schema: RealmPath }) path: RealmPath,

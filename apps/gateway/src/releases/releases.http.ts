@@ -18,7 +18,7 @@ import { RoleEverywhere, RoleInSomeNamespace } from '../access/access.js';
 import { showSeq } from '../http/answers.js';
 import { FromExchange, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
-import { KEY_REFUSALS } from '../http/idempotency.js';
+import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
 import { IsWhole, pageOf, pageRequest } from '../http/page.js';
 import { Refused } from '../http/refused.js';
@@ -104,7 +104,7 @@ export class ReleasesHttp {
     summary: 'Offer a release of Kubernetes no more',
     description: 'No cluster is created with it or upgraded to it; clusters that run it go on.',
     answers: [{ status: 200, description: 'It is withdrawn', schema: ReleaseView }],
-    refusals: ['release.not-found', 'conflict.concurrent', ...KEY_REFUSALS],
+    refusals: ['release.not-found', ...CHANGE_REFUSALS],
   })
   async withdraw(
     @Param({ schema: ReleasePath }) { version }: ReleasePath,
@@ -174,8 +174,7 @@ export class ReleaseSignersHttp {
       'release.catalogue-expired',
       'release.catalogue-replayed',
       'release.too-many',
-      'conflict.concurrent',
-      ...KEY_REFUSALS,
+      ...CHANGE_REFUSALS,
     ],
   })
   async accept(

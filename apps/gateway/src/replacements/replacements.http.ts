@@ -11,8 +11,9 @@ import { randomUUID } from 'node:crypto';
 import { causeOf, FromExchange, type Exchange } from '../http/caller.js';
 import { CommandAnswers, operationLocation } from '../http/command.answers.js';
 import { bothBases, Documented } from '../http/documented.js';
-import { KEY_REFUSALS } from '../http/idempotency.js';
+import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
+import { OF_CLUSTER } from '../http/read.routes.js';
 import { orRefuse } from '../http/refused.js';
 import { replacements } from './replacements.decider.js';
 
@@ -57,8 +58,7 @@ export class ReplacementsHttp {
       { status: 200, description: 'With Prefer: wait=N: they are over', schema: NodeReplacementsView },
     ],
     refusals: [
-      'namespace.unknown',
-      'cluster.unknown',
+      ...OF_CLUSTER,
       'cluster.paused',
       'cluster.not-ready',
       'cluster.busy',
@@ -73,8 +73,7 @@ export class ReplacementsHttp {
       'node.not-joined',
       'node.held',
       'pool.rollout-failed',
-      'conflict.concurrent',
-      ...KEY_REFUSALS,
+      ...CHANGE_REFUSALS,
     ],
   })
   async replace(

@@ -11,11 +11,12 @@ import {
   type RefusalCode,
 } from '@fairlead/contracts';
 import { POSITIONS, type Positions } from '@fairlead/event-sourcing/jetstream';
-import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Put, Query } from '@nestjs/common';
+import { Body, Controller, Delete, HttpCode, Inject, Param, Put, Query } from '@nestjs/common';
 import { RoleInNamespace } from '../access/access.js';
 import { accept, showSeq, untilShown } from '../http/answers.js';
 import { FromExchange, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
+import { IN_NAMESPACE, ReadRoute } from '../http/read.routes.js';
 import { Refused } from '../http/refused.js';
 import { TemplateCommands } from './templates.commands.js';
 import { TemplateQueries } from './templates.queries.js';
@@ -65,15 +66,13 @@ export class TemplatesHttp {
     @Inject(POSITIONS) private readonly positions: Positions,
   ) {}
 
-  @Get()
-  @RoleInNamespace('viewer')
-  @Documented({
+  @ReadRoute('', {
     id: 'listClusterTemplates',
     tag: 'templates',
-    records: 'nothing',
     summary: 'The cluster templates of a namespace',
-    answers: [{ status: 200, description: 'The templates', schema: ClusterTemplateList }],
-    refusals: ['namespace.unknown', 'wait.seq-ahead', 'wait.too-long'],
+    answer: 'The templates',
+    schema: ClusterTemplateList,
+    refusals: IN_NAMESPACE,
   })
   async list(
     @Param({ schema: NamespacePath }) { namespace }: NamespacePath,
@@ -85,15 +84,13 @@ export class TemplatesHttp {
     return { kind: 'ClusterTemplateList', items: rows.map((row) => templateView(namespace, row)) };
   }
 
-  @Get(':template')
-  @RoleInNamespace('viewer')
-  @Documented({
+  @ReadRoute(':template', {
     id: 'getClusterTemplate',
     tag: 'templates',
-    records: 'nothing',
     summary: 'A cluster template, with the clusters that have it',
-    answers: [{ status: 200, description: 'The template', schema: ClusterTemplateView }],
-    refusals: ['namespace.unknown', 'template.unknown', 'wait.seq-ahead', 'wait.too-long'],
+    answer: 'The template',
+    schema: ClusterTemplateView,
+    refusals: [...IN_NAMESPACE, 'template.unknown'],
   })
   async get(
     @Param({ schema: TemplatePath }) { namespace, template }: TemplatePath,

@@ -12,8 +12,9 @@ import { applyDecorators, Body, Controller, Inject, Param, Post, Res } from '@ne
 import { FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented, type Recording } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
-import { KEY_REFUSALS } from '../http/idempotency.js';
+import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
+import { OF_CLUSTER } from '../http/read.routes.js';
 import { UpgradeAnswers } from './upgrade.answers.js';
 import { isAborted, isLeftOut, isPaused, isRecorded, isRolledOut, type IsOver } from './upgrade.ends.js';
 import { UpgradeCommands } from './upgrades.commands.js';
@@ -31,13 +32,11 @@ interface Steering {
 }
 
 const COMMON: readonly RefusalCode[] = [
-  'namespace.unknown',
-  'cluster.unknown',
+  ...OF_CLUSTER,
   'upgrade.unknown',
   'upgrade.phase',
   'cluster.paused',
-  'conflict.concurrent',
-  ...KEY_REFUSALS,
+  ...CHANGE_REFUSALS,
 ];
 
 /** What all routes that steer an upgrade have in common. */

@@ -13,23 +13,19 @@ import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/commo
 import { RoleInNamespace } from '../access/access.js';
 import { FromCaller, FromExchange, type Caller, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
-import { KEY_REFUSALS } from '../http/idempotency.js';
+import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { LogFollower } from '../http/log.follower.js';
 import { OperatorCommand } from '../http/operator.command.js';
 import { UpgradeAnswers } from './upgrade.answers.js';
 import { isPlanned, isRolledOut } from './upgrade.ends.js';
 import { IsWhole, pageOf, pageRequest } from '../http/page.js';
+import { OF_CLUSTER } from '../http/read.routes.js';
 import { UpgradeCommands } from './upgrades.commands.js';
 
 /** How long a dry run waits for its plan unless the request says otherwise. */
 const DRY_RUN_WAIT_MS = 30_000;
 
-const READ_REFUSALS: readonly RefusalCode[] = [
-  'namespace.unknown',
-  'cluster.unknown',
-  'wait.seq-ahead',
-  'wait.too-long',
-];
+const READ_REFUSALS: readonly RefusalCode[] = [...OF_CLUSTER, 'wait.seq-ahead', 'wait.too-long'];
 
 @Controller(bothBases('ns/:namespace/clusters/:cluster/upgrades'))
 export class UpgradesHttp {
@@ -88,8 +84,7 @@ export class UpgradesHttp {
       'upgrade.rule-unknown',
       'upgrade.rule-not-overridable',
       'upgrade.reason-missing',
-      'namespace.unknown',
-      'cluster.unknown',
+      ...OF_CLUSTER,
       'cluster.deleting',
       'cluster.not-ready',
       'cluster.paused',
@@ -98,8 +93,7 @@ export class UpgradesHttp {
       'upgrade.open',
       'upgrade.pool-unknown',
       'template.version-fixed',
-      'conflict.concurrent',
-      ...KEY_REFUSALS,
+      ...CHANGE_REFUSALS,
     ],
   })
   async request(
