@@ -1,13 +1,14 @@
 import { declaredOf, isRefusal, type Fact, type NodeName, type StoredEvent } from '@fairlead/contracts';
 import { actionMark, hookFactOf, nextCall } from '@fairlead/domain';
-import { later } from '@fairlead/event-sourcing';
+import { later, STATE_FACTS, type Task } from '@fairlead/event-sourcing';
+import { Follower, type Asked } from '@fairlead/event-sourcing/simulation';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import type { Desired as DesiredOfAgent } from '../apps/node-agent/src/node/desired.state.js';
 import { ModelHost } from '../apps/node-agent/src/change/change.fixtures.js';
 import { actions, type RecordAction } from '../apps/upgrade-svc/src/actions/actions.decider.js';
-import { factsOf, type ActionFact } from '../apps/upgrade-svc/src/actions/actions.planner.js';
+import type { ActionFact } from '../apps/upgrade-svc/src/actions/actions.planner.js';
 import {
   actionsReconciler,
   type ActionTask,
@@ -89,7 +90,8 @@ class World {
   /** By node, whose mark its cordon has. */
   readonly cordons = new Map<string, string>();
   now = START;
-  private state: Actions = actions.initial;
+  private readonly follower = new Follower(actionsReconciler, 'upgrade-svc');
+  private asked: Asked[] = [];
   private readonly desired = new Map<string, Desired>();
 
   constructor(private readonly random: () => number) {
@@ -132,7 +134,7 @@ class World {
   append(one: Fact): void {
     const event = stored(one, this.log.length + 1, { time: this.now });
     this.log.push(event);
-    this.state = actions.evolve(this.state, event);
+    this.asked.push(...this.follower.read(event));
     if (event.type !== 'DesiredVersionsSet') return;
     const { node } = event.data;
     this.desired.set(node, desired.evolve(this.desired.get(node) ?? desired.initial, event));
@@ -154,27 +156,43 @@ class World {
     return this.state.status === 'absent' ? 0 : Object.keys(this.state.open).length;
   }
 
-  get tasks(): readonly { readonly type: string; readonly data: unknown }[] {
+  private get state(): Actions {
+    return this.follower.known().state;
+  }
+
+  /** What is still desired. */
+  get tasks(): readonly Task[] {
     return actionsReconciler.tasks(this.state, this.now);
   }
 
-  /** What a service does that is woken once. */
+  /** One of the tasks that are asked for. After a crash it is asked for again. */
   work(crashes: number): void {
-    if (this.state.status === 'absent') return;
-    const [next] = factsOf(this.state, this.now);
-    if (next !== undefined) return this.append(next);
-    const tasks = this.tasks;
-    const task = tasks[Math.floor(this.random() * tasks.length)];
-    if (task === undefined || this.random() < crashes) return;
+    const { wakeAt } = this.follower;
+    if (wakeAt !== null && wakeAt <= this.now) this.asked.push(...this.follower.wake());
+    const [asked] = this.asked.splice(Math.floor(this.random() * this.asked.length), 1);
+    if (asked !== undefined && !this.isDone(asked, crashes)) this.asked.push(asked);
+  }
+
+  /** False: the service crashed before that was recorded. */
+  private isDone(asked: Asked, crashes: number): boolean {
+    if (asked.type === STATE_FACTS) {
+      for (const one of this.follower.facts(this.now)) this.append(one);
+      return true;
+    }
+    const task = this.follower.taskOf(asked, this.now);
+    if (task === undefined) return true;
+    if (this.random() < crashes) return false;
     const record = this.effect(
-      task as { type: string; data: ActionTask & { cordonedBy?: string; unlessBooted?: never } },
+      task as unknown as { type: string; data: ActionTask & { cordonedBy?: string; unlessBooted?: never } },
     );
-    if (record === undefined || this.random() < crashes) return;
+    if (record === undefined) return true;
+    if (this.random() < crashes) return false;
     const command: RecordAction = { type: 'RecordAction', data: { uid, fact: record } };
     for (let times = this.random() < 0.2 ? 2 : 1; times > 0; times -= 1) {
       const news = actions.decide(this.state, command);
       if (!isRefusal(news)) for (const one of news) this.append(one);
     }
+    return true;
   }
 
   private answer({ requestId, node, point, hook }: CallNodeActionHook): ActionFact | undefined {

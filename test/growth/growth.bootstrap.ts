@@ -1,38 +1,22 @@
 import type { ClusterUid, Fact, NodeName } from '@fairlead/contracts';
 import { majorityOf } from '@fairlead/domain';
-import { desiredTask, reconcilerDecider, STATE_FACTS, type TaskRef } from '@fairlead/event-sourcing';
+import type { Task } from '@fairlead/event-sourcing';
 import { bootstrap } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.decider.js';
-import { bootstrapReconciler, type StepData } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.reconciler.js';
+import type { StepData } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.reconciler.js';
 import { hostsOf, isBehindBalancer, isControlPlane } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.state.js';
 import { desiredMetadata } from '../../apps/bootstrap-svc/src/bootstrap/metadata.evolve.js';
-import type { Job, ServiceWorld } from './growth.parts.js';
-
-export const reconciler = bootstrapReconciler();
-const kernel = reconcilerDecider(reconciler);
+import type { Failed, ServiceWorld } from './growth.parts.js';
 
 /** A task of bootstrap-svc. The hosts and Kubernetes are played. */
-export const bootstrapJob = (world: ServiceWorld, { type, data }: Job): void => {
-  const ref = data as unknown as TaskRef;
-  const now = world.now();
-  if (type === STATE_FACTS) {
-    world.decide(kernel, world.known(world.boot), { type: STATE_FACTS, data: { now } });
-    return;
-  }
-  if (ref.finalizer !== undefined || world.boot.status === 'absent') return;
-  const { uid } = world.boot.cluster;
-  const task = desiredTask(reconciler, world.known(world.boot), ref, now);
-  if (task === undefined) return;
-  const { node } = task.data as StepData;
-  world.did(ref.key);
+export const bootstrapTask = (world: ServiceWorld, { type, data }: Task): Failed => {
+  if (world.boot.status === 'absent') return undefined;
+  const { node } = data as StepData;
   // Of a host that is down; it is retried until it is up, and nothing is recorded.
-  if (type === 'RenewCredential') return;
-  if (failsAt(world, type, node)) {
-    const cause = { operation: type, target: node ?? 'demo', message: 'no' };
-    const failure = { cause, attempt: 3, attemptsMax: 3, nextAttemptAt: null, now };
-    world.decide(kernel, world.known(world.boot), { type: 'RecordFailure', data: { ref, failure } });
-    return;
-  }
-  stepDone(world, type, uid, node as NodeName);
+  if (type === 'RenewCredential') return undefined;
+  if (failsAt(world, type, node))
+    return { cause: { operation: type, target: node ?? 'demo', message: 'no' }, attempt: 3 };
+  stepDone(world, type, world.boot.cluster.uid, node as NodeName);
+  return undefined;
 };
 
 /** Control planes of a cluster that runs go on; what is hit is a worker, or what a restore needs. */

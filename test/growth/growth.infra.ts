@@ -1,15 +1,14 @@
 import { POOL_LABEL, type ClusterUid, type Machine, type MachinePlan, type NodeName } from '@fairlead/contracts';
-import { desiredTask, reconcilerDecider, STATE_FACTS, type TaskRef } from '@fairlead/event-sourcing';
+import type { Task } from '@fairlead/event-sourcing';
+import type { Asked } from '@fairlead/event-sourcing/simulation';
 import { UID } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.fixtures.js';
 import { batchOfRequest, requestOf } from '../../apps/infra-svc/src/machines/additions.js';
 import { machines, type MachinesCommand, type TaskData } from '../../apps/infra-svc/src/machines/machines.decider.js';
 import { planCluster, planRequest, planSurge } from '../../apps/infra-svc/src/machines/machines.planner.js';
-import { machinesReconciler } from '../../apps/infra-svc/src/machines/machines.reconciler.js';
 import { missingOf, targetsOf, type Cluster } from '../../apps/infra-svc/src/machines/machines.state.js';
 import { surgeKey, surgeLacks } from '../../apps/infra-svc/src/machines/surges.js';
-import { SURGE, type Job, type ServiceWorld } from './growth.parts.js';
+import { SURGE, type Failed, type ServiceWorld } from './growth.parts.js';
 
-const kernel = reconcilerDecider(machinesReconciler);
 const noZones = (): readonly string[] => [];
 
 const machineOf = ({ rootDisk: _disk, zone: _zone, ...plan }: MachinePlan): Machine =>
@@ -26,23 +25,14 @@ const machineOf = ({ rootDisk: _disk, zone: _zone, ...plan }: MachinePlan): Mach
   }) as unknown as Machine;
 
 /** A task of infra-svc. The provider is played. */
-export const infraJob = (world: ServiceWorld, job: Job): void => {
-  const { type, data } = job;
-  const ref = data as unknown as TaskRef;
-  const now = world.now();
-  if (type === STATE_FACTS) {
-    world.decide(kernel, world.known(world.infra), { type: STATE_FACTS, data: { now } });
-    return;
+export const infraTask = (world: ServiceWorld, { type, data }: Task, asked: Asked): Failed => {
+  if (world.infra.status === 'absent') return undefined;
+  if (type === 'MakeMachinesAgain') {
+    makeAgain(world, asked, world.infra.cluster, data as TaskData);
+    return undefined;
   }
-  const task = desiredTask(machinesReconciler, world.known(world.infra), ref, now);
-  if (task === undefined || world.infra.status === 'absent') return;
-  world.did(ref.key);
-  if (type === 'MakeMachinesAgain') return makeAgain(world, job, world.infra.cluster, task.data as TaskData);
-  const operation = machinesTaskDone(world, type, world.infra.cluster, task.data as TaskData);
-  if (operation === undefined) return;
-  const cause = { operation, target: 'lab', message: 'no' };
-  const failure = { cause, attempt: 6, attemptsMax: 6, nextAttemptAt: null, now };
-  world.decide(kernel, world.known(world.infra), { type: 'RecordFailure', data: { ref, failure } });
+  const operation = machinesTaskDone(world, type, world.infra.cluster, data as TaskData);
+  return operation === undefined ? undefined : { cause: { operation, target: 'lab', message: 'no' }, attempt: 6 };
 };
 
 /** The operation of the provider that failed; undefined: none. */
@@ -108,12 +98,12 @@ const makeBatch = (world: ServiceWorld, cluster: Cluster, batch: string | null):
   return world.has('create') ? 'create machines' : undefined;
 };
 
-const makeAgain = (world: ServiceWorld, job: Job, cluster: Cluster, { requestId = '' }: TaskData): void => {
+const makeAgain = (world: ServiceWorld, asked: Asked, cluster: Cluster, { requestId = '' }: TaskData): void => {
   const operation = makeBatch(world, cluster, batchOfRequest(requestId));
   if (operation === undefined) return;
   const cause = { operation, target: 'lab', message: 'no' };
   machinesDecide(world, { type: 'FailNodes', data: { uid: cluster.uid, requestId, cause } });
-  world.tryLater(job);
+  world.tryLater(asked);
 };
 
 const deleteMachine = (world: ServiceWorld, uid: ClusterUid, name: NodeName): string | undefined => {

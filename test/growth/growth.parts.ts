@@ -1,5 +1,6 @@
 import type { Fact, NodeName, Refusal, UpgradeId } from '@fairlead/contracts';
-import type { Cause, Command, Decider, Known } from '@fairlead/event-sourcing';
+import type { Command, Decider, TaskFailure } from '@fairlead/event-sourcing';
+import type { Asked } from '@fairlead/event-sourcing/simulation';
 import type { Bootstrap } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.state.js';
 import { UID } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.fixtures.js';
 import type { Machines } from '../../apps/infra-svc/src/machines/machines.state.js';
@@ -23,12 +24,8 @@ export const SEEN = 'system/seen';
 export const ADDRESS = { namespace: 'default', cluster: 'demo' };
 export const SURGE = { uid: UID, upgradeId: 'u-8f3k2m9q' as UpgradeId, pool: 'worker-1' };
 
-export interface Job {
-  readonly by: 'machines' | 'bootstrap';
-  readonly type: string;
-  readonly data: Readonly<Record<string, unknown>>;
-  readonly cause: Cause;
-}
+/** How the last attempt at a task ended that failed; undefined: it did what it was to do. */
+export type Failed = Pick<TaskFailure, 'cause' | 'attempt'> | undefined;
 
 /** What the services of a GrowthWorld find in it, and how they act on it. */
 export interface ServiceWorld {
@@ -46,17 +43,13 @@ export interface ServiceWorld {
   readonly infra: Machines;
   /** What bootstrap-svc has read of it. */
   readonly boot: Bootstrap;
-  now(): string;
   has(failure: Failure): boolean;
-  known<State>(state: State): Known<State>;
   say(fact: Fact): void;
   decide<State, C extends Command, E extends Fact>(
     decider: Decider<State, C, E>,
     state: State,
     command: C,
   ): readonly E[] | Refusal;
-  /** Notes what a task did to the provider, the hosts or Kubernetes. */
-  did(what: string): void;
   /** Of a task that is tried again and again, until the provider is well. */
-  tryLater(job: Job): void;
+  tryLater(asked: Asked): void;
 }

@@ -13,18 +13,19 @@ import {
 } from '@fairlead/contracts';
 import { pauseAfter, type ClusterPause, type Declared } from '@fairlead/domain';
 import {
-  reconcilerProcess,
-  type Reconciled,
+  STATE_FACTS,
+  type AnyReconciler,
   type Cause,
   type Command,
   type Decider,
   type Known,
-  type Process,
-  type Reaction,
+  type Task,
 } from '@fairlead/event-sourcing';
+import { Follower, type Asked } from '@fairlead/event-sourcing/simulation';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { bootstrap } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.decider.js';
 import { specOf, UID } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.fixtures.js';
+import { bootstrapReconciler } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.reconciler.js';
 import type { Bootstrap } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.state.js';
 import { clusters, type ClusterCommand, type ClusterState } from '../../apps/gateway/src/clusters/clusters.decider.js';
 import { manifests, type ManifestState } from '../../apps/gateway/src/manifest/manifests.decider.js';
@@ -32,23 +33,17 @@ import { replacements } from '../../apps/gateway/src/replacements/replacements.d
 import { machines } from '../../apps/infra-svc/src/machines/machines.decider.js';
 import { machinesReconciler } from '../../apps/infra-svc/src/machines/machines.reconciler.js';
 import type { Machines } from '../../apps/infra-svc/src/machines/machines.state.js';
-import { bootstrapJob, reconciler } from './growth.bootstrap.js';
+import { bootstrapTask } from './growth.bootstrap.js';
 import { applyManifest } from './growth.gateway.js';
-import { infraJob } from './growth.infra.js';
+import { infraTask } from './growth.infra.js';
 import { outcomeOf, troubleOf } from './growth.outcome.js';
-import { ADDRESS, SEEN, SURGE, USER, type Failure, type Job, type ServiceWorld } from './growth.parts.js';
+import { ADDRESS, SEEN, SURGE, USER, type Failed, type Failure, type ServiceWorld } from './growth.parts.js';
 import { agentSays, played } from './growth.upgrade.js';
 
 const JOBS_MAX = 2_000;
 /** How often nothing is left to do but to wait for the next timer: long enough for every deadline and several further attempts. */
 const WAITS_MAX = 8;
 const START_MS = Date.parse('2026-01-01T00:00:00.000Z');
-
-interface Timer {
-  readonly reader: Reader;
-  readonly reaction: Extract<Reaction, { kind: 'timer' }>;
-  readonly cause: Cause;
-}
 
 /** What follows from an event, as the partitions and the work queue hand it on. */
 const causedBy = ({ meta }: StoredEvent, actor: string): Cause => ({
@@ -60,13 +55,17 @@ const causedBy = ({ meta }: StoredEvent, actor: string): Cause => ({
 /** A service dies between what it does to the world and what it records. */
 class Crashed extends Error {}
 
-/** A process as its service runs it: it may be quarantined, and reads on from there when it is released. */
-interface Reader {
-  readonly process: Process<unknown>;
-  readonly by: Job['by'];
-  state: unknown;
+/** A reconciler as its service runs it: its cluster may be quarantined, and it reads on from there when that is released. */
+interface Service {
+  readonly follower: Follower<unknown>;
+  readonly quarantine: Failure;
   read: number;
+  /** By the whole log. */
+  readonly state: () => unknown;
+  readonly play: (world: GrowthWorld, task: Task, asked: Asked) => Failed;
 }
+
+const follow = (reconciler: AnyReconciler, service: string): Follower<unknown> => new Follower(reconciler, service);
 
 /**
  * A cluster over the deciders, processes and planners of the gateway, infra-svc and bootstrap-svc as they are. Jobs are done one after
@@ -89,20 +88,25 @@ export class GrowthWorld implements ServiceWorld {
   infra: Machines = machines.initial;
   boot: Bootstrap = bootstrap.initial;
   private pause: ClusterPause | null = null;
-  private readonly readers: readonly Reader[] = [
-    { process: reconcilerProcess(machinesReconciler) as Process<unknown>, by: 'machines', state: undefined, read: 0 },
-    { process: reconcilerProcess(reconciler) as Process<unknown>, by: 'bootstrap', state: undefined, read: 0 },
-  ];
-  private readonly timers = new Map<string, Timer>();
+  private readonly services: Readonly<Record<string, Service>> = {
+    machines: {
+      ...{ follower: follow(machinesReconciler as AnyReconciler, 'infra-svc'), read: 0 },
+      ...{ quarantine: 'quarantined-machines', state: () => this.infra, play: infraTask },
+    },
+    bootstrap: {
+      ...{ follower: follow(bootstrapReconciler() as AnyReconciler, 'bootstrap-svc'), read: 0 },
+      ...{ quarantine: 'quarantined-bootstrap', state: () => this.boot, play: bootstrapTask },
+    },
+  };
   /** Of what is recorded now. */
   private cause: Cause | undefined;
   /** With which code the latest command was refused. */
   refused: string | undefined;
   /** What was done to the provider, the hosts and Kubernetes, with the number of events that were recorded before. */
   readonly effects: { readonly what: string; readonly after: number }[] = [];
-  private queue: Job[] = [];
+  private queue: Asked[] = [];
   /** Tasks that are tried again and again, until the provider is well. */
-  private requeued: Job[] = [];
+  private requeued: Asked[] = [];
   /** Is called with every event, once all services know it. */
   noticed: (event: StoredEvent) => void = () => undefined;
   private nowMs = START_MS;
@@ -120,9 +124,8 @@ export class GrowthWorld implements ServiceWorld {
     // States are values: what evolves one makes another.
     const { manifest, infra, boot, pause, refused, nowMs } = this;
     Object.assign(copy, { manifest, infra, boot, pause, refused, nowMs });
-    const readers = new Map(this.readers.map((reader, at) => [reader, copy.readers[at]!]));
-    for (const [{ state, read }, mine] of readers) Object.assign(mine, { state, read });
-    for (const [key, timer] of this.timers) copy.timers.set(key, { ...timer, reader: readers.get(timer.reader)! });
+    for (const [name, { follower, read }] of Object.entries(this.services))
+      Object.assign(copy.services[name]!, { follower: follower.copy(), read });
     return copy;
   }
 
@@ -330,13 +333,14 @@ export class GrowthWorld implements ServiceWorld {
   /** How many tasks and timers there are. */
   get pending(): number {
     this.read();
-    return this.queue.length + this.timers.size;
+    const waits = Object.values(this.services).filter(({ follower }) => follower.wakeAt !== null);
+    return this.queue.length + waits.length;
   }
 
-  private work(job: Job): void {
+  private work(job: Asked): void {
     this.isWorking = true;
     try {
-      this.because(job.cause, () => (job.by === 'machines' ? infraJob(this, job) : bootstrapJob(this, job)));
+      this.because(job.cause, () => this.attempt(job));
     } catch (error) {
       if (!(error instanceof Crashed)) throw error;
       this.decisionsLeft = undefined;
@@ -345,6 +349,20 @@ export class GrowthWorld implements ServiceWorld {
     } finally {
       this.isWorking = false;
     }
+  }
+
+  private attempt(asked: Asked): void {
+    const { follower, state, play } = this.services[asked.data.reconciler]!;
+    const known = (): Known<unknown> => (this.pause === null ? { state: state() } : { state: state(), isPaused: true });
+    const now = this.now();
+    if (asked.type === STATE_FACTS) return void this.record(follower.facts(now, known()));
+    const task = follower.taskOf(asked, now, known());
+    if (task === undefined) return;
+    this.effects.push({ what: task.key, after: this.events.length });
+    const failed = play(this, task, asked);
+    if (failed === undefined) return;
+    const failure = { ...failed, attemptsMax: failed.attempt, nextAttemptAt: null, now };
+    this.record(follower.failed(asked.data, failure, known()));
   }
 
   /** Why this is no place to stay; undefined: the cluster is Provisioned and whole, or nothing of it is left. */
@@ -409,64 +427,42 @@ export class GrowthWorld implements ServiceWorld {
     state: State,
     command: C,
   ): readonly E[] | Refusal {
+    return this.record(decider.decide(state, command));
+  }
+
+  private record<E extends Fact>(decided: readonly E[] | Refusal): readonly E[] | Refusal {
     if (this.isWorking && this.decisionsLeft !== undefined) {
       if (this.decisionsLeft === 0) throw new Crashed();
       this.decisionsLeft -= 1;
     }
-    const decided = decider.decide(state, command);
     if (!isRefusal(decided)) for (const fact of decided) this.say(fact);
     return decided;
   }
 
   private read(): void {
-    for (const reader of this.readers) {
-      if (this.has(reader.by === 'machines' ? 'quarantined-machines' : 'quarantined-bootstrap')) continue;
-      while (reader.read < this.events.length) {
-        const event = this.events[reader.read]!;
-        reader.read += 1;
-        reader.state = reader.process.evolve(reader.state ?? reader.process.initial, event);
-        const reactions = reader.process.react(reader.state ?? reader.process.initial, event);
-        const cause = causedBy(event, `system/${reader.by}`);
-        for (const reaction of reactions) this.follow(reader, reaction, cause);
-      }
+    for (const service of Object.values(this.services)) {
+      if (this.has(service.quarantine)) continue;
+      for (const event of this.events.slice(service.read)) this.queue.push(...service.follower.read(event));
+      service.read = this.events.length;
     }
   }
 
-  private follow(reader: Reader, reaction: Reaction, cause: Cause): void {
-    const key = reaction.kind === 'job' ? '' : `${reader.by}/${reaction.key}`;
-    if (reaction.kind === 'job') this.queue.push({ by: reader.by, type: reaction.type, data: reaction.data, cause });
-    else if (reaction.kind === 'timer') this.timers.set(key, { reader, reaction, cause });
-    else this.timers.delete(key);
-  }
-
-  /** Time passes until the nearest timer is due; false: there is none. */
+  /** Time passes until the nearest moment that a service waits for; false: there is none. */
   private wait(): boolean {
-    const [nearest] = [...this.timers].toSorted(([, one], [, other]) =>
-      one.reaction.dueAt < other.reaction.dueAt ? -1 : 1,
-    );
+    const [nearest] = Object.values(this.services)
+      .flatMap(({ follower }) => (follower.wakeAt === null ? [] : [{ follower, at: follower.wakeAt }]))
+      .toSorted((one, other) => (one.at < other.at ? -1 : 1));
     if (nearest === undefined) return false;
-    const [key, { reader, reaction, cause }] = nearest;
-    this.timers.delete(key);
-    this.nowMs = Math.max(this.nowMs, Date.parse(reaction.dueAt));
-    const wake = { now: reaction.dueAt, eventId: cause.causationId, correlationId: cause.correlationId };
-    reader.state = reader.process.woken(reader.state ?? reader.process.initial, wake);
-    for (const next of (reader.state as Reconciled<unknown>).reactions) this.follow(reader, next, cause);
+    this.nowMs = Math.max(this.nowMs, Date.parse(nearest.at));
+    this.queue.push(...nearest.follower.wake());
     return true;
-  }
-
-  known<State>(state: State): Known<State> {
-    return this.pause === null ? { state } : { state, isPaused: true };
-  }
-
-  did(what: string): void {
-    this.effects.push({ what, after: this.events.length });
   }
 
   now(): string {
     return new Date(this.nowMs).toISOString();
   }
 
-  tryLater(job: Job): void {
-    this.requeued.push(job);
+  tryLater(asked: Asked): void {
+    this.requeued.push(asked);
   }
 }

@@ -1,18 +1,8 @@
 import { namespaceStream, type ClusterUid, type StoredEvent } from '@fairlead/contracts';
-import {
-  advance,
-  reconcilerProcess,
-  STATE_FACTS,
-  tasksInState,
-  type AnyReconciler,
-  type Reconciled,
-  type TaskRef,
-} from '@fairlead/event-sourcing';
+import { STATE_FACTS, type TaskRef } from '@fairlead/event-sourcing';
 import {
   FoldCache,
-  jobOfTask,
   makeHandle,
-  processConsumer,
   TaskRunner,
   type Handle,
   type Job,
@@ -21,7 +11,7 @@ import {
   type RequeueAfter,
   type TaskLeases,
 } from '@fairlead/event-sourcing/jetstream';
-import { handlerOf, handlersOf, type Parts } from '@fairlead/event-sourcing/simulation';
+import { Follower, handlerOf, handlersOf, type Asked, type Parts } from '@fairlead/event-sourcing/simulation';
 import { systemClock, type Clock } from '@fairlead/service-kit';
 import { MemorySecrets as Secrets } from '@fairlead/testing';
 import { opensshKeys } from '../src/adapters/ssh-keys/openssh.keys.js';
@@ -189,53 +179,25 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
   };
 };
 
-type Known = Reconciled<unknown>;
-
 /** The reconcilers of the service, reading the log as the partitions do: each event once, in order. */
-export class MemoryProcesses {
-  private readonly processes = reconcilers.map((reconciler) => ({
-    reconciler,
-    process: reconcilerProcess(reconciler),
-  }));
-  private readonly states = new Map<string, Known>();
-  private readonly offered = new Set<string>();
+export class Followers {
+  private readonly followers = reconcilers.map((reconciler) => new Follower(reconciler, 'infra-svc'));
   private read = 0;
 
   constructor(private readonly log: MemoryLog) {}
 
-  /** The tasks that became desired with the events since the last call. */
-  next(): readonly Job[] {
+  /** The tasks that became desired with the events since the last call, and still are. */
+  next(): readonly Asked[] {
     const events = this.log.events.slice(this.read);
     this.read = this.log.events.length;
-    return this.processes.flatMap(({ reconciler, process }) => {
-      const consumer = processConsumer(process);
-      const { states, poisons } = advance(process, (key) => this.states.get(`${consumer} ${key}`), events);
-      if (poisons[0] !== undefined) throw new Error(poisons[0].error);
-      return [...states].flatMap(([key, { state }]) => this.changed(reconciler, key, state));
-    });
-  }
-
-  /** What is desired at the moment that each state waits for, as if its time had come. */
-  fireTimers(): readonly Job[] {
-    return this.processes.flatMap(({ reconciler, process }) =>
-      [...this.states].flatMap(([place, state]) => {
-        const [consumer, clusterKey = ''] = place.split(' ');
-        if (consumer !== processConsumer(process) || state.wakeAt === null) return [];
-        const wake = { now: state.wakeAt, eventId: 'wake', correlationId: 'wake' };
-        return this.changed(reconciler, clusterKey, process.woken(state, wake));
-      }),
+    return this.followers.flatMap((follower) =>
+      events.flatMap((event) => follower.read(event)).filter((asked) => follower.isAsked(asked)),
     );
   }
 
-  private changed(reconciler: AnyReconciler, clusterKey: string, state: Known | undefined): readonly Job[] {
-    const consumer = processConsumer(reconciler);
-    if (state === undefined) this.states.delete(`${consumer} ${clusterKey}`);
-    else this.states.set(`${consumer} ${clusterKey}`, state);
-    const at = { service: 'infra-svc', process: consumer, clusterKey };
-    const jobs = state === undefined ? [] : tasksInState(reconciler, state);
-    return jobs
-      .map(({ origin, reaction }) => jobOfTask(at, origin, reaction))
-      .filter(({ id }) => !this.offered.has(id) && this.offered.add(id) !== undefined);
+  /** What is desired at the moment that each state waits for, as if its time had come. */
+  fireTimers(): readonly Asked[] {
+    return this.followers.flatMap((follower) => follower.wake());
   }
 }
 

@@ -12,7 +12,7 @@ import { MemoryLog } from './memory.log.js';
 import {
   contextOf,
   ownNamespaceStream,
-  MemoryProcesses,
+  Followers,
   MemorySecrets,
   startReplica,
   requestStream,
@@ -43,7 +43,7 @@ export class Story {
   /** The jobs that were done, by type. */
   readonly done: string[] = [];
   readonly leases = new MemoryLeases();
-  private readonly processes = new MemoryProcesses(this.log);
+  private readonly processes = new Followers(this.log);
   private replica: Replica;
   private readonly startReplica: () => Replica;
   private readonly requeued: Job[] = [];

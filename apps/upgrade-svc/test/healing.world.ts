@@ -9,15 +9,8 @@ import {
   type StoredEvent,
 } from '@fairlead/contracts';
 import { majorityOf } from '@fairlead/domain';
-import {
-  desiredTask,
-  reconcilerDecider,
-  reconcilerProcess,
-  STATE_FACTS,
-  type JobReaction,
-  type Reconciled,
-  type TaskRef,
-} from '@fairlead/event-sourcing';
+import { STATE_FACTS } from '@fairlead/event-sourcing';
+import { Follower, type Asked } from '@fairlead/event-sourcing/simulation';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { clusterRequested, machineOf, uid } from '../src/nodes/nodes.fixtures.js';
 import { remediation } from '../src/remediation/remediation.decider.js';
@@ -67,12 +60,10 @@ export class HealingWorld {
   readonly log: StoredEvent[] = [];
   readonly violations: string[] = [];
   private readonly nodes = new Map<string, SimNode>();
-  private readonly process = reconcilerProcess(remediationReconciler);
-  private readonly facts = reconcilerDecider(remediationReconciler);
-  private known: Reconciled<Remediation> = this.process.initial;
+  private follower = new Follower(remediationReconciler, 'upgrade-svc');
   private position = 0;
+  /** By the whole log. */
   private state: Remediation = remediation.initial;
-  private wakeAt: string | null = null;
   private nowMs = Date.parse(START);
   private agenda: { readonly atMs: number; readonly order: number; readonly run: () => void }[] = [];
   private order = 0;
@@ -122,8 +113,10 @@ export class HealingWorld {
   private next(): { readonly atMs: number; readonly run: () => void } | undefined {
     this.agenda.sort((one, other) => one.atMs - other.atMs || one.order - other.order);
     const [first] = this.agenda;
-    const wakeMs = this.wakeAt === null || this.upSinceMs === null ? Infinity : Date.parse(this.wakeAt);
-    if (wakeMs <= (first?.atMs ?? Infinity) && wakeMs !== Infinity) return { atMs: wakeMs, run: () => this.wake() };
+    const { wakeAt } = this.follower;
+    const wakeMs = wakeAt === null || this.upSinceMs === null ? Infinity : Date.parse(wakeAt);
+    if (wakeMs <= (first?.atMs ?? Infinity) && wakeMs !== Infinity)
+      return { atMs: wakeMs, run: () => this.follower.wake().forEach((asked) => this.enqueue(asked)) };
     if (first === undefined) return undefined;
     return { atMs: first.atMs, run: () => this.take(first) };
   }
@@ -133,26 +126,8 @@ export class HealingWorld {
     entry.run();
   }
 
-  private wake(): void {
-    const dueAt = this.wakeAt;
-    if (dueAt === null) return;
-    this.known = this.process.woken(this.known, { now: dueAt, eventId: 'wake', correlationId: 'wake' });
-    this.wakeAt = null;
-    this.react(this.known.reactions);
-  }
-
-  private react(reactions: readonly { readonly kind: string }[]): void {
-    for (const reaction of reactions as readonly (
-      JobReaction | { kind: 'timer'; dueAt: string } | { kind: 'cancel-timer' }
-    )[]) {
-      if (reaction.kind === 'timer') this.wakeAt = reaction.dueAt;
-      else if (reaction.kind === 'cancel-timer') this.wakeAt = null;
-      else this.enqueue(reaction);
-    }
-  }
-
-  private enqueue(job: JobReaction): void {
-    this.plan(this.between(0, 3 * SECOND), () => this.work(job));
+  private enqueue(asked: Asked): void {
+    this.plan(this.between(0, 3 * SECOND), () => this.work(asked));
   }
 
   /** The partition consumer: jobs are published before the commit, so a crash between them publishes them again. */
@@ -160,38 +135,39 @@ export class HealingWorld {
     while (this.upSinceMs !== null && this.position < this.log.length) {
       const event = this.log[this.position];
       if (event === undefined) return;
-      const after = this.process.evolve(this.known, event) ?? this.process.initial;
-      const reactions = this.process.react(after, event);
-      if (this.chance(0.02)) {
-        for (const reaction of reactions) if (reaction.kind === 'job') this.enqueue(reaction);
+      const before = this.follower.copy();
+      const crashes = this.chance(0.02);
+      for (const asked of this.follower.read(event)) this.enqueue(asked);
+      if (crashes) {
+        this.follower = before;
         this.down(this.between(0, 20 * SECOND));
         return;
       }
-      this.react(reactions);
-      this.known = after;
       this.position += 1;
     }
   }
 
-  private work(job: JobReaction): void {
-    if (this.upSinceMs === null) return this.enqueue(job); // Redelivered once it is up.
-    const ref = job.data as unknown as TaskRef;
-    const now = this.now > ref.now ? this.now : ref.now;
-    if (job.type === STATE_FACTS) {
-      const decided = this.facts.decide({ state: this.state }, { type: 'StateFacts', data: { now } });
-      return this.say(...(decided as readonly Fact[]));
-    }
-    const task = desiredTask(remediationReconciler, { state: this.state }, ref, now);
+  private work(asked: Asked): void {
+    if (this.upSinceMs === null) return this.enqueue(asked); // Redelivered once it is up.
+    const { state } = this;
+    const now = this.now > asked.data.now ? this.now : asked.data.now;
+    if (asked.type === STATE_FACTS) return this.say(...this.follower.facts(now, { state }));
+    const task = this.follower.taskOf(asked, now, { state });
     if (task === undefined) return;
     const name = String(task.data['node']);
-    const requestId = String(task.data['requestId']);
-    if (task.type === 'ConfirmUnhealthy') this.confirm(job, name, now);
-    if (task.type === 'RebootNode') this.reboot(name, requestId);
-    if (task.type === 'WithdrawReboot')
-      this.say(nodeFact('DesiredVersionsSet', name, { revision: 1, software: {}, changesAllowed: false }));
+    switch (task.type) {
+      case 'ConfirmUnhealthy':
+        return this.confirm(asked, name, now);
+      case 'RebootNode':
+        return this.reboot(name, String(task.data['requestId']));
+      case 'WithdrawReboot':
+        return this.say(nodeFact('DesiredVersionsSet', name, { revision: 1, software: {}, changesAllowed: false }));
+      default:
+        throw new Error(`no handler for ${task.type}`);
+    }
   }
 
-  private confirm(job: JobReaction, node: string, now: string): void {
+  private confirm(job: Asked, node: string, now: string): void {
     if (this.nodes.get(node)?.health === 'well') return this.plan(5 * SECOND, () => this.work(job));
     const decided = remediation.decide(this.state, {
       type: 'RequestRemediation',

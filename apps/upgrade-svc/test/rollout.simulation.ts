@@ -1,24 +1,14 @@
 import { isRefusal, type Fact, type Refusal, type StoredEvent } from '@fairlead/contracts';
 import { hookFactOf, hookOutcomeOf, hookRequestOf, nextCall, sentenceOfEvent, type HookReply } from '@fairlead/domain';
-import {
-  reconcilerDecider,
-  reconcilerProcess,
-  STATE_FACTS,
-  desiredTask,
-  type JobReaction,
-  type Known,
-  type Reaction,
-  type Reconciled,
-  type ReconcilerCommand,
-  type TaskRef,
-} from '@fairlead/event-sourcing';
+import { STATE_FACTS } from '@fairlead/event-sourcing';
+import { Follower, type Asked } from '@fairlead/event-sourcing/simulation';
 import { seededRandom } from '@fairlead/testing';
 import { planHash } from '../src/plan/plan.hash.js';
 import { checkUpgrade } from '../src/rollout/check.planner.js';
 import type { RolloutCommand } from '../src/rollout/rollout.commands.js';
 import { rollout } from '../src/rollout/rollout.decider.js';
 import { rolloutReconciler } from '../src/rollout/rollout.reconciler.js';
-import { ABSENT, LOOK_AGAIN_MS, type Rollout } from '../src/rollout/rollout.state.js';
+import { LOOK_AGAIN_MS, type Rollout } from '../src/rollout/rollout.state.js';
 import { rolloutView } from '../src/rollout/rollout.view.js';
 import type { AnyRolloutTask, CallHook, EmptyNode } from '../src/rollout/rollout.tasks.js';
 import { agentStep } from './model.agent.js';
@@ -45,12 +35,6 @@ const ATTEMPTS_MAX = 3;
 const TWIN_LATE_MAX_S = 150;
 const BEGAN_AT = Date.parse('2026-11-21T10:00:00.000Z');
 const SECOND = 1_000;
-
-const rolloutProcess = reconcilerProcess(rolloutReconciler);
-const kernel = reconcilerDecider(rolloutReconciler);
-
-/** What the queue holds of a task. */
-type Queued = Pick<JobReaction, 'type'> & { readonly ref: TaskRef };
 
 interface Due {
   readonly atMs: number;
@@ -83,10 +67,8 @@ export class RolloutSimulation {
   private readonly random: () => number;
   private readonly troubles: Troubles;
   private nowMs = BEGAN_AT;
-  private state: Rollout = ABSENT;
-  private following: Reconciled<Rollout> = rolloutProcess.initial;
+  private readonly follower = new Follower(rolloutReconciler, 'upgrade-svc');
   private queue: Due[] = [];
-  private readonly timers = new Map<string, number>();
   private readonly busyAgents = new Set<string>();
   private readonly watchers: { readonly when: (event: StoredEvent) => boolean; readonly act: () => void }[] = [];
   private order = 0;
@@ -166,9 +148,9 @@ export class RolloutSimulation {
     const event = { ...fact, meta } as unknown as StoredEvent;
     this.log.push(event);
     this.change(heard(this.model, event as Fact));
-    this.state = rollout.evolve(this.state, event);
-    this.following = rolloutProcess.evolve(this.following, event) ?? rolloutProcess.initial;
-    for (const reaction of rolloutProcess.react(this.following, event)) this.react(reaction);
+    const { wakeAt } = this.follower;
+    for (const asked of this.follower.read(event)) this.enqueue(asked);
+    if (this.follower.wakeAt !== wakeAt) this.setTimer();
     this.wakeOthers();
     for (const watcher of [...this.watchers])
       if (watcher.when(event)) {
@@ -177,54 +159,33 @@ export class RolloutSimulation {
       }
   }
 
-  private react(reaction: Reaction): void {
-    switch (reaction.kind) {
-      case 'job': {
-        const { type } = reaction;
-        const queued = { type, ref: reaction.data as TaskRef };
-        this.at(this.takes(type === 'TakeSnapshot' ? 4 : 0.1), type, () => this.deliver(queued, 1));
-        if (this.random() < this.troubles.twin)
-          this.at(TWIN_LATE_MAX_S * this.random(), type, () => this.deliver(queued, 1));
-        return;
-      }
-      case 'timer': {
-        this.order += 1;
-        const order = this.order;
-        this.timers.set(reaction.key, order);
-        this.queue.push({
-          atMs: Date.parse(reaction.dueAt),
-          order,
-          what: 'timer',
-          run: () => this.ring(reaction, order),
-        });
-        return;
-      }
-      case 'cancel-timer':
-        this.timers.delete(reaction.key);
-    }
+  private get state(): Rollout {
+    return this.follower.known().state;
   }
 
-  private ring(timer: { readonly key: string; readonly dueAt: string }, order: number): void {
-    if (this.timers.get(timer.key) !== order) return;
-    this.timers.delete(timer.key);
-    this.following = rolloutProcess.woken(this.following, {
-      now: timer.dueAt,
-      ...{ eventId: 'wake', correlationId: 'wake' },
-    });
-    for (const due of this.following.reactions) this.react(due);
+  private enqueue(asked: Asked): void {
+    const { type } = asked;
+    this.at(this.takes(type === 'TakeSnapshot' ? 4 : 0.1), type, () => this.deliver(asked, 1));
+    if (this.random() < this.troubles.twin)
+      this.at(TWIN_LATE_MAX_S * this.random(), type, () => this.deliver(asked, 1));
   }
 
-  private known(): Known<Rollout> {
-    const { state } = this;
-    return state.status === 'known' && state.isPaused === true ? { state, isPaused: true } : { state };
+  private setTimer(): void {
+    const { wakeAt } = this.follower;
+    if (wakeAt === null) return;
+    this.order += 1;
+    this.queue.push({ atMs: Date.parse(wakeAt), order: this.order, what: 'timer', run: () => this.wake(wakeAt) });
+  }
+
+  /** Another moment may be the next by now. */
+  private wake(at: string): void {
+    if (this.follower.wakeAt !== at) return;
+    for (const asked of this.follower.wake()) this.enqueue(asked);
+    this.setTimer();
   }
 
   private decide(command: RolloutCommand): void {
     this.stated(rollout.decide(this.state, command));
-  }
-
-  private decideInKernel(command: ReconcilerCommand): void {
-    this.stated(kernel.decide(this.known(), command));
   }
 
   private stated(outcome: readonly Fact[] | Refusal): void {
@@ -232,13 +193,13 @@ export class RolloutSimulation {
     for (const fact of outcome) this.append('rollout', fact);
   }
 
-  private deliver(queued: Queued, attempt: number): void {
-    const { type, ref } = queued;
+  private deliver(queued: Asked, attempt: number): void {
+    const { type } = queued;
     if (type === STATE_FACTS) {
-      this.decideInKernel({ type: 'StateFacts', data: { now: this.now } });
+      this.stated(this.follower.facts(this.now));
       return;
     }
-    const task = desiredTask(rolloutReconciler, this.known(), ref, this.now)?.data as AnyRolloutTask | undefined;
+    const task = this.follower.taskOf(queued, this.now)?.data as AnyRolloutTask | undefined;
     if (task === undefined || this.lost.has(`${type}/${task.node ?? ''}`)) return;
     if (task.type === 'CheckUpgrade') {
       this.check(queued);
@@ -253,7 +214,7 @@ export class RolloutSimulation {
     else this.work(queued, task, attempt);
   }
 
-  private check(queued: Queued): void {
+  private check(queued: Asked): void {
     const view = this.state.status === 'known' ? rolloutView(this.state) : null;
     if (view === null) return;
     const { id } = view.upgrade;
@@ -264,12 +225,12 @@ export class RolloutSimulation {
       data: check.outcome === 'planned' ? { ...base, ...check, planHash: planHash(check.plan) } : { ...base, ...check },
     });
     const after = this.state.status === 'known' ? this.state.upgrade : null;
-    if (after?.waits !== undefined && this.isStillDesired(queued.ref))
+    if (after?.waits !== undefined && this.isStillDesired(queued))
       this.at(LOOK_AGAIN_MS / SECOND, 'CheckUpgrade', () => this.deliver(queued, 1));
   }
 
   /** What the handler does, with scripted replies; a crash between the call and its record loses the reply. */
-  private callHook(queued: Queued, task: CallHook): void {
+  private callHook(queued: Asked, task: CallHook): void {
     const { uid, upgradeId, point, node, during, hook, attempt } = task;
     const moment = { point, ...(node && { node }), ...(during && { operation: during }) };
     const call = this.state.status === 'known' ? nextCall(this.state.hooks, moment)?.call : undefined;
@@ -287,7 +248,7 @@ export class RolloutSimulation {
   }
 
   private fail(
-    queued: Queued,
+    queued: Asked,
     task: AnyRolloutTask,
     { attempt, message }: { readonly attempt: number; readonly message: string },
   ): void {
@@ -300,7 +261,7 @@ export class RolloutSimulation {
       nextAttemptAt: last ? null : new Date(this.nowMs + waitS * SECOND).toISOString(),
       now: this.now,
     };
-    this.decideInKernel({ type: 'RecordFailure', data: { ref: queued.ref, failure } });
+    this.stated(this.follower.failed(queued.data, failure));
     if (!last) this.at(waitS, task.type, () => this.deliver(queued, attempt + 1));
   }
 
@@ -310,7 +271,7 @@ export class RolloutSimulation {
   };
 
   /** One step of the effect; then the next, until nothing of the task is desired any more. */
-  private work(queued: Queued, task: AnyRolloutTask, attempt: number): void {
+  private work(queued: Asked, task: AnyRolloutTask, attempt: number): void {
     const again = (seconds: number): void =>
       this.at(this.takes(seconds), task.type, () => this.deliver(queued, attempt));
     if (this.random() < this.troubles.crash) {
@@ -329,15 +290,12 @@ export class RolloutSimulation {
     if (effect.wait !== undefined) {
       if (task.type === 'EmptyNode' && this.isLate(task)) this.timeOut(task, attempt);
       else again(2);
-    } else if (this.isStillDesired(queued.ref) && task.type !== 'StageNodes')
+    } else if (this.isStillDesired(queued) && task.type !== 'StageNodes')
       again(RolloutSimulation.SECONDS[task.type] ?? 0.2);
   }
 
-  private isStillDesired({ generation, key }: TaskRef): boolean {
-    return (
-      rolloutReconciler.generation(this.state) === generation &&
-      rolloutReconciler.tasks(this.state, this.now).some((task) => task.key === key)
-    );
+  private isStillDesired(asked: Asked): boolean {
+    return this.follower.taskOf(asked, this.now) !== undefined;
   }
 
   private isLate({ since, pool }: EmptyNode): boolean {

@@ -69,7 +69,8 @@ export interface TaskFailure {
  *    `TaskContext`. They ensure an effect, then `record` it by a command of the decider.
  * 5. What a failed attempt states comes from `failed`.
  * 6. Put the reconciler under `reconcilers` of the service's definition.
- * 7. A simulation runs its tasks by a `TaskRunner` over `MemoryLeases`, and calls `noticed` after each event of the process.
+ * 7. Its simulation is a world on `@fairlead/event-sourcing/simulation`: a `Simulation` that runs its handlers, or one with a time of
+ *    its own that plays their effects for a `Follower`.
  */
 export interface Reconciler<State, C extends Command = Command, F extends Fact = Fact> {
   readonly name: string;

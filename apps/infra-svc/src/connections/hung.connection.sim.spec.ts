@@ -23,7 +23,7 @@ import { clusterSpec, nodeSet, registered, requested } from '../../test/fixtures
 import { MemoryLog } from '../../test/memory.log.js';
 import {
   contextOf,
-  MemoryProcesses,
+  Followers,
   MemorySecrets,
   ownNamespaceStream,
   startReplica,
@@ -54,7 +54,7 @@ class Service {
   readonly progress = new JobsProgress(() => Date.now());
   /** Until when calls of `far` hang. */
   hungUntilMs = 0;
-  private readonly processes = new MemoryProcesses(this.log);
+  private readonly processes = new Followers(this.log);
   private readonly replica: Replica;
   private readonly queue: TaskQueue;
   /** By cluster: the tasks that have not ended. */

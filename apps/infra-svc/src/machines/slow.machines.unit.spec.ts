@@ -8,7 +8,7 @@ import { LAB, nodeSet, registered, requested, UID } from '../../test/fixtures.js
 import { MemoryLog } from '../../test/memory.log.js';
 import {
   contextOf,
-  MemoryProcesses,
+  Followers,
   MemorySecrets,
   ownNamespaceStream,
   requestStream,
@@ -27,7 +27,7 @@ const worker = (index: number): NodeName => machineName('demo', UID, 'worker', i
 describe('a machine that a provider makes slowly', () => {
   let log: MemoryLog;
   let cloud: FakeCloud;
-  let processes: MemoryProcesses;
+  let processes: Followers;
   let replica: Replica;
   let underWay: Promise<unknown>;
   let answer: () => void;
@@ -50,7 +50,7 @@ describe('a machine that a provider makes slowly', () => {
   beforeEach(async () => {
     log = new MemoryLog();
     cloud = new FakeCloud();
-    processes = new MemoryProcesses(log);
+    processes = new Followers(log);
     isSlow = false;
     const answered = new Promise<void>((resolve) => (answer = resolve));
     let isAsked = (): void => undefined;
