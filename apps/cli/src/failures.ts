@@ -67,7 +67,3 @@ export const wordsOf = (thrown: unknown): string => {
   // What fetch says of every failure.
   return thrown.message === 'fetch failed' ? wordsOf(thrown.cause) : `${thrown.message}: ${wordsOf(thrown.cause)}`;
 };
-
-/** The system's error code (`ENOENT`, `ECONNREFUSED`), if there is one. */
-export const codeOf = (thrown: unknown): string | undefined =>
-  thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;

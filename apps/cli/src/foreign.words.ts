@@ -1,3 +1,4 @@
+import { errorCodeOf } from '@fairlead/contracts';
 /** What the system calls a failure, as a sentence says it. Its own words repeat the file and name the call. */
 const SYSTEM: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
@@ -34,7 +35,7 @@ const IN_JSON = /\bin JSON at position (\d+)|\bJSON\b/;
 
 /** The failure of a library in our words; undefined: its own are good enough. */
 export const ownWordsOf = (error: Error): string | undefined => {
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const code = errorCodeOf(error) ?? '';
   if (NOT_TLS.test(code)) return 'it does not answer in TLS: use http:// for this address';
   if (UNTRUSTED.test(code)) return 'its certificate is not signed by a trusted authority: give that with --ca-file';
   const own = CERTIFICATES[code] ?? SYSTEM[code];

@@ -50,5 +50,9 @@ export class WorldFailure extends Error {
 /** One sentence for a person: "kubeadm init on demo-cp-1 failed: <words>". */
 export const sentenceOf = (cause: Cause): string => `${cause.operation} on ${cause.target} failed: ${cause.message}`;
 
+/** The code of an error of Node.js (`ENOENT`, `EACCES`) or PostgreSQL (`28P01`), if there is one. */
+export const errorCodeOf = (thrown: unknown): string | undefined =>
+  thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
+
 /** The message of anything that was thrown. */
 export const wordsOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));

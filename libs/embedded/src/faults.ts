@@ -27,10 +27,3 @@ export class EnvironmentFault extends WorldFailure {
     this.code = code;
   }
 }
-
-/** The words of whatever was thrown, for a sentence. */
-export const wordsOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
-
-/** The system's error code (`ENOENT`, `EACCES`) or PostgreSQL's (`28P01`), if there is one. */
-export const codeOf = (thrown: unknown): string | undefined =>
-  thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;

@@ -3,15 +3,16 @@ import { createGunzip, createGzip } from 'node:zlib';
 import { pipeline } from 'node:stream';
 import { Readable } from 'node:stream';
 import {
+  errorCodeOf,
+  type MirrorCatalogue,
+  type MirrorFile,
   mirrorPaths,
+  type MirrorTrust,
   parseCatalogue,
   partOf,
   signatureOf,
-  WorldFailure,
   wordsOf,
-  type MirrorCatalogue,
-  type MirrorFile,
-  type MirrorTrust,
+  WorldFailure,
 } from '@fairlead/contracts';
 import { writeWhole } from './atomic.js';
 import { bytesOfFile, digestOf, verified, type Bytes, type Digest } from './bytes.js';
@@ -184,8 +185,7 @@ const textOf = async (content: Bytes): Promise<string> => {
   return Buffer.concat(parts).toString('utf8');
 };
 
-const isGzipError = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('Z_');
+const isGzipError = (error: unknown): boolean => errorCodeOf(error)?.startsWith('Z_') === true;
 
 const broken = (target: string, message: string, cause?: unknown): WorldFailure =>
   new WorldFailure({ operation: 'verify the bundle', target, message, retryable: false, cause });

@@ -1,3 +1,4 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import { createReadStream } from 'node:fs';
 import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -108,4 +109,4 @@ const sizeOf = async (path: string): Promise<number | undefined> => {
   }
 };
 
-const isAbsence = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
+const isAbsence = (error: unknown): boolean => errorCodeOf(error) === 'ENOENT';

@@ -1,6 +1,6 @@
 import { readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { mirrorPaths, signatureOf, WorldFailure } from '@fairlead/contracts';
+import { errorCodeOf, mirrorPaths, signatureOf, WorldFailure } from '@fairlead/contracts';
 import { makeFolder } from '@fairlead/embedded/process';
 import { writeWhole } from './atomic.js';
 import { digestOfFile } from './bytes.js';
@@ -54,7 +54,7 @@ const textOf = async (file: string): Promise<string | undefined> => {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (errorCodeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 };

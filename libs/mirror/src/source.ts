@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isUrl, mirrorLocation, WorldFailure } from '@fairlead/contracts';
+import { errorCodeOf, isUrl, mirrorLocation, WorldFailure } from '@fairlead/contracts';
 import type { Bytes } from './bytes.js';
 
 /** A mirror at a URL or in a folder. */
@@ -39,7 +39,7 @@ class FolderSource implements MirrorSource {
     try {
       return await readFile(mirrorLocation(this.location, path), { encoding: 'utf8', ...this.aborting() });
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return undefined;
+      if (errorCodeOf(error) === 'ENOENT') return undefined;
       throw this.failed(path, error);
     }
   }
@@ -171,5 +171,3 @@ const wordsOf = (thrown: unknown): string => {
   if (!(thrown instanceof Error)) return String(thrown);
   return thrown.cause instanceof Error ? `${thrown.message}: ${wordsOf(thrown.cause)}` : thrown.message;
 };
-
-const codeOf = (thrown: unknown): unknown => (thrown instanceof Error && 'code' in thrown ? thrown.code : undefined);

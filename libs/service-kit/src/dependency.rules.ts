@@ -1,4 +1,4 @@
-import { WorldFailure, wordsOf } from '@fairlead/contracts';
+import { errorCodeOf, wordsOf, WorldFailure } from '@fairlead/contracts';
 
 /*
  * What a failure to reach NATS or PostgreSQL means for a service that starts: one that passes by itself is waited for, one that only a
@@ -46,7 +46,7 @@ const WORDS_PASSING =
   /connection terminated|connection timeout|timeout expired|timeout exceeded|connection error and is not queryable|no responders|^CONNECTION_|^TIMEOUT$|^NO_RESPONDERS/i;
 
 const verdictOfOne = (error: Error): Verdict | undefined => {
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const code = errorCodeOf(error) ?? '';
   if (SQL_PERMANENT.has(code)) return 'permanent';
   if (SQL_PASSING.test(code) || SYSTEM_PASSING.has(code)) return 'passing';
   if (NATS_PERMANENT.has(error.name)) return NATS_LATE.test(error.message) ? 'passing' : 'permanent';

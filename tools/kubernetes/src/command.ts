@@ -1,3 +1,4 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import { spawn } from 'node:child_process';
 import { Refusal } from './refusal.js';
 
@@ -71,7 +72,7 @@ export const has = async (program: string, versionFlag = '--version'): Promise<b
     await run(program, [versionFlag]);
     return true;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
+    if (errorCodeOf(error) === 'ENOENT') return false;
     return error instanceof Refusal;
   }
 };

@@ -1,3 +1,4 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import { copyFile, link, mkdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
@@ -13,7 +14,7 @@ export const linkOrCopy = async (from: string, to: string): Promise<void> => {
   try {
     await link(from, to);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && (error.code === 'EXDEV' || error.code === 'EPERM'))) throw error;
+    if (!['EXDEV', 'EPERM'].includes(errorCodeOf(error) ?? '')) throw error;
     await copyFile(from, to);
   }
 };

@@ -1,3 +1,4 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import { cp, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { run } from './command.js';
@@ -110,7 +111,7 @@ export const goVersion = async (): Promise<string> => {
   try {
     return (await run('go', ['env', 'GOVERSION'])).trim().replace(/^go/, '');
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+    if (errorCodeOf(error) !== 'ENOENT') throw error;
     throw new Refusal(
       `Go is not on the PATH, and Kubernetes is built with it. Install Go ${GO_MIN} or newer from https://go.dev/dl, then run this again; what is built already stays.`,
     );

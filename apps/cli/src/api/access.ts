@@ -1,6 +1,7 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { CliFailure, codeOf, wordsOf } from '../failures.js';
+import { CliFailure, wordsOf } from '../failures.js';
 import { findInstance, instanceFile, type Instance } from '../instance/instance.store.js';
 import type { Outage } from './outage.js';
 import { UNTRUSTED } from '../instance/instance.trust.js';
@@ -116,7 +117,7 @@ export const readToken = (
   } catch (error) {
     throw new CliFailure('unauthorised', {
       code: 'cli.token-unreadable',
-      message: `The token file ${file} cannot be read: ${codeOf(error) === 'ENOENT' ? 'it does not exist' : wordsOf(error)}`,
+      message: `The token file ${file} cannot be read: ${errorCodeOf(error) === 'ENOENT' ? 'it does not exist' : wordsOf(error)}`,
       help,
       cause: error,
     });

@@ -1,13 +1,14 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import { StreamFailed } from '@fairlead/api-client';
 import { parseJsonOrUndefined } from '@fairlead/parsers';
 import { exitClassOfStatus } from '../exit-codes.js';
-import { CliFailure, codeOf, wordsOf, type Fault } from '../failures.js';
+import { CliFailure, wordsOf, type Fault } from '../failures.js';
 import type { Access } from './access.js';
 import { inCommands } from './commands.text.js';
 
 /** No server answered. */
 export const unreachable = ({ server, instance }: Access, error: unknown): CliFailure => {
-  const isGone = codeOf(error instanceof Error ? error.cause : undefined) === 'ECONNREFUSED';
+  const isGone = errorCodeOf(error instanceof Error ? error.cause : undefined) === 'ECONNREFUSED';
   return new CliFailure('unreachable', {
     code: 'cli.unreachable',
     message: isGone ? `No server answers at ${server}` : `${server} cannot be reached: ${wordsOf(error)}`,

@@ -2,13 +2,14 @@ import { readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import {
+  errorCodeOf,
   isUrl,
+  type MirrorCatalogue,
+  type MirrorComponent,
   mirrorPaths,
   MirrorTrust,
   signatureOf,
   WorldFailure,
-  type MirrorCatalogue,
-  type MirrorComponent,
 } from '@fairlead/contracts';
 import {
   bundleSigner,
@@ -291,7 +292,7 @@ const isThere = async (path: string): Promise<boolean> => stat(path).then(() => 
 const isFolder = async (path: string): Promise<boolean> => stat(path).then((found) => found.isDirectory(), isMissing);
 
 const isMissing = (error: unknown): false => {
-  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
+  if (errorCodeOf(error) === 'ENOENT') return false;
   throw error;
 };
 

@@ -1,4 +1,4 @@
-import { manifestJsonSchema, PROVIDER_TRAITS } from '@fairlead/contracts';
+import { errorCodeOf, manifestJsonSchema, PROVIDER_TRAITS } from '@fairlead/contracts';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -108,7 +108,7 @@ const write = async (file: string, text: string, replaces: boolean): Promise<voi
   try {
     await writeFile(file, text, { flag: replaces ? 'w' : 'wx' });
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST')
+    if (errorCodeOf(error) === 'EEXIST')
       throw new CliFailure('conflict', {
         code: 'cli.file-exists',
         message: `${file} exists already`,

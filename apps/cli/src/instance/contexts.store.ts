@@ -1,10 +1,11 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import { closeSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeFolder, writeWhole } from '@fairlead/embedded/process';
 import { parseJson } from '@fairlead/parsers';
 import * as z from 'zod';
-import { CliFailure, codeOf, usageFailure, wordsOf } from '../failures.js';
+import { CliFailure, usageFailure, wordsOf } from '../failures.js';
 import { FILE_LIMITS } from '../io/file.limits.js';
 import type { Io } from '../io/io.js';
 import { refuseUntrusted } from './instance.trust.js';
@@ -69,7 +70,7 @@ export const readContexts = (io: Surroundings): Contexts => {
     return Contexts.parse(parseJson(text, FILE_LIMITS));
   } catch (error) {
     if (error instanceof CliFailure) throw error;
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return NONE;
+    if (errorCodeOf(error) === 'ENOENT' || errorCodeOf(error) === 'ENOTDIR') return NONE;
     throw new CliFailure('failed', {
       code: 'cli.contexts-damaged',
       message: `The contexts in ${file} cannot be used: ${error instanceof z.ZodError ? 'it was written by another release or by hand' : wordsOf(error)}`,
@@ -93,7 +94,7 @@ const locked = async <T>(file: string, change: () => T): Promise<T> => {
       closeSync(openSync(lock, 'wx', 0o600));
       break;
     } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw unwritable(file, error);
+      if (errorCodeOf(error) !== 'EEXIST') throw unwritable(file, error);
       if (isAbandoned(lock)) rmSync(lock, { force: true });
       else if (tries === LOCK_TRIES_MAX)
         throw new CliFailure('conflict', {

@@ -1,9 +1,10 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import { writeWhole } from '@fairlead/embedded/process';
 import { readFileSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import * as z from 'zod';
 import { CHECKOUT } from '../checkout.js';
-import { CliFailure, codeOf, wordsOf } from '../failures.js';
+import { CliFailure, wordsOf } from '../failures.js';
 import { refuseUntrusted } from './instance.trust.js';
 
 export const DATA_FOLDER = '.fairlead';
@@ -39,8 +40,8 @@ export const readInstance = (dataDir: string): Instance | undefined => {
     return instance;
   } catch (error) {
     if (error instanceof CliFailure) throw error;
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined;
-    if (codeOf(error) === 'EACCES') refuseUntrusted([dataDir]);
+    if (errorCodeOf(error) === 'ENOENT' || errorCodeOf(error) === 'ENOTDIR') return undefined;
+    if (errorCodeOf(error) === 'EACCES') refuseUntrusted([dataDir]);
     throw new CliFailure('failed', {
       code: 'cli.instance-damaged',
       message: `${file} cannot be used: ${wordsOf(error)}`,

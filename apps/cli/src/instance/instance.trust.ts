@@ -1,5 +1,6 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import { statSync, type Stats } from 'node:fs';
-import { CliFailure, codeOf } from '../failures.js';
+import { CliFailure } from '../failures.js';
 
 export const UNTRUSTED = 'cli.instance-untrusted';
 const WRITABLE_BY_OTHERS = 0o022;
@@ -49,7 +50,7 @@ const statsOf = (path: string): Stats | undefined => {
   try {
     return statSync(path);
   } catch (error) {
-    if (codeOf(error) === undefined) throw error;
+    if (errorCodeOf(error) === undefined) throw error;
     return undefined;
   }
 };

@@ -1,3 +1,4 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventsOf } from '../api/streams.js';
@@ -5,7 +6,6 @@ import type { ClusterAt } from '../api/views.js';
 import { describeAnswer, describedOf } from '../cluster/cluster.describe.js';
 import { clusterAt, type Session } from '../command/session.js';
 import { exported, yamlOf } from '../document/manifest.document.js';
-import { codeOf } from '../failures.js';
 import { answerText } from '../output/format.js';
 import { VERSION } from '../version.js';
 import { scrubbedData } from './scrub.js';
@@ -135,7 +135,7 @@ const namesIn = (folder: string): readonly string[] => {
   try {
     return readdirSync(folder).toSorted();
   } catch (error) {
-    if (codeOf(error) === undefined) throw error;
+    if (errorCodeOf(error) === undefined) throw error;
     return [];
   }
 };
@@ -168,7 +168,7 @@ const linesOf = (file: string): readonly string[] => {
       .split('\n')
       .map((line) => line.trim());
   } catch (error) {
-    if (codeOf(error) === undefined) throw error;
+    if (errorCodeOf(error) === undefined) throw error;
     return [];
   }
 };

@@ -1,3 +1,4 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import { chmod, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -5,7 +6,7 @@ import { fileEntry, TAR_END, tarHeader, tarPadding } from '@fairlead/mirror';
 import type { Command } from 'commander';
 import { addCommand, runs } from '../command/command.js';
 import type { Session } from '../command/session.js';
-import { CliFailure, codeOf, wordsOf } from '../failures.js';
+import { CliFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 import { deadlineAfter } from '../time/deadline.js';
@@ -128,7 +129,7 @@ const write = async (file: string, content: Buffer): Promise<void> => {
     await writeFile(file, content, { mode: 0o600, flag: 'wx' });
     await chmod(file, 0o600);
   } catch (error) {
-    if (codeOf(error) === 'EEXIST')
+    if (errorCodeOf(error) === 'EEXIST')
       throw new CliFailure('conflict', {
         code: 'cli.file-exists',
         message: `${file} exists already`,

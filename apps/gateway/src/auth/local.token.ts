@@ -1,4 +1,4 @@
-import { EVERY_NAMESPACE, NONE, type Fact, type RoleGrant } from '@fairlead/contracts';
+import { errorCodeOf, EVERY_NAMESPACE, type Fact, NONE, type RoleGrant } from '@fairlead/contracts';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, ConfigurationError, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
@@ -9,7 +9,6 @@ import { SETTINGS, type Settings } from '../config.js';
 import { audit } from '../events/audit.decider.js';
 import { hashOf, idOf, newToken } from './tokens.js';
 import { TokenStore } from './tokens.store.js';
-import { isCode } from '../common/error.codes.js';
 
 const LOCAL_ADMIN: RoleGrant[] = [{ namespace: EVERY_NAMESPACE, role: 'admin' }];
 const OWNER_ONLY = 0o600;
@@ -18,7 +17,7 @@ const readToken = async (file: string): Promise<string | undefined> => {
   try {
     return (await readFile(file, 'utf8')).trim();
   } catch (error) {
-    if (isCode(error, 'ENOENT')) return undefined;
+    if (errorCodeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 };
@@ -31,7 +30,7 @@ const createFile = async (file: string): Promise<void> => {
   try {
     await link(draft, file);
   } catch (error) {
-    if (!isCode(error, 'EEXIST')) throw error;
+    if (errorCodeOf(error) !== 'EEXIST') throw error;
   } finally {
     await unlink(draft);
   }

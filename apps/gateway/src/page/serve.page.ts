@@ -1,8 +1,8 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isCode } from '../common/error.codes.js';
 import { headerText, type HttpRequest, type HttpResponse } from '../http/http.types.js';
 import { assetHeaders, documentHeaders, encodingOf, missingPage, newNonce } from './page.headers.js';
 
@@ -20,7 +20,7 @@ interface BuiltPage {
 const readPage = async (folder: string, before: BuiltPage | undefined): Promise<BuiltPage | undefined> => {
   const index = join(folder, 'index.html');
   const found = await stat(index).catch((error: unknown) => {
-    if (isCode(error, 'ENOENT')) return undefined;
+    if (errorCodeOf(error) === 'ENOENT') return undefined;
     throw error;
   });
   if (found === undefined || found.mtimeMs === before?.builtAtMs) return found && before;

@@ -1,3 +1,4 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import { watch, type Stats } from 'node:fs';
 import {
   chmod,
@@ -23,7 +24,6 @@ import {
   FILE_PERMISSIONS,
   FOLDER_PERMISSIONS,
   FileFault,
-  faultCodeOf,
   type DirectoryEntry,
   type FileStat,
   type HostFiles,
@@ -104,7 +104,7 @@ export class DiskFiles implements HostFiles {
     try {
       return await readFile(await this.resolve(path), 'utf8');
     } catch (error) {
-      if (faultCodeOf(error) === 'ENOENT') return undefined;
+      if (errorCodeOf(error) === 'ENOENT') return undefined;
       throw error;
     }
   }
@@ -132,7 +132,7 @@ export class DiskFiles implements HostFiles {
       watcher.on('error', onChange);
       return () => watcher.close();
     } catch (error) {
-      if (isAbsence(error) || UNWATCHABLE.has(faultCodeOf(error) ?? '')) return undefined;
+      if (isAbsence(error) || UNWATCHABLE.has(errorCodeOf(error) ?? '')) return undefined;
       throw error;
     }
   }
@@ -162,7 +162,7 @@ export class DiskFiles implements HostFiles {
     try {
       return this.confined(await realpath(desired), path);
     } catch (error) {
-      if (faultCodeOf(error) !== 'ENOENT') throw error;
+      if (errorCodeOf(error) !== 'ENOENT') throw error;
       // A link whose target is missing would let a file be made outside: only what is really absent may be made.
       if (await isLink(desired)) throw new FileFault('EACCES', path);
       return this.resolveEntry(path);
@@ -236,4 +236,4 @@ const isLink = async (path: string): Promise<boolean> => {
   }
 };
 
-const isAbsence = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(faultCodeOf(error) ?? '');
+const isAbsence = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(errorCodeOf(error) ?? '');

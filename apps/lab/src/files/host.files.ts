@@ -76,7 +76,3 @@ export class FileFault extends Error {
     this.name = 'FileFault';
   }
 }
-
-/** The errno name of a failed file operation, of ours or of node:fs. */
-export const faultCodeOf = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;

@@ -1,3 +1,4 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import { readFileSync, readdirSync } from 'node:fs';
 
 /** Every process of a host carries the host's root in its environment; a call over SSH also carries its own number. */
@@ -51,4 +52,4 @@ const signalOrGone = (target: number, signal: NodeJS.Signals): void => {
 };
 
 const isAbsence = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && ['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(String(error.code));
+  ['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(errorCodeOf(error) ?? '');

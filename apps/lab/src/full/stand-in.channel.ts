@@ -1,3 +1,4 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import { execFile } from 'node:child_process';
 import { closeSync, constants, openSync, readFileSync, unlinkSync } from 'node:fs';
 import { chmod, mkdir, readdir, rm, symlink, unlink, writeFile } from 'node:fs/promises';
@@ -144,8 +145,7 @@ const writableFifo = (path: string): Socket | undefined => {
       throw error;
     }
   } catch (error) {
-    if (error instanceof Error && 'code' in error && (error.code === 'ENXIO' || error.code === 'ENOENT'))
-      return undefined;
+    if (['ENXIO', 'ENOENT'].includes(errorCodeOf(error) ?? '')) return undefined;
     throw error;
   }
 };

@@ -1,8 +1,8 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import ssh2, { type Attributes, type SFTPWrapper } from 'ssh2';
 import {
   FILE_PERMISSIONS,
   FOLDER_PERMISSIONS,
-  faultCodeOf,
   type DirectoryEntry,
   type FileStat,
   type HostFiles,
@@ -140,7 +140,7 @@ class SftpSession {
 
   private serve(id: number, work: () => Promise<void>): void {
     this.queue = this.queue.then(work).catch((error: unknown) => {
-      const status = STATUS_OF_FAULT[faultCodeOf(error) ?? ''];
+      const status = STATUS_OF_FAULT[errorCodeOf(error) ?? ''];
       // OpenSSH's own words: clients compare them.
       if (status === STATUS_CODE.NO_SUCH_FILE) this.sftp.status(id, status, 'No such file');
       else if (status === STATUS_CODE.PERMISSION_DENIED) this.sftp.status(id, status, 'Permission denied');

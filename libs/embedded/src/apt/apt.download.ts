@@ -1,3 +1,4 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import {
   chmodSync,
   chownSync,
@@ -12,7 +13,6 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isOpenToOthers } from '../folder/reach.js';
-import { codeOf } from '../faults.js';
 import { lastWordsOf, runCommand } from '../process/command.js';
 import { aptConfig, aptSourceLine } from './apt.config.js';
 import { debianMirrors, type DebianMirror } from './apt.sources.js';
@@ -179,7 +179,7 @@ const namesIn = (folder: string): readonly string[] => {
   try {
     return readdirSync(folder).sort();
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return [];
+    if (errorCodeOf(error) === 'ENOENT') return [];
     throw error;
   }
 };

@@ -1,6 +1,7 @@
+import { errorCodeOf, wordsOf } from '@fairlead/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { codeOf, EnvironmentFault, wordsOf } from '../faults.js';
+import { EnvironmentFault } from '../faults.js';
 import { checkWith, type NatsIdentity } from '../nats/nats.server.js';
 
 /*
@@ -41,7 +42,7 @@ export const untilPostgresAnswers = (adminUrl: string, timeoutMs: number): Promi
   return untilAnswered(timeoutMs, {
     ask: () => connectOnce(adminUrl),
     refusal: (error) => {
-      if (!POSTGRES_REFUSALS.has(codeOf(error) ?? '')) return undefined;
+      if (!POSTGRES_REFUSALS.has(errorCodeOf(error) ?? '')) return undefined;
       return new EnvironmentFault('database-refused', {
         operation: 'connect to PostgreSQL',
         target,

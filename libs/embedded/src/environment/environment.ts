@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { SERVICES, type ServiceName } from '@fairlead/contracts';
+import { type ServiceName, SERVICES, wordsOf } from '@fairlead/contracts';
 import { ensureCertificates } from '../credentials/authority.store.js';
 import {
   ACCOUNT_SIGNING_FILE,
@@ -9,7 +9,7 @@ import {
   type CredentialName,
 } from '../credentials/operator.store.js';
 import { databaseTrustOf, databaseUrlOver } from '../credentials/database.trust.js';
-import { EnvironmentFault, wordsOf } from '../faults.js';
+import { EnvironmentFault } from '../faults.js';
 import { cacheFolder } from '../folder/cache-folder.js';
 import { openDataFolder, portsOf, type Ports } from '../folder/data-folder.js';
 import { resolveNatsServer } from '../nats/nats.resolver.js';

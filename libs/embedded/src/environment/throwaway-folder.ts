@@ -1,7 +1,7 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import { existsSync, mkdtempSync, readdirSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { codeOf } from '../faults.js';
 import { isLockHeld } from '../folder/lock.js';
 
 const MEMORY_FOLDER = '/dev/shm';
@@ -27,7 +27,7 @@ const removeIfQuiet = (folder: string): void => {
   try {
     rmSync(folder, { recursive: true, force: true });
   } catch (error) {
-    if (codeOf(error) !== 'ENOTEMPTY') throw error;
+    if (errorCodeOf(error) !== 'ENOTEMPTY') throw error;
   }
 };
 

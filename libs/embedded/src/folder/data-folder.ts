@@ -1,6 +1,7 @@
+import { errorCodeOf, wordsOf } from '@fairlead/contracts';
 import { accessSync, constants, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { codeOf, EnvironmentFault, wordsOf } from '../faults.js';
+import { EnvironmentFault } from '../faults.js';
 import { freePorts, isPortFree, LOOPBACK } from '../process/ports.js';
 import { makeFolder, readIfAny, writeWhole } from './files.js';
 import { takeLock, type LockResult } from './lock.js';
@@ -145,7 +146,7 @@ const readMarker = (path: string): Marker | undefined => {
     const text = readIfAny(join(path, MARKER));
     return text === undefined ? undefined : (JSON.parse(text) as Marker);
   } catch (error) {
-    const why = codeOf(error) === 'EACCES' ? 'cannot be read' : 'is damaged';
+    const why = errorCodeOf(error) === 'EACCES' ? 'cannot be read' : 'is damaged';
     throw fault(
       'folder-unusable',
       path,

@@ -1,7 +1,7 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import { randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { codeOf } from '../faults.js';
 
 export const SECRET_MODE = 0o600;
 const PRIVATE_FOLDER_MODE = 0o700;
@@ -18,7 +18,7 @@ export const makeFolder = (folder: string, mode: number = FOLDER_MODE): boolean 
       mkdirSync(each, { mode });
     } catch (error) {
       // Another process may have made it meanwhile.
-      if (codeOf(error) !== 'EEXIST' || !isFolder(each)) throw error;
+      if (errorCodeOf(error) !== 'EEXIST' || !isFolder(each)) throw error;
     }
   }
   return missing.length > 0;
@@ -59,7 +59,7 @@ export const readIfAny = (file: string): string | undefined => {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
+    if (errorCodeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 };

@@ -1,7 +1,7 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { randomUUID } from 'node:crypto';
-import { codeOf } from '../faults.js';
 import { identityOf, isAlive, type ProcessIdentity } from '../process/identity.js';
 import { makeFolder, readIfAny, SECRET_MODE } from './files.js';
 
@@ -42,7 +42,7 @@ const linkNew = (file: string, content: string): boolean => {
     linkSync(temporary, file);
     return true;
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false;
+    if (errorCodeOf(error) === 'EEXIST') return false;
     throw error;
   } finally {
     rmSync(temporary, { force: true });
@@ -55,7 +55,7 @@ const removeStale = (file: string, stale: string): void => {
   try {
     renameSync(file, moved);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return;
+    if (errorCodeOf(error) === 'ENOENT') return;
     throw error;
   }
   const content = readIfAny(moved);

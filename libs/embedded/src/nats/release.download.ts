@@ -1,8 +1,8 @@
+import { wordsOf } from '@fairlead/contracts';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { wordsOf } from '../faults.js';
 import { lastWordsOf, runCommand } from '../process/command.js';
 import type { DownloadedBinary } from './debian.download.js';
 import { NATS_RELEASE, releaseCpuOf, releaseName, releaseUrl } from './release.pins.js';

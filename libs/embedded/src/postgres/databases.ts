@@ -1,5 +1,6 @@
+import { errorCodeOf, wordsOf } from '@fairlead/contracts';
 import { Client, escapeIdentifier, escapeLiteral } from 'pg';
-import { codeOf, EnvironmentFault, wordsOf } from '../faults.js';
+import { EnvironmentFault } from '../faults.js';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const DUPLICATE = new Set(['42710', '42P04', '23505']); // Role, database, or a race for either (PostgreSQL, appendix A).
@@ -41,7 +42,7 @@ const answers = async (url: string): Promise<boolean> => {
     await withClient(url, (client) => client.query('select 1'));
     return true;
   } catch (error) {
-    if (NOT_SET_UP.has(codeOf(error) ?? '')) return false;
+    if (NOT_SET_UP.has(errorCodeOf(error) ?? '')) return false;
     throw refused(url, 'connect to PostgreSQL', error);
   }
 };
@@ -69,8 +70,8 @@ const unlessThere = async (client: Client, statement: string): Promise<void> => 
       await client.query(statement);
       return;
     } catch (error) {
-      if (DUPLICATE.has(codeOf(error) ?? '')) return;
-      if (codeOf(error) !== '55006' || attempt === SET_UP_ATTEMPTS) throw error;
+      if (DUPLICATE.has(errorCodeOf(error) ?? '')) return;
+      if (errorCodeOf(error) !== '55006' || attempt === SET_UP_ATTEMPTS) throw error;
     }
   }
 };

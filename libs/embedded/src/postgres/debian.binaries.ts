@@ -1,8 +1,8 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { withDebianPackages, type AptGet } from '../apt/apt.download.js';
-import { codeOf } from '../faults.js';
 import { makeFolder } from '../folder/files.js';
 import { isTrusted } from '../folder/reach.js';
 import { lastWordsOf, runCommand } from '../process/command.js';
@@ -99,7 +99,7 @@ const intoCache = async (root: string, folder: string): Promise<void> => {
     }
     renameSync(temporary, folder);
   } catch (error) {
-    if (codeOf(error) !== 'ENOTEMPTY' && codeOf(error) !== 'EEXIST') throw error;
+    if (errorCodeOf(error) !== 'ENOTEMPTY' && errorCodeOf(error) !== 'EEXIST') throw error;
   } finally {
     rmSync(temporary, { recursive: true, force: true });
   }

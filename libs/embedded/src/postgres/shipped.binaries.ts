@@ -1,9 +1,9 @@
+import { errorCodeOf, wordsOf } from '@fairlead/contracts';
 import { randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
-import { codeOf, wordsOf } from '../faults.js';
 import { makeFolder } from '../folder/files.js';
 import { isOpenToOthers, isTrusted } from '../folder/reach.js';
 import { lastWordsOf, runCommand } from '../process/command.js';
@@ -76,7 +76,7 @@ const materialise = async (native: string, folder: string): Promise<void> => {
     await mustRun('chmod', ['-R', 'u+rwX,go+rX,go-w', temporary]);
     renameSync(temporary, folder);
   } catch (error) {
-    if (codeOf(error) !== 'ENOTEMPTY' && codeOf(error) !== 'EEXIST') throw error;
+    if (errorCodeOf(error) !== 'ENOTEMPTY' && errorCodeOf(error) !== 'EEXIST') throw error;
   } finally {
     rmSync(temporary, { recursive: true, force: true });
   }

@@ -1,3 +1,4 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import { spawn, type SpawnOptions } from 'node:child_process';
 
 const OUTPUT_LENGTH_MAX = 64 * 1024;
@@ -65,7 +66,7 @@ const signalOrGone = (target: number, signal: NodeJS.Signals): void => {
   try {
     process.kill(target, signal);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    if (errorCodeOf(error) !== 'ESRCH') throw error;
   }
 };
 

@@ -1,3 +1,4 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import { readFileSync } from 'node:fs';
 
 /** Identifies a process permanently: its id alone may since have been reused. */
@@ -33,7 +34,7 @@ const answers = (pid: number): boolean => {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return errorCodeOf(error) === 'EPERM';
   }
 };
 

@@ -1,5 +1,6 @@
+import { wordsOf } from '@fairlead/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EnvironmentFault, wordsOf } from '../faults.js';
+import { EnvironmentFault } from '../faults.js';
 import { Child, describeExit, quoteLines, type Exit, type ProcessSpec } from './child.js';
 import type { LogFile } from './log-file.js';
 import {

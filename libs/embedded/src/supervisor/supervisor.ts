@@ -1,5 +1,5 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import { join } from 'node:path';
-import { codeOf } from '../faults.js';
 import type { ProcessSpec } from './child.js';
 import { endLeftovers, forgetProcess, rememberProcess } from './leftovers.js';
 import { LogFile } from './log-file.js';
@@ -131,7 +131,7 @@ export class Supervisor {
     try {
       if (pid !== undefined) rememberProcess(this.runDir, name, pid);
     } catch (error) {
-      if (codeOf(error) !== 'ENOSPC') throw error;
+      if (errorCodeOf(error) !== 'ENOSPC') throw error;
     }
   }
 

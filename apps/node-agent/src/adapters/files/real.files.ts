@@ -1,3 +1,4 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { chmod, constants, copyFile, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
@@ -7,8 +8,7 @@ import type { HostFiles } from '../../files/files.ports.js';
 
 const READ_BYTES = 1024 * 1024;
 
-export const isMissing = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+export const isMissing = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(errorCodeOf(error) ?? '');
 
 const syncToDisk = async (path: string): Promise<void> => {
   const file = await open(path, 'r');

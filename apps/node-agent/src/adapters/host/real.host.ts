@@ -1,3 +1,4 @@
+import { errorCodeOf } from '@fairlead/contracts';
 import type { HostProxy } from '@fairlead/contracts';
 import { spawn } from 'node:child_process';
 import { watch } from 'node:fs';
@@ -24,7 +25,7 @@ const kill = (pid: number | undefined): void => {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {
     // The group is gone already: that is what was desired.
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    if (errorCodeOf(error) !== 'ESRCH') throw error;
   }
 };
 
