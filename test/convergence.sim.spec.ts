@@ -46,7 +46,7 @@ describe('a cluster whose manifest changes at random, while machines, nodes, hos
       if (SEEDS === 1) return;
       for (const step of ['applied', 'scaled', 'refused', 'failed', 'lost', 'replaced', 'crashed'])
         expect([step, (seen[step] ?? 0) > SEEDS / 5]).toEqual([step, true]);
-      expect(seen['stated'] ?? 0).toBeLessThan(SEEDS / 2);
+      expect(seen['stated'] ?? 0).toBeGreaterThan(0);
     },
     LIMIT_MS,
   );

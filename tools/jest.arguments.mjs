@@ -19,6 +19,7 @@ export const LONG_STORIES = [
   'test/authentication',
   'test/backups',
   'test/control-plane',
+  'test/declared-size',
   'test/declared-version',
   'test/join',
   'test/drift',

@@ -28,7 +28,8 @@ import { specOf, UID } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.fi
 import { bootstrapReconciler } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.reconciler.js';
 import type { Bootstrap } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.state.js';
 import { clusters, type ClusterCommand, type ClusterState } from '../../apps/gateway/src/clusters/clusters.decider.js';
-import { manifests, type ManifestState } from '../../apps/gateway/src/manifest/manifests.decider.js';
+import { manifests, type AskAgain, type ManifestState } from '../../apps/gateway/src/manifest/manifests.decider.js';
+import { unmetReconciler } from '../../apps/gateway/src/manifest/unmet.reconciler.js';
 import { replacements } from '../../apps/gateway/src/replacements/replacements.decider.js';
 import { machines } from '../../apps/infra-svc/src/machines/machines.decider.js';
 import { machinesReconciler } from '../../apps/infra-svc/src/machines/machines.reconciler.js';
@@ -58,7 +59,7 @@ class Crashed extends Error {}
 /** A reconciler as its service runs it: its cluster may be quarantined, and it reads on from there when that is released. */
 interface Service {
   readonly follower: Follower<unknown>;
-  readonly quarantine: Failure;
+  readonly quarantine?: Failure;
   read: number;
   /** By the whole log. */
   readonly state: () => unknown;
@@ -97,6 +98,13 @@ export class GrowthWorld implements ServiceWorld {
       ...{ follower: follow(bootstrapReconciler() as AnyReconciler, 'bootstrap-svc'), read: 0 },
       ...{ quarantine: 'quarantined-bootstrap', state: () => this.boot, play: bootstrapTask },
     },
+    unmet: {
+      ...{ follower: follow(unmetReconciler as AnyReconciler, 'gateway'), read: 0 },
+      ...{
+        state: () => ({ declared: this.manifest.declared }),
+        play: (_world, task, asked) => this.askAgain(task, asked),
+      },
+    },
   };
   /** Of what is recorded now. */
   private cause: Cause | undefined;
@@ -107,6 +115,8 @@ export class GrowthWorld implements ServiceWorld {
   private queue: Asked[] = [];
   /** Tasks that are tried again and again, until the provider is well. */
   private requeued: Asked[] = [];
+  /** Tasks of the gateway that something hinders for now. */
+  private hindered: Asked[] = [];
   /** Is called with every event, once all services know it. */
   noticed: (event: StoredEvent) => void = () => undefined;
   private nowMs = START_MS;
@@ -118,6 +128,7 @@ export class GrowthWorld implements ServiceWorld {
     copy.effects.push(...this.effects);
     copy.queue = [...this.queue];
     copy.requeued = [...this.requeued];
+    copy.hindered = [...this.hindered];
     const sets = ['provider', 'kubernetes', 'etcd', 'down', 'failures'] as const;
     for (const name of sets) for (const one of this[name]) (copy[name] as Set<string>).add(one);
     for (const [node, attempt] of this.blocked) copy.blocked.set(node, attempt);
@@ -365,6 +376,14 @@ export class GrowthWorld implements ServiceWorld {
     this.record(follower.failed(asked.data, failure, known()));
   }
 
+  /** As the gateway's handler does it: a task that is refused now is tried again soon. */
+  private askAgain(task: Task, asked: Asked): Failed {
+    const data = { ...(task.data as unknown as AskAgain['data']), ...ADDRESS, requestId: `a${this.events.length}` };
+    const command: AskAgain = { type: 'AskAgain', data: data as AskAgain['data'] };
+    if (isRefusal(this.decide(manifests, this.manifest, command))) this.hindered.push(asked);
+    return undefined;
+  }
+
   /** Why this is no place to stay; undefined: the cluster is Provisioned and whole, or nothing of it is left. */
   trouble(): string | undefined {
     return troubleOf(this);
@@ -441,7 +460,7 @@ export class GrowthWorld implements ServiceWorld {
 
   private read(): void {
     for (const service of Object.values(this.services)) {
-      if (this.has(service.quarantine)) continue;
+      if (service.quarantine !== undefined && this.has(service.quarantine)) continue;
       for (const event of this.events.slice(service.read)) this.queue.push(...service.follower.read(event));
       service.read = this.events.length;
     }
@@ -452,7 +471,9 @@ export class GrowthWorld implements ServiceWorld {
     const [nearest] = Object.values(this.services)
       .flatMap(({ follower }) => (follower.wakeAt === null ? [] : [{ follower, at: follower.wakeAt }]))
       .toSorted((one, other) => (one.at < other.at ? -1 : 1));
-    if (nearest === undefined) return false;
+    const hindered = this.hindered.splice(0);
+    this.queue.push(...hindered);
+    if (nearest === undefined) return hindered.length > 0;
     this.nowMs = Math.max(this.nowMs, Date.parse(nearest.at));
     this.queue.push(...nearest.follower.wake());
     return true;

@@ -105,6 +105,7 @@ import { ManifestQueries } from './manifest/manifest.queries.js';
 import { AdoptionHttp } from './manifest/adoption.http.js';
 import { RemovalHttp } from './manifest/removal.http.js';
 import { ScaleHttp } from './manifest/scale.http.js';
+import { UnmetEffects } from './manifest/unmet.effects.js';
 import { AddressMetrics } from './metrics/address.metrics.js';
 import { FleetMetrics } from './metrics/fleet.metrics.js';
 import { Incarnations } from './namespaces/incarnations.js';
@@ -156,6 +157,7 @@ const CONTROLLERS: Type<unknown>[] = [
   CleanupEffects,
   RecreationEffects,
   LifetimeEffects,
+  UnmetEffects,
   PauseHttp,
   KubeconfigHttp,
   UsersKubeconfigHttp,

@@ -24,6 +24,7 @@ import { UpgradeTables1763800000000 } from './migrations/0002-upgrades.migration
 import { TokenExpiry1763900000000 } from './migrations/0003-token-expiry.migration.js';
 import { IdempotencyLeases1764000000000 } from './migrations/0004-idempotency-leases.migration.js';
 import { manifestsProjection } from './manifest/manifests.projection.js';
+import { unmetReconciler } from './manifest/unmet.reconciler.js';
 import { ManifestTable1764100000000 } from './migrations/0005-manifests.migration.js';
 import { TemplateTable1764200000000 } from './migrations/0006-templates.migration.js';
 import { ApplicationTables1764400000000 } from './migrations/0007-applications.migration.js';
@@ -84,6 +85,7 @@ export const gatewayService = (settings: Settings): ServiceDefinition =>
       recreationReconciler,
       lifetimeReconciler,
       bootstrapDataReconciler,
+      unmetReconciler,
     ],
     migrations: [
       GatewayTables1763700000000,

@@ -18,6 +18,7 @@ export * from './manifest/manifest.fold.js';
 export * from './manifest/manifest.plan.js';
 export * from './manifest/merge.patch.js';
 export * from './manifest/pool.status.js';
+export * from './manifest/unmet.js';
 export * from './manifest/victims.js';
 export * from './members/departures.js';
 export * from './members/health.js';

@@ -2,7 +2,6 @@ import {
   durationMs,
   type Duration,
   type StoredEvent,
-  type EventData,
   type ClusterUid,
   earlierBy,
   type ClusterLease,
@@ -51,12 +50,6 @@ export const nextMomentOf = (lifetime: Lifetime): string =>
 const moved = (before: Lifetime, after: Lifetime, time: string): Lifetime =>
   endOf(before) === endOf(after) ? after : { ...after, since: time, warned: [] };
 
-/** The declared lease after a denial: a cluster that has a reservation keeps the end that it has. */
-export const leaseAfterDenial = (
-  lease: ClusterLease,
-  { endsAt, until }: Pick<EventData<'ReservationDenied'>, 'endsAt' | 'until'>,
-): ClusterLease => (until === undefined || lease.endsAt !== endsAt ? lease : { ...lease, endsAt: until });
-
 const begin = (uid: ClusterUid, lease: ClusterLease | undefined, since: string): Lifetime | undefined =>
   lease === undefined ? undefined : { uid, lease, since, warned: [], reserved: {} };
 
@@ -69,8 +62,6 @@ const changed = (lifetime: Lifetime, event: StoredEvent): Lifetime | undefined =
     }
     case 'ReservationConfirmed':
       return { ...lifetime, reserved: { ...reserved, [event.data.connection]: event.data.endsAt } };
-    case 'ReservationDenied':
-      return { ...lifetime, lease: leaseAfterDenial(lifetime.lease, event.data) };
     case 'ReservationReleased':
       return { ...lifetime, reserved: without(reserved, event.data.connection) };
     case 'ClusterExpiring':

@@ -5,6 +5,7 @@ import { certificatesProjection } from '../certificates/certificates.projection.
 import { SETTINGS, type Settings } from '../config.js';
 import type { RowsOf } from '../common/history.js';
 import { etcdProjection } from '../etcd/etcd.projection.js';
+import { manifestsProjection } from '../manifest/manifests.projection.js';
 import { upgradesProjection } from '../upgrades/upgrades.projection.js';
 import { NOTHING_AROUND, type AroundCluster, type ConditionRows, type UpgradeGlimpse } from './clusters.facts.js';
 
@@ -35,7 +36,7 @@ export class AroundClusters {
   }
 
   async of(keys: readonly string[]): Promise<ReadonlyMap<string, AroundCluster>> {
-    const [upgrades, etcd, certificates, quarantined, unverified, busy, secrets] = await Promise.all([
+    const [upgrades, etcd, certificates, quarantined, unverified, busy, secrets, unmet] = await Promise.all([
       this.upgrades(keys),
       this.byKey<NonNullable<AroundCluster['etcd']>>(
         `select key, jsonb_build_object('uid', doc->>'uid', 'requests', ${RUNNING}) as doc from etcd where key = any($1)`,
@@ -49,6 +50,10 @@ export class AroundClusters {
       this.unverified(),
       this.busy(),
       this.hookSecrets(keys),
+      this.byKey<NonNullable<AroundCluster['unmet']>>(
+        `select key, doc from manifests where key = any($1) and (doc ? 'unmet' or doc ? 'denied')`,
+        keys,
+      ),
     ]);
     const around = keys.map((key): [string, AroundCluster] => [
       key,
@@ -60,6 +65,7 @@ export class AroundClusters {
         unverified,
         busy,
         hookSecrets: secrets.get(namespaceOf(key)) ?? [],
+        unmet: unmet.find((row) => row.key === key)?.doc,
       },
     ]);
     return new Map(around);
@@ -125,4 +131,9 @@ export const aroundInLog = (rowsOf: RowsOf): AroundCluster => ({
     .toSorted((one, other) => (one.requestedAt < other.requestedAt ? 1 : -1))[0],
   etcd: rowsOf(etcdProjection)[0]?.doc,
   certificates: rowsOf(certificatesProjection).map(({ doc }) => doc),
+  unmet: rowsOf(manifestsProjection)
+    .map(({ doc }) => doc)
+    .find(isUnmet),
 });
+
+const isUnmet = ({ unmet, denied }: NonNullable<AroundCluster['unmet']>): boolean => (unmet ?? denied) !== undefined;

@@ -1,6 +1,7 @@
 import { unsignedHooks, type UpgradePhase } from '@fairlead/contracts';
 import type { CertificatesDoc } from '../certificates/certificates.projection.js';
 import type { ConditionFacts, NodeFacts, OperationFacts } from '../conditions/condition.facts.js';
+import { unmetFacts, type UnmetDeclaration } from '../conditions/unmet.facts.js';
 import type { EtcdDoc } from '../etcd/etcd.projection.js';
 import type { NodeDoc } from '../nodes/nodes.projection.js';
 import { isAway, nodeProgress } from '../nodes/nodes.view.js';
@@ -34,6 +35,8 @@ export interface AroundCluster {
   readonly busy: ConditionFacts['busy'];
   /** Names of the hook secrets of its namespace; undefined: not known. */
   readonly hookSecrets: readonly string[] | undefined;
+  /** What is declared, where something of it was refused; undefined: nothing was. */
+  readonly unmet: UnmetDeclaration | undefined;
 }
 
 export const NOTHING_AROUND: AroundCluster = {
@@ -44,6 +47,7 @@ export const NOTHING_AROUND: AroundCluster = {
   unverified: [],
   busy: [],
   hookSecrets: undefined,
+  unmet: undefined,
 };
 
 export interface ConditionRows {
@@ -116,13 +120,14 @@ const leaseFacts = (doc: LeaseDoc): NonNullable<ConditionFacts['lease']> => ({
 /** What the conditions of a cluster follow from, by its rows. */
 export const conditionFacts = ({ cluster, nodes, operations, around, ...at }: ConditionRows): ConditionFacts => {
   const { uid, spec, pause = null, resumedAt = null, signed, lease: leaseDoc, ...others } = cluster;
-  const { upgrade, etcd, certificates, quarantined, unverified, busy, hookSecrets } = around;
+  const { upgrade, etcd, certificates, quarantined, unverified, busy, hookSecrets, unmet } = around;
   const connections = new Set([spec.controlPlane, ...spec.workers].map(({ connection }) => connection as string));
   for (const { connection } of nodes) connections.add(connection);
   return {
     ...at,
     ...others,
     ...(leaseDoc === undefined ? {} : { lease: leaseFacts(leaseDoc) }),
+    ...(unmet?.uid === uid ? { unmet: unmetFacts(unmet, at.now) } : {}),
     pause,
     resumedAt,
     nodes: nodes.map(nodeFacts),

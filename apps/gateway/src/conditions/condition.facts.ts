@@ -74,6 +74,19 @@ export interface OperationFacts {
   readonly steps: readonly StepFacts[];
 }
 
+/** Machines of a pool, or another end of the lease. */
+export interface UnmetFacts {
+  /** `pool web: 2 of its 5 machines are missing`. */
+  readonly what: string;
+  /** A node less than declared is a cluster that is not as declared; an end that was not moved is not. */
+  readonly ofNodes: boolean;
+  readonly cause: string;
+  readonly since: string;
+  readonly attempt: number;
+  /** RFC 3339; null: it is being asked for now. */
+  readonly nextAttemptAt: string | null;
+}
+
 /** Everything that the conditions of a cluster follow from. Times are RFC 3339. */
 export interface ConditionFacts {
   readonly namespace: string;
@@ -159,6 +172,8 @@ export interface ConditionFacts {
   };
   /** What is declared and could not be applied in Kubernetes, with the last failure of each; absent: nothing. */
   readonly unapplied?: Readonly<Record<string, { readonly since: string; readonly message: string }>>;
+  /** What is declared and was refused for now, and is asked for again by itself; absent: nothing. */
+  readonly unmet?: readonly UnmetFacts[];
   /** Services that do not process the events of the cluster. */
   readonly quarantined: readonly { readonly service: string; readonly error: string; readonly since: string }[];
   /** Connections of the cluster that could not be verified. */

@@ -56,7 +56,7 @@ const CONDITIONS: readonly ConditionDefinition[] = [
   {
     type: 'DeclaredStateApplied',
     read: after('ready', declaredStateApplied),
-    isShown: ({ unapplied }) => unapplied !== undefined,
+    isShown: ({ unapplied, unmet = [] }) => unapplied !== undefined || unmet.length > 0,
   },
   { type: 'RemediationAllowed', read: remediationAllowed, isShown: ({ health }) => health !== undefined },
   { type: 'BackupsHealthy', read: backupsHealthy, isShown: ({ backups }) => backups !== undefined },

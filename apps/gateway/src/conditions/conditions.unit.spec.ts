@@ -146,6 +146,11 @@ const held = (failed: boolean) => ({
 
 const DIFFERENCE = { item: 'sysctl', what: 'net.ipv4.ip_forward', observed: '0', desired: '1' };
 
+const UNMET = {
+  ...{ what: 'pool web: 2 of 5 declared machines are missing', ofNodes: true, cause: 'quota of 3 is used up' },
+  ...{ since: MADE, attempt: 2, nextAttemptAt: '2026-01-01T00:04:00.000Z' },
+};
+
 const TABLE: readonly Row[] = [
   row('is being deleted', { phase: 'Deleting' }, ['Deleting', 'Deleting', 'Ready']),
   row('is paused', { pause: { reason: 'why', since: minutesAgo(60) } }, ['Paused', 'ClusterPaused', 'Paused']),
@@ -268,6 +273,11 @@ const TABLE: readonly Row[] = [
     ['Degraded', 'AddonsFailed', 'AddonsHealthy'],
   ),
   row('has roles that Kubernetes did not take', { unapplied: { roles: { since: MADE, message: '403' } } }, [
+    'Degraded',
+    'DeclaredStateNotApplied',
+    'DeclaredStateApplied',
+  ]),
+  row('lacks machines that are declared', { unmet: [UNMET] }, [
     'Degraded',
     'DeclaredStateNotApplied',
     'DeclaredStateApplied',
@@ -430,6 +440,21 @@ describe('the state of a cluster', () => {
       lastTransitionTime: etcdProblems.since,
     });
     expect(read({}).map(({ type }) => type)).not.toContain('EtcdHealthy');
+  });
+
+  it('of what is declared names the pool, what it lacks, why, the attempt and the next one', () => {
+    const message = (unmet: ConditionFacts['unmet']) => of({ unmet: unmet! }, 'DeclaredStateApplied').message;
+    expect(message([UNMET])).toMatch(
+      /^pool web: 2 of 5 declared machines are missing: quota of 3 is used up \(attempt 2, next at 2026-01-01T00:04:00.000Z\)\. /,
+    );
+    expect(message([{ ...UNMET, nextAttemptAt: null }])).toContain('(attempt 2, asked for again now)');
+    expect(message([{ ...UNMET, attempt: 0, nextAttemptAt: null }])).toContain('(asked for again now)');
+    expect(of({ unmet: [UNMET] }, 'DeclaredStateApplied').lastTransitionTime).toBe(MADE);
+  });
+
+  it('is not that of an end of its lease that was denied: that is a condition alone', () => {
+    const denied = { unmet: [{ ...UNMET, ofNodes: false }] };
+    expect([of(denied, 'DeclaredStateApplied').status, stateOf(denied)]).toEqual(['False', 'Running']);
   });
 
   it('has every state in its precedence, and every reason and type in the table or in a stage', () => {

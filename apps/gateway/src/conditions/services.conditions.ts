@@ -32,22 +32,39 @@ export const addonsHealthy: Read = (facts) => {
   });
 };
 
-/** Of a cluster whose declaration Kubernetes did not take, such as after a restore: nothing tries again by itself. */
-export const declaredStateApplied: Read = (facts) => {
-  const failed = Object.entries(facts.unapplied ?? {});
-  const since = facts.marks.ready ?? facts.createdAt;
-  if (failed.length === 0) return holds(since);
+const unappliedWords = ({ unapplied = {}, name }: ConditionFacts): readonly string[] => {
+  const failed = Object.entries(unapplied);
+  if (failed.length === 0) return [];
   const words = failed.slice(0, NAMED_MAX).map(([what, { message }]) => `${what}: ${message}`);
   const others = failed.length - words.length;
+  const all = `${words.join('; ')}${others > 0 ? ` and ${others} more` : ''}`;
+  return [`${all}. Correct the cause, then run fairlead cluster retry ${name}`];
+};
+
+const unmetWords = ({ unmet = [] }: ConditionFacts): readonly string[] => {
+  if (unmet.length === 0) return [];
+  const words = unmet.slice(0, NAMED_MAX).map(({ what, cause, attempt, nextAttemptAt }) => {
+    const when = nextAttemptAt === null ? 'asked for again now' : `next at ${nextAttemptAt}`;
+    return `${what}: ${cause} (${attempt === 0 ? when : `attempt ${attempt}, ${when}`})`;
+  });
+  const others = unmet.length - words.length;
+  const all = `${words.join('; ')}${others > 0 ? ` and ${others} more` : ''}`;
+  return [`${all}. Nobody has to ask again; with room now, "fairlead connection verify" makes it ask at once`];
+};
+
+/** Of a cluster that is not as declared: what Kubernetes did not take waits for a retry, what a provider refused is asked for again. */
+export const declaredStateApplied: Read = (facts) => {
+  const { unapplied = {}, unmet = [] } = facts;
+  const failed = [...Object.values(unapplied), ...unmet];
+  const since = facts.marks.ready ?? facts.createdAt;
+  if (failed.length === 0) return holds(since);
+  const lacksSomething = Object.keys(unapplied).length > 0 || unmet.some(({ ofNodes }) => ofNodes);
   return found({
     status: 'False',
     reason: 'DeclaredStateNotApplied',
-    message: `${words.join('; ')}${others > 0 ? ` and ${others} more` : ''}. Correct the cause, then run fairlead cluster retry ${facts.name}`,
-    since: earliestOf(
-      failed.map(([, one]) => one.since),
-      since,
-    ),
-    calls: whenNodesAreAway(facts),
+    message: [...unappliedWords(facts), ...unmetWords(facts)].join('. '),
+    since: earliestOf(timesOf(failed), since),
+    ...(lacksSomething ? { calls: whenNodesAreAway(facts) } : {}),
   });
 };
 

@@ -1,7 +1,9 @@
 import {
   clusterSpecOf,
   CONTROL_PLANE_POOL,
+  controlPlaneSetOf,
   isRefusal,
+  nodeSetOf,
   refuse,
   type ClusterName,
   type ClusterUid,
@@ -26,6 +28,8 @@ import {
   isUpgradePlan,
   leavingOf,
   declaredAfter,
+  missingIn,
+  missingOf,
   planOf,
   removalsOf,
   rolloutsOf,
@@ -81,7 +85,12 @@ export type ApplyManifest = Command<
 >;
 /** A node that was asked to leave stays, and its pool counts it again. */
 export type CancelRemoval = Command<'CancelRemoval', Named & { readonly node: NodeName; readonly reason: string }>;
-export type ManifestCommand = ReadManifest | ApplyManifest | CancelRemoval;
+/** Machines of a pool are declared, and a request for them came to nothing. */
+export type AskAgain = Command<
+  'AskAgain',
+  Named & { readonly uid: ClusterUid; readonly pool: string; readonly requestId: string }
+>;
+export type ManifestCommand = ReadManifest | ApplyManifest | CancelRemoval | AskAgain;
 
 type PresentState = Extract<ClusterState, { status: 'present' }>;
 
@@ -150,7 +159,8 @@ export const planFor = (
   if (isDeclared(state, spec)) return [];
   const requests = state.declared?.requests ?? {};
   const before = isCorrection(state, spec) ? undefined : basisOf(state, spec);
-  const plan = planOf(before, spec, { members: poolMembers(state), requests, named, releases });
+  const missing = state.declared === undefined ? {} : missingIn(state.declared);
+  const plan = planOf(before, spec, { members: poolMembers(state), requests, missing, named, releases });
   // The machines of a creation are asked for already, and have no names yet.
   return before !== undefined && isUnnamed(state) ? plan.filter(({ action }) => action !== 'add-nodes') : plan;
 };
@@ -529,6 +539,22 @@ const cancelRemoval = (state: ManifestState, command: CancelRemoval): readonly M
   return detail === undefined ? facts : refuse('node.removal-not-cancellable', { ...about, detail });
 };
 
+/** infra-svc knows best whether there is room by now: it says so, or why not. */
+const askAgain = ({ cluster, declared }: ManifestState, { data }: AskAgain): readonly ManifestFact[] | Refusal => {
+  const { uid, pool: name, requestId, ...named } = data;
+  if (declared === undefined || declared.uid !== uid) return nothing;
+  const count = missingOf(declared, name);
+  if (count === 0) return nothing;
+  const { controlPlane, pools } = declared.spec;
+  const pool = pools.find((one) => one.name === name);
+  const sets =
+    name === CONTROL_PLANE_POOL
+      ? { workers: [], controlPlane: controlPlaneSetOf(controlPlane, count) }
+      : { workers: pool === undefined ? [] : [nodeSetOf(pool, count)] };
+  const command = { type: 'RequestNodes', data: { ...named, requestId, ...sets, connectionFaults: [] } } as const;
+  return clusters.decide(cluster, command) as readonly ManifestFact[] | Refusal;
+};
+
 const decide = (state: ManifestState, command: ManifestCommand): readonly ManifestFact[] | Refusal => {
   switch (command.type) {
     case 'ReadManifest':
@@ -537,6 +563,8 @@ const decide = (state: ManifestState, command: ManifestCommand): readonly Manife
       return apply(state, command);
     case 'CancelRemoval':
       return cancelRemoval(state, command);
+    case 'AskAgain':
+      return askAgain(state, command);
   }
 };
 

@@ -195,12 +195,25 @@ describe('the machines of a cluster with an end', () => {
       cause: { message: story.cloud.denial },
     });
     expect(story.types()).not.toContain('InfrastructureFailed');
-    const asked = story.cloud.calls;
+    await story.settle();
+    expect(story.types().filter((type) => type === 'ReservationDenied')).toHaveLength(1);
+    expect(story.cloud.reservations.get(RESERVED)?.endsAt).toBe(END);
+  });
+
+  it('are reserved until the end that is declared once the cloud has the capacity, although it was denied before', async () => {
+    await story.request(requested(spec()));
+    story.cloud.denial = 'all machines are taken from 2099-01-08 on';
+    await story.request(declare({ endsAt: LATER }));
     await story.wait();
-    expect([story.cloud.calls, story.cloud.reservations.get(RESERVED)?.endsAt]).toEqual([asked, END]);
+    expect(story.types().filter((type) => type === 'ReservationDenied')).toHaveLength(2);
+    expect(story.cloud.reservations.get(RESERVED)?.endsAt).toBe(END);
     story.cloud.denial = undefined;
-    await story.request(declare({ endsAt: LATER }, 3));
+    await story.wait();
     expect(story.last('ReservationConfirmed')).toMatchObject({ endsAt: LATER });
+    expect(story.cloud.reservations.get(RESERVED)?.endsAt).toBe(LATER);
+    const { length } = story.types();
+    await story.wait();
+    expect(story.types()).toHaveLength(length);
   });
 
   it('stay reserved until the former end when the cloud cannot be asked for another one', async () => {

@@ -11,7 +11,7 @@ import {
   type PoolRollout as Limits,
   type ReplacementOrder,
 } from '@fairlead/contracts';
-import { differences, templateOf, type Declared, type MachineTemplate } from '@fairlead/domain';
+import { differences, missingOf, templateOf, type Declared, type MachineTemplate } from '@fairlead/domain';
 import { later } from '@fairlead/event-sourcing';
 import type { Cluster } from './machines.state.js';
 import type { Asked, PoolRollout } from './rollouts.js';
@@ -83,9 +83,12 @@ const poolOf = (
     ({ order, vacant, newNode }) => newNode === null && (vacant || order === 'create-first'),
   );
   const requested = Object.values(declared.requests).reduce((sum, { awaited }) => sum + (awaited[name] ?? 0), 0);
+  // Machines that are missing are asked for again beside it: it neither waits for them nor makes them.
+  const replicas = rules.declared.replicas - missingOf(declared, name);
   return {
     name,
     ...rules,
+    declared: { ...rules.declared, replicas },
     // Whoever asks for nodes to be replaced is the one for whom OnDelete waits.
     ...(asked === undefined ? {} : { strategy: 'RollingUpdate' as const }),
     now,

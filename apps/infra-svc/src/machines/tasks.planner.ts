@@ -1,5 +1,5 @@
 import { needsBootstrapData, type ConnectionName, type NodeName } from '@fairlead/contracts';
-import { isHeld, isIdentityAwaited, NO_IDENTITY, realmSelectionOf } from '@fairlead/domain';
+import { askedAgainAt, isHeld, isIdentityAwaited, NO_IDENTITY, realmSelectionOf } from '@fairlead/domain';
 import type { Task } from '@fairlead/event-sourcing';
 import { batchOfRequest, isMadeAgain, isReconsidered, isWaiting, type NodesRequest } from './additions.js';
 import { withGroups } from './groups.planner.js';
@@ -109,14 +109,24 @@ const deletionsOf = ({ deletions, announced }: Cluster, now: string): readonly T
       return task({ type: 'DeleteMachine', about: name, reason: `${why}${again(deletion)}`, data });
     });
 
+/** An end that was denied is asked for again; until then, the reservation keeps the end that it has. */
+const askableEnd = (
+  { declared, reservations = {} }: Cluster,
+  { connection, endsAt, now }: { readonly connection: string; readonly endsAt: string; readonly now: string },
+): string => {
+  const denial = declared?.denied?.[connection];
+  const isDenied = denial?.endsAt === endsAt && askedAgainAt(denial) > now;
+  return isDenied ? (reservations[connection]?.endsAt ?? endsAt) : endsAt;
+};
+
 /** A reservation is made before any machine is, and its end is moved whenever another one is declared. */
 const reserve = (cluster: Cluster, now: string): readonly Task[] => {
   const lease = leaseOfCluster(cluster);
   if (lease === undefined) return [];
-  const { endsAt } = lease;
   return Object.entries(cluster.reservations ?? {}).flatMap(([name, reservation]) => {
     if (reservation.isDenied === true) return [];
     const connection = name as ConnectionName;
+    const endsAt = askableEnd(cluster, { connection, endsAt: lease.endsAt, now });
     const data = { reservation: { connection, endsAt } };
     if (reservation.endsAt !== endsAt) {
       const reason = `machines of ${connection} are to be reserved until ${endsAt}`;
@@ -207,6 +217,14 @@ const startIn = (state: Machines): string | null =>
   state.status === 'desired' && state.cluster.planned.length === 0 ? startOf(state.cluster) : null;
 
 /** When the next deletion that failed is due again, the lease begins, or a new node becomes available. */
+/** When denied ends of leases are asked for again. */
+const askedAgainIn = (state: Machines, now: string): readonly string[] =>
+  state.status === 'desired'
+    ? Object.values(state.cluster.declared?.denied ?? {})
+        .map(askedAgainAt)
+        .filter((at) => at > now)
+    : [];
+
 export const nextMomentAt = (state: Machines, now: string): string | null => {
   const startsAt = startIn(state);
   const due = [
@@ -215,6 +233,7 @@ export const nextMomentAt = (state: Machines, now: string): string | null => {
       .map(({ beginsAt }) => Date.parse(beginsAt)),
     ...(startsAt !== null && startsAt > now ? [Date.parse(startsAt)] : []),
     ...(state.status === 'desired' ? availabilitiesOf(state.cluster, now).map((at) => Date.parse(at)) : []),
+    ...askedAgainIn(state, now).map((at) => Date.parse(at)),
   ];
   return due.length === 0 ? null : new Date(Math.min(...due)).toISOString();
 };

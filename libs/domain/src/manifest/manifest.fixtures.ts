@@ -25,6 +25,9 @@ export const declared = (pools: readonly DeclaredPool[], change: Partial<Declare
   ...change,
 });
 
+/** When the event of a sequence was recorded: one each second. */
+export const timeOf = (seq: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, seq)).toISOString();
+
 /** A fact as if it were in the log. */
 export const logged = (fact: Fact, seq: number): StoredEvent =>
-  ({ ...fact, meta: { seq, namespace: 'default', cluster: 'demo' } }) as unknown as StoredEvent;
+  ({ ...fact, meta: { seq, namespace: 'default', cluster: 'demo', time: timeOf(seq) } }) as unknown as StoredEvent;

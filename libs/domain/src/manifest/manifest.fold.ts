@@ -9,12 +9,13 @@ import {
   declaredOf,
   type DeclaredPool,
   type DeclaredSpec,
+  sentenceOf,
   without,
   type TemplateUse,
 } from '@fairlead/contracts';
-import { leaseAfterDenial } from '../lifetime.js';
 import { replacementIn, type Replacement } from '../members/replacements.js';
 import { requestedSets } from '../usage.js';
+import { denialsAfter, dueAtOnce, setBack, type Denials, type Setback } from './unmet.js';
 
 /** A request for nodes of which something is still to be known. */
 export interface RequestedNodes {
@@ -24,6 +25,8 @@ export interface RequestedNodes {
   readonly newPools: readonly string[];
   /** None of its machines is named yet. */
   readonly unplanned?: true;
+  /** It makes no machine, but takes one that there is: its pool grows by that one or not at all. */
+  readonly adopts?: true;
 }
 
 /** A node that is counted is being replaced: its pool keeps its size. */
@@ -73,6 +76,12 @@ export interface Declared {
   readonly planned?: Readonly<Record<string, readonly string[]>>;
   /** Requests that were abandoned before their machines were named: machines that are named all the same do not count. */
   readonly abandoned?: readonly string[];
+  /** Nodes that were asked for beside the manifest: they are declared for as long as their request is. Absent: none. */
+  readonly beside?: Readonly<Record<string, true>>;
+  /** Why pools lack machines that are declared; `missingOf` says how many. Absent: none does. */
+  readonly unmet?: Readonly<Record<string, Setback>>;
+  /** The declared end, where providers have denied it. Absent: none has. */
+  readonly denied?: NonNullable<Denials>;
 }
 
 /** Far more than can be abandoned between a request and its plan. */
@@ -112,13 +121,18 @@ const superseded = (declared: Declared, name: string): Declared => {
   return requestId === undefined ? declared : withReplaced(declared, requestId, undefined);
 };
 
+const uncounted = (declared: Declared, name: string): Declared => {
+  const { beside, ...others } = { ...declared, nodes: without(declared.nodes, name) };
+  const left = without(beside ?? {}, name);
+  return Object.keys(left).length === 0 ? others : { ...others, beside: left };
+};
+
 /** The replicas no longer count these nodes. A node that leaves is asked to in one event and gone in another: it counts once. */
 const leave = (declared: Declared, names: readonly string[]): Declared =>
   names.reduce((before, name) => {
     const pool = before.nodes[name];
     if (pool === undefined) return before;
-    const left = { ...before, nodes: without(before.nodes, name), spec: resized(before.spec, pool, -1) };
-    return superseded(left, name);
+    return superseded({ ...uncounted(before, name), spec: resized(before.spec, pool, -1) }, name);
   }, declared);
 
 /** A node that was asked to leave stays after all: the size of its pool is as it was before. */
@@ -192,11 +206,13 @@ const planned = (declared: Declared, { data }: StoredEvent<'VmsPlanned'>): Decla
   const counted = { ...declared, nodes, planned: withPlan(declared, requestId, Object.keys(added)) };
   const { awaited = {} } = declared.requests[requestId] ?? {};
   const extra = machines.filter(({ pool }) => awaited[pool] === undefined);
+  const beside = { ...declared.beside, ...Object.fromEntries(extra.map(({ name }) => [name, true as const])) };
   const before = new Set(declared.spec.pools.map(({ name }) => name));
   const newPools = [...new Set(extra.map(({ pool }) => pool))].filter((pool) => !before.has(pool));
   const others = without(declared.requests, requestId);
   return {
     ...counted,
+    ...(Object.keys(beside).length === 0 ? {} : { beside }),
     spec: extra.reduce(grow, declared.spec),
     requests: newPools.length === 0 ? others : { ...others, [requestId]: { awaited: {}, newPools } },
   };
@@ -206,7 +222,8 @@ const requested = (declared: Declared, { data }: StoredEvent<'NodesRequested'>):
   const awaited = Object.fromEntries(
     requestedSets(data).flatMap(({ pool, count }) => (pool === undefined ? [] : [[pool, count] as const])),
   );
-  const request: RequestedNodes = { awaited, newPools: [], unplanned: true };
+  const adopts = data.adopts === undefined ? {} : { adopts: true as const };
+  const request: RequestedNodes = { awaited, newPools: [], unplanned: true, ...adopts };
   return { ...declared, requests: { ...declared.requests, [data.requestId]: request } };
 };
 
@@ -216,7 +233,7 @@ const unreplaced = (declared: Declared, { pool, newNode, vacant }: Replaced): De
   return newNode === null ? { ...declared, spec: resized(declared.spec, pool, -1) } : leave(declared, [newNode]);
 };
 
-/** A request came to nothing: the cluster is as it was before, and so is what is declared. */
+/** What was asked for beside the manifest, or is asked for no longer, is not declared either. */
 const undo = (declared: Declared, requestId: string, nodes: readonly string[]): Declared => {
   const request = declared.requests[requestId];
   const replaced = declared.replaced?.[requestId];
@@ -229,6 +246,79 @@ const undo = (declared: Declared, requestId: string, nodes: readonly string[]): 
   );
   const pools = spec.pools.filter(({ name, replicas }) => replicas > 0 || !request.newPools.includes(name));
   return { ...left, spec: pools.length === spec.pools.length ? spec : { ...spec, pools } };
+};
+
+interface Failure {
+  readonly cause: string;
+  readonly time: string;
+}
+
+const withUnmet = (declared: Declared, pools: readonly string[], { cause, time }: Failure): Declared => {
+  const unmet = pools.map((pool) => [pool, setBack(declared.unmet?.[pool], cause, time)] as const);
+  return unmet.length === 0 ? declared : { ...declared, unmet: { ...declared.unmet, ...Object.fromEntries(unmet) } };
+};
+
+/** A request came to nothing. What a manifest declares of it stays declared; what was asked for beside it is as before. */
+const comeToNothing = (
+  declared: Declared,
+  { requestId, nodes }: { readonly requestId: string; readonly nodes: readonly string[] },
+  failure: Failure,
+): Declared => {
+  const replaced = declared.replaced?.[requestId];
+  if (replaced !== undefined) {
+    const over = withReplaced(declared, requestId, undefined);
+    if (!replaced.vacant) return over;
+    const left = replaced.newNode === null ? over : uncounted(over, replaced.newNode);
+    return withUnmet(left, [replaced.pool], failure);
+  }
+  const { awaited = {}, adopts } = declared.requests[requestId] ?? {};
+  const isDeclared = (name: string): boolean => declared.beside?.[name] === undefined;
+  const pools = nodes.flatMap((name) => (isDeclared(name) ? (declared.nodes[name] ?? []) : []));
+  const left = nodes.filter(isDeclared).reduce(uncounted, declared);
+  const kept = adopts === true || left.requests[requestId] === undefined ? left : withoutAwaited(left, requestId);
+  const undone = undo(
+    kept,
+    requestId,
+    nodes.filter((name) => !isDeclared(name)),
+  );
+  const asked = adopts === true ? [] : Object.keys(awaited);
+  return withUnmet(undone, [...new Set([...pools, ...asked])], failure);
+};
+
+const withoutAwaited = (declared: Declared, requestId: string): Declared => ({
+  ...declared,
+  requests: { ...declared.requests, [requestId]: { ...declared.requests[requestId]!, awaited: {} } },
+});
+
+const replicasOf = ({ controlPlane, pools }: DeclaredSpec, pool: string): number =>
+  (pool === CONTROL_PLANE_POOL ? controlPlane : pools.find(({ name }) => name === pool))?.replicas ?? 0;
+
+/** Machines of a pool that are declared, and neither there nor asked for now. */
+export const missingOf = (declared: Declared, pool: string): number => {
+  if (declared.unmet?.[pool] === undefined) return 0;
+  const { spec, nodes, requests, replaced = {} } = declared;
+  const counted = Object.values(nodes).filter((of) => of === pool).length;
+  const awaited = Object.values(requests).reduce((sum, one) => sum + (one.awaited[pool] ?? 0), 0);
+  const coming = Object.values(replaced).filter((one) => one.pool === pool && one.vacant && one.newNode === null);
+  return Math.max(0, replicasOf(spec, pool) - counted - awaited - coming.length);
+};
+
+/** The same of all pools that lack some. */
+export const missingIn = (declared: Declared): Readonly<Record<string, number>> =>
+  Object.fromEntries(
+    Object.keys(declared.unmet ?? {}).flatMap((pool) => {
+      const missing = missingOf(declared, pool);
+      return missing === 0 ? [] : [[pool, missing] as const];
+    }),
+  );
+
+/** Pools that have what is declared lack nothing any more; `time`: what is missing is due at once. */
+const whereMissing = (declared: Declared, time?: string): Declared => {
+  const { unmet = {}, ...others } = declared;
+  const left = Object.entries(unmet).filter(([pool]) => missingOf(declared, pool) > 0);
+  if (left.length === 0) return declared.unmet === undefined ? declared : others;
+  const due = left.map(([pool, one]) => [pool, time === undefined ? one : dueAtOnce(one, time)] as const);
+  return { ...others, unmet: Object.fromEntries(due) };
 };
 
 const abandon = (declared: Declared, { requestId, nodes }: EventData<'NodesAbandoned'>): Declared => {
@@ -253,13 +343,24 @@ const upgradingTo = (
 };
 
 /** The choice of its template is part of the decision before it. */
-const applied = (declared: Declared, { spec, revision, labels }: EventData<'ClusterSpecChanged'>): Declared => {
-  const { labels: _before, choosing, template: had, bootstrapped: before = {}, ...others } = declared;
+const applied = (
+  declared: Declared,
+  { data: { spec, revision, labels }, meta }: StoredEvent<'ClusterSpecChanged'>,
+): Declared => {
+  // From here on, nodes that were asked for beside the manifest are part of it.
+  const {
+    labels: _before,
+    choosing,
+    template: had,
+    bootstrapped: before = {},
+    beside: _declared,
+    ...others
+  } = declared;
   // A later pool of that name has data of its own.
   const bootstrapped = Object.entries(before).filter(([name]) => spec.pools.some((pool) => pool.name === name));
   const upgrading = upgradingTo(declared, spec);
   const template = choosing?.name === spec.template ? choosing : had;
-  return {
+  const after: Declared = {
     ...others,
     ...upgrading,
     ...(template === undefined || spec.template === undefined ? {} : { template }),
@@ -268,6 +369,7 @@ const applied = (declared: Declared, { spec, revision, labels }: EventData<'Clus
     ...(bootstrapped.length === 0 ? {} : { bootstrapped: Object.fromEntries(bootstrapped) }),
     ...(labels === undefined ? {} : { labels }),
   };
+  return whereMissing(after, meta.time);
 };
 
 /** A pool is held out of upgrades, or released, by whichever route. */
@@ -278,13 +380,6 @@ const held = (declared: Declared, { scope, disabled }: EventData<'UpdatesDisable
   if (!pools.some(isChange)) return declared;
   const changed = pools.map((pool) => (isChange(pool) ? { ...pool, updatesDisabled: disabled } : pool));
   return { ...declared, spec: { ...declared.spec, pools: changed } };
-};
-
-/** An end that a provider denies is declared no more: the former one stands. */
-const notExtended = (declared: Declared, denial: EventData<'ReservationDenied'>): Declared => {
-  const { lease } = declared.spec;
-  const after = lease && leaseAfterDenial(lease, denial);
-  return after === undefined || after === lease ? declared : { ...declared, spec: { ...declared.spec, lease: after } };
 };
 
 /** `template` null: none; undefined: as it is. */
@@ -336,10 +431,25 @@ const upgraded = (declared: Declared, event: StoredEvent): Declared => {
   }
 };
 
+/** What is kept waits for a retry. */
+const failed = (declared: Declared, { type, data, meta }: StoredEvent<'VmsFailed' | 'NodesFailed'>): Declared => {
+  if (data.onFailure === 'keep') return declared;
+  const nodes = type === 'VmsFailed' ? data.machines : data.nodes;
+  const failure = { cause: sentenceOf(data.cause), time: meta.time };
+  return comeToNothing(declared, { requestId: data.requestId, nodes }, failure);
+};
+
+const withDenials = (declared: Declared, event: StoredEvent): Declared => {
+  const { denied: before, ...others } = declared;
+  const denied = denialsAfter(before, event);
+  if (denied === before) return declared;
+  return denied === undefined ? others : { ...others, denied };
+};
+
 const change = (declared: Declared, event: StoredEvent): Declared => {
   switch (event.type) {
     case 'ClusterSpecChanged':
-      return applied(declared, event.data);
+      return applied(declared, event);
     case 'ClusterTemplateChosen': {
       const { template: name, revision } = event.data;
       return { ...declared, choosing: { name, revision } };
@@ -352,8 +462,10 @@ const change = (declared: Declared, event: StoredEvent): Declared => {
     }
     case 'UpdatesDisabledSet':
       return held(declared, event.data);
-    case 'ReservationDenied':
-      return notExtended(declared, event.data);
+    case 'ClusterRetryRequested':
+      return whereMissing(declared, event.meta.time);
+    case 'ClusterReady':
+      return whereMissing(declared);
     case 'BootstrapDataGenerated': {
       const { pool, admission } = event.data;
       return { ...declared, bootstrapped: { ...declared.bootstrapped, [pool]: admission } };
@@ -362,12 +474,13 @@ const change = (declared: Declared, event: StoredEvent): Declared => {
       return requested(declared, event);
     case 'VmsPlanned':
       return planned(declared, event);
-    case 'NodesRejected':
-      return undo(declared, event.data.requestId, []);
+    case 'NodesRejected': {
+      const { requestId, message: cause } = event.data;
+      return comeToNothing(declared, { requestId, nodes: [] }, { cause, time: event.meta.time });
+    }
     case 'VmsFailed':
-      return event.data.onFailure === 'keep' ? declared : undo(declared, event.data.requestId, event.data.machines);
     case 'NodesFailed':
-      return event.data.onFailure === 'keep' ? declared : undo(declared, event.data.requestId, event.data.nodes);
+      return failed(declared, event);
     case 'NodesAbandoned':
       return abandon(declared, event.data);
     case 'NodeRemovalRequested':
@@ -417,6 +530,10 @@ const DECLARING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'UpdatesDisabledSet',
   'BootstrapDataGenerated',
   'ReservationDenied',
+  'ReservationConfirmed',
+  'ReservationReleased',
+  'ClusterRetryRequested',
+  'ClusterReady',
   'UpgradeRequested',
   'UpgradeRejected',
   'RolloutStarted',
@@ -436,7 +553,7 @@ export const declaredAfter = (declared: Declared | undefined, event: StoredEvent
   if (event.type === 'ClusterRequested') return begin(event);
   if (declared === undefined || !('uid' in event.data) || event.data.uid !== declared.uid) return declared;
   if (event.type === 'ClusterDeleted') return undefined;
-  const changed = change(declared, event);
+  const changed = withDenials(change(declared, event), event);
   const isSame = changed.spec === declared.spec && changed.labels === declared.labels;
   return isSame ? changed : { ...changed, seq: event.meta.seq };
 };

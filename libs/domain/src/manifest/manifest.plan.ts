@@ -47,6 +47,8 @@ export interface PlanBasis {
   readonly members: readonly PoolMember[];
   /** Requests for nodes that are not planned yet: `Declared.requests`. */
   readonly requests?: Declared['requests'];
+  /** Machines that are declared already, and asked for again by themselves (`missingIn`): no change asks for them. */
+  readonly missing?: Readonly<Record<string, number>>;
   /** Nodes that are removed before others, whatever the delete policy is. */
   readonly named?: readonly string[];
   /** What the installation offers; left out: the built-in releases. */
@@ -58,19 +60,30 @@ interface Scaling {
   readonly members: readonly PoolMember[];
   /** Machines that were requested and have no name yet. */
   readonly awaited: number;
+  /** Machines that are asked for again by themselves. */
+  readonly missing: number;
   readonly named: readonly string[];
 }
 
+/** How many machines are to be asked for, or removed where it is negative. What is missing is given up before any node. */
+const changeOf = (
+  replicas: number,
+  { members, awaited, missing }: Pick<Scaling, 'members' | 'awaited' | 'missing'>,
+): number => {
+  const lacking = replicas - members.length - awaited;
+  return lacking - Math.min(missing, Math.max(0, lacking));
+};
+
 const scaled = (
   { name, replicas, deletePolicy }: DeclaredPool,
-  { was, members, awaited, named }: Scaling,
+  { was, named, ...now }: Scaling,
 ): readonly PlanStep[] => {
-  const change = replicas - members.length - awaited;
+  const change = changeOf(replicas, now);
   if (was === undefined) return [step('create-pool', name, { reason: `create ${machines(change)}`, count: change })];
   const sizes = `(${was.replicas} → ${replicas})`;
   if (change > 0) return [step('add-nodes', name, { reason: `add ${machines(change)} ${sizes}`, count: change })];
   if (change === 0) return [];
-  const nodes = victimsOf(members, -change, { deletePolicy, named });
+  const nodes = victimsOf(now.members, -change, { deletePolicy, named });
   return [step('remove-nodes', name, { reason: `remove ${machines(-change)} ${sizes}`, count: -change, nodes })];
 };
 
@@ -124,16 +137,16 @@ interface ControlPlaneScaling extends Omit<Scaling, 'was'> {
 /** One by one, so that etcd keeps its quorum. */
 const scaledControlPlane = (
   { replicas }: DeclaredSpec['controlPlane'],
-  { was, members, awaited, named, isAbandoned }: ControlPlaneScaling,
+  { was, named, isAbandoned, ...now }: ControlPlaneScaling,
 ): readonly PlanStep[] => {
   if (was.replicas === replicas && !isAbandoned) return [];
-  const change = replicas - members.length - awaited;
+  const change = changeOf(replicas, now);
   const pool = CONTROL_PLANE_POOL;
   const sizes = `(${was.replicas} → ${replicas})`;
   if (change === 0) return [];
   if (change > 0)
     return [step('add-nodes', pool, { reason: `add ${machines(change)} ${sizes}, joined one by one`, count: change })];
-  const nodes = victimsOf(members, -change, { named });
+  const nodes = victimsOf(now.members, -change, { named });
   const reason = `remove ${machines(-change)} ${sizes}, one by one`;
   return [step('remove-nodes', pool, { reason, count: -change, nodes })];
 };
@@ -204,7 +217,7 @@ const created = ({ controlPlane, pools }: DeclaredSpec): readonly PlanStep[] => 
     reason: `create ${controlPlane.replicas} control plane${controlPlane.replicas === 1 ? '' : 's'}`,
     count: controlPlane.replicas,
   }),
-  ...pools.flatMap((pool) => scaled(pool, { was: undefined, members: [], awaited: 0, named: [] })),
+  ...pools.flatMap((pool) => scaled(pool, { was: undefined, members: [], awaited: 0, missing: 0, named: [] })),
 ];
 
 type Requests = Declared['requests'];
@@ -292,7 +305,7 @@ const balanced = (before: DeclaredSpec | undefined, after: DeclaredSpec): readon
 export const planOf = (
   before: DeclaredSpec | undefined,
   after: DeclaredSpec,
-  { members, requests = {}, named = [], releases }: PlanBasis,
+  { members, requests = {}, missing = {}, named = [], releases }: PlanBasis,
 ): readonly PlanStep[] => {
   if (before === undefined) return [...created(after), ...balanced(before, after), ...equipped(before, after)];
   const membersOf = ({ name }: DeclaredPool) => members.filter(({ pool }) => pool === name);
@@ -309,6 +322,7 @@ export const planOf = (
       was: before.controlPlane,
       members: members.filter(({ pool }) => pool === CONTROL_PLANE_POOL),
       awaited: awaitedIn(kept, CONTROL_PLANE_POOL),
+      missing: missing[CONTROL_PLANE_POOL] ?? 0,
       isAbandoned: awaitedIn(ended, CONTROL_PLANE_POOL) > 0,
       named,
     }),
@@ -318,6 +332,7 @@ export const planOf = (
         was: old.get(pool.name),
         members: membersOf(pool),
         awaited: awaitedIn(kept, pool.name),
+        missing: missing[pool.name] ?? 0,
         named,
       }),
     ),

@@ -18,7 +18,7 @@ import {
   rolloutLimits,
 } from '@fairlead/contracts';
 import { changedFields } from './manifest.diff.js';
-import { declaredAfter, desiredVersion, type Declared } from './manifest.fold.js';
+import { declaredAfter, desiredVersion, missingIn, type Declared } from './manifest.fold.js';
 import { declared, logged, pool, UID } from './manifest.fixtures.js';
 import {
   addedControlPlanes,
@@ -240,8 +240,8 @@ describe('what is declared of a cluster', () => {
   });
 
   it.each([
-    ['VmsFailed', { requestId: 'r1', machines: ['w-3'], onFailure: 'rollback' }],
-    ['NodesFailed', { requestId: 'r1', nodes: ['w-3'], onFailure: 'rollback' }],
+    ['VmsFailed', { requestId: 'r1', machines: ['w-3'], onFailure: 'rollback', cause: {} }],
+    ['NodesFailed', { requestId: 'r1', nodes: ['w-3'], onFailure: 'rollback', cause: {} }],
     ['NodesAbandoned', { requestId: 'r1', nodes: ['w-3'] }],
   ])('loses that pool when the request comes to nothing (%s)', (type, data) => {
     const facts = [...begun, asked('r1', [set]), planned([plan('w-3', 'worker-2')], 'r1'), fact(type, data)];
@@ -264,14 +264,6 @@ describe('what is declared of a cluster', () => {
     expect(sizes([...begun, ...facts])).toEqual({ 'worker-1': 0 });
   });
 
-  it('goes back by the machines of a manifest that were rejected', () => {
-    const change = fact('ClusterSpecChanged', { revision: 1, spec: declared([pool('worker-1', 5)]) });
-    const facts = [...begun, asked('r1', [{ ...set, count: 3, pool: 'worker-1' }]), change];
-    expect(sizes(facts)).toEqual({ 'worker-1': 5 });
-    const no = fact('NodesRejected', { requestId: 'r1', code: 'quota.exceeded', message: 'no' });
-    expect(sizes([...facts, no])).toEqual({ 'worker-1': 2 });
-  });
-
   describe('keeps the size of a pool while one of its nodes is replaced', () => {
     const replaced = (order: string): Fact =>
       fact('NodeReplacementRequested', { requestId: 'r1', node: 'w-1', order, reason: '' });
@@ -292,9 +284,21 @@ describe('what is declared of a cluster', () => {
     });
 
     it('also when the new node comes to nothing, and the old one stays', () => {
-      const failed = fact('NodesFailed', { requestId: 'r1', nodes: ['w-3'], onFailure: 'rollback' });
+      const failed = fact('NodesFailed', { requestId: 'r1', nodes: ['w-3'], onFailure: 'rollback', cause: {} });
       const facts = [...begun, replaced('create-first'), next, failed, fact('VmDeleted', { name: 'w-3' })];
       expect([sizes(facts), nodes(facts)]).toEqual([{ 'worker-1': 2 }, ['cp-1', 'w-1', 'w-2']]);
+    });
+
+    it('also when the old node is gone and the new one comes to nothing: it is missing then', () => {
+      const failed = fact('NodesFailed', { requestId: 'r1', nodes: ['w-3'], onFailure: 'rollback', cause: {} });
+      for (const facts of [
+        [replaced('remove-first'), gone, fact('NodesRejected', { requestId: 'r1', message: 'no' })],
+        [replaced('remove-first'), gone, next, failed, fact('VmDeleted', { name: 'w-3' })],
+      ]) {
+        const declared = fold([...begun, ...facts])!;
+        expect([sizes([...begun, ...facts]), missingIn(declared)]).toEqual([{ 'worker-1': 2 }, { 'worker-1': 1 }]);
+        expect(Object.keys(declared.nodes)).toEqual(['cp-1', 'w-2']);
+      }
     });
 
     it('unless it is abandoned when the old node is gone', () => {
