@@ -11,7 +11,7 @@ import { clusterBody, startSystem, type System } from './system/system.js';
 const CREATE_TIMEOUT_MS = 240_000;
 const CATCH_UP_TIMEOUT_MS = 60_000;
 const TIMEOUT_MS = 3 * CREATE_TIMEOUT_MS;
-const STORES = ['EVENTS', 'AGENT_FACTS', 'DLQ', 'SECRETS', 'SECRET_KEYS', 'SNAPSHOTS'];
+const STORES = ['EVENTS', 'AGENT_FACTS', 'DLQ', 'SECRETS', 'SECRET_KEYS', 'PUBLISHED_NAMES', 'HELD_NAMES', 'SNAPSHOTS'];
 const NAMESPACE_EVERY_MS = 150;
 const built = ({ type }: StoredEvent): boolean => type === 'ClusterReady' || type === 'ClusterFailed';
 

@@ -13,6 +13,7 @@ const PROGRAMS = [
   'apps/bootstrap-svc',
   'apps/upgrade-svc',
   'apps/revoker',
+  'apps/tunnel',
   'apps/cli',
 ];
 /** Loads agents, which are ES modules, by import(): code that V8 kept cannot do that, so this one is compiled at each start. */

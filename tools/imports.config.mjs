@@ -182,6 +182,7 @@ const APPS = {
     'migrations',
   ],
   revoker: ['adapters', 'revocations', 'connections'],
+  tunnel: ['adapters', 'sessions', 'routes'],
 };
 
 /** Libraries with folders. */

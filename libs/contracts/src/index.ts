@@ -82,6 +82,7 @@ export * from './connection-settings.js';
 export { nearestOf } from './nearest.js';
 export * from './quota.js';
 export * from './realm.js';
+export * from './published.names.js';
 export * from './records.js';
 export * from './permissions.js';
 export * from './watch.js';

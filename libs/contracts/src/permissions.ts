@@ -18,6 +18,7 @@ import { EVENTS } from './events/catalogue.js';
 import { APPLICATION_SECRETS_OWNER } from './application.js';
 import type { ServiceName } from './events/definition.js';
 import { HOOK_SECRETS_OWNER } from './hook.secrets.js';
+import { HELD_NAMES_BUCKET, PUBLISHED_NAMES_BUCKET, TUNNEL } from './published.names.js';
 import { REALM_SECRETS_OWNER } from './realm.js';
 import {
   aliveSubject,
@@ -189,6 +190,7 @@ const publishOf = (service: ServiceName): readonly string[] => [
     ? [...snapshotReads, agentOutput('credentials'), agentOutput('order'), logLinesSubject('*')]
     : []),
   ...(service === 'gateway' ? [logAskSubject('*'), LIST_OF_STREAMS] : []),
+  ...(service === 'infra-svc' ? publishedNames : []),
 ];
 
 /** What NATS publishes when the settings of the log change: it was closed, or opened again. */
@@ -231,6 +233,21 @@ export const REVOCATIONS_FILTER = 'evt.*.*.*.bootstrap.AgentCredentialsRevoked';
 export const revokerPermissions = (): Permissions => ({
   publish: [`$JS.API.DIRECT.GET.${STREAMS.events}`],
   subscribe: [`${inboxPrefix(REVOKER)}.>`, storedSubject(REVOCATIONS_FILTER)],
+});
+
+const entriesOf = (bucket: string): string => `$JS.API.DIRECT.GET.KV_${bucket}.$KV.${bucket}.>`;
+
+/** infra-svc reserves names for keys, and reads which are held. */
+const publishedNames: readonly string[] = [
+  `$KV.${PUBLISHED_NAMES_BUCKET}.>`,
+  entriesOf(PUBLISHED_NAMES_BUCKET),
+  entriesOf(HELD_NAMES_BUCKET),
+];
+
+/** The tunnel reads for which key a name is reserved, and states which it holds: nothing else, and nothing of the log. */
+export const tunnelPermissions = (): Permissions => ({
+  publish: [`$KV.${HELD_NAMES_BUCKET}.>`, entriesOf(HELD_NAMES_BUCKET), entriesOf(PUBLISHED_NAMES_BUCKET)],
+  subscribe: [`${inboxPrefix(TUNNEL)}.>`],
 });
 
 export const claimsUpdateSubject = (account: string): string => `$SYS.REQ.ACCOUNT.${account}.CLAIMS.UPDATE`;

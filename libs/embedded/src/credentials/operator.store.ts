@@ -8,6 +8,8 @@ import {
   REVOKER,
   revokerPermissions,
   revokerSystemPermissions,
+  tunnelPermissions,
+  TUNNEL,
   SERVICES,
   servicePermissions,
   type ServiceName,
@@ -29,9 +31,9 @@ import { keyOfSeed, newKey, type NKey } from './nkey.js';
 /** The revoker in the system account; all others are in that of the services. */
 const REVOKER_IN_SYSTEM = `${REVOKER}-system` as const;
 
-/** Who has a creds file: each service, the revoker one in each of two accounts, and the administrator who makes the streams. */
-export type CredentialName = ServiceName | 'admin' | 'revoker' | 'revoker-system';
-export const CREDENTIAL_NAMES: readonly CredentialName[] = [...SERVICES, 'admin', REVOKER, 'revoker-system'];
+/** Who has a creds file: each service, the tunnel, the revoker one in each of two accounts, and the administrator who makes the streams. */
+export type CredentialName = ServiceName | 'admin' | 'revoker' | 'revoker-system' | 'tunnel';
+export const CREDENTIAL_NAMES: readonly CredentialName[] = [...SERVICES, 'admin', REVOKER, 'revoker-system', TUNNEL];
 
 /** Holds what bootstrap-svc needs to sign credentials of nodes: a `NodeSigning` in JSON. */
 export const NODE_SIGNING_FILE = 'node-signing.json';
@@ -106,6 +108,8 @@ const permissionsOfHolder = (name: CredentialName, nodesAccount: string): UserPe
       return revokerPermissions();
     case 'revoker-system':
       return revokerSystemPermissions(nodesAccount);
+    case 'tunnel':
+      return tunnelPermissions();
     default:
       return servicePermissions(name);
   }

@@ -2,6 +2,9 @@ import {
   AGENT_FACTS_FILTER,
   AGENT_MESSAGE_MAX_BYTES,
   EVERY_EVENT,
+  HELD_NAME_LIFETIME_MS,
+  HELD_NAMES_BUCKET,
+  PUBLISHED_NAMES_BUCKET,
   SECRET_KEYS_BUCKET,
   SECRETS_BUCKET,
   SNAPSHOTS_BUCKET,
@@ -57,6 +60,12 @@ const bucket = (name: string): Store => ({
   required: { max_msgs_per_subject: 1, max_age: FOR_EVER, allow_direct: true },
   limits: { max_bytes: UNLIMITED },
 });
+
+/** Of what is true only as long as it is repeated. */
+const passingBucket = (name: string, lifetimeMs: number): Store => {
+  const lasting = bucket(name);
+  return { ...lasting, required: { ...lasting.required, max_age: nanos(lifetimeMs) } };
+};
 
 const log = stream(STREAMS.events, {
   required: {
@@ -117,6 +126,8 @@ export const STORES: readonly [Store, ...Store[]] = [
   deadLetters,
   bucket(SECRETS_BUCKET),
   bucket(SECRET_KEYS_BUCKET),
+  bucket(PUBLISHED_NAMES_BUCKET),
+  passingBucket(HELD_NAMES_BUCKET, HELD_NAME_LIFETIME_MS),
   snapshots,
 ];
 

@@ -9,7 +9,7 @@ import {
 } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import { Objm } from '@nats-io/obj';
-import type { NatsConnection } from '@nats-io/transport-node';
+import { millis, type NatsConnection } from '@nats-io/transport-node';
 import { FORMER_STREAMS, STORES, type Store, type StoreKind } from './stores.js';
 import { askedReplicas, planStore, type FoundStore, type StoreNote, type StorePlan } from './store.changes.js';
 
@@ -154,7 +154,7 @@ const create = async (nc: NatsConnection, jsm: JetStreamManager, { store, settin
       await jsm.streams.add({ name: store.stream, ...settings } as StreamConfig);
       break;
     case 'bucket':
-      await new Kvm(nc).create(store.name, { history: 1, replicas });
+      await new Kvm(nc).create(store.name, { history: 1, replicas, ttl: millis(store.required.max_age ?? 0) });
       break;
     case 'object store':
       await new Objm(nc).create(store.name, { storage: StorageType.File, replicas });

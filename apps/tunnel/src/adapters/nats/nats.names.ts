@@ -1,0 +1,27 @@
+import { HELD_NAMES_BUCKET, HeldName, NameReservation, PUBLISHED_NAMES_BUCKET } from '@fairlead/contracts';
+import { parseJsonOrUndefined } from '@fairlead/parsers';
+import { Kvm, type KV } from '@nats-io/kv';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type * as z from 'zod';
+import type { Names } from '../../routes/names.ports.js';
+
+const VALUE_LIMITS = { lengthMax: 4_096 };
+
+const valueOf = async <Value>(bucket: KV, name: string, schema: z.ZodType<Value>): Promise<Value | undefined> => {
+  const entry = await bucket.get(name);
+  if (entry === null || entry.operation !== 'PUT') return undefined;
+  const parsed = schema.safeParse(parseJsonOrUndefined(entry.string(), VALUE_LIMITS));
+  return parsed.success ? parsed.data : undefined;
+};
+
+/** The names are the keys of the buckets; rights are by subject, so entries are read directly. */
+export const natsNames = async (nc: NatsConnection): Promise<Names> => {
+  const kvm = new Kvm(nc);
+  const reserved = await kvm.open(PUBLISHED_NAMES_BUCKET, { allow_direct: true });
+  const held = await kvm.open(HELD_NAMES_BUCKET, { allow_direct: true });
+  return {
+    reservation: (name) => valueOf(reserved, name, NameReservation),
+    holder: (name) => valueOf(held, name, HeldName),
+    hold: async (name, value) => void (await held.put(name, JSON.stringify(value))),
+  };
+};

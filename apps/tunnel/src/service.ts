@@ -1,0 +1,159 @@
+import { inboxPrefix, TUNNEL } from '@fairlead/contracts';
+import { authenticatorOf, natsTrust } from '@fairlead/embedded/credentials';
+import { patienceOf, patiently } from '@fairlead/service-kit/patience';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { natsNames } from './adapters/nats/nats.names.js';
+import { SSH_LIMITS, sshSessions, type SshLimits } from './adapters/ssh/ssh.sessions.js';
+import { entrance, ENTRANCE_LIMITS, type EntranceLimits } from './adapters/tls/entrance.js';
+import { tcpPeers } from './adapters/tls/peers.js';
+import type { Settings } from './config.js';
+import { Sessions } from './sessions/sessions.effects.js';
+import { newState, serveState, type Counts } from './state.http.js';
+
+const CONNECT_TIMEOUT_MS = 5_000;
+
+export interface RunningTunnel {
+  readonly port: number;
+  readonly sshPort: number;
+  readonly tlsPort: number;
+  stop(): Promise<void>;
+  /** Resolves when the connection to NATS has ended for good. */
+  readonly lost: Promise<string | undefined>;
+}
+
+/** What specs make shorter. */
+export interface TunnelLimits {
+  readonly ssh?: Partial<SshLimits>;
+  readonly tls?: Partial<EntranceLimits>;
+  readonly beatMs?: number;
+}
+
+type Say = (level: 'log' | 'warn' | 'error', message: string) => void;
+
+const connectToNats = ({ natsUrls, natsCa, credentials }: Settings): Promise<NatsConnection> =>
+  connect({
+    servers: [...natsUrls],
+    name: TUNNEL,
+    inboxPrefix: inboxPrefix(TUNNEL),
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 250,
+    reconnectJitter: 250,
+    timeout: CONNECT_TIMEOUT_MS,
+    pingInterval: 10_000,
+    // A server that restarts may refuse a credential for a moment; two refusals must not end the connection for good.
+    ignoreAuthErrorAbort: true,
+    ...natsTrust(natsCa, natsUrls),
+    ...(credentials === undefined ? {} : { authenticator: authenticatorOf(credentials) }),
+  });
+
+const watch = (nc: NatsConnection): (() => boolean) => {
+  let isUp = true;
+  void (async () => {
+    for await (const { type } of nc.status()) {
+      if (type === 'disconnect') isUp = false;
+      if (type === 'reconnect') isUp = true;
+    }
+  })();
+  return () => isUp;
+};
+
+/** A server, and how it ends with all that is connected. */
+class Door {
+  private readonly sockets = new Set<Socket>();
+
+  constructor(private readonly server: Server) {
+    server.on('connection', (socket: Socket) => {
+      this.sockets.add(socket);
+      socket.once('close', () => this.sockets.delete(socket));
+    });
+  }
+
+  async listen(port: number, host: string): Promise<number> {
+    this.server.listen(port, host);
+    await once(this.server, 'listening');
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  get connections(): Promise<number> {
+    return Promise.resolve(this.sockets.size);
+  }
+
+  close(): void {
+    this.server.close();
+    for (const socket of this.sockets) socket.destroy();
+  }
+}
+
+/** Starts it; resolves when clusters and clients can connect. */
+export const startTunnel = async (settings: Settings, say: Say, limits: TunnelLimits = {}): Promise<RunningTunnel> => {
+  const nc = await patiently('NATS', () => connectToNats(settings), patienceOf(TUNNEL, settings.dependenciesWaitMs));
+  const isUp = watch(nc);
+  const counts = (): Counts => ({
+    names: sessions.names,
+    isUp: isUp(),
+    sessions: ssh.connections,
+    connections: tls.connections,
+  });
+  const state = newState(counts);
+  const tlsLimits = { ...ENTRANCE_LIMITS, ...limits.tls };
+  const onTlsRefused = (reason: string): void => state.refused('tls', reason);
+  const peers = new Door(
+    entrance({
+      open: (name, origin) => sessions.openHere(name, origin),
+      ...{ onRefused: onTlsRefused, say, limits: tlsLimits },
+    }),
+  );
+  const peerPort =
+    settings.peerHost === undefined ? undefined : await peers.listen(settings.peerPort, settings.tunnelHost);
+  const sessions = new Sessions({
+    names: await natsNames(nc),
+    peers: tcpPeers,
+    replica: randomUUID(),
+    peer: peerPort === undefined ? undefined : `${settings.peerHost}:${peerPort}`,
+    now: () => new Date(),
+    say,
+    ...(limits.beatMs === undefined ? {} : { beatMs: limits.beatMs }),
+  });
+  const tls = new Door(
+    entrance({
+      open: (name, origin) => sessions.open(name, origin),
+      ...{ onRefused: onTlsRefused, say, limits: tlsLimits },
+    }),
+  );
+  const ssh = new Door(
+    sshSessions({
+      hostKey: settings.hostKey,
+      holders: sessions,
+      onRefused: (reason) => state.refused('ssh', reason),
+      limits: { ...SSH_LIMITS, ...limits.ssh },
+    }),
+  );
+  const http = serveState(state, counts);
+  const httpDoor = new Door(http);
+  sessions.start();
+  const [sshPort, tlsPort, port] = await Promise.all([
+    ssh.listen(settings.sshPort, settings.tunnelHost),
+    tls.listen(settings.tlsPort, settings.tunnelHost),
+    httpDoor.listen(settings.port, settings.host),
+  ]);
+  let stopping = false;
+  return {
+    port,
+    sshPort,
+    tlsPort,
+    stop: async () => {
+      stopping = true;
+      sessions.stop();
+      for (const door of [ssh, tls, peers, httpDoor]) door.close();
+      await nc.close();
+    },
+    lost: nc
+      .closed()
+      .then((error) =>
+        stopping ? undefined : (((error ?? undefined) as Error | undefined)?.message ?? 'the connection was closed'),
+      ),
+  };
+};

@@ -1,0 +1,119 @@
+import { HELD_NAME_BEAT_MS, isDnsName, wordsOf } from '@fairlead/contracts';
+import type { Duplex } from 'node:stream';
+import type { Names, Origin, Peers, Session } from '../routes/names.ports.js';
+import { heldSince, routesOf, withoutRoute, withoutSession, withRoute, type Routes } from '../routes/routes.state.js';
+
+/** A session whose wire is cut costs the time of one attempt. */
+const ATTEMPTS_MAX = 3;
+
+export interface SessionsParts {
+  readonly names: Names;
+  readonly peers: Peers;
+  /** Of this process. */
+  readonly replica: string;
+  /** Where other replicas reach what is held here; undefined: there are none. */
+  readonly peer: string | undefined;
+  readonly now: () => Date;
+  readonly say: (level: 'log' | 'warn', message: string) => void;
+  readonly beatMs?: number;
+}
+
+/** Who holds which name here. It is said again with each beat, so that it ends by itself when this process does. */
+export class Sessions {
+  private routes: Routes<Session> = new Map();
+  private readonly keys = new Map<Session, string>();
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly parts: SessionsParts) {}
+
+  get names(): number {
+    return this.routes.size;
+  }
+
+  /** Whether the key may hold the name. */
+  async isReserved(name: string, publicKey: string): Promise<boolean> {
+    if (!isDnsName(name)) return false;
+    return (await this.parts.names.reservation(name))?.publicKey === publicKey;
+  }
+
+  /** False: it is not reserved for that key. */
+  async hold(session: Session, name: string, publicKey: string): Promise<boolean> {
+    if (!(await this.isReserved(name, publicKey))) return false;
+    this.keys.set(session, publicKey);
+    this.routes = withRoute(this.routes, name, { session, since: this.parts.now().toISOString() });
+    this.parts.say('log', `${name} is held`);
+    // What NATS did not take now, the next beat brings.
+    await this.beat(name).catch((error: unknown) => this.parts.say('warn', `${name}: ${wordsOf(error)}`));
+    return true;
+  }
+
+  release(session: Session, name: string): void {
+    this.routes = withoutRoute(this.routes, name, session);
+  }
+
+  ended(session: Session): void {
+    this.keys.delete(session);
+    const before = [...this.routes.keys()];
+    this.routes = withoutSession(this.routes, session);
+    for (const name of before) if (!this.routes.has(name)) this.parts.say('log', `${name} is not held any more`);
+  }
+
+  start(): void {
+    this.timer = setInterval(() => void this.beatAll(), this.parts.beatMs ?? HELD_NAME_BEAT_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  /** A connection to whoever holds the name here; undefined: nobody does. Of several, the newest that answers. */
+  async openHere(name: string, origin: Origin): Promise<Duplex | undefined> {
+    for (const { session } of routesOf(this.routes, name).slice(0, ATTEMPTS_MAX)) {
+      try {
+        return await session.open(name, origin);
+      } catch (error) {
+        this.parts.say('warn', `${name}: ${wordsOf(error)}`);
+      }
+    }
+    return undefined;
+  }
+
+  /** The same, or by another replica that holds it. */
+  async open(name: string, origin: Origin): Promise<Duplex | undefined> {
+    const here = await this.openHere(name, origin);
+    if (here !== undefined) return here;
+    const { names, peers, replica } = this.parts;
+    const held = await names.holder(name);
+    if (held?.peer === undefined || held.replica === replica) return undefined;
+    return peers.connect(held.peer);
+  }
+
+  private async beatAll(): Promise<void> {
+    for (const name of [...this.routes.keys()]) {
+      try {
+        await this.expel(name);
+        await this.beat(name);
+      } catch (error) {
+        this.parts.say('warn', `${name}: ${wordsOf(error)}`);
+      }
+    }
+  }
+
+  /** Ends the sessions of a key that may not hold the name any more: its cluster is gone. */
+  private async expel(name: string): Promise<void> {
+    const publicKey = (await this.parts.names.reservation(name))?.publicKey;
+    for (const { session } of routesOf(this.routes, name)) {
+      if (this.keys.get(session) === publicKey) continue;
+      this.release(session, name);
+      session.end(`${name} is not reserved for its key any more`);
+    }
+  }
+
+  private async beat(name: string): Promise<void> {
+    const since = heldSince(this.routes, name);
+    if (since === undefined) return;
+    const { names, replica, peer } = this.parts;
+    const sessions = routesOf(this.routes, name).length;
+    await names.hold(name, { replica, ...(peer === undefined ? {} : { peer }), sessions, since });
+  }
+}
