@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Kvm, type KV } from '@nats-io/kv';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import {
   connect as connectTcp,
   createServer as createTcpServer,
@@ -16,7 +16,6 @@ import {
 } from 'node:net';
 import { join } from 'node:path';
 import { connect, createServer, type TLSSocket } from 'node:tls';
-import ssh2 from 'ssh2';
 import { readSettings } from './config.js';
 import { startTunnel, type RunningTunnel } from './service.js';
 
@@ -49,10 +48,9 @@ describe('a tunnel', () => {
   const servers: Server[] = [];
 
   const newKey = (name: string): Key => {
-    const pair = ssh2.utils.generateKeyPairSync('ed25519');
     const file = join(folder, name);
-    writeFileSync(file, pair.private, { mode: 0o600 });
-    return { file, publicKey: pair.public.split(' ').slice(0, 2).join(' ') };
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', file]);
+    return { file, publicKey: readFileSync(`${file}.pub`, 'utf8').split(' ').slice(0, 2).join(' ') };
   };
 
   const portOf = (server: Server): number => (server.address() as AddressInfo).port;
@@ -104,12 +102,10 @@ describe('a tunnel', () => {
 
   const start = async (peerHost?: string): Promise<RunningTunnel> => {
     const { nats } = environment;
-    const hostKey = join(folder, 'host');
-    writeFileSync(hostKey, ssh2.utils.generateKeyPairSync('ed25519').private, { mode: 0o600 });
     const settings = readSettings({
       NATS_URL: nats.url,
       NATS_CREDS: nats.credsFile('tunnel'),
-      TUNNEL_HOST_KEY_FILE: hostKey,
+      TUNNEL_HOST_KEY_FILE: stranger.file,
       ...(peerHost === undefined ? {} : { TUNNEL_PEER_HOST: peerHost }),
     });
     const tunnel = await startTunnel(settings, () => undefined, LIMITS);
