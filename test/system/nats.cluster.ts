@@ -115,7 +115,10 @@ export class NatsCluster {
   }
 
   /** Of that server, where it is given; otherwise of whichever is up. */
-  async connect(name: ServiceName | 'admin' | 'revoker' | 'revoker-system' = 'admin', server?: NatsServerName) {
+  async connect(
+    name: ServiceName | 'admin' | 'revoker' | 'revoker-system' | 'tunnel' = 'admin',
+    server?: NatsServerName,
+  ) {
     const urls = server === undefined ? NAMES.map((one) => this.urlOf(one)) : [this.urlOf(server)];
     const connection = await connect({
       servers: urls,
