@@ -1,6 +1,6 @@
-import { errorCodeOf } from '@fairlead/contracts';
-import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
+import pc from 'picocolors';
 import { eventsOf } from '../api/streams.js';
 import type { ClusterAt } from '../api/views.js';
 import { describeAnswer, describedOf } from '../cluster/cluster.describe.js';
@@ -8,6 +8,8 @@ import { clusterAt, type Session } from '../command/session.js';
 import { exported, yamlOf } from '../document/manifest.document.js';
 import { answerText } from '../output/format.js';
 import { VERSION } from '../version.js';
+import { machineFacts } from './machine.effects.js';
+import { namesIn } from './folder.names.js';
 import { scrubbedData } from './scrub.js';
 
 /** A file of the bundle. */
@@ -21,8 +23,6 @@ export interface Part {
 const EVENTS_MAX = 2_000;
 const LOG_TAIL_MAX_BYTES = 1_048_576;
 const LOGS_MAX = 30;
-const KEY_FILES_MAX = 500;
-const KEY_FILE_MAX_BYTES = 65_536;
 
 const json = async (data: Promise<unknown>): Promise<string> =>
   `${JSON.stringify(scrubbedData(await data), undefined, 2)}\n`;
@@ -45,6 +45,7 @@ const instanceParts = (session: Session): readonly Part[] => {
       what: 'connections, their hosts and problems',
       read: () => json(api.list('/connections')),
     },
+    { path: 'handover.json', what: 'handover of the installation', read: () => json(api.get('/handover')) },
     { path: 'quarantine.json', what: 'clusters that are stopped', read: () => json(api.list('/quarantine')) },
     {
       path: 'clusters.json',
@@ -55,7 +56,8 @@ const instanceParts = (session: Session): readonly Part[] => {
 };
 
 const describeText = async ({ api, io }: Session, at: ClusterAt): Promise<string> => {
-  const options = { all: true, nowMs: io.now(), columns: Number.POSITIVE_INFINITY, colors: io.colors };
+  const colors = pc.createColors(false); // It is a file, whatever the terminal can show.
+  const options = { all: true, nowMs: io.now(), columns: Number.POSITIVE_INFINITY, colors };
   return answerText(describeAnswer(await describedOf(api, at), options), 'table');
 };
 
@@ -78,9 +80,19 @@ const clusterParts = (session: Session, cluster: string): readonly Part[] => {
         yamlOf(scrubbedData(exported(await api.get('/ns/{namespace}/clusters/{cluster}/manifest', at))) as object),
     },
     {
+      path: inFolder('generations.json'),
+      what: 'generations of the manifest',
+      read: () => json(api.list('/ns/{namespace}/clusters/{cluster}/manifest/generations', at)),
+    },
+    {
       path: inFolder('nodes.json'),
       what: 'nodes and their conditions',
       read: () => json(api.list('/ns/{namespace}/clusters/{cluster}/nodes', at)),
+    },
+    {
+      path: inFolder('machines.json'),
+      what: 'machines at their providers',
+      read: () => json(api.list('/ns/{namespace}/clusters/{cluster}/machines', at)),
     },
     {
       path: inFolder('operations.json'),
@@ -102,42 +114,47 @@ const clusterParts = (session: Session, cluster: string): readonly Part[] => {
       what: 'snapshots of etcd',
       read: () => json(api.list('/ns/{namespace}/clusters/{cluster}/etcd/snapshots', at)),
     },
+    {
+      path: inFolder('certificates.json'),
+      what: 'certificates and their ends',
+      read: () => json(api.list('/ns/{namespace}/clusters/{cluster}/certificates', at)),
+    },
     { path: inFolder('events.json'), what: `the last ${EVENTS_MAX} events`, read: () => json(events()) },
   ];
 };
 
 const UPGRADES_MAX = 3;
 
+/** Dry runs are many, and only the latest one can be what a problem is about. */
 const latestUpgrades = async ({ api }: Session, at: ClusterAt): Promise<unknown> => {
-  const latest = (await api.list('/ns/{namespace}/clusters/{cluster}/upgrades', at)).slice(-UPGRADES_MAX);
+  const latestFirst = await api.list('/ns/{namespace}/clusters/{cluster}/upgrades', at);
+  const [dryRuns, changing] = [true, false].map((is) => latestFirst.filter(({ mode }) => (mode === 'dry-run') === is));
+  const latest = [...changing!.slice(0, UPGRADES_MAX), ...dryRuns!.slice(0, 1)];
   return Promise.all(
     latest.map(({ id }) => api.get('/ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}', { ...at, upgrade: id })),
   );
 };
 
-/** The end of a log: what went wrong is there. */
-const tailOf = (file: string): string => {
+/** The end of a file; the first line may be half of one, and half of a secret is not recognized. */
+const endOf = (file: string, maxBytes: number): string => {
   const handle = openSync(file, 'r');
   try {
     const { size } = fstatSync(handle);
-    const length = Math.min(size, LOG_TAIL_MAX_BYTES);
+    const length = Math.min(size, maxBytes);
     const buffer = Buffer.alloc(length);
     readSync(handle, buffer, 0, length, size - length);
     const text = buffer.toString('utf8');
-    // The first line may be half of one, and half of a secret is not recognized.
     return size > length ? text.slice(text.indexOf('\n') + 1) : text;
   } finally {
     closeSync(handle);
   }
 };
 
-const namesIn = (folder: string): readonly string[] => {
-  try {
-    return readdirSync(folder).toSorted();
-  } catch (error) {
-    if (errorCodeOf(error) === undefined) throw error;
-    return [];
-  }
+/** The end of a log: what went wrong is there, or in the file from before it was rotated. */
+const tailOf = (file: string): string => {
+  const latest = endOf(file, LOG_TAIL_MAX_BYTES);
+  const room = LOG_TAIL_MAX_BYTES - Buffer.byteLength(latest);
+  return existsSync(`${file}.1`) && room > 0 ? endOf(`${file}.1`, room) + latest : latest;
 };
 
 const logParts = (dataDir: string): readonly Part[] =>
@@ -150,38 +167,18 @@ const logParts = (dataDir: string): readonly Part[] =>
       read: async () => tailOf(join(dataDir, 'logs', name)),
     }));
 
-/** Everything that is collected; logs only beside the instance. */
-export const partsOf = (session: Session, cluster: string | undefined): readonly Part[] => {
-  const { instance } = session.access;
-  return [
-    ...instanceParts(session),
-    ...(cluster === undefined ? [] : clusterParts(session, cluster)),
-    ...(instance === undefined ? [] : logParts(instance.dataDir)),
-  ];
-};
+/** Everything that is collected; what is on this machine only beside the instance. */
+export const partsOf = (session: Session, cluster: string | undefined): readonly Part[] => [
+  ...instanceParts(session),
+  ...(cluster === undefined ? [] : clusterParts(session, cluster)),
+  ...localParts(session),
+];
 
-const linesOf = (file: string): readonly string[] => {
-  try {
-    const stats = statSync(file);
-    if (!stats.isFile() || stats.size > KEY_FILE_MAX_BYTES) return [];
-    return readFileSync(file, 'utf8')
-      .split('\n')
-      .map((line) => line.trim());
-  } catch (error) {
-    if (errorCodeOf(error) === undefined) throw error;
-    return [];
-  }
-};
-
-/** Secrets that this machine knows: the token in use, and the keys and credentials of the local instance. */
-export const knownSecrets = ({ access }: Session): readonly string[] => {
-  const { token, instance } = access;
-  const files = ['keys', 'creds'].flatMap((name) => {
-    const folder = instance === undefined ? undefined : join(instance.dataDir, name);
-    return folder === undefined ? [] : namesIn(folder).map((file) => join(folder, file));
-  });
-  const lines = files.slice(0, KEY_FILES_MAX).flatMap(linesOf);
-  // "NAME=value" of an environment file: the value is the secret.
-  const values = lines.flatMap((line) => (/^[A-Z_]+=/.test(line) ? [] : line.startsWith('---') ? [] : [line]));
-  return [...(token === undefined ? [] : [token]), ...values];
-};
+/** What needs no server. */
+export const localParts = ({ access: { instance } }: Session): readonly Part[] =>
+  instance === undefined
+    ? []
+    : [
+        { path: 'machine.json', what: 'this machine and the instance', read: () => json(machineFacts(instance)) },
+        ...logParts(instance.dataDir),
+      ];

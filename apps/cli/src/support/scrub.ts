@@ -1,18 +1,18 @@
 /** What stands where a secret was. */
 export const REMOVED = '[removed]';
 
-/** Secrets that are recognized by their form, wherever they stand. */
+/** Secrets that are recognized by their form, wherever they stand. Every repetition is bounded: a log may be one line without a space. */
 const FORMS: readonly (readonly [form: RegExp, replacement: string])[] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, REMOVED],
   [/-----BEGIN [A-Z ]*(?:NKEY SEED|NATS USER JWT)-----[\s\S]*?(?:-{3,}END [A-Z ]*-{3,}|$)/g, REMOVED],
   [/\bfl_[0-9a-f]{16}_[\w-]{43}/g, REMOVED],
-  [/\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?/g, REMOVED],
+  [/(?<![\w-])eyJ[\w-]{8,4096}\.[\w-]{8,}(?:\.[\w-]*)?/g, REMOVED],
   [/\bS[UAOCN][A-Z2-7]{56}\b/g, REMOVED],
   [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, REMOVED],
   [/\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, REMOVED],
   [/(--certificate-key[ =]|certificateKey["':= ]+)[0-9a-f]{64}/gi, `$1${REMOVED}`],
   [/\b(bearer|basic) +[\w.~+/=-]{8,}/gi, `$1 ${REMOVED}`],
-  [/(\w+:\/\/[^\s/:@"']*:)[^\s@"']+@/g, `$1${REMOVED}@`],
+  [/(:\/\/[^\s/:@"']{0,64}:)[^\s@"']{1,256}@/g, `$1${REMOVED}@`],
   [
     /((?:client-key-data|password|passwd|secret|token|api[_-]?key)\\*["']?\s*[:=]\s*\\*["']?)[^\s"'\\,}&]{6,}/gi,
     `$1${REMOVED}`,

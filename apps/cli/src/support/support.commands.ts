@@ -10,7 +10,8 @@ import { CliFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 import { deadlineAfter } from '../time/deadline.js';
-import { knownSecrets, partsOf, type Part } from './parts.js';
+import { knownSecrets } from './known.secrets.js';
+import { localParts, partsOf, type Part } from './parts.js';
 import { scrubbed } from './scrub.js';
 
 const PART_TIMEOUT_MS = 15_000;
@@ -28,7 +29,7 @@ export const addSupportCommand = (program: Command, io: Io): void => {
     usage: 'support-bundle [cluster]',
     summary: 'Collect what is needed to find the cause of a problem',
     description:
-      'Write a tar.gz with versions, connections, metrics and, of a cluster, its state, conditions, nodes, operations, findings, manifest and last events; beside the instance also the ends of its logs. Secrets are removed: the token in use, the keys of the local instance, fields that hold secrets, and whatever has the form of one. Addresses and names stay: look through it before you give it away. What cannot be read is listed in it. It takes at most 90 seconds and 64 MiB.',
+      'Write a tar.gz with versions, connections, metrics and, of a cluster, its state, conditions, nodes, machines, operations, findings, certificates, manifest and last events; beside the instance also facts about this machine and the ends of its logs, which it holds even if the server does not answer. The cluster may be deleted. Secrets are removed: the token in use, the keys and passwords of the local instance, fields that hold secrets, and whatever has the form of one. Addresses and names stay: look through it before you give it away. What cannot be read is listed in it. It takes at most 90 seconds and 64 MiB.',
     examples: [
       ['fairlead support-bundle demo', 'Write fairlead-support-demo-<time>.tar.gz'],
       ['fairlead support-bundle demo --dry-run', 'List what it would hold'],
@@ -143,18 +144,30 @@ const write = async (file: string, content: Buffer): Promise<void> => {
   }
 };
 
+/** Logs explain why a server does not answer; without any, or without such a cluster, that is the answer. */
+const partsToRead = async (session: Session, cluster: string | undefined): Promise<readonly Part[]> => {
+  const { api, io, namespace } = session;
+  try {
+    await api.get('/version');
+  } catch (error) {
+    const parts = error instanceof CliFailure && error.exit === 'unreachable' ? localParts(session) : [];
+    if (parts.length === 0) throw error;
+    io.err(`${wordsOf(error)}. The bundle holds the logs of this instance alone.\n`);
+    return parts;
+  }
+  // One that was deleted, or never created, has operations and a history.
+  if (cluster !== undefined) await api.list('/ns/{namespace}/clusters/{cluster}/operations', { namespace, cluster });
+  return partsOf(session, cluster);
+};
+
 const support = async (session: Session, cluster: string | undefined, options: SupportOptions): Promise<Answer> => {
   const { io } = session;
-  const parts = partsOf(session, cluster);
   if (options.dryRun === true) {
-    const listed = parts.map(({ path, what }) => ({ path, what }));
+    const listed = partsOf(session, cluster).map(({ path, what }) => ({ path, what }));
     const lines = linesOf(listed.map((one) => ({ ...one, text: '', problem: '' })));
     return { data: { dryRun: true, files: listed }, table: lines.join('\n'), names: listed.map(({ path }) => path) };
   }
-  // A server that is away, or a cluster that there is not, is an answer and no bundle.
-  await session.api.get('/version');
-  if (cluster !== undefined)
-    await session.api.get('/ns/{namespace}/clusters/{cluster}', { namespace: session.namespace, cluster });
+  const parts = await partsToRead(session, cluster);
   const time = new Date(io.now()).toISOString();
   const stem = `fairlead-support-${cluster ?? 'installation'}-${time.slice(0, 19).replaceAll(':', '')}`;
   const collected = await collectAll(parts, session, knownSecrets(session));

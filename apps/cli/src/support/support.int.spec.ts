@@ -3,6 +3,8 @@ import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import pc from 'picocolors';
+import { sample } from '../progress/operation.fixtures.js';
 import { clusterView, FakeGateway, refusal } from '../spec/gateway.fixtures.js';
 import { fakeIo, run } from '../spec/io.fixtures.js';
 import { Story } from '../spec/story.fixtures.js';
@@ -23,6 +25,9 @@ const PLANTED = [
   'plain-master-key-of-the-instance',
   `SU${'A'.repeat(56)}`,
   'pg-password-1234',
+  'databasePasswordOf32Characters-_',
+  'passwordOfAnEnvironmentFile',
+  'seedOfAnEnvironmentFile-in-base64==',
 ];
 
 let gateway: FakeGateway;
@@ -35,7 +40,17 @@ beforeEach(async () => {
   const data = join(folder, '.fairlead');
   for (const name of ['keys', 'creds', 'logs']) mkdirSync(join(data, name), { recursive: true, mode: 0o700 });
   writeFileSync(join(data, 'keys', 'master.key'), 'plain-master-key-of-the-instance\n');
+  writeFileSync(join(data, 'keys', 'databases.json'), '{\n  "gateway": "databasePasswordOf32Characters-_"\n}\n');
+  writeFileSync(
+    join(data, 'keys', 'gateway.env'),
+    "DATABASE_URL='postgres://gateway:passwordOfAnEnvironmentFile@127.0.0.1/db'\nSIGNED_BY='seedOfAnEnvironmentFile-in-base64=='\nNATS_URL='nats://127.0.0.1:4222'\n",
+  );
   writeFileSync(join(data, 'token'), TOKEN, { mode: 0o600 });
+  writeFileSync(
+    join(data, 'logs', 'infra-svc.log'),
+    'connected to nats://127.0.0.1:4222, login failed for databasePasswordOf32Characters-_\nretried with passwordOfAnEnvironmentFile and seedOfAnEnvironmentFile-in-base64==\n',
+  );
+  writeFileSync(join(data, 'logs', 'infra-svc.log.1'), 'the cause, before the log was rotated\n');
   writeFileSync(
     join(data, 'logs', 'gateway.log'),
     `${'x'.repeat(1_100_000)}\nstarted with plain-master-key-of-the-instance\nauthorization: Bearer ${JWT}\npostgres://fairlead:pg-password-1234@127.0.0.1/db\n`,
@@ -103,6 +118,9 @@ describe('fairlead support-bundle', () => {
       'HookFailed',
       'demo-w-1',
       '"user": "ops"',
+      'connected to nats://127.0.0.1:4222, login failed for [removed]',
+      'the cause, before the log was rotated',
+      '"freeBytes"',
       'postgres://fairlead:[removed]@',
     ])
       expect(text).toContain(word);
@@ -135,9 +153,60 @@ describe('fairlead support-bundle', () => {
     writeFileSync(join(folder, 'bundle.tar.gz'), 'mine');
     expect((await bundle('demo', '-f', 'bundle.tar.gz')).code).toBe(6);
     expect(readFileSync(join(folder, 'bundle.tar.gz'), 'utf8')).toBe('mine');
-    gateway.on('GET', '/ns/default/clusters/none', refusal(404, 'cluster.unknown', 'There is none'));
+    gateway.on('GET', '/ns/default/clusters/none/operations', refusal(404, 'cluster.unknown', 'There is none'));
     expect((await bundle('none', '-f', 'other.tar.gz')).code).toBe(5);
     expect(readdirSync(folder)).not.toContain('other.tar.gz');
+  });
+});
+
+describe('fairlead support-bundle, for what is hard to find', () => {
+  const at = '/ns/default/clusters/demo';
+  const textOf = async (io = fakeIo({ cwd: folder })): Promise<string> => {
+    const { code } = await run(['support-bundle', 'demo', '-f', 'bundle.tar.gz'], io);
+    expect(code).toBe(0);
+    return gunzipSync(readFileSync(join(folder, 'bundle.tar.gz'))).toString('utf8');
+  };
+
+  it('holds the plans of the latest upgrades that change something, and of the latest dry run', async () => {
+    const upgrade = (id: string, mode: string) => ({ id, mode, phase: 'Completed', target: {}, actor: 'user/ada' });
+    const ids = ['dry-2', 'dry-1', 'u-5', 'u-4', 'u-3', 'u-2', 'u-1'];
+    gateway.on('GET', `${at}/upgrades`, {
+      body: { items: ids.map((id) => upgrade(id, id.startsWith('dry') ? 'dry-run' : 'ask')) },
+    });
+    for (const id of ids) gateway.on('GET', `${at}/upgrades/${id}`, { body: { plan: `plan of ${id}` } });
+    const text = await textOf();
+    expect(ids.filter((id) => text.includes(`plan of ${id}`))).toEqual(['dry-2', 'u-5', 'u-4', 'u-3']);
+  });
+
+  it('holds no colours, whatever the terminal can show', async () => {
+    gateway.on('GET', `${at}/operations`, { body: { items: sample('ready').operations } });
+    gateway.on('GET', `${at}/upgrades`, { body: { items: [] } });
+    const text = await textOf({ ...fakeIo({ cwd: folder }), colors: pc.createColors(true) });
+    expect(text).toContain('default/demo');
+    expect(text).not.toContain('\u001B[');
+  });
+
+  it('can be made of a cluster that is deleted', async () => {
+    gateway.on('GET', at, refusal(404, 'cluster.unknown', 'There is no cluster demo'));
+    const text = await textOf();
+    expect(text).toMatch(/cluster\/cluster\.json .*not whole: There is no cluster demo/);
+    expect(text).toContain('HookFailed');
+  });
+
+  it('holds the logs alone when the server does not answer, and says so', async () => {
+    await gateway.stop();
+    const { code, stdout, stderr } = await bundle('demo', '-f', 'bundle.tar.gz');
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(/^No server answers at .*\. The bundle holds the logs of this instance alone\.\n$/),
+    ]);
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split(' ')[0]),
+    ).toEqual(['machine.json', 'logs/gateway.log', 'logs/infra-svc.log', '', 'Wrote']);
+    await gateway.start();
   });
 });
 
@@ -150,4 +219,14 @@ describe('a text of a support bundle', () => {
     ['10.244.0.0/16 on demo-w-1-p4t6z at v1.34.4', '10.244.0.0/16 on demo-w-1-p4t6z at v1.34.4'],
     ['https://fairlead.example.com:7080/ns/default', 'https://fairlead.example.com:7080/ns/default'],
   ])('%s becomes %s', (text, expected) => expect(scrubbed(text, [])).toBe(expected));
+
+  it.each(['x', 'eyJaaaaaaaa-', 'a://b:', 'a://', 'password', 'token=', '-----BEGIN PRIVATE KEY-----'])(
+    'of 256 KiB of "%s" takes time in proportion to its length',
+    (shape) => {
+      const text = shape.repeat(262_144 / shape.length);
+      const before = process.cpuUsage();
+      scrubbed(text, []);
+      expect(process.cpuUsage(before).user / 1_000).toBeLessThan(2_000);
+    },
+  );
 });
