@@ -105,7 +105,7 @@ export const OPERATION_FAILURES = {
   'not-drained': {
     rule: 'D5',
     sentence: 'these pods are still on it: {pods}',
-    help: 'Remove what blocks the evictions ("kubectl get poddisruptionbudgets -A"), then "fairlead upgrade retry <cluster>".',
+    help: 'Remove what blocks the evictions, a PodDisruptionBudget ("kubectl get poddisruptionbudgets -A") or an admission webhook ("kubectl get validatingwebhookconfigurations"), then "fairlead upgrade retry <cluster>".',
   },
 } as const satisfies Readonly<Record<string, ReasonDefinition & { readonly rule: UpgradeRule | null }>>;
 

@@ -404,8 +404,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `add-on ${addon} was changed outside Fairlead${repair ? ' and is installed again' : ''}: ${problems.join('; ')}`,
   AddonUninstalling: ({ addon }) => `add-on ${addon} is being uninstalled`,
   AddonUninstalled: ({ addon }) => `add-on ${addon} is uninstalled`,
-  DeclaredStateReapplied: ({ kubernetesVersion }) =>
-    `kubeadm-config, kube-proxy, CoreDNS and the binding of operators match ${kubernetesVersion} again`,
+  DeclaredStateReapplied: ({ kubernetesVersion, missing = [] }) =>
+    `kubeadm-config, kube-proxy, CoreDNS and the binding of operators match ${kubernetesVersion} again${missing.length === 0 ? '' : `; labels, taints and cordons of ${missing.join(', ')} follow once Kubernetes has the node again`}`,
   ClusterReady: () => 'the cluster is ready',
   BootstrapStepFailed: (failed) => `${sentenceOf(failed.cause)} (${attemptWords(failed)})`,
   ClusterFailed: ({ reason, cause }) => `the cluster has failed (${reason}): ${sentenceOf(cause)}`,

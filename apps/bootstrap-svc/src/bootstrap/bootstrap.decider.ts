@@ -225,7 +225,7 @@ const isChange = (cluster: Cluster, { type, data }: Outcome): boolean => {
     case 'JoinTokenRenewed':
       return host !== undefined && host.joinedAt === null;
     case 'NodeLabelsSet':
-      return host !== undefined && !isSet(host, data);
+      return host !== undefined && (host.registersAgain === true || !isSet(host, data));
     case 'AuthenticationConfigured':
       return host !== undefined && host.authentication !== data.authentication;
     case 'UsersAuthorized':

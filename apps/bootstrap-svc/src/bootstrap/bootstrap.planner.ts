@@ -167,10 +167,17 @@ const joinWorkers = (cluster: Cluster): readonly Operation[] =>
     .slice(0, WORKERS_AT_ONCE_MAX)
     .map((host) => onNode('JoinWorker', host, 'the API answers and the network is ready'));
 
-/** Nodes get the labels and taints of their pool when they join; what a kubelet cannot give itself, and what has changed since, comes now. */
+/**
+ * Nodes get the labels and taints of their pool when they join; what a kubelet cannot give itself, and what has changed since, comes now. One
+ * that Kubernetes does not have gets them when its kubelet has registered it again.
+ */
 const setLabels = (cluster: Cluster): readonly Operation[] =>
   hostsOf(cluster)
-    .filter((host) => host.joinedAt !== null && host.removal === 'none' && !host.failed && !hasMetadata(cluster, host))
+    .filter(
+      ({ joinedAt, removal, failed, missing = false }) =>
+        joinedAt !== null && removal === 'none' && !failed && !missing,
+    )
+    .filter((host) => host.registersAgain === true || !hasMetadata(cluster, host))
     .slice(0, LABELS_AT_ONCE_MAX)
     .map((host) => onNode('SetNodeLabels', host, 'it does not have the labels and taints that it must have'));
 

@@ -373,7 +373,17 @@ describe('labels and taints of a pool', () => {
     expect(desiredAfter(...facts)).toEqual([]);
     expect(desiredAfter(...facts, returned(w(1)))).toEqual([`SetNodeLabels/${w(1)}`]);
     expect(desiredAfter(...facts, returned(w(1)), set(w(1)))).toEqual([]);
-    expect(desiredAfter(...wholeCluster(), returned(w(1)))).toEqual([]);
+    // The label of the cluster, at least.
+    expect(desiredAfter(...wholeCluster(), returned(w(1)))).toEqual([`SetNodeLabels/${w(1)}`]);
+  });
+
+  it('wait while Kubernetes does not have the node, such as one whose host is off', () => {
+    const missing: Fact = { type: 'NodeMissing', data: { uid: UID, node: w(1) } };
+    const returned: Fact = { type: 'NodeReturned', data: { uid: UID, node: w(1) } };
+    const set: Fact = { type: 'NodeLabelsSet', data: { uid: UID, node: w(1), labels: {}, taints: [] } };
+    expect(desiredAfter(...wholeCluster(), returned, missing)).toEqual([]);
+    expect(desiredAfter(...wholeCluster(), missing, returned)).toEqual([`SetNodeLabels/${w(1)}`]);
+    expect(desiredAfter(...wholeCluster(), missing, returned, set)).toEqual([]);
   });
 
   it('name the pool of a node that joined before kubelets did, once, and whenever it registers again', () => {

@@ -67,6 +67,8 @@ export interface Host extends Readiness {
   readonly departure?: Departure;
   /** The request of an operator by which it is cordoned; absent: none. */
   readonly cordonedFor?: string;
+  /** Its kubelet registers it again, without what was set on it since it joined; absent: nothing of that is lost. */
+  readonly registersAgain?: true;
   /** It could not join, and is kept until an operator retries or removes it. */
   readonly failed: boolean;
   /** SSH keys that it accepts and must not; absent: none. */

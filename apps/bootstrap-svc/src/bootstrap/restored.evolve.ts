@@ -21,6 +21,22 @@ const withCordon = (cluster: Cluster, node: NodeName, requestId: string | undefi
 const withoutCordon = (cluster: Cluster, { node, cordonedBy }: EventData<'NodeActionUncordoned'>): Cluster =>
   cluster.hosts[node]?.cordonedFor === cordonedBy ? withCordon(cluster, node, undefined) : cluster;
 
+/** Its kubelet gives it what it had when it joined: neither a cordon nor the label of the cluster. */
+const registeringAgain = (cluster: Cluster, nodes: readonly NodeName[]): Cluster => {
+  const hosts = nodes.flatMap((node) => {
+    const host = cluster.hosts[node];
+    return host === undefined ? [] : [[node, { ...host, registersAgain: true as const }] as const];
+  });
+  return hosts.length === 0 ? cluster : { ...cluster, hosts: { ...cluster.hosts, ...Object.fromEntries(hosts) } };
+};
+
+const isRegistered = (cluster: Cluster, node: NodeName): Cluster => {
+  const { registersAgain, ...host } = cluster.hosts[node] ?? {};
+  return registersAgain === undefined || !('machine' in host)
+    ? cluster
+    : { ...cluster, hosts: { ...cluster.hosts, [node]: host } };
+};
+
 /** What has to be applied again after etcd was restored; roles, labels and taints are in files of their own. */
 export const evolveRestored = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
@@ -28,8 +44,13 @@ export const evolveRestored = (cluster: Cluster, event: StoredEvent): Cluster =>
       return servesSnapshot(event) ? restored(cluster, event.data.requestId) : cluster;
     case 'DeclaredStateReapplied': {
       const { reapply, ...others } = cluster;
-      return reapply === event.data.requestId ? others : cluster;
+      const { requestId, missing = [] } = event.data;
+      return reapply === requestId ? registeringAgain(others, missing) : cluster;
     }
+    case 'NodeReturned':
+      return registeringAgain(cluster, [event.data.node]);
+    case 'NodeLabelsSet':
+      return isRegistered(cluster, event.data.node);
     case 'NodeActionCordoned': {
       const { node, requestId, byRequest } = event.data;
       return byRequest ? withCordon(cluster, node, requestId) : cluster;

@@ -1,6 +1,6 @@
-import { releaseOf, UPGRADE_TAINT, UpgradeId, WorldFailure } from '@fairlead/contracts';
+import { releaseOf, UPGRADE_TAINT, UpgradeId, WorldFailure, type NodeName } from '@fairlead/contracts';
 import { actionMark, requestOfMark } from '@fairlead/domain';
-import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
+import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import { hostsOf, initialControlPlane, type Cluster } from '../bootstrap/bootstrap.state.js';
 import type { Step } from '../bootstrap/step.js';
@@ -13,7 +13,6 @@ import { REMOVAL } from '../removal/node-removal.effects.js';
 import { kubeadmManifests } from './declared.manifests.js';
 
 const KUBE_SYSTEM = 'kube-system';
-const REGISTERED_AGAIN_MS = 2_000;
 
 /** Marks of cordons that Fairlead ends itself. */
 const isOwnMark = (mark: string): boolean =>
@@ -27,14 +26,14 @@ export class DeclaredEffects {
   /**
    * A snapshot of the middle of an upgrade, or of a removal that was cancelled since, has nodes that Fairlead cordoned then. No rollout is in
    * progress during a restore (B1). Cordons that operators requested are those of today; those of kubectl are those of the snapshot.
-   * Answers which nodes have joined since the snapshot and are not there yet: their kubelets register them again, without what was set on them.
-   * One whose host is off is only waited for if it has to be cordoned.
+   * Answers which nodes have joined since the snapshot and are not there yet: their kubelets register them again, perhaps only when their hosts
+   * are on again, and without what was set on them.
    */
   private async restoreNodes(
     api: KubernetesCluster,
     cluster: Cluster,
     nodes: readonly NodeView[],
-  ): Promise<readonly string[]> {
+  ): Promise<readonly NodeName[]> {
     const registered = new Map(nodes.map((node) => [node.name, node]));
     const staying = hostsOf(cluster).filter(({ joinedAt, removal }) => joinedAt !== null && removal === 'none');
     await api.untaint(
@@ -51,14 +50,12 @@ export class DeclaredEffects {
       if (mark !== null && isOwnMark(mark)) await api.uncordon(node.name, mark);
       if (desired !== null) await api.cordon(node.name, desired);
     }
-    return staying.flatMap(({ machine: { name }, cordonedFor, silence }) =>
-      registered.has(name) || (cordonedFor === undefined && silence !== undefined) ? [] : [name],
-    );
+    return staying.map(({ machine }) => machine.name).filter((name) => !registered.has(name));
   }
 
   /** Tried for half a day: until then the cluster is Degraded. */
   @OnTask('ReapplyDeclared', { attemptsMax: 75, backoffFirstMs: 1_000, backoffMaxMs: 600_000, timeoutMs: 2 * 60_000 })
-  async reapplyDeclared(step: Step): Promise<RequeueAfter | void> {
+  async reapplyDeclared(step: Step): Promise<void> {
     const { cluster } = step.state;
     const { uid, reapply: requestId, spec } = cluster;
     const controlPlane = initialControlPlane(cluster);
@@ -82,13 +79,11 @@ export class DeclaredEffects {
     const clusterConfiguration = config?.['ClusterConfiguration'] ?? '';
     const there = { clusterConfiguration, kubeProxy: kubeProxy !== undefined, coreDns: coreDns !== undefined };
     await api.apply([OPERATORS_BINDING, ...kubeadmManifests(release, there)]);
-    const away = await this.restoreNodes(api, cluster, nodes);
-    if (away.length > 0)
-      return step.requeueAfter(REGISTERED_AGAIN_MS, `Kubernetes does not know ${away.join(', ')} yet`);
+    const missing = await this.restoreNodes(api, cluster, nodes);
+    const applied = { uid, requestId, kubernetesVersion: version, coreDns: release.coredns };
     await step.record({
       type: 'DeclaredStateReapplied',
-      data: { uid, requestId, kubernetesVersion: version, coreDns: release.coredns },
+      data: missing.length === 0 ? applied : { ...applied, missing: [...missing] },
     });
-    return undefined;
   }
 }

@@ -351,6 +351,13 @@ export const bootstrapEvents = {
       requestId: z.string().describe('Of the EtcdRestoreRequested that made it necessary'),
       kubernetesVersion: z.string(),
       coreDns: z.string().optional().describe('Version of CoreDNS; absent: not recorded'),
+      missing: z
+        .array(node)
+        .min(1)
+        .optional()
+        .describe(
+          'Nodes that have joined since the snapshot and were not registered again yet: they get their labels, taints and cordons when they are. Absent: none',
+        ),
     }),
   }),
   ClusterReady: defineEvent({
