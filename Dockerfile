@@ -24,7 +24,7 @@ COPY --from=build /fairlead ./
 COPY --from=helm /go/bin/helm /usr/local/bin/helm
 USER fairlead
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 PAGE_DIR=/fairlead/apps/web/dist/page HELM_PROGRAM=/usr/local/bin/helm
-# Less memory for each service (docs/adr/0085-services-and-nats-run-with-settings-that-save-memory.md).
+# Less memory for each service (docs/adr/0085-services-and-nats-run-with-memory-saving-settings.md).
 ENV NODE_OPTIONS="--v8-pool-size=2 --max-semi-space-size=4" MALLOC_MMAP_THRESHOLD_=262144 MALLOC_TRIM_THRESHOLD_=262144
 EXPOSE 8080
 ENTRYPOINT ["node"]

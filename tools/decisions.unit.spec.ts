@@ -50,6 +50,16 @@ const oneWayLinks = ({ file, status }: Decision): readonly string[] =>
       .map((other) => `${file}: "${inverse} ${other}", which does not say "${words}" it`),
   ]);
 
+/** "33. One reconciler for every service" is in 0033-one-reconciler-for-every-service.md. */
+const fileNameOf = (title: string): string => {
+  const [, number = '', words = ''] = /^(\d+)\. (.+)$/u.exec(title) ?? [];
+  const slug = words
+    .toLowerCase()
+    .replaceAll("'", '')
+    .replaceAll(/[^a-z0-9]+/gu, '-');
+  return `${number.padStart(4, '0')}-${slug.replaceAll(/^-|-$/gu, '')}.md`;
+};
+
 /** Numbers and ranges of the sentence on numbers without a page. */
 const isExplained = (number: number): boolean => {
   const [, listed = ''] = /^Numbers without a page \(([^)]*)\)/mu.exec(INDEX) ?? [];
@@ -67,6 +77,9 @@ describe('the decisions', () => {
 
   it('have the number of their file in their title', () =>
     expect(DECISIONS.filter(({ number, title }) => !title.startsWith(`${number}. `))).toEqual([]));
+
+  it('have a file that is named after their title', () =>
+    expect(DECISIONS.filter(({ file, title }) => file !== fileNameOf(title)).map(({ file }) => file)).toEqual([]));
 
   it('are accepted or superseded', () =>
     expect(DECISIONS.filter(({ status }) => !/^(accepted|superseded by \[)/u.test(status))).toEqual([]));

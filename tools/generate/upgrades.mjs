@@ -45,7 +45,7 @@ const GROUPS = {
   E: ['When a rollout stops', 'They keep a failure from spreading. See [halts](#halts) for what to do.'],
   F: [
     'Certificates',
-    'Renewing certificates is an upgrade that changes no version. Those that have ended are renewed through the agents, without the API and before the plan ([ADR 92](adr/0092-certificates-that-have-ended-are-renewed-before-the-renewal-is-planned.md)).',
+    'Renewing certificates is an upgrade that changes no version. Those that have ended are renewed through the agents, without the API and before the plan ([ADR 92](adr/0092-expired-certificates-are-renewed-before-a-renewal-is-planned.md)).',
   ],
   G: ['Recovery', 'They say how to continue after a failure.'],
 };

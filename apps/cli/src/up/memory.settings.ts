@@ -1,5 +1,5 @@
 /**
- * Variables with which a service needs less memory (docs/adr/0085-services-and-nats-run-with-settings-that-save-memory.md). The Dockerfile and
+ * Variables with which a service needs less memory (docs/adr/0085-services-and-nats-run-with-memory-saving-settings.md). The Dockerfile and
  * docs/running.md name the same ones.
  */
 export const SERVICE_MEMORY = {
