@@ -1,11 +1,14 @@
 import * as z from 'zod';
 import { Namespace, PoolName, SecretRef } from './ids.js';
 
-/** Whose key seals add-on secrets: bootstrap-svc may not open what is sealed for all of the installation by it. */
+/**
+ * Owner of the key that seals add-on secrets. A separate owner, so that bootstrap-svc cannot open secrets sealed with
+ * the installation's key.
+ */
 export const ADDON_SECRETS_OWNER = 'addons';
-/** In each namespace. */
+/** Per namespace. */
 export const ADDON_SECRETS_MAX = 50;
-/** As JSON. A sealed value is one message of NATS. */
+/** Length of the values as JSON. A sealed value must fit into one NATS message. */
 export const ADDON_SECRET_LENGTH_MAX = 65_536;
 
 export const addonSecretRef = (namespace: string, name: string): SecretRef =>
@@ -14,7 +17,7 @@ export const addonSecretRef = (namespace: string, name: string): SecretRef =>
 const Values = z.record(z.string(), z.json());
 export type AddonSecretValues = z.infer<typeof Values>;
 
-/** As it is sealed. */
+/** The sealed form. */
 const SealedAddonSecret = z.strictObject({ setBy: z.string(), values: Values });
 export type SealedAddonSecret = z.infer<typeof SealedAddonSecret>;
 

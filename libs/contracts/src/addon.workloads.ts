@@ -1,6 +1,6 @@
 import type { Cni } from './cluster-spec.js';
 
-/** What Kubernetes runs of an addon. */
+/** A workload that Kubernetes runs for an addon. */
 export interface AddonWorkload {
   readonly kind: 'DaemonSet' | 'Deployment';
   readonly namespace: string;
@@ -11,7 +11,7 @@ const KUBE_SYSTEM = 'kube-system';
 const daemonSet = (name: string, namespace = KUBE_SYSTEM): AddonWorkload => ({ kind: 'DaemonSet', namespace, name });
 const deployment = (name: string, namespace = KUBE_SYSTEM): AddonWorkload => ({ kind: 'Deployment', namespace, name });
 
-/** Of the networks: the names in what their projects publish. */
+/** Workloads of each CNI, with the names from its published manifests. */
 export const NETWORK_WORKLOADS: Readonly<Record<Cni, readonly AddonWorkload[]>> = {
   flannel: [daemonSet('kube-flannel-ds', 'kube-flannel')],
   calico: [daemonSet('calico-node'), deployment('calico-kube-controllers')],
@@ -28,7 +28,7 @@ export const KUBEADM_ADDONS = {
 
 export const NFS_STORAGE_ADDON = 'nfs-storage';
 
-/** Of every addon that a cluster can have, by its name. */
+/** Workloads of every addon that a cluster can have, by addon name. */
 export const ADDON_WORKLOADS: Readonly<Record<string, readonly AddonWorkload[]>> = {
   ...NETWORK_WORKLOADS,
   ...KUBEADM_ADDONS,

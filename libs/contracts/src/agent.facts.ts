@@ -2,14 +2,18 @@ import type { z } from 'zod';
 import type { NodeAddress } from './agent.subjects.js';
 import { EVENTS, isEventType, type EventType } from './events/catalogue.js';
 
-// What services need to know of the facts of agents. The program of an agent does not contain it, and so not the schemas of all events.
+// The parts of agent facts that only services need. A separate file keeps the schemas of all events out of the agent's
+// bundle.
 
 /** The types of facts that an agent may state about its own node. */
 export const AGENT_EVENT_TYPES: readonly EventType[] = (Object.keys(EVENTS) as EventType[]).filter(
   (type) => EVENTS[type].writer === 'node-agent',
 );
 
-/** The node that a subject below `agent.in` belongs to, and the fact's type if it carries one; undefined: no such subject. */
+/**
+ * The node in a subject below `agent.in`, and the type of the fact if the subject carries one; undefined for other
+ * subjects.
+ */
 export const parseAgentInput = (
   subject: string,
 ): (NodeAddress & { readonly input: string; readonly type: EventType | undefined }) | undefined => {
@@ -19,6 +23,6 @@ export const parseAgentInput = (
   return { namespace, cluster, node, input, type: type !== undefined && isEventType(type) ? type : undefined };
 };
 
-/** The data of a fact that an agent may state, by the schema of its type; unknown fields of newer agents are dropped. */
+/** The schema for the data of an agent's fact of this type; unknown fields from newer agents are dropped. */
 export const agentFactData = (type: EventType): z.ZodType<Readonly<Record<string, unknown>>> =>
   (EVENTS[type].data as unknown as z.ZodObject).strip();

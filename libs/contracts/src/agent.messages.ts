@@ -4,10 +4,10 @@ import { rolloutEvents } from './events/node.events.js';
 import { ClusterUid, NatsUserKey } from './ids.js';
 import { Time } from './time.js';
 
-/** Ids of events, as agents name the cause of a fact. */
+/** Id of the event that an agent names as the cause of a fact. */
 const EventId = z.string().min(1).max(128);
 
-/** A fact as an agent sends it; the subject determines the node and the type. */
+/** A fact sent by an agent; the subject determines the node and the type. */
 export const AgentFactMessage = z.object({
   id: z.uuid().describe('Drawn once: a repetition is recorded once'),
   time: Time.describe('When it was observed, by the clock of the node'),
@@ -18,10 +18,10 @@ export const AgentFactMessage = z.object({
 });
 export type AgentFactMessage = z.infer<typeof AgentFactMessage>;
 
-/** Answers every fact: an agent keeps it until then. */
+/** The acknowledgement of a fact. The agent keeps the fact until it arrives. */
 export const AgentFactAnswer = z.object({
   id: z.string(),
-  /** null: it is in the log. */
+  /** null: the fact is in the log. */
   rejected: z.string().nullable(),
 });
 export type AgentFactAnswer = z.infer<typeof AgentFactAnswer>;

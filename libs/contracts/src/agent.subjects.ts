@@ -1,9 +1,9 @@
 import type { EventType } from './events/catalogue.js';
 
 /**
- * Where agents and services meet. Agents are clients of their own NATS account, which exports `agent.in.>` and `hb.>` to the
- * account of the services and imports `agent.out.>` from it. Nothing else crosses, and no service uses a reply subject: an
- * answer goes to the subject that belongs to the node which asked.
+ * The NATS subjects between agents and services. Agents are clients of their own NATS account, which exports
+ * `agent.in.>` and `hb.>` to the account of the services and imports `agent.out.>` from it. Nothing else crosses, and
+ * no service uses a reply subject: an answer goes to the subject of the node that asked.
  */
 export interface NodeAddress {
   readonly namespace: string;
@@ -23,16 +23,16 @@ export const agentSyncSubject = (address: NodeAddress): string => `agent.in.${pl
 /** An agent asks for a new credential: an `AgentRenewMessage`. */
 export const agentRenewSubject = (address: NodeAddress): string => `agent.in.${placeOf(address)}.renew`;
 
-/** A host that has joined by itself replies to an order: a `HostReply`. */
+/** A host that joined by itself replies to an order: a `HostReply`. */
 export const hostReplySubject = (address: NodeAddress): string => `agent.in.${placeOf(address)}.reply`;
 
-/** What services send to an agent; `order` is a `HostOrder` for the channel of a host that has joined by itself. */
+/** Messages from services to an agent; `order` is a `HostOrder` for the channel of a host that joined by itself. */
 export type AgentOutput = 'recorded' | 'desired' | 'network' | 'state' | 'credentials' | 'order';
 
 export const agentOutputSubject = (address: NodeAddress, output: AgentOutput): string =>
   `agent.out.${placeOf(address)}.${output}`;
 
-/** Everything that services send to one agent. */
+/** Matches everything that services send to one agent. */
 export const agentOutputs = (address: NodeAddress): string => `agent.out.${placeOf(address)}.*`;
 
 export const AGENT_FACTS_FILTER = 'agent.in.*.*.*.fact.*';
@@ -40,10 +40,10 @@ export const AGENT_SYNC_FILTER = 'agent.in.*.*.*.sync';
 export const AGENT_RENEW_FILTER = 'agent.in.*.*.*.renew';
 export const HOST_REPLY_FILTER = 'agent.in.*.*.*.reply';
 
-/** What the account of the nodes exports to that of the services. */
+/** Subjects that the nodes' account exports to the services' account. */
 export const AGENT_INPUT_EXPORTS = ['agent.in.>', 'hb.>'] as const;
-/** What the account of the services exports to that of the nodes. */
+/** Subjects that the services' account exports to the nodes' account. */
 export const AGENT_OUTPUT_EXPORTS = ['agent.out.>'] as const;
 
-/** A message larger than this does not come from an agent. */
+/** Maximum size of a message from an agent; larger messages are rejected. */
 export const AGENT_MESSAGE_MAX_BYTES = 32 * 1024;

@@ -6,46 +6,46 @@ import { ClusterName, ClusterUid, Namespace, NodeName } from './ids.js';
 import { NodeRole } from './machines.js';
 
 /**
- * Where things are on a host. Every path is below `$FAIRLEAD_ROOT`, which is empty on a real host and a folder of the
- * host's own in the lab.
+ * Paths on a host. Every path is below `$FAIRLEAD_ROOT`, which is empty on a real host and a separate folder per host
+ * in the lab.
  */
 export const AGENT_PATHS = {
   program: '/opt/fairlead/agent.mjs',
-  /** Where a new agent is put, verified, before it takes the place of the one that runs. */
+  /** A new agent is placed here and verified before it replaces the running one. */
   nextProgram: '/opt/fairlead/agent.next.mjs',
-  /** What runs again when a new agent does not come up. */
+  /** The previous agent, restored if a new one does not start. */
   previousProgram: '/opt/fairlead/agent.previous.mjs',
   previousConfig: '/etc/fairlead/agent.previous.json',
-  /** Exists until a new agent has reported that it works; contains how often it was started. */
+  /** Exists until a new agent has reported that it works; contains the number of its starts. */
   trial: '/var/lib/fairlead/agent.trial',
-  /** There when the agent has reached NATS since it was started last. */
+  /** Exists if the agent has reached NATS since its last start. */
   connected: '/var/lib/fairlead/agent.connected',
   /** Runs before each start of the agent. */
   guard: '/opt/fairlead/agent-guard',
-  /** The runtime that the unit names: a link to the host's own, or the one that bootstrap-svc put there. */
+  /** The Node.js runtime that the unit names: a link to the host's own, or the one that bootstrap-svc installed. */
   node: '/opt/fairlead/node',
-  /** bootstrap-svc's own runtime on its way to the host, in gzip. */
+  /** bootstrap-svc's own runtime, gzipped, during its upload to the host. */
   nodeArchive: '/opt/fairlead/node.gz',
   unit: '/etc/systemd/system/fairlead-agent.service',
   config: '/etc/fairlead/agent.json',
   credentials: '/etc/fairlead/nats.creds',
   state: '/var/lib/fairlead/agent-state.json',
-  /** What the agent did to its host, one line each; bounded. */
+  /** Log of the agent's changes to its host, one line each; bounded. */
   journal: '/var/log/fairlead/agent.log',
-  /** There while the agent still brings images that its node needs later; a join waits for its end. */
+  /** Exists while the agent still imports images that its node needs later; a join waits until it is gone. */
   imagesPending: '/run/fairlead/images.pending',
-  /** A bundle's content, once bootstrap-svc has put it there. */
+  /** The content of a bundle, installed by bootstrap-svc. */
   mirror: '/var/lib/fairlead/mirror',
-  /** A bundle on its way there. */
+  /** A bundle during its upload. */
   bundle: '/var/lib/fairlead/bundle.tar.gz',
-  /** A snapshot of etcd on its way into a restore. */
+  /** An etcd snapshot during its upload for a restore. */
   snapshot: '/var/lib/fairlead/etcd-snapshot.db',
   steps: '/var/lib/fairlead/steps',
-  /** What the host was like before its agent changed it. */
+  /** State of the host before the agent changed it. */
   before: '/var/lib/fairlead/before',
 } as const;
 
-/** What the agent needs about its kind of host; absent fields have the values of a host that is set up from packages. */
+/** The agent's settings for its kind of host; absent fields default to those of a host that is set up from packages. */
 export const AgentProfile = HostProfile.pick({
   source: true,
   cgroupDriver: true,
@@ -57,7 +57,7 @@ export const AgentProfile = HostProfile.pick({
 });
 export type AgentProfile = z.infer<typeof AgentProfile>;
 
-/** What bootstrap-svc puts on a host before its agent's first report: who it is, and its initial desired state. */
+/** The agent's first configuration, written by bootstrap-svc: its identity and its initial desired state. */
 export const AgentConfig = z.strictObject({
   namespace: Namespace,
   cluster: ClusterName,
@@ -80,7 +80,7 @@ export const AgentConfig = z.strictObject({
 });
 export type AgentConfig = z.infer<typeof AgentConfig>;
 
-/** Annotations that the agent writes to its Node object; ORBITER's names under our domain. */
+/** Annotations that the agent writes to its Node object: ORBITER's names under Fairlead's domain. */
 export const NODE_ANNOTATIONS = {
   uid: 'fairlead.dev/cluster-uid',
   ready: 'node.fairlead.dev/ready',

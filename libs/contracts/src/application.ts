@@ -7,7 +7,7 @@ export const APPLICATIONS_MAX = 100;
 export const APPLICATION_VERSIONS_MAX = 20;
 const VERSIONS_KEPT = 5;
 
-/** A schema beyond this is of no use for a form, and each is an event. */
+/** Each schema is an event, and a form cannot use a larger one. */
 export const SCHEMA_BYTES_MAX = 131_072;
 
 const URL_LENGTH_MAX = 512;
@@ -25,7 +25,7 @@ const CERTIFICATES = /^\s*(-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]+-----EN
 /** No control characters. */
 const PLAIN = /^[^\x00-\x1f\x7f-\x9f]*$/u;
 
-/** Whose key seals the passwords of chart repositories. */
+/** Owner of the key that seals passwords of chart repositories. */
 export const APPLICATION_SECRETS_OWNER = 'applications';
 
 export const applicationSecretRef = (application: string): SecretRef =>
@@ -36,7 +36,7 @@ const PASSWORD_LENGTH_MAX = 8_192;
 
 const plain = (max: number) => z.string().max(max).regex(PLAIN, 'must have no control characters');
 
-/** What is said of an application of the catalogue. */
+/** The settings of an application in the catalogue. */
 export const ApplicationSettings = z.strictObject({
   repository: z
     .string()

@@ -10,14 +10,17 @@ const REQUIRED_CLAIMS_MAX = 32;
 const ROLE_BINDINGS_MAX = 20;
 const GROUPS_MAX = 50;
 const SCOPES_MAX = 20;
-/** A chain of certificates with large keys. */
+/** Fits a chain of certificates with large keys. */
 const CA_LENGTH_MAX = 32_768;
 
-/** What both Go and a browser read the same way; kube-apiserver takes no user, query or fragment. */
+/** URLs that Go and browsers parse alike; kube-apiserver accepts no user, query or fragment. */
 const ISSUER = /^https:\/\/([A-Za-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?(\/[A-Za-z0-9._~!$&'()*+,;=:@/-]*)?$/;
-/** No control characters and no spaces at the ends, without the classes of Unicode, which not every reader of the API document knows. */
+/**
+ * No control characters and no leading or trailing spaces. Without Unicode classes, which some readers of the API
+ * document do not support.
+ */
 const PLAIN = /^[^\x00-\x1f\x7f-\x9f\s]([^\x00-\x1f\x7f-\x9f]*[^\x00-\x1f\x7f-\x9f\s])?$/u;
-/** A scope-token of OAuth 2.0 (RFC 6749), and nothing that a program could take for an option. */
+/** A scope-token of OAuth 2.0 (RFC 6749) that no program could parse as an option. */
 const SCOPE = /^[\x21\x23-\x2c\x2e-\x5b\x5d-\x7e][\x21\x23-\x5b\x5d-\x7e]*$/;
 const CERTIFICATES = /^\s*(-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*)+$/;
 
@@ -55,14 +58,14 @@ export const IssuerAuthorities = z
 
 export const ClaimName = plain(NAME_LENGTH_MAX);
 
-/** The provider that tokens come from. */
+/** The identity provider that issues the tokens. */
 const source = {
   issuerUrl: IssuerUrl,
   clientId: plain(NAME_LENGTH_MAX).describe('The client that tokens must be issued for (aud)'),
   ca: IssuerAuthorities.optional(),
 };
 
-/** Left out where a realm has them. */
+/** Fields that a realm may provide instead. */
 const declaredSource = {
   realm: RealmName.optional().describe(
     'The realm of the namespace that has issuer and client. With neither a realm nor an issuer: the realm of the namespace that was registered first',
@@ -100,14 +103,14 @@ const fields = {
 export const Oidc = z.strictObject({ ...source, ...fields });
 export type Oidc = z.infer<typeof Oidc>;
 
-/** The same as it is declared: issuer and client may be those of a realm. */
+/** The declared form: issuer and client may come from a realm. */
 export const DeclaredOidc = z.strictObject({ ...declaredSource, ...fields }).meta({ id: 'Oidc' });
 export type DeclaredOidc = z.infer<typeof DeclaredOidc>;
 
 export const Authentication = z.strictObject({ oidc: DeclaredOidc.optional() }).meta({ id: 'Authentication' });
 export type Authentication = z.infer<typeof Authentication>;
 
-/** As a user writes it. */
+/** The form that users write. */
 export const ManifestAuthentication = z
   .strictObject({
     oidc: z
@@ -127,10 +130,10 @@ export const ManifestAuthentication = z
   });
 export type ManifestAuthentication = z.infer<typeof ManifestAuthentication>;
 
-/** Names that Kubernetes, kubeadm and Fairlead give rights to. */
+/** Prefixes of names to which Kubernetes, kubeadm or Fairlead grant rights. */
 const RESERVED = ['system:', 'kubeadm:', 'fairlead:'];
 
-/** A token decides what stands behind the prefix: together they must never be a reserved name. */
+/** The token determines what follows the prefix: the result must never be a reserved name. */
 const isReserved = (given: string): boolean =>
   RESERVED.some((reserved) => reserved.startsWith(given) || given.startsWith(reserved));
 
@@ -150,7 +153,7 @@ const repeatedFaults = ({ roleBindings = [] }: Pick<Oidc, 'roleBindings'>): read
 
 type Source = Pick<DeclaredOidc, 'realm' | 'accessRole' | 'issuerUrl' | 'clientId' | 'ca'>;
 
-/** Issuer and client are given by hand, or they are those of a realm. */
+/** Issuer and client are either declared or taken from a realm. */
 const sourceFaults = ({ realm, accessRole, issuerUrl, clientId, ca }: Source): readonly Refusal[] => {
   const at = (field: string): string => `spec.authentication.oidc.${field}`;
   const [one] = Object.entries({ issuerUrl, clientId, ca }).filter(([, value]) => value !== undefined);
@@ -162,7 +165,10 @@ const sourceFaults = ({ realm, accessRole, issuerUrl, clientId, ca }: Source): r
   return missing === undefined ? [] : [refuse('cluster.oidc-incomplete', { field: missing }, at(missing))];
 };
 
-/** What is wrong with it although each field is well-formed. `dnsDomain`: that of the cluster, whose own issuer signs service accounts. */
+/**
+ * Faults across fields that are well-formed by themselves. `dnsDomain` is the cluster's own, whose issuer signs service
+ * accounts.
+ */
 export const authenticationFaults = (
   { oidc }: Pick<ManifestAuthentication, 'oidc'>,
   dnsDomain: string,
@@ -178,7 +184,7 @@ export const authenticationFaults = (
 
 const sameGroups = (groups: readonly string[]): readonly string[] => [...new Set(groups)].toSorted();
 
-/** With what has no order in one order: equal ones are equal as JSON. */
+/** Sorts what has no order, so that equal settings are equal as JSON. */
 export const completeOidc = ({ requiredClaims, scopes, roleBindings, ...oidc }: DeclaredOidc): DeclaredOidc => ({
   ...oidc,
   ...(requiredClaims === undefined || Object.keys(requiredClaims).length === 0

@@ -8,10 +8,10 @@ import { time } from './views/time.js';
 /** How long a client certificate is valid, in days. */
 export const AUTOSCALER_TTL_DAYS = { min: 1, max: 3_650, default: 365 } as const;
 
-/** Certificates of one cluster that are valid at once: enough to replace each of a few autoscalers. */
+/** Maximum number of valid certificates per cluster: enough to replace each of a few autoscalers. */
 export const AUTOSCALER_CREDENTIALS_MAX = 10;
 
-/** A request with an RSA key of 8192 bit has 3 KiB. */
+/** A request with an 8192-bit RSA key is about 3 KiB. */
 const CSR_LENGTH_MAX = 8_192;
 
 export const AutoscalerCredentialRequest = z
@@ -76,19 +76,19 @@ export interface AutoscalerCredential {
   readonly expiresAt: string;
 }
 
-/** The credentials of a cluster's autoscalers that were not revoked; undefined: there is no such cluster. */
+/** Credentials of a cluster's autoscalers that were not revoked; undefined if the cluster does not exist. */
 export interface AutoscalerCredentials {
   readonly uid: ClusterUid;
   readonly credentials: readonly AutoscalerCredential[];
 }
 
-/** Those that are valid at that time. */
+/** The credentials that are valid at that time. */
 export const validCredentials = (
   { credentials }: AutoscalerCredentials,
   now: string,
 ): readonly AutoscalerCredential[] => credentials.filter(({ expiresAt }) => Date.parse(expiresAt) > Date.parse(now));
 
-/** What may open the cluster after an event. Those of an earlier cluster of the name open nothing. */
+/** Credentials after an event. Those of an earlier cluster of the same name are invalid. */
 export const autoscalerCredentialsAfter = (
   state: AutoscalerCredentials | undefined,
   event: StoredEvent,

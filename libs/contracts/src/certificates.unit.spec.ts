@@ -8,13 +8,13 @@ const in_ = (days: number, name: string) => ({
 });
 
 describe('F1 certificates', () => {
-  it('are renewed 90 days before they end', () =>
+  it('are renewed 90 days before they expire', () =>
     expect(f1Expiring([in_(89, 'apiserver'), in_(91, 'etcd-server')], NOW)).toEqual([in_(89, 'apiserver')]));
-  it('of kubelets are not: they renew them themselves, and are late 30 days before the end', () => {
+  it('of kubelets are excluded: kubelets renew them, and count as late 30 days before expiry', () => {
     const certificates = [in_(31, 'kubelet'), in_(29, 'kubelet'), in_(29, 'apiserver')];
     expect(f1Expiring(certificates, NOW)).toEqual([in_(29, 'apiserver')]);
     expect(lateOfKubelets(certificates, NOW)).toEqual([in_(29, 'kubelet')]);
   });
-  it('of authorities are not: they are rotated, which is another thing', () =>
+  it('of CAs are excluded: CAs are rotated', () =>
     expect(f1Expiring([in_(10, 'ca'), in_(10, 'etcd-ca')], NOW)).toEqual([]));
 });

@@ -9,7 +9,7 @@ export const RootDisk = z.strictObject({
 });
 export type RootDisk = z.infer<typeof RootDisk>;
 
-/** As it may be requested. Empty: the default. */
+/** The form in requests. Empty: the default. */
 export const RootDiskText = {
   type: z
     .string()
@@ -25,17 +25,17 @@ export const RootDiskRequest = z.strictObject({
   size: RootDiskText.size.default('default'),
 });
 
-/** What becomes of the machines of a request for nodes that fails. */
+/** What happens to the machines when a request for nodes fails. */
 export const ON_FAILURES = ['rollback', 'keep'] as const;
 export const OnFailure = z.enum(ON_FAILURES);
 export type OnFailure = z.infer<typeof OnFailure>;
 
-/** What becomes of a cluster whose creation fails for good. A cluster that was Ready once is not concerned. */
+/** What happens to a cluster whose creation fails permanently. Clusters that were Ready once are not affected. */
 export const ON_CREATION_FAILURES = ['keep', 'cleanup'] as const;
 export const OnCreationFailure = z.enum(ON_CREATION_FAILURES);
 export type OnCreationFailure = z.infer<typeof OnCreationFailure>;
 
-/** Some machines of one kind. */
+/** A number of machines with the same settings. */
 export const NodeSet = z.strictObject({
   connection: ConnectionName,
   count: z.int().min(1),
@@ -49,7 +49,7 @@ export type NodeSet = z.infer<typeof NodeSet>;
 
 export const SERVICE_TYPES = ['multi', 'single'] as const;
 export const CNIS = ['canal', 'kilo', 'flannel', 'calico', 'cilium'] as const;
-/** CB-Ladybug's, and Cilium inside one cloud. */
+/** CB-Ladybug's CNIs by service type, plus Cilium within one cloud. */
 export const CNIS_OF = { multi: ['canal', 'kilo'], single: ['calico', 'flannel', 'cilium'] } as const;
 export const LOAD_BALANCERS = ['haproxy', 'nlb'] as const;
 export const ETCDS = ['local', 'external'] as const;
@@ -58,17 +58,17 @@ export const ServiceType = z.enum(SERVICE_TYPES);
 export const Cni = z.enum(CNIS);
 export type Cni = z.infer<typeof Cni>;
 
-/** Kubernetes' default of kube-controller-manager's --node-cidr-mask-size for IPv4: each node gets 256 addresses for pods. */
+/** Default of kube-controller-manager's --node-cidr-mask-size for IPv4: each node gets 256 pod addresses. */
 export const NODE_CIDR_MASK = 24;
 
-/** `v1.34.4`: what kubelets report, so that desired and observed compare as text. */
+/** `v1.34.4`, the form that kubelets report, so that desired and observed versions compare as text. */
 export const KubernetesVersion = z
   .string()
   .regex(/^v\d+\.\d+\.\d+$/)
   .brand<'KubernetesVersion'>();
 export type KubernetesVersion = z.infer<typeof KubernetesVersion>;
 
-/** What a cluster must be, with every default filled in. This is what `ClusterRequested` records. */
+/** The desired cluster with every default filled in, as recorded by `ClusterRequested`. */
 export const ClusterSpec = z.strictObject({
   name: ClusterName,
   controlPlane: NodeSet,

@@ -42,7 +42,7 @@ export const LabSettings = z.strictObject({
 });
 export type LabSettings = z.output<typeof LabSettings>;
 
-/** Settings of an `nspawn` connection. Its provider checks whether hosts can have the network. */
+/** Settings of an `nspawn` connection. Its provider checks whether hosts can use the network. */
 export const NspawnSettings = z.strictObject({
   stateDir: folder.describe('Where the hosts are kept, in a folder of the connection'),
   cacheDir: folder.optional().describe('Where the root file system is kept'),
@@ -63,14 +63,14 @@ export const JoinSettings = z.strictObject({
 });
 export type JoinSettings = z.output<typeof JoinSettings>;
 
-/** A number is one that JSON carries exactly. */
+/** Only numbers that JSON represents exactly. */
 const optionValue = z.union([
   z.string().max(TEXT_LENGTH_MAX),
   z.number().min(Number.MIN_SAFE_INTEGER).max(Number.MAX_SAFE_INTEGER),
   z.boolean(),
 ]);
 
-/** Settings of an `external` connection: its provider is a process of its own. */
+/** Settings of an `external` connection: its provider is a separate process. */
 export const ExternalSettings = z.strictObject({
   address: z
     .string()
@@ -87,7 +87,7 @@ export const ExternalSettings = z.strictObject({
 });
 export type ExternalSettings = z.output<typeof ExternalSettings>;
 
-/** The providers that connections may name, and what may be set for each. Nothing else is ever recorded. */
+/** The providers and the settings schema of each. Nothing else is ever recorded. */
 export const PROVIDER_SETTINGS = {
   external: ExternalSettings,
   join: JoinSettings,
@@ -99,31 +99,34 @@ export const PROVIDER_SETTINGS = {
 export type ProviderName = keyof typeof PROVIDER_SETTINGS;
 export const PROVIDERS = Object.keys(PROVIDER_SETTINGS) as readonly ProviderName[];
 
-/** How a provider differs from others, wherever that matters outside its adapter. */
+/** Differences between providers that matter outside their adapters. */
 export interface ProviderTraits {
-  /** Its settings are `SshSettings`: hosts of the user, with SSH keys of the user. */
+  /** Its settings are `SshSettings`: hosts and SSH keys belong to the user. */
   readonly hasInventory: boolean;
   /** Its machines exist already and connect by themselves: pools grow when hosts join. */
   readonly hostsJoin: boolean;
-  /** It makes machines with user data, which they run at their first boot. */
+  /** It creates machines with user data, which they run at their first boot. */
   readonly takesUserData: boolean;
   /** Its machines run no workloads. */
   readonly isSimulated: boolean;
-  /** What separates the tenants of its machines. */
+  /** The isolation between tenants of its machines. */
   readonly isolation: string;
-  /** Why its machines are no security boundary; undefined: they are one. */
+  /** Why its machines are not a security boundary; undefined: they are one. */
   readonly sharedBoundary?: string;
   /** Why machines that no cluster has planned cannot become nodes; undefined: they can. */
   readonly adoptionObstacle?: string;
-  /** Whether nodes share a network in which a node may take another address, or the setting that enables it. Networks of clouds forbid it. */
+  /**
+   * Whether nodes share a network in which they may take further addresses, or the setting that enables it. Cloud
+   * networks forbid it.
+   */
   readonly sharedNetwork: boolean | { readonly setting: string };
-  /** An address in the network of its nodes, where the settings list no hosts; undefined: none is known. */
+  /** An address in the nodes' network, if the settings list no hosts; undefined: unknown. */
   readonly nodeAddress?: string;
-  /** Settings that locate its machines: a change of them loses the machines. Hosts of an inventory are compared by name. */
+  /** Settings that locate its machines: changing them loses the machines. Inventory hosts are compared by name. */
   readonly location: readonly string[];
-  /** The setting that is the address to which the credential of the connection is sent; undefined: none is. */
+  /** The setting with the address that receives the connection's credential; undefined: none. */
   readonly credentialAddress?: string;
-  /** How `fairlead init` names its machines where the user does not. */
+  /** Defaults of `fairlead init` for the names of connection and machine type. */
   readonly example: { readonly connection: string; readonly machineType: string; readonly caution?: string };
 }
 
@@ -222,7 +225,7 @@ const UNKNOWN_PROVIDER: Omit<ProviderTraits, 'example'> = {
   location: [],
 };
 
-/** Traits of a provider by name. The log may name a provider that this version does not have. */
+/** The traits of a provider by name. The log may contain providers that this version does not have. */
 export const traitsOf = (provider: string): Omit<ProviderTraits, 'example'> =>
   isProvider(provider) ? PROVIDER_TRAITS[provider] : UNKNOWN_PROVIDER;
 
@@ -249,7 +252,7 @@ const PASSWORD_BEFORE_HOST = /^[^\s/@]+:[^\s/@]*@/;
 const QUERY_IN_URL = /^[a-z][a-z0-9+.-]*:\/\/[^?#]*[?#]/i;
 const PRIVATE_KEY = /-----BEGIN/;
 
-/** Why a text must not stand in the log; undefined: it may. */
+/** Why a text must not be recorded in the log; undefined: it may be. */
 const secretIn = (text: string): string | undefined => {
   if (USER_IN_URL.test(text) || PASSWORD_BEFORE_HOST.test(text))
     return 'has a user or a password before its host; give the credential as the secret';
@@ -270,8 +273,8 @@ const secretsIn = (value: unknown, path: readonly PropertyKey[]): readonly Setti
 const BUNDLE_NAME = /^[A-Za-z0-9][-A-Za-z0-9._]{0,126}$/;
 
 /**
- * A bundle is named, not given as a path: a path could make bootstrap-svc send any of its files to a host. Files of a mirror
- * can be checked by something that does not come from the mirror.
+ * A bundle is given by name: a path could make bootstrap-svc send any of its files to a host. Files of a mirror must be
+ * verifiable by something that does not come from the mirror.
  */
 const sourceFaults = (settings: unknown): readonly SettingFault[] => {
   const parsed = z.object({ profile: HostProfile }).safeParse(settings);
@@ -286,7 +289,7 @@ const sourceFaults = (settings: unknown): readonly SettingFault[] => {
     : [{ field: 'profile.source.path', message: 'is not the file name of an archive in the folder of bundles' }];
 };
 
-/** Everything that keeps settings out of the log, each with its place. Secrets are not among settings here. */
+/** Everything that keeps settings out of the log, with the field of each fault. Secrets are not part of settings. */
 export const settingFaults = (
   provider: ProviderName,
   settings: Readonly<Record<string, unknown>>,

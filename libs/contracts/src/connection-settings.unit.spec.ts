@@ -28,7 +28,7 @@ describe('the settings of a connection', () => {
         name,
       })),
     ),
-  )('of $provider have no place for a secret under the name $name', ({ provider, name }) => {
+  )('of $provider reject a secret under the name $name', ({ provider, name }) => {
     const faults = settingFaults(provider, { ...good[provider], [name]: 'canary' });
     expect(faults.map(({ field }) => field)).toEqual([name]);
     expect(JSON.stringify(faults)).not.toContain('canary');
@@ -43,13 +43,13 @@ describe('the settings of a connection', () => {
     ['endpoint', { endpoint: 'canary' }],
     ['image', { ...lab, image: 'user:canary@registry' }],
     ['image', { ...lab, image: '-----BEGIN PRIVATE KEY----- canary' }],
-  ])('take no credential inside %s: %o', (field, settings) => {
+  ])('reject a credential inside %s: %o', (field, settings) => {
     const faults = settingFaults('lab', settings);
     expect(faults.map((fault) => fault.field)).toEqual([field]);
     expect(JSON.stringify(faults)).not.toContain('canary');
   });
 
-  it('take no credential deep inside either', () => {
+  it('reject a credential at any depth', () => {
     const profile = {
       source: { kind: 'files', location: 'https://user:canary@mirror.example.org/', unsigned: true },
       imageRepository: 'user:canary@registry.example.org',
@@ -65,7 +65,7 @@ describe('the settings of a connection', () => {
   });
 
   it.each(['/etc/shadow', '../master.key', 'a/b.tar.gz', '.', '..', '~root'])(
-    'name a bundle and never a path of the service that sends it: %s',
+    'accept the name of a bundle, not a path on the service: %s',
     (path) => {
       const profile = { source: { kind: 'bundle', path, sha256: 'a'.repeat(64) } };
       expect(fieldsOf('ssh', { ...ssh, profile })).toEqual(['profile.source.path']);
@@ -74,7 +74,7 @@ describe('the settings of a connection', () => {
     },
   );
 
-  it('that are misspelt are refused with the name that was probably meant, wherever they stand', () => {
+  it('that are misspelt are refused with the nearest known name, at any depth', () => {
     expect(settingFaults('lab', { ...lab, endpont: 'x' })).toEqual([
       { field: 'endpont', message: 'unknown setting; did you mean endpoint?' },
     ]);
@@ -92,7 +92,7 @@ describe('the settings of a connection', () => {
     );
   });
 
-  it('belong to an existing provider', () => {
+  it('require an existing provider', () => {
     expect(PROVIDERS).toEqual(['external', 'join', 'lab', 'nspawn', 'openstack', 'ssh']);
     expect(['lab', 'aws', 'constructor', '__proto__'].map(isProvider)).toEqual([true, false, false, false]);
   });

@@ -5,7 +5,7 @@ export const Sha256 = z
   .string()
   .regex(/^[0-9a-f]{64}$/, { error: 'is not a SHA-256: 64 lowercase hexadecimal digits' });
 
-/** Relative, without a step upwards: a catalogue must not be able to name a file outside of its mirror. */
+/** Relative and without `..`: a catalogue must not name files outside its mirror. */
 export const MirrorPath = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._+~:-]*(\/[A-Za-z0-9][A-Za-z0-9._+~:-]*)*$/, 'must be a path relative to the mirror')

@@ -2,9 +2,9 @@ import * as z from 'zod';
 import type { EventData, EventType } from './events/catalogue.js';
 
 /**
- * CloudEvents 1.0 with our extensions. `subject` is `<namespace>/<cluster>`; `streamversion` counts the events of one
- * stream (a cluster's context) from 1; `prevhash` is the SHA-256 of the message before it in that stream, so that a
- * changed or missing event is found.
+ * CloudEvents 1.0 with extensions. `subject` is `<namespace>/<cluster>`; `streamversion` counts the events of one
+ * stream (a cluster's context) from 1; `prevhash` is the SHA-256 of the previous message in that stream, which reveals
+ * changed and missing events.
  */
 export const Envelope = z.strictObject({
   specversion: z.literal('1.0'),
@@ -28,15 +28,15 @@ export type Envelope = z.infer<typeof Envelope>;
 
 export const FIRST_PREVHASH = '0'.repeat(64);
 
-/** What surrounds a fact once it is in the log. */
+/** Metadata of a fact in the log. */
 export interface EventMeta {
   readonly id: string;
-  /** Position in the EVENTS stream; grows over all clusters. */
+  /** Position in the EVENTS stream; increases across all clusters. */
   readonly seq: number;
   readonly namespace: string;
   readonly cluster: string;
   readonly context: string;
-  /** RFC 3339, UTC, when the writer stated it. */
+  /** RFC 3339, UTC: when the writer stated the fact. */
   readonly time: string;
   readonly actor: string;
   readonly source: string;
@@ -46,7 +46,7 @@ export interface EventMeta {
   readonly prevHash: string;
 }
 
-/** A fact that is in the log, lifted to the newest version of its type. */
+/** A fact in the log, upcast to the newest version of its type. */
 export type StoredEvent<T extends EventType = EventType> = {
   [K in T]: { readonly type: K; readonly data: EventData<K>; readonly meta: EventMeta };
 }[T];

@@ -1,21 +1,24 @@
 import * as z from 'zod';
 
-/** What an operator may run on a node, and how much of its output is kept. */
+/** Limits on commands that operators run on nodes, and on their output. */
 export const EXEC_LIMITS = {
   words: 100,
   bytes: 8_192,
-  /** Of each of standard output and standard error: together they fit into one sealed secret. */
+  /** Per stream (standard output and standard error): both fit into one sealed secret. */
   outputBytes: 256 * 1_024,
   timeoutSeconds: { default: 60, max: 600 },
-  /** A request that could not begin within it is given up: a command that runs long after it was asked for surprises. */
+  /**
+   * A request that could not start within this time is abandoned: nobody expects a command to run long after it was
+   * requested.
+   */
   beginSeconds: 60,
-  /** How long the output can be read. */
+  /** How long the output stays readable. */
   keptSeconds: 300,
-  /** Requests of one cluster that are not over. */
+  /** Maximum unfinished requests per cluster. */
   open: 10,
 } as const;
 
-/** Units whose logs operators may read: what a node of Fairlead runs. */
+/** Units whose logs operators may read: those that a Fairlead node runs. */
 export const LOG_UNITS = [
   'kubelet',
   'containerd',
@@ -32,20 +35,20 @@ export type LogUnit = z.infer<typeof LogUnit>;
 
 export const LOG_LINES = { default: 200, max: 2_000 } as const;
 
-/** Of a log that is followed. */
+/** Limits on following a log. */
 export const FOLLOW_LIMITS = {
-  /** After it, whoever still reads asks again: nothing runs on a node without an end. */
+  /** Afterwards the reader sends a new request: nothing runs on a node without a limit. */
   seconds: 3_600,
-  /** Of one read. What a unit logs beyond it until then is counted and left out. */
+  /** Per read. Lines logged beyond it before the next read are counted and skipped. */
   bytes: 256 * 1_024,
   /** How long a read waits for the first new line. */
   waitSeconds: 8,
-  /** A gateway that is silent for so long has gone. */
+  /** A gateway without messages for this long is considered gone. */
   silentSeconds: 30,
-  /** Logs of one cluster that are followed at a time. */
+  /** Maximum followed logs per cluster. */
   open: 5,
 } as const;
 
-/** What is sealed of a command that ran. Base64, as it need not be text. */
+/** The sealed output of a command. Base64, because it may be binary. */
 export const ExecOutput = z.strictObject({ stdout: z.base64(), stderr: z.base64() });
 export type ExecOutput = z.infer<typeof ExecOutput>;

@@ -1,4 +1,4 @@
-/** CB-Ladybug's reason codes, in which events record failures, and ours, which are shown everywhere but below its base. */
+/** CB-Ladybug's reason codes, which events record, and Fairlead's own, which every API but CB-Ladybug's shows. */
 const OWN: Readonly<Record<string, string>> = {
   InvalidMCIRReason: 'ConnectionUnusable',
   CreateVpcFailedReason: 'NetworkFailed',
@@ -24,11 +24,14 @@ const OWN: Readonly<Record<string, string>> = {
 const SUFFIX = 'Reason';
 const LADYBUG: ReadonlyMap<string, string> = new Map(Object.entries(OWN).map(([theirs, ours]) => [ours, theirs]));
 
-/** Our code for a reason as an event records it; the code of a refusal is one already. */
+/** Fairlead's code for a recorded reason; refusal codes are returned unchanged. */
 export const reasonCodeOf = (recorded: string): string =>
   OWN[recorded] ?? (recorded.endsWith(SUFFIX) ? recorded.slice(0, -SUFFIX.length) : recorded);
 
-/** What CB-Ladybug finds only after it has recorded the cluster: its status then has a reason where ours has the code of the refusal. */
+/**
+ * Errors that CB-Ladybug reports only after it has recorded the cluster: its status then has a reason where Fairlead
+ * has a refusal code.
+ */
 const REJECTIONS: Readonly<Record<string, string>> = {
   'connection.unknown': 'InvalidMCIRReason',
   'connection.provider-unknown': 'InvalidMCIRReason',
@@ -39,6 +42,6 @@ const REJECTIONS: Readonly<Record<string, string>> = {
   'cluster.machines-exist': 'AlreadyExistMCISFailedReason',
 };
 
-/** CB-Ladybug's code for one of ours; for a failure that it does not know, one in its style. */
+/** CB-Ladybug's code for one of Fairlead's; a failure that CB-Ladybug does not know gets a code in its style. */
 export const ladybugReasonOf = (code: string): string =>
   REJECTIONS[code] ?? LADYBUG.get(code) ?? (code === '' || code.includes('.') ? code : `${code}${SUFFIX}`);

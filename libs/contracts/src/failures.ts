@@ -9,19 +9,19 @@ export const Cause = z.strictObject({
 });
 export type Cause = z.infer<typeof Cause>;
 
-/** The server shows another SSH host key than the one that is known. It ends the operation at once: trying again cannot help. */
+/** The server's SSH host key differs from the known one. The operation ends at once: a retry cannot help. */
 export const HOST_KEY_CHANGED = 'ssh.host-key-changed';
 
-/** The provider has answered that it does not do this. Trying again cannot help. */
+/** The provider rejected the request permanently. A retry cannot help. */
 export const PROVIDER_REFUSED = 'provider.refused';
 
 const MESSAGE_LENGTH_MAX = 4_000;
 
-/** A failure of the outside world (a provider, SSH, a command, the Kubernetes API). Never a bug of ours, never a refusal. */
+/** A failure outside Fairlead (a provider, SSH, a command, the Kubernetes API). Never a bug, never a refusal. */
 export class WorldFailure extends Error {
   readonly operation: string;
   readonly target: string;
-  /** False when trying again cannot help (quota, unknown image): the last attempt is then this one. */
+  /** False if a retry cannot help (quota, unknown image): this attempt is then the last. */
   readonly retryable: boolean;
   readonly reason: string | undefined;
 
@@ -47,7 +47,7 @@ export class WorldFailure extends Error {
   }
 }
 
-/** One sentence for a person: "kubeadm init on demo-cp-1 failed: <words>". */
+/** One sentence for a person: "kubeadm init on demo-cp-1 failed: <message>". */
 export const sentenceOf = (cause: Cause): string => `${cause.operation} on ${cause.target} failed: ${cause.message}`;
 
 /** The code of an error of Node.js (`ENOENT`, `EACCES`) or PostgreSQL (`28P01`), if there is one. */

@@ -2,13 +2,13 @@ import { ParseFailure, parseYaml } from '@fairlead/parsers';
 import * as z from 'zod';
 import { PoolName } from './ids.js';
 
-/** Longest manifest of a gate's Job, as JSON or YAML. */
+/** Maximum length of a gate's Job manifest, as JSON or YAML. */
 export const GATE_MANIFEST_LENGTH_MAX = 16_384;
 /** A Job is about ten levels deep. */
 const DEPTH_MAX = 24;
 const VALUES_MAX = 4_000;
 
-/** The Job of a gate, as far as Fairlead needs to know it; all else is for the API server to judge. */
+/** The parts of a gate's Job that Fairlead reads; the API server validates the rest. */
 export const JobManifest = z.looseObject({
   apiVersion: z.literal('batch/v1'),
   kind: z.literal('Job'),
@@ -17,7 +17,7 @@ export const JobManifest = z.looseObject({
 });
 export type JobManifest = z.infer<typeof JobManifest>;
 
-/** A manifest that a request has as an object. What is in it is checked like one that is a text. */
+/** A manifest given as an object. Its content is validated like that of a text. */
 export const GateManifest = z.record(z.string(), z.unknown());
 
 const parsedText = (text: string): unknown =>
@@ -29,7 +29,7 @@ const faultOf = (error: z.ZodError): string => {
   return field === '' ? 'it is not an object' : `its ${field} is missing, or is not that of a Job of batch/v1`;
 };
 
-/** The Job of a gate from what a request or an old event has. `why`: what is wrong with it, in a sentence that begins with "it". */
+/** The Job of a gate, from a request or an old event. `why`: the fault, in a sentence that begins with "it". */
 export const gateJobOf = (manifest: unknown): { readonly job: JobManifest } | { readonly why: string } => {
   try {
     const value = parsedText(typeof manifest === 'string' ? manifest : JSON.stringify(manifest));

@@ -1,6 +1,6 @@
 const SCHEMES: readonly string[] = ['http:', 'https:'];
 
-/** Why a gate cannot be asked at this URL, whatever its host resolves to; undefined: nothing is wrong with the URL itself. */
+/** Why a gate URL is not allowed, whatever its host resolves to; undefined: the URL itself is valid. */
 export const faultOfGateUrl = (text: string): string | undefined => {
   if (!URL.canParse(text)) return 'it is not a URL';
   const { protocol, username, password, hostname } = new URL(text);

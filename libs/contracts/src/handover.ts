@@ -1,12 +1,15 @@
 import * as z from 'zod';
 import { Time } from './time.js';
 
-/** The entry of the metadata of the stream EVENTS that records who holds the log; absent: this installation, since its first start. */
+/**
+ * The metadata key of the stream EVENTS that records which installation holds the log; absent: this one, since its
+ * first start.
+ */
 export const HANDOVER_METADATA = 'fairlead-handover';
 
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
-/** The public key of an X25519 pair, to which the keys of secrets are sealed. */
+/** The public key of an X25519 pair, for which the keys of secrets are sealed. */
 export const HandoverTarget = z
   .string()
   .regex(/^X[A-Z2-7]{55}$/)
@@ -14,8 +17,8 @@ export const HandoverTarget = z
 export type HandoverTarget = z.infer<typeof HandoverTarget>;
 
 /**
- * At the source `fenced`, then `released`; at the target `importing`, `imported`, then `active`. The log is open only before the first
- * handover, and while it is `active`.
+ * `fenced`, then `released` at the source; `importing`, `imported`, then `active` at the target. The log is writable
+ * only before the first handover, and while it is `active`.
  */
 export const HANDOVER_STATES = ['fenced', 'released', 'importing', 'imported', 'active'] as const;
 export type HandoverState = (typeof HANDOVER_STATES)[number];
@@ -32,19 +35,19 @@ const fields = {
 export const HandoverRecord = z.strictObject({
   state: z.enum(HANDOVER_STATES),
   ...fields,
-  /** Of a source that had taken over another installation: its record from then, which a cancellation restores. */
+  /** If the source had itself taken over another installation: its record from then, which a cancellation restores. */
   before: z.strictObject({ state: z.literal('active'), ...fields }).optional(),
 });
 export type HandoverRecord = z.infer<typeof HandoverRecord>;
 
-/** No handover: as if the installation had always held its log. */
+/** The epoch before any handover. */
 export const FIRST_EPOCH = 1;
 
-/** Whether the installation acts on clusters and takes commands. */
+/** Whether the installation acts on clusters and accepts commands. */
 export const holdsLog = (record: HandoverRecord | undefined): boolean =>
   record === undefined || record.state === 'active';
 
-/** Whether it was, or will be, taken over by another one; its history can be read. */
+/** Whether another installation took it over, or will; its history stays readable. */
 export const isSource = (record: HandoverRecord | undefined): record is HandoverRecord =>
   record !== undefined && (record.state === 'fenced' || record.state === 'released');
 
@@ -58,6 +61,6 @@ const WORDS: Readonly<Record<Exclude<HandoverState, 'active'>, string>> = {
   imported: 'it has not been activated; run "fairlead handover activate" with the code of the source',
 };
 
-/** Why an installation that does not hold its log does nothing. */
+/** Why an installation that does not hold its log is inactive. */
 export const handoverWords = ({ state, id }: HandoverRecord): string =>
   state === 'active' ? `handover ${id} is complete` : `handover ${id}: ${WORDS[state]}`;

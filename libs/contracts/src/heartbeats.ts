@@ -3,13 +3,16 @@ import { SoftwareVersions } from './software.versions.js';
 import { ClusterUid, NodeName } from './ids.js';
 import { Time } from './time.js';
 
-/** Agents publish one every interval (with jitter); upgrade-svc keeps the last one of each node in memory. Not an event. */
+/**
+ * Agents publish a heartbeat at this interval (with jitter); upgrade-svc keeps the last one of each node in memory. Not
+ * an event.
+ */
 export const HEARTBEAT_INTERVAL_MS = 10_000;
 
-/** Without a heartbeat for so long a node is called lost: three intervals and some slack for a slow network. */
+/** A node without a heartbeat for this long is reported lost: three intervals plus slack for a slow network. */
 export const NODE_LOST_AFTER_MS = 40_000;
 
-/** What a node saw of the place that its software comes from. */
+/** A node's last check of its software source. */
 export const SourceLook = z.object({
   at: Time,
   address: z.string(),
@@ -24,7 +27,7 @@ const FeatureGates = z
   .record(SettingName, z.boolean())
   .refine((gates) => Object.keys(gates).length <= SETTINGS_MAX, `at most ${SETTINGS_MAX} feature gates`);
 
-/** What people set for the kubelet on the node itself: names of flags, never their values. */
+/** Kubelet flags that users set on the node itself: names, never values. */
 export const KubeletSettings = z.object({
   flags: z.array(SettingName).max(SETTINGS_MAX).describe('KUBELET_EXTRA_ARGS of /etc/default/kubelet, without values'),
   gates: FeatureGates.describe('Feature gates of these flags and of the patches that kubeadm applies on the node'),
@@ -37,7 +40,7 @@ export const KubeletSettings = z.object({
 });
 export type KubeletSettings = z.infer<typeof KubeletSettings>;
 
-/** Agents are updated independently of services: unknown fields of a newer one are ignored, and the rest is used. */
+/** Agents are updated independently of services: unknown fields of newer agents are ignored. */
 export const Heartbeat = z.object({
   uid: ClusterUid,
   node: NodeName,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import { Heartbeat } from './heartbeats.js';
 
-it('accepts a heartbeat of an agent that is newer than the service, without the fields that it does not know', () => {
+it('accepts a heartbeat of a newer agent, and drops unknown fields', () => {
   const heartbeat = {
     uid: randomUUID(),
     node: 'demo-w-1',

@@ -1,4 +1,4 @@
-/** Where hooks are called, in the order in which a cluster passes the points. */
+/** Points at which hooks are called, in the order in which a cluster reaches them. */
 export const HOOK_POINTS = [
   'BeforeCreate',
   'BeforeControlPlaneInitialized',
@@ -15,5 +15,8 @@ export const HOOK_POINTS = [
 ] as const;
 export type HookPoint = (typeof HOOK_POINTS)[number];
 
-/** Whether something waits for the hooks of the point. After the deletion it is the end of the record: no hook could be asked later. */
+/**
+ * Whether a step waits for the hooks of the point. `AfterClusterDelete` delays the end of the record: hooks cannot be
+ * called later.
+ */
 export const holdsStep = (point: HookPoint): boolean => point.startsWith('Before') || point === 'AfterClusterDelete';

@@ -1,25 +1,28 @@
 import * as z from 'zod';
 import { Namespace, PoolName, SecretRef } from './ids.js';
 
-/** Whose key seals hook secrets: services that ask hooks may not open what is sealed for all of the installation. */
+/**
+ * Owner of the key that seals hook secrets. A separate owner, so that services that call hooks cannot open secrets
+ * sealed with the installation's key.
+ */
 export const HOOK_SECRETS_OWNER = 'hooks';
-/** In each namespace. */
+/** Per namespace. */
 export const HOOK_SECRETS_MAX = 50;
 
 const LENGTH = { min: 32, max: 256 };
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 24 * HOUR_SECONDS;
-/** For how long a value stays valid after another was set. */
+/** How long the previous value stays valid after a new one is set. */
 export const OLD_HOOK_SECRET_SECONDS = { default: DAY_SECONDS, max: 7 * DAY_SECONDS };
 
 export const hookSecretRef = (namespace: string, name: string): SecretRef =>
   SecretRef.parse(`gateway.hook.${namespace}.${name}`);
 
-/** The value before, while it is still valid. */
+/** The previous value, while it is still valid. */
 export const oldHookSecretRef = (namespace: string, name: string): SecretRef =>
   SecretRef.parse(`gateway.hook.${namespace}.${name}.old`);
 
-/** As it is sealed. */
+/** The sealed form. */
 const OldHookSecret = z.strictObject({ value: z.string(), validUntil: z.iso.datetime() });
 export type OldHookSecret = z.infer<typeof OldHookSecret>;
 
@@ -69,7 +72,7 @@ export const HookSecretList = z
   .meta({ id: 'HookSecretList' });
 export type HookSecretList = z.infer<typeof HookSecretList>;
 
-/** A hook that names a secret which its namespace does not have. */
+/** A hook whose secret does not exist in its namespace. */
 export interface UnsignedHook {
   readonly hook: string;
   readonly secret: string;
@@ -83,6 +86,6 @@ export const unsignedHooks = (
     secret === undefined || secrets.includes(secret) ? [] : [{ hook, secret }],
   );
 
-/** What is the matter with it, and what to do, without a full stop. */
+/** The problem and its remedy, without a full stop. */
 export const unsignedSentence = ({ hook, secret }: UnsignedHook): string =>
   `the hook ${hook} cannot be called: its namespace has no hook secret ${secret}. Set it with "fairlead hook set-secret ${secret}"`;

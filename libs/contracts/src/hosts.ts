@@ -7,8 +7,8 @@ const text = z.string().max(TEXT_LENGTH_MAX);
 const PREFLIGHT_ERRORS_MAX = 100;
 
 /**
- * Where a host gets Kubernetes' own files from. `files` is the layout of the official release site, at a URL or in a folder
- * of the host; `bundle` is such a folder in one archive, which bootstrap-svc puts on the host.
+ * Where a host gets Kubernetes' own files. `files` is the layout of the official release site, at a URL or in a folder
+ * of the host; `bundle` is such a folder in one archive, which bootstrap-svc uploads to the host.
  */
 export const SoftwareSource = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('packages') }).describe("The distribution's package manager, already configured"),
@@ -35,10 +35,10 @@ const proxyUrl = z
     error:
       'is not http://<host>:<port>. A proxy with a user and a password is not supported, because settings are visible in events: let it admit the hosts by their addresses',
   });
-/** Most exceptions that a provider gives; an agent has those of its cluster besides. */
+/** Maximum number of exceptions from a provider; an agent adds those of its cluster. */
 export const NO_PROXY_MAX = 100;
 
-/** How hosts reach what is outside of their network. */
+/** How hosts reach destinations outside their network. */
 export const HostProxy = z
   .strictObject({
     http: proxyUrl.optional().describe('For http:// addresses'),
@@ -54,7 +54,7 @@ export const HostProxy = z
   .describe('The HTTP proxy of the hosts: for the agent, the package manager and the container runtime');
 export type HostProxy = z.infer<typeof HostProxy>;
 
-/** What differs between kinds of hosts, not between clusters; the connection's provider sets it. Absent: our default. */
+/** Differences between kinds of hosts, set by the connection's provider. Absent: the default. */
 export const HostProfile = z.strictObject({
   source: SoftwareSource.optional(),
   nodeBinary: text.optional().describe('The Node runtime on the host; absent: bootstrap-svc ships its own'),

@@ -1,15 +1,15 @@
 import * as z from 'zod';
 
-/** A DNS label (RFC 1123): what Kubernetes accepts as a name, at most 63 characters. */
+/** A DNS label (RFC 1123), as Kubernetes accepts for names: at most 63 characters. */
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const DNS_LABEL_WORDS = 'must be lowercase letters, digits and dashes, with a letter or digit at each end (RFC 1123)';
 
-/** CB-Ladybug's rule for a cluster's name: a DNS label that starts with a letter and fits the names derived from it. */
+/** CB-Ladybug's rule for a cluster's name: a DNS label that starts with a letter, short enough for derived names. */
 export const CLUSTER_NAME = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
 const CLUSTER_NAME_WORDS =
   'must be lowercase letters, digits and dashes, beginning with a letter and not ending with a dash';
 
-/** Derived machine names add `-cp-NNN-xxxxx` to the cluster's name and must stay a DNS label of 63 characters. */
+/** Derived machine names append `-cp-NNN-xxxxx` and must remain DNS labels of 63 characters. */
 export const CLUSTER_NAME_LENGTH_MAX = 40;
 
 export const Namespace = z.string().min(1).max(63).regex(DNS_LABEL, DNS_LABEL_WORDS).brand<'Namespace'>();
@@ -23,18 +23,18 @@ export const ClusterName = z
   .brand<'ClusterName'>();
 export type ClusterName = z.infer<typeof ClusterName>;
 
-/** One incarnation of a cluster: the name may return after a deletion, the uid never does. */
+/** One incarnation of a cluster: after a deletion the name may be reused, the uid never is. */
 export const ClusterUid = z.uuid().brand<'ClusterUid'>();
 export type ClusterUid = z.infer<typeof ClusterUid>;
 
 export const NodeName = z.string().min(1).max(63).regex(DNS_LABEL, DNS_LABEL_WORDS).brand<'NodeName'>();
 export type NodeName = z.infer<typeof NodeName>;
 
-/** The public key of a NATS user, by which the server identifies a credential. It is not a secret. */
+/** The public key of a NATS user, which identifies a credential on the server. Not a secret. */
 export const NatsUserKey = z.string().regex(/^U[A-Z2-7]{55}$/);
 export type NatsUserKey = z.infer<typeof NatsUserKey>;
 
-/** A pool of workers; it becomes the label `fairlead.dev/pool` of its machines. */
+/** A pool of workers; also the label `fairlead.dev/pool` of its machines. */
 export const PoolName = z.string().min(1).max(63).regex(DNS_LABEL, DNS_LABEL_WORDS);
 export type PoolName = z.infer<typeof PoolName>;
 
@@ -49,22 +49,22 @@ export type RealmName = z.infer<typeof RealmName>;
 export const ApplicationName = z.string().min(1).max(63).regex(DNS_LABEL, DNS_LABEL_WORDS).brand<'ApplicationName'>();
 export type ApplicationName = z.infer<typeof ApplicationName>;
 
-/** `u-` and a short random text; unique within a cluster's history. */
+/** `u-` and a short random suffix; unique within a cluster's history. */
 export const UpgradeId = z
   .string()
   .regex(/^u-[0-9a-z]{6,32}$/)
   .brand<'UpgradeId'>();
 export type UpgradeId = z.infer<typeof UpgradeId>;
 
-/** Names a sealed value; the value itself never enters an event, a log line or an answer. */
+/** Refers to a sealed value; the value itself never enters an event, a log line or a response. */
 export const SecretRef = z
   .string()
   .regex(/^[a-z0-9-]+(\.[A-Za-z0-9_-]+)+$/, 'must be the reference of a secret, such as infra-svc.key')
   .brand<'SecretRef'>();
 export type SecretRef = z.infer<typeof SecretRef>;
 
-/** Stands for "no cluster" (or "no namespace") in a subject: facts about namespaces and connections. */
+/** Stands for "no cluster" (or "no namespace") in subjects of facts about namespaces and connections. */
 export const NONE = '_';
 
-/** Stands for every namespace in the grant of a connection. */
+/** Stands for every namespace in a connection's grant. */
 export const SHARED_WITH_ALL = '*';

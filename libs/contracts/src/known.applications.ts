@@ -1,18 +1,20 @@
 import type { ApplicationSettings } from './application.js';
 
-/** An application that can be registered by its name alone. */
+/** An application that can be registered by name alone. */
 export interface KnownApplication extends Pick<
   ApplicationSettings,
   'repository' | 'chart' | 'range' | 'label' | 'description'
 > {
-  /** What was run of this version with Fairlead, and what was not. */
+  /** What of this version was run with Fairlead, and what was not. */
   readonly ran: string;
 }
 
-/** Charts as their repositories tag them, installed by the real helm into a cluster of the lab, which pulls no image. */
+/**
+ * Charts as tagged by their repositories, installed by the real helm into a cluster of the lab, which pulls no images.
+ */
 const IN_THE_LAB = 'installed, compared and uninstalled in the lab; its image never ran';
 
-/** Each with the one version that was tried: another one is a range that you register. */
+/** Each with the one tested version: for others, register a version range. */
 export const KNOWN_APPLICATIONS: Readonly<Record<string, KnownApplication>> = {
   'metrics-server': {
     repository: 'https://kubernetes-sigs.github.io/metrics-server',

@@ -1,12 +1,15 @@
 import * as z from 'zod';
 import { Sha256 } from './digests.js';
 
-/** What has run a release: Kubernetes on real hosts, only the lab, which simulates it, or nothing: its row is taken from the sources of Kubernetes. */
+/**
+ * Where a release has been run: on real hosts, only in the lab, which simulates Kubernetes, or nowhere: its row is
+ * derived from the sources of Kubernetes.
+ */
 export const VERIFICATIONS = ['real', 'lab', 'listed'] as const;
 export const Verification = z.enum(VERIFICATIONS);
 export type Verification = z.infer<typeof Verification>;
 
-/** Texts of a release are written into scripts, YAML and TOML: each has the form of a version and no other character. */
+/** Texts of a release are written into scripts, YAML and TOML: only characters of a version are allowed. */
 const formed = (form: RegExp, example: string) =>
   z.string().regex(form, { error: `is not a version such as ${example}` });
 
@@ -19,7 +22,7 @@ const Programs = z.strictObject({
   cniPlugins: Sha256.optional().describe('Absent: Fairlead has the one of this version, or none is known'),
 });
 
-/** One Kubernetes version that can be built, with what belongs to it. */
+/** A Kubernetes version that can be built, with its components. */
 export const KubernetesRelease = z
   .strictObject({
     version: ReleaseVersion,
@@ -42,6 +45,6 @@ export const KubernetesRelease = z
   .meta({ id: 'KubernetesRelease' });
 export type KubernetesRelease = z.infer<typeof KubernetesRelease>;
 
-/** Where an installation has a release from. */
+/** Where an installation got a release from. */
 export const RELEASE_ORIGINS = ['built-in', 'catalogue', 'added'] as const;
 export type ReleaseOrigin = (typeof RELEASE_ORIGINS)[number];

@@ -1,4 +1,4 @@
-/** Faults of the lab, which is a simulation: what each kind makes go wrong. */
+/** Faults of the lab, which is a simulation, and what each one causes. */
 export const LAB_FAULTS = {
   'boot-failure': 'a machine that is created does not boot',
   'boot-slow': 'a machine that is created takes longer to boot',

@@ -3,7 +3,7 @@ import { Duration, durationMs } from './durations.js';
 import { TIME_LENGTH_MAX } from './text.limits.js';
 import { refuse, type Refusal } from './refusals.js';
 
-/** What becomes of a cluster on a connection whose provider reserves nothing. */
+/** What to do with a cluster on a connection whose provider does not support reservations. */
 export const RESERVATION_POLICIES = ['IfSupported', 'Required'] as const;
 
 const WARNINGS_MAX = 10;
@@ -30,7 +30,7 @@ export type ClusterLease = z.infer<typeof ClusterLease>;
 
 const moment = z.iso.datetime({ offset: true }).max(TIME_LENGTH_MAX);
 
-/** As a user writes it. */
+/** The form that users write. */
 export const ManifestLease = z
   .strictObject({
     startsAt: moment.optional().describe('No machine is requested earlier. Left out: at once'),
@@ -54,7 +54,7 @@ export type ManifestLease = z.infer<typeof ManifestLease>;
 
 const inUtc = (time: string): string => new Date(time).toISOString();
 
-/** Durations of the same length are one warning. */
+/** Durations of equal length count as one warning. */
 const distinct = (durations: readonly Duration[]): Duration[] =>
   durations.filter((one, at) => durations.findIndex((other) => durationMs(other) === durationMs(one)) === at);
 
@@ -73,7 +73,10 @@ export const earlierBy = (time: string, duration: Duration): string =>
 const isSame = (one: ClusterLease, other: ClusterLease | undefined): boolean =>
   JSON.stringify(ClusterLease.parse(one)) === JSON.stringify(other && ClusterLease.parse(other));
 
-/** What is wrong with a lease at a time, although each field is well-formed. One that was declared before is not judged again. */
+/**
+ * Faults of a lease at a given time, across fields that are well-formed by themselves. A lease that was declared before
+ * is not checked again.
+ */
 export const leaseFaults = (
   lease: ClusterLease | undefined,
   before: ClusterLease | undefined,
@@ -98,7 +101,7 @@ export const leaseFaults = (
   ];
 };
 
-/** Why the lease of a cluster that exists cannot become this one. Reservations are made with the cluster. */
+/** Why the lease of an existing cluster cannot be changed to this one. Reservations are made only on creation. */
 export const leaseChangeFaults = (was: ClusterLease | undefined, is: ClusterLease | undefined): readonly Refusal[] => {
   if (is === undefined)
     return was?.reservation === 'Required' ? [refuse('cluster.lease-reserved', {}, 'spec.lease')] : [];

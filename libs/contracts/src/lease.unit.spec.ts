@@ -17,30 +17,30 @@ describe('the lease of a manifest', () => {
     });
   });
 
-  it('has no warning by default that would come in its grace period', () => {
+  it('has no default warning that would fall into its grace period', () => {
     expect(parsed({ gracePeriod: '2h' }).warnings).toEqual(['24h']);
   });
 
-  it('means the same moment in every zone, and one warning by durations of the same length', () => {
+  it('is normalized to UTC, with one warning for durations of equal length', () => {
     const lease = parsed({ startsAt: '2026-01-02T01:00:00+01:00', warnings: ['60m', '1h', '3600s'] });
     expect([lease.startsAt, lease.warnings]).toEqual(['2026-01-02T00:00:00.000Z', ['60m']]);
     expect(parsed(lease)).toEqual(lease);
   });
 
-  it('cannot be over, begin after its end, or warn in its grace period', () => {
+  it('cannot be in the past, begin after its end, or warn in its grace period', () => {
     expect(codesOf({})).toEqual([]);
     expect(codesOf({ endsAt: '2026-01-01T00:10:00Z' })).toEqual(['cluster.lease-over spec.lease.endsAt']);
     expect(codesOf({ startsAt: '2026-01-07T23:50:00Z' })).toEqual(['cluster.lease-empty spec.lease.startsAt']);
     expect(codesOf({ warnings: ['2h', '10m'] })).toEqual(['cluster.lease-warning-late spec.lease.warnings[1]']);
   });
 
-  it('is judged when it is declared, and not again by every later change of the manifest', () => {
+  it('is validated when it is declared, not on later changes of the manifest', () => {
     const over = { endsAt: '2025-12-31T00:00:00Z' };
     expect(codesOf(over, parsed(over))).toEqual([]);
     expect(codesOf(over, parsed({}))).toEqual(['cluster.lease-over spec.lease.endsAt']);
   });
 
-  it('of a cluster that exists can be moved and removed, and reserves nothing', () => {
+  it('of an existing cluster can be moved and removed, but reserves nothing', () => {
     const codes = (was: object | undefined, is: object | undefined): readonly string[] =>
       leaseChangeFaults(was && parsed(was), is && parsed(is)).map(({ code }) => code);
     expect(codes({}, { endsAt: '2026-02-01T00:00:00Z', warnings: [] })).toEqual([]);

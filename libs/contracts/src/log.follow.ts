@@ -1,18 +1,18 @@
 import * as z from 'zod';
 
-/** The cursor that journalctl prints after the entries it has shown. */
+/** The cursor that journalctl prints after its entries. */
 const JOURNAL_CURSOR = /^[A-Za-z0-9=;:_-]{1,400}$/;
-/** Base64 of what one read may bring. */
+/** Base64 of the bytes that one read may return. */
 const TEXT_LENGTH_MAX = 512 * 1_024;
 
-/** How far a log has been read. */
+/** The position up to which a log has been read. */
 export const LogPosition = z.strictObject({
   cursor: z.string().regex(JOURNAL_CURSOR).nullable().describe('null: nothing was logged before'),
   time: z.int().min(0).describe('When it was read, by the clock of the node, in seconds since 1970'),
 });
 export type LogPosition = z.infer<typeof LogPosition>;
 
-/** What the gateway sends to bootstrap-svc, every few seconds, while it follows a log for a reader. */
+/** Sent every few seconds by the gateway to bootstrap-svc while it follows a log for a reader. */
 export const LogAsk = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('read'), number: z.int().min(1), after: LogPosition.nullable() }),
   z.strictObject({ type: z.literal('wait') }).describe('The reader is there, and takes nothing at present'),
@@ -20,15 +20,15 @@ export const LogAsk = z.discriminatedUnion('type', [
 ]);
 export type LogAsk = z.infer<typeof LogAsk>;
 
-/** The answer to the `read` of that number. */
+/** The response to the `read` of that number. */
 export const LogLines = z.strictObject({
   number: z.int().min(1),
-  /** Base64, as it need not be text. */
+  /** Base64, because it may be binary. */
   text: z.base64().max(TEXT_LENGTH_MAX),
   skipped: z.int().min(0),
   position: LogPosition,
 });
 export type LogLines = z.infer<typeof LogLines>;
 
-/** How a stream of lines ends, unless its connection breaks. */
+/** Why a stream of lines ended, unless its connection broke. */
 export type LogEndReason = 'time-limit' | 'failed' | 'stopped';

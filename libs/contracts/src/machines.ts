@@ -7,7 +7,7 @@ import { PROVIDER_ID_MAX, PROVIDER_TEXT_MAX } from './watch.js';
 export const NodeRole = z.enum(['control-plane', 'worker']);
 export type NodeRole = z.infer<typeof NodeRole>;
 
-/** A machine of a connection that no cluster has planned, and that becomes the machine of a node. */
+/** A machine of a connection that no cluster planned and that becomes the machine of a node. */
 export const AdoptedMachine = z.strictObject({
   id: z.string().min(1).max(PROVIDER_ID_MAX).describe("The provider's id"),
   group: z.string().max(PROVIDER_TEXT_MAX).describe('The group that it was in: it is taken out of no other one'),
@@ -18,7 +18,7 @@ const surge = UpgradeId.optional().describe(
   'Extra while this upgrade changes its pool, and no part of its requested size',
 );
 
-/** A machine that is named and desired, and may not exist yet. */
+/** A desired machine. It has a name, and may not exist yet. */
 export const MachinePlan = z.strictObject({
   name: NodeName,
   role: NodeRole,
@@ -44,7 +44,7 @@ const sshHost = {
     .describe('SHA256:<base64> fingerprint that the provider vouches for; null: pin the first one seen'),
 };
 
-/** How bootstrap-svc reaches a machine. The private key is behind `keyRef`. */
+/** The SSH endpoint of a machine. `keyRef` refers to the private key. */
 export const SshEndpoint = z.strictObject({
   ...sshHost,
   jump: z.strictObject(sshHost).optional().describe('The host through which the machine is reached'),
@@ -86,7 +86,7 @@ export const Machine = z.strictObject({
 });
 export type Machine = z.infer<typeof Machine>;
 
-/** The machine at new addresses; how it is trusted stays as it is. */
+/** The machine with new addresses; its host key and trust are unchanged. */
 export const machineAt = (
   machine: Machine,
   { publicIp, privateIp, ssh: { host, port } }: MachineAddresses,

@@ -5,34 +5,34 @@ import { WorldFailure, wordsOf } from './failures.js';
 import { NodeRole } from './machines.js';
 
 /**
- * A mirror: what a cluster is made of, in the layout of the official release site, at an https URL, an http URL or in a
- * folder. A bundle is the part of one that some versions need, in one archive. Everything here is data and paths; who
- * fetches and verifies is the agent, the CLI and the tools.
+ * A mirror: the files of a cluster, in the layout of the official release site, at an https or http URL or in a folder.
+ * A bundle is the part of a mirror that some versions need, in one archive. This file has only data and paths; the
+ * agent, the CLI and the tools fetch and verify.
  */
 
 export const ARCHITECTURES = ['amd64', 'arm64'] as const;
 export type Architecture = (typeof ARCHITECTURES)[number];
 
-/** What a node runs of Kubernetes' own files. */
+/** Kubernetes' own binaries on a node. */
 export const NODE_BINARIES = ['kubeadm', 'kubelet', 'kubectl'] as const;
 export type NodeBinary = (typeof NODE_BINARIES)[number];
 
-/** The client programs of etcd, for a node's own use. */
+/** The client programs of etcd, for use on the node. */
 export const ETCD_TOOLS = ['etcdctl', 'etcdutl'] as const;
 export type EtcdTool = (typeof ETCD_TOOLS)[number];
 
-/** Paths of a mirror, relative to where it is. Versions are written as their makers write them. */
+/** Paths relative to the root of a mirror. Versions are written as upstream writes them. */
 export const mirrorPaths = {
   catalogue: 'catalogue.json',
   binary: (version: string, name: NodeBinary, architecture: Architecture = 'amd64'): string =>
     `release/${version}/bin/linux/${architecture}/${name}`,
   cniPlugins: (version: string, architecture: Architecture = 'amd64'): string =>
     `cni-plugins/${version}/cni-plugins-linux-${architecture}-${version}.tgz`,
-  /** Beside a file, as the official site has it: for people and `sha256sum --check`. Fairlead does not use them. */
+  /** Checksum files as on the official site, for people and `sha256sum --check`. Fairlead does not use them. */
   sha256: (path: string): string => `${path}.sha256`,
-  /** An archive that `ctr images import` and `docker load` read. */
+  /** An archive for `ctr images import` and `docker load`. */
   image: (version: string, name: string): string => `images/${version}/${name}.tar`,
-  /** An image that belongs to no Kubernetes version: `flannel-v0.28.4`, `busybox-1`. */
+  /** An image that is independent of the Kubernetes version: `flannel-v0.28.4`, `busybox-1`. */
   sharedImage: (name: string, tag: string): string => `images/${name}-${tag}.tar`,
   etcdTool: (version: string, name: EtcdTool): string => `tools/etcd-${version}/${name}`,
   /** A flat apt repository of the distribution's own packages; `debian-13` is ID-VERSION_ID of /etc/os-release. */
@@ -40,19 +40,19 @@ export const mirrorPaths = {
   conformance: (version: string, name: string): string => `conformance/${version}/${name}`,
 } as const;
 
-/** Shared images of every mirror: what a host without any registry needs for flannel and for looking around. */
+/** Shared images of every mirror: what a host without a registry needs for flannel and for debugging. */
 export const SHARED_IMAGES = {
   flannel: { reference: 'localhost/flannel:0.28.4', path: mirrorPaths.sharedImage('flannel', 'v0.28.4') },
   busybox: { reference: 'localhost/busybox:1', path: mirrorPaths.sharedImage('busybox', '1') },
 } as const;
 
-/** The official sites: Kubernetes' own has no CNI plugins, no images and no catalogue. */
+/** The official sites. Kubernetes' own has no CNI plugins, no images and no catalogue. */
 export const OFFICIAL_RELEASES = 'https://dl.k8s.io';
 const OFFICIAL_CNI_PLUGINS = 'https://github.com/containernetworking/plugins/releases/download';
 
 export const isOfficial = (location: string): boolean => location.replace(/\/+$/, '') === OFFICIAL_RELEASES;
 
-/** Where a path of the mirror at this location (URL or folder) is. Only the official site keeps a part elsewhere. */
+/** The location of a path of the mirror at this URL or folder. Only the official site keeps some files elsewhere. */
 export const mirrorLocation = (location: string, path: string): string => {
   const base = location.replace(/\/+$/, '');
   if (isOfficial(location) && path.startsWith('cni-plugins/'))
@@ -69,7 +69,7 @@ export const MirrorFile = z.object({
 });
 export type MirrorFile = z.infer<typeof MirrorFile>;
 
-/** The actual contents. `standsInFor` is set where the tag, or kubeadm of that version, names another version. */
+/** The actual content. `standsInFor` is set if the tag, or kubeadm of that version, names another version. */
 export const MirrorComponent = z.object({
   name: z.string(),
   version: z.string(),
@@ -96,7 +96,9 @@ export const MirrorRelease = z.object({
 });
 export type MirrorRelease = z.infer<typeof MirrorRelease>;
 
-/** A distribution's packages with all they depend on, as a flat repository: `Packages` and the `.deb` files in one folder. */
+/**
+ * A distribution's packages with all dependencies, as a flat repository: `Packages` and the `.deb` files in one folder.
+ */
 export const MirrorPackages = z.object({
   distribution: z.string().describe('ID-VERSION_ID of /etc/os-release'),
   folder: MirrorPath,
@@ -107,7 +109,7 @@ export type MirrorPackages = z.infer<typeof MirrorPackages>;
 
 export const MIRROR_FORMAT = 'fairlead-mirror/1';
 
-/** `catalogue.json` at the root of a mirror. Readers ignore unknown fields: a newer writer may add some. */
+/** `catalogue.json` at the root of a mirror. Readers ignore unknown fields, which newer writers may add. */
 export const MirrorCatalogue = z.object({
   format: z.literal(MIRROR_FORMAT),
   platform: z.literal('linux/amd64'),
@@ -121,10 +123,10 @@ export type MirrorCatalogue = z.infer<typeof MirrorCatalogue>;
 const unusable = (location: string, message: string): WorldFailure =>
   new WorldFailure({ operation: 'read the mirror catalogue', target: location, message, retryable: false });
 
-/** About 40 releases of 2,000 files. */
+/** Enough for about 40 releases of 2,000 files. */
 const CATALOGUE_LIMITS = { lengthMax: 16 * 1_048_576, valuesMax: 2_000_000 };
 
-/** Reads `catalogue.json`. Throws WorldFailure when it is not one, or names a file without saying its checksum. */
+/** Parses `catalogue.json`. Throws WorldFailure if it is invalid, or names a file without a checksum. */
 export const parseCatalogue = (text: string, location: string): MirrorCatalogue => {
   let json: unknown;
   try {
@@ -159,13 +161,13 @@ const namedPaths = ({ releases, images, packages }: MirrorCatalogue): readonly s
 export const releaseIn = (catalogue: MirrorCatalogue, version: string): MirrorRelease | undefined =>
   catalogue.releases.find((release) => release.version === version);
 
-/** The images that a node of this role runs in a cluster of this version, shared ones included. */
+/** The images that a node of this role needs in a cluster of this version, including shared ones. */
 export const imagesFor = (catalogue: MirrorCatalogue, version: string, role: NodeRole): readonly MirrorImage[] =>
   [...(releaseIn(catalogue, version)?.images ?? []), ...catalogue.images].filter(({ roles }) => roles.includes(role));
 
 /**
- * The part of a mirror that clusters of these versions need: a catalogue that names only that. Conformance tools are left
- * out. Throws WorldFailure when a version is not there.
+ * A catalogue with only what clusters of these versions need, without conformance tools. Throws WorldFailure if a
+ * version is missing.
  */
 export const partOf = (catalogue: MirrorCatalogue, versions: readonly string[], location: string): MirrorCatalogue => {
   const releases = versions.map((version) => {

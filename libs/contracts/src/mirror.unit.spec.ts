@@ -64,14 +64,14 @@ describe('the paths of a mirror', () => {
     expect(mirrorPaths.cniPlugins('v1.9.1')).toBe('cni-plugins/v1.9.1/cni-plugins-linux-amd64-v1.9.1.tgz');
   });
 
-  it('lie below the location, be it a URL or a folder', () => {
+  it('are below the location, whether it is a URL or a folder', () => {
     expect(mirrorLocation('https://mirror.example/k8s/', 'catalogue.json')).toBe(
       'https://mirror.example/k8s/catalogue.json',
     );
     expect(mirrorLocation('/opt/fairlead/mirror', 'catalogue.json')).toBe('/opt/fairlead/mirror/catalogue.json');
   });
 
-  it('lead to the makers of the CNI plugins when the location is the official Kubernetes site', () => {
+  it('lead to the upstream of the CNI plugins if the location is the official Kubernetes site', () => {
     expect(mirrorLocation(OFFICIAL_RELEASES, mirrorPaths.cniPlugins('v1.9.1'))).toBe(
       'https://github.com/containernetworking/plugins/releases/download/v1.9.1/cni-plugins-linux-amd64-v1.9.1.tgz',
     );
@@ -79,18 +79,18 @@ describe('the paths of a mirror', () => {
 });
 
 describe('a catalogue', () => {
-  it('gives a worker no image of the control plane', () => {
+  it('lists no control plane images for a worker', () => {
     const catalogue = read(catalogueJson());
     expect(imagesFor(catalogue, 'v1.34.4', 'worker').map(({ name }) => name)).toEqual(['busybox']);
     expect(imagesFor(catalogue, 'v1.34.4', 'control-plane').map(({ name }) => name)).toEqual(['etcd', 'busybox']);
   });
 
-  it('may say more than this reader knows', () => {
+  it('may have fields that this reader does not know', () => {
     expect(read({ ...catalogueJson(), signedBy: 'somebody' }).releases).toHaveLength(2);
   });
 
   it.each(['../kubelet', '/etc/passwd', 'release/../../etc/passwd', 'release//kubelet'])(
-    'cannot name a file outside of its mirror: %s',
+    'cannot name a file outside its mirror: %s',
     (path) => {
       const json = catalogueJson();
       expect(() => read({ ...json, files: [...json.files, { path, size: 1, sha256: SHA }] })).toThrow(WorldFailure);
@@ -102,14 +102,14 @@ describe('a catalogue', () => {
     expect(() => read({ ...json, files: json.files.slice(1) })).toThrow(/release\/v1\.33\.13.*without its checksum/);
   });
 
-  it('is refused with what is wrong when it has another format, or is no JSON', () => {
+  it('is refused with the fault if it has another format, or is not JSON', () => {
     expect(() => read({ ...catalogueJson(), format: 'fairlead-mirror/2' })).toThrow(/^format: /);
     expect(() => parseCatalogue('<html>', 'https://mirror.example')).toThrow(/not JSON/);
   });
 });
 
 describe('the part of a mirror for a version', () => {
-  it('has the files of that version and the shared ones, and no tools to test clusters', () => {
+  it('has the files of that version and the shared ones, without conformance tools', () => {
     const part = partOf(read(catalogueJson()), ['v1.34.4'], '/mirror');
     expect(part.files.map(({ path }) => path)).toEqual([
       'cni-plugins/v1.9.1/cni-plugins-linux-amd64-v1.9.1.tgz',
@@ -121,7 +121,7 @@ describe('the part of a mirror for a version', () => {
     expect(read(part)).toEqual(part);
   });
 
-  it('of a version that is not there is refused with the versions that are', () => {
+  it('is refused for a missing version, with the versions that exist', () => {
     expect(() => partOf(read(catalogueJson()), ['v1.35.4'], '/mirror')).toThrow(
       'it has no v1.35.4, only v1.33.13, v1.34.4',
     );

@@ -1,4 +1,4 @@
-/** How many letters differ, are missing, are too many or changed places: optimal string alignment. */
+/** Edit distance with transpositions: optimal string alignment. */
 const distance = (one: string, other: string): number => {
   let before: readonly number[] = [];
   let last = Array.from({ length: other.length + 1 }, (_, at) => at);
@@ -22,10 +22,10 @@ const distance = (one: string, other: string): number => {
   return last[other.length] ?? 0;
 };
 
-/** Longer names are compared with nothing: the work grows with both lengths. */
+/** Longer names are not compared: the cost grows with both lengths. */
 const NAME_LENGTH_MAX = 64;
 
-/** The known name that was probably meant; undefined: none is near. */
+/** The known name that was probably meant; undefined: none is close. */
 export const nearestOf = (name: string, known: readonly string[]): string | undefined => {
   if (name.length > NAME_LENGTH_MAX) return undefined;
   const near = known

@@ -1,11 +1,11 @@
 import * as z from 'zod';
 
-/** What people ask of nodes that stay part of their cluster. */
+/** Actions that users request on nodes that remain in their cluster. */
 export const NODE_ACTIONS = ['reboot', 'drain', 'cordon', 'uncordon'] as const;
 export const NodeActionKind = z.enum(NODE_ACTIONS);
 export type NodeActionKind = z.infer<typeof NodeActionKind>;
 
-/** How an action is under way, e.g. in "is being rebooted". */
+/** The participle for an action in progress, as in "is being rebooted". */
 export const ACTION_PARTICIPLES: Readonly<Record<NodeActionKind, string>> = {
   reboot: 'rebooted',
   drain: 'drained',
@@ -13,7 +13,7 @@ export const ACTION_PARTICIPLES: Readonly<Record<NodeActionKind, string>> = {
   uncordon: 'uncordoned',
 };
 
-/** Why a node of a request waits, although nothing of the request itself keeps it waiting. */
+/** Why a node of a request waits for something outside the request. */
 export const POSTPONED_REASONS = [
   'AgentAway',
   'NodeChanging',
@@ -34,7 +34,7 @@ export const POSTPONED_WORDS: Readonly<Record<PostponedReason, string>> = {
   RestoreInProgress: 'etcd is being restored',
 };
 
-/** Why a node of a request is left as it is. */
+/** Why a node of a request is skipped. */
 export const VOID_REASONS = ['BootedSince', 'Expired', 'Cancelled', 'NodeGone', 'EarlierFailed'] as const;
 export const VoidReason = z.enum(VOID_REASONS);
 export type VoidReason = z.infer<typeof VoidReason>;
@@ -47,8 +47,8 @@ export const VOID_WORDS: Readonly<Record<VoidReason, string>> = {
   EarlierFailed: 'an earlier node of the request failed',
 };
 
-/** How long a request waits for a node that cannot be changed, unless it says otherwise. */
+/** How long a request waits for a node that cannot be changed, unless the request sets it. */
 export const ACTION_EXPIRES_SECONDS = { min: 60, default: 24 * 3_600, max: 30 * 24 * 3_600 } as const;
 
-/** How long pods may take to leave a node, unless a request says otherwise; 0: as long as it takes. */
+/** Drain timeout, unless the request sets one; 0: unlimited. */
 export const DRAIN_TIMEOUT_SECONDS = { default: 900, max: 7 * 24 * 3_600 } as const;

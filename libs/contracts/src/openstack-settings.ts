@@ -2,14 +2,14 @@ import * as z from 'zod';
 import { HostProfile } from './hosts.js';
 import { TEXT_LENGTH_MAX } from './text.limits.js';
 
-/** What OpenStack calls its resources: any text of one line. */
+/** Name of an OpenStack resource: any single line of text. */
 const resource = z
   .string()
   .min(1)
   .max(255)
   .regex(/^\P{Cc}*$/u, { error: 'is not a name or an ID' });
 
-/** Settings of an `openstack` connection. Its secret is that of the application credential. */
+/** Settings of an `openstack` connection. Its secret is the application credential's. */
 export const OpenstackSettings = z.strictObject({
   authUrl: z
     .url({ protocol: /^https?$/, error: 'is not an http or https URL' })

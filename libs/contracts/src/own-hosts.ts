@@ -6,16 +6,16 @@ import { addressInUrl, isSameAddress, normalAddress } from './network/addresses.
 import type { RefusalCode } from './refusals.js';
 import { faultsOf, type CodeOfForm, type SettingFault } from './setting-faults.js';
 
-/** Most hosts of one inventory. */
+/** Maximum hosts per inventory. */
 export const OWN_HOSTS_MAX = 1_000;
 
-/** The machine size that every host of an inventory has. */
+/** The machine size of every inventory host. */
 export const ANY_HOST = 'ssh.any';
 
-/** The port of API servers on their own nodes, which a balancer on the same node must leave free. */
+/** The port of API servers on their own nodes, which a load balancer on the same node must not use. */
 const API_SERVER_PORT = 6443;
 
-/** CB-Ladybug's port of the balanced API. */
+/** CB-Ladybug's port of the load-balanced API. */
 const BALANCED_PORT = 9998;
 
 const address = z.union([z.ipv4(), z.ipv6()], { error: 'is not an IP address' });
@@ -34,7 +34,7 @@ const keyRef = SecretRef.check(z.maxLength(253)).describe(
   'Another private key of this connection: gateway.connection.<connection>.<name>, given as settings.keys.<name>',
 );
 
-/** Parts of a host through which its last user could come back, in words for people. */
+/** Parts of a host through which its previous user could regain access, with their display names. */
 export const HOST_BASELINE = {
   sshKeys: 'the authorized SSH keys',
   sshServer: 'the files of the SSH server',
@@ -45,10 +45,10 @@ export const HOST_BASELINE = {
   settings: 'the host name, fstab or the configuration of containerd',
 } as const;
 
-/** One event may have a thousand of these, and a message is at most 1 MiB. */
+/** One event may contain a thousand of these, and a message is at most 1 MiB. */
 const digest = z.string().regex(/^[0-9a-f]{32}$/);
 
-/** The first 128 bits of the SHA-256 of each part, in hex, as it was when the host was free. */
+/** The first 128 bits of the SHA-256 of each part, in hex, recorded while the host was free. */
 export const HostBaseline = z.strictObject({
   sshKeys: digest,
   sshServer: digest,
@@ -60,7 +60,7 @@ export const HostBaseline = z.strictObject({
 } satisfies Record<keyof typeof HOST_BASELINE, z.ZodType>);
 export type HostBaseline = z.infer<typeof HostBaseline>;
 
-/** Where the secret of a connection is sealed, and its further keys by name. */
+/** The secret of a connection, or one of its additional keys by name. */
 export const connectionSecretRef = (connection: string, key?: string): SecretRef =>
   SecretRef.parse(`gateway.connection.${connection}${key === undefined ? '' : `.${key}`}`);
 
@@ -68,7 +68,7 @@ export const isOwnSecret = (connection: string, ref: string): boolean =>
   ref === connectionSecretRef(connection) || ref.startsWith(`${connectionSecretRef(connection)}.`);
 
 const LABEL_NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-/** Of one host. */
+/** Per host. */
 const LABELS_MAX = 64;
 const labelValue = z.union([z.literal(''), z.string().regex(LABEL_NAME, { error: 'is not a label value' })]);
 const labelKey = z
@@ -154,16 +154,16 @@ interface Fault {
   readonly code: RefusalCode;
 }
 
-/** The address that the host has itself: of the node it becomes, its etcd member, and what other nodes connect to. */
+/** The host's own address: the address of its node and etcd member, to which other nodes connect. */
 export const nodeAddressOf = ({ address, privateAddress }: Pick<OwnHost, 'address' | 'privateAddress'>): string =>
   privateAddress ?? address;
 
-/** Every address that leads to the host, once. */
+/** Every distinct address of the host. */
 export const addressesOf = (host: Pick<OwnHost, 'address' | 'privateAddress'>): readonly string[] => [
   ...new Set([host.address, nodeAddressOf(host)]),
 ];
 
-/** Places of hosts that have what an earlier one has. */
+/** Hosts whose name an earlier host already has. */
 const repeatedNames = (hosts: readonly OwnHost[]): readonly Fault[] =>
   hosts.flatMap(({ name }, at) => {
     const first = hosts.findIndex((other) => other.name.toLowerCase() === name.toLowerCase());
@@ -171,7 +171,7 @@ const repeatedNames = (hosts: readonly OwnHost[]): readonly Fault[] =>
     return first === at ? [] : [{ path: ['hosts', at, 'name'], message, code: 'connection.host-repeated' }];
   });
 
-/** An address leads to one host, whichever field it is in. */
+/** An address must belong to one host, whichever field it is in. */
 const repeatedAddresses = (hosts: readonly OwnHost[]): readonly Fault[] => {
   const owners = new Map<string, number>();
   return hosts.flatMap((host, at) =>
@@ -225,7 +225,7 @@ const apiFaults = (settings: Settings): readonly Fault[] => {
   return faults;
 };
 
-/** Settings of an `ssh` connection: hosts that are there already, an inventory from which clusters take and give back. */
+/** Settings of an `ssh` connection: an inventory of existing hosts, which clusters allocate and release. */
 export const SshSettings = Shape.superRefine((settings, context) => {
   const { hosts } = settings;
   const faults = [...repeatedNames(hosts), ...repeatedAddresses(hosts), ...apiFaults(settings)];
@@ -240,17 +240,17 @@ const codeOfForm: CodeOfForm = (path) => {
   return first === 'hosts' && last === 'name' ? 'connection.host-name-invalid' : undefined;
 };
 
-/** Everything that is wrong with the settings of an `ssh` connection, each with its place; empty: nothing. */
+/** Faults of the settings of an `ssh` connection, each with its field; empty: none. */
 export const sshSettingFaults = (settings: unknown): readonly SettingFault[] =>
   faultsOf(SshSettings, settings, codeOfForm);
 
-/** An address that a cluster on the connection needs, and who has it, in words. */
+/** An address that a cluster on the connection must avoid, and a description of its owner. */
 export interface KnownAddress {
   readonly address: string;
   readonly owner: string;
 }
 
-/** Every address that the settings of an `ssh` connection name and its nodes use: none of a cluster's own may be one of them. */
+/** Every address in the settings of an `ssh` connection: a cluster's own networks must not contain any of them. */
 export const inventoryAddresses = (connection: string, settings: SshSettings): readonly KnownAddress[] => {
   const { hosts, apiEndpoint, profile } = settings;
   const urls = [

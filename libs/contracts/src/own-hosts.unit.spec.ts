@@ -16,7 +16,7 @@ const hosts = [
 const fieldsOf = (settings: unknown): readonly string[] => sshSettingFaults(settings).map(({ field }) => field);
 
 describe('the settings of your own hosts', () => {
-  it('need no more than names and addresses', () => {
+  it('require only names and addresses', () => {
     expect(sshSettingFaults({ hosts })).toEqual([]);
     expect(SshSettings.parse({ hosts }).hosts[0]).toEqual({
       name: 'rack-1',
@@ -28,14 +28,14 @@ describe('the settings of your own hosts', () => {
     });
   });
 
-  it('name the address of a node, where the host is reached at another one', () => {
+  it('name the address of a node if the host is reached at a different one', () => {
     const [host] = SshSettings.parse({ hosts: [{ ...hosts[0], privateAddress: '10.77.0.2' }] }).hosts;
     expect(nodeAddressOf(host!)).toBe('10.77.0.2');
     expect(addressesOf(host!)).toEqual(['198.51.100.11', '10.77.0.2']);
     expect(addressesOf(SshSettings.parse({ hosts }).hosts[0]!)).toEqual(['198.51.100.11']);
   });
 
-  it('name every address that pods and services must leave alone', () => {
+  it('name every address that pod and service networks must avoid', () => {
     const settings = SshSettings.parse({
       hosts: [{ ...hosts[0], privateAddress: '10.77.0.2' }],
       apiEndpoint: '[fd00::7]:6443',
@@ -134,7 +134,7 @@ describe('the settings of your own hosts', () => {
     ['a jump host without an address', { hosts, jump: { user: 'gate' } }, ['jump.address']],
     ['a user that is none', { hosts: [{ ...hosts[0], user: 'a b; rm' }] }, ['hosts[0].user']],
     ['a profile with something else in it', { hosts, profile: { cgroup: 'systemd' } }, ['profile.cgroup']],
-  ])('are refused with the place of %s', (_what, settings, fields) => expect(fieldsOf(settings)).toEqual(fields));
+  ])('are refused with the field of %s', (_what, settings, fields) => expect(fieldsOf(settings)).toEqual(fields));
 
   it.each([
     ['a name that is no RFC 1123 label', { hosts: [{ ...hosts[0], name: 'rack_1' }] }, 'host-name-invalid'],
@@ -153,7 +153,7 @@ describe('the settings of your own hosts', () => {
     ]),
   );
 
-  it('say all that is wrong at once', () => {
+  it('report all faults at once', () => {
     expect(fieldsOf({ hosts: [{ name: 'Rack 1', address: 'x' }], networkCidr: 'y' })).toEqual([
       'hosts[0].name',
       'hosts[0].address',

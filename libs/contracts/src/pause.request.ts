@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 export const PAUSE_REASON_LENGTH_MAX = 500;
-/** Why someone pauses or resumes a cluster; empty: none was given. */
+/** Why a user pauses or resumes a cluster; empty: no reason given. */
 export const PauseReason = z.string().max(PAUSE_REASON_LENGTH_MAX);
 
 /** Body of the requests that pause and resume a cluster. */

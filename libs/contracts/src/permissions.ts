@@ -33,28 +33,28 @@ import {
   STREAMS,
 } from './subjects.js';
 
-/** The service that validates what agents state and records it. */
+/** The service that validates and records agents' facts. */
 export const AGENT_FACTS_RECORDER: ServiceName = 'upgrade-svc';
 
-/** What a NATS credential may do; the server enforces it. */
+/** The rights of a NATS credential; the server enforces them. */
 export interface Permissions {
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];
 }
 
-/** Each client has its own inbox, so that no client can read another's replies. */
+/** Each client has its own inbox, so that clients cannot read each other's replies. */
 export const inboxPrefix = (client: string): string => `_INBOX_${client.replaceAll('.', '_')}`;
 
 const OBJECTS = `OBJ_${SNAPSHOTS_BUCKET}`;
 
-/** Contexts of which one service writes every event; one pattern stands for all of these. */
+/** Contexts in which one service writes every event need only one pattern. */
 const isOwn = (context: string, service: ServiceName): boolean =>
   Object.values(EVENTS).every((event) => event.context !== context || event.writer === service);
 
 /**
- * NATS wildcards are whole tokens, so `health-*` cannot be written: where the context carries a name, the event's type
- * pins the subject instead, which has one writer. Patterns are few because a client shows all of them in its first line, which
- * nats-server reads only up to 16 KiB (`max_control_line` of its configuration).
+ * NATS wildcards match whole tokens, so `health-*` is not possible: if the context contains a name, the subject is
+ * restricted by event type instead, which has one writer. Patterns must be few, because a client sends all of them in
+ * its first line, of which nats-server reads only 16 KiB (`max_control_line`).
  */
 const factsOf = (service: ServiceName): readonly string[] => [
   ...new Set(
@@ -80,7 +80,7 @@ const readEvents: readonly string[] = [
   `$JS.FC.${STREAMS.events}.>`,
 ];
 
-/** Tasks that were given up. */
+/** Tasks that were abandoned. */
 const ownDeadLetters = (service: ServiceName): string => `dlq.${service}.*`;
 
 type ForeignSecret = readonly [
@@ -95,7 +95,7 @@ type ForeignSecret = readonly [
     | '*',
 ];
 
-/** Secrets of others that a service reads: the writer, the kind, and whose key seals them. */
+/** Other services' secrets that a service reads: the writer, the kind, and the owner of the key that seals them. */
 const FOREIGN_SECRETS: Readonly<Record<ServiceName, readonly ForeignSecret[]>> = {
   gateway: [
     ['bootstrap-svc', 'kubeconfig.*', '*'],
@@ -124,8 +124,8 @@ const FOREIGN_SECRETS: Readonly<Record<ServiceName, readonly ForeignSecret[]>> =
 };
 
 /**
- * A service writes its own secrets, and reads them and those in the table above. A value is read by its name only: a read by sequence, or a
- * consumer, would reach all of the bucket.
+ * A service writes its own secrets, and reads them and those in the table above. Values are read by name only: a read
+ * by sequence, or a consumer, would expose the whole bucket.
  */
 const secrets = (service: ServiceName): readonly string[] => [
   ...bucketRights(
@@ -143,7 +143,7 @@ const bucketRights = (bucket: string, own: string, foreign: readonly string[]): 
   ...[own, ...foreign].map((name) => `$JS.API.DIRECT.GET.KV_${bucket}.$KV.${bucket}.${name}`),
 ];
 
-/** What the object store's client asks of the stream behind it. */
+/** Requests of the object store's client to its stream. */
 const snapshots: readonly string[] = [
   `$O.${SNAPSHOTS_BUCKET}.>`,
   `$JS.API.STREAM.INFO.${OBJECTS}`,
@@ -156,14 +156,17 @@ const snapshots: readonly string[] = [
   `$JS.FC.${OBJECTS}.>`,
 ];
 
-/** bootstrap-svc brings a snapshot to the nodes on which etcd is restored; it writes none. */
+/** bootstrap-svc copies a snapshot to the nodes on which etcd is restored; it writes none. */
 const snapshotReads = snapshots.filter((subject) => !subject.startsWith('$O.') && !subject.includes('.PURGE.'));
 
 const anyNode: NodeAddress = { namespace: '*', cluster: '*', node: '*' };
 
 const agentOutput = (output: AgentOutput): string => agentOutputSubject(anyNode, output);
 
-/** upgrade-svc consumes the facts of agents from their stream, records them, and sends agents the desired state of their nodes. */
+/**
+ * upgrade-svc consumes agents' facts from their stream, records them, and sends agents the desired state of their
+ * nodes.
+ */
 const agentFacts: readonly string[] = [
   ...AGENT_EVENT_TYPES.map((type) => `evt.*.*.*.*.${type}`),
   `$JS.API.CONSUMER.CREATE.${STREAMS.agentFacts}.${AGENT_FACTS_RECORDER}.>`,
@@ -176,7 +179,7 @@ const agentFacts: readonly string[] = [
   agentOutput('state'),
 ];
 
-/** How each stream is configured and replicated; nothing of what is in it. */
+/** Configuration and replication of each stream, without any content. */
 const LIST_OF_STREAMS = '$JS.API.STREAM.LIST';
 
 const publishOf = (service: ServiceName): readonly string[] => [
@@ -193,10 +196,10 @@ const publishOf = (service: ServiceName): readonly string[] => [
   ...(service === 'infra-svc' ? publishedNames : []),
 ];
 
-/** What NATS publishes when the settings of the log change: it was closed, or opened again. */
+/** NATS publishes here when the settings of the log change: it was closed or reopened. */
 export const LOG_CHANGED = `$JS.EVENT.ADVISORY.STREAM.UPDATED.${STREAMS.events}`;
 
-/** A service may state its own facts, and read all; `heartbeats` are for those that watch nodes. */
+/** A service may write its own facts and read all; `heartbeats` are for services that monitor nodes. */
 export const servicePermissions = (service: ServiceName): Permissions => ({
   publish: publishOf(service),
   subscribe: [
@@ -212,8 +215,8 @@ export const servicePermissions = (service: ServiceName): Permissions => ({
 });
 
 /**
- * An agent may state facts about its own node, send its own heartbeat, request its own state and credential, and receive what
- * services send to its node. It may use no API of JetStream and no inbox.
+ * An agent may state facts about its own node, send its own heartbeat, request its own state and credential, and
+ * receive what services send to its node. It may use neither the JetStream API nor an inbox.
  */
 export const nodePermissions = (address: NodeAddress): Permissions => ({
   publish: [
@@ -255,14 +258,14 @@ export const claimsLookupSubject = (account: string): string => `$SYS.REQ.ACCOUN
 
 /** Lists the connections of an account. */
 export const accountConnectionsSubject = (account: string): string => `$SYS.REQ.ACCOUNT.${account}.CONNZ`;
-/** Where a server reports each connection of an account that opens or closes. */
+/** A server publishes here each connection of an account that opens or closes. */
 export const accountReportsSubject = (account: string): string => `$SYS.ACCOUNT.${account}.*`;
-/** Has a server close one of its connections. */
+/** Makes a server close one of its connections. */
 export const closeConnectionSubject = (server: string): string => `$SYS.REQ.SERVER.${server}.KICK`;
 
 /**
- * In the system account: the revoker may read and replace the claims of one account, that of the nodes, and see its connections. It may
- * close any connection of a server, because servers know no narrower permission.
+ * In the system account: the revoker may read and replace the claims of the nodes' account, and list its connections.
+ * It may close any connection of a server, because NATS has no narrower permission.
  */
 export const revokerSystemPermissions = (nodesAccount: string): Permissions => ({
   publish: [

@@ -6,7 +6,7 @@ import { SERVICES } from './events/definition.js';
 import { AGENT_FACTS_RECORDER, nodePermissions, servicePermissions } from './permissions.js';
 import { eventSubject } from './subjects.js';
 
-/** As nats-server matches: `*` is one token, `>` is all that follow. */
+/** Matches like nats-server: `*` is one token, `>` is one or more. */
 const allows = (patterns: readonly string[], subject: string): boolean =>
   patterns.some((pattern) => {
     const [want, have] = [pattern.split('.'), subject.split('.')];
@@ -23,25 +23,25 @@ const subjectOf = (type: EventType, service: string): string =>
   eventSubject({ namespace: 'default', cluster: 'demo', context: contextOf(type, service) }, type);
 
 describe('the rights of a service', () => {
-  it.each(SERVICES)('%s may state its own facts and no one else`s', (service) => {
+  it.each(SERVICES)('%s may state only its own facts', (service) => {
     for (const [type, { writer }] of Object.entries(EVENTS)) {
       const subject = subjectOf(type as EventType, service);
       expect([type, allows(servicePermissions(service).publish, subject)]).toEqual([
         type,
         writer === service ||
           writer === 'every-service' ||
-          // It records what agents state, once it is validated.
+          // It records agents' facts after validation.
           (writer === 'node-agent' && service === AGENT_FACTS_RECORDER),
       ]);
     }
   });
 
-  it.each(SERVICES)('%s are so few that its credential fits the first line to the server', (service) =>
-    // 16 KiB, of which base64 takes a quarter, and the rest of the credential and of the line some 1,100 bytes.
+  it.each(SERVICES)('%s are small enough for the first line of the client protocol', (service) =>
+    // 16 KiB, less a quarter for base64 and about 1,100 bytes for the rest of the credential and the line.
     expect(JSON.stringify(servicePermissions(service)).length).toBeLessThan(8_000),
   );
 
-  it('does not reach another service`s jobs, secrets or quarantine', () => {
+  it('exclude the jobs, secrets and quarantine of other services', () => {
     const { publish } = servicePermissions('infra-svc');
     for (const subject of [
       'job.bootstrap-svc.InitControlPlane',
@@ -81,7 +81,7 @@ describe('the secrets that a service may read', () => {
     expect([...may].sort()).toEqual([...readers].sort());
   });
 
-  it.each(SERVICES)('%s: none by sequence, by consumer, or as they are written', (service) => {
+  it.each(SERVICES)('%s: none by sequence, by consumer, or by watching', (service) => {
     const { publish, subscribe } = servicePermissions(service);
     for (const subject of ['KV_SECRETS', 'KV_SECRET_KEYS'].flatMap((stream) => [
       `$JS.API.DIRECT.GET.${stream}`,
@@ -107,19 +107,19 @@ describe('the rights of a node', () => {
   const event = (context: string, type: EventType): string =>
     eventSubject({ namespace: 'default', cluster: 'demo', context }, type);
 
-  it('are its own facts, its own heartbeat, and what services send to it', () => {
+  it('are its own facts, its own heartbeat, and messages from services to it', () => {
     for (const type of AGENT_EVENT_TYPES)
       expect([type, allows(publish, agentFactSubject(w1, type))]).toEqual([type, true]);
     expect(allows(publish, 'hb.default.demo.w1')).toBe(true);
     expect(allows(subscribe, agentOutputSubject(w1, 'desired'))).toBe(true);
   });
 
-  it('are no event that a service states', () => {
+  it('exclude every event that a service writes', () => {
     for (const type of Object.keys(EVENTS) as EventType[])
       expect([type, allows(publish, agentFactSubject(w1, type))]).toEqual([type, AGENT_EVENT_TYPES.includes(type)]);
   });
 
-  it('are not those of its neighbour, nor of a service, nor any of the log or of JetStream', () => {
+  it('exclude its neighbour, services, the log and JetStream', () => {
     for (const subject of [
       agentFactSubject(w2, 'NodeReady'),
       'hb.default.demo.w2',

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 const limit = z.int().min(0).max(1_000_000).optional();
 
-/** The most that clusters may take; what is absent is not limited. */
+/** Limits on what clusters may use; absent fields are unlimited. */
 export const Quota = z
   .strictObject({
     clusters: limit.describe('Most clusters'),
@@ -17,7 +17,7 @@ export type QuotaMeasure = (typeof QUOTA_MEASURES)[number];
 
 const change = limit.nullable();
 
-/** A change of a quota: what is absent stays, and null removes a limit. */
+/** A change of a quota: absent fields are unchanged, null removes a limit. */
 export const QuotaChange = z
   .strictObject({
     clusters: change.describe('Most clusters; null: no limit'),

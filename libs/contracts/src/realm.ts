@@ -4,12 +4,12 @@ import { ClaimName, IssuerAuthorities, IssuerUrl } from './authentication.js';
 import { paged } from './views/list.views.js';
 import { time } from './views/time.js';
 
-/** Whose key seals the credentials of realms. infra-svc alone opens them. */
+/** Owner of the key that seals credentials of realms. Only infra-svc opens them. */
 export const REALM_SECRETS_OWNER = 'realms';
-/** In each namespace. */
+/** Per namespace. */
 export const REALMS_MAX = 20;
 
-/** Identity providers that Fairlead manages clients in. */
+/** Identity providers whose clients Fairlead manages. */
 export const REALM_PROVIDERS = ['keycloak'] as const;
 export const RealmProvider = z.enum(REALM_PROVIDERS).describe('The kind of the identity provider');
 export type RealmProvider = z.infer<typeof RealmProvider>;
@@ -22,13 +22,13 @@ export const realmSecretRef = (namespace: string, realm: string): SecretRef =>
 
 const KEYCLOAK_ISSUER = /^(.*)(\/realms\/[^/]+)$/;
 
-/** Where the Admin API of a realm of Keycloak is; undefined: it is not the issuer of one. */
+/** The Admin API URL of a Keycloak realm; undefined: the issuer is not a Keycloak realm. */
 export const keycloakUrlsOf = (issuerUrl: string): { readonly admin: string } | undefined => {
   const [, base, realm] = KEYCLOAK_ISSUER.exec(issuerUrl) ?? [];
   return base === undefined || realm === undefined ? undefined : { admin: `${base}/admin${realm}` };
 };
 
-/** What is said of a realm, its credential apart. */
+/** The settings of a realm, without its credential. */
 export const RealmSettings = z.strictObject({
   provider: RealmProvider,
   issuerUrl: IssuerUrl,
@@ -47,13 +47,13 @@ export const RealmProblem = z
 export type RealmProblem = z.infer<typeof RealmProblem>;
 
 export const IDENTITY_BLOCKS = ['RealmNotFound', ...REALM_PROBLEMS, 'ClientTaken', 'GroupTaken'] as const;
-/** Why the client of a cluster cannot be made, or deleted. */
+/** Why a cluster's client cannot be created or deleted. */
 export const IdentityBlock = z
   .enum(IDENTITY_BLOCKS)
   .describe('ClientTaken, GroupTaken: the realm has one of this name that is not of this cluster');
 export type IdentityBlock = z.infer<typeof IdentityBlock>;
 
-/** What a cluster has at a realm. */
+/** A cluster's client at a realm. */
 export const RealmClient = z.strictObject({
   realm: RealmName,
   issuerUrl: IssuerUrl,

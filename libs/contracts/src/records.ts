@@ -1,4 +1,7 @@
-/** The record without that key. Where it has none, it is returned as it is: a state that does not change stays the same object. */
+/**
+ * The record without that key. Returns the same object if it lacks the key, so that an unchanged state keeps its
+ * identity.
+ */
 export const without = <Value>(
   record: Readonly<Record<string, Value>>,
   key: string,

@@ -15,7 +15,7 @@ import type { RefusalDefinition } from './refusals/refusal.definition.js';
 
 export type { RefusalDefinition };
 
-/** Every code of the API, by what it is about. */
+/** Every refusal code of the API, by topic. */
 export const REFUSALS = {
   ...API_REFUSALS,
   ...ACCESS_REFUSALS,
@@ -34,13 +34,13 @@ export const REFUSALS = {
 
 export type RefusalCode = keyof typeof REFUSALS;
 
-/** A "no" as data. `field` is the path of what is wrong in the request, e.g. `config.kubernetes.podCidr`. */
+/** A refusal as data. `field` is the path of the fault in the request, e.g. `config.kubernetes.podCidr`. */
 export interface Refusal {
   readonly kind: 'refusal';
   readonly code: RefusalCode;
   readonly message: string;
   readonly field?: string;
-  /** What the caller can do about it. */
+  /** What the caller can do. */
   readonly help?: string;
 }
 

@@ -7,13 +7,13 @@ import { Time } from './time.js';
 
 export const RELEASE_CATALOGUE_FORMAT = 'fairlead-releases/1';
 
-/** Rows of one catalogue. */
+/** Maximum rows per catalogue. */
 export const RELEASE_ROWS_MAX = 200;
-/** Characters of its text: it is sent in one request. */
+/** Maximum characters of a catalogue, which is sent in one request. */
 export const RELEASE_CATALOGUE_LENGTH_MAX = 200_000;
 const REASON_LENGTH_MAX = 200;
 
-/** No control characters: it is shown on terminals. */
+/** No control characters: it is printed on terminals. */
 const PLAIN = /^[^\x00-\x1f\x7f-\x9f]*$/u;
 
 export const WithdrawalReason = z
@@ -25,7 +25,7 @@ export const WithdrawalReason = z
 export const WithdrawnRelease = z.strictObject({ version: ReleaseVersion, reason: WithdrawalReason });
 export type WithdrawnRelease = z.infer<typeof WithdrawnRelease>;
 
-/** What a signer publishes: `releases.json`, with its signatures in `releases.json.sig`. */
+/** The file `releases.json` of a signer, with its signatures in `releases.json.sig`. */
 export const ReleaseCatalogue = z.strictObject({
   format: z.literal(RELEASE_CATALOGUE_FORMAT),
   sequence: z.int().min(1).describe('Grows with each catalogue of a signer: an earlier one is not accepted again'),
@@ -41,7 +41,7 @@ export type ReleaseCatalogue = z.infer<typeof ReleaseCatalogue>;
 
 const invalid = (reason: string): Refusal => refuse('release.catalogue-invalid', { reason }, 'catalogue');
 
-/** The text of a catalogue whose signature holds; or why it is none. */
+/** Parses a catalogue whose signature was verified, or returns why it is invalid. */
 export const parseReleaseCatalogue = (text: string): ReleaseCatalogue | Refusal => {
   let json: unknown;
   try {

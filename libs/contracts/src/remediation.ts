@@ -1,14 +1,15 @@
 import * as z from 'zod';
 import { nodeConditionWords, type NodeCondition } from './node.conditions.js';
 
-/** What is done about an unhealthy node. */
+/** How an unhealthy node is remediated. */
 export const REMEDIATION_ACTIONS = ['reboot', 'replace'] as const;
 export const RemediationAction = z.enum(REMEDIATION_ACTIONS);
 export type RemediationAction = z.infer<typeof RemediationAction>;
 
 /**
- * Why a node is unhealthy: Kubernetes says that it is not Ready or has no Node object of it, its agent is silent, it never became a Ready
- * node, its machine has another private address than the one with which it joined, or a condition of its Node is as its health check names it.
+ * Why a node is unhealthy: Kubernetes reports it NotReady or has no Node object for it, its agent is silent, it never
+ * became a Ready node, its machine's private address differs from the one with which it joined, or a Node condition
+ * matches its health check.
  */
 export const UNHEALTHY_CONDITIONS = ['NotReady', 'Lost', 'NotStarted', 'Missing', 'Moved', 'NodeCondition'] as const;
 export const UnhealthyCondition = z.enum(UNHEALTHY_CONDITIONS);
@@ -26,12 +27,12 @@ export const SUSPENSION_REASONS = [
 export const SuspensionReason = z.enum(SUSPENSION_REASONS);
 export type SuspensionReason = z.infer<typeof SuspensionReason>;
 
-/** Why an unhealthy node stays as it is, although its pool may be remediated. */
+/** Why an unhealthy node is not remediated, although its pool may be. */
 export const SKIPPED_REASONS = [
   'RemediationDisabled',
   'RetriesExhausted',
   'RebootImpossible',
-  // In logs from before members of an external etcd could be replaced.
+  // Appears in logs from before members of an external etcd could be replaced.
   'NotReplaceable',
 ] as const;
 export const SkipReason = z.enum(SKIPPED_REASONS);
@@ -76,7 +77,7 @@ export const SKIP_WORDS: Readonly<Record<SkipReason, string>> = {
   NotReplaceable: 'it held a member of the external etcd, which could not be replaced then',
 };
 
-/** Nothing, where the numbers say it all. */
+/** Empty if the numbers are sufficient. */
 export const SUSPENSION_WORDS: Readonly<Record<SuspensionReason, string>> = {
   TooManyUnhealthy: '',
   Meltdown: ' because more of all nodes look dead than is plausible (rule E1)',

@@ -33,17 +33,16 @@ import { TEXT_LENGTH_MAX, TIME_LENGTH_MAX } from './text.limits.js';
 import { PROVIDER_ID_MAX } from './watch.js';
 
 /**
- * Bodies and queries of the REST API. The field names and defaults are CB-Ladybug's.
- *
- * A schema here defines JSON of the right shape. Where CB-Ladybug has a rule with its own text (an empty name, a
- * wrong CNI), the schema lets the value through and documents the rule, and the gateway's rules refuse it with its code.
+ * Bodies and queries of the REST API. The field names and defaults are CB-Ladybug's. These schemas define the shape of
+ * the JSON. Where CB-Ladybug has a rule with its own text (an empty name, an unknown CNI), the schema accepts the value
+ * and documents the rule, and the gateway's rules refuse it with its code.
  */
 
 /** Most node sets in one request. */
 export const NODE_SETS_MAX = 50;
 
 const text = z.string().max(TEXT_LENGTH_MAX);
-/** How many machines there may be is a rule of the gateway. */
+/** The actual maximum of machines is a rule of the gateway. */
 const COUNT_MAX = 1_000_000;
 
 export const CLUSTER_DEFAULTS = {
@@ -58,7 +57,7 @@ export const CLUSTER_DEFAULTS = {
   cniOf: { multi: 'kilo', single: 'flannel' },
 } as const;
 
-/** The service type of a new cluster that names none: multi with a network that only multi has, else the default. */
+/** The service type of a new cluster that names none: multi if only multi supports its network, else the default. */
 export const serviceTypeWith = (cni: string | undefined): z.infer<typeof ServiceType> =>
   CNIS_OF.multi.some((one) => one === cni) ? 'multi' : CLUSTER_DEFAULTS.serviceType;
 
@@ -78,7 +77,7 @@ export const NodeSetRequest = z
   .meta({ id: 'NodeSetRequest', description: 'Some machines of one kind', required: ['connection', 'count', 'spec'] });
 export type NodeSetRequest = z.infer<typeof NodeSetRequest>;
 
-/** How many sets there may be is a rule of the gateway; a request with many more is not read. */
+/** The actual maximum of sets is a rule of the gateway; a request with many more is rejected unread. */
 const nodeSets = z.array(NodeSetRequest).max(10 * NODE_SETS_MAX);
 
 const KubernetesRequest = z.strictObject({
@@ -187,7 +186,7 @@ const SELECTED_MAX = 500;
 const LABELS_MAX = 64;
 const labelText = z.string().max(316);
 
-/** Nodes by their names, or by what they have in common. */
+/** Selects nodes by name, or by what they have in common. */
 export const NodeSelection = z
   .strictObject({
     nodes: z.array(text).max(SELECTED_MAX).default([]).describe('By their names'),
@@ -295,7 +294,7 @@ export const NodeExecPath = z.object({
 export type NodeExecPath = z.infer<typeof NodeExecPath>;
 
 const SECRET_LENGTH_MAX = 64 * 1024;
-/** Private keys of one connection. */
+/** Maximum private keys per connection. */
 const KEYS_MAX = 1_000;
 const secret = z.string().min(1).max(SECRET_LENGTH_MAX).optional();
 
@@ -360,7 +359,7 @@ export const ApiRole = z
   );
 export type ApiRole = z.infer<typeof ApiRole>;
 
-/** Stands for every namespace, and for what belongs to none, in a role. */
+/** In a role: stands for every namespace, and for what belongs to none. */
 export const EVERY_NAMESPACE = '*';
 
 export const RoleGrant = z
@@ -368,7 +367,7 @@ export const RoleGrant = z
   .meta({ id: 'RoleGrant', description: 'A role in one namespace, or with "*" in all' });
 export type RoleGrant = z.infer<typeof RoleGrant>;
 
-/** Control characters, bidirectional marks and other invisible ones: what would make one name look like another. */
+/** Control characters, bidirectional marks and other invisible ones, which could make one name look like another. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/u;
 
 const tokenName = z
@@ -379,7 +378,7 @@ const tokenName = z
   .refine((name) => name.trim() === name, 'must not begin or end with a space')
   .describe('Who or what uses the token. Events name their actor user/<name>#<id of the token>');
 
-/** How far ahead the end of an API token may lie. */
+/** Maximum lifetime of an API token. */
 export const TOKEN_LIFETIME_MAX_DAYS = 3_650;
 
 export const TokenRequest = z
@@ -425,7 +424,7 @@ export const QuarantineReleaseRequest = z
   .meta({ id: 'QuarantineReleaseRequest', description: 'Releases a quarantined cluster' });
 export type QuarantineReleaseRequest = z.infer<typeof QuarantineReleaseRequest>;
 
-/** Path parameters. A value that cannot be a name is the name of nothing: it is answered with 404. */
+/** Path parameters. A value that cannot be a name matches nothing: the response is 404. */
 export const NamespacePath = z.object({ namespace: Namespace });
 export type NamespacePath = z.infer<typeof NamespacePath>;
 export const ClusterPath = z.object({ namespace: Namespace, cluster: ClusterName });
@@ -442,7 +441,7 @@ export const OperationPath = z.object({
 export type OperationPath = z.infer<typeof OperationPath>;
 export const ConnectionPath = z.object({ connection: ConnectionName });
 export type ConnectionPath = z.infer<typeof ConnectionPath>;
-/** A host of an inventory whose new host key is accepted. */
+/** Accepts the new host key of an inventory host. */
 export const HostKeyAcceptance = z
   .strictObject({
     host: NodeName.nullable().describe('Its name in the inventory; null: the jump host'),
@@ -450,15 +449,15 @@ export const HostKeyAcceptance = z
   })
   .meta({ id: 'HostKeyAcceptance' });
 export type HostKeyAcceptance = z.infer<typeof HostKeyAcceptance>;
-/** A host of an inventory that is accepted as it is. */
+/** Accepts an inventory host in its current state. */
 export const HostAcceptance = z
   .strictObject({ host: NodeName.describe('Its name in the inventory') })
   .meta({ id: 'HostAcceptance' });
 export type HostAcceptance = z.infer<typeof HostAcceptance>;
-/** A machine that no cluster has planned, by the provider's id. */
+/** A machine that no cluster planned, by the provider's id. */
 export const OrphanPath = z.object({ connection: ConnectionName, orphan: z.string().min(1).max(PROVIDER_ID_MAX) });
 export type OrphanPath = z.infer<typeof OrphanPath>;
-/** The pool whose node an orphaned machine becomes. */
+/** The pool that an orphaned machine joins as a node. */
 export const OrphanAdoption = z
   .strictObject({
     namespace: Namespace,
@@ -480,10 +479,10 @@ export type SshKeyRotationRequest = z.infer<typeof SshKeyRotationRequest>;
 export const TokenPath = z.object({ token: z.string().min(1).max(63) });
 export type TokenPath = z.infer<typeof TokenPath>;
 
-/** Highest page size of a list of events. */
+/** Maximum page size of a list of events. */
 export const EVENTS_LIMIT_MAX = 5_000;
 
-/** Number() takes more than digits for a number: nothing at all is 0 to it. */
+/** Number() accepts more than digits: an empty text is 0 to it. */
 const digitsOnly = (given: unknown): unknown =>
   typeof given === 'string' && !/^\d{1,16}$/.test(given) ? Number.NaN : given;
 
@@ -504,7 +503,7 @@ export const NodeLogsQuery = z.strictObject({
 });
 export type NodeLogsQuery = z.infer<typeof NodeLogsQuery>;
 
-/** Read your writes: the answer shows everything up to this sequence of the log. */
+/** Read your writes: the response reflects everything up to this sequence of the log. */
 export const ReadQuery = z.strictObject({
   minSeq: sequence
     .optional()
@@ -512,7 +511,7 @@ export const ReadQuery = z.strictObject({
 });
 export type ReadQuery = z.infer<typeof ReadQuery>;
 
-/** A moment of the log: a sequence, or a time. */
+/** A point in the log: a sequence, or a time. */
 const moment = z.preprocess(
   (given: unknown) => (typeof given === 'string' && /^\d{1,15}$/.test(given) ? Number(given) : given),
   z.union([z.int().min(1).max(Number.MAX_SAFE_INTEGER), z.iso.datetime({ offset: true }).max(TIME_LENGTH_MAX)], {
@@ -572,7 +571,7 @@ export const ActivityQuery = z.strictObject({
 });
 export type ActivityQuery = z.infer<typeof ActivityQuery>;
 
-/** `tier=web,zone=a`: all of them, as a labelSelector of Kubernetes with equality. */
+/** `tier=web,zone=a`: all must match, like an equality-based labelSelector in Kubernetes. */
 const LABEL_SELECTOR = /^[^=,\s]+=[^=,\s]*(?:,[^=,\s]+=[^=,\s]*)*$/;
 
 export const NodesQuery = ListQuery.extend({
@@ -621,7 +620,7 @@ export const EventStreamQuery = z.strictObject({
 });
 export type EventStreamQuery = z.infer<typeof EventStreamQuery>;
 
-/** CB-Ladybug's query of the spec list. Numbers are checked by the gateway's rules, which name the parameter. */
+/** CB-Ladybug's query of the spec list. The gateway's rules check numbers, because they name the parameter. */
 export const SpecsQuery = z.strictObject({
   'control-plane': z.enum(['Y', 'N']).default('N').describe('Y: only specs that a control plane may have'),
   'cpu-min': text.optional(),

@@ -1,6 +1,8 @@
 import type { UpgradeRule } from './upgrades.js';
 
-/** Why a rollout waits, leaves a node out, fails or halts: the sentences of its events, and what an operator does about each. */
+/**
+ * Why a rollout waits, skips a node, fails or halts: the sentences of its events, and what an operator does about each.
+ */
 
 interface ReasonDefinition {
   readonly sentence: string;
@@ -80,7 +82,10 @@ export const POSTPONE_REASONS = {
   leader: { sentence: 'it leads etcd now, and goes last', help: 'Nothing.' },
 } as const satisfies Readonly<Record<string, ReasonDefinition>>;
 
-/** Failures of operations that the rollout states itself; a task that fails says why in the words of what it asked. */
+/**
+ * Failures of operations that the rollout itself detects; a task that fails reports the error message of the dependency
+ * it called.
+ */
 export const OPERATION_FAILURES = {
   overdue: {
     rule: null,
@@ -118,7 +123,7 @@ const RETRY = 'Fix the cause, then "fairlead upgrade retry <cluster>".';
 const RETRY_OR_LEAVE =
   'Fix the cause, then "fairlead upgrade retry <cluster>"; or "fairlead upgrade rollback <cluster> <node>"; or "fairlead upgrade skip <cluster> <node>" and then "fairlead upgrade resume <cluster>".';
 
-/** The rules by which a rollout halts (RolloutHalted). {cause}: the failure that it halts for. */
+/** The rules by which a rollout halts (RolloutHalted). {cause}: the failure that triggers it. */
 export const HALTS = {
   D1: { when: 'The canary of a pool has failed.', sentence: CAUSE, help: RETRY_OR_LEAVE },
   D2: { when: 'Surge nodes could not be created or removed.', sentence: CAUSE, help: RETRY },
@@ -145,7 +150,7 @@ export const HALTS = {
 } as const satisfies Readonly<Partial<Record<UpgradeRule, HaltDefinition>>>;
 export type HaltRule = keyof typeof HALTS;
 
-/** What an operator can do when a rollout has halted (RolloutHalted.nextActions). */
+/** What an operator can do after a rollout has halted (RolloutHalted.nextActions). */
 export const NEXT_ACTIONS = {
   retry: 'fix the cause, and retry: "fairlead upgrade retry <cluster>"',
   skip: 'leave {node} as it is: "fairlead upgrade skip <cluster> {node}"',
@@ -153,7 +158,7 @@ export const NEXT_ACTIONS = {
   abort: 'end the rollout: "fairlead upgrade abort <cluster>"',
 } as const;
 
-/** What keeps another upgrade of the cluster from being planned (finding B1.another-upgrade). */
+/** Why no other upgrade of the cluster can be planned (finding B1.another-upgrade). */
 export const OPEN_UPGRADE_STATES = {
   halted: {
     state: 'has halted by rule {rule}: {message}',

@@ -2,16 +2,16 @@ import * as z from 'zod';
 import { nearestOf } from './nearest.js';
 import { refuse, type Refusal, type RefusalCode } from './refusals.js';
 
-/** What is wrong with one of a connection's settings. It never repeats a value that the schema did not accept: it may be a secret. */
+/** A fault in one of a connection's settings. It never repeats a value that the schema rejected: it may be a secret. */
 export interface SettingFault {
   /** `hosts[2].address` */
   readonly field: string;
   readonly message: string;
-  /** Of a fault with a code of its own; absent: `connection.settings-invalid`. */
+  /** Set if the fault has its own code; absent: `connection.settings-invalid`. */
   readonly code?: RefusalCode;
 }
 
-/** The refusal of a connection with this fault. */
+/** The refusal for this fault of a connection. */
 export const settingRefusal = (
   connection: string,
   { field, message, code = 'connection.settings-invalid' }: SettingFault,
@@ -20,7 +20,7 @@ export const settingRefusal = (
 type Path = readonly PropertyKey[];
 type JsonSchema = z.core.JSONSchema._JSONSchema;
 
-/** `hosts[2].address`: the place of a setting. */
+/** The path of a setting: `hosts[2].address`. */
 export const settingPath = (path: Path): string =>
   path.reduce<string>(
     (text, part) => (typeof part === 'number' ? `${text}[${part}]` : `${text}${text === '' ? '' : '.'}${String(part)}`),
@@ -39,7 +39,7 @@ const within = (schema: JsonSchema, part: PropertyKey): readonly JsonSchema[] =>
     return named === undefined ? [] : [named];
   });
 
-/** The names of the settings that there are at a place. */
+/** The known setting names at a path. */
 const namesAt = (schema: z.ZodType, path: Path): readonly string[] => {
   const root: readonly JsonSchema[] = [z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })];
   const found = path.reduce((schemas, part) => schemas.flatMap((one) => within(one, part)), root);
@@ -54,10 +54,10 @@ const unknownSetting = (name: string, known: readonly string[]): string => {
 
 type Issue = z.core.$ZodIssue;
 
-/** The code of a value of another form, by its place; undefined: it has none of its own. */
+/** The code for an invalid value at a path; undefined: it has no code of its own. */
 export type CodeOfForm = (path: Path) => RefusalCode | undefined;
 
-/** What a rule of several settings says itself, as `params.code` of its issue. */
+/** The code that a rule over several settings sets, as `params.code` of its issue. */
 const codeOfRule = ({ params }: Extract<Issue, { code: 'custom' }>): RefusalCode | undefined =>
   params?.['code'] as RefusalCode | undefined;
 
@@ -67,7 +67,7 @@ const faultOf = (issue: Issue, codeOfForm: CodeOfForm): SettingFault => {
   return code === undefined ? fault : { ...fault, code };
 };
 
-/** Everything that is wrong with settings, each with its place; empty: nothing. */
+/** All faults of the settings, each with its path; empty: none. */
 export const faultsOf = (
   schema: z.ZodType,
   settings: unknown,

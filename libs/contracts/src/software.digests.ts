@@ -4,7 +4,7 @@ import { KUBERNETES_SHA256 } from './software.sha256.js';
 
 type ReleaseDigests = NonNullable<KubernetesRelease['sha256']>;
 
-/** By version. What is built from source has other bytes: its digests are in the catalogue of its mirror. */
+/** By version. Builds from source have other bytes: their digests are in the catalogue of their mirror. */
 export const KUBERNETES_DIGESTS: ReadonlyMap<string, ReleaseDigests> = KUBERNETES_SHA256.trim()
   .split('\n')
   .reduce((known, line) => {
@@ -44,8 +44,8 @@ const PINNED: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The SHA-256 that the release file at this path of the official layout must have; undefined: none is known. `releases`: those that
- * this installation has beside the built-in ones; what they say of a file counts.
+ * The required SHA-256 of the release file at this path of the official layout; undefined: unknown. `releases` are
+ * those of this installation beside the built-in ones, and take precedence.
  */
 export const pinnedSha256 = (path: string, releases: readonly KubernetesRelease[] = []): string | undefined => {
   const own = new Map(

@@ -1,6 +1,6 @@
 /**
- * SHA-256 of the programs that the Kubernetes project released, as it publishes them beside its downloads: version, architecture,
- * then kubeadm, kubelet and kubectl.
+ * SHA-256 of the programs that the Kubernetes project released, as published beside its downloads: version,
+ * architecture, then kubeadm, kubelet and kubectl.
  */
 export const KUBERNETES_SHA256 = `
 v1.30.0 amd64 29f4232c50e6524abba3443ff3b9948d386964d79eb8dfefb409e1f8a8434c14 32a32ec3d7e7f8b2648c9dd503ce9ef63b4af1d1677f5b5aed7846fb02d66f18 7c3807c0f5c1b30110a2ff1e55da1d112a6d0096201f1beb81b269f582b5d1c5

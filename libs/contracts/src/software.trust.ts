@@ -3,8 +3,8 @@ import { MirrorPath, Sha256 } from './digests.js';
 import { limitedRecord } from './limited.record.js';
 
 /**
- * Why the content of a mirror can be trusted: the connection pins its catalogue, or names the keys that sign it, or pins the files
- * themselves. Where and how bytes travel is not.
+ * Why the content of a mirror can be trusted: the connection pins its catalogue, or names the keys that sign it, or
+ * pins the files themselves. The transport is never trusted.
  */
 
 /** The 32 bytes of an Ed25519 public key in base64. */
@@ -17,7 +17,7 @@ const DIGESTS_MAX = 256;
 
 export const SignedBy = z.array(SigningKey).min(1).max(SIGNERS_MAX);
 
-/** Fields of a source of files. */
+/** Trust settings of a software source with files. */
 export const MirrorTrust = z.strictObject({
   catalogueSha256: Sha256.optional().describe('SHA-256 of the catalogue.json that may be used, and of no other'),
   signedBy: SignedBy.optional().describe('Public keys; one of them must have signed catalogue.json'),
@@ -28,13 +28,13 @@ export const MirrorTrust = z.strictObject({
 });
 export type MirrorTrust = z.infer<typeof MirrorTrust>;
 
-/** Whether catalogue.json counts; else only files whose digests are known beforehand can be used. */
+/** Whether catalogue.json is trusted; otherwise only files with known digests can be used. */
 export const usesCatalogue = ({ catalogueSha256, signedBy, unsigned }: MirrorTrust): boolean =>
   catalogueSha256 !== undefined || signedBy !== undefined || unsigned === true;
 
 const HINT = 'give catalogueSha256, signedBy or digests';
 
-/** Why files of this location cannot be verified, as the end of a sentence; undefined: they can. */
+/** Why files of this location cannot be verified, as the end of a sentence; undefined: they can be. */
 export const trustFault = (location: string, official: boolean, trust: MirrorTrust): string | undefined => {
   const isPinned = trust.catalogueSha256 !== undefined || trust.signedBy !== undefined;
   if (isPinned && trust.unsigned === true) return 'is unsigned and pinned or signed at the same time';
@@ -44,10 +44,13 @@ export const trustFault = (location: string, official: boolean, trust: MirrorTru
   return `says nothing by which its files can be checked: ${HINT}, or unsigned for a catalogue that is taken as it is`;
 };
 
-/** What is signed, so that bytes of any length are signed by their digest and a signature serves one purpose. */
+/**
+ * The purpose of a signature: content of any length is signed by its digest, and each signature is valid for one
+ * purpose.
+ */
 export type SignedKind = 'catalogue' | 'bundle' | 'releases';
 
-/** Text that an Ed25519 signature is made over. */
+/** The text that an Ed25519 signature covers. */
 export const signedStatement = (kind: SignedKind, sha256: string): string => `fairlead ${kind} ${sha256}\n`;
 
 /** One line of a `.sig` file. */
@@ -60,7 +63,7 @@ export interface DetachedSignature {
 const SIGNATURE_LINE = /^(ed25519:[A-Za-z0-9+/]{43}=) ([A-Za-z0-9+/]{86}==)$/;
 const SIGNATURE_TEXT_MAX = 4_096;
 
-/** The signatures in a `.sig` file, at most SIGNERS_MAX; other lines are ignored. */
+/** Parses the signatures in a `.sig` file, at most SIGNERS_MAX; other lines are ignored. */
 export const parseSignatures = (text: string): readonly DetachedSignature[] =>
   text
     .slice(0, SIGNATURE_TEXT_MAX)
@@ -71,5 +74,5 @@ export const parseSignatures = (text: string): readonly DetachedSignature[] =>
     })
     .slice(0, SIGNERS_MAX);
 
-/** Beside a file. */
+/** The path of a file's signatures, beside it. */
 export const signatureOf = (path: string): string => `${path}.sig`;

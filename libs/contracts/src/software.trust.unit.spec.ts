@@ -16,7 +16,7 @@ const faultsOf = (source: Readonly<Record<string, unknown>>): readonly string[] 
 
 describe('the digests that Fairlead knows', () => {
   it.each(KUBERNETES_RELEASES.map(({ version, cniPlugins }) => ({ version, cniPlugins })))(
-    'are those of every program of $version, each another one, for both architectures',
+    'are distinct for every program of $version, for both architectures',
     ({ version, cniPlugins }) => {
       const digests = (['amd64', 'arm64'] as const).flatMap((architecture) => [
         ...NODE_BINARIES.map((name) => pinnedSha256(mirrorPaths.binary(version, name, architecture))),
@@ -27,7 +27,7 @@ describe('the digests that Fairlead knows', () => {
     },
   );
 
-  it('are of no release that it does not know', () => {
+  it('exclude releases that it does not know', () => {
     expect(pinnedSha256(mirrorPaths.binary('v1.34.99', 'kubelet'))).toBeUndefined();
     expect(pinnedSha256('constructor')).toBeUndefined();
   });
@@ -47,10 +47,10 @@ describe('a mirror that a connection names', () => {
     { location: 'http://mirror.example.org', catalogueSha256: SHA },
     { location: 'http://mirror.example.org', signedBy: [KEY] },
     { location: 'http://mirror.example.org', digests: { [mirrorPaths.binary('v1.34.4', 'kubelet')]: SHA } },
-  ])('is accepted where its files can be checked: %o', (source) => expect(faultsOf(source)).toEqual([]));
+  ])('is accepted if its files can be verified: %o', (source) => expect(faultsOf(source)).toEqual([]));
 
   it.each([mirror, '/opt/mirror', 'http://dl.k8s.io', 'https://dl.k8s.io.example.org'])(
-    'is refused where nothing says by what its files can be checked: %s',
+    'is refused if its files cannot be verified: %s',
     (location) => {
       expect(faultsOf({ location })).toEqual([
         expect.stringMatching(/^profile\.source\.location says nothing by which its files can be checked/),
@@ -62,7 +62,7 @@ describe('a mirror that a connection names', () => {
     expect(faultsOf({ location, unsigned: true })).toEqual([expect.stringContaining('is http')]),
   );
 
-  it.each([{ catalogueSha256: SHA }, { signedBy: [KEY] }])('is not unsigned and checked at once: %o', (trust) =>
+  it.each([{ catalogueSha256: SHA }, { signedBy: [KEY] }])('is not both unsigned and verified: %o', (trust) =>
     expect(faultsOf({ location: mirror, unsigned: true, ...trust })).toHaveLength(1),
   );
 
@@ -71,14 +71,14 @@ describe('a mirror that a connection names', () => {
     ['signedBy[0]', { signedBy: ['ed25519:abc'] }],
     ['signedBy', { signedBy: [] }],
     ['unsigned', { unsigned: false }],
-  ])('has a %s that can be one', (field, trust) =>
+  ])('requires a valid %s', (field, trust) =>
     expect(faultsOf({ location: mirror, ...trust }).join()).toContain(`profile.source.${field}`),
   );
 
-  it('names no file outside of itself', () =>
+  it('names no file outside itself', () =>
     expect(faultsOf({ location: mirror, digests: { '../kubelet': SHA } })).not.toEqual([]));
 
-  it('has a catalogue that counts only if something vouches for it', () => {
+  it('has a catalogue that is trusted only if something vouches for it', () => {
     expect([{ catalogueSha256: SHA }, { signedBy: [KEY] }, { unsigned: true as const }].map(usesCatalogue)).toEqual([
       true,
       true,
@@ -91,14 +91,14 @@ describe('a mirror that a connection names', () => {
 describe('a file of signatures', () => {
   const line = `${KEY} ${'B'.repeat(86)}==`;
 
-  it('is read line by line, and what is none is passed over', () =>
+  it('is parsed line by line, and invalid lines are ignored', () =>
     expect(parseSignatures(`# ours\n${line}\n${KEY} short\n`)).toEqual([
       { key: KEY, signature: `${'B'.repeat(86)}==` },
     ]));
 
-  it('is read no further than it may be long', () =>
+  it('is parsed only up to its maximum length', () =>
     expect(parseSignatures(`${line}\n`.repeat(1_000))).toHaveLength(8));
 
-  it('of a bundle is of no catalogue', () =>
+  it('of a bundle is not valid for a catalogue', () =>
     expect(signedStatement('bundle', SHA)).not.toBe(signedStatement('catalogue', SHA)));
 });

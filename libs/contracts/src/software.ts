@@ -4,12 +4,14 @@ import type { KubernetesRelease, Verification } from './kubernetes.release.js';
 import type { NodeRole } from './machines.js';
 import { KUBERNETES_DIGESTS } from './software.digests.js';
 
-/** What a row has that does not follow from its kubeadm. 1.7.24 is Debian 13's containerd, the one that the real-host tests run. */
+/**
+ * Values of a row that do not follow from its kubeadm. 1.7.24 is Debian 13's containerd, used by the real-host tests.
+ */
 const COMMON = { containerd: '1.7.24', cniPlugins: 'v1.9.1' } as const;
 
 type Images = Pick<KubernetesRelease, 'etcd' | 'coredns' | 'pause'>;
 
-/** Patches of a minor version whose kubeadm has the same constants. */
+/** Patch releases of a minor version whose kubeadm has the same constants. */
 type Range = readonly [minor: number, first: number, last: number, Images];
 
 /** Tags are the constants of each version's `cmd/kubeadm/app/constants`. */
@@ -29,7 +31,7 @@ const RANGES: readonly Range[] = [
   [36, 0, 4, { etcd: '3.6.8-0', coredns: 'v1.14.2', pause: '3.10.2' }],
 ];
 
-/** What stories have run (docs/real-hosts.md, test/*.e2e.spec.ts); every other row is only listed. */
+/** Releases that stories have run (docs/real-hosts.md, test/*.e2e.spec.ts); every other row is only listed. */
 const VERIFIED: Readonly<Record<string, Verification>> = {
   'v1.30.14': 'lab',
   'v1.31.14': 'lab',
@@ -42,7 +44,7 @@ const VERIFIED: Readonly<Record<string, Verification>> = {
   'v1.36.3': 'lab',
 };
 
-/** v1beta4 came with kubeadm 1.31 (kubernetes.io, kubeadm configuration v1beta4). */
+/** kubeadm 1.31 introduced v1beta4 (kubernetes.io, kubeadm configuration v1beta4). */
 const FIRST_V1BETA4 = 31;
 
 const builtIn = (version: string, minor: number, images: Images): KubernetesRelease => ({
@@ -54,7 +56,7 @@ const builtIn = (version: string, minor: number, images: Images): KubernetesRele
   sha256: KUBERNETES_DIGESTS.get(version) ?? null,
 });
 
-/** The releases that Fairlead knows from the start, oldest first. An installation adds others (kubernetes.releases.ts). */
+/** The built-in releases, oldest first. An installation can add others (kubernetes.releases.ts). */
 export const KUBERNETES_RELEASES: readonly KubernetesRelease[] = RANGES.flatMap(([minor, first, last, images]) =>
   Array.from({ length: last - first + 1 }, (_, index) => builtIn(`v1.${minor}.${first + index}`, minor, images)),
 );
@@ -66,25 +68,25 @@ const BY_VERSION: ReadonlyMap<string, KubernetesRelease> = new Map(
   KUBERNETES_RELEASES.map((release) => [release.version, release]),
 );
 
-/** `releases`: those that an installation has beside the built-in ones; what they say of a version counts. */
+/** `releases`: those of an installation beside the built-in ones; they take precedence. */
 export const releaseOf = (
   version: string,
   releases: readonly KubernetesRelease[] = [],
 ): KubernetesRelease | undefined => releases.find((release) => release.version === version) ?? BY_VERSION.get(version);
 
-/** The versions of every package that a node of this Kubernetes version must have. */
+/** The required package versions of a node with this Kubernetes version. */
 export const softwareOf = (release: KubernetesRelease): SoftwareVersions => {
   const kubernetes = release.version.slice(1);
   return { containerd: release.containerd, kubelet: kubernetes, kubeadm: kubernetes, kubectl: kubernetes };
 };
 
-/** Where kubeadm's images come from, unless `imageRepository` is set. */
+/** The registry of kubeadm's images, unless `imageRepository` is set. */
 export const IMAGE_REPOSITORY = 'registry.k8s.io';
 
-/** A container image that kubeadm's cluster runs, and on which nodes. */
+/** A container image of a kubeadm cluster, and the roles of the nodes that run it. */
 export interface ReleaseImage {
   readonly name: string;
-  /** As `kubeadm config images list` writes it, and as the archive of the mirror tags it. */
+  /** The reference that `kubeadm config images list` prints and the archive of the mirror is tagged with. */
   readonly reference: string;
   readonly roles: readonly NodeRole[];
 }

@@ -4,7 +4,7 @@ import { recorded, RECORDED_VERSIONS } from '../../../test/recorded/recorded.js'
 import { imagesOf, releaseOf } from './software.js';
 
 describe.each(RECORDED_VERSIONS)('the release %s', (version) => {
-  it('has the images that its own kubeadm asks for', () => {
+  it('has the images that its own kubeadm lists', () => {
     const release = releaseOf(version);
     const listed = recorded(version, QUESTIONS.images)
       .split('\n')

@@ -15,7 +15,7 @@ describe('a subject', () => {
     expect(Math.max(...counts)).toBeLessThan(1_200);
   });
 
-  it('says the same back when it is taken apart', () => {
+  it('survives a round trip through its parser', () => {
     const stream = { namespace: 'default', cluster: 'demo', context: 'node-demo-cp-1' };
     expect(parseEventSubject(eventSubject(stream, 'NodeReady'))).toEqual({
       ...stream,

@@ -5,7 +5,7 @@ export type Placeholders<Text extends string> = Text extends `${string}{${infer 
 
 const textOf = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value));
 
-/** The text with its placeholders filled; the items of a list are separated by commas. */
+/** Fills the placeholders of a text; list items are separated by commas. */
 export const fillTemplate = <Text extends string>(
   text: Text,
   values: Readonly<Record<Placeholders<Text>, unknown>>,

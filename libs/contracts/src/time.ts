@@ -4,8 +4,8 @@ const FIRST_YEAR = 1970;
 const LAST_YEAR = 2200;
 
 /**
- * A moment as others state it: nodes, providers, API servers, archives. RFC 3339 in UTC, from 1970 to 2200: each of these is a time for
- * JavaScript, for PostgreSQL and for any other reader.
+ * A time from an external source: nodes, providers, API servers, archives. RFC 3339 in UTC, from 1970 to 2200, so that
+ * JavaScript, PostgreSQL and other readers all accept it.
  */
 export const Time = z.iso
   .datetime()
@@ -14,7 +14,7 @@ export const Time = z.iso
   });
 export type Time = z.infer<typeof Time>;
 
-/** Milliseconds since 1970; undefined: it is no such time. */
+/** Milliseconds since 1970; undefined: not a valid time. */
 export const timeMsOf = (value: unknown): number | undefined => {
   const { data } = Time.safeParse(value);
   return data === undefined ? undefined : Date.parse(data);

@@ -1,32 +1,35 @@
 import type { Finding, UpgradeRule } from './upgrades.js';
 
 /**
- * The findings of the upgrade rules as data: `<rule>.<reason>`, how grave it is, its sentence and what an operator does about it.
- * upgrade-svc fills the {placeholders}; docs/upgrades.md lists all of them.
+ * The findings of the upgrade rules as data: `<rule>.<reason>`, severity, sentence and remedy. upgrade-svc fills the
+ * {placeholders}; docs/upgrades.md lists all of them.
  */
 interface FindingDefinition {
   readonly severity: Finding['severity'];
-  /** plan: the plan is made; request: a request about the upgrade is refused; node: a node is about to change. */
+  /** plan: while the plan is made; request: for a request about the upgrade; node: before a node changes. */
   readonly when: 'plan' | 'request' | 'node';
   readonly sentence: string;
   readonly help: string;
-  /** Only another request cures it. Absent: an upgrade that a manifest declares waits until it holds no longer. */
+  /**
+   * Only a different request resolves it. Absent: an upgrade declared by a manifest waits until the finding no longer
+   * applies.
+   */
   readonly permanent?: true;
 }
 
-/** The upgrade does not begin, unless the rule can be overridden and an operator did. */
+/** The upgrade does not start, unless the rule can be overridden and an operator overrode it. */
 const refuses = <const S extends string, const H extends string>(sentence: S, help: H) =>
   ({ severity: 'refuse', when: 'plan', sentence, help }) as const satisfies FindingDefinition;
-/** The upgrade does not begin, and nothing that happens in the cluster changes that. */
+/** The upgrade does not start, and no change of the cluster's state can resolve it. */
 const forbids = <const S extends string, const H extends string>(sentence: S, help: H) =>
   ({ severity: 'refuse', when: 'plan', sentence, help, permanent: true }) as const satisfies FindingDefinition;
-/** Something that was requested of the upgrade is refused, and the upgrade stays as it is. */
+/** A request about the upgrade is refused; the upgrade is unchanged. */
 const denies = <const S extends string, const H extends string>(sentence: S, help: H) =>
   ({ severity: 'refuse', when: 'request', sentence, help }) as const satisfies FindingDefinition;
-/** The change of a node does not begin. */
+/** The change of a node does not start. */
 const blocks = <const S extends string, const H extends string>(sentence: S, help: H) =>
   ({ severity: 'refuse', when: 'node', sentence, help }) as const satisfies FindingDefinition;
-/** The plan shows it and waits for its approval. */
+/** The plan shows it and requires approval. */
 const asks = <const S extends string, const H extends string>(sentence: S, help: H) =>
   ({ severity: 'ask', when: 'plan', sentence, help }) as const satisfies FindingDefinition;
 /** The plan shows it. */
@@ -334,7 +337,7 @@ export const UPGRADE_FINDINGS = {
 
 export type FindingCode = keyof typeof UPGRADE_FINDINGS;
 
-/** Of any rule that needs what could not be read. */
+/** For any rule whose input could not be read. */
 export const UNREAD_FINDING = refuses(
   '{what} could not be read: {message}',
   'Fix what prevents it from being read, then start the upgrade again.',

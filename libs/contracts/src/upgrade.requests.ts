@@ -10,7 +10,7 @@ import { UpgradeStrategyRequest } from './upgrades.js';
 const text = z.string().max(TEXT_LENGTH_MAX);
 const reason = text.default('').describe('Why; recorded in the history');
 
-/** Most packages, pools or overrides in one request. */
+/** Maximum packages, pools or overrides per request. */
 const ENTRIES_MAX = 100;
 
 const Override = z.strictObject({
@@ -117,7 +117,7 @@ export type EtcdSnapshotPath = z.infer<typeof EtcdSnapshotPath>;
 export const UpgradePath = z.object({ namespace: Namespace, cluster: ClusterName, upgrade: UpgradeId });
 export type UpgradePath = z.infer<typeof UpgradePath>;
 
-/** A pool is named as a node set's machines are: a DNS label. */
+/** A pool name follows the rules of machine names: a DNS label. */
 export const PoolPath = z.object({ namespace: Namespace, cluster: ClusterName, pool: NodeName });
 export type PoolPath = z.infer<typeof PoolPath>;
 export const EtcdRequestPath = z.object({

@@ -16,19 +16,19 @@ const nodeShare = <Nodes extends z.ZodInt>(nodes: Nodes) =>
 export const NodeShare = nodeShare(z.int().min(0));
 export type NodeShare = z.infer<typeof NodeShare>;
 
-/** More than any cluster has, so that it may stand for all. */
+/** More than any cluster has, so that it can stand for all nodes. */
 const NODES_MAX = 10_000;
 
-/** As it may be requested. */
+/** The form in requests. */
 export const NodeShareRequest = nodeShare(z.int().min(0).max(NODES_MAX));
 
-/** The share of so many nodes, not rounded. */
+/** The share of this number of nodes, not rounded. */
 export const shareOf = (share: NodeShare, nodes: number): number =>
   typeof share === 'number' ? share : (Number(share.slice(0, -1)) * nodes) / 100;
 
 export const DRAIN_TIMEOUT_POLICIES = ['stop', 'quarantine', 'force'] as const;
 
-/** What a strategy is made of. In requests all of it has limits; events in the log may be older than those. */
+/** The parts of a strategy. Requests limit all of them; events in the log may predate the limits. */
 interface StrategyParts<Name extends z.ZodString, Pool extends z.ZodType, Manifest extends z.ZodType> {
   readonly nodes: z.ZodInt;
   readonly seconds: z.ZodInt;
@@ -39,7 +39,7 @@ interface StrategyParts<Name extends z.ZodString, Pool extends z.ZodType, Manife
   readonly time: z.ZodISODateTime;
   readonly clock: z.ZodString;
   readonly manifest: Manifest;
-  /** In place of workers, by the name of the pool. */
+  /** Overrides of `workers` by pool name. */
   readonly byPool: (pool: ReturnType<typeof poolStrategy>) => Pool;
 }
 
@@ -113,7 +113,7 @@ const upgradeStrategy = <Pool extends z.ZodType, Manifest extends z.ZodType>(
       .describe('First the new binaries with the old emulated version, then the version (G5)'),
   });
 
-/** As it is in the log. */
+/** The form in the log. */
 const RECORDED = {
   nodes: z.int().min(0),
   seconds: z.int().min(0),
@@ -123,7 +123,7 @@ const RECORDED = {
   url: z.url(),
   time: z.iso.datetime(),
   clock: z.string().regex(/^\d{2}:\d{2}$/),
-  // The text is of events of earlier releases.
+  // Events of earlier releases have a text.
   manifest: z.union([JobManifest, z.string()]),
   byPool: (pool: ReturnType<typeof poolStrategy>) => z.record(z.string(), pool).default({}),
 };
@@ -132,7 +132,7 @@ const POOLS_MAX = 100;
 const URL_LENGTH_MAX = 2_048;
 const WEEK_SECONDS = 7 * 86_400;
 
-/** As it may be requested. */
+/** The form in requests. */
 const REQUESTED = {
   nodes: z.int().min(0).max(NODES_MAX),
   seconds: z.int().min(0).max(WEEK_SECONDS),
@@ -150,7 +150,7 @@ const REQUESTED = {
 export const PoolStrategy = poolStrategy(RECORDED);
 export type PoolStrategy = z.infer<typeof PoolStrategy>;
 
-/** A check of the user's own before each node; while it fails, the next node waits and the check is repeated. */
+/** A user-defined check before each node; while it fails, the next node waits and the check is repeated. */
 export const UserGate = userGate(RECORDED);
 export type UserGate = z.infer<typeof UserGate>;
 
@@ -158,7 +158,7 @@ export type UserGate = z.infer<typeof UserGate>;
 export const Probe = probe(RECORDED);
 export type Probe = z.infer<typeof Probe>;
 
-/** As it may be set and requested; every one in the log has this form, too. */
+/** The form in requests, and in the log. */
 export const MaintenanceWindow = maintenanceWindow(REQUESTED);
 export type MaintenanceWindow = z.infer<typeof MaintenanceWindow>;
 
@@ -168,7 +168,7 @@ export type UpgradeStrategy = z.infer<typeof UpgradeStrategy>;
 export const UpgradeStrategyRequest = upgradeStrategy(REQUESTED);
 export type UpgradeStrategyRequest = z.infer<typeof UpgradeStrategyRequest>;
 
-/** What must change; at least one of them. */
+/** What to upgrade; at least one of them. */
 export const UpgradeTarget = z.strictObject({
   kubernetes: KubernetesVersion.optional(),
   software: z.record(z.string(), z.string()).optional().describe('Other packages by name, e.g. containerd'),
@@ -178,13 +178,13 @@ export const UpgradeTarget = z.strictObject({
 export type UpgradeTarget = z.infer<typeof UpgradeTarget>;
 
 /**
- * The steps of restoring etcd from a snapshot (G4), each completed by all nodes concerned before any begins the next.
- * `place` is done by bootstrap-svc and `verify` by upgrade-svc, the others by agents; `undo` only where one before `start` failed.
+ * The steps of an etcd restore from a snapshot (G4); all nodes complete one before any begins the next. bootstrap-svc
+ * does `place`, upgrade-svc does `verify`, agents do the others; `undo` runs only if a step before `start` failed.
  */
 export const RESTORE_STEPS = ['place', 'stop', 'restore', 'start', 'verify', 'refresh', 'undo'] as const;
 export type RestoreStep = (typeof RESTORE_STEPS)[number];
 
-/** The part of an agent in a restore of etcd. */
+/** The agent's part in an etcd restore. */
 export const EtcdChange = z.strictObject({
   step: z.enum(['stop', 'restore', 'start', 'refresh', 'undo']),
   restoreId: z.string().describe('Names what is kept aside on the node'),
@@ -195,17 +195,17 @@ export const EtcdChange = z.strictObject({
 });
 export type EtcdChange = z.infer<typeof EtcdChange>;
 
-/** How often an agent tries a phase of a change for one revision; after that an operator has to retry. */
+/** Maximum attempts of an agent for one phase of a change and one revision; after that an operator must retry. */
 export const CHANGE_ATTEMPTS_MAX = 3;
 
 /**
- * A boot since the request satisfies it. `bootId` is the boot that was known then: if it is still the same one, no comparison of clocks is
- * needed.
+ * A boot since the request satisfies it. `bootId` is the boot known at that time: if it is unchanged, no comparison of
+ * clocks is needed.
  */
 export const RebootCondition = z.strictObject({ since: z.iso.datetime(), bootId: z.string().nullable() });
 export type RebootCondition = z.infer<typeof RebootCondition>;
 
-/** What an agent does to its node in one go, once: its id is remembered on the node. */
+/** One change that an agent makes to its node, exactly once: its id is stored on the node. */
 export const NodeChange = z.strictObject({
   id: z.string(),
   kubeadm: z
@@ -241,7 +241,7 @@ export const KubeadmDryRun = z.strictObject({
 });
 export type KubeadmDryRun = z.infer<typeof KubeadmDryRun>;
 
-/** The kinds of operations, in the order in which one step of a path has them. */
+/** The kinds of operations, in their order within one step of a path. */
 export const PLAN_OPERATION_KINDS = [
   'stage',
   'snapshot-etcd',
@@ -300,7 +300,7 @@ export const PlannedPool = z.strictObject({
 });
 export type PlannedPool = z.infer<typeof PlannedPool>;
 
-/** Immutable once it is in the log. */
+/** Immutable once in the log. */
 export const UpgradePlan = z.strictObject({
   upgradeId: UpgradeId,
   target: UpgradeTarget,
@@ -327,7 +327,7 @@ export const UpgradePlan = z.strictObject({
 export type UpgradePlan = z.infer<typeof UpgradePlan>;
 
 /** The rules of upgrades. `overridable`: an operator may override it, for one upgrade. */
-/** Of nodes that a rollout has not reached yet: pods that move prefer those that are done (D3). */
+/** Taints nodes that a rollout has not reached yet, so that pods prefer upgraded nodes (D3). */
 export const UPGRADE_TAINT = 'fairlead.dev/upgrade-pending';
 
 export const UPGRADE_RULES = {
@@ -396,9 +396,9 @@ export type GateStage = (typeof GATE_STAGES)[number];
 
 interface GateDefinition {
   readonly rule: UpgradeRule;
-  /** What must be true for the gate to pass. */
+  /** The condition under which the gate passes. */
   readonly sentence: string;
-  /** What an operator does about a gate that does not pass. */
+  /** What an operator does if the gate does not pass. */
   readonly help: string;
 }
 
@@ -473,7 +473,7 @@ export const GATES = {
 } as const satisfies Readonly<Record<string, GateDefinition>>;
 export type GateName = keyof typeof GATES | `user:${string}`;
 
-/** A gate that a user defined in the strategy (D7). */
+/** A user-defined gate of the strategy (D7). */
 export const USER_GATE = {
   rule: 'D7',
   sentence: 'its URL answers with the expected status, or its Job succeeds',
@@ -482,6 +482,6 @@ export const USER_GATE = {
 
 export const UPGRADE_MODES = ['dry-run', 'ask', 'go'] as const;
 
-/** Why a snapshot is kept no longer: there are newer ones, or it is too old. */
+/** Why a snapshot is no longer kept: there are newer ones, or it is too old. */
 export const SNAPSHOT_ENDS = ['count', 'age'] as const;
 export type SnapshotEnd = (typeof SNAPSHOT_ENDS)[number];

@@ -1,7 +1,7 @@
 import coerce from 'semver/functions/coerce.js';
 import compare from 'semver/functions/compare.js';
 
-/** `1.34.4`: what stands before and behind it in a text does not count (`v1.34.4`, `3.6.5-0`, `1.7.24~ds1-6`). */
+/** `1.34.4`: text before and after it is ignored (`v1.34.4`, `3.6.5-0`, `1.7.24~ds1-6`). */
 export interface Version {
   readonly major: number;
   readonly minor: number;
@@ -12,7 +12,7 @@ const BEGINS_AS_VERSION = /^v?\d+\.\d+/;
 
 const parsed = (text: string): ReturnType<typeof coerce> => (BEGINS_AS_VERSION.test(text) ? coerce(text) : null);
 
-/** undefined: the text has no version. */
+/** undefined: the text contains no version. */
 export const parseVersion = (text: string): Version | undefined => parsed(text) ?? undefined;
 
 export const versionOf = (text: string): Version => {
@@ -21,7 +21,7 @@ export const versionOf = (text: string): Version => {
   return version;
 };
 
-/** Negative: `one` is older than `other`. A text without a version is older than every version. */
+/** Negative: `one` is older than `other`. A text without a version is older than any version. */
 export const compareVersions = (one: string, other: string): number =>
   compare(parsed(one) ?? '0.0.0', parsed(other) ?? '0.0.0');
 
@@ -35,7 +35,7 @@ export const minorOf = (text: string): string => {
   return `${major}.${minor}`;
 };
 
-/** How many minors `to` is ahead of `from`; negative: behind. Across majors no such number exists. */
+/** How many minors `to` is ahead of `from`; negative: behind. Undefined across majors. */
 export const minorsAhead = (from: string, to: string): number => {
   const [a, b] = [versionOf(from), versionOf(to)];
   return a.major === b.major ? b.minor - a.minor : (b.major - a.major) * Number.POSITIVE_INFINITY;
@@ -43,7 +43,7 @@ export const minorsAhead = (from: string, to: string): number => {
 
 export const isMinorChange = (from: string, to: string): boolean => minorsAhead(from, to) !== 0;
 
-/** `v1.33.0 to v1.33.13, v1.34.4`: patches that follow each other as a range, oldest first. */
+/** `v1.33.0 to v1.33.13, v1.34.4`: consecutive patches as a range, oldest first. */
 export const versionRanges = (versions: readonly string[]): string => {
   const ranges: { first: string; last: string }[] = [];
   for (const version of versions.toSorted(compareVersions)) {

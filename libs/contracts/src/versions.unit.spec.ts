@@ -41,13 +41,13 @@ describe('a version', () => {
     expect(Math.sign(compareVersions(one, other))).toBe(sign),
   );
 
-  it('is the oldest or the newest of several by number, not by letter', () => {
+  it('is compared by number, not by letter, to find the oldest or newest', () => {
     const versions = ['v1.34.4', 'v1.34.10', 'v1.33.13'];
     expect([oldestVersion(versions), newestVersion(versions)]).toEqual(['v1.33.13', 'v1.34.10']);
     expect([oldestVersion([]), newestVersion([])]).toEqual([undefined, undefined]);
   });
 
-  it('has a minor, by which it is ahead of another', () => {
+  it('has a minor, and the number of minors between it and another', () => {
     expect(minorOf('v1.34.4')).toBe('1.34');
     expect(['1.33.9', '1.34.0', '1.35.1'].map((to) => minorsAhead('1.34.4', to))).toEqual([-1, 0, 1]);
     expect(minorsAhead('3.6.5', '4.0.0')).toBe(Number.POSITIVE_INFINITY);

@@ -15,10 +15,13 @@ const fact = <Data extends z.ZodType>(doc: string, data: Data) =>
 
 const one = { uid, requestId, action: NodeActionKind, node };
 
-/** Which hook was asked, before or after which drain. */
+/** Which hook was called, and for the drain of which node. */
 const ofHook = { ...hookFields, requestId, node };
 
-/** What people ask of nodes, and what becomes of it. In the stream of rollouts, so that an upgrade and an action cannot begin at once. */
+/**
+ * Node actions that users request, and their outcomes. In the stream of rollouts, so that an upgrade and an action
+ * cannot start at the same time.
+ */
 export const actionEvents = {
   NodeActionRequested: defineEvent({
     version: 1,

@@ -15,7 +15,7 @@ const version = ApplicationVersion.shape.version.describe('Of its chart; of mani
 const fact = <Data extends z.ZodType>(doc: string, data: Data) =>
   defineEvent({ version: 1, writer: 'bootstrap-svc', context: 'addons', doc, data });
 
-/** The declared add-ons of a cluster, each a release. */
+/** Declared add-ons of a cluster, each a Helm release. */
 export const addonEvents = {
   AddonRequested: fact(
     'The add-on is declared, or declared otherwise, and is installed when everything that it waits for exists.',

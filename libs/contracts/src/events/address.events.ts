@@ -3,7 +3,7 @@ import { ClusterUid, NodeName } from '../ids.js';
 import { AddressReports } from '../network/address.reports.js';
 import { defineEvent } from './definition.js';
 
-/** What nodes that may hold a virtual address see of it. */
+/** Reports about virtual addresses from the nodes that may hold them. */
 export const addressEvents = {
   VirtualAddressesProbed: defineEvent({
     version: 1,

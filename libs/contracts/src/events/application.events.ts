@@ -10,7 +10,7 @@ const ofCatalogue = { writer: 'infra-svc', context: 'catalogue-<application>' } 
 
 const registration = z.string().describe('The ApplicationRegistered that it was synchronized for');
 
-/** The catalogue of applications: what is registered, and what infra-svc found in the repositories. */
+/** The catalogue of applications: registrations, and what infra-svc found in the repositories. */
 export const applicationEvents = {
   ApplicationRegistered: defineEvent({
     version: 1,

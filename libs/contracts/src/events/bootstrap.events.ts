@@ -21,7 +21,7 @@ const authentication = z
 
 export const HOOK_MESSAGE_MAX = 1_000;
 
-/** Which hook was asked, at which moment. */
+/** Which hook was called, and at which point. */
 export const hookFields = {
   uid,
   hook: PoolName,
@@ -30,7 +30,7 @@ export const hookFields = {
   attempt: z.int().min(1),
 };
 
-/** Facts about hosts becoming a cluster. Written by bootstrap-svc, the only service that declares a cluster ready or failed. */
+/** How hosts become a cluster. Written by bootstrap-svc, the only service that declares a cluster ready or failed. */
 export const bootstrapEvents = {
   HostReached: defineEvent({
     version: 1,

@@ -50,12 +50,12 @@ export const EVENTS = {
 } as const;
 
 export type EventType = keyof typeof EVENTS;
-/** What operators request of upgrades, and what upgrade-svc states about rollouts. */
+/** Operators' requests about upgrades, and upgrade-svc's facts about rollouts. */
 export type UpgradeRequestType = keyof typeof upgradeRequestEvents;
 export type RolloutFactType = keyof typeof rolloutFactEvents;
 export type EventData<T extends EventType> = z.output<(typeof EVENTS)[T]['data']>;
 
-/** A fact as deciders make it: type and data. Time, id and author are added when it is appended. */
+/** A fact as deciders return it: type and data. Time, id and author are added on append. */
 export type Fact<T extends EventType = EventType> = { [K in T]: { readonly type: K; readonly data: EventData<K> } }[T];
 
 export const isEventType = (type: string): type is EventType => Object.hasOwn(EVENTS, type);

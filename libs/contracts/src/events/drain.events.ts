@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** Pods that were made after a drain began: nothing waits for them, and none is evicted. */
+/** Pods created after a drain began: the drain neither evicts them nor waits for them. */
 export const ReturnedPods = z
   .array(z.strictObject({ pod: z.string().describe('namespace/name'), reason: z.string() }))
   .min(1)

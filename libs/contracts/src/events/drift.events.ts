@@ -13,7 +13,7 @@ const fact = <Data extends z.ZodType>(doc: string, data: Data) =>
 /** Why drift is reported instead of repaired. */
 export const DRIFT_SUSPENSIONS = ['Recurring', 'NotRepaired'] as const;
 
-/** What follows when a node differs from what is desired of it, and none of Fairlead's own changes is the cause. */
+/** The response to a node that differs from its desired state for a reason other than Fairlead's own changes. */
 export const driftEvents = {
   DriftRepairRequested: fact(
     'A node differs in what needs no drain, and its agent will be permitted to repair that.',

@@ -9,7 +9,7 @@ const one = { uid: ClusterUid, requestId: z.string().describe('Of the NodeExecRe
 const fact = <Data extends z.ZodType>(doc: string, data: Data) =>
   defineEvent({ version: 1, writer: 'bootstrap-svc', context: 'access', doc, data });
 
-/** Commands that operators run on nodes. The command is on record, its output never is. */
+/** Commands that operators run on nodes. The command is recorded, its output never is. */
 export const execEvents = {
   NodeExecRequested: defineEvent({
     version: 1,

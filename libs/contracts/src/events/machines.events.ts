@@ -19,7 +19,7 @@ export const MachineSpec = z.strictObject({
 });
 export type MachineSpec = z.infer<typeof MachineSpec>;
 
-/** What a connection offers, as its provider last reported. */
+/** The offer of a connection, as last reported by its provider. */
 export const ConnectionOffer = z.strictObject({
   provider: z.string(),
   region: z.string(),
@@ -46,14 +46,14 @@ const SIZES_MAX = 200;
 const SIZE_LENGTH_MAX = 200;
 const size = z.string().min(1).max(SIZE_LENGTH_MAX);
 
-/** The machines that a reservation is for. */
+/** The machines that are reserved. */
 export const ReservedMachines = z
   .array(z.strictObject({ spec: size, count: z.int().min(1) }))
   .min(1)
   .max(SIZES_MAX);
 export type ReservedMachines = z.infer<typeof ReservedMachines>;
 
-/** Which machine size is requested for a declared one. A size that is not in it is requested as it is. */
+/** The machine size to request for each declared size. Sizes without an entry are requested unchanged. */
 export const ReservedSizes = z
   .record(size, size)
   .refine((sizes) => Object.keys(sizes).length <= SIZES_MAX, `at most ${SIZES_MAX} sizes`);
@@ -61,7 +61,7 @@ export type ReservedSizes = z.infer<typeof ReservedSizes>;
 
 const rotationHosts = z.array(RotationHost).max(ROTATION_HOSTS_MAX);
 
-/** Facts about machines and what they stand on. Written by infra-svc. */
+/** Machines and the resources they depend on. Written by infra-svc. */
 export const machinesEvents = {
   ClusterAccepted: defineEvent({
     version: 1,

@@ -12,7 +12,9 @@ const of = {
   attempt: z.int().min(1).describe('Grows when an operator asks for another try of the same content'),
 };
 
-/** The network configuration of nodes: what is desired, written by upgrade-svc, and what came of it, written by their agents. */
+/**
+ * The network configuration of nodes: the desired state, written by upgrade-svc, and the outcome, written by agents.
+ */
 export const networkEvents = {
   NetworkRetryRequested: defineEvent({
     version: 1,

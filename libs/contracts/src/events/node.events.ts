@@ -9,7 +9,7 @@ import { Time } from '../time.js';
 const uid = ClusterUid;
 const node = NodeName;
 
-/** What is desired of nodes and whether they are there. Written by upgrade-svc. */
+/** The desired state of nodes, and whether they are present. Written by upgrade-svc. */
 export const rolloutEvents = {
   DesiredVersionsSet: defineEvent({
     version: 1,
@@ -78,7 +78,7 @@ export const rolloutEvents = {
   }),
 } as const;
 
-/** What is true on a node. Written only by its own agent. */
+/** The state of a node. Written only by its own agent. */
 export const nodeEvents = {
   NodeInitialized: defineEvent({
     version: 1,

@@ -6,19 +6,19 @@ import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
 
-/** Longest sentence about an addon. */
+/** Maximum length of a message about an addon. */
 const ADDON_MESSAGE_MAX = 300;
 
-/** Longest sentence about etcd. */
+/** Maximum length of a message about etcd. */
 const ETCD_WORDS_MAX = 1_000;
 
 const fact = <Data extends z.ZodType>(doc: string, data: Data) =>
   defineEvent({ version: 1, writer: 'upgrade-svc', context: 'rollout', doc, data });
 
-/** Named by whoever registered it, who may be anyone with access to the cluster. */
+/** Anyone with access to the cluster may register a Node, and so choose this name. */
 const stranger = z.string().min(1).max(NODE_OBJECT_NAME_MAX).describe('As Kubernetes names it');
 
-/** What upgrade-svc finds when it lists the Nodes of a cluster. Each change is stated once. */
+/** Differences that upgrade-svc finds when it lists the Nodes of a cluster. Each change is recorded once. */
 export const presenceEvents = {
   NodeMissing: fact(
     'Kubernetes has no Node object for a node that is part of the cluster. Two consecutive lists agree; an API that does not answer does not count.',

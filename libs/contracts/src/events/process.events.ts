@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { defineEvent } from './definition.js';
 
-/** Names of an event, each of at most 200 characters. */
+/** Maximum number of names in an event, each of at most 200 characters. */
 export const STALL_NAMES_MAX = 5;
 
-/** Each service writes these about its own processes. */
+/** Written by each service about its own processes. */
 export const processEvents = {
   EventLoopBlocked: defineEvent({
     version: 1,

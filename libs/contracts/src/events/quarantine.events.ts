@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { defineEvent } from './definition.js';
 
-/** Each service writes these about its own consumers, in its own context. */
+/** Written by each service about its own consumers, in its own context. */
 export const quarantineEvents = {
   ClusterQuarantined: defineEvent({
     version: 1,

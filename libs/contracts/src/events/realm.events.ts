@@ -8,7 +8,7 @@ const message = z.string().max(4_000);
 
 const ofNamespace = { name: Namespace, realm: RealmName };
 
-/** Identity realms of a namespace: what is registered, and how infra-svc found it. */
+/** Identity realms of a namespace: registrations, and their state as checked by infra-svc. */
 export const realmEvents = {
   RealmRegistered: defineEvent({
     version: 1,
@@ -52,7 +52,7 @@ export const realmEvents = {
   }),
 } as const;
 
-/** What a cluster has at identity providers. Written by infra-svc. */
+/** Clients and groups of a cluster at identity providers. Written by infra-svc. */
 export const identityEvents = {
   IdentityBlocked: defineEvent({
     version: 1,

@@ -7,7 +7,7 @@ import { defineEvent } from './definition.js';
 
 const ofInstallation = { version: 1, writer: 'gateway', context: 'request', scope: 'installation' } as const;
 
-/** Which releases of Kubernetes an installation knows beside those that are built in. */
+/** Kubernetes releases that an installation knows in addition to the built-in ones. */
 export const releaseEvents = {
   ReleaseSignersSet: defineEvent({
     ...ofInstallation,

@@ -27,7 +27,10 @@ const unhealthy = {
   nodeCondition: NodeCondition.optional().describe('Absent unless the condition is NodeCondition'),
 };
 
-/** What the health checks of pools lead to. In the stream of rollouts, so that an upgrade and a remediation cannot begin at once. */
+/**
+ * The outcome of pool health checks. In the stream of rollouts, so that an upgrade and a remediation cannot start at
+ * the same time.
+ */
 export const remediationEvents = {
   RemediationRequested: fact(
     'A node is unhealthy and will be rebooted or replaced.',

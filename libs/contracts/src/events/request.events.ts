@@ -21,7 +21,7 @@ import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
 
-/** Requests of users. Nothing of them exists yet. Written by the gateway. */
+/** Users' requests, before anything exists. Written by the gateway. */
 export const requestEvents = {
   NamespaceCreated: defineEvent({
     version: 1,

@@ -21,7 +21,7 @@ const node = NodeName;
 const upgradeId = UpgradeId;
 const operation = z.string().describe('Id of the operation in the plan');
 
-/** What etcd itself answered when a control plane was to leave. */
+/** etcd's own quorum check before a control plane leaves. */
 const RemovalQuorum = z.strictObject({
   voters: z.int().min(0).describe('Members that vote now, healthy or not'),
   healthy: z.int().min(0).describe('Those of them that are healthy'),
@@ -30,7 +30,7 @@ const RemovalQuorum = z.strictObject({
 
 const time = z.iso.datetime();
 
-/** A snapshot of etcd, and what etcdutl said of it when it was taken. */
+/** An etcd snapshot, and what etcdutl reported when it was taken. */
 const savedEtcd = {
   snapshot: z.string(),
   sha256: z.string(),
@@ -113,7 +113,7 @@ export const upgradeRequestEvents = {
   ),
 } as const;
 
-/** What upgrade-svc decides about a rollout. */
+/** Decisions of upgrade-svc about a rollout. */
 export const rolloutFactEvents = {
   UpgradeRejected: fact(
     'The upgrade would break a rule; nothing was touched.',

@@ -8,7 +8,7 @@ const connection = ConnectionName;
 const uid = ClusterUid;
 const host = NodeName.describe('Its name in the inventory');
 
-/** Which cluster uses which of your own hosts: no cloud API records it. Written by infra-svc. */
+/** Which cluster uses which inventory hosts: no cloud API records it. Written by infra-svc. */
 export const stockEvents = {
   HostsTaken: defineEvent({
     version: 1,

@@ -10,7 +10,7 @@ const requestId = z.string().min(1).max(200);
 const providerId = z.string().describe("<provider>://<the provider's id>");
 const orphanId = z.string().min(1).max(PROVIDER_ID_MAX).describe("The provider's id");
 
-/** What infra-svc finds when it lists the machines of a connection. Each change is stated once. */
+/** Differences that infra-svc finds when it lists the machines of a connection. Each change is recorded once. */
 export const watchEvents = {
   VmGone: defineEvent({
     version: 1,

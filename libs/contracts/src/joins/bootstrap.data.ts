@@ -5,9 +5,9 @@ import type { JoinTokenId } from './join.tokens.js';
 /** The machine type of hosts that join by themselves. */
 export const JOINED_MACHINE_TYPE = 'join.any';
 
-/** Stands in given bootstrap data for the command that joins; it is one word of a shell and of YAML. */
+/** Placeholder for the join command in user-provided bootstrap data; a single word in both shell and YAML. */
 export const JOIN_MARKER = '__FAIRLEAD_JOIN__';
-/** As much as the clouds take as user data. */
+/** The user data limit of the clouds. */
 const DATA_LENGTH_MAX = 16_384;
 
 export const BOOTSTRAP_FORMATS = ['cloud-config', 'shell'] as const;
@@ -16,7 +16,7 @@ export type BootstrapFormat = z.infer<typeof BootstrapFormat>;
 
 const FIRST_LINES: Readonly<Record<BootstrapFormat, RegExp>> = { 'cloud-config': /^#cloud-config\s*\n/, shell: /^#!/ };
 
-/** undefined: it is neither. */
+/** undefined: neither format. */
 export const formatOfBootstrapData = (data: string): BootstrapFormat | undefined =>
   BOOTSTRAP_FORMATS.find((format) => FIRST_LINES[format].test(data));
 
@@ -43,16 +43,16 @@ export const PoolBootstrap = z
   .refine(({ by, data }) => by !== undefined || data !== undefined, { error: 'must have by or data' });
 export type PoolBootstrap = z.infer<typeof PoolBootstrap>;
 
-/** Where the key of the tokens with this id is sealed. */
+/** The secret with the key of the tokens of this id. */
 export const bootstrapKeyRef = (admission: JoinTokenId): SecretRef => `gateway.bootstrap.${admission}` as SecretRef;
 
-/** A token of a pool is valid in its window and the next one: for 15 minutes at most. */
+/** A pool's token is valid in its window and the next one: at most 15 minutes. */
 export const BOOTSTRAP_WINDOW_MS = 450_000;
 const WINDOWS_VALID = 2;
 
 export const bootstrapWindowAt = (nowMs: number): number => Math.floor(nowMs / BOOTSTRAP_WINDOW_MS);
 
-/** The windows whose tokens are valid, the latest first. */
+/** The windows whose tokens are valid, latest first. */
 export const bootstrapWindowsAt = (nowMs: number): readonly number[] =>
   Array.from({ length: WINDOWS_VALID }, (_, before) => bootstrapWindowAt(nowMs) - before);
 
@@ -60,10 +60,10 @@ export const bootstrapWindowsAt = (nowMs: number): readonly number[] =>
 export const bootstrapWindowEnd = (window: number): number => (window + WINDOWS_VALID) * BOOTSTRAP_WINDOW_MS;
 
 interface ComposedData {
-  /** One line for a shell, with a token. */
+  /** One shell line that contains a token. */
   readonly command: string;
   readonly format: BootstrapFormat;
-  /** Given by the manifest; undefined: it is generated. */
+  /** From the manifest; undefined: generated. */
   readonly given: string | undefined;
   /** `default/demo` */
   readonly cluster: string;
@@ -71,10 +71,10 @@ interface ComposedData {
   readonly expiresAt: string;
 }
 
-/** Free of everything that a shell or YAML would read otherwise. */
+/** Without characters that are special in a shell or in YAML. */
 const oneWord = (command: string): string => `echo ${Buffer.from(command).toString('base64')} | base64 -d | sh`;
 
-/** What a host runs at its first boot to join. Given data keep their own format. */
+/** The script or cloud-config that a host runs at its first boot to join. User-provided data keep their format. */
 export const bootstrapDataOf = ({ command, format, given, cluster, pool, expiresAt }: ComposedData): string => {
   if (given !== undefined) return given.replace(JOIN_MARKER, () => oneWord(command));
   const about = `# Joins pool ${pool} of the cluster ${cluster} of Fairlead. Its token expires at ${expiresAt}.`;

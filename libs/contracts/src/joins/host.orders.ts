@@ -1,10 +1,10 @@
 import * as z from 'zod';
 
-/** Bytes of a reply's data: with its envelope in base64 it fits into a message of an agent. */
+/** Bytes of data in a reply: base64-encoded with its envelope, it fits into one agent message. */
 export const HOST_OUTPUT_BYTES_MAX = 16 * 1_024;
 /** Bytes of a file in one order. */
 export const HOST_FILE_BYTES_MAX = 256 * 1_024;
-/** Characters of a command's standard input. A step with its parameters is a tenth of that. */
+/** Characters of a command's standard input. A step with its parameters takes about a tenth of it. */
 export const HOST_STDIN_LENGTH_MAX = 700_000;
 
 const LIMIT_MS_MAX = 3_600_000;
@@ -18,7 +18,7 @@ const path = z
 const Stream = z.enum(['stdout', 'stderr']);
 export type HostStream = z.infer<typeof Stream>;
 
-/** What services ask of a joined host, over its own connection. Each may be repeated: it has its effect once. */
+/** Orders from services to a joined host, over its own connection. All are idempotent. */
 export const HostOrder = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('ping'), id: OrderId }),
   z.strictObject({
@@ -36,7 +36,7 @@ export const HostOrder = z.discriminatedUnion('kind', [
 ]);
 export type HostOrder = z.infer<typeof HostOrder>;
 
-/** What a host replies. It is hostile: everything is bounded, and only a reply to an open order counts. */
+/** A host's reply. Hosts are untrusted: everything is bounded, and only replies to an open order count. */
 export const HostReply = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('alive'), id: OrderId }),
   z.strictObject({ kind: z.literal('running'), id: OrderId }),
@@ -63,17 +63,17 @@ export const HostReply = z.discriminatedUnion('kind', [
 ]);
 export type HostReply = z.infer<typeof HostReply>;
 
-/** Where the channel of a joined host keeps what it needs, on the host. */
+/** Files of a joined host's channel, on the host. */
 export const HOST_CHANNEL_PATHS = {
   program: '/opt/fairlead/host.mjs',
   config: '/etc/fairlead/host.json',
   credentials: '/etc/fairlead/host.creds',
-  /** The key of the host; nothing else has it. */
+  /** The host's key. It never leaves the host. */
   seed: '/etc/fairlead/host.seed',
   unit: '/etc/systemd/system/fairlead-host.service',
 } as const;
 
-/** The configuration of that channel. */
+/** The channel's configuration. */
 export const HostChannelConfig = z.strictObject({
   namespace: z.string().max(63),
   cluster: z.string().max(63),

@@ -1,20 +1,20 @@
 import type { JoinTokenView } from './join.requests.js';
 
 export interface JoinCommandOf {
-  /** Where the host reaches the gateway. */
+  /** The URL at which the host reaches the gateway. */
   readonly server: string;
-  /** Certificates (PEM) that sign the server's; undefined: the authorities of the host's system. */
+  /** CA certificates (PEM) that signed the server's certificate; undefined: the system's CAs. */
   readonly ca: string | undefined;
   readonly issued: Pick<JoinTokenView, 'namespace' | 'cluster' | 'token'>;
-  /** Without a checksum, the certificate of the server is what vouches for the script. */
+  /** Without a checksum, only the server's certificate vouches for the script. */
   readonly script: Pick<JoinTokenView['script'], 'path'> & { readonly sha256?: string };
 }
 
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /**
- * One line for the shell of a host. Where the script is verified by its checksum before anything of it runs, it may be downloaded without a
- * trusted certificate; everything after it trusts the certificates of the command only.
+ * One shell line for a host. If the script's checksum is verified before any of it runs, it may be downloaded without a
+ * trusted certificate; everything after that trusts only the certificates in the command.
  */
 export const joinCommandOf = ({ server, ca, issued, script: { path, sha256 } }: JoinCommandOf): string => {
   const { namespace, cluster, token } = issued;

@@ -29,7 +29,7 @@ export const JoinTokenView = z
   .meta({ id: 'JoinToken' });
 export type JoinTokenView = z.infer<typeof JoinTokenView>;
 
-/** Body of POST /join: what a host sends until it is admitted, or refused. */
+/** Body of POST /join, which a host repeats until it is admitted or refused. */
 export const HostJoinRequest = z
   .strictObject({
     namespace: Namespace,

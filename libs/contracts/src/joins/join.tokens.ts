@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 /** How long a join token is valid, in seconds. */
 export const JOIN_TOKEN_TTL_SECONDS = { min: 60, default: 3_600, max: 86_400 } as const;
-/** More unused tokens than this of one cluster are not issued. */
+/** Maximum unused tokens per cluster. */
 export const JOIN_TOKENS_MAX = 100;
 
 export const JoinTokenId = z.string().regex(/^[0-9a-f]{12}$/, { error: 'is not the id of a join token' });
@@ -12,7 +12,7 @@ const SECRET_BYTES = 32;
 const SECRET_LENGTH = Math.ceil((SECRET_BYTES * 4) / 3);
 const TEXT = /^flj_([0-9a-f]{12})_([A-Za-z0-9_-]{43})$/;
 
-/** `flj_<id>_<secret>`: only the SHA-256 of the whole text is ever recorded. */
+/** `flj_<id>_<secret>`: only the SHA-256 of the whole text is recorded. */
 export const JoinTokenText = z
   .string()
   .length('flj_'.length + 12 + 1 + SECRET_LENGTH, { error: 'is not a join token' })
@@ -25,7 +25,7 @@ export const joinTokenText = (id: JoinTokenId, secret: Uint8Array): string => {
 
 export const joinTokenId = (text: string): JoinTokenId | undefined => TEXT.exec(text)?.[1];
 
-/** Of a host that has joined. It is not the name of its node. */
+/** Id of a joined host. It differs from the name of its node. */
 export const HostId = z.string().regex(/^host-[0-9a-f]{12}$/, { error: 'is not the id of a joined host' });
 export type HostId = z.infer<typeof HostId>;
 
@@ -35,7 +35,7 @@ export const NatsUser = z.string().regex(/^U[A-Z2-7]{55}$/, { error: 'is not the
 const CPUS_MAX = 4_096;
 const MEMORY_MIB_MAX = 67_108_864;
 
-/** What a host states about itself. The host belongs to a tenant, so nothing here is trusted for more than display. */
+/** A host's description of itself. The host belongs to a tenant, so it is only displayed, never trusted. */
 export const HostFacts = z.strictObject({
   hostname: z
     .string()

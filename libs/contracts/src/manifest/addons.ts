@@ -7,7 +7,7 @@ import { refuse, type Refusal } from '../refusals.js';
 import { fnv1a32 } from '../subjects.js';
 
 export const ADDONS_MAX = 30;
-/** An event carries the values and manifests of all add-ons of its cluster. */
+/** One event carries the values and manifests of all add-ons of a cluster. */
 export const ADDONS_LENGTH_MAX = 262_144;
 const MANIFESTS_MAX = 100;
 
@@ -32,7 +32,7 @@ const InlineChart = z
   })
   .describe('A chart by its repository. Either this, application or manifests');
 
-/** An object of Kubernetes as it is written: what else it has is for its API to judge. */
+/** A Kubernetes object as written; the API server validates the rest. */
 const AddonObject = z
   .looseObject({
     apiVersion: z.string().min(1).max(253),
@@ -41,7 +41,7 @@ const AddonObject = z
   })
   .describe('An object of Kubernetes');
 
-/** What is installed into a cluster besides what every cluster has, as it is declared. */
+/** A declared add-on of a cluster, beyond those that every cluster has. */
 export const Addon = z
   .strictObject({
     name: PoolName.describe('A DNS label, unique in the cluster; the name of its Helm release'),
@@ -97,7 +97,7 @@ export type Addon = z.infer<typeof Addon>;
 
 export const Addons = z.array(Addon).max(ADDONS_MAX);
 
-/** Names of what Fairlead itself installs. */
+/** Names of the add-ons that Fairlead itself installs. */
 const RESERVED: ReadonlySet<string> = new Set([...CNIS, ...Object.keys(KUBEADM_ADDONS), NFS_STORAGE_ADDON]);
 
 const nameFault = (addons: readonly Addon[], at: number, path: string): readonly Refusal[] => {
@@ -118,7 +118,7 @@ const sourceFault = (
   return sources === 1 && isComplete ? [] : [refuse('addon.source', { addon }, path)];
 };
 
-/** Names that an add-on waits for, directly or not; the name itself is among them in a circle. */
+/** Names on which an add-on depends, transitively; includes the name itself if there is a cycle. */
 const awaitedBy = (addons: readonly Addon[], name: string): ReadonlySet<string> => {
   const seen = new Set<string>();
   const open = [name];
@@ -150,16 +150,16 @@ const dependencyFaults = (addons: readonly Addon[], addon: Addon, path: string):
   ];
 };
 
-/** Whether a declaration of an add-on changes nothing of it. */
+/** Whether two declarations of an add-on are equal. */
 export const isSameAddon = (one: Addon, other: Addon): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** Differs between two declarations of an add-on, without what they contain. */
+/** Differs if the declaration of an add-on differs, without revealing its content. */
 export const fingerprintOf = (addon: Addon): string => {
   const text = JSON.stringify(addon);
   return `${text.length}-${fnv1a32(text)}`;
 };
 
-/** What is wrong with add-ons although each field is well-formed. */
+/** Faults across fields that are well-formed by themselves. */
 export const addonFaults = (addons: readonly Addon[], path = 'spec.addons'): readonly Refusal[] => [
   ...(JSON.stringify(addons).length > ADDONS_LENGTH_MAX
     ? [refuse('addon.too-large', { max: ADDONS_LENGTH_MAX }, path)]

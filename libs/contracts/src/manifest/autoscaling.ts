@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { POOL_NODES_MAX } from '../cluster.limits.js';
 import { refuse, type Refusal } from '../refusals.js';
 
-/** Within these bounds an autoscaler, or anyone who scales the pool, chooses its size. */
+/** Bounds within which an autoscaler, or anyone who scales the pool, chooses its size. */
 export const Autoscaling = z
   .strictObject({
     min: z
@@ -21,10 +21,13 @@ interface Sized {
   readonly autoscaling?: Autoscaling | undefined;
 }
 
-/** Of a new pool whose manifest has neither a size nor bounds. */
+/** For a new pool whose manifest has neither a size nor bounds. */
 const REPLICAS_DEFAULT = 1;
 
-/** The size of a pool: what is declared, or as it is, within its bounds. `before`: its size until now; undefined: it is new. */
+/**
+ * The size of a pool, within its bounds: the declared one, else the current one. `before` is the current size;
+ * undefined for a new pool.
+ */
 export const sizeOf = ({ replicas, autoscaling }: Sized, before?: number): number => {
   const size = replicas ?? before;
   if (autoscaling === undefined) return size ?? REPLICAS_DEFAULT;
@@ -32,8 +35,8 @@ export const sizeOf = ({ replicas, autoscaling }: Sized, before?: number): numbe
 };
 
 /**
- * What is wrong with the sizes of pools. A manifest declares no size of a pool that is autoscaled: it would undo what the
- * autoscaler did. The present one may stand there, so that a manifest that was read can be sent back.
+ * Faults of pool sizes. A manifest must not set the size of an autoscaled pool: that would undo the autoscaler. The
+ * current size is accepted, so that a manifest that was read can be sent back.
  */
 export const sizeFaults = (pools: readonly Sized[], before: readonly Sized[] = []): readonly Refusal[] =>
   pools.flatMap(({ name: pool, replicas, autoscaling }, at) => {
@@ -46,7 +49,7 @@ export const sizeFaults = (pools: readonly Sized[], before: readonly Sized[] = [
       : [refuse('pool.replicas-autoscaled', { pool, replicas, min, max }, `spec.pools[${at}].replicas`)];
   });
 
-/** Why a pool cannot be scaled to a size. */
+/** Why a pool cannot be scaled to this size. */
 export const scaleFaults = ({ name: pool, autoscaling }: Sized, replicas: number): readonly Refusal[] => {
   if (autoscaling === undefined) return [];
   const { min, max } = autoscaling;

@@ -16,13 +16,13 @@ describe('The size of a pool', () => {
     expect(sizeOf(autoscaled, before)).toBe(size),
   );
 
-  it('without bounds is what is declared; else as it is, and one when it is new [Cluster API 19]', () => {
+  it('without bounds is the declared one, else the current one, else one for a new pool [Cluster API 19]', () => {
     expect(sizeOf({ name: 'web', replicas: 0 }, 3)).toBe(0);
     expect(sizeOf({ name: 'web' }, 3)).toBe(3);
     expect(sizeOf({ name: 'web' })).toBe(1);
   });
 
-  it('cannot be declared of a pool with bounds, but may be repeated [azimuth 30]', () => {
+  it('cannot be changed by the manifest of a pool with bounds, but may be repeated [azimuth 30]', () => {
     const before = [{ name: 'web', replicas: 3 }];
     const field = 'spec.pools[0].replicas';
     expect(codes(...sizeFaults([{ ...autoscaled, replicas: 4 }], before))).toEqual([
@@ -33,12 +33,12 @@ describe('The size of a pool', () => {
     expect(sizeFaults([autoscaled, { name: 'db', replicas: 4 }], before)).toEqual([]);
   });
 
-  it('has a maximum that is not smaller than the minimum [azimuth 30]', () =>
+  it('requires a maximum of at least the minimum [azimuth 30]', () =>
     expect(codes(...sizeFaults([{ name: 'web', autoscaling: { min: 3, max: 2 } }]))).toEqual([
       ['pool.autoscaling-bounds', 'spec.pools[0].autoscaling'],
     ]));
 
-  it('stays within its bounds whoever scales it [azimuth 30]', () => {
+  it('stays within its bounds, whoever scales it [azimuth 30]', () => {
     for (const replicas of [1, 6])
       expect(codes(...scaleFaults(autoscaled, replicas))).toEqual([['pool.scale-out-of-bounds', 'spec.replicas']]);
     for (const replicas of [2, 5]) expect(scaleFaults(autoscaled, replicas)).toEqual([]);

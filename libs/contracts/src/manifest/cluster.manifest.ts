@@ -145,7 +145,7 @@ export type ManifestSpec = z.infer<typeof ManifestSpec>;
 
 const readOnly = z.unknown().optional().describe('Read-only: ignored in requests');
 
-/** A cluster as it is declared, with the values of its template. */
+/** A declared cluster, with the values of its template merged in. */
 export const ClusterManifest = z.strictObject({
   apiVersion: z.literal(MANIFEST_API_VERSION),
   kind: z.literal(MANIFEST_KIND),
@@ -189,7 +189,10 @@ const DraftSpec = ManifestSpec.extend({
   pools: z.array(DraftPool).max(POOLS_MAX).default([]),
 }).meta({ id: 'ManifestSpec', description: 'What the cluster must be' });
 
-/** What a user writes: what a template gives may be missing. Fields that a GET adds are accepted, so that its answer can be sent back. */
+/**
+ * The manifest that a user writes: values that a template provides may be missing. Fields that a GET adds are accepted,
+ * so that its response can be sent back.
+ */
 export const ClusterDraft = ClusterManifest.extend({ spec: DraftSpec }).meta({
   id: 'ClusterManifest',
   description: 'The desired state of a cluster',
@@ -207,7 +210,7 @@ export const ClusterDraft = ClusterManifest.extend({ spec: DraftSpec }).meta({
 });
 export type ClusterDraft = z.infer<typeof ClusterDraft>;
 
-/** Versions are written with a v; people may leave it out. */
+/** Versions are stored with a leading v; users may omit it. */
 export const withV = (version: string): string => (version.startsWith('v') ? version : `v${version}`);
 
 const withHealth = <Of extends { readonly health?: ManifestHealthCheck | undefined }>({ health, ...of }: Of) => ({
@@ -215,14 +218,14 @@ const withHealth = <Of extends { readonly health?: ManifestHealthCheck | undefin
   ...(health === undefined ? {} : { health: healthCheckOf(health) }),
 });
 
-/** Of a new cluster. */
+/** The service type of a new cluster. */
 export const serviceTypeOf = ({ serviceType, network: { cni } }: ManifestSpec): z.infer<typeof ServiceType> =>
   serviceType ?? serviceTypeWith(cni);
 
 /**
- * The spec with every default filled in. Only for one that passed the rules of a cluster: anything else throws. A manifest that does not
- * mention a pause, a version or what a failure leads to leaves it as it is: whoever keeps one in a repository does not resume what someone
- * has paused, and a newer release of Fairlead upgrades no cluster by its default.
+ * The spec with every default filled in; throws unless the spec passed the rules of a cluster. Pause, versions and
+ * failure policies that a manifest does not mention are left unchanged: applying a manifest from a repository does not
+ * resume a paused cluster, and the defaults of a newer Fairlead release upgrade no cluster.
  */
 export const specOfManifest = (
   {
@@ -358,6 +361,6 @@ export const ManifestPatch = z
   .meta({ id: 'ManifestPatch', description: 'A JSON merge patch (RFC 7386) of the manifest' });
 export type ManifestPatch = z.infer<typeof ManifestPatch>;
 
-/** JSON Schema of what a user writes: for editors, and for whoever checks manifests before they are applied. */
+/** JSON Schema of the manifest that users write, for editors and for validation before apply. */
 export const manifestJsonSchema = (): object =>
   z.toJSONSchema(ClusterDraft, { target: 'draft-2020-12', io: 'input', unrepresentable: 'any' });

@@ -7,7 +7,7 @@ import { TemplateCluster } from './template.cluster.js';
 import { TemplateName } from './template.use.js';
 
 export const TEMPLATE_KIND = 'ClusterTemplate';
-/** Of one namespace. */
+/** Per namespace. */
 export const TEMPLATES_MAX = 200;
 
 const templateFields = {
@@ -17,7 +17,9 @@ const templateFields = {
 
 const readOnly = z.unknown().optional().describe('Read-only: ignored in requests');
 
-/** What a platform team writes. Fields that a GET adds are accepted, so that its answer can be sent back. */
+/**
+ * The template that a platform team writes. Fields that a GET adds are accepted, so that its response can be sent back.
+ */
 export const ClusterTemplateManifest = z
   .strictObject({
     apiVersion: z.literal(MANIFEST_API_VERSION),
@@ -93,6 +95,6 @@ export type ClusterTemplateList = z.infer<typeof ClusterTemplateList>;
 export const TemplatePath = z.object({ namespace: Namespace, template: TemplateName });
 export type TemplatePath = z.infer<typeof TemplatePath>;
 
-/** JSON Schema of what a platform team writes. */
+/** JSON Schema of the template that a platform team writes. */
 export const templateJsonSchema = (): object =>
   z.toJSONSchema(ClusterTemplateManifest, { target: 'draft-2020-12', io: 'input', unrepresentable: 'any' });

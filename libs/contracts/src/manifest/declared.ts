@@ -29,7 +29,7 @@ import { ControlPlaneRollout, controlPlaneRolloutOf, PoolRollout, rolloutOf } fr
 import { TemplateName } from './template.use.js';
 import { VirtualAddresses } from '../network/virtual.addresses.js';
 
-/** Most pools of one cluster: as many as it may have nodes. */
+/** Maximum pools per cluster: the same as its maximum of nodes. */
 export const POOLS_MAX = 500;
 
 const machines = {
@@ -39,7 +39,7 @@ const machines = {
   rootDisk: RootDisk,
 };
 
-/** Absent, as in every spec before there were health checks: nothing is repaired by itself. */
+/** Absent, as in every spec from before health checks: no automatic repair. */
 const health = HealthCheck.optional();
 
 export const DeclaredPool = z.strictObject({
@@ -59,18 +59,18 @@ type CompletePool = Pick<DeclaredPool, OptionalField> & {
   readonly [Field in Exclude<keyof DeclaredPool, OptionalField>]-?: Exclude<DeclaredPool[Field], undefined>;
 };
 
-/** New machines of the pool are made with its bootstrap data as user data. */
+/** Whether new machines of the pool get its bootstrap data as user data. */
 export const bootsFromUserData = ({ bootstrap }: { readonly bootstrap?: PoolBootstrap | undefined }): boolean =>
   bootstrap?.by === 'userData';
 
-/** Its nodes join by themselves. */
+/** Whether its nodes join by themselves. */
 export const needsBootstrapData = (pool: Pick<DeclaredPool, 'machineType' | 'bootstrap'>): boolean =>
   pool.machineType === JOINED_MACHINE_TYPE || bootsFromUserData(pool);
 
 /** Zones are a set. */
 const inOrder = (zones: readonly string[] | undefined): string[] => [...new Set(zones)].sort();
 
-/** A pool with every default, and with what has no order in one order: equal pools are equal as JSON. */
+/** A pool with every default, sorted where order has no meaning: equal pools are equal as JSON. */
 export const completePool = (pool: DeclaredPool): CompletePool => ({
   ...pool,
   rollout: rolloutOf(pool),
@@ -81,7 +81,7 @@ export const completePool = (pool: DeclaredPool): CompletePool => ({
   ...nodeMetadata(pool),
 });
 
-/** What a cluster must be, with every default filled in: the `spec` of its manifest. */
+/** The desired cluster with every default filled in: the `spec` of its manifest. */
 export const DeclaredSpec = z
   .strictObject({
     template: TemplateName.optional().describe('The template that it was declared with; absent: none'),
@@ -134,14 +134,14 @@ interface CompleteSpec extends Omit<DeclaredSpec, 'controlPlane' | 'pools'> {
   readonly pools: CompletePool[];
 }
 
-/** A spec with every default, also those that its event is older than. */
+/** A spec with every default, including fields that are newer than its event. */
 export const completeSpec = (spec: DeclaredSpec): CompleteSpec => ({
   ...spec,
   controlPlane: completeControlPlane(spec.controlPlane),
   pools: spec.pools.map(completePool),
 });
 
-/** The pool of control planes, which no pool of workers may be named after. */
+/** The pool of control planes. No worker pool may have this name. */
 export const CONTROL_PLANE_POOL = 'control-plane';
 
 const machinesOf = ({ count, connection, spec, rootDisk, zones }: NodeSet) => ({
@@ -152,7 +152,9 @@ const machinesOf = ({ count, connection, spec, rootDisk, zones }: NodeSet) => ({
   ...(zones === undefined ? {} : { zones }),
 });
 
-/** A request of CB-Ladybug's routes as a manifest: worker sets without a name are the pools worker-1, worker-2, … */
+/**
+ * The manifest spec for a request to CB-Ladybug's routes: unnamed worker sets become the pools worker-1, worker-2, …
+ */
 export const declaredOf = ({
   controlPlane,
   workers,
@@ -183,7 +185,7 @@ export const declaredOf = ({
 const limitedTo = (zones: readonly string[] = []): Pick<NodeSet, 'zones'> =>
   zones.length === 0 ? {} : { zones: [...zones] };
 
-/** The machines of a pool, or some more of them, as services are asked for them. */
+/** The machines of a pool, or additional ones, in the form that services are asked for them. */
 export const nodeSetOf = (
   { name, connection, machineType, rootDisk, zones }: DeclaredPool,
   count: number,
@@ -196,7 +198,7 @@ export const nodeSetOf = (
   ...limitedTo(zones),
 });
 
-/** More control planes like those that a cluster has. */
+/** Additional control planes with the settings of the existing ones. */
 export const controlPlaneSetOf = (
   { connection, machineType, rootDisk, zones }: DeclaredSpec['controlPlane'],
   count: number,
@@ -209,7 +211,7 @@ export const controlPlaneSetOf = (
   ...limitedTo(zones),
 });
 
-/** What is built for a manifest. A pool of 0 replicas needs no machines, so only the manifest knows it. */
+/** The ClusterSpec for a manifest. A pool of 0 replicas needs no machines, so only the manifest contains it. */
 export const clusterSpecOf = (name: ClusterName, declared: DeclaredSpec): ClusterSpec => {
   const { controlPlane, network, pools, storage, onFailure, lease } = declared;
   const { connection, machineType: spec, rootDisk, replicas: count, zones } = controlPlane;

@@ -4,19 +4,22 @@ import { Namespace, PoolName } from '../ids.js';
 import { refuse, type Refusal } from '../refusals.js';
 import { Labels } from './pool.fields.js';
 
-/** As the pool of control planes is named where pools are listed. */
+/** The name of the control planes wherever pools are listed. */
 const CONTROL_PLANES = 'control-plane';
 
-/** Drain: the pod is evicted. Skip: it stays. WaitCompleted: it is not evicted, and its end is waited for. */
+/**
+ * Drain: the pod is evicted. Skip: it is left alone. WaitCompleted: it is not evicted; the drain waits for it to
+ * complete.
+ */
 export const DRAIN_BEHAVIORS = ['Drain', 'Skip', 'WaitCompleted'] as const;
 export type DrainBehavior = (typeof DRAIN_BEHAVIORS)[number];
 
 const RULES_MAX = 50;
 const NAMES_MAX = 100;
-/** Limit of an order, in both directions. */
+/** Maximum absolute value of an order. */
 const ORDER_MAX = 1_000_000;
 
-/** Which pods of a node that is drained leave it how. */
+/** How matching pods leave a node that is drained. */
 export const DrainRule = z
   .strictObject({
     name: PoolName.describe('Of the rule: a DNS label, unique in the cluster'),
@@ -41,11 +44,11 @@ export const DrainRule = z
   .meta({ id: 'DrainRule', description: 'Which pods of a node that is drained leave it how' });
 export type DrainRule = z.infer<typeof DrainRule>;
 
-/** A task is given half an hour, most of which is left for the evictions. */
+/** A task has half an hour, most of which must remain for evictions. */
 const DETACH_TIMEOUT_MAX = '20m';
 export const DETACH_TIMEOUT_DEFAULT = '5m';
 
-/** How nodes are emptied before they leave their cluster. */
+/** How nodes are drained before they leave their cluster. */
 export const DrainPolicy = z
   .strictObject({
     rules: z.array(DrainRule).max(RULES_MAX).optional().describe('The first that applies to a pod decides'),
@@ -59,7 +62,7 @@ export const DrainPolicy = z
   .meta({ id: 'DrainPolicy', description: 'How nodes are emptied before they leave' });
 export type DrainPolicy = z.infer<typeof DrainPolicy>;
 
-/** What is wrong with a policy. `pools`: those that are declared. */
+/** Faults of a policy. `pools` are the declared ones. */
 export const drainFaults = (
   { rules = [], detachTimeout }: DrainPolicy,
   pools: readonly string[],

@@ -6,7 +6,7 @@ const faults = (policy: object): readonly (string | undefined)[] =>
 const rule = (name: string, more: object = {}) => ({ name, behavior: 'Drain', ...more });
 
 describe('The drain policy of a manifest', () => {
-  it('has rules with names of their own, for pools that are declared, and for control planes', () =>
+  it('has uniquely named rules for declared pools and control planes', () =>
     expect(
       faults({ rules: [rule('a', { pools: ['web', 'control-plane'], order: 3 }), rule('b')], timeout: '1h' }),
     ).toEqual([]));

@@ -24,11 +24,11 @@ const fields = {
     .describe('Each snapshot is restored into a scratch etcd on a control plane, which is read and deleted'),
 };
 
-/** Snapshots of etcd by schedule, with every default filled in. */
+/** Scheduled etcd snapshots, with every default filled in. */
 export const EtcdBackups = z.strictObject(fields).meta({ id: 'EtcdBackups' });
 export type EtcdBackups = z.infer<typeof EtcdBackups>;
 
-/** As a user writes it. */
+/** The form that users write. */
 export const ManifestEtcdBackups = z
   .strictObject({ ...fields, keep: fields.keep.default(KEEP_DEFAULT), verify: fields.verify.default(true) })
   .meta({
@@ -40,21 +40,21 @@ export type ManifestEtcdBackups = z.infer<typeof ManifestEtcdBackups>;
 /** Long enough for a control plane to change; a snapshot of a running etcd takes seconds. */
 export const SNAPSHOT_MAX_AGE_DEFAULT = '15m';
 
-/** As a user writes it. */
+/** The form that users write. */
 export const EtcdSnapshotMaxAge = Duration.describe(
   `A step that changes a control plane (one is added, upgraded, rebooted, replaced or removed, or its certificates are renewed) begins with a snapshot of etcd unless the newest one is younger than this. Left out: ${SNAPSHOT_MAX_AGE_DEFAULT}`,
 );
 
 const MINUTE_MS = 60_000;
-/** A snapshot loads a member of etcd, and each is an event that stays. */
+/** A snapshot loads an etcd member, and each one is a permanent event. */
 const INTERVAL_MIN_MS = 10 * MINUTE_MS;
 const KEEP_FOR_MIN_MS = 60 * MINUTE_MS;
-/** A schedule whose first runs are far enough apart may still have two that are not: those cost more, and harm nothing. */
+/** Only the first runs of a schedule are checked. Later runs that are too close together cost more, but do no harm. */
 const RUNS_CHECKED = 50;
-/** From where a schedule is checked: what is refused must not depend on the day. */
+/** Fixed start of the check, so that its result does not depend on the date. */
 const REFERENCE = new Date('2000-01-01T00:00:00Z');
 
-/** undefined: it is no schedule. No function is given, so nothing is started. */
+/** undefined: not a valid schedule. Without a callback, so nothing is started. */
 const cronOf = (schedule: string): Cron | undefined => {
   try {
     return new Cron(schedule, { mode: '5-part', timezone: 'UTC', paused: true });
@@ -72,8 +72,8 @@ const SPREAD_SHARE = 0.1;
 const UID_DIGITS = 8;
 
 /**
- * When the snapshot of a run is due: clusters of one schedule are spread over a tenth of its interval, at most half an hour, by their
- * uids, which are random.
+ * When the snapshot of a run is due: clusters with the same schedule are spread by their random uids over a tenth of
+ * its interval, at most half an hour.
  */
 export const backupDueAt = (backups: Pick<EtcdBackups, 'schedule'>, uid: string, run: string): string => {
   const next = nextRunAfter(backups, run);
@@ -90,7 +90,7 @@ const scheduleFaults = (schedule: string, path: string): readonly Refusal[] => {
   return isTooOften ? [refuse('etcd.schedule-too-often', { schedule, min: INTERVAL_MIN_MS / MINUTE_MS }, path)] : [];
 };
 
-/** What is wrong with them although each field is well-formed. */
+/** Faults across fields that are well-formed by themselves. */
 export const etcdBackupsFaults = (
   { schedule, keepFor }: Pick<ManifestEtcdBackups, 'schedule' | 'keepFor'>,
   path = 'spec.etcdBackups',

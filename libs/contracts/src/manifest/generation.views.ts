@@ -5,7 +5,7 @@ import { ClusterName, Namespace } from '../ids.js';
 import { MANIFEST_API_VERSION, MANIFEST_KIND } from './cluster.manifest.js';
 import { ChangeEvent, FieldChange } from '../views/change.views.js';
 
-/** A generation and its number are made by the log: the same events always yield the same. */
+/** Generations and their numbers derive from the log: the same events always yield the same ones. */
 const GenerationNumber = z.int().min(1);
 
 export const GenerationPath = z.object({

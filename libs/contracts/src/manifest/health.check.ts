@@ -45,11 +45,11 @@ const fields = {
   minHealthyPeriod: Duration.describe('A node that was well for this long is remediated as if for the first time'),
 };
 
-/** When nodes of a pool count as unhealthy, and what is done about it, with every default filled in. */
+/** When nodes of a pool count as unhealthy, and how they are remediated, with every default filled in. */
 export const HealthCheck = z.strictObject(fields).meta({ id: 'HealthCheck' });
 export type HealthCheck = z.infer<typeof HealthCheck>;
 
-/** As a user writes it. */
+/** The form that users write. */
 export const ManifestHealthCheck = z
   .strictObject({
     ...fields,
@@ -73,7 +73,7 @@ export const healthCheckOf = (health: ManifestHealthCheck): HealthCheck =>
     ? { ...health, maxUnhealthy: health.maxUnhealthy ?? MAX_UNHEALTHY_DEFAULT }
     : health;
 
-/** How many nodes of a pool may be unhealthy for one of them to be remediated. */
+/** How many nodes of a pool may be unhealthy while remediation continues. */
 export interface UnhealthyLimits {
   readonly min: number;
   readonly max: number;
@@ -84,7 +84,7 @@ const rangeOf = (range: string): UnhealthyLimits => {
   return { min, max };
 };
 
-/** A share of a few nodes is less than one: a percentage other than 0 % allows at least one. */
+/** A share of a few nodes can be less than one: any percentage above 0 % allows at least one. */
 export const unhealthyLimits = (
   { unhealthyRange, maxUnhealthy = MAX_UNHEALTHY_DEFAULT }: Pick<HealthCheck, 'unhealthyRange' | 'maxUnhealthy'>,
   nodes: number,
@@ -97,7 +97,7 @@ export const unhealthyLimits = (
 
 const SECOND_MS = 1_000;
 const DAY_MS = 24 * 3_600_000;
-/** Longer waits are typing errors. */
+/** Longer durations are assumed to be typing errors. */
 const DURATION_MAX_MS = 7 * DAY_MS;
 
 const DURATIONS = {
@@ -107,7 +107,7 @@ const DURATIONS = {
   minHealthyPeriod: 0,
 } as const;
 
-/** What is wrong with a health check although each of its fields is well-formed. `path`: that of the check in the manifest. */
+/** Faults across fields that are well-formed by themselves. `path` is that of the check in the manifest. */
 export const healthCheckFaults = (health: ManifestHealthCheck, path: string): readonly Refusal[] => {
   const { maxUnhealthy, unhealthyRange } = health;
   const durations = Object.entries(DURATIONS).flatMap(([name, min]) => {

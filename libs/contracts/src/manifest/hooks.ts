@@ -13,7 +13,7 @@ export const HOOK_TIMEOUT_DEFAULT = '10s';
 
 export const HOOK_POLICIES = ['Fail', 'Ignore'] as const;
 
-/** What is asked by HTTP before or after steps of a cluster's life. */
+/** An HTTP endpoint that is called before or after steps of a cluster's lifecycle. */
 export const Hook = z
   .strictObject({
     name: PoolName.describe('A DNS label, unique in the cluster'),

@@ -2,18 +2,18 @@ import * as z from 'zod';
 import { limitedRecord } from '../limited.record.js';
 import { refuse, type Refusal } from '../refusals.js';
 
-/** Most labels, and most taints, of one pool. */
+/** Maximum labels and taints per pool. */
 const LABELS_MAX = 64;
 const TAINTS_MAX = 32;
 const ZONES_MAX = 32;
-/** A node must be Ready for at most a day before it counts as available. */
+/** Maximum time (one day) for which a node must be Ready before it counts as available. */
 const MIN_READY_SECONDS_MAX = 86_400;
 
 const NAME = '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)';
 const PREFIX = '([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)';
 const KEY_LENGTH_MAX = 253 + 1 + 63;
 
-/** A qualified name of Kubernetes: `tier`, `example.com/tier`. */
+/** A qualified name in Kubernetes: `tier`, `example.com/tier`. */
 const LabelKey = z
   .string()
   .max(KEY_LENGTH_MAX)
@@ -32,7 +32,7 @@ export type Taint = z.infer<typeof Taint>;
 
 export const DELETE_POLICIES = ['Newest', 'Oldest'] as const;
 
-/** Fields of a pool that manifests of earlier releases do not have. */
+/** Fields of a pool that manifests of earlier releases lack. */
 export const poolFields = {
   minReadySeconds: z.int().min(0).max(MIN_READY_SECONDS_MAX),
   deletePolicy: z.enum(DELETE_POLICIES),
@@ -42,16 +42,16 @@ export const poolFields = {
   updatesDisabled: z.boolean(),
 };
 
-/** Labels and taints, as the nodes of a pool have them. */
+/** Labels and taints of a pool's nodes. */
 export const NodeMetadata = z.strictObject({ labels: Labels, taints: z.array(Taint).max(TAINTS_MAX) });
 export type NodeMetadata = z.infer<typeof NodeMetadata>;
 
-/** A node has at most one taint of a key and an effect. */
+/** A node has at most one taint per key and effect. */
 export const taintKey = ({ key, effect }: Pick<Taint, 'key' | 'effect'>): string => `${key}:${effect}`;
 
 const byTaintKey = (one: Taint, other: Taint): number => (taintKey(one) < taintKey(other) ? -1 : 1);
 
-/** In one order, so that equal metadata are equal as JSON. */
+/** Sorted, so that equal metadata are equal as JSON. */
 export const nodeMetadata = ({
   labels = {},
   taints = [],
@@ -66,18 +66,18 @@ export const nodeMetadata = ({
 /** The pool of a node, as a label of its Node object and of its machine at the provider. */
 export const POOL_LABEL = 'fairlead.dev/pool';
 
-/** Prefixes that users may set on nodes although Kubernetes reserves their domains. */
+/** Prefixes that users may set on nodes although they belong to reserved domains of Kubernetes. */
 const OPEN_PREFIXES = ['node-role.kubernetes.io', 'node-restriction.kubernetes.io'];
 const RESERVED_DOMAINS = ['kubernetes.io', 'k8s.io', 'fairlead.dev', 'topology.cloud-barista.github.io'];
 
-/** The reserved domain of a key; undefined: anyone may use it. */
+/** The reserved domain of a key; undefined: not reserved. */
 const reservedDomainOf = (key: string): string | undefined => {
   const [prefix, name] = key.split('/');
   if (name === undefined || prefix === undefined || OPEN_PREFIXES.includes(prefix)) return undefined;
   return RESERVED_DOMAINS.find((domain) => prefix === domain || prefix.endsWith(`.${domain}`));
 };
 
-/** Labels that a kubelet cannot give itself (NodeRestriction admission); the administrator sets them after the join. */
+/** Labels that a kubelet may not set itself (NodeRestriction admission) are set by the administrator after the join. */
 export const isKubeletLabel = (key: string): boolean => !OPEN_PREFIXES.some((prefix) => key.startsWith(`${prefix}/`));
 
 interface PoolMetadata {
@@ -86,7 +86,7 @@ interface PoolMetadata {
   readonly taints?: readonly Taint[] | undefined;
 }
 
-/** What is wrong with the labels and taints of a pool. */
+/** Faults of the labels and taints of a pool. */
 export const metadataFaults = (
   { name: pool, labels = {}, taints = [] }: PoolMetadata,
   path: string,

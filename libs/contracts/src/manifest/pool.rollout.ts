@@ -44,16 +44,16 @@ export const controlPlaneRolloutOf = ({
   readonly rollout?: ControlPlaneRollout | undefined;
 }): ControlPlaneRollout => rollout ?? CONTROL_PLANE_ROLLOUT;
 
-/** With fewer, etcd would have no failure left to tolerate, or no member, while a control plane is missing. */
+/** With fewer, etcd would tolerate no failure, or have no member, while a control plane is missing. */
 export const REMOVE_FIRST_CONTROL_PLANES_MIN = 3;
 
-/** How many control planes more than declared there may be: also 1 where removals have left too few since it was declared 0. */
+/** How many additional control planes a rollout may create: also 1 if removals have left too few for a declared 0. */
 export const controlPlaneSurge = (of: {
   readonly replicas: number;
   readonly rollout?: ControlPlaneRollout | undefined;
 }): 0 | 1 => (of.replicas < REMOVE_FIRST_CONTROL_PLANES_MIN ? 1 : controlPlaneRolloutOf(of).maxSurge);
 
-/** Events from before there was a canary do not have it. */
+/** Events from before canaries lack the field. */
 export const rolloutOf = ({ rollout }: { readonly rollout?: PoolRollout | undefined }): PoolRollout => ({
   ...ROLLOUT_DEFAULTS,
   ...rollout,
@@ -63,10 +63,10 @@ type Limits = Pick<PoolRollout, 'maxSurge' | 'maxUnavailable'>;
 
 const isZero = (share: NodeShare): boolean => share === 0 || share === '0%';
 
-/** Nothing could ever be replaced. */
+/** Whether no node could ever be replaced. */
 export const isBlocked = ({ maxSurge, maxUnavailable }: Limits): boolean => isZero(maxSurge) && isZero(maxUnavailable);
 
-/** The two limits as numbers, rounded as those of a Deployment. Where both come to 0, one node may be missing. */
+/** Both limits as numbers, rounded as for a Deployment. If both round to 0, one node may be unavailable. */
 export const rolloutLimits = (
   { maxSurge, maxUnavailable }: Limits,
   replicas: number,

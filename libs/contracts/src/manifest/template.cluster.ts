@@ -23,7 +23,7 @@ const machines = {
   zones: poolFields.zones.optional(),
 };
 
-/** A part of a cluster's spec. What is left out is each cluster's own. */
+/** A partial cluster spec. Omitted fields are left to each cluster. */
 export const TemplateCluster = z
   .strictObject({
     version: text.min(1).describe('A Kubernetes version, with or without the "v"'),

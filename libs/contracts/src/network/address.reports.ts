@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { NodeName } from '../ids.js';
 import { AddressLabel, TRANSPORTS_MAX, VIRTUAL_ADDRESSES_MAX } from './virtual.addresses.js';
 
-/** A node names no more nodes behind its addresses than these; those that do not answer come first. */
+/** Maximum number of upstreams in a node's report; those that do not answer come first. */
 export const PROBED_UPSTREAMS_MAX = 500;
 
 const count = z.int().min(0).max(PROBED_UPSTREAMS_MAX);

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-/** An address in the one way in which it is compared: `FD00:0::1` is `fd00:0:0:0:0:0:0:1`. Other text stays as it is, in lower case. */
+/** The canonical form for comparisons: `FD00:0::1` is `fd00:0:0:0:0:0:0:1`. Other text is only lowercased. */
 export const normalAddress = (text: string): string =>
   ipaddr.isValid(text) ? ipaddr.parse(text).toNormalizedString() : text.toLowerCase();
 
@@ -8,7 +8,7 @@ export const isSameAddress = (one: string, other: string): boolean => normalAddr
 
 export const isIpv6Address = (text: string): boolean => text.includes(':');
 
-/** Whether the network `10.0.0.0/24` has the address; false for text that is neither, and across families. */
+/** Whether the network (`10.0.0.0/24`) contains the address; false for invalid text and across families. */
 export const isInNetwork = (address: string, cidr: string): boolean => {
   if (!ipaddr.isValid(address) || !ipaddr.isValidCIDR(cidr)) return false;
   const [network, prefix] = ipaddr.parseCIDR(cidr);
@@ -16,7 +16,7 @@ export const isInNetwork = (address: string, cidr: string): boolean => {
   return parsed.kind() === network.kind() && parsed.match(network, prefix);
 };
 
-/** Whether two networks have an address in common: the smaller one lies in the larger one. */
+/** Whether two networks overlap: the smaller one lies in the larger one. */
 export const networksOverlap = (first: string, second: string): boolean => {
   if (!ipaddr.isValidCIDR(first) || !ipaddr.isValidCIDR(second)) return false;
   const [one, onePrefix] = ipaddr.parseCIDR(first);
@@ -24,7 +24,7 @@ export const networksOverlap = (first: string, second: string): boolean => {
   return one.kind() === other.kind() && one.match(other, Math.min(onePrefix, otherPrefix));
 };
 
-/** The IP address in a URL, or in the `<host>:<port>/<path>` of a registry; undefined: it names its host. */
+/** The IP address in a URL, or in the `<host>:<port>/<path>` of a registry; undefined: the host is a name. */
 export const addressInUrl = (text: string): string | undefined => {
   const rest = text.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').replace(/^[^/@]*@/, '');
   const authority = rest.split(/[/?#]/, 1)[0] ?? '';

@@ -7,7 +7,7 @@ import { NodeSshd } from './sshd.js';
 export const NETWORK_PARTS = ['sshd', 'firewall', 'loadBalancing'] as const;
 export type NetworkPartName = (typeof NETWORK_PARTS)[number];
 
-/** The network configuration of one node. Absent: not configured by Fairlead, and removed where it was. */
+/** The network configuration of one node. An absent part is not configured by Fairlead, and is removed if it was. */
 export const DesiredNetwork = z.strictObject({
   firewall: NodeFirewall.optional(),
   sshd: NodeSshd.optional(),
@@ -15,5 +15,5 @@ export const DesiredNetwork = z.strictObject({
 });
 export type DesiredNetwork = z.infer<typeof DesiredNetwork>;
 
-/** Begins of a SHA-256 of what is desired: equal content has equal revisions. */
+/** The first digits of a SHA-256 of the desired content: equal content has equal revisions. */
 export const NetworkRevision = z.string().regex(/^[0-9a-f]{16}$/);

@@ -2,16 +2,16 @@ import * as z from 'zod';
 import { PoolName } from '../ids.js';
 import { refuse, type Refusal } from '../refusals.js';
 
-/** As the pool of control planes is named where pools are listed. */
+/** The name of the control planes wherever pools are listed. */
 const CONTROL_PLANES = 'control-plane';
 
 const RULES_MAX = 50;
 const NETWORKS_MAX = 50;
 const PORTS_MAX = 20;
 const PORT_MAX = 65_535;
-/** Those of the manifest, of Kubernetes, and of the ports of virtual addresses. */
+/** Rules of the manifest, of Kubernetes, and for the ports of virtual addresses. */
 const INBOUND_MAX = 400;
-/** As many addresses as the nodes of the largest cluster have, and those of nodes that are replaced. */
+/** Enough for all nodes of the largest cluster, and for nodes that are being replaced. */
 const SET_MAX = 2_000;
 
 const Port = z.int().min(1).max(PORT_MAX);
@@ -33,14 +33,14 @@ export const Ports = z.union([
     .refine(isRange, { error: 'is not a port or a range of ports, e.g. 8000-8010' }),
 ]);
 
-/** A network, or one address. */
+/** A network, or a single address. */
 export const Cidr = z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], {
   error: 'is not a network or an address, e.g. 192.0.2.0/24',
 });
 
 const Address = z.union([z.ipv4(), z.ipv6()]);
 
-/** Rules are about addresses: a name is none. */
+/** Rules match addresses, not names. */
 export const isAddress = (text: string): boolean => Address.safeParse(text).success;
 
 const networks = z.array(Cidr).max(NETWORKS_MAX);
@@ -70,7 +70,7 @@ export const EgressRule = z
   .meta({ id: 'EgressRule', description: 'Connections of nodes that are accepted' });
 export type EgressRule = z.infer<typeof EgressRule>;
 
-/** What a user declares. What Kubernetes needs between nodes is opened without being declared. */
+/** The firewall that a user declares. Ports that Kubernetes needs between nodes are opened implicitly. */
 export const Firewall = z
   .strictObject({
     enabled: z.boolean().default(true).describe('false: the rules are kept, and are not in force'),
@@ -98,7 +98,7 @@ export const Firewall = z
   .meta({ id: 'Firewall', description: 'The firewall of each node: connections that are not listed are dropped' });
 export type Firewall = z.infer<typeof Firewall>;
 
-/** Sets of addresses that rules name: of the cluster, or that the node itself knows. */
+/** Named sets of addresses in rules: from the cluster, or known to the node itself. */
 export const ADDRESS_SETS = ['nodes', 'control-planes', 'pods'] as const;
 export type AddressSet = (typeof ADDRESS_SETS)[number];
 
@@ -109,17 +109,17 @@ export const RuleSource = z.union([
 ]);
 export type RuleSource = z.infer<typeof RuleSource>;
 
-/** Protocols without ports are those of networks and of virtual addresses. */
+/** Protocols without ports are for networks and virtual addresses. */
 export const FirewallRule = z.strictObject({
   name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/),
   protocol: z.enum(['tcp', 'udp', 'vrrp', 'ipip']),
   ports: z.array(z.string().regex(/^\d{1,5}(-\d{1,5})?$/)).max(PORTS_MAX),
-  /** Of an inbound rule: who connects; of an outbound one: where to. */
+  /** The sources of an inbound rule, or the destinations of an outbound one. */
   peers: z.array(RuleSource).min(1).max(SET_MAX),
 });
 export type FirewallRule = z.infer<typeof FirewallRule>;
 
-/** Everything that a node must know to render its rules. */
+/** Everything that a node needs to render its rules. */
 export const NodeFirewall = z.strictObject({
   sets: z.strictObject({
     nodes: z.array(Cidr).max(SET_MAX),
@@ -136,7 +136,7 @@ export const NodeFirewall = z.strictObject({
 });
 export type NodeFirewall = z.infer<typeof NodeFirewall>;
 
-/** The range that kube-apiserver gives node ports of, unless configured otherwise. */
+/** The default node port range of kube-apiserver. */
 export const NODE_PORTS = '30000-32767';
 
 interface NamedRule {
@@ -156,7 +156,7 @@ const ruleFaults = (list: string, rules: readonly NamedRule[], known: ReadonlySe
   ]);
 };
 
-/** Names of rules that are used twice, and pools that the manifest does not have. */
+/** Duplicate rule names, and pools that the manifest lacks. */
 export const firewallFaults = (
   { allow = [], egress = [] }: Pick<Firewall, 'allow' | 'egress'>,
   pools: readonly string[],

@@ -3,15 +3,15 @@ import { NodeName } from '../ids.js';
 import { fnv1a32 } from '../subjects.js';
 import { TRANSPORTS_MAX, VirtualAddress, VIRTUAL_ADDRESSES_MAX, Transport } from './virtual.addresses.js';
 
-/** Most nodes that may hold one address: each of them sends to all others once a second while it holds it. */
+/** Maximum nodes that may hold one address: the holder sends to all others once a second. */
 export const HOLDERS_MAX = 16;
 
-/** Most nodes behind one port: as many as a cluster may have. */
+/** Maximum nodes behind one port: as many as a cluster may have. */
 const UPSTREAMS_MAX = 500;
 
 const ip = z.union([z.ipv4(), z.ipv6()]);
 
-/** A node behind an address. */
+/** A node behind a virtual address. */
 export const Upstream = z.strictObject({
   node: NodeName,
   address: ip,
@@ -22,7 +22,7 @@ export const Upstream = z.strictObject({
 });
 export type Upstream = z.infer<typeof Upstream>;
 
-/** An address that a node may hold. */
+/** A virtual address that a node may hold. */
 export const HeldAddress = z.strictObject({
   ...VirtualAddress.pick({ name: true, address: true, interface: true }).shape,
   routerId: z.int().min(1).max(255).describe('VRRP: equal on all nodes that may hold the address'),
@@ -32,7 +32,7 @@ export const HeldAddress = z.strictObject({
 });
 export type HeldAddress = z.infer<typeof HeldAddress>;
 
-/** The virtual addresses that a node may hold; none: neither keepalived nor haproxy is needed for them. */
+/** The virtual addresses that a node may hold; if empty, it needs neither keepalived nor haproxy for them. */
 export const NodeLoadBalancing = z.strictObject({
   self: ip.describe('The address of the node'),
   pools: z
@@ -42,7 +42,7 @@ export const NodeLoadBalancing = z.strictObject({
 });
 export type NodeLoadBalancing = z.infer<typeof NodeLoadBalancing>;
 
-/** The nodes behind a port, in the order of their names. */
+/** The nodes behind a port, ordered by name. */
 export const upstreamsOf = (
   { pools }: Pick<NodeLoadBalancing, 'pools'>,
   { backends }: Pick<Transport, 'backends'>,
@@ -51,8 +51,8 @@ export const upstreamsOf = (
     .flatMap((pool) => pools[pool] ?? [])
     .toSorted((one, other) => (one.node < other.node ? -1 : 1));
 
-/** VRRP has 255 groups. Those of one network do not disturb each other where each lists its peers. */
+/** VRRP has 255 groups. Groups in one network do not interfere if each lists its peers. */
 export const ROUTER_IDS = 255;
 
-/** The group in which control planes agree on who has the address of the Kubernetes API, where they balance it themselves. */
+/** The VRRP group of control planes that balance the Kubernetes API themselves. */
 export const apiRouterId = (uid: string): number => (fnv1a32(uid) % ROUTER_IDS) + 1;

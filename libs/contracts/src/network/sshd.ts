@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** What a user declares of the SSH servers of nodes. */
+/** The SSH server settings that a user declares for nodes. */
 export const Sshd = z
   .strictObject({
     hardening: z
@@ -12,7 +12,7 @@ export const Sshd = z
   .meta({ id: 'Sshd', description: 'The SSH server of each node' });
 export type Sshd = z.infer<typeof Sshd>;
 
-/** What a node's SSH server must be like. */
+/** The desired configuration of a node's SSH server. */
 export const NodeSshd = z.strictObject({
   hardening: z.literal(true),
   tcpForwarding: z.boolean().describe('Fairlead reaches other nodes through this one'),

@@ -7,14 +7,14 @@ export const TRANSPORTS_MAX = 16;
 const POOLS_MAX = 20;
 const NETWORKS_MAX = 100;
 
-/** It is part of the names of firewall rules, and of what haproxy and keepalived call things. */
+/** Part of the names of firewall rules, and of sections in the configurations of haproxy and keepalived. */
 export const AddressLabel = z.string().regex(/^[a-z]([-a-z0-9]{0,22}[a-z0-9])?$/, {
   error: 'is not a name: a lowercase letter, then letters, digits and hyphens, at most 24 characters',
 });
 
 const port = z.int().min(1).max(65_535);
 
-/** Path of a health check: it becomes a word of haproxy's configuration. */
+/** Path of a health check, written as one word into haproxy's configuration. */
 const path = z
   .string()
   .max(256)
@@ -22,7 +22,7 @@ const path = z
 
 const pool = PoolName.describe('A pool of the manifest, or control-plane');
 
-/** How the node that holds an address finds out whether a node behind it answers. */
+/** How the holder of an address checks the nodes behind it. */
 export const VirtualHealthCheck = z
   .strictObject({
     protocol: z
@@ -38,7 +38,7 @@ export const VirtualHealthCheck = z
   .meta({ id: 'VirtualHealthCheck', description: 'How nodes behind a virtual address are checked' });
 export type VirtualHealthCheck = z.output<typeof VirtualHealthCheck>;
 
-/** One port of a virtual address, and where its connections go. */
+/** One port of a virtual address, and its destination. */
 export const Transport = z
   .strictObject({
     name: AddressLabel.describe('Unique on its address'),
@@ -62,7 +62,7 @@ export const Transport = z
   .meta({ id: 'VirtualAddressTransport', description: 'One port of a virtual address' });
 export type Transport = z.output<typeof Transport>;
 
-/** An address for services of the cluster, which one of its nodes holds at a time. */
+/** An address for services of the cluster, held by one of its nodes at a time. */
 export const VirtualAddress = z
   .strictObject({
     name: AddressLabel.describe('Unique in the cluster'),

@@ -1,6 +1,6 @@
 import { definition, type RefusalDefinition } from './refusal.definition.js';
 
-/** Of tokens, roles and namespaces. */
+/** Tokens, roles and namespaces. */
 export const ACCESS_REFUSALS = {
   'auth.token-missing': definition(401, 'A bearer token is required', 'Send "Authorization: Bearer <token>".'),
   'auth.token-unknown': definition(

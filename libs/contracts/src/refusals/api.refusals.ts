@@ -1,6 +1,6 @@
 import { definition, type RefusalDefinition } from './refusal.definition.js';
 
-/** Of requests as such, and the state of the installation. */
+/** Requests in general, and the state of the installation. */
 export const API_REFUSALS = {
   'request.malformed': definition(400, '{detail}', 'Correct it as the OpenAPI document at /openapi.json describes.'),
   'request.unknown-field': definition(

@@ -1,6 +1,6 @@
 import { definition, type RefusalDefinition } from './refusal.definition.js';
 
-/** Of applications of the catalogue. */
+/** Applications of the catalogue. */
 export const APPLICATION_REFUSALS = {
   'application.not-found': definition(
     404,

@@ -1,6 +1,6 @@
 import { definition, type RefusalDefinition } from './refusal.definition.js';
 
-/** Of clusters and their manifests. */
+/** Clusters and their manifests. */
 export const CLUSTER_REFUSALS = {
   'cluster.unknown': definition(
     404,

@@ -1,6 +1,6 @@
 import { definition, type RefusalDefinition } from './refusal.definition.js';
 
-/** Of connections, their hosts and their quotas. */
+/** Connections, their hosts and their quotas. */
 export const CONNECTION_REFUSALS = {
   'connection.unknown': definition(
     422,

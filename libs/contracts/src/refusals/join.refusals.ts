@@ -1,6 +1,6 @@
 import { definition, type RefusalDefinition } from './refusal.definition.js';
 
-/** Of hosts that join by themselves. */
+/** Hosts that join by themselves. */
 export const JOIN_REFUSALS = {
   'join.token-refused': definition(
     401,

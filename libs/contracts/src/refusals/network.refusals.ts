@@ -1,6 +1,6 @@
 import { definition, type RefusalDefinition } from './refusal.definition.js';
 
-/** Of virtual addresses and the firewall of nodes. */
+/** Virtual addresses and the firewall of nodes. */
 export const NETWORK_REFUSALS = {
   'firewall.rule-twice': definition(
     400,

@@ -1,6 +1,6 @@
 import { definition, type RefusalDefinition } from './refusal.definition.js';
 
-/** Of nodes and what is requested of them. */
+/** Nodes and requests about them. */
 export const NODE_REFUSALS = {
   'drain.rule-twice': definition(
     400,

@@ -1,6 +1,6 @@
 import { definition, type RefusalDefinition } from './refusal.definition.js';
 
-/** Of pools, their health checks and their autoscaler. */
+/** Pools, their health checks and their autoscaler. */
 export const POOL_REFUSALS = {
   'pool.autoscaling-bounds': definition(
     400,

@@ -1,6 +1,6 @@
 import { definition, type RefusalDefinition } from './refusal.definition.js';
 
-/** Of identity realms. */
+/** Identity realms. */
 export const REALM_REFUSALS = {
   'realm.not-found': definition(
     404,

@@ -4,7 +4,7 @@ export interface RefusalDefinition {
   readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 422 | 429 | 500 | 503 | 507;
   /** What is wrong, with {placeholders}. */
   readonly sentence: string;
-  /** What the caller can do about it. */
+  /** What the caller can do. */
   readonly help: string;
 }
 

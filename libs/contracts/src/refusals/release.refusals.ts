@@ -1,6 +1,6 @@
 import { definition, type RefusalDefinition } from './refusal.definition.js';
 
-/** Of releases of Kubernetes. */
+/** Releases of Kubernetes. */
 export const RELEASE_REFUSALS = {
   'release.not-found': definition(
     404,

@@ -1,6 +1,6 @@
 import { definition, type RefusalDefinition } from './refusal.definition.js';
 
-/** Of cluster templates. */
+/** Cluster templates. */
 export const TEMPLATE_REFUSALS = {
   'template.unknown': definition(
     404,

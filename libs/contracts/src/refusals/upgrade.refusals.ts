@@ -1,6 +1,6 @@
 import { definition, type RefusalDefinition } from './refusal.definition.js';
 
-/** Of upgrades, snapshots of etcd, hooks, and add-ons. */
+/** Upgrades, etcd snapshots, hooks and add-ons. */
 export const UPGRADE_REFUSALS = {
   'hook.secret-unknown': definition(
     404,

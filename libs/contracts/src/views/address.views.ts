@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { time } from './time.js';
 
-/** How a virtual address is, by what the node that holds it said last. */
+/** The state of a virtual address, as last reported by the node that holds it. */
 export const VirtualAddressView = z
   .strictObject({
     name: z.string(),

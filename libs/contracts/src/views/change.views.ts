@@ -3,7 +3,7 @@ import { time } from './time.js';
 
 export const CHANGED_KINDS = ['Cluster', 'Spec', 'Condition', 'Node', 'VirtualAddress'] as const;
 
-/** The event after which something had its new value. */
+/** The event that set the new value. */
 export const ChangeEvent = z
   .strictObject({
     seq: z.int(),

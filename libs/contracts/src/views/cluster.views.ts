@@ -8,8 +8,8 @@ import { OperationKind, StepView } from './operation.views.js';
 import { time } from './time.js';
 
 /**
- * CB-Ladybug's fields keep their names, without the admin kubeconfig and the SSH keys that it put into
- * every answer; fields of our own stand after them.
+ * CB-Ladybug's fields keep their names, without the admin kubeconfig and the SSH keys that it returned in every
+ * response; Fairlead's own fields follow them.
  */
 
 /** CB-Ladybug's phases of a cluster. */
@@ -17,7 +17,7 @@ export const CLUSTER_PHASES = ['Pending', 'Provisioning', 'Provisioned', 'Failed
 export const ClusterPhase = z.enum(CLUSTER_PHASES);
 export type ClusterPhase = z.infer<typeof ClusterPhase>;
 
-/** How a cluster is now, beyond the phase of its creation; the first that applies. */
+/** The current state of a cluster, beyond the phase of its creation; the first that applies. */
 export const CLUSTER_STATES = [
   'Provisioning',
   'Running',
@@ -65,7 +65,7 @@ export const CONDITION_TYPES = [
 ] as const;
 export type ConditionType = (typeof CONDITION_TYPES)[number];
 
-/** Why a condition is as it is. Stages of a creation that failed have CB-Ladybug's reason codes besides. */
+/** The reason of a condition. Failed stages of a creation have CB-Ladybug's reason codes instead. */
 export const CONDITION_REASONS = [
   'QuorumLost',
   'ControlPlanesNotReady',
@@ -136,7 +136,7 @@ export const ADDON_PHASES = [
 ] as const;
 export type AddonPhase = (typeof ADDON_PHASES)[number];
 
-/** What is installed into a cluster: its network, DNS and proxy, and storage. */
+/** An addon of a cluster: its network, DNS and proxy, and storage. */
 export const AddonView = z
   .strictObject({
     name: z.string(),

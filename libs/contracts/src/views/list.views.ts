@@ -5,5 +5,5 @@ export const ListMeta = z
   .meta({ id: 'ListMeta', description: 'Absent: the list ends here' });
 export type ListMeta = z.infer<typeof ListMeta>;
 
-/** What a list that is answered in pages has besides its kind and items. */
+/** Fields of a paginated list besides kind and items. */
 export const paged = { metadata: ListMeta.exactOptional() };

@@ -5,8 +5,8 @@ import { NodeActionKind } from '../node-actions.js';
 import { time } from './time.js';
 
 /**
- * CB-Ladybug's fields keep their names, without the admin kubeconfig and the SSH keys that it put into
- * every answer; fields of our own stand after them.
+ * CB-Ladybug's fields keep their names, without the admin kubeconfig and the SSH keys that it returned in every
+ * response; Fairlead's own fields follow them.
  */
 
 export const NODE_PHASES = ['Planned', 'Bootstrapping', 'Joining', 'Ready', 'NotReady', 'Lost', 'Removing'] as const;

@@ -16,7 +16,7 @@ export const PLAN_ACTIONS = [
   'change-addons',
 ] as const;
 
-/** One thing that is done for a change, and why. */
+/** One step of a change, and its reason. */
 export const PlanStep = z
   .strictObject({
     action: z.enum(PLAN_ACTIONS),

@@ -4,7 +4,7 @@ import { NodeRole } from '../machines.js';
 import { UPGRADE_MODES, Finding, UpgradePlan, UpgradeTarget } from '../upgrades.js';
 import { time } from './time.js';
 
-/** Answers of the routes about upgrades, holds, etcd and certificates. */
+/** Responses of the routes about upgrades, holds, etcd and certificates. */
 
 const ms = z.int().min(0);
 
@@ -160,9 +160,12 @@ export const NodeUpdatesView = UpdatesView.omit({ scope: true, name: true })
   .meta({ id: 'NodeUpdates', description: 'Nodes that are excluded from changes, or not any more' });
 export type NodeUpdatesView = z.infer<typeof NodeUpdatesView>;
 
-/** Why a snapshot was taken: by schedule, by command, before an upgrade changes control planes, before a control plane leaves. */
+/**
+ * Why a snapshot was taken: by schedule, by command, before an upgrade changes control planes, before a control plane
+ * is removed or changes.
+ */
 export const SNAPSHOT_REASONS = ['schedule', 'command', 'upgrade', 'removal', 'change'] as const;
-/** open: its verification is desired; unverified: there was none, or it could not be tried. */
+/** open: verification is pending; unverified: none was requested, or it could not run. */
 export const VERIFICATION_STATES = ['open', 'unverified', 'verified', 'invalid'] as const;
 
 const SnapshotVerification = z
