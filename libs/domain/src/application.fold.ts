@@ -1,8 +1,8 @@
 import { type ApplicationSettings, type StoredEvent, CONNECTIONS_STREAM, streamSubject } from '@fairlead/contracts';
 
-/** An application that is registered now. */
+/** A currently registered application. */
 export interface RegisteredApplication extends ApplicationSettings {
-  /** The event that registered it last. */
+  /** The event that last registered it. */
   readonly registration: string;
 }
 
@@ -11,7 +11,7 @@ export type RegisteredApplications = ReadonlyMap<string, RegisteredApplication>;
 
 export const NO_APPLICATIONS: RegisteredApplications = new Map();
 
-/** Matches every event that makes them up. */
+/** Matches every event of `RegisteredApplications`. */
 export const APPLICATIONS_FILTER = `${streamSubject(CONNECTIONS_STREAM)}.>`;
 
 export const applicationsAfter = (before: RegisteredApplications, event: StoredEvent): RegisteredApplications => {

@@ -1,19 +1,20 @@
 import { PROVIDER_REFUSED, type Cause } from '@fairlead/contracts';
 
-/** How often something has failed so far, and when it is tried again. */
+/** How often an operation has failed, and when it is retried. */
 export interface Attempts {
   readonly cause?: Pick<Cause, 'reason'>;
   /** Counts from 1. */
   readonly attempt: number;
-  /** As large as `attempt` or smaller, with a next attempt: the limit is not known. */
+  /** If not greater than `attempt` although there is a next attempt, the limit is unknown. */
   readonly attemptsMax: number;
-  /** RFC 3339; null: it is not tried again. */
+  /** RFC 3339; null: it is not retried. */
   readonly nextAttemptAt: string | null;
 }
 
 /**
- * The attempts in a few words: `attempt 3 of 6, next at 2026-…`, `not retried: the provider refused it`, `all 6 attempts failed`. `nextWords` says
- * when the next one is, for example `next in 10s`. The only place that words attempts.
+ * The attempts in short: `attempt 3 of 6, next at 2026-…`, `not retried: the provider refused it`, `all 6 attempts
+ * failed`. `nextWords` describes when the next one is, for example `next in 10s`. Every text about attempts uses this
+ * function.
  */
 export const attemptWords = (
   { cause, attempt, attemptsMax, nextAttemptAt }: Attempts,

@@ -24,15 +24,15 @@ const anyAttempts = fc.record({
 });
 
 describe('the words of attempts', () => {
-  it('count them, and say when the next one is', () => {
+  it('have the number of the attempt and the time of the next one', () => {
     expect(attemptWords(attempts(3, 6, NEXT))).toBe(`attempt 3 of 6, next at ${NEXT}`);
     expect(attemptWords(attempts(3, 6, NEXT), () => 'next in 10s')).toBe('attempt 3 of 6, next in 10s');
   });
 
-  it('name no limit where another attempt follows the last one that was counted on', () =>
+  it('name no limit if another attempt follows the presumed last one', () =>
     expect(attemptWords(attempts(1, 1, NEXT))).toBe(`attempt 1, next at ${NEXT}`));
 
-  it('say why nothing is tried again', () => {
+  it('state why there is no retry', () => {
     expect(attemptWords(attempts(6, 6))).toBe('all 6 attempts failed');
     expect(attemptWords(attempts(1, 1))).toBe('not retried');
     expect(attemptWords(attempts(1, 3))).toBe('not retried');
@@ -47,11 +47,11 @@ describe('the words of attempts', () => {
       fc.property(anyAttempts, (given) => {
         const words = attemptWords(given);
         const [, attempt, max] = /^attempt (\d+)(?: of (\d+))?/.exec(words) ?? [];
-        // What is counted goes on, and never past its limit.
+        // The count continues, and never exceeds its limit.
         expect(words.includes('next')).toBe(given.nextAttemptAt !== null);
         expect(attempt !== undefined).toBe(given.nextAttemptAt !== null);
         if (max !== undefined) expect(Number(attempt)).toBeLessThan(Number(max));
-        // "All" failed only where no attempt was left.
+        // "All" attempts failed only if none is left.
         if (words.startsWith('all ')) expect(given.attempt).toBeGreaterThanOrEqual(given.attemptsMax);
         expect(words).not.toMatch(/last attempt|\b1 attempts/);
       }),

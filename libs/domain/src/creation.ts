@@ -7,13 +7,13 @@ import {
   type ClusterUid,
 } from '@fairlead/contracts';
 
-/** What the failure of a cluster's creation leads to. It is a plain JSON value. */
+/** The creation of a cluster, and what its failure leads to. A plain JSON value. */
 export interface Creation {
   readonly uid: ClusterUid;
   readonly onFailure: OnCreationFailure;
-  /** It was Ready once: nothing that happens later is a failure of its creation. */
+  /** The cluster was Ready once: later failures are not failures of its creation. */
   readonly isOver: boolean;
-  /** Why it must be cleaned up; null: it need not. */
+  /** Why it must be cleaned up; null: no cleanup. */
   readonly cleanup: CreationFailure | null;
 }
 
@@ -23,8 +23,8 @@ const failed = (creation: Creation, reason: string, message: string): Creation =
     : { ...creation, cleanup: { reason, message: message.slice(0, CREATION_FAILURE_LENGTH_MAX) } };
 
 /**
- * What is declared when the creation fails counts: `cleanup` that is declared afterwards deletes nothing that someone may be looking at.
- * `keep` keeps a cluster that has failed and is paused, so that its deletion has not begun.
+ * The policy at the time of the failure applies: `cleanup` declared afterwards deletes nothing that someone may be
+ * examining. `keep` preserves a failed cluster that is paused, because its deletion has not begun.
  */
 const declared = (creation: Creation, onFailure: OnCreationFailure = 'keep'): Creation => {
   if (creation.onFailure === onFailure) return creation;
@@ -34,7 +34,7 @@ const declared = (creation: Creation, onFailure: OnCreationFailure = 'keep'): Cr
 const withoutCleanup = (creation: Creation): Creation =>
   creation.cleanup === null ? creation : { ...creation, cleanup: null };
 
-/** What is known of the creation of a cluster after an event about it; undefined: there is no cluster. */
+/** The creation of a cluster after an event; undefined: no such cluster. */
 export const creationAfter = (creation: Creation | undefined, event: StoredEvent): Creation | undefined => {
   if (event.type === 'ClusterRequested') {
     const { uid, spec } = event.data;

@@ -1,10 +1,10 @@
 import { durationMs, SNAPSHOT_MAX_AGE_DEFAULT, type NodeName, type StoredEvent } from '@fairlead/contracts';
 
-/** What steps that change a control plane have to know of the snapshots of etcd. */
+/** The etcd snapshots, as far as steps that change a control plane depend on them. */
 export interface EtcdSaves {
-  /** How old the newest one may be when such a step begins. */
+  /** Maximum age of the newest snapshot when such a step begins. */
   readonly maxAgeMs: number;
-  /** The newest one of etcd as it is; null: there is none. */
+  /** The newest snapshot of the current etcd; null: none. */
   readonly newest: { readonly name: string; readonly takenAt: string } | null;
 }
 
@@ -12,7 +12,7 @@ const maxAgeOf = (declared: string = SNAPSHOT_MAX_AGE_DEFAULT): number => durati
 
 export const NO_SAVES: EtcdSaves = { maxAgeMs: maxAgeOf(), newest: null };
 
-/** The same object where nothing changes. */
+/** Returns the same object if nothing changes. */
 export const savesAfter = (saves: EtcdSaves, event: StoredEvent): EtcdSaves => {
   switch (event.type) {
     case 'ClusterSpecChanged': {
@@ -25,7 +25,7 @@ export const savesAfter = (saves: EtcdSaves, event: StoredEvent): EtcdSaves => {
       return event.data.invalid && event.data.snapshot === saves.newest?.name ? { ...saves, newest: null } : saves;
     case 'EtcdSnapshotDeleted':
       return event.data.snapshot === saves.newest?.name ? { ...saves, newest: null } : saves;
-    // What was saved before is not what etcd holds now.
+    // Earlier snapshots differ from the restored etcd.
     case 'EtcdRestored':
       return { ...saves, newest: null };
     default:
@@ -33,19 +33,19 @@ export const savesAfter = (saves: EtcdSaves, event: StoredEvent): EtcdSaves => {
   }
 };
 
-/** Whether a step that changes a control plane and begins at `begunAt` must wait for a snapshot: none is younger than the stated age. */
+/** Whether a control plane change that begins at `begunAt` must wait for a snapshot, because none is recent enough. */
 export const needsSnapshot = ({ maxAgeMs, newest }: EtcdSaves, begunAt: string): boolean =>
   newest === null || Date.parse(begunAt) - Date.parse(newest.takenAt) > maxAgeMs;
 
-/** A step on a node, under the name with which a snapshot is taken for it. */
+/** A step on a node, and the name under which its snapshot is taken. */
 export interface NodeStepBegun {
   readonly node: NodeName;
   readonly requestId: string;
 }
 
 /**
- * The step that begins with the event, and changes its node if that is a control plane. Operations of an upgrade and removals have tasks of
- * their own for their snapshot. A drain may take long: a reboot begins again after it.
+ * The step that begins with the event; it changes a control plane if its node is one. Operations of an upgrade and
+ * removals have their own snapshot tasks. A reboot counts from the end of its drain, which may take long.
  */
 export const stepBegunIn = (event: StoredEvent): NodeStepBegun | undefined => {
   switch (event.type) {

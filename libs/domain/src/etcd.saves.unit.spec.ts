@@ -14,7 +14,7 @@ const declared = (etcdSnapshotMaxAge?: string): StoredEvent =>
 const after = (...events: readonly StoredEvent[]): EtcdSaves => events.reduce(savesAfter, NO_SAVES);
 
 describe('a step that changes a control plane', () => {
-  it('needs a snapshot of etcd while there is none, or none younger than the stated age', () => {
+  it('needs an etcd snapshot if there is none, or none within the maximum age', () => {
     expect(needsSnapshot(NO_SAVES, at(0))).toBe(true);
     expect([14, 15, 16].map((minutes) => needsSnapshot(after(taken(0)), at(minutes)))).toEqual([false, false, true]);
     const hour = after(declared('1h'), taken(0));
@@ -22,13 +22,13 @@ describe('a step that changes a control plane', () => {
     expect(needsSnapshot(after(declared('1h'), declared(), taken(0)), at(20))).toBe(true);
   });
 
-  it('needs one of its own where no age is allowed, and has it once one was taken since it began', () => {
+  it('needs its own snapshot if the maximum age is 0, and is satisfied by one taken since it began', () => {
     const none = after(declared('0s'), taken(5));
     expect(needsSnapshot(none, at(6))).toBe(true);
     expect(needsSnapshot(savesAfter(none, taken(7)), at(6))).toBe(false);
   });
 
-  it('relies on no snapshot that is invalid, deleted, or of what etcd held before it was restored', () => {
+  it('ignores snapshots that are invalid, deleted, or older than a restore', () => {
     for (const end of [
       event('EtcdSnapshotVerificationFailed', { snapshot: 'demo-0', invalid: true }),
       event('EtcdSnapshotDeleted', { snapshot: 'demo-0', reason: 'age' }),
@@ -43,7 +43,7 @@ describe('a step that changes a control plane', () => {
     expect(needsSnapshot(after(taken(0), ...others), at(1))).toBe(false);
   });
 
-  it('begins as a join, with other settings for users, or as a reboot by an operator or a health check', () => {
+  it('begins with a join, a change of user authentication, or a reboot by an operator or a health check', () => {
     const action = { node: NODE, requestId: 'r1', action: 'reboot' };
     const ids = [
       event('ControlPlaneChangeStarted', { node: NODE, change: 'join', number: 4 }),

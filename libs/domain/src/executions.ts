@@ -14,16 +14,16 @@ export interface OpenExecution {
   readonly timeoutSeconds: number;
   /** RFC 3339. */
   readonly requestedAt: string;
-  /** RFC 3339; null: it has not begun. */
+  /** RFC 3339; null: not started. */
   readonly startedAt: string | null;
 }
 
-/** A log that is followed. */
+/** A log that a user follows. */
 export interface OpenFollow {
   readonly node: NodeName;
   readonly unit: LogUnit;
   readonly lines: number;
-  /** null: however old they are. */
+  /** null: from the beginning. */
   readonly sinceSeconds: number | null;
   /** RFC 3339. */
   readonly requestedAt: string;
@@ -42,17 +42,17 @@ export type EndedExecution =
     }
   | { readonly outcome: 'failed'; readonly node: NodeName; readonly cause: Cause };
 
-/** Commands on the nodes of a cluster, by the id of the request. */
+/** Commands on the nodes of a cluster, by request id. */
 export interface Executions {
   readonly uid: ClusterUid;
   readonly open: Readonly<Record<string, OpenExecution>>;
-  /** The latest; those with an output until it is removed. */
+  /** Latest finished commands; those with an output are kept until it is removed. */
   readonly ended: Readonly<Record<string, EndedExecution>>;
-  /** Logs that are followed, by the id of the request. */
+  /** Followed logs, by request id. */
   readonly follows: Readonly<Record<string, OpenFollow>>;
 }
 
-/** So many failures are remembered for those who ask how their request ended. */
+/** This many failures are kept, so that clients can query the outcome of their request. */
 const FAILED_MAX = 20;
 
 const withoutOldFailures = (ended: Executions['ended']): Executions['ended'] => {
@@ -67,7 +67,7 @@ const end = (state: Executions, requestId: string, one: EndedExecution): Executi
   ended: withoutOldFailures({ ...state.ended, [requestId]: one }),
 });
 
-/** The commands on nodes after an event; undefined: there is no cluster, or it is being deleted. */
+/** The commands on nodes after an event; undefined: no such cluster, or it is being deleted. */
 export const executionsAfter = (state: Executions | undefined, event: StoredEvent): Executions | undefined => {
   if (event.type === 'ClusterRequested') return { uid: event.data.uid, open: {}, ended: {}, follows: {} };
   if (state === undefined || !('uid' in event.data) || event.data.uid !== state.uid) return state;

@@ -3,27 +3,27 @@ import * as z from 'zod';
 import { type EventData, type Fact, holdsStep, type ClusterUid, type UpgradeId } from '@fairlead/contracts';
 import type { HookCall, HookFactPrefix, HookFactType } from './hooks.js';
 
-/** What came of the HTTP call of a hook. */
+/** The result of an HTTP call to a hook. */
 export type HookReply =
   | { readonly kind: 'answered'; readonly status: number; readonly body?: string }
   | { readonly kind: 'refused' | 'silent'; readonly why: string };
 
-/** What a hook says, as far as it is read. It may come from anyone. */
+/** The parts of a hook's response that are read. The response is untrusted. */
 const Answer = z.object({
   status: z.enum(['Success', 'Failure']),
   retryAfterSeconds: z.int().min(0).max(86_400).optional(),
   message: z.string().optional(),
 });
 
-/** As much as is read of one. */
+/** Maximum length of a response that is read. */
 const ANSWER_LENGTH_MAX = 65_536;
 const MESSAGE_MAX = 1_000;
-/** How often a hook that holds nothing is asked; one that holds a step is asked until it lets the step go on. */
+/** Maximum attempts for a hook that blocks no step; a blocking hook is called until it lets the step proceed. */
 const AFTER_ATTEMPTS_MAX = 5;
 const FAILED_AGAIN_MAX_MS = 5 * 60_000;
 const MS_PER_SECOND = 1_000;
 
-/** What follows from an answer. */
+/** The outcome of a response. */
 export type HookOutcome =
   | { readonly type: 'HookSucceeded'; readonly message: string }
   | { readonly type: 'HookBlocked'; readonly message: string; readonly nextAttemptAt: string }
@@ -32,13 +32,13 @@ export type HookOutcome =
 export interface HookPatience {
   /** RFC 3339. */
   readonly now: string;
-  /** No hook is asked again sooner. */
+  /** Minimum delay before another call. */
   readonly againAfterMs: number;
 }
 
 const later = (time: string, ms: number): string => new Date(Date.parse(time) + ms).toISOString();
 
-/** Control characters would end up in terminals, and half a character in no database. */
+/** Control characters could reach terminals, and databases reject unpaired surrogates. */
 const shown = (text: string): string => text.slice(0, MESSAGE_MAX).replaceAll(/[\p{Cc}\p{Cf}\p{Cs}]/gu, ' ');
 
 const failed = (call: HookCall, message: string, { now, againAfterMs }: HookPatience): HookOutcome => {
@@ -51,7 +51,7 @@ const parsed = (body: string): z.output<typeof Answer> | undefined => {
   return Answer.safeParse(parseJsonOrUndefined(body, { lengthMax: ANSWER_LENGTH_MAX })).data;
 };
 
-/** What a hook's answer means for the step that it is about. */
+/** What a hook's response means for its step. */
 export const hookOutcomeOf = (call: HookCall, answer: HookReply, patience: HookPatience): HookOutcome => {
   if (answer.kind !== 'answered') return failed(call, shown(answer.why), patience);
   const { status: code, body = '' } = answer;
@@ -65,18 +65,18 @@ export const hookOutcomeOf = (call: HookCall, answer: HookReply, patience: HookP
   return { type: 'HookBlocked', message, nextAttemptAt: later(patience.now, Math.max(waitMs, patience.againAfterMs)) };
 };
 
-/** Whom a hook is asked about. */
+/** The subject of a hook call. */
 export interface HookSubject {
   readonly namespace: string;
   readonly cluster: string;
   readonly uid: ClusterUid;
-  /** Present: the moment belongs to this upgrade, and comes again with the next. */
+  /** Set if the hook point belongs to this upgrade; it is reached again by the next one. */
   readonly upgradeId?: UpgradeId;
-  /** Present: it belongs to this request about nodes. */
+  /** Set if the hook point belongs to this request about nodes. */
   readonly requestId?: string;
 }
 
-/** The CloudEvent of a call. The same attempt has the same id, also after a crash. */
+/** The CloudEvent of a call. The same attempt has the same id, even after a crash. */
 export const hookRequestOf = (
   { namespace, cluster, uid, upgradeId, requestId }: HookSubject,
   { point, node, operation, attempt, hook }: HookCall,
@@ -98,7 +98,7 @@ export const hookRequestOf = (
   return { id, body };
 };
 
-/** What is recorded of an outcome: with the prefix, the fact of those who asked. */
+/** The fact for an outcome; the prefix selects the fact of the service or request that called the hook. */
 export const hookFactOf = <Prefix extends HookFactPrefix>(
   prefix: Prefix,
   about: Omit<EventData<`${Prefix}HookSucceeded`>, 'message'>,
@@ -106,6 +106,6 @@ export const hookFactOf = <Prefix extends HookFactPrefix>(
 ): Fact<HookFactType<Prefix>> => {
   const cause = { operation: 'call the hook', target: (about as { readonly hook: string }).hook, message };
   const data = type === 'HookFailed' ? { ...about, cause, ...next } : { ...about, message, ...next };
-  // The compiler does not see that the prefix and the outcome choose the data.
+  // The compiler cannot infer that prefix and outcome determine the type of the data.
   return { type: `${prefix}${type}`, data } as unknown as Fact<HookFactType<Prefix>>;
 };

@@ -1,11 +1,11 @@
 import { type StoredEvent, holdsStep, type HookPoint, type NodeName, type Hook } from '@fairlead/contracts';
 
-/** A moment in the life of a cluster, or of one of its nodes. */
+/** A hook point in the lifecycle of a cluster, or of one of its nodes. */
 export interface Moment {
   readonly point: HookPoint;
-  /** Absent: it is about the cluster. */
+  /** Absent: the point concerns the cluster. */
   readonly node?: NodeName | undefined;
-  /** The operation of the upgrade, or the request about nodes, that it is part of: a node may be drained once for each. */
+  /** The upgrade operation, or request about nodes, that it belongs to: a node may be drained once for each. */
   readonly operation?: string | undefined;
 }
 
@@ -13,7 +13,7 @@ export interface HookCall extends Moment {
   readonly hook: Hook;
   /** The number of this attempt, from 1. */
   readonly attempt: number;
-  /** RFC 3339: when it was first answered without letting the step go on; absent: it was not asked yet. */
+  /** RFC 3339: when it first answered without letting the step proceed; absent: not called yet. */
   readonly since?: string;
 }
 
@@ -24,19 +24,19 @@ interface Progress {
   readonly since: string;
   /** RFC 3339: its last answer. */
   readonly answeredAt: string;
-  /** RFC 3339; null: at once, or never again. */
+  /** RFC 3339; null: immediately, or never again. */
   readonly nextAttemptAt: string | null;
 }
 
-/** The hooks of a cluster, and how far they are. A plain JSON value. */
+/** The hooks of a cluster and their progress. A plain JSON value. */
 export interface HookState {
   readonly declared: readonly Hook[];
   readonly calls: Readonly<Record<string, Progress>>;
-  /** Moments that have come, whose after-hooks are not done. */
+  /** Points that were reached and whose after-hooks are not finished. */
   readonly passed: readonly Moment[];
 }
 
-/** Of moments whose hooks never end, the latest are remembered. */
+/** If hooks never finish, only the latest points are kept. */
 const PASSED_MAX = 200;
 
 const keyOf = ({ point, node = '' as NodeName, operation }: Moment, hook: string): string =>
@@ -48,11 +48,11 @@ const concerned = ({ declared }: HookState, { point }: Moment): readonly Hook[] 
 const undone = (state: HookState, moment: Moment): readonly Hook[] =>
   concerned(state, moment).filter(({ name }) => state.calls[keyOf(moment, name)]?.done !== true);
 
-/** Whether a step has to wait for hooks of the moment before it. */
+/** Whether a step must wait for hooks of the point before it. */
 export const isHeld = (state: HookState | undefined, moment: Moment): boolean =>
   state !== undefined && undone(state, moment).length > 0;
 
-/** When a hook of the moment answered last; null: none has. */
+/** When a hook of the point last answered; null: none has. */
 export const lastAnswerAt = (state: HookState | undefined, moment: Moment): string | null =>
   state === undefined
     ? null
@@ -61,7 +61,9 @@ export const lastAnswerAt = (state: HookState | undefined, moment: Moment): stri
         .toSorted()
         .at(-1) ?? null);
 
-/** The hook that is asked next, and when; undefined: none is left. One after the other, in the order of the manifest. */
+/**
+ * The next hook to call, and when; undefined: none is left. Hooks are called one by one, in the order of the manifest.
+ */
 export const nextCall = (
   state: HookState | undefined,
   moment: Moment,
@@ -79,11 +81,11 @@ export const nextCall = (
 const isSame = (one: Moment, other: Moment): boolean =>
   one.point === other.point && one.node === other.node && one.operation === other.operation;
 
-/** Whether the moment after a step has come, and its hooks are not done. */
+/** Whether the point after a step was reached and its hooks are not finished. */
 export const hasPassed = (state: HookState | undefined, moment: Moment): boolean =>
   state?.passed.some((one) => isSame(one, moment)) === true;
 
-/** Whether that attempt is still to be recorded. */
+/** Whether that attempt has not been recorded yet. */
 export const isAwaited = (
   state: HookState | undefined,
   { hook, attempt, ...moment }: Moment & { readonly hook: string; readonly attempt: number },
@@ -112,7 +114,10 @@ const withPassed = (state: HookState, moment: Moment | undefined): HookState =>
     ? state
     : { ...state, passed: [...state.passed, moment].slice(-PASSED_MAX) };
 
-/** What is over is forgotten, so that the state stays small: moments whose hooks are done, and calls about what is gone. */
+/**
+ * Removes finished entries to keep the state small: points whose hooks are finished, and calls about nodes that no
+ * longer exist.
+ */
 const tidied = (state: HookState, isGone: (key: string) => boolean = () => false): HookState => {
   const passed = state.passed.filter((moment) => undone(state, moment).length > 0);
   const isOpen = (key: string): boolean =>
@@ -127,7 +132,7 @@ const isAbout =
     key.includes(`/${node}/`) && (operation === undefined || key.endsWith(`/${operation}`));
 
 type HookOutcomeType = 'HookBlocked' | 'HookSucceeded' | 'HookFailed';
-/** Whose facts they are: those of bootstrap-svc, of an upgrade, or of a request about nodes. */
+/** Prefix of the facts: bootstrap-svc's, an upgrade's, or those of a request about nodes. */
 export type HookFactPrefix = '' | 'Upgrade' | 'NodeAction';
 export type HookFactType<Prefix extends HookFactPrefix = HookFactPrefix> = `${Prefix}${HookOutcomeType}`;
 
@@ -144,7 +149,7 @@ const withProgress = (state: HookState, { data, meta }: StoredEvent<HookFactType
   return tidied({ ...state, calls: { ...state.calls, [key]: progress } });
 };
 
-/** Someone has let go what the hook holds. Where it holds nothing, nothing changes: it is asked at its next moment. */
+/** Someone skipped a blocking hook. If it blocks nothing, nothing changes: it is called at its next point. */
 const withSkipped = (state: HookState, { data, meta }: StoredEvent<'HookSkipped'>): HookState => {
   const skipped = keyOf({ point: data.point, node: data.node }, data.hook);
   const calls = Object.entries(state.calls).map(([key, progress]): [string, Progress] =>
@@ -163,7 +168,7 @@ const withDeclared = (
   return declared.length === 0 ? undefined : { calls: {}, passed: [], ...state, declared };
 };
 
-/** Undefined: the cluster declares no hooks. `isCreated`: it was Ready before. */
+/** undefined: the cluster declares no hooks. `isCreated`: it was Ready before. */
 export const hooksAfter = (
   state: HookState | undefined,
   event: StoredEvent,
@@ -179,7 +184,7 @@ export const hooksAfter = (
       return withProgress(state, event);
     case 'VmDeleted':
       return tidied(state, isAbout(event.data.name));
-    case 'NodeRemovalCancelled': // They are asked again if it leaves later.
+    case 'NodeRemovalCancelled': // Its hooks are called again if it leaves later.
       return tidied(state, isAbout(event.data.node));
     default: {
       const moment = passedBy(event, isCreated);
@@ -189,8 +194,8 @@ export const hooksAfter = (
 };
 
 /**
- * The same for upgrades. A plan begins with no calls, so that the hooks are asked for each upgrade. `isDrain`: of NodeEmptied, whether the
- * node was drained, and not only relieved of the lead of etcd.
+ * The same for upgrades. A plan begins without calls, so that hooks are called for each upgrade. `isDrain`: whether the
+ * node of NodeEmptied was drained, not only relieved of etcd leadership.
  */
 export const upgradeHooksAfter = (
   state: HookState | undefined,
@@ -218,7 +223,7 @@ export const upgradeHooksAfter = (
   }
 };
 
-/** The same for requests about nodes. Each request asks the hooks of its drains. */
+/** The same for requests about nodes. Each request calls the hooks for its own drains. */
 export const actionHooksAfter = (state: HookState | undefined, event: StoredEvent): HookState | undefined => {
   if (event.type === 'ClusterSpecChanged') return withDeclared(state, event);
   if (state === undefined) return undefined;

@@ -1,13 +1,13 @@
 import { inventoryOf, type SshSettings, type StoredEvent } from '@fairlead/contracts';
 
-/** An SSH server of an `ssh` connection: a host of its inventory by name, or its jump host by address (`host` null). */
+/** An SSH server of an `ssh` connection: an inventory host by name, or the jump host by address (`host` null). */
 export interface SshServer {
   readonly host: string | null;
   /** `<address>:<port>` */
   readonly address: string;
 }
 
-/** Why a host key counts: the settings name it, an administrator accepted it, or it was the first one seen. */
+/** Why a host key is trusted: the settings pin it, an administrator accepted it, or it was the first one seen. */
 export type HostKeySource = 'settings' | 'accepted' | 'first-seen';
 
 export interface KnownHostKey {
@@ -18,31 +18,31 @@ export interface KnownHostKey {
 
 type Keys = ReadonlyMap<string, string>;
 
-/** What is known of the host keys of one connection, by server. */
+/** Known host keys of one connection, by server. */
 interface ConnectionKeys {
   readonly settings: Keys;
   readonly accepted: Keys;
   readonly firstSeen: Keys;
 }
 
-/** Host keys of all `ssh` connections, by name of the connection. */
+/** Host keys of all `ssh` connections, by connection name. */
 export type HostKeys = ReadonlyMap<string, ConnectionKeys>;
 
 export const NO_HOST_KEYS: HostKeys = new Map();
 
 const NONE_KNOWN: ConnectionKeys = { settings: new Map(), accepted: new Map(), firstSeen: new Map() };
 
-/** Matches the keys that were pinned; what the gateway states of connections is matched by REGISTERED_FILTER. */
+/** Matches pinned keys; the gateway's facts about connections match REGISTERED_FILTER. */
 export const HOST_KEYS_PINNED_FILTER = 'evt.*._._.*.HostKeyPinned';
 
-/** A host keeps its key when it moves to another address; another address of the jump host is another jump host. */
+/** A host keeps its key when its address changes; a jump host with another address is another server. */
 export const sshServerId = ({ host, address }: SshServer): string =>
   host === null ? `jump/${address.toLowerCase()}` : `host/${host}`;
 
 export const sshAddress = ({ address, port }: { readonly address: string; readonly port: number }): string =>
   `${address}:${port}`;
 
-/** The keys that the settings of a connection name. */
+/** The keys that a connection's settings pin. */
 export const settingsHostKeys = ({ hosts, jump }: Pick<SshSettings, 'hosts' | 'jump'>): Keys => {
   const servers = [
     ...hosts.map((host) => ({ id: sshServerId({ host: host.name, address: sshAddress(host) }), key: host.hostKey })),
@@ -54,7 +54,7 @@ export const settingsHostKeys = ({ hosts, jump }: Pick<SshSettings, 'hosts' | 'j
 const changed = (before: HostKeys, connection: string, part: Partial<ConnectionKeys>): HostKeys =>
   new Map(before).set(connection, { ...(before.get(connection) ?? NONE_KNOWN), ...part });
 
-/** The keys after an event. Keys outlive the removal of their connection: its clusters are still reached by them. */
+/** The keys after an event. They outlive the removal of their connection: its clusters still use them. */
 export const hostKeysAfter = (before: HostKeys, event: StoredEvent): HostKeys => {
   switch (event.type) {
     case 'ConnectionRegistered': {
@@ -79,7 +79,7 @@ export const hostKeysAfter = (before: HostKeys, event: StoredEvent): HostKeys =>
   }
 };
 
-/** The key that a server has to show; undefined: none is known, and the first one seen will be pinned. */
+/** The required key of a server; undefined: unknown, and the first one seen will be pinned. */
 export const knownHostKey = (keys: HostKeys, connection: string, server: SshServer): KnownHostKey | undefined => {
   const known = keys.get(connection) ?? NONE_KNOWN;
   const id = sshServerId(server);

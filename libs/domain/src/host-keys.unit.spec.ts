@@ -24,8 +24,8 @@ const registered = (hostKey?: string) => ({
   },
 });
 
-describe('the host key that counts', () => {
-  it('is none, the first that was seen, the one that was accepted, or the one in the settings, in that order', () => {
+describe('the trusted host key', () => {
+  it('is none, the first one seen, the accepted one, or the one in the settings, in increasing precedence', () => {
     expect(knownHostKey(after(registered()), 'site', rack)).toBeUndefined();
     const seen = [registered(), pinned(key('A'))];
     expect(knownHostKey(after(...seen), 'site', rack)).toEqual({ fingerprint: key('A'), source: 'first-seen' });
@@ -36,13 +36,13 @@ describe('the host key that counts', () => {
     expect(knownHostKey(after(...named, registered()), 'site', rack)?.source).toBe('accepted');
   });
 
-  it('is not replaced by what is seen later, and an acceptance is replaced by the next', () => {
+  it('is not replaced by keys seen later, and an acceptance is replaced by the next', () => {
     expect(knownHostKey(after(pinned(key('A')), pinned(key('B'))), 'site', rack)?.fingerprint).toBe(key('A'));
     expect(knownHostKey(after(accepted(key('A')), pinned(key('B'))), 'site', rack)?.fingerprint).toBe(key('A'));
     expect(knownHostKey(after(accepted(key('A')), accepted(key('B'))), 'site', rack)?.fingerprint).toBe(key('B'));
   });
 
-  it("stays with a host that moves, and is the jump host's only at its address", () => {
+  it('"is kept by a host that moves, and by a jump host only at its address"', () => {
     const moved = { ...rack, address: '198.51.100.99:2222' };
     expect(knownHostKey(after(pinned(key('A'))), 'site', moved)?.fingerprint).toBe(key('A'));
     const gate = { host: null, address: '198.51.100.1:22' };

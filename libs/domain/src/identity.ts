@@ -7,29 +7,29 @@ import {
   without,
 } from '@fairlead/contracts';
 
-/** The role of the group of a cluster, if its manifest names no other one. */
+/** The default role of a cluster's group. */
 export const DEFAULT_ACCESS_ROLE = 'cluster-admin';
 
-/** What a manifest asks of a realm. */
+/** The realm settings that a manifest requires. */
 export interface RealmSelection {
-  /** null: the realm of the namespace that was registered first. */
+  /** null: the first registered realm of the namespace. */
   readonly realm: string | null;
   readonly groupsClaim: string;
 }
 
-/** null: the manifest has an issuer of its own, or none. */
+/** null: the manifest has its own issuer, or none. */
 export const realmSelectionOf = (oidc: DeclaredOidc | undefined): RealmSelection | null =>
   oidc === undefined || oidc.issuerUrl !== undefined
     ? null
     : { realm: oidc.realm ?? null, groupsClaim: oidc.groupsClaim };
 
-/** What a cluster has at identity providers. */
+/** A cluster's clients at identity providers. */
 export interface ClusterIdentity {
-  /** The client that was made last; absent: none. */
+  /** The last created client; absent: none. */
   readonly ready?: RealmClient;
   /** Clients that may exist, by realm. */
   readonly held: Readonly<Record<string, RealmClient>>;
-  /** Why there is no progress, and since when; absent: nothing is in the way. */
+  /** Why there is no progress, and since when; absent: not blocked. */
   readonly blocked?: Omit<EventData<'IdentityBlocked'>, 'uid'> & { readonly since: string };
 }
 
@@ -61,10 +61,10 @@ export const identityAfter = (before: ClusterIdentity, event: StoredEvent): Clus
   }
 };
 
-/** A manifest that asks for something else has not been tried yet. */
+/** Clears the block: the changed manifest has not been tried yet. */
 export const withoutBlock = ({ blocked: _former, ...identity }: ClusterIdentity): ClusterIdentity => identity;
 
-/** The client at the realm that is selected; undefined: there is none yet. */
+/** The client at the selected realm; undefined: not created yet. */
 export const clientFor = ({ ready }: ClusterIdentity, selection: RealmSelection): RealmClient | undefined =>
   ready !== undefined &&
   (selection.realm === null || selection.realm === ready.realm) &&
@@ -72,13 +72,13 @@ export const clientFor = ({ ready }: ClusterIdentity, selection: RealmSelection)
     ? ready
     : undefined;
 
-/** Whether a cluster waits for a client at a realm. */
+/** Whether a cluster waits for its client at a realm. */
 export const isIdentityAwaited = (identity: ClusterIdentity, selection: RealmSelection | null): boolean =>
   selection !== null && clientFor(identity, selection) === undefined;
 
 type Bindings = NonNullable<Oidc['roleBindings']>;
 
-/** The group of the cluster has its role besides those of other groups. */
+/** Binds the cluster's group to its role, in addition to other groups. */
 const withAccess = (bindings: Bindings, clusterRole: string, group: string): Bindings => {
   const same = bindings.find((binding) => binding.clusterRole === clusterRole);
   const groups = [...new Set([...(same?.groups ?? []), group])].toSorted();
@@ -87,7 +87,10 @@ const withAccess = (bindings: Bindings, clusterRole: string, group: string): Bin
   );
 };
 
-/** How users sign in: as it is declared, with issuer, client and group of the realm. undefined: not at all, or not yet known. */
+/**
+ * How users sign in: the declared settings, with issuer, client and group from the realm. undefined: not configured, or
+ * not known yet.
+ */
 export const effectiveOidc = (declared: DeclaredOidc | undefined, identity: ClusterIdentity): Oidc | undefined => {
   if (declared === undefined) return undefined;
   const { realm: _realm, accessRole = DEFAULT_ACCESS_ROLE, issuerUrl, clientId, ...rules } = declared;

@@ -1,12 +1,12 @@
 import { type StoredEvent, type ClusterUid, type SecretRef, type KubernetesUser, without } from '@fairlead/contracts';
 
-/** A kubeconfig that was asked for and is not answered yet. */
+/** A requested kubeconfig that is not issued yet. */
 export interface OpenRequest {
   readonly user: KubernetesUser;
   readonly ttlSeconds: number;
   /** RFC 3339. */
   readonly requestedAt: string;
-  /** Where in the log it was asked for. */
+  /** Sequence of the request in the log. */
   readonly seq: number;
 }
 
@@ -15,19 +15,19 @@ export interface IssuedKubeconfig {
   readonly ref: SecretRef;
   /** RFC 3339: when its certificate expires. */
   readonly expiresAt: string;
-  /** Where in the log it was issued. */
+  /** Sequence of the issue in the log. */
   readonly seq: number;
 }
 
-/** The kubeconfigs of a cluster's operators, by the id of the request. */
+/** The kubeconfigs of a cluster's operators, by request id. */
 export interface Kubeconfigs {
   readonly uid: ClusterUid;
-  /** The API that signs them, as it was recorded when the cluster was initialised. */
+  /** The API server that signs them, as recorded at initialization. */
   readonly server: string;
   readonly caCertHash: string;
   readonly open: Readonly<Record<string, OpenRequest>>;
   readonly sealed: Readonly<Record<string, IssuedKubeconfig>>;
-  /** When the last request of a user failed (RFC 3339); a success forgets it. */
+  /** When the last request of a user failed (RFC 3339); cleared by a success. */
   readonly failedAt: Readonly<Record<string, string>>;
 }
 
@@ -45,7 +45,7 @@ const begun = ({ data: { uid, endpoint, caCertHash } }: StoredEvent<'ControlPlan
   failedAt: {},
 });
 
-/** The kubeconfigs of a cluster after an event; undefined: the cluster cannot sign any, not yet or not any more. */
+/** The kubeconfigs of a cluster after an event; undefined: the cluster cannot sign any, not yet or no longer. */
 export const kubeconfigsAfter = (state: Kubeconfigs | undefined, event: StoredEvent): Kubeconfigs | undefined => {
   if (event.type === 'ControlPlaneInitialized') return begun(event);
   if (state === undefined || !('uid' in event.data) || event.data.uid !== state.uid) return state;
@@ -75,7 +75,7 @@ export const kubeconfigsAfter = (state: Kubeconfigs | undefined, event: StoredEv
   }
 };
 
-/** The user's last sealed kubeconfig. */
+/** The user's latest sealed kubeconfig. */
 export const latestOf = ({ sealed }: Kubeconfigs, user: KubernetesUser): IssuedKubeconfig | undefined =>
   Object.values(sealed)
     .filter((one) => one.user === user)

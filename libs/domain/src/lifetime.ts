@@ -8,45 +8,48 @@ import {
   without,
 } from '@fairlead/contracts';
 
-/** What is known of the end of a cluster that has one. It is a plain JSON value. */
+/** The limited lifetime of a cluster. A plain JSON value. */
 export interface Lifetime {
   readonly uid: ClusterUid;
   readonly lease: ClusterLease;
-  /** RFC 3339: when its end was last declared or moved. A warning whose moment was over by then is none. */
+  /** RFC 3339: when its end was last declared or moved. Warnings that were due earlier are skipped. */
   readonly since: string;
-  /** The warnings that were recorded for this end. */
+  /** Warnings already recorded for this end. */
   readonly warned: readonly Duration[];
-  /** The ends that providers have confirmed, by connection. */
+  /** Ends confirmed by providers, by connection. */
   readonly reserved: Readonly<Record<string, string>>;
 }
 
-/** An end that a provider has not confirmed yet is none: it would take the machines at the one that it has confirmed. */
+/**
+ * The effective end: the earliest of the declared one and those that providers have confirmed, at which they would
+ * reclaim the machines.
+ */
 export const endOf = ({ lease, reserved }: Pick<Lifetime, 'lease' | 'reserved'>): string =>
   Object.values(reserved).reduce((end, other) => (other < end ? other : end), lease.endsAt);
 
-/** When the deletion of the cluster begins. */
+/** When the deletion of the cluster starts. */
 export const deletionAtOf = (lifetime: Pick<Lifetime, 'lease' | 'reserved'>): string =>
   earlierBy(endOf(lifetime), lifetime.lease.gracePeriod);
 
-/** The warnings that are still to be recorded, with their moments. */
+/** Warnings not recorded yet, with their times. */
 const openWarnings = (lifetime: Lifetime): readonly { readonly warning: Duration; readonly at: string }[] =>
   lifetime.lease.warnings
     .filter((warning) => !lifetime.warned.includes(warning))
     .map((warning) => ({ warning, at: earlierBy(endOf(lifetime), warning) }))
     .filter(({ at }) => at > lifetime.since);
 
-/** The warnings that are due, the earliest first. */
+/** Due warnings, earliest first. */
 export const warningsDue = (lifetime: Lifetime, now: string): readonly Duration[] =>
   openWarnings(lifetime)
     .filter(({ at }) => at <= now)
     .map(({ warning }) => warning)
     .toSorted((one, other) => durationMs(other) - durationMs(one));
 
-/** When the next thing is due; it may be over. */
+/** When the next warning or the deletion is due; may be in the past. */
 export const nextMomentOf = (lifetime: Lifetime): string =>
   openWarnings(lifetime).reduce((next, { at }) => (at < next ? at : next), deletionAtOf(lifetime));
 
-/** Another end has its own warnings. */
+/** A new end has its own warnings. */
 const moved = (before: Lifetime, after: Lifetime, time: string): Lifetime =>
   endOf(before) === endOf(after) ? after : { ...after, since: time, warned: [] };
 
@@ -74,7 +77,7 @@ const changed = (lifetime: Lifetime, event: StoredEvent): Lifetime | undefined =
   }
 };
 
-/** What is known of the end of a cluster after an event about it; undefined: it has none, or its deletion has begun. */
+/** The lifetime of a cluster after an event; undefined: unlimited, or its deletion has begun. */
 export const lifetimeAfter = (lifetime: Lifetime | undefined, event: StoredEvent): Lifetime | undefined => {
   const { time } = event.meta;
   if (event.type === 'ClusterRequested') return begin(event.data.uid, event.data.spec.lease, time);

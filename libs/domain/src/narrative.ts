@@ -26,12 +26,12 @@ const returnedWords = (pods: readonly { readonly pod: string; readonly reason: s
   return `; on it again: ${first.pod}${others} (${first.reason})`;
 };
 const COMMAND_LENGTH_MAX = 200;
-/** In one line, and no longer than a line of a terminal or two. */
+/** On one line, and at most about two terminal lines long. */
 const commandWords = (command: readonly string[]): string => {
   const line = command.join(' ').replaceAll(/\s+/g, ' ').trim();
   return line.length <= COMMAND_LENGTH_MAX ? line : `${line.slice(0, COMMAND_LENGTH_MAX)}…`;
 };
-/** More nodes than these are counted and not named. */
+/** Maximum number of nodes named; the rest are counted. */
 const NAMED_NODES_MAX = 5;
 const was = (number: number): string => (number === 1 ? 'was' : 'were');
 const total = (sets: readonly { readonly count: number }[]): number => sets.reduce((sum, set) => sum + set.count, 0);
@@ -104,14 +104,14 @@ const addressWords = (addresses: EventData<'VirtualAddressesProbed'>['addresses'
           return `${name} ${held ? 'held' : 'not held'} (${ports.join(', ')})`;
         })
         .join('; ');
-/** What could not be applied, and whether it was taken back. */
+/** What could not be applied, and whether it was reverted. */
 export const sentenceOfFailures = (failures: EventData<'NodeNetworkFailed'>['failures']): string =>
   failures.map(({ part, message, reverted }) => `${part}: ${message}${reverted ? ' (reverted)' : ''}`).join('; ');
 
 const quorumWords = ({ voters, healthy, target }: EventData<'ControlPlaneRemovalPrepared'>['quorum']): string =>
   `${count(voters, 'voter')}, ${healthy} healthy, ${target} after the removal`;
 
-/** What happens in each step of a restore of etcd. */
+/** Descriptions of the steps of an etcd restore. */
 export const RESTORE_WORDS: Readonly<Record<RestoreStep, string>> = {
   place: 'copies the snapshot to the control planes',
   stop: 'stops every API server and every member',
@@ -122,7 +122,7 @@ export const RESTORE_WORDS: Readonly<Record<RestoreStep, string>> = {
   undo: 'restores the previous data',
 };
 
-/** Each event as a sentence for people, in the past or present tense, without a full stop. */
+/** Each event as a sentence for people, in past or present tense, without a full stop. */
 const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   HookSecretSet: ({ name, secretName, oldValidUntil }) =>
     `the hook secret ${secretName} of namespace ${name} was set${oldValidUntil === undefined ? '' : `; the previous value is valid until ${oldValidUntil}`}`,

@@ -1,13 +1,13 @@
 import type { StoredEvent } from '@fairlead/contracts';
 
-/** No service acts on the cluster. */
+/** While set, no service acts on the cluster. */
 export interface ClusterPause {
   readonly reason: string;
   /** RFC 3339. */
   readonly since: string;
 }
 
-/** Whether a cluster is paused after an event about it; null: it is not. */
+/** The pause of a cluster after an event; null: not paused. */
 export const pauseAfter = (pause: ClusterPause | null, event: StoredEvent): ClusterPause | null => {
   switch (event.type) {
     case 'ClusterPaused':

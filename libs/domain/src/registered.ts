@@ -13,25 +13,25 @@ export type RegisteredConnection = Omit<EventData<'ConnectionRegistered'>, 'name
 /** An identity realm of a namespace. */
 export interface RegisteredRealm extends RealmSettings {
   readonly secretRef: SecretRef;
-  /** The event that registered it last. */
+  /** The event that last registered it. */
   readonly registration: string;
-  /** Sequence of the one that registered it first. */
+  /** Sequence of its first registration. */
   readonly since: number;
 }
 
 export interface RegisteredNamespace {
   readonly quota: Quota;
-  /** Which incarnation of the name it is: the sequence of its NamespaceCreated. */
+  /** The incarnation of the name: the sequence of its NamespaceCreated. */
   readonly since: number;
-  /** Names of the secrets that requests to hooks are signed with. */
+  /** Names of the secrets that sign requests to hooks. */
   readonly hookSecrets: readonly string[];
-  /** Names of the sealed values of add-ons. */
+  /** Names of the sealed add-on values. */
   readonly addonSecrets: readonly string[];
-  /** Identity realms, in the order in which they were registered first. */
+  /** Identity realms, in the order of their first registration. */
   readonly realms: ReadonlyMap<string, RegisteredRealm>;
 }
 
-/** Namespaces, connections and quotas: what a request for a cluster refers to, and its limits. */
+/** Namespaces, connections and quotas: the references and limits of a request for a cluster. */
 export interface Registered {
   readonly namespaces: ReadonlyMap<string, RegisteredNamespace>;
   readonly connections: ReadonlyMap<string, RegisteredConnection>;
@@ -50,7 +50,7 @@ const withNamespace = (before: Registered, name: string, namespace: RegisteredNa
   namespaces: new Map(before.namespaces).set(name, namespace),
 });
 
-/** A grant ends with the namespace that got it: another of the same name is another one. */
+/** A grant ends with its namespace: a later namespace of the same name is a different one. */
 const withoutGrants = (connections: Registered['connections'], namespace: string): Registered['connections'] =>
   new Map(
     [...connections].map(([name, { namespaces, ...others }]): [string, RegisteredConnection] => [
@@ -61,7 +61,7 @@ const withoutGrants = (connections: Registered['connections'], namespace: string
 
 const NEW: Omit<RegisteredNamespace, 'since'> = { quota: {}, hookSecrets: [], addonSecrets: [], realms: new Map() };
 
-/** One that is registered again keeps its place. */
+/** Registering a realm again does not change its position. */
 export const realmsAfter = (
   realms: RegisteredNamespace['realms'],
   event: StoredEvent<'RealmRegistered' | 'RealmRemoved'>,
@@ -122,6 +122,6 @@ export const registered = (before: Registered, event: StoredEvent): Registered =
   }
 };
 
-/** Whether clusters of a namespace may stand on a connection. One that was registered before there were grants is shared. */
+/** Whether clusters of a namespace may use a connection. One that was registered before grants existed is shared. */
 export const mayUse = ({ namespaces }: Pick<RegisteredConnection, 'namespaces'>, namespace: string): boolean =>
   namespaces === undefined || namespaces.includes(SHARED_WITH_ALL) || namespaces.includes(namespace);

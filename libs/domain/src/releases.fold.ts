@@ -10,7 +10,7 @@ import {
   compareVersions,
 } from '@fairlead/contracts';
 
-/** Releases that an installation may have beside the built-in ones. */
+/** Maximum releases of an installation in addition to the built-in ones. */
 export const OWN_RELEASES_MAX = 500;
 
 export interface AcceptedCatalogue {
@@ -20,14 +20,17 @@ export interface AcceptedCatalogue {
   readonly acceptedAt: string;
 }
 
-/** What an installation knows of Kubernetes' releases beside what is built in. Nothing that clusters may run is ever forgotten. */
+/**
+ * The Kubernetes releases that an installation knows in addition to the built-in ones. Releases that clusters may run
+ * are never removed.
+ */
 export interface OwnReleases {
   readonly releases: ReadonlyMap<string, { readonly release: KubernetesRelease; readonly origin: ReleaseOrigin }>;
-  /** Why nothing new is built from a release. */
+  /** Why no new cluster or upgrade may use a release. */
   readonly withdrawn: ReadonlyMap<string, string>;
   /** Public keys that may sign catalogues. */
   readonly signers: readonly string[];
-  /** The last catalogue of each signer. */
+  /** The latest catalogue of each signer. */
   readonly catalogues: ReadonlyMap<string, AcceptedCatalogue>;
 }
 
@@ -38,7 +41,7 @@ export const NO_OWN_RELEASES: OwnReleases = {
   catalogues: new Map(),
 };
 
-/** Matches every event that makes them up. */
+/** Matches every event of `OwnReleases`. */
 export const RELEASES_FILTER = `${streamSubject(CONNECTIONS_STREAM)}.>`;
 
 const withReleases = (
@@ -77,29 +80,29 @@ export const ownReleasesAfter = (before: OwnReleases, event: StoredEvent): OwnRe
   }
 };
 
-/** The rows beside the built-in ones, and those in their place. */
+/** The rows that add to the built-in ones or replace them. */
 export const ownRows = ({ releases }: OwnReleases): readonly KubernetesRelease[] =>
   [...releases.values()].map(({ release }) => release);
 
-/** Every release that is known, oldest first, withdrawn ones too: clusters may run them. */
+/** Every known release, oldest first, including withdrawn ones: clusters may run them. */
 export const knownReleases = (own: OwnReleases): readonly KubernetesRelease[] => {
   if (own.releases.size === 0) return KUBERNETES_RELEASES;
   const builtIn = KUBERNETES_RELEASES.filter(({ version }) => !own.releases.has(version));
   return [...builtIn, ...ownRows(own)].toSorted((one, other) => compareVersions(one.version, other.version));
 };
 
-/** What clusters may be created with and upgraded to, oldest first. */
+/** The releases available for new clusters and upgrades, oldest first. */
 export const offeredReleases = (own: OwnReleases): readonly KubernetesRelease[] =>
   knownReleases(own).filter(({ version }) => !own.withdrawn.has(version));
 
-/** undefined: no such release is known. Withdrawn ones are. */
+/** undefined: unknown. Withdrawn releases are known. */
 export const findRelease = ({ releases }: OwnReleases, version: string): KubernetesRelease | undefined =>
   releases.get(version)?.release ?? releaseOf(version);
 
 export const originOf = ({ releases }: OwnReleases, version: string): ReleaseOrigin =>
   releases.get(version)?.origin ?? 'built-in';
 
-/** The rows of these versions that are not built in, or differ from the built-in ones. */
+/** Rows of these versions that are not built in, or differ from the built-in ones. */
 export const rowsBeyondBuiltIn = (own: OwnReleases, versions: readonly string[]): readonly KubernetesRelease[] =>
   [...new Set(versions)].flatMap((version) => {
     const release = own.releases.get(version)?.release;

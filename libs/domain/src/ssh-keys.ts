@@ -7,26 +7,29 @@ import type {
   SshKeyGeneration,
 } from '@fairlead/contracts';
 
-/** A rotation that has not ended. */
+/** A rotation in progress. */
 export interface SshKeyRotation {
-  /** requested: the provider does not have the new key yet; failed: it stopped until an administrator requests the rotation again. */
+  /**
+   * requested: the provider does not have the new key yet; failed: it stopped until an administrator requests the
+   * rotation again.
+   */
   readonly status: 'requested' | 'replacing' | 'failed';
   readonly requestedAt: string;
   /** null: the new key has not been created. */
   readonly former: SshKeyGeneration | null;
-  /** The former key is destroyed although hosts still need it. */
+  /** The former key is destroyed even if hosts still need it. */
   readonly forced: boolean;
-  /** Hosts that accept the new key only. */
+  /** Hosts that accept only the new key. */
   readonly replaced: number;
   /** Hosts that still need the former key. */
   readonly pending: number;
-  /** The first of these. */
+  /** The first of them. */
   readonly hosts: readonly RotationHost[];
   /** The last failure; null: none. */
   readonly cause: Cause | null;
 }
 
-/** The rotation that ended last. */
+/** The last completed rotation. */
 export interface RotatedSshKey {
   readonly rotatedAt: string;
   readonly replaced: number;
@@ -36,9 +39,9 @@ export interface RotatedSshKey {
 
 /** The SSH key of a connection. */
 export interface ConnectionSshKey {
-  /** The key that new machines get; null: no machine has been created. */
+  /** The key for new machines; null: no machine has been created. */
   readonly current: SshKeyGeneration | null;
-  /** Where in the log it became the current one: machines that were planned before may have the former key. */
+  /** Sequence at which it became current: machines planned earlier may have the former key. */
   readonly since: number;
   readonly rotation: SshKeyRotation | null;
   readonly rotated: RotatedSshKey | null;
@@ -46,11 +49,11 @@ export interface ConnectionSshKey {
 
 export const NO_SSH_KEY: ConnectionSshKey = { current: null, since: 0, rotation: null, rotated: null };
 
-/** The first generation has the name of the connection alone; a name has no underscore. */
+/** The first generation is named after the connection alone; connection names have no underscore. */
 const GENERATION = /^(.+)_(\d{1,9})$/;
 
 interface Generation {
-  /** What all generations of a connection have in common. */
+  /** The part of the name that all generations of a connection share. */
   readonly base: string;
   readonly number: number;
 }
@@ -62,11 +65,11 @@ const generationOf = (keyRef: string): Generation => {
 
 export const generationNumberOf = (keyRef: SecretRef): number => generationOf(keyRef).number;
 
-/** The name of a generation, from what all generations have in common. */
+/** The name of a generation. */
 export const generationRef = (base: string, number: number): SecretRef =>
   (number === 1 ? base : `${base}_${number}`) as SecretRef;
 
-/** The connection whose SSH key an event is about; undefined: none. */
+/** The connection whose SSH key an event concerns; undefined: none. */
 export const connectionOfSshKey = (event: StoredEvent): ConnectionName | undefined => {
   switch (event.type) {
     case 'SshKeyRotationRequested':
@@ -84,7 +87,7 @@ export const connectionOfSshKey = (event: StoredEvent): ConnectionName | undefin
   }
 };
 
-/** A rotation that has begun continues; otherwise a new one begins. */
+/** Continues a rotation in progress, otherwise starts a new one. */
 const requested = ({ rotation }: ConnectionSshKey, requestedAt: string): SshKeyRotation =>
   rotation === null
     ? {
@@ -102,7 +105,7 @@ const requested = ({ rotation }: ConnectionSshKey, requestedAt: string): SshKeyR
 const withRotation = (before: ConnectionSshKey, part: Partial<SshKeyRotation>): ConnectionSshKey =>
   before.rotation === null ? before : { ...before, rotation: { ...before.rotation, ...part } };
 
-/** A replica that was slow may state an earlier generation late. */
+/** A slow replica may report an earlier generation late. */
 const ensured = (before: ConnectionSshKey, event: StoredEvent<'SshKeyEnsured'>): ConnectionSshKey => {
   const { sshKey, publicKey, secretRef: keyRef } = event.data;
   const [known, stated] = [before.current?.keyRef ?? keyRef, keyRef].map(generationOf) as [Generation, Generation];

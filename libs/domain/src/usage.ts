@@ -10,7 +10,7 @@ import {
 import { replacementIn, type Replacement } from './members/replacements.js';
 import type { Registered } from './registered.js';
 
-/** Some machines of one size. */
+/** Machines of one size. */
 type Machines = Pick<NodeSet, 'connection' | 'spec' | 'count'>;
 
 interface Asked {
@@ -20,29 +20,31 @@ interface Asked {
 
 interface Claim {
   readonly namespace: string;
-  /** Sequences of the request and of its retries, of those after the last rejection. */
+  /** Sequences of the request and its retries since the last rejection. */
   readonly asked: readonly number[];
   readonly rejectedSeq: number;
   readonly desired: readonly Machines[];
-  /** Requests for more workers that are not decided. */
+  /** Undecided requests for more workers. */
   readonly more: ReadonlyMap<string, Asked>;
   readonly decided: ReadonlySet<string>;
-  /** Nodes that leave before their replacements are made, with what is asked for once they are gone. */
+  /** Nodes that leave before their replacements are created, with the machines to request afterwards. */
   readonly vacating: ReadonlyMap<string, { readonly requestId: string; readonly asked: Asked }>;
-  /** By name, once they are named. */
+  /** By name, once names are assigned. */
   readonly named: ReadonlyMap<string, Machines> | undefined;
 }
 
-/** What clusters use, or have requested. */
+/** Resources that clusters use or have requested. */
 export interface Usage {
   readonly claims: ReadonlyMap<string, Claim>;
-  /** CPUs of the sizes that each connection last offered. */
+  /** CPUs of each machine size, as last offered by each connection. */
   readonly cores: ReadonlyMap<string, ReadonlyMap<string, number>>;
 }
 
 export const NO_USAGE: Usage = { claims: new Map(), cores: new Map() };
 
-/** Match every event that makes up `Usage`. They are read one after the other, so the fold does not depend on the order between them. */
+/**
+ * Match every event of `Usage`. They are read one after the other, so the fold must not depend on their relative order.
+ */
 export const USAGE_FILTERS = ['evt.*.*.*.request.>', 'evt.*.*.*.machines.>', 'evt.*.*._.*.ConnectionVerified'] as const;
 
 const NEW: Omit<Claim, 'namespace'> = {
@@ -70,7 +72,7 @@ const planned = (claim: Claim, { data }: StoredEvent<'VmsPlanned'>): Claim => {
   return data.requestId === undefined ? after : decide(after, data.requestId);
 };
 
-/** One machine like the old one: at once, or in the place of the old one. */
+/** One machine like the old one: immediately, or after the old one is gone. */
 const replaced = (claim: Claim, { requestId, node, order }: Replacement, seq: number): Claim => {
   const machine = claim.named?.get(node);
   if (machine === undefined || claim.decided.has(requestId)) return claim;
@@ -90,7 +92,7 @@ const deleted = (claim: Claim, name: string): Claim => {
   };
 };
 
-/** Everything that a request for more nodes asks for. */
+/** All machine sets of a request for more nodes. */
 export const requestedSets = ({
   workers,
   controlPlane,
@@ -109,7 +111,7 @@ const claimAfter = (claim: Claim, event: StoredEvent): Claim => {
       const asked = [...claim.asked, event.meta.seq];
       if (event.data.correction === undefined) return { ...claim, asked };
       const { controlPlane, workers } = event.data.correction.spec;
-      // It asks for something else from here on: what others have asked for meanwhile comes first.
+      // The corrected request counts from here: requests made in the meantime come first.
       return { ...claim, asked: [event.meta.seq], desired: [controlPlane, ...workers] };
     }
     case 'ClusterRejected':
@@ -160,23 +162,26 @@ export const usageAfter = (usage: Usage, event: StoredEvent): Usage => {
   if (!isClaiming(event) || !('uid' in event.data)) return usage;
   const { uid } = event.data;
   const before = usage.claims.get(uid);
-  // Facts about a cluster that is gone, or was never requested, claim nothing.
+  // Facts about clusters that are gone, or were never requested, claim nothing.
   if (before === undefined && event.type !== 'ClusterRequested') return usage;
   const claim = before ?? { ...NEW, namespace: event.meta.namespace };
   return { ...usage, claims: new Map(usage.claims).set(uid, claimAfter(claim, event)) };
 };
 
-/** Since when a cluster counts: its request, or the first retry after a rejection; undefined: it does not. */
+/**
+ * Sequence from which a cluster counts: its request, or the first retry after a rejection; undefined: it does not
+ * count.
+ */
 const since = ({ asked, rejectedSeq }: Claim): number | undefined => asked.find((seq) => seq > rejectedSeq);
 
-/** What is asked for, beside what counts already. */
+/** A request to check against quotas, in addition to what already counts. */
 export interface Desired {
   readonly namespace: string;
-  /** undefined: it is not in the log yet, so everything in the log comes first. */
+  /** undefined: not in the log yet, so everything in the log comes first. */
   readonly uid: string | undefined;
-  /** Of a request for more workers that is in the log. */
+  /** Set for a request for more workers that is in the log. */
   readonly requestId?: string | undefined;
-  /** False for a cluster; true for machines of one that counts already. */
+  /** False for a cluster; true for machines of one that already counts. */
   readonly more: boolean;
   readonly machines: readonly Machines[];
 }
@@ -192,7 +197,10 @@ const orderOf = ({ claims }: Usage, { uid, requestId, more }: Desired): number =
   return (more ? own : claim && since(claim)) ?? Number.POSITIVE_INFINITY;
 };
 
-/** What counts before the request, cluster by cluster: earlier requests come first, so of two concurrent requests only one finds capacity. */
+/**
+ * What counts before the request, by cluster: earlier requests come first, so of two concurrent requests only one gets
+ * the capacity.
+ */
 const countedBefore = (usage: Usage, desired: Desired): readonly Counted[] => {
   const order = orderOf(usage, desired);
   return [...usage.claims].flatMap(([uid, claim]) => {
@@ -237,13 +245,13 @@ const scopesOf = ({ namespaces, connections }: Registered, { namespace, machines
   })),
 ];
 
-/** Whether any quota could refuse the request: most installations have none, and then nothing has to be counted. */
+/** Whether any quota could refuse the request: most installations have none, and then nothing needs to be counted. */
 export const hasQuota = (known: Registered, desired: Desired): boolean =>
   scopesOf(known, desired).some(({ quota }) => QUOTA_MEASURES.some((what) => quota[what] !== undefined));
 
 const SINGULAR: Readonly<Record<QuotaMeasure, string>> = { clusters: 'cluster', nodes: 'node', cores: 'core' };
 
-/** Why there is no capacity for the request; undefined: there is. */
+/** Why the quota does not allow the request; undefined: it does. */
 export const quotaRefusal = (known: Registered, usage: Usage, desired: Desired): Refusal | undefined => {
   const before = countedBefore(usage, desired);
   for (const { name, quota, has } of scopesOf(known, desired)) {

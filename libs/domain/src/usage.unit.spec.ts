@@ -33,7 +33,7 @@ const verdict = (quota: Quota, usage: Usage, desired: Desired): string | undefin
   quotaRefusal(known(quota), usage, desired)?.message;
 
 describe('a quota', () => {
-  it('counts clusters, machines and their CPUs, and says what is taken', () => {
+  it('counts clusters, machines and their CPUs, and states the usage', () => {
     const usage = usageOf(asked(2, 'one'));
     expect(verdict({ clusters: 2, nodes: 6, cores: 12 }, usage, cluster(undefined))).toBeUndefined();
     expect(verdict({ clusters: 1 }, usage, cluster(undefined))).toBe(
@@ -44,16 +44,16 @@ describe('a quota', () => {
     expect(verdict({ cores: 12 }, usage, cluster(undefined, [set(1, 'lab', 'large')]))).toContain('adds 8');
   });
 
-  it('of nothing lets nothing in', () =>
+  it('of zero allows nothing', () =>
     expect(verdict({ clusters: 0 }, usageOf(), cluster(undefined))).toContain('0 clusters'));
 
-  it('is not passed by two requests at once: whoever stands first in the log has the room, wherever they are judged', () => {
+  it('is not exceeded by two concurrent requests: the first one in the log gets the capacity, in every replica', () => {
     const usage = usageOf(asked(2, 'first'), asked(3, 'second'));
     expect(verdict({ clusters: 1 }, usage, cluster('first'))).toBeUndefined();
     expect(verdict({ clusters: 1 }, usage, cluster('second'))).toBeDefined();
   });
 
-  it('counts a request that was corrected as it is now, behind those that were asked for meanwhile', () => {
+  it('counts a corrected request with its new values, after requests made in the meantime', () => {
     const spec = { controlPlane: set(1), workers: [set(9)] };
     const corrected = fact(4, 'ClusterRetryRequested', { uid: 'one', correction: { spec, requestHash: 'h' } });
     const usage = usageOf(asked(2, 'one'), asked(3, 'two'), corrected);
@@ -62,7 +62,7 @@ describe('a quota', () => {
     expect(verdict({ clusters: 1 }, usage, cluster('one'))).toBeDefined();
   });
 
-  it('is not passed by two requests for workers at once, of one cluster or of two', () => {
+  it('is not exceeded by two concurrent requests for workers, of one cluster or of two', () => {
     const more = (seq: number, uid: string, requestId: string) =>
       fact(seq, 'NodesRequested', { uid, requestId, workers: [set(1)] });
     const usage = usageOf(
@@ -78,7 +78,7 @@ describe('a quota', () => {
     expect(verdict({ nodes: 9 }, usage, workers('one', 'r3'))).toBeUndefined();
   });
 
-  it('is not evaded by a retry: a rejected cluster that asks again stands behind those that were asked for meanwhile', () => {
+  it('is not evaded by a retry: a rejected cluster that retries comes after requests made in the meantime', () => {
     const rejected = fact(3, 'ClusterRejected', { uid: 'one' });
     const usage = usageOf(asked(2, 'one'), rejected, asked(4, 'two'));
     expect(verdict({ clusters: 1 }, usage, cluster('two'))).toBeUndefined();
@@ -96,7 +96,7 @@ describe('a quota', () => {
       expect(verdict({ clusters: 1 }, apart, cluster(uid))).toEqual(verdict({ clusters: 1 }, inOrder, cluster(uid)));
   });
 
-  it('counts a cluster until it is deleted, and its machines until each is gone', () => {
+  it('counts a cluster until it is deleted, and each machine until it is gone', () => {
     const machine = (name: string) => ({ name, connection: 'lab', spec: 'small' });
     const planned = fact(3, 'VmsPlanned', { uid: 'one', machines: ['x', 'y', 'z'].map(machine) });
     const surge = fact(4, 'VmsPlanned', { uid: 'one', machines: [machine('extra')] });
@@ -110,7 +110,7 @@ describe('a quota', () => {
     expect(verdict({ clusters: 1 }, gone, cluster(undefined))).toBeUndefined();
   });
 
-  it('of a namespace is not used up by another, and that of a connection is by all', () => {
+  it('of a namespace is used by that namespace only, and that of a connection by all', () => {
     const usage = usageOf(asked(2, 'one', [set(1), set(2)], 'b'));
     expect(quotaRefusal(known({ clusters: 1 }), usage, cluster(undefined))).toBeUndefined();
     const refusal = quotaRefusal(known({}, { nodes: 5 }), usage, cluster(undefined));

@@ -9,14 +9,14 @@ import {
   versionOf,
 } from '@fairlead/contracts';
 
-/** Through which versions an upgrade goes, the present one first. */
+/** The versions that an upgrade passes through, the current one first. */
 export interface VersionPath {
   readonly versions: readonly string[];
-  /** Why it does not reach its target: that is a lower minor, or there is no release of a minor on the way. */
+  /** Why it does not reach its target: the target is an older minor, or no release of a minor on the path is known. */
   readonly obstacle?: { readonly kind: 'lower' } | { readonly kind: 'minor-unknown'; readonly missing: string };
 }
 
-/** The latest patch among those that were run best: on real hosts, else in the lab, else any. */
+/** The latest patch among the best verified: on real hosts, else in the lab, else any. */
 const preferredOf = (releases: readonly KubernetesRelease[], minor: string): string | undefined => {
   const patches = releases.filter(({ version }) => minorOf(version) === minor);
   const best = VERIFICATIONS.find((one) => patches.some(({ verified }) => verified === one));
@@ -24,8 +24,8 @@ const preferredOf = (releases: readonly KubernetesRelease[], minor: string): str
 };
 
 /**
- * First the preferred patch of the present minor, unless a later one runs; then minor by minor, each at its preferred patch; the target
- * as it was asked for. A minor that no release is known of ends the way.
+ * First the preferred patch of the current minor, unless a later one is installed; then each minor at its preferred
+ * patch; finally the requested target. The path ends at a minor without a known release.
  */
 export const versionPath = (
   present: string,

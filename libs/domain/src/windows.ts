@@ -7,7 +7,9 @@ const minutesOf = (clock: string): number => {
   return hours * 60 + minutes;
 };
 
-/** The spans of a window around a moment: those that begin the day before, on the day, and on the seven after it. */
+/**
+ * The spans of a window around a time: those that begin on the day before, on the day, and on the seven days after it.
+ */
 const spansAround = ({ days, from, to }: MaintenanceWindow, nowMs: number): readonly (readonly [number, number])[] => {
   const midnight = Math.floor(nowMs / DAY_MS) * DAY_MS;
   const length = (minutesOf(to) - minutesOf(from) + 24 * 60) % (24 * 60) || 24 * 60;
@@ -16,7 +18,7 @@ const spansAround = ({ days, from, to }: MaintenanceWindow, nowMs: number): read
     .map((day) => [day + minutesOf(from) * 60_000, day + (minutesOf(from) + length) * 60_000] as const);
 };
 
-/** D7: whether a node may begin now, and when that changes next. No windows: always. */
+/** D7: whether a node may start now, and when that changes next. No windows: always. */
 export const d7Window = (
   windows: readonly MaintenanceWindow[],
   now: string,

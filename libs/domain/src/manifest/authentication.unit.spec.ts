@@ -28,7 +28,7 @@ const specOf = (authentication?: object) =>
   );
 
 describe('how users sign in', () => {
-  it('has the defaults of kube-apiserver, with prefixes that keep names of Kubernetes out', () => {
+  it('has the defaults of kube-apiserver, with prefixes that exclude names of Kubernetes', () => {
     expect(parsed(given).data?.oidc).toEqual({
       ...given,
       usernameClaim: 'sub',
@@ -48,7 +48,7 @@ describe('how users sign in', () => {
     '/realms/team',
     `https://id.example.org/${'a'.repeat(512)}`,
     'https://id.example.org\n',
-  ])('has no issuer that kube-apiserver would refuse: %j', (issuerUrl) => {
+  ])('rejects an issuer that kube-apiserver would reject: %j', (issuerUrl) => {
     expect(parsed({ ...given, issuerUrl }).success).toBe(false);
   });
 
@@ -72,7 +72,7 @@ describe('how users sign in', () => {
   });
 
   it.each(['system:', 's', 'system:serviceaccount:', 'kubeadm:', 'fairlead:oper', 'k'])(
-    'has no prefix that a name of Kubernetes, kubeadm or Fairlead can begin with: %s',
+    'rejects a prefix with which a name of Kubernetes, kubeadm or Fairlead can begin: %s',
     (prefix) => {
       expect(faultsOf({ ...given, usernamePrefix: prefix, groupsPrefix: prefix })).toMatchObject([
         { code: 'cluster.oidc-prefix', field: 'spec.authentication.oidc.usernamePrefix' },
@@ -92,7 +92,7 @@ describe('how users sign in', () => {
     ]);
   });
 
-  it('has issuer and client by hand, or of a realm, and never parts of both', () => {
+  it('takes issuer and client either from the manifest or from a realm, never one from each', () => {
     expect(faultsOf({})).toEqual([]);
     expect(faultsOf({ realm: 'company', accessRole: 'view' })).toEqual([]);
     expect(faultsOf({ ...given, realm: 'company' })).toMatchObject([
@@ -108,7 +108,7 @@ describe('how users sign in', () => {
     expect(parsed({ realm: 'Not A Name' }).success).toBe(false);
   });
 
-  it('is the same in another order, and with groups that are named twice', () => {
+  it('is equal in another order, and with duplicate groups', () => {
     const roles = (...groups: string[]) => [
       { clusterRole: 'view', groups },
       { clusterRole: 'edit', groups: ['e'] },
@@ -131,7 +131,7 @@ describe('how users sign in', () => {
     expect(completeOidc(first!.authentication!.oidc!)).toEqual(first!.authentication!.oidc);
   });
 
-  it('changes by one step with its reason, for control planes alone', () => {
+  it('changes in one step with a reason, only on control planes', () => {
     const members = ['demo-cp-1', 'demo-cp-2', 'demo-w-1'].map((name) => ({
       name,
       pool: name.startsWith('demo-cp') ? 'control-plane' : 'web',

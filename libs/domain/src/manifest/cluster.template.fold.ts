@@ -13,12 +13,12 @@ export interface ClusterTemplate {
   readonly createdAt: string;
 }
 
-/** The templates of a namespace, by their names. */
+/** The templates of a namespace, by name. */
 export type ClusterTemplates = Readonly<Record<string, ClusterTemplate>>;
 
 export const NO_TEMPLATES: ClusterTemplates = {};
 
-/** A name may be that of something that every object has. */
+/** Safe for names of Object.prototype's properties. */
 export const templateNamed = (templates: ClusterTemplates, name: string): ClusterTemplate | undefined =>
   Object.hasOwn(templates, name) ? templates[name] : undefined;
 

@@ -15,14 +15,14 @@ type Fields = Readonly<Record<string, z.ZodType>>;
 
 const { network, controlPlane, pools, ...WHOLE } = TemplateCluster.shape;
 
-/** Sections whose fields are declared one by one; all else is declared as a whole. */
+/** Sections that are resolved field by field; all others are resolved as a whole. */
 const SECTIONS: Readonly<Record<'network' | 'controlPlane' | 'pools', Fields>> = {
   network: network.unwrap().shape,
   controlPlane: controlPlane.unwrap().shape,
   pools: pools.unwrap().shape,
 };
 
-/** What differs between a value as it is written and as it is declared, besides defaults. */
+/** Normalizations besides defaults, from the written to the declared form. */
 const COMPLETE: Readonly<Record<string, (value: never) => unknown>> = {
   version: withV,
   health: healthCheckOf,
@@ -30,7 +30,7 @@ const COMPLETE: Readonly<Record<string, (value: never) => unknown>> = {
   authentication: ({ oidc }: Authentication) => (oidc === undefined ? {} : { oidc: completeOidc(oidc) }),
 };
 
-/** A value as it is declared; undefined: it is left out, or the schema has something to say about it. */
+/** The declared form of a value; undefined: omitted or invalid. */
 const declaredAs = (name: string, schema: z.ZodType | undefined, value: unknown): unknown => {
   const parsed = value === undefined ? undefined : schema?.safeParse(value);
   if (parsed?.success !== true || parsed.data === undefined) return undefined;
@@ -41,7 +41,7 @@ const declaredAs = (name: string, schema: z.ZodType | undefined, value: unknown)
 const mapFields = (of: Json, fields: Fields): Json =>
   Object.fromEntries(Object.entries(of).map(([name, value]) => [name, declaredAs(name, fields[name], value)]));
 
-/** With its values as a cluster declares them, so that equal values are equal as JSON. */
+/** The template with normalized values, so that equal values are equal as JSON. */
 export const completeTemplate = ({ network, controlPlane, pools, ...whole }: TemplateCluster): TemplateCluster =>
   ({
     ...mapFields(whole, WHOLE),
@@ -59,7 +59,7 @@ const shown = (value: unknown): string => {
   return text.length <= SHOWN_MAX ? text : `${text.slice(0, SHOWN_MAX)}…`;
 };
 
-/** One part of a manifest, with what a template and the cluster as it is declared now have there. */
+/** One part of a manifest, with the values of the template and of the current cluster. */
 interface Part {
   readonly path: string;
   readonly fields: Fields;
@@ -75,16 +75,19 @@ interface Resolved<Of> {
 
 interface Rule {
   readonly template: string;
-  /** The cluster has this template already: what was declared since by other routes stays. */
+  /** The cluster already uses this template: values declared since through other routes are kept. */
   readonly isKept: boolean;
 }
 
-/** The value is the template's, and another one is refused. What is declared now may be sent back. */
+/**
+ * The template's value applies, and a different one is refused. The current value is accepted, so that a manifest can
+ * be sent back.
+ */
 const resolvePart = ({ path, fields, given, fixed, current }: Part, { template, isKept }: Rule): Resolved<Json> => {
   const outcomes = Object.entries(fixed).map(([name, value]) => {
     const own = given[name];
     const [is, was] = [own, current?.[name]].map((one) => JSON.stringify(declaredAs(name, fields[name], one)));
-    // What is malformed stays for the schema of the manifest to say so.
+    // Malformed values are kept, so that the manifest's schema reports them.
     if (own !== undefined && is === undefined) return { name, value: own, faults: [] };
     if (is === undefined || is === JSON.stringify(value)) return { name, value, faults: [] };
     if (is === was) return { name, value: isKept ? own : value, faults: [] };
@@ -114,12 +117,12 @@ const resolvePools = (
 export interface TemplateBasis {
   readonly name: string;
   readonly cluster: TemplateCluster;
-  /** undefined: there is no such cluster yet. */
+  /** undefined: the cluster does not exist yet. */
   readonly current: DeclaredSpec | undefined;
   readonly isKept: boolean;
 }
 
-/** The spec of a manifest, as it was written, with the values of its template. */
+/** A manifest's spec with the values of its template merged in. */
 export const resolveTemplate = (given: Json, { name, cluster, current, isKept }: TemplateBasis): Resolved<Json> => {
   const rule = { template: name, isKept };
   const { network = {}, controlPlane = {}, pools = {}, ...whole } = cluster;

@@ -83,7 +83,7 @@ describe('a health check', () => {
     (health) => expect(ManifestHealthCheck.safeParse(health).success).toBe(false),
   );
 
-  it('of a pool or of the control plane is part of the spec, and changes it without a step', () => {
+  it('of a pool or the control plane is part of the spec, and a change of it needs no step', () => {
     const machines = { connection: 'lab', machineType: 'lab.medium' };
     const manifest = (health?: object) =>
       specOfManifest(

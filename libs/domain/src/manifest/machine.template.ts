@@ -1,6 +1,6 @@
 import type { DeclaredPool } from '@fairlead/contracts';
 
-/** What a machine of a pool, or of the control plane, is made like. */
+/** The machine settings of a pool, or of the control plane. */
 export type MachineTemplate = Pick<DeclaredPool, 'connection' | 'machineType' | 'rootDisk'>;
 
 const FIELDS: Readonly<Record<string, (template: MachineTemplate) => string>> = {
@@ -10,7 +10,7 @@ const FIELDS: Readonly<Record<string, (template: MachineTemplate) => string>> = 
   'rootDisk.size': ({ rootDisk }) => rootDisk.size,
 };
 
-/** What a machine has that its pool is not declared with: `machineType lab.medium`; empty: it is as declared. */
+/** How a machine differs from its pool's declaration: `machineType lab.medium`; empty: it does not. */
 export const differences = (machine: MachineTemplate, pool: MachineTemplate): readonly string[] =>
   Object.entries(FIELDS).flatMap(([field, read]) =>
     read(machine) === read(pool) ? [] : [`${field} ${read(machine)}`],
@@ -22,7 +22,7 @@ export const changesOf = (before: MachineTemplate, after: MachineTemplate): read
     read(before) === read(after) ? [] : [`${field} ${read(before)} → ${read(after)}`],
   );
 
-/** The template of a machine that is planned. */
+/** The template of a planned machine. */
 export const templateOf = (machine: {
   readonly connection: MachineTemplate['connection'];
   readonly spec: string;

@@ -12,7 +12,7 @@ import {
   type VirtualAddress,
 } from '@fairlead/contracts';
 
-/** A field that differs; null: it is not there. */
+/** A changed field; null: absent. */
 export interface ChangedField {
   /** `network.podCidr`, `pools[web].replicas`. */
   readonly field: string;
@@ -23,19 +23,19 @@ export interface ChangedField {
 type Leaf = readonly [field: string, value: string];
 type Fields = ReadonlyMap<string, string>;
 
-/** An empty list or object is as one that is not there: where it would mean something else, the schema refuses it. */
+/** An empty list or object equals an absent one: where it would not, the schema rejects it. */
 const leavesOf = (value: unknown, field: string): readonly Leaf[] => {
   if (typeof value !== 'object' || value === null) return [[field, String(value)]];
   return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, field === '' ? key : `${field}.${key}`));
 };
 
-/** Zones are known by their names. */
+/** Zones are identified by name. */
 const machinesLeaves = ({ zones, ...others }: { readonly zones: readonly string[] }, of: string): readonly Leaf[] => [
   ...leavesOf(others, of),
   ...(zones.length === 0 ? [] : [[`${of}.zones`, zones.join(', ')] as const]),
 ];
 
-/** Taints are known by their key and effect. */
+/** Taints are identified by key and effect. */
 const poolLeaves = (pool: DeclaredPool): readonly Leaf[] => {
   const { name, taints, ...others } = completePool(pool);
   return [
@@ -53,7 +53,7 @@ const transportLeaves = ({ name, backends, allow, ...others }: Transport, of: st
   return [...leavesOf(others, field), ...sets];
 };
 
-/** Addresses and their transports are known by their names; pools and networks are sets. */
+/** Addresses and transports are identified by name; pools and networks are sets. */
 const addressLeaves = ({ name, holders, transports, ...others }: VirtualAddress): readonly Leaf[] => {
   const field = `virtualAddresses[${name}]`;
   return [
@@ -63,7 +63,7 @@ const addressLeaves = ({ name, holders, transports, ...others }: VirtualAddress)
   ];
 };
 
-/** Roles are known by their names; scopes and groups are sets. */
+/** Roles are identified by name; scopes and groups are sets. */
 const authenticationLeaves = ({ oidc }: Authentication): readonly Leaf[] => {
   if (oidc === undefined) return [];
   const { scopes = [], roleBindings = [], ...others } = oidc;
@@ -78,7 +78,7 @@ const authenticationLeaves = ({ oidc }: Authentication): readonly Leaf[] => {
   ];
 };
 
-/** Hooks are known by their names, and called in their order; points are a set. */
+/** Hooks are identified by name and called in order; points are a set. */
 const hookLeaves = (hooks: readonly Hook[]): readonly Leaf[] => [
   ...(hooks.length < 2 ? [] : [['hooks', hooks.map(({ name }) => name).join(', ')] as const]),
   ...hooks.flatMap(({ name, points, ...others }): readonly Leaf[] => [
@@ -87,13 +87,13 @@ const hookLeaves = (hooks: readonly Hook[]): readonly Leaf[] => [
   ]),
 ];
 
-/** Add-ons are known by their names, and what they depend on is a set. Manifests are known by their places. */
+/** Add-ons are identified by name, and their dependencies are a set. Manifests are identified by index. */
 const addonLeaves = ({ name, dependsOn = [], ...others }: Addon): readonly Leaf[] => [
   ...leavesOf(others, `addons[${name}]`),
   ...(dependsOn.length === 0 ? [] : [[`addons[${name}].dependsOn`, dependsOn.toSorted().join(', ')] as const]),
 ];
 
-/** The values of a spec by their paths. Pools are known by their names: their order means nothing. */
+/** The values of a spec by path. Pools are identified by name: their order has no meaning. */
 export const declaredFields = (spec: DeclaredSpec | undefined): Fields => {
   if (spec === undefined) return new Map();
   const { controlPlane, pools, virtualAddresses = [], authentication = {}, hooks = [], addons = [], ...others } = spec;
@@ -114,17 +114,17 @@ const changed = (old: Fields, now: Fields): readonly ChangedField[] =>
     return was === is ? [] : [{ field, before: was, after: is }];
   });
 
-/** What differs between two specs, in the order of their fields. */
+/** Differences between two specs, in the order of their fields. */
 export const changedFields = (before: DeclaredSpec | undefined, after: DeclaredSpec): readonly ChangedField[] =>
   changed(declaredFields(before), declaredFields(after));
 
-/** What differs between the labels of two manifests. */
+/** Differences between the labels of two manifests. */
 export const changedLabels = (before: Labels | undefined, after: Labels | undefined): readonly ChangedField[] => {
   const [old, now] = [before, after].map((labels = {}) => new Map(leavesOf(labels, 'metadata.labels')));
   return changed(old!, now!);
 };
 
-/** What differs between any two values, leaf by leaf; lists by their places. */
+/** Differences between any two values, leaf by leaf; list items are compared by index. */
 export const changedLeaves = (before: unknown, after: unknown): readonly ChangedField[] => {
   const [old, now] = [before ?? {}, after].map((value) => new Map(leavesOf(value, '')));
   return changed(old!, now!);

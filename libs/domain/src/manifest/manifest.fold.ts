@@ -17,64 +17,64 @@ import { replacementIn, type Replacement } from '../members/replacements.js';
 import { requestedSets } from '../usage.js';
 import { denialsAfter, dueAtOnce, setBack, type Denials, type Setback } from './unmet.js';
 
-/** A request for nodes of which something is still to be known. */
+/** A request for nodes that is not finished. */
 export interface RequestedNodes {
-  /** Machines of a manifest that are not planned yet: its replicas count them. */
+  /** Requested machines that are not planned yet, by pool: the replicas already count them. */
   readonly awaited: Readonly<Record<string, number>>;
-  /** Pools that exist because of this request alone. */
+  /** Pools that exist only because of this request. */
   readonly newPools: readonly string[];
-  /** None of its machines is named yet. */
+  /** None of its machines has a name yet. */
   readonly unplanned?: true;
   /** It makes no machine, but takes one that there is: its pool grows by that one or not at all. */
   readonly adopts?: true;
 }
 
-/** A node that is counted is being replaced: its pool keeps its size. */
+/** A counted node that is being replaced: its pool keeps its size. */
 interface Replaced {
   readonly node: string;
   readonly pool: string;
   readonly order: ReplacementOrder;
-  /** The node that comes in its place; null: it is not planned yet. */
+  /** Its replacement; null: not planned yet. */
   readonly newNode: string | null;
-  /** The old node is gone. */
+  /** The old node no longer exists. */
   readonly vacant: boolean;
 }
 
-/** The desired state of a cluster, whichever route asked for it. It is a plain JSON value. */
+/** The desired state of a cluster, whichever route set it. A plain JSON value. */
 export interface Declared {
   readonly uid: ClusterUid;
   readonly spec: DeclaredSpec;
-  /** How many manifests were applied; changes by other routes do not count. */
+  /** Number of applied manifests; changes through other routes do not count. */
   readonly revision: number;
   /** Sequence of the latest event that changed the spec: the `resourceVersion` of the manifest. */
   readonly seq: number;
-  /** The nodes that the replicas count, with their pools. */
+  /** Nodes that the replicas count, with their pools. */
   readonly nodes: Readonly<Record<string, string>>;
   readonly requests: Readonly<Record<string, RequestedNodes>>;
-  /** Replacements that are not over, by their requests; absent in rows of earlier releases. */
+  /** Unfinished replacements by request; absent in rows of earlier releases. */
   readonly replaced?: Readonly<Record<string, Replaced>>;
-  /** Kubernetes versions that upgrades under way lead to. */
+  /** Target versions of upgrades in progress. */
   readonly targets: Readonly<Record<string, DeclaredSpec['version']>>;
-  /** The version that a rollout brings to nodes now; absent: there is no rollout. */
+  /** The version that a rollout is currently installing; absent: no rollout. */
   readonly rollingTo?: DeclaredSpec['version'];
-  /** A manifest declares a version that nodes do not have yet; absent: there is no such upgrade. */
+  /** An upgrade to a version that a manifest declares and nodes do not have yet; absent: none. */
   readonly upgrading?: {
     readonly upgradeId: string;
     readonly from: DeclaredSpec['version'];
-    /** The template before; null: there was none; absent: it is the same. */
+    /** The previous template; null: there was none; absent: unchanged. */
     readonly template?: TemplateUse | null;
   };
-  /** The template that the spec was resolved from; absent: none. */
+  /** The template from which the spec was resolved; absent: none. */
   readonly template?: TemplateUse;
-  /** Of a decision whose spec follows. */
+  /** The template chosen by a decision whose spec change follows. */
   readonly choosing?: TemplateUse;
   /** Labels of the cluster itself; absent: none. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** Pools whose bootstrap data exist, with the ids of their tokens. Absent: none. */
+  /** Pools with bootstrap data, with the ids of their tokens. Absent: none. */
   readonly bootstrapped?: Readonly<Record<string, JoinTokenId>>;
-  /** Nodes of the requests that were planned last: the decision to abandon one may not have seen its plan. Absent: none. */
+  /** Nodes of the most recently planned requests: the decision to abandon one may predate its plan. Absent: none. */
   readonly planned?: Readonly<Record<string, readonly string[]>>;
-  /** Requests that were abandoned before their machines were named: machines that are named all the same do not count. */
+  /** Requests that were abandoned before their machines had names: machines planned for them later do not count. */
   readonly abandoned?: readonly string[];
   /** Nodes that were asked for beside the manifest: they are declared for as long as their request is. Absent: none. */
   readonly beside?: Readonly<Record<string, true>>;
@@ -115,7 +115,7 @@ const withReplaced = (declared: Declared, requestId: string, replaced: Replaced 
   return Object.keys(others).length === 0 ? rest : { ...rest, replaced: others };
 };
 
-/** The new node of a replacement leaves: that replacement is over. */
+/** The new node of a replacement leaves, which ends the replacement. */
 const superseded = (declared: Declared, name: string): Declared => {
   const [requestId] = Object.entries(declared.replaced ?? {}).find(([, { newNode }]) => newNode === name) ?? [];
   return requestId === undefined ? declared : withReplaced(declared, requestId, undefined);
@@ -135,13 +135,13 @@ const leave = (declared: Declared, names: readonly string[]): Declared =>
     return superseded({ ...uncounted(before, name), spec: resized(before.spec, pool, -1) }, name);
   }, declared);
 
-/** A node that was asked to leave stays after all: the size of its pool is as it was before. */
+/** The removal of a node was cancelled: its pool regains its previous size. */
 const rejoin = (declared: Declared, { node, pool }: EventData<'NodeRemovalCancelled'>): Declared => {
   if (declared.nodes[node] !== undefined) return declared;
   return { ...declared, nodes: { ...declared.nodes, [node]: pool }, spec: resized(declared.spec, pool, 1) };
 };
 
-/** A node that is not counted, or is being replaced already, has no place to be taken. */
+/** A node that is not counted, or already being replaced, is not replaced. */
 const replace = (declared: Declared, { requestId, node, order }: Replacement): Declared => {
   const pool = declared.nodes[node];
   const isReplaced = Object.values(declared.replaced ?? {}).some((one) => one.node === node);
@@ -156,7 +156,10 @@ const exchanged = (declared: Declared, requestId: string, replaced: Replaced): D
   return withReplaced(superseded({ ...declared, nodes }, node), requestId, { ...replaced, vacant: true });
 };
 
-/** A node that is replaced is gone: the pool waits for the new one. Any other makes its pool smaller. */
+/**
+ * The removal of a node that is being replaced leaves its pool waiting for the new one. Any other removal shrinks the
+ * pool.
+ */
 const vanish = (declared: Declared, name: string): Declared => {
   const found = Object.entries(declared.replaced ?? {}).find(([, { node, vacant }]) => node === name && !vacant);
   return found === undefined ? leave(declared, [name]) : exchanged(declared, ...found);
@@ -170,13 +173,13 @@ const poolLike = ({ pool, connection, spec, rootDisk }: MachinePlan): DeclaredPo
   rootDisk,
 });
 
-/** A machine that no manifest asked for: its pool grows by it, or begins with it. */
+/** A machine that no manifest asked for: its pool grows, or is created. */
 const grow = (spec: DeclaredSpec, plan: MachinePlan): DeclaredSpec => {
   if (plan.pool === CONTROL_PLANE_POOL) return resized(spec, plan.pool, 1);
   const known = spec.pools.find(({ name }) => name === plan.pool);
   if (known !== undefined && known.replicas > 0) return resized(spec, plan.pool, 1);
   const others = spec.pools.filter(({ name }) => name !== plan.pool);
-  // A pool of 0 takes the kind of its first machine; what else was declared of it stays.
+  // A pool of 0 takes the settings of its first machine; its other fields are kept.
   return { ...spec, pools: [...others, { ...known, ...poolLike(plan), replicas: 1 }] };
 };
 
@@ -227,7 +230,7 @@ const requested = (declared: Declared, { data }: StoredEvent<'NodesRequested'>):
   return { ...declared, requests: { ...declared.requests, [data.requestId]: request } };
 };
 
-/** The old node stays; where it is gone, its pool is smaller. */
+/** The old node stays; if it no longer exists, its pool shrinks. */
 const unreplaced = (declared: Declared, { pool, newNode, vacant }: Replaced): Declared => {
   if (!vacant) return declared;
   return newNode === null ? { ...declared, spec: resized(declared.spec, pool, -1) } : leave(declared, [newNode]);
@@ -322,21 +325,21 @@ const whereMissing = (declared: Declared, time?: string): Declared => {
 };
 
 const abandon = (declared: Declared, { requestId, nodes }: EventData<'NodesAbandoned'>): Declared => {
-  // Without nodes, it was decided before its plan was seen: all of them leave.
+  // Without nodes, the decision predates the plan: all of them leave.
   const leaving = nodes.length > 0 ? nodes : (declared.planned?.[requestId] ?? []);
   const left = undo(declared, requestId, leaving);
   if (declared.requests[requestId]?.unplanned !== true) return left;
   return { ...left, abandoned: [...(left.abandoned ?? []), requestId].slice(-ABANDONED_MAX) };
 };
 
-/** The upgrade was requested by the same decision. */
+/** The same decision requested the upgrade. */
 const upgradingTo = (
   { spec: { version, template: before }, targets, upgrading, template }: Declared,
   to: DeclaredSpec,
 ): Pick<Declared, 'upgrading'> => {
   const upgradeId = Object.entries(targets).findLast(([, target]) => target === to.version)?.[0];
   if (version === to.version || upgradeId === undefined) return upgrading === undefined ? {} : { upgrading };
-  // One that waits has changed nothing: the next one leads away from the same version and template.
+  // A pending upgrade has changed nothing: the next one starts from the same version and template.
   if (upgrading !== undefined) return { upgrading: { ...upgrading, upgradeId } };
   const left = before === to.template ? {} : { template: template ?? null };
   return { upgrading: { upgradeId, from: version, ...left } };
@@ -372,7 +375,7 @@ const applied = (
   return whereMissing(after, meta.time);
 };
 
-/** A pool is held out of upgrades, or released, by whichever route. */
+/** A pool is excluded from upgrades, or included again, through any route. */
 const held = (declared: Declared, { scope, disabled }: EventData<'UpdatesDisabledSet'>): Declared => {
   const isChange = ({ name, updatesDisabled = false }: DeclaredPool): boolean =>
     scope.kind === 'pool' && name === scope.pool && updatesDisabled !== disabled;
@@ -391,7 +394,7 @@ const withTemplate = (declared: Declared, template: TemplateUse | null | undefin
   return { ...others, template, spec: { ...own, template: template.name } };
 };
 
-/** A version that was given up, or that can never be reached, is declared no more. */
+/** A version that was abandoned, or that cannot be reached, is no longer declared. */
 const upgradeEnded = (declared: Declared, upgradeId: string): Declared => {
   const { rollingTo: _version, upgrading, ...others } = declared;
   const ended = { ...others, targets: without(declared.targets, upgradeId) };
@@ -401,7 +404,7 @@ const upgradeEnded = (declared: Declared, upgradeId: string): Declared => {
   return withTemplate({ ...ended, spec: { ...declared.spec, version } }, template);
 };
 
-/** What an upgrade means for what is declared. */
+/** The effect of an upgrade's event on the declared state. */
 const upgraded = (declared: Declared, event: StoredEvent): Declared => {
   switch (event.type) {
     case 'UpgradeRequested': {
@@ -502,15 +505,15 @@ const change = (declared: Declared, event: StoredEvent): Declared => {
   }
 };
 
-/** The version that the nodes of a cluster are to have now. */
+/** The version that the nodes of a cluster should have now. */
 export const desiredVersion = ({ rollingTo, upgrading, spec }: Declared): DeclaredSpec['version'] =>
   rollingTo ?? upgrading?.from ?? spec.version;
 
-/** What was declared, with the version that an upgrade under way leads away from. */
+/** The declared spec with the version from before an upgrade in progress. */
 export const specBeforeUpgrade = ({ upgrading, spec }: Declared): DeclaredSpec =>
   upgrading === undefined ? spec : { ...spec, version: upgrading.from };
 
-/** The events that change what is declared, or what has to be known to change it. */
+/** The events that change the declared state, or on which a change of it depends. */
 const DECLARING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ClusterRequested',
   'ClusterTemplateChosen',
@@ -546,8 +549,8 @@ export const isDeclaring = (event: StoredEvent): boolean =>
   DECLARING.has(event.type) || replacementIn(event) !== undefined;
 
 /**
- * What is declared of a cluster after an event about it; undefined: there is no cluster. A cluster that was never applied as a
- * manifest has one, too: it follows from the same requests.
+ * The declared state of a cluster after an event; undefined: no such cluster. Also defined for a cluster that was never
+ * applied as a manifest: it follows from the same requests.
  */
 export const declaredAfter = (declared: Declared | undefined, event: StoredEvent): Declared | undefined => {
   if (event.type === 'ClusterRequested') return begin(event);

@@ -27,7 +27,7 @@ import { versionPath } from '../version.path.js';
 import { changedFields } from './manifest.diff.js';
 import { victimsOf, type PoolMember, type Victim } from './victims.js';
 
-/** A reason names no more than these. */
+/** Maximum number of fields named in a reason. */
 const FIELDS_NAMED_MAX = 3;
 
 const machines = (count: number): string => `${count} machine${count === 1 ? '' : 's'}`;
@@ -42,23 +42,23 @@ const step = (
   }: { readonly reason: string; readonly count: number; readonly nodes?: readonly Victim[] },
 ): PlanStep => ({ action, pool, count, nodes: [...nodes], reason });
 
-/** What a plan starts from, besides the spec. */
+/** The input of a plan besides the spec. */
 export interface PlanBasis {
   readonly members: readonly PoolMember[];
-  /** Requests for nodes that are not planned yet: `Declared.requests`. */
+  /** Unplanned requests for nodes: `Declared.requests`. */
   readonly requests?: Declared['requests'];
   /** Machines that are declared already, and asked for again by themselves (`missingIn`): no change asks for them. */
   readonly missing?: Readonly<Record<string, number>>;
   /** Nodes that are removed before others, whatever the delete policy is. */
   readonly named?: readonly string[];
-  /** What the installation offers; left out: the built-in releases. */
+  /** The releases that the installation offers; absent: the built-in ones. */
   readonly releases?: readonly KubernetesRelease[] | undefined;
 }
 
 interface Scaling {
   readonly was: DeclaredPool | undefined;
   readonly members: readonly PoolMember[];
-  /** Machines that were requested and have no name yet. */
+  /** Requested machines without a name. */
   readonly awaited: number;
   /** Machines that are asked for again by themselves. */
   readonly missing: number;
@@ -96,14 +96,14 @@ const strategyOf = ({ rollout }: Template): PoolRollout['strategy'] => rollout?.
 const isChanged = (was: Template, is: Template): boolean =>
   changesOf(was, is).length > 0 || strategyOf(was) !== strategyOf(is);
 
-/** What nodes that may have to be replaced were declared like, and are now. `pace`: how fast they are replaced. */
+/** The previous and current template of nodes that may have to be replaced. `pace`: how fast they are replaced. */
 interface Replacing {
   readonly was: Template | undefined;
   readonly is: Template;
   readonly pace: string;
 }
 
-/** Nodes whose machines are not as their pool is declared, once its machines or its strategy change. */
+/** Nodes whose machines differ from their pool's declaration, if its machine template or strategy changes. */
 const replaced = (pool: string, { was, is, pace }: Replacing, members: readonly PoolMember[]): readonly PlanStep[] => {
   if (was === undefined || !isChanged(was, is)) return [];
   const outdated = members.flatMap(({ name, machine }) => {
@@ -130,7 +130,7 @@ const paceOf = (pool: DeclaredPool): string => {
 
 interface ControlPlaneScaling extends Omit<Scaling, 'was'> {
   readonly was: DeclaredSpec['controlPlane'];
-  /** A request for control planes is abandoned by the same plan. */
+  /** The same plan abandons a request for control planes. */
   readonly isAbandoned: boolean;
 }
 
@@ -151,7 +151,9 @@ const scaledControlPlane = (
   return [step('remove-nodes', pool, { reason, count: -change, nodes })];
 };
 
-/** Those that are not Ready are replaced first, and the initial one last: its part then goes to one that stays. */
+/**
+ * Control planes that are not Ready are replaced first, the initial one last: its role then passes to one that stays.
+ */
 const inTurn = (controlPlanes: readonly PoolMember[]): readonly PoolMember[] => {
   const rank = ({ ready, leader }: PoolMember): number => (ready ? 1 + Number(leader === true) : 0);
   return controlPlanes.toSorted((one, other) => rank(one) - rank(other));
@@ -170,7 +172,7 @@ const stayingAfter = (steps: readonly PlanStep[], members: readonly PoolMember[]
   return members.filter(({ name }) => !leaving.has(name));
 };
 
-/** Nodes that exist change in place. */
+/** Existing nodes are updated in place. */
 const relabelled = (
   pool: DeclaredPool,
   was: DeclaredPool | undefined,
@@ -185,7 +187,7 @@ const relabelled = (
 const NETWORK_FIELD = /^(firewall|sshd)\./;
 const AUTHENTICATION_FIELD = /^authentication\./;
 
-/** What a change of fields is about, in few words; undefined: none of them changes. */
+/** The changed fields in short; undefined: none. */
 const fieldsNamed = (before: DeclaredSpec, after: DeclaredSpec, isOne: RegExp): string | undefined => {
   const fields = changedFields(before, after).flatMap(({ field }) => (isOne.test(field) ? [field] : []));
   const others = fields.length - FIELDS_NAMED_MAX;
@@ -194,13 +196,16 @@ const fieldsNamed = (before: DeclaredSpec, after: DeclaredSpec, isOne: RegExp): 
     : `${fields.slice(0, FIELDS_NAMED_MAX).join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
 };
 
-/** Firewall and SSH server of nodes that exist change in place, and are taken back by nodes that no longer reach Fairlead. */
+/**
+ * Firewall and SSH server of existing nodes are updated in place; nodes that lose contact with Fairlead revert the
+ * change.
+ */
 const networked = (before: DeclaredSpec, after: DeclaredSpec, count: number): readonly PlanStep[] => {
   const named = fieldsNamed(before, after, NETWORK_FIELD);
   return named === undefined ? [] : [step('configure-network', null, { reason: `${named}: ${nodesOf(count)}`, count })];
 };
 
-/** API servers read another file while they run. */
+/** API servers reload the file while running. */
 const authenticated = (before: DeclaredSpec, after: DeclaredSpec, count: number): readonly PlanStep[] => {
   const named = fieldsNamed(before, after, AUTHENTICATION_FIELD);
   const reason = `${named}: ${count} control plane${count === 1 ? '' : 's'}, one at a time, without a restart`;
@@ -229,8 +234,8 @@ const declaredIn = ({ controlPlane, pools }: DeclaredSpec, pool: string) =>
   pool === CONTROL_PLANE_POOL ? controlPlane : pools.find(({ name }) => name === pool);
 
 /**
- * Machines without a name can neither be removed nor replaced one by one: requests that ask for too many, or for machines that are no
- * longer declared, are abandoned as a whole.
+ * Machines without a name cannot be removed or replaced individually: requests for too many machines, or for machines
+ * that are no longer declared, are abandoned as a whole.
  */
 const superseded = (
   requests: Requests,
@@ -256,7 +261,7 @@ const abandoned = (requests: Requests): readonly PlanStep[] =>
     })),
   );
 
-/** Its operations are planned, with their reasons, when the nodes have been looked at. */
+/** The operations of the upgrade and their reasons are planned after an inspection of the nodes. */
 const upgraded = (
   before: DeclaredSpec,
   after: DeclaredSpec,
@@ -270,7 +275,7 @@ const upgraded = (
 
 type NamedList = 'virtualAddresses' | 'addons';
 
-/** What is new, changed or left out of a list whose entries are known by their names. */
+/** Additions, changes and removals in a list whose entries are identified by name. */
 const listChanges = (before: DeclaredSpec | undefined, after: DeclaredSpec, list: NamedList): readonly string[] => {
   const [old, now] = [before, after].map((spec) => (spec?.[list] ?? []).map(({ name }) => name)) as [
     string[],
@@ -293,7 +298,7 @@ const equipped = (before: DeclaredSpec | undefined, after: DeclaredSpec): readon
     : [step('change-addons', null, { reason: changes.join(', '), count: changes.length })];
 };
 
-/** Which node holds what follows from the nodes that there are: no node is made, replaced or drained for it. */
+/** The holders of virtual addresses are chosen among existing nodes: no node is created, replaced or drained. */
 const balanced = (before: DeclaredSpec | undefined, after: DeclaredSpec): readonly PlanStep[] => {
   const changes = listChanges(before, after, 'virtualAddresses');
   return changes.length === 0
@@ -301,7 +306,10 @@ const balanced = (before: DeclaredSpec | undefined, after: DeclaredSpec): readon
     : [step('balance-addresses', null, { reason: changes.join(', '), count: changes.length })];
 };
 
-/** What has to be done so that a cluster is as declared: the same for a dry run and for the change. `before` undefined: there is none. */
+/**
+ * The steps to reach the declared state: the same for a dry run and for the change. `before` undefined: the cluster
+ * does not exist.
+ */
 export const planOf = (
   before: DeclaredSpec | undefined,
   after: DeclaredSpec,
@@ -349,7 +357,7 @@ const changedPool = (pool: DeclaredPool, scaling: Scaling): readonly PlanStep[] 
   return [...sized, ...rolled, ...relabelled(pool, was, members)];
 };
 
-/** The machines that a plan asks for, pool by pool. */
+/** The machines that a plan requests, by pool. */
 export const additionsOf = (plan: readonly PlanStep[], { pools }: DeclaredSpec): readonly NodeSet[] =>
   plan.flatMap(({ action, pool: name, count }) => {
     const pool = pools.find((one) => one.name === name);
@@ -358,7 +366,7 @@ export const additionsOf = (plan: readonly PlanStep[], { pools }: DeclaredSpec):
       : [nodeSetOf(pool, count)];
   });
 
-/** The machines beyond their replicas that pools may have while a plan replaces their nodes. */
+/** The machines that pools may have beyond their replicas while a plan replaces their nodes. */
 export const surgesOf = (plan: readonly PlanStep[], { pools }: DeclaredSpec): readonly NodeSet[] =>
   plan.flatMap(({ action, pool: name, count }) => {
     const pool = pools.find((one) => one.name === name);
@@ -367,7 +375,7 @@ export const surgesOf = (plan: readonly PlanStep[], { pools }: DeclaredSpec): re
     return [nodeSetOf(pool, Math.min(surge, count))];
   });
 
-/** The control plane beyond their number that there may be while a plan replaces them; undefined: it replaces none. */
+/** The surge control plane while a plan replaces control planes; undefined: it replaces none. */
 export const controlPlaneSurgeOf = (plan: readonly PlanStep[], { controlPlane }: DeclaredSpec): NodeSet | undefined =>
   rolloutsOf(plan).includes(CONTROL_PLANE_POOL)
     ? controlPlaneSetOf(controlPlane, controlPlaneSurge(controlPlane))
@@ -379,7 +387,7 @@ export const addedControlPlanes = (plan: readonly PlanStep[], { controlPlane }: 
   return added === undefined ? undefined : controlPlaneSetOf(controlPlane, added.count);
 };
 
-/** The nodes that a plan removes, in order, with the change that they leave for and why it is them. */
+/** The nodes that a plan removes, in order, with the change that removes them and why they were selected. */
 export const leavingOf = (plan: readonly PlanStep[]): readonly Victim[] =>
   plan.flatMap(({ action, pool, nodes, reason: change }) =>
     action === 'replace-nodes'
@@ -403,7 +411,7 @@ export const abandonedOf = (plan: readonly PlanStep[]): readonly string[] => [
 
 type Read = (spec: DeclaredSpec) => unknown;
 
-/** What a cluster is made with, and keeps. The balancer of the API is on the connection of the control planes. */
+/** Fields that cannot change after creation. The API load balancer is on the connection of the control planes. */
 const IMMUTABLE: Readonly<Record<string, Read>> = {
   serviceType: ({ serviceType }) => serviceType,
   loadBalancer: ({ loadBalancer }) => loadBalancer,
@@ -420,7 +428,7 @@ const IMMUTABLE: Readonly<Record<string, Read>> = {
 
 const shown = (value: unknown): string => (value === undefined ? 'not set' : String(value));
 
-/** Why there cannot be as many control planes as declared. */
+/** Why the declared number of control planes is not possible. */
 const controlPlaneFaults = (
   { controlPlane: was }: DeclaredSpec,
   { controlPlane: is }: DeclaredSpec,
@@ -450,7 +458,7 @@ const fieldFaults = (
     return was === is ? [] : [refuse('cluster.field-immutable', { field, before: was, after: is }, `spec.${field}`)];
   });
 
-/** Why control planes cannot be replaced: only `kubeadm init` makes one that takes workloads. */
+/** Why control planes cannot be replaced: only `kubeadm init` creates schedulable ones. */
 const machineFaults = (before: DeclaredSpec, after: DeclaredSpec): readonly Refusal[] => {
   return before.controlPlane.schedulable ? fieldFaults(CONTROL_PLANE_MACHINE, [before, after]) : [];
 };
@@ -468,7 +476,7 @@ export const controlPlaneRolloutFaults = ({
     : [];
 };
 
-/** Removals may have left too few: that is no reason to refuse what does not concern them. */
+/** Removals may have left too few control planes: that must not block unrelated changes. */
 const rolloutFaults = ({ controlPlane: was }: DeclaredSpec, after: DeclaredSpec): readonly Refusal[] => {
   const { controlPlane: is } = after;
   const isSame =
@@ -476,7 +484,7 @@ const rolloutFaults = ({ controlPlane: was }: DeclaredSpec, after: DeclaredSpec)
   return isSame ? [] : controlPlaneRolloutFaults(after);
 };
 
-/** Why no upgrade leads to the declared version. What the nodes have to say to it, its checks find. */
+/** Why no upgrade leads to the declared version. Obstacles on the nodes are found by the upgrade's own checks. */
 const versionFaults = (
   { version: before }: DeclaredSpec,
   { version: after }: DeclaredSpec,
@@ -489,7 +497,7 @@ const versionFaults = (
     : [refuse('cluster.version-path', { before, after, missing: obstacle.missing }, 'spec.version')];
 };
 
-/** Why a cluster cannot become what is declared, each with the field and what to do instead. */
+/** Why a cluster cannot change to the declared state, each with the field and a remedy. */
 export const changeFaults = (
   before: DeclaredSpec,
   after: DeclaredSpec,

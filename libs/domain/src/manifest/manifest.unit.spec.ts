@@ -89,12 +89,12 @@ describe('a manifest', () => {
     expect(specOfManifest(spec).serviceType).toBe(expected);
   });
 
-  it('keeps the service type of its cluster where it has none', () => {
+  it('keeps the service type of its cluster if it declares none', () => {
     const { spec } = ClusterManifest.parse(minimal);
     expect(specOfManifest(spec, declared([]))).toMatchObject({ serviceType: 'single', network: { cni: 'flannel' } });
   });
 
-  it('limits control planes to zones, those of a new cluster and those that come later', () => {
+  it('limits control planes to zones, at creation and later', () => {
     const { controlPlane, ...others } = declared([pool('web', 0)]);
     const spec = { ...others, controlPlane: { ...controlPlane, zones: ['lab-1a'] } };
     expect(clusterSpecOf(NAME, spec).controlPlane.zones).toEqual(['lab-1a']);
@@ -107,7 +107,7 @@ describe('a manifest', () => {
     expect([changeFaults(spec, elsewhere), planOf(spec, elsewhere, { members: [] })]).toEqual([[], []]);
   });
 
-  it('differs in hooks by their names, and in their order', () => {
+  it('identifies hooks by name, and compares their order', () => {
     const others = specOfManifest(ClusterManifest.parse(minimal).spec);
     const hook = (name: string, url: string): Hook => ({ name, url, points: ['BeforeNodeDrain', 'BeforeCreate'] });
     const [backup, audit] = [hook('backup', 'https://a.example/'), hook('audit', 'https://b.example/')];
@@ -132,7 +132,7 @@ describe('a manifest', () => {
     { virtualAddresses: [] },
     { controlPlane: { zones: [] } },
     { pools: [{ zones: [], labels: {}, taints: [] }] },
-  ])('with what is empty equals one without it: %j', (more) => {
+  ])('with empty lists or objects equals one without them: %j', (more) => {
     const [first] = minimal.spec.pools;
     const [change = {}] = more.pools ?? [];
     const controlPlane = { ...minimal.spec.controlPlane, ...more.controlPlane };
@@ -148,18 +148,18 @@ describe('a manifest', () => {
     { firewall: { nodes: [] } },
     { drain: { rules: [{ name: 'jobs', behavior: 'Skip', namespaces: [] }] } },
     { drain: { rules: [{ name: 'jobs', behavior: 'Skip', pools: [] }] } },
-  ])('is refused with what is empty where that would mean nothing, and its absence everything: %j', (more) =>
+  ])('rejects empty values that would match nothing while their absence matches everything: %j', (more) =>
     expect(ClusterManifest.safeParse({ ...minimal, spec: { ...minimal.spec, ...more } }).success).toBe(false),
   );
 
-  it('becomes the request that services know, and comes back from it', () => {
+  it('converts to the request of services and back', () => {
     const spec = declared([pool('web', 2), pool('batch', 1, { machineType: 'lab.large' })], {
       storage: { nfs: { server: 'nfs.example', path: '/export' } },
     });
     expect(declaredOf(clusterSpecOf(NAME, spec))).toEqual(spec);
   });
 
-  it('names worker sets without a name as their machines are: worker-1, worker-2', () => {
+  it('names unnamed worker sets like their machines: worker-1, worker-2', () => {
     const spec = clusterSpecOf(NAME, declared([pool('a', 1), pool('b', 2)]));
     const unnamed = { ...spec, workers: spec.workers.map(({ pool: _name, ...one }) => one) };
     expect(declaredOf(unnamed).pools.map(({ name, replicas }) => [name, replicas])).toEqual([
@@ -181,12 +181,12 @@ describe('a manifest', () => {
     ['another kind', { ...minimal, kind: 'Machine' }],
   ])('is refused with %s', (_what, manifest) => expect(ClusterManifest.safeParse(manifest).success).toBe(false));
 
-  it('may be sent back as it was answered', () => {
+  it('can be sent back as returned', () => {
     const answered = { ...minimal, status: { phase: 'Provisioned' }, plan: [], operations: [] };
     expect(ClusterManifest.safeParse(answered).success).toBe(true);
   });
 
-  it('has a JSON Schema that knows its fields and refuses others', () => {
+  it('has a JSON Schema with its fields that rejects others', () => {
     const { $defs } = manifestJsonSchema() as {
       $defs: { ManifestSpec: { properties: object; additionalProperties: boolean } };
     };
@@ -222,16 +222,16 @@ describe('a JSON merge patch', () => {
   ])('turns %j with %j into %j', (target, patch, result) => expect(mergePatch(target, patch)).toEqual(result));
 });
 
-describe('what is declared of a cluster', () => {
+describe('the declared state of a cluster', () => {
   const spec = declared([pool('worker-1', 2)]);
   const begun = [
     requested(spec),
     planned([plan('cp-1', 'control-plane'), plan('w-1', 'worker-1'), plan('w-2', 'worker-1')]),
   ];
 
-  it('is what was asked for by any route', () => expect(fold(begun)?.spec).toEqual(spec));
+  it('results from requests through any route', () => expect(fold(begun)?.spec).toEqual(spec));
 
-  it('gets a pool by a request for nodes, once its machines are planned', () => {
+  it('gains a pool by a request for nodes, once its machines are planned', () => {
     const facts = [...begun, asked('r1', [set])];
     expect(sizes(facts)).toEqual({ 'worker-1': 2 });
     const after = [...facts, planned([plan('w-3', 'worker-2', { spec: 'lab.large' })], 'r1')];
@@ -243,19 +243,19 @@ describe('what is declared of a cluster', () => {
     ['VmsFailed', { requestId: 'r1', machines: ['w-3'], onFailure: 'rollback', cause: {} }],
     ['NodesFailed', { requestId: 'r1', nodes: ['w-3'], onFailure: 'rollback', cause: {} }],
     ['NodesAbandoned', { requestId: 'r1', nodes: ['w-3'] }],
-  ])('loses that pool when the request comes to nothing (%s)', (type, data) => {
+  ])('loses that pool when the request fails (%s)', (type, data) => {
     const facts = [...begun, asked('r1', [set]), planned([plan('w-3', 'worker-2')], 'r1'), fact(type, data)];
     expect(sizes(facts)).toEqual({ 'worker-1': 2 });
     expect(sizes([...facts, fact('VmDeleted', { name: 'w-3' })])).toEqual({ 'worker-1': 2 });
   });
 
-  it('keeps what waits for a retry', () => {
+  it('keeps machines that wait for a retry', () => {
     const kept = fact('VmsFailed', { requestId: 'r1', machines: ['w-3'], onFailure: 'keep' });
     const facts = [...begun, asked('r1', [set]), planned([plan('w-3', 'worker-2')], 'r1'), kept];
     expect(sizes(facts)).toEqual({ 'worker-1': 2, 'worker-2': 1 });
   });
 
-  it('counts a node that leaves once, and keeps its pool at 0', () => {
+  it('counts a leaving node once, and keeps its pool at 0', () => {
     const facts = ['w-1', 'w-2'].flatMap((node) => [
       fact('NodeRemovalRequested', { node }),
       fact('NodeRemovalRequested', { node }),
@@ -314,14 +314,14 @@ describe('what is declared of a cluster', () => {
     expect(sizes([...begun, surge, fact('VmDeleted', { name: 'w-9' })])).toEqual({ 'worker-1': 2 });
   });
 
-  it('has the version that an upgrade led to, once it has ended', () => {
+  it('has the target version of a completed upgrade', () => {
     const upgrade = fact('UpgradeRequested', { upgradeId: 'u-000000', mode: 'run', target: { kubernetes: 'v1.35.4' } });
     expect(fold([...begun, upgrade])?.spec.version).toBe('v1.34.4');
     const completed = fact('RolloutCompleted', { upgradeId: 'u-000000', upgraded: [], tookMs: 1 });
     expect(fold([...begun, upgrade, completed])?.spec.version).toBe('v1.35.4');
   });
 
-  describe('that declares a later version', () => {
+  describe('with a later version', () => {
     const to = 'v1.35.4';
     const upgrade = fact('UpgradeRequested', { upgradeId: 'u-000001', mode: 'go', target: { kubernetes: to } });
     const spec = { ...fold(begun)!.spec, version: to };
@@ -332,20 +332,20 @@ describe('what is declared of a cluster', () => {
       return [declared.spec.version, desiredVersion(declared)];
     };
 
-    it('has it at once, and its nodes are to have it when they are changed', () => {
+    it('has it at once; nodes are expected to have it once they are changed', () => {
       expect(versions()).toEqual([to, 'v1.34.4']);
       expect(versions(about('RolloutStarted'))).toEqual([to, to]);
       expect(versions(about('RolloutStarted'), about('RolloutCompleted'))).toEqual([to, to]);
     });
 
-    it('has the version before again when the upgrade is rejected or aborted', () => {
+    it('has the previous version again if the upgrade is rejected or aborted', () => {
       expect(versions(about('UpgradeRejected'))).toEqual(['v1.34.4', 'v1.34.4']);
       expect(versions(about('RolloutStarted'), about('RolloutAborted'))).toEqual(['v1.34.4', 'v1.34.4']);
       const dryRun = fact('UpgradeRejected', { upgradeId: 'u-000002' });
       expect(versions(dryRun)).toEqual([to, 'v1.34.4']);
     });
 
-    it('has the template that it was declared with once the upgrade is complete, and the former one otherwise', () => {
+    it('has its declared template once the upgrade is complete, and the previous one otherwise', () => {
       const chosen = (template: string): Fact => fact('ClusterTemplateChosen', { template, revision: 1 });
       const declares = (revision: number, template: string, version: string): Fact =>
         fact('ClusterSpecChanged', { revision, spec: { ...spec, template, version } });
@@ -361,14 +361,14 @@ describe('what is declared of a cluster', () => {
       expect(template(about('RolloutStarted'), about('RolloutAborted'))).toEqual(['old', 'old']);
     });
 
-    it('keeps both when something else is declared meanwhile', () => {
+    it('keeps both if something else is declared meanwhile', () => {
       const same = fact('ClusterSpecChanged', { revision: 2, spec });
       expect(versions(same)).toEqual([to, 'v1.34.4']);
       expect(versions(same, about('UpgradeRejected'))).toEqual(['v1.34.4', 'v1.34.4']);
     });
   });
 
-  it('has a resourceVersion that changes with it alone', () => {
+  it('has a resourceVersion that changes only with it', () => {
     const seqs = [
       begun,
       [...begun, fact('NodeReady', { node: 'w-1' })],
@@ -377,7 +377,7 @@ describe('what is declared of a cluster', () => {
     expect(seqs).toEqual([1, 1, 3]);
   });
 
-  it('ends with the cluster, and says nothing of another one of the same name', () => {
+  it('ends with the cluster, and ignores another one of the same name', () => {
     const foreign = { type: 'VmDeleted', data: { uid: 'other', name: 'w-1' } } as unknown as Fact;
     expect(sizes([...begun, foreign])).toEqual({ 'worker-1': 2 });
     expect(fold([...begun, fact('ClusterDeleted', {})])).toBeUndefined();
@@ -395,7 +395,7 @@ describe('the plan of a change', () => {
   });
   const members = [member('w-1', 'web'), member('w-2', 'web', false), member('w-3', 'web'), member('w-4', 'old')];
 
-  it('says for each pool what is done, and why', () => {
+  it('states the steps for each pool, with reasons', () => {
     const before = declared([pool('web', 3), pool('old', 1), pool('idle', 1)]);
     const after = declared([pool('web', 1), pool('batch', 2), pool('idle', 1)]);
     const steps = planOf(before, after, { members: [...members, member('w-5', 'idle')] });
@@ -413,7 +413,7 @@ describe('the plan of a change', () => {
       declared([], { controlPlane: { ...declared([]).controlPlane, replicas, ...more } });
     const controlPlanes = [1, 2, 3, 4, 5].map((index) => member(`cp-${index}`, 'control-plane', index !== 2));
 
-    it('adds them, like the others, and removes those that are not Ready first, then the newest', () => {
+    it('adds them like others, and removes NotReady ones first, then the newest', () => {
       const grown = planOf(withReplicas(1), withReplicas(3), { members: controlPlanes.slice(0, 1) });
       expect(grown).toMatchObject([{ action: 'add-nodes', pool: 'control-plane', count: 2, nodes: [] }]);
       const { connection, machineType: spec, rootDisk } = withReplicas(3).controlPlane;
@@ -425,7 +425,7 @@ describe('the plan of a change', () => {
       expect(removalsOf(shrunk)).toEqual(['cp-2', 'cp-5']);
     });
 
-    it('changes direction while they are added: machines without names are abandoned, and counted until then', () => {
+    it('changes direction while they are added: machines without names are abandoned, and count until then', () => {
       const three = [1, 3, 4].map((index) => member(`cp-${index}`, 'control-plane'));
       const requests = { r1: { awaited: { 'control-plane': 2 }, newPools: [], unplanned: true as const } };
       const back = planOf(withReplicas(5), withReplicas(3), { members: three, requests });
@@ -434,7 +434,7 @@ describe('the plan of a change', () => {
       expect(more).toMatchObject([{ action: 'add-nodes', pool: 'control-plane', count: 2 }]);
     });
 
-    it('asks for them again when their request is abandoned because of a pool', () => {
+    it('requests them again if their request is abandoned because of a pool', () => {
       const three = [1, 3, 4].map((index) => member(`cp-${index}`, 'control-plane'));
       const [before, after] = [2, 1].map((replicas) => ({ ...withReplicas(5), pools: [pool('web', replicas)] }));
       const requests = { r1: { awaited: { 'control-plane': 2, web: 2 }, newPools: [], unplanned: true as const } };
@@ -447,12 +447,12 @@ describe('the plan of a change', () => {
       ]);
     });
 
-    it('removes first what is named', () => {
+    it('removes the named ones first', () => {
       const shrunk = planOf(withReplicas(5), withReplicas(3), { members: controlPlanes, named: ['cp-1'] });
       expect(removalsOf(shrunk)).toEqual(['cp-1', 'cp-2']);
     });
 
-    it('is refused where the only one takes workloads, and beside an external etcd with another number than 3, 5 or 7', () => {
+    it('is refused if the only one is schedulable, and with an external etcd for numbers other than 3, 5 or 7', () => {
       const faults = (more: Partial<DeclaredSpec['controlPlane']>) =>
         changeFaults(withReplicas(1, more), withReplicas(3, more)).map(({ code }) => code);
       const outside = (replicas: number): DeclaredSpec => withReplicas(replicas, { etcd: 'external' });
@@ -463,7 +463,7 @@ describe('the plan of a change', () => {
       expect(faults({})).toEqual([]);
     });
 
-    describe('whose machines change', () => {
+    describe('of the machine template of control planes', () => {
       const large = { machineType: 'lab.large' };
       const three = [1, 2, 3].map((index) => ({
         ...member(`cp-${index}`, 'control-plane', index !== 3),
@@ -473,7 +473,7 @@ describe('the plan of a change', () => {
         planOf(withReplicas(3), withReplicas(replicas, more), { members: three });
       const rollout = (maxSurge: 0 | 1) => ({ strategy: 'RollingUpdate', maxSurge }) as const;
 
-      it('replaces them one at a time: not Ready ones first, the initial one last [Cluster API 21]', () => {
+      it('replaces them one at a time: NotReady ones first, the initial one last [Cluster API 21]', () => {
         expect(stepsTo(large)).toEqual([
           {
             action: 'replace-nodes',
@@ -487,7 +487,7 @@ describe('the plan of a change', () => {
         expect(changeFaults(withReplicas(3), withReplicas(3, large))).toEqual([]);
       });
 
-      it('needs room for one more machine, or with maxSurge 0 for none', () => {
+      it('needs capacity for one more machine, or for none with maxSurge 0', () => {
         const surges = ([1, 0] as const).map((maxSurge) => {
           const after = { ...large, rollout: rollout(maxSurge) };
           const steps = stepsTo(after);
@@ -501,7 +501,7 @@ describe('the plan of a change', () => {
         expect(controlPlaneSurgeOf([], withReplicas(3))).toBeUndefined();
       });
 
-      it('replaces none that is removed anyway, and with OnDelete none by itself', () => {
+      it('replaces none that is removed anyway, and none automatically with OnDelete', () => {
         expect(stepsTo(large, 1).map(({ action, count }) => [action, count])).toEqual([
           ['remove-nodes', 2],
           ['replace-nodes', 1],
@@ -510,7 +510,7 @@ describe('the plan of a change', () => {
         expect([waiting.map(({ count }) => count), rolloutsOf(waiting)]).toEqual([[0], []]);
       });
 
-      it('has no difference where only defaults are written out', () =>
+      it('has no difference if only defaults are written out', () =>
         expect(changedFields(withReplicas(3), withReplicas(3, { rollout: rollout(1) }))).toEqual([]));
 
       it.each([
@@ -522,7 +522,7 @@ describe('the plan of a change', () => {
         ]),
       );
 
-      it('is refused with maxSurge 0 where fewer than 3 are declared, unless that was so before [Cluster API 21]', () => {
+      it('is refused with maxSurge 0 if fewer than 3 are declared, unless that was so before [Cluster API 21]', () => {
         const first = (replicas: number): DeclaredSpec => withReplicas(replicas, { rollout: rollout(0) });
         const [fault] = changeFaults(first(3), first(1));
         expect(fault).toMatchObject({
@@ -578,20 +578,20 @@ describe('the plan of a change', () => {
     ]);
   });
 
-  it('of the version is none when the manifest leaves it out, whatever the default is by then', () => {
+  it('of the version is empty if the manifest omits it, whatever the current default', () => {
     const { version: _version, ...spec } = ClusterManifest.parse(minimal).spec;
     const current = declared([pool('web', 3)], { version: 'v1.35.4' as never });
     expect(specOfManifest(spec, current).version).toBe('v1.35.4');
     expect(specOfManifest(spec).version).toBe(DEFAULT_KUBERNETES_VERSION);
   });
 
-  describe('of the machines of a pool', () => {
+  describe('of the machine template of a pool', () => {
     const before = declared([pool('web', 3), pool('idle', 0)]);
     const large = { machineType: 'lab.large' };
     const stepsTo = (change: Partial<DeclaredPool>, replicas = 3) =>
       planOf(before, declared([pool('web', replicas, change), pool('idle', 0)]), { members: members.slice(0, 3) });
 
-    it('replaces its nodes, and says why each of them [Cluster API 28]', () => {
+    it('replaces its nodes, with a reason for each [Cluster API 28]', () => {
       const rollout = { strategy: 'RollingUpdate', maxSurge: '50%', maxUnavailable: '50%', canary: true } as const;
       const steps = stepsTo({ ...large, rollout });
       expect(steps).toEqual([
@@ -608,7 +608,7 @@ describe('the plan of a change', () => {
       expect(changeFaults(before, declared([pool('web', 3, large), pool('idle', 0)]))).toEqual([]);
     });
 
-    it('replaces none that is removed anyway, and none where the pool has none', () => {
+    it('replaces none that is removed anyway, and none in an empty pool', () => {
       const [remove, replace] = stepsTo(large, 1);
       expect(remove?.nodes.map(({ name }) => name)).toEqual(['w-2', 'w-3']);
       expect(replace?.nodes.map(({ name }) => name)).toEqual(['w-1']);
@@ -617,7 +617,7 @@ describe('the plan of a change', () => {
       ).toEqual([]);
     });
 
-    it('replaces nothing by itself with OnDelete, and what is left once that is RollingUpdate [Cluster API 25]', () => {
+    it('replaces none automatically with OnDelete, and the rest after a change to RollingUpdate [Cluster API 25]', () => {
       const onDelete = { strategy: 'OnDelete', maxSurge: 1, maxUnavailable: 0, canary: true } as const;
       const steps = stepsTo({ ...large, rollout: onDelete });
       expect([steps.map(({ count, nodes }) => [count, nodes]), rolloutsOf(steps)]).toEqual([[[0, []]], []]);
@@ -626,7 +626,7 @@ describe('the plan of a change', () => {
       expect(rolloutsOf(rolling)).toEqual(['web']);
     });
 
-    it('has no difference where only defaults are written out', () => {
+    it('has no difference if only defaults are written out', () => {
       const written = { strategy: 'RollingUpdate', maxSurge: 1, maxUnavailable: 0, canary: true } as const;
       const { canary: _later, ...earlier } = written;
       const old = declared([pool('web', 3, { rollout: earlier as typeof written }), pool('idle', 0)]);
@@ -640,12 +640,12 @@ describe('the plan of a change', () => {
       [3, { maxSurge: 0, maxUnavailable: '10%' }, { surge: 0, unavailable: 1 }],
       [1, { maxSurge: '1%', maxUnavailable: '99%' }, { surge: 1, unavailable: 0 }],
     ] as const)(
-      'has limits that are rounded as those of a Deployment: of %i, %j [Cluster API 25]',
+      'has limits rounded like those of a Deployment: of %i, %j [Cluster API 25]',
       (replicas, shares, limits) => expect(rolloutLimits(shares, replicas)).toEqual(limits),
     );
   });
 
-  it('shows what differs, pools by their names', () =>
+  it('shows differences, with pools by name', () =>
     expect(changedFields(declared([pool('a', 1)]), declared([pool('a', 2)], { version: 'v1.35.4' as never }))).toEqual([
       { field: 'version', before: 'v1.34.4', after: 'v1.35.4' },
       { field: 'pools[a].replicas', before: '1', after: '2' },

@@ -12,29 +12,29 @@ import {
 } from '@fairlead/contracts';
 import { differences, type MachineTemplate } from './machine.template.js';
 
-/** A node, as far as its pool is concerned. */
+/** A node, as far as the status of its pool depends on it. */
 export interface PoolNode extends MachineTemplate {
   readonly name: string;
   readonly pool: string;
-  /** null: the machine does not run yet. */
+  /** null: the machine is not running yet. */
   readonly providerId: string | null;
-  /** RFC 3339; null: it is not Ready now, or lost. */
+  /** RFC 3339; null: not Ready, or lost. */
   readonly readySince: string | null;
-  /** It was Ready once. */
+  /** Whether it was ever Ready. */
   readonly wasReady: boolean;
   /** `v1.34.4`; empty: not reported yet. */
   readonly version: string;
   /** Labels and taints that were set on it. */
   readonly metadata: NodeMetadata;
-  /** It failed for good, and is kept. */
+  /** It failed permanently and was kept. */
   readonly failed: boolean;
 }
 
 /** A pool with its nodes. */
 export interface PoolMembers {
-  /** Those that its size counts. */
+  /** Nodes that the pool's size counts. */
   readonly members: readonly PoolNode[];
-  /** Those that leave it. */
+  /** Nodes that are leaving. */
   readonly leaving: readonly PoolNode[];
 }
 
@@ -43,7 +43,7 @@ const isReady = ({ readySince }: PoolNode): boolean => readySince !== null;
 const isAvailable = ({ readySince }: PoolNode, minReadySeconds: number, now: string): boolean =>
   readySince !== null && Date.parse(readySince) + minReadySeconds * 1_000 <= Date.parse(now);
 
-/** Whether a node has what its pool declares, so that nothing has to be changed or replaced. */
+/** Whether a node matches its pool's declaration, so that it needs neither an update nor a replacement. */
 const isUpdated = (node: PoolNode, pool: DeclaredPool, version: string): boolean =>
   node.version === version &&
   differences(node, pool).length === 0 &&
@@ -66,7 +66,7 @@ export const countsOf = (
 };
 
 interface Sized extends PoolMembers {
-  /** How many nodes are declared. */
+  /** The declared number of nodes. */
   readonly desired: number;
   readonly available: number;
   readonly cluster: ClusterPhase;
@@ -75,8 +75,9 @@ interface Sized extends PoolMembers {
 }
 
 /**
- * The phase of a pool that is declared. A pool none of whose nodes was ever Ready is being provisioned; afterwards it scales until as many
- * nodes are available as declared, in the direction in which nodes move. Scaling is both, and what an autoscaler does, in whichever direction.
+ * The phase of a declared pool. A pool is being provisioned until one of its nodes was Ready; afterwards it is scaling,
+ * in the direction in which nodes change, until as many nodes are available as declared. It is Scaling for both
+ * directions, and for an autoscaler in either direction.
  */
 export const poolPhase = ({ members, leaving, desired, available, cluster, autoscaled }: Sized): PoolPhase => {
   if (cluster === 'Deleting') return 'Deleting';
@@ -103,7 +104,7 @@ export const poolStatus = (
     readonly cluster: ClusterPhase;
     readonly version: string;
     readonly now: string;
-    /** Pools whose bootstrap data exist. */
+    /** Pools with bootstrap data. */
     readonly bootstrapped: readonly string[];
   },
 ): PoolStatus => {
@@ -128,7 +129,7 @@ const NO_REPLICAS: ReplicaCounts = {
   updatedReplicas: 0,
 };
 
-/** The pools of a cluster: those that are declared, then those whose nodes leave because they are declared no longer. */
+/** The pools of a cluster: the declared ones, then those that are no longer declared and whose nodes are leaving. */
 export const poolStatuses = (
   { pools, version }: Pick<DeclaredSpec, 'pools' | 'version'>,
   membersOf: (pool: string) => PoolMembers,

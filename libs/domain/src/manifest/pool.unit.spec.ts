@@ -42,7 +42,7 @@ describe('the counters of a pool', () => {
   const counts = (members: readonly PoolNode[], change: Partial<DeclaredPool> = {}, now = NOW) =>
     countsOf(members, { pool: pool('web', members.length, change), version: VERSION, now });
 
-  it('count nodes, those that are Ready, and those that run what is declared', () =>
+  it('count nodes, Ready nodes, and nodes that match the declaration', () =>
     expect(counts([node('a'), node('b', joining), node('c', planned)])).toEqual({
       replicas: 3,
       readyReplicas: 1,
@@ -57,7 +57,7 @@ describe('the counters of a pool', () => {
     [null, 0, 0],
     [NOW, 0, 1],
   ])(
-    'count a node that is Ready since %s with minReadySeconds %i as available: %i [Cluster API 10]',
+    'count a node Ready since %s with minReadySeconds %i as available: %i [Cluster API 10]',
     (readySince, minReadySeconds, available) =>
       expect(counts([node('a', { readySince })], { minReadySeconds }).availableReplicas).toBe(available),
   );
@@ -68,15 +68,12 @@ describe('the counters of a pool', () => {
     ['another root disk', {}, { rootDisk: { type: 'ssd', size: '50' } }],
     ['another label', {}, { labels: { tier: 'web' } }],
     ['another taint', {}, { taints: [TAINT] }],
-  ])(
-    'do not count a node as up to date that has %s than is declared [Cluster API 13]',
-    (_what, change, declaredChange) => {
-      const { replicas, updatedReplicas } = counts([node('a', change), node('b', change)], declaredChange);
-      expect([replicas, updatedReplicas]).toEqual([2, 0]);
-    },
-  );
+  ])('do not count a node as updated that has %s than declared [Cluster API 13]', (_what, change, declaredChange) => {
+    const { replicas, updatedReplicas } = counts([node('a', change), node('b', change)], declaredChange);
+    expect([replicas, updatedReplicas]).toEqual([2, 0]);
+  });
 
-  it('count a node as up to date again once it has the labels and taints', () => {
+  it('count a node as updated again once it has the labels and taints', () => {
     const metadata = { labels: { tier: 'web' }, taints: [TAINT] };
     expect(counts([node('a', { metadata })], metadata).updatedReplicas).toBe(1);
   });
@@ -115,7 +112,7 @@ describe('the phase of a pool', () => {
     (expected, desired, members, leaving) => expect(phase(desired, members, { leaving })).toBe(expected),
   );
 
-  it('is Deleting with its cluster whatever else holds, and without its declaration until its nodes are gone [Cluster API 12]', () => {
+  it('is Deleting with its cluster, and without a declaration until its nodes are gone [Cluster API 12]', () => {
     const failed = node('a', { ...joining, failed: true });
     expect(poolPhase({ desired: 2, members: [failed], leaving: [b], available: 0, cluster: 'Deleting' })).toBe(
       'Deleting',
@@ -135,7 +132,7 @@ describe('the phase of a pool', () => {
     ['Running', 2, [a, b], []],
     ['Pending', 2, [], []],
   ] as const)(
-    'is %s with %i declared, nodes %j and %j leaving, where an autoscaler chooses its size [Cluster API 12]',
+    'is %s with %i declared, nodes %j and %j leaving, if an autoscaler chooses its size [Cluster API 12]',
     (expected, desired, members, leaving) => {
       const available = members.filter(({ readySince }) => readySince !== null).length;
       expect(poolPhase({ members, leaving, desired, available, cluster: 'Provisioned', autoscaled: true })).toBe(
@@ -198,7 +195,7 @@ describe('the nodes that are removed', () => {
     expect(victimsOf(members, count, choice).map(({ name, reason }) => `${name}: ${reason}`)).toEqual(expected),
   );
 
-  it('are the newest where zones say nothing, and no more than there are [Cluster API 25]', () => {
+  it('are the newest if zones do not decide, and never more than exist [Cluster API 25]', () => {
     const alike = [member('w-1'), member('w-2')];
     expect(victimsOf(alike, 1)).toEqual([{ name: 'w-2', reason: 'the newest' }]);
     expect(victimsOf(alike, 5)).toHaveLength(2);
@@ -215,7 +212,7 @@ describe('the nodes that are removed', () => {
   });
 });
 
-describe('a change in the middle of a growth', () => {
+describe('a change during a scale-up', () => {
   const member = (name: string, joined: boolean, of = 'web'): PoolMember => ({
     name,
     pool: of,
@@ -232,15 +229,15 @@ describe('a change in the middle of a growth', () => {
   const steps = (from: number, to: number, basis: PlanBasis) =>
     planOf(declared([pool('web', from)]), declared([pool('web', to)]), basis);
 
-  it('asks only for what was not asked for yet', () =>
+  it('requests only what was not requested yet', () =>
     expect(steps(4, 7, awaits({ web: 2 })).map(({ action, count }) => [action, count])).toEqual([['add-nodes', 3]]));
 
-  it('removes first what has not joined', () => {
+  it('removes nodes that have not joined first', () => {
     const plan = steps(4, 2, { members: [...there, member('w-3', false), member('w-4', false)] });
     expect(removalsOf(plan)).toEqual(['w-4', 'w-3']);
   });
 
-  it('abandons a request that asks for too many, and asks for the rest of it again', () => {
+  it('abandons a request for too many nodes, and requests the remainder again', () => {
     const plan = steps(7, 3, awaits({ web: 5 }));
     expect(plan.map(({ action, count, request }) => [action, count, request])).toEqual([
       ['abandon-nodes', 5, 'r1'],
@@ -250,7 +247,7 @@ describe('a change in the middle of a growth', () => {
     expect(additionsOf(plan, declared([pool('web', 3)])).map(({ count }) => count)).toEqual([1]);
   });
 
-  it('asks again for the machines of other pools of an abandoned request', () => {
+  it('requests the machines of other pools of an abandoned request again', () => {
     const before = declared([pool('web', 4), pool('batch', 3)]);
     const after = declared([pool('web', 1), pool('batch', 3)]);
     const plan = planOf(before, after, awaits({ web: 2, batch: 3 }));
@@ -262,7 +259,7 @@ describe('a change in the middle of a growth', () => {
     ]);
   });
 
-  it('abandons what was asked for a pool that is deleted', () => {
+  it('abandons requests for a deleted pool', () => {
     const plan = planOf(declared([pool('web', 4)]), declared([]), awaits({ web: 2 }));
     expect(plan.map(({ action, count }) => [action, count])).toEqual([
       ['abandon-nodes', 2],
@@ -290,18 +287,18 @@ describe('labels and taints of a pool', () => {
     (key) => expect(metadataFaults({ name: 'web', labels: { [key]: 'x' } }, 'p')).toEqual([]),
   );
 
-  it('are partly for the administrator to set', () => {
+  it('are partly set by the administrator', () => {
     expect(isKubeletLabel('tier')).toBe(true);
     expect(isKubeletLabel('node-role.kubernetes.io/web')).toBe(false);
   });
 
-  it('may have one taint of a key and an effect', () =>
+  it('may have one taint per key and effect', () =>
     expect(
       metadataFaults({ name: 'web', taints: [TAINT, { ...TAINT, value: 'x' }] }, 'p').map(({ code }) => code),
     ).toEqual(['pool.taint-twice']));
 
   it.each([{ labels: { 'a b': 'x' } }, { labels: { a: 'x y' } }, { taints: [{ key: 'a', effect: 'Never' }] }])(
-    'are refused where Kubernetes would refuse them: %j',
+    'are refused if Kubernetes would refuse them: %j',
     (change) => {
       const spec = {
         controlPlane: { replicas: 1, connection: 'lab', machineType: 'm' },
@@ -312,7 +309,7 @@ describe('labels and taints of a pool', () => {
     },
   );
 
-  it('are changed in place where nothing else differs; with other machines the nodes are replaced [Cluster API 28]', () => {
+  it('are changed in place if nothing else differs; with a new machine template the nodes are replaced [Cluster API 28]', () => {
     const member = { name: 'w-1', pool: 'web', ready: true, joined: true, zone: '', machine: pool('web', 1) };
     const actionsTo = (change: Partial<DeclaredPool>) =>
       planOf(declared([pool('web', 1)]), declared([pool('web', 1, change)]), { members: [member] }).map(
@@ -323,7 +320,7 @@ describe('labels and taints of a pool', () => {
     expect(actionsTo({ labels: { a: 'b' }, machineType: 'lab.large' })).toContain('replace-nodes');
   });
 
-  it('change the nodes that exist, and nothing else', () => {
+  it('change existing nodes, and nothing else', () => {
     const member = { name: 'w-1', pool: 'web', ready: true, joined: true, zone: '', machine: pool('web', 1) };
     const basis = { members: [member] };
     const plan = planOf(declared([pool('web', 1)]), declared([pool('web', 1, { labels: { a: 'b' } })]), basis);
@@ -332,8 +329,8 @@ describe('labels and taints of a pool', () => {
   });
 });
 
-describe('a pool that an earlier release declared', () => {
-  it('equals one with every default, and one whose taints and zones are in another order [ORBITER 1]', () => {
+describe('a pool declared by an earlier release', () => {
+  it('equals one with every default, and one with taints and zones in another order [ORBITER 1]', () => {
     const complete = completePool(pool('web', 2));
     expect(changedFields(declared([pool('web', 2)]), declared([complete]))).toEqual([]);
     const [one, other] = [TAINT, { key: 'x', effect: 'NoExecute' as const }];
@@ -343,7 +340,7 @@ describe('a pool that an earlier release declared', () => {
   });
 });
 
-describe('what is declared', () => {
+describe('the declared state', () => {
   const fact = (type: string, data: object): Fact => ({ type, data: { uid: UID, ...data } }) as unknown as Fact;
   const begun: Declared = {
     uid: UID as never,
@@ -359,14 +356,14 @@ describe('what is declared', () => {
   const asked = fact('NodesRequested', { requestId: 'r1', workers: [{ count: 3, pool: 'web' }] });
   const abandoned = fact('NodesAbandoned', { requestId: 'r1', nodes: [] });
 
-  it('does not count machines that were planned for a request after it was abandoned', () => {
+  it('ignores machines planned for an already abandoned request', () => {
     const change = fact('ClusterSpecChanged', { revision: 2, spec: declared([pool('web', 5)]) });
     const late = fact('VmsPlanned', { requestId: 'r1', machines: [{ name: 'w-3', pool: 'web' }] });
     const after = fold(asked, change, abandoned, late);
     expect([after.spec.pools[0]?.replicas, Object.keys(after.nodes)]).toEqual([2, ['w-1', 'w-2']]);
   });
 
-  it('does not count machines whose request was abandoned by a decision that had not seen their plan', () => {
+  it('ignores machines of a request abandoned by a decision that predates their plan', () => {
     const change = (replicas: number, revision: number) =>
       fact('ClusterSpecChanged', { revision, spec: declared([pool('web', replicas)]) });
     const plan = fact('VmsPlanned', { requestId: 'r1', machines: [{ name: 'w-3', pool: 'web' }] });
@@ -377,7 +374,7 @@ describe('what is declared', () => {
     expect(Object.keys(fold(asked, change(3, 2), plan, partly).nodes)).toEqual(['w-1', 'w-2', 'w-3']);
   });
 
-  it('holds a pool out of upgrades by whichever route it was asked for [ORBITER 16]', () => {
+  it('excludes a pool from upgrades, whichever route requested it [ORBITER 16]', () => {
     const held = fold(
       fact('UpdatesDisabledSet', { scope: { kind: 'pool', pool: 'web' }, disabled: true, reason: 'x' }),
     );
@@ -388,7 +385,7 @@ describe('what is declared', () => {
     expect(same.seq).toBe(1);
   });
 
-  it('desires the version of a rollout while it runs, and the former one when it was aborted', () => {
+  it('desires the version of a rollout while it runs, and the previous one after an abort', () => {
     const upgrade = fact('UpgradeRequested', { upgradeId: 'u-000000', mode: 'run', target: { kubernetes: 'v1.35.4' } });
     const started = fact('RolloutStarted', { upgradeId: 'u-000000' });
     expect(desiredVersion(fold(upgrade))).toBe('v1.34.4');
@@ -396,7 +393,7 @@ describe('what is declared', () => {
     expect(desiredVersion(fold(upgrade, started, fact('RolloutAborted', { upgradeId: 'u-000000' })))).toBe('v1.34.4');
   });
 
-  it('has labels of its own', () => {
+  it('has its own labels', () => {
     const change = fact('ClusterSpecChanged', { revision: 2, spec: begun.spec, labels: { team: 'a' } });
     expect([fold(change).labels, fold(change).seq]).toEqual([{ team: 'a' }, 2]);
   });

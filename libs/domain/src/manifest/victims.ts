@@ -1,23 +1,23 @@
 import type { DeclaredPool } from '@fairlead/contracts';
 import type { MachineTemplate } from './machine.template.js';
 
-/** A node that a pool counts: not one that leaves, nor a surge node. */
+/** A node that its pool counts: neither leaving nor a surge node. */
 export interface PoolMember {
   readonly name: string;
   readonly pool: string;
   /** Ready, and not lost. */
   readonly ready: boolean;
-  /** It was Ready once. */
+  /** Whether it was ever Ready. */
   readonly joined: boolean;
-  /** Empty: the provider chose, and has not said which yet. */
+  /** Empty: the provider chose it, and has not reported it yet. */
   readonly zone: string;
-  /** It is the initial control plane. */
+  /** Whether it is the initial control plane. */
   readonly leader?: boolean;
-  /** What its machine was made like. */
+  /** The settings with which its machine was created. */
   readonly machine: MachineTemplate;
 }
 
-/** A node that is removed, and why it is this one. */
+/** A node to remove, and why it was selected. */
 export interface Victim {
   readonly name: string;
   readonly reason: string;
@@ -25,11 +25,11 @@ export interface Victim {
 
 export interface Choice {
   readonly deletePolicy?: DeclaredPool['deletePolicy'];
-  /** Nodes that were named to be removed. */
+  /** Nodes whose removal was requested by name. */
   readonly named?: readonly string[];
 }
 
-/** The zone with the most of these nodes; of several, that of the first node. */
+/** The zone with the most of these nodes; on a tie, that of the first node. */
 const fullestZone = (members: readonly PoolMember[]): string => {
   const counts = new Map<string, number>();
   for (const { zone } of members) counts.set(zone, (counts.get(zone) ?? 0) + 1);
@@ -37,7 +37,7 @@ const fullestZone = (members: readonly PoolMember[]): string => {
   return members.find(({ zone }) => counts.get(zone) === most)?.zone ?? '';
 };
 
-/** One after the other from the zone that is then the fullest, so that the zones that stay differ by as little as possible. */
+/** Repeatedly takes a node of the zone with the most nodes left, so that the remaining zones are balanced. */
 const fromFullestZones = (ordered: readonly PoolMember[], count: number, policy: string): readonly Victim[] => {
   const zones = new Set(ordered.map(({ zone }) => zone)).size;
   const victims: Victim[] = [];
@@ -53,8 +53,8 @@ const fromFullestZones = (ordered: readonly PoolMember[], count: number, policy:
 };
 
 /**
- * The nodes of a pool that are removed: those that were named, then those that have not joined yet, then those that are not Ready or
- * lost, then by zone and age. `members` are in the order in which they were planned.
+ * The nodes of a pool to remove: those named first, then those that have not joined, then those that are NotReady or
+ * lost, then by zone and age. `members` are in planning order.
  */
 export const victimsOf = (
   members: readonly PoolMember[],

@@ -23,7 +23,7 @@ const steps = (before: DeclaredSpec | undefined, after: DeclaredSpec): readonly 
     .map(({ reason, count }) => [reason, count]);
 
 describe('a virtual address in a manifest', () => {
-  it('has every default: everyone may connect, and a port that accepts connections is healthy', () =>
+  it('has every default: connections from anywhere, and a port that accepts connections is healthy', () =>
     expect(VirtualAddress.parse(ingress).transports[0]).toEqual({
       ...https,
       healthCheck: { protocol: 'tcp', path: '/', code: 200, interval: '2s' },
@@ -43,11 +43,9 @@ describe('a virtual address in a manifest', () => {
     ['a path with a quote', { transports: [{ ...https, healthCheck: { path: '/"' } }] }],
     ['a status that is none', { transports: [{ ...https, healthCheck: { code: 42 } }] }],
     ['a field that there is not', { vip: true }],
-  ])('does not have %s', (_what, change) =>
-    expect(VirtualAddress.safeParse({ ...ingress, ...change }).success).toBe(false),
-  );
+  ])('rejects %s', (_what, change) => expect(VirtualAddress.safeParse({ ...ingress, ...change }).success).toBe(false));
 
-  it('is not part of the spec where there is none, so that older events stay equal', () => {
+  it('is absent from the spec if none is declared, so that older events compare equal', () => {
     const manifest = (virtualAddresses?: readonly object[]) =>
       specOfManifest(
         ClusterManifest.parse({
@@ -65,7 +63,7 @@ describe('a virtual address in a manifest', () => {
     expect(changedFields(manifest(), manifest([]))).toEqual([]);
   });
 
-  it('is known by its name: the order of addresses, ports, pools and networks means nothing', () => {
+  it('is identified by name: the order of addresses, ports, pools and networks has no meaning', () => {
     const other = { ...ingress, name: 'other', address: '192.0.2.6' };
     const turned = {
       ...ingress,
@@ -79,7 +77,7 @@ describe('a virtual address in a manifest', () => {
     expect(changedFields(withAddresses(straight, other), withAddresses(other, turned))).toEqual([]);
   });
 
-  it('shows what changes of it, and the step of the plan says which addresses', () => {
+  it("shows its changes, and the plan's step names the addresses", () => {
     const changed = { ...ingress, transports: [{ ...https, frontendPort: 8443 }] };
     expect(changedFields(withAddresses(ingress), withAddresses(changed))).toEqual([
       { field: 'virtualAddresses[ingress].transports[https].frontendPort', before: '443', after: '8443' },
@@ -91,7 +89,7 @@ describe('a virtual address in a manifest', () => {
     expect(steps(withAddresses(ingress), withAddresses(ingress))).toEqual([]);
   });
 
-  it('has each node once behind a port, though several pools are', () => {
+  it('lists each node behind a port once, even with several pools', () => {
     const web = [
       { node: 'w-2', address: '192.0.2.32' },
       { node: 'w-1', address: '192.0.2.31' },

@@ -2,8 +2,8 @@ import type { StoredEvent, NodeName, UpgradeId } from '@fairlead/contracts';
 import { replacedIn } from './replacements.js';
 
 /**
- * The nodes that begin to leave with the event: a removal was requested, another node takes their place, their request is rolled back or
- * given up, or their surge is over. Every fold, projection and decider uses this list.
+ * The nodes that begin to leave with the event: their removal was requested, they are being replaced, their request is
+ * rolled back or abandoned, or their surge ends. Every fold, projection and decider uses this list.
  */
 export const leavingIn = (event: StoredEvent): readonly NodeName[] => {
   switch (event.type) {
@@ -24,17 +24,17 @@ export const leavingIn = (event: StoredEvent): readonly NodeName[] => {
   }
 };
 
-/** The nodes that stay after all. */
+/** The nodes whose removal was cancelled. */
 export const stayingIn = (event: StoredEvent): readonly NodeName[] =>
   event.type === 'NodeRemovalCancelled' ? [event.data.node] : [];
 
-/** As far as the departures of a node depend on it. */
+/** The fields of a node on which its departure depends. */
 interface Departing {
   readonly pool: string;
   readonly surge?: UpgradeId | undefined;
 }
 
-/** `SurgeFailed` names no nodes: those of its upgrade and pool leave. */
+/** `SurgeFailed` names no nodes: all nodes of its upgrade and pool leave. */
 const surgeIn = (event: StoredEvent, nodes: Readonly<Record<string, Departing>>): readonly NodeName[] => {
   if (event.type !== 'SurgeFailed') return [];
   const { upgradeId, pool } = event.data;
@@ -43,7 +43,7 @@ const surgeIn = (event: StoredEvent, nodes: Readonly<Record<string, Departing>>)
   );
 };
 
-/** Which nodes begin to leave with the event, and which stay after all. */
+/** The nodes that begin to leave with the event, and those whose removal was cancelled. */
 export const departuresIn = (
   event: StoredEvent,
   nodes: Readonly<Record<string, Departing>>,
@@ -52,7 +52,7 @@ export const departuresIn = (
   ...stayingIn(event).map((node) => ({ node, leaving: false })),
 ];
 
-/** The request that ends with the event and leaves the nodes that it was about as they are; undefined: none does. */
+/** The request that ends with the event and leaves its nodes unchanged; undefined: none. */
 export const endedRequestIn = (event: StoredEvent): string | undefined => {
   switch (event.type) {
     case 'NodesRejected':

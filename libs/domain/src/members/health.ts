@@ -3,7 +3,7 @@ import { READINESS_EVENTS, readinessAfter, type Readiness, type ReadinessEvent }
 
 /** Whether a node is Ready, and whether it sends heartbeats. */
 export interface Health extends Readiness {
-  /** It sends no heartbeats, as upgrade-svc stated, and has not reported Ready since. */
+  /** upgrade-svc reported missing heartbeats, and it has not reported Ready since. */
   readonly lost: boolean;
 }
 
@@ -13,7 +13,9 @@ const HEALTH_EVENTS: ReadonlySet<string> = new Set<HealthEvent>([...READINESS_EV
 
 export const isHealthEvent = (event: StoredEvent): event is StoredEvent<HealthEvent> => HEALTH_EVENTS.has(event.type);
 
-/** An agent that reports Ready runs, so its node is not lost any more, even before its next heartbeat is recorded. */
+/**
+ * An agent that reports Ready is running, so its node is no longer lost, even before its next heartbeat is recorded.
+ */
 export const healthAfter = (health: Health, type: HealthEvent): Health => {
   switch (type) {
     case 'NodeLost':

@@ -10,22 +10,25 @@ import { replacementIn } from './replacements.js';
 import { departuresIn, endedRequestIn } from './departures.js';
 import { healthAfter, isHealthEvent, type Health } from './health.js';
 
-/** A machine of a cluster and its node, from its plan to its deletion. Services extend it by their own fields. A plain JSON value. */
+/**
+ * A machine of a cluster and its node, from its plan to its deletion. Services add their own fields. A plain JSON
+ * value.
+ */
 export interface Member extends Health {
   readonly name: NodeName;
   readonly role: NodeRole;
   readonly pool: string;
-  /** The upgrade of which it is a surge machine; absent: it counts for the size of its pool. */
+  /** The upgrade for which it is a surge machine; absent: its pool's size counts it. */
   readonly surge?: UpgradeId;
-  /** Its machine runs and is handed over to bootstrap-svc. */
+  /** Whether its machine is running and was handed over to bootstrap-svc. */
   readonly announced: boolean;
-  /** Its node is part of the cluster, or was. */
+  /** Whether its node is, or was, part of the cluster. */
   readonly joined: boolean;
-  /** Its node was Ready once. */
+  /** Whether its node was ever Ready. */
   readonly wasReady: boolean;
-  /** It is being removed. */
+  /** Whether it is being removed. */
   readonly leaving: boolean;
-  /** The request for the node that takes its place; null: none. */
+  /** The request for its replacement; null: none. */
   readonly replacedBy: string | null;
 }
 
@@ -44,11 +47,11 @@ export const newMember = ({
   ...{ ready: false, lost: false },
 });
 
-/** Safe for any name that a user gives, such as `constructor`. */
+/** Safe for any name that a user chooses, such as `constructor`. */
 export const memberOf = <M extends Member>(members: Members<M>, name: string): M | undefined =>
   Object.hasOwn(members, name) ? members[name] : undefined;
 
-/** The same object where nothing changes. */
+/** Returns the same object if nothing changes. */
 export const withMember = <M extends Member>(members: Members<M>, name: string, change: Partial<M>): Members<M> => {
   const member = memberOf(members, name);
   if (member === undefined) return members;
@@ -92,7 +95,7 @@ const withArrivals = <M extends Member>(members: Members<M>, event: StoredEvent)
 const withDepartures = <M extends Member>(members: Members<M>, event: StoredEvent): Members<M> =>
   departuresIn(event, members).reduce((before, { node, leaving }) => withEach(before, [node], { leaving }), members);
 
-/** A node that is being replaced already is replaced by no other. */
+/** A node that is already being replaced gets no second replacement. */
 const withReplacements = <M extends Member>(members: Members<M>, event: StoredEvent): Members<M> => {
   const replacement = replacementIn(event);
   if (replacement !== undefined) {
@@ -115,8 +118,9 @@ const withHealth = <M extends Member>(members: Members<M>, event: StoredEvent): 
 };
 
 /**
- * The members of a cluster after an event about it; the same object where nothing changes. `entering` are those that begin with the event:
- * most services know a machine from its plan (`VmsPlanned`), some from when it runs (`VmsCreated`). One that is known stays as it is.
+ * The members of a cluster after an event; the same object if nothing changes. `entering` are the members that the
+ * event adds: most services know a machine from its plan (`VmsPlanned`), some from its start (`VmsCreated`). A known
+ * member is not changed by either.
  */
 export const membersAfter = <M extends Member>(
   members: Members<M>,

@@ -4,8 +4,8 @@ import type { StoredEvent, Machine, MachinePlan } from '@fairlead/contracts';
 import { membersAfter, newMember, type Member, type Members } from './members.js';
 
 /**
- * Histories of simulations, and after each event what the folds answered that services had before there was this one: a line per event,
- * with what it changed in their answers. They cannot be asked any more, so the file is never written again.
+ * Histories of simulations, with the answers of the services' former folds after each event: one line per event, with
+ * the changes in their answers. Those folds no longer exist, so the file is never regenerated.
  */
 const HISTORIES = readFileSync(new URL('golden/former-folds.golden', import.meta.url), 'utf8');
 
@@ -15,7 +15,7 @@ interface Line {
   readonly answers: Answers;
 }
 
-/** Histories leave out what no member depends on. */
+/** Histories omit fields that no member depends on. */
 const REASON = { condition: 'NotReady', since: '2026-01-01T00:00:00.000Z' };
 
 const lineOf = (text: string): Line => {
@@ -39,7 +39,7 @@ const after = (members: Members, event: StoredEvent, from: Entering): Members =>
   return membersAfter(members, event, machines.map(newMember));
 };
 
-/** From where the former folds knew a machine; the others knew it from its plan. */
+/** Where the former folds learned of a machine; the others learned of it from its plan. */
 const FROM: Readonly<Record<string, Entering>> = { network: 'VmsCreated', rollout: 'VmsCreated' };
 
 const ANSWERS: Readonly<Record<string, (member: Member) => boolean | string>> = {
@@ -61,7 +61,7 @@ const answerOf = (members: Members, attribute: string): ReadonlySet<string> =>
     }),
   );
 
-/** The former answers, which lines change by names with + and -. */
+/** The former answers. Each line adds names with + and removes them with -. */
 class Former {
   private readonly known = new Map<string, Set<string>>();
 
@@ -84,7 +84,7 @@ class Former {
   }
 }
 
-/** Every fold, with what it knew of a member. */
+/** Every fold, with the attributes of a member that it knew. */
 const ASKED = [
   ...new Set(
     histories.flatMap(({ lines }) =>
@@ -99,7 +99,7 @@ const ASKED = [
 
 const nameOf = (answer: string): string => answer.split('=')[0] ?? '';
 
-/** `<fold> <attribute>: more after <event>` for each kind of difference, by where it began. */
+/** `<fold> <attribute>: more after <event>` for each kind of difference, by the event that introduced it. */
 const differencesIn = (lines: readonly Line[]): readonly string[] => {
   const former = new Former();
   const found = new Set<string>();
@@ -133,8 +133,9 @@ const differencesIn = (lines: readonly Line[]): readonly string[] => {
 };
 
 /**
- * Where former folds disagreed with each other, and this one with them (ADR 98): who leaves with a surge, a rollback or NodeRemoved; a node
- * that is being replaced is replaced by no other; NodeReady ends lost. The rows of nodes show `lost` as it was stated, and end with NodeRemoved.
+ * Differences that were decided (ADR 98), where former folds disagreed with each other: who leaves with a surge, a
+ * rollback or NodeRemoved; a node that is being replaced gets no second replacement; NodeReady ends lost. The rows of
+ * nodes show `lost` as stated, and end with NodeRemoved.
  */
 const DECIDED = [
   'actions leaving: more after SurgeFailed',
@@ -174,7 +175,7 @@ const DECIDED = [
 ];
 
 describe('the members of a cluster', () => {
-  it('are what every former fold of a service made of them, over all recorded histories, but for what was decided', () => {
+  it('equal the answers of every former fold over all recorded histories, except for decided differences', () => {
     expect(histories.length).toBeGreaterThan(20);
     const differences = new Set(histories.flatMap(({ lines }) => differencesIn(lines)));
     expect([...differences].toSorted()).toEqual(DECIDED);

@@ -1,16 +1,16 @@
-/** Whether a node is Ready. The fields that are absent in states of earlier releases follow from `ready`. */
+/** Whether a node is Ready. Fields that states of earlier releases lack are derived from `ready`. */
 export interface Readiness {
-  /** Its agent reports it as Ready, and the list of Nodes does not say otherwise. */
+  /** Its agent reports it Ready, and the list of Nodes does not contradict that. */
   readonly ready: boolean;
-  /** As its agent reported last. */
+  /** The last report of its agent. */
   readonly reportedReady?: boolean;
-  /** A list of Nodes has shown it as not Ready, against the report, and none has shown it as Ready since. */
+  /** A list of Nodes showed it NotReady although its agent reported Ready, and no later list showed it Ready. */
   readonly contradicted?: boolean;
-  /** The list of Nodes does not have it. */
+  /** It is missing from the list of Nodes. */
   readonly missing?: boolean;
 }
 
-/** The events from which the readiness of a node follows. */
+/** The events that determine the readiness of a node. */
 export const READINESS_EVENTS = [
   'NodeReady',
   'NodeNotReady',
@@ -26,8 +26,8 @@ const changedBy = (event: ReadinessEvent, yes: ReadinessEvent, no: ReadinessEven
   event === yes || (event !== no && before);
 
 /**
- * The worse word counts: a node is Ready only while its agent reports it and the list of Nodes does not say otherwise. A report does not end a
- * contradiction, because it may be the same wrong report; only a list in which the node is Ready does.
+ * A node is Ready only while its agent reports Ready and the list of Nodes does not contradict it. A report does not
+ * end a contradiction, because it may be the same wrong report; only a list in which the node is Ready does.
  */
 export const readinessAfter = (
   { ready, reportedReady = ready, contradicted = false, missing = false }: Readiness,

@@ -6,7 +6,7 @@ describe('the readiness of a node', () => {
   const after = (...events: readonly (typeof READINESS_EVENTS)[number][]): boolean =>
     events.reduce<Readiness>(readinessAfter, { ready: false }).ready;
 
-  it('is that of its report while the list of Nodes says nothing else', () => {
+  it('is that of its report while the list of Nodes does not contradict it', () => {
     expect([after('NodeReady'), after('NodeReady', 'NodeNotReady')]).toEqual([true, false]);
   });
 
@@ -20,12 +20,12 @@ describe('the readiness of a node', () => {
     ]);
   });
 
-  it('of a state from before contradictions were recorded follows from its `ready`', () => {
+  it('is derived from `ready` in states from before contradictions were recorded', () => {
     expect(readinessAfter({ ready: true }, 'NodeReadinessContradicted')).toMatchObject({ ready: false });
     expect(readinessAfter({ ready: true }, 'NodeReadinessConfirmed')).toMatchObject({ ready: true });
   });
 
-  it('is never better than any of the words that it follows from, in whatever order they come', () => {
+  it('is never better than its worst source, in any order of events', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...READINESS_EVENTS)), (events) => {
         const last = (...of: readonly string[]): string | undefined => events.findLast((event) => of.includes(event));

@@ -6,19 +6,19 @@ import {
   type ReplacementOrder,
 } from '@fairlead/contracts';
 
-/** A new node of the same pool replaces a node. */
+/** The replacement of a node by a new one of the same pool. */
 export interface Replacement {
   readonly uid: string;
-  /** The VmsPlanned that answers it, and its failures, name it. */
+  /** The VmsPlanned for it, and its failures, have this id. */
   readonly requestId: string;
   readonly node: NodeName;
   readonly order: ReplacementOrder;
   readonly reason: string;
-  /** The rollout of a pool that it is part of; absent: it stands alone. */
+  /** The rollout of a pool that it belongs to; absent: none. */
   readonly rollout?: string;
 }
 
-/** The replacement that an event asks for; undefined: none. Everything that follows from a replacement starts here. */
+/** The replacement that an event requests; undefined: none. All code about replacements uses this function. */
 export const replacementIn = (event: StoredEvent): Replacement | undefined => {
   switch (event.type) {
     case 'NodeReplacementRequested':
@@ -45,11 +45,11 @@ export const replacementIn = (event: StoredEvent): Replacement | undefined => {
   }
 };
 
-/** A new node that fails is rolled back while the old one is there; without the old one it is kept for a retry. */
+/** A failed new node is rolled back while the old one exists; otherwise it is kept for a retry. */
 export const onFailureOf = ({ order }: Pick<Replacement, 'order'>): OnFailure =>
   order === 'create-first' ? 'rollback' : 'keep';
 
-/** The node that begins to leave with the event, because another takes its place; undefined: none does. */
+/** The node that begins to leave with the event because it is replaced; undefined: none. */
 export const replacedIn = (event: StoredEvent): NodeName | undefined => {
   if (event.type === 'NodeReplacementReady') return event.data.node;
   const replacement = replacementIn(event);

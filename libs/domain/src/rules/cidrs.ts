@@ -22,7 +22,7 @@ export const parseNetwork = (cidr: string): Network | undefined => {
   return prefix === 0 ? undefined : { address, prefix };
 };
 
-/** Two networks overlap when the smaller one lies in the larger one. */
+/** Two networks overlap if the smaller one lies in the larger one. */
 export const overlap = (one: Network, other: Network): boolean => {
   const prefix = Math.min(one.prefix, other.prefix);
   return one.address.match(other.address, prefix);
@@ -38,7 +38,7 @@ const special = (range: string, purpose: string): Special => {
   return { address, prefix, range, purpose };
 };
 
-/** Addresses that no pod and no service can have (RFC 6890). */
+/** Addresses that no pod or service can have (RFC 6890). */
 const SPECIAL: readonly Special[] = [
   special('0.0.0.0/8', 'for "this network"'),
   special('127.0.0.0/8', 'loopback'),
@@ -47,18 +47,21 @@ const SPECIAL: readonly Special[] = [
   special('240.0.0.0/4', 'reserved'),
 ];
 
-/** The special range that the network has addresses of; undefined: it has none. */
+/** The special range that overlaps the network; undefined: none. */
 export const specialRangeOf = (network: Network): Special | undefined =>
   SPECIAL.find((range) => overlap(network, range));
 
-/** The smallest range of a node: 128 addresses, for the 110 pods that a kubelet runs at most. */
+/** The smallest range of a node: 128 addresses, for a kubelet's maximum of 110 pods. */
 const NODE_CIDR_MASK_MAX = 25;
 
-/** The prefix length of each node's range, for a new cluster: as Kubernetes has it, if as many nodes as a cluster may have get one. */
+/**
+ * The prefix length of each node's range in a new cluster: Kubernetes' default if it leaves room for the maximum of
+ * nodes.
+ */
 export const nodeCidrMaskFor = (pods: Network): number =>
   2 ** (NODE_CIDR_MASK - pods.prefix) < CLUSTER_NODES_MAX ? NODE_CIDR_MASK_MAX : NODE_CIDR_MASK;
 
-/** What the pod network of a cluster has too little room for; undefined: all of the nodes get a range. */
+/** What exceeds the pod network of a cluster; undefined: every node gets a range. */
 export const podRoomFault = (
   network: Pick<ClusterSpec['kubernetes'], 'podCidr' | 'nodeCidrMask'>,
   count: number,

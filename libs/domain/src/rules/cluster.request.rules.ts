@@ -33,7 +33,7 @@ const serviceTypeOf = (request: ClusterRequest): string =>
 const controlPlanesOf = (request: ClusterRequest): readonly NodeSetRequest[] => request.controlPlane ?? [];
 const workersOf = (request: ClusterRequest): readonly NodeSetRequest[] => request.worker ?? [];
 
-/** The fields of a set of machines, as `worker[0].count`. */
+/** Field names of a set of machines, such as `worker[0].count`. */
 export const setFields = (field: 'controlPlane' | 'worker', index: number): MachineFields => {
   const set = `${field}[${index}]`;
   return { count: `${set}.count`, connection: `${set}.connection`, spec: `${set}.spec`, zones: `${set}.zones` };
@@ -56,7 +56,7 @@ const FIELDS: ClusterFields = {
   workers: 'worker',
 };
 
-/** The request as the spec of a manifest, with every default filled in. */
+/** The request as a manifest spec, with every default filled in. */
 const shapeOf = (request: ClusterRequest): ClusterShape => {
   const kubernetes = kubernetesOf(request);
   const [controlPlane] = controlPlanesOf(request);
@@ -131,8 +131,8 @@ const workerCountFaults = (sets: readonly NodeSetRequest[]): readonly Refusal[] 
   );
 
 /**
- * Everything that is wrong with a request for a cluster, in CB-Ladybug's order; `namespace` is what is wrong with its namespace, if
- * anything. `own`: the releases of the installation; left out, only the built-in ones are known.
+ * All faults of a request for a cluster, in CB-Ladybug's order; `namespace` has the faults of its namespace. `own`: the
+ * releases of the installation; if omitted, only the built-in ones are known.
  */
 export const faultsOfCluster = (
   request: ClusterRequest,
@@ -152,7 +152,7 @@ export const faultsOfCluster = (
   ];
 };
 
-/** Everything that is wrong with a request for more workers, without knowing the cluster. */
+/** All faults of a request for more workers that can be found without knowing the cluster. */
 export const faultsOfNodes = (request: NodesRequest): readonly Refusal[] => {
   const workers = request.worker ?? [];
   return [
@@ -180,7 +180,7 @@ export const toNodeSet = (set: NodeSetRequest): NodeSet =>
     ...(set.role === undefined ? {} : { role: set.role }),
   });
 
-/** The request with every default filled in. Only for a request without faults: anything else throws. */
+/** The request with every default filled in; throws if the request has faults. */
 export const toClusterSpec = (request: ClusterRequest): ClusterSpec => {
   const { network, version = DEFAULT_KUBERNETES_VERSION, loadBalancer, controlPlane, storage } = shapeOf(request);
   const type = serviceTypeOf(request) === 'single' ? 'single' : 'multi';
@@ -199,13 +199,13 @@ export const toClusterSpec = (request: ClusterRequest): ClusterSpec => {
       serviceDnsDomain: network.dnsDomain,
       loadbalancer: loadBalancer,
       etcd: controlPlane.etcd,
-      // CB-Ladybug installs the class only when both are given.
+      // Like CB-Ladybug, installs the class only if both are given.
       ...(share?.server && share.path ? { storageclass: { nfs: { server: share.server, path: share.path } } } : {}),
     },
     installMonAgent: request.config?.installMonAgent ?? CLUSTER_DEFAULTS.installMonAgent,
     label: request.label ?? '',
     description: request.description ?? '',
-    // Equal requests are equal, whether they name the default or not.
+    // Requests with and without the explicit default must be equal.
     ...(request.onFailure === 'cleanup' ? { onFailure: request.onFailure } : {}),
   });
 };

@@ -29,7 +29,7 @@ import {
   type Network,
 } from './cidrs.js';
 
-/** How an API names the fields of machines of one kind. */
+/** An API's field names for a set of machines. */
 export interface MachineFields {
   readonly count: string;
   readonly connection: string;
@@ -37,7 +37,7 @@ export interface MachineFields {
   readonly zones: string;
 }
 
-/** How an API names the fields of a new cluster: its refusals are about these. */
+/** An API's field names for a new cluster, used in its refusals. */
 export interface ClusterFields {
   readonly name: string;
   readonly serviceType: string;
@@ -53,7 +53,7 @@ export interface ClusterFields {
   readonly workers: string;
 }
 
-/** What the rules read of a manifest's spec. Values may be texts that no schema has checked. */
+/** The parts of a manifest's spec that the rules read. Values may be texts that no schema has validated. */
 export interface ClusterShape {
   readonly version?: string | undefined;
   readonly serviceType?: string | undefined;
@@ -80,16 +80,16 @@ export interface WorkersShape {
   readonly fields: MachineFields;
 }
 
-/** A new cluster, in the fields of the API by which it is requested. */
+/** A new cluster, with the field names of the API that requested it. */
 export interface NewCluster {
   readonly name: string;
   readonly spec: ClusterShape;
-  /** Those that get machines. */
+  /** Pools that get machines. */
   readonly workers: readonly WorkersShape[];
   readonly fields: ClusterFields;
 }
 
-/** Looks at one thing; answers with everything that is wrong about it. */
+/** Checks one aspect and returns all of its faults. */
 type Rule = (cluster: NewCluster, own: OwnReleases) => readonly Refusal[];
 
 const fine: readonly Refusal[] = [];
@@ -143,7 +143,7 @@ const name: Rule = ({ name: given, fields }) => {
   );
 };
 
-/** What is wrong with a network that can be read. */
+/** Faults of a parsed network. */
 const networkFaults = (
   { spec, fields }: NewCluster,
   name: 'podCidr' | 'serviceCidr',
@@ -207,7 +207,7 @@ const podCapacity: Rule = ({ spec, workers, fields }) => {
   return fault === undefined ? fine : [fault];
 };
 
-/** RFC 1123 subdomain, which is what kubeadm asks of networking.dnsDomain. */
+/** An RFC 1123 subdomain, as kubeadm requires for networking.dnsDomain. */
 const DNS_DOMAIN = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/;
 
 const dnsDomain: Rule = ({ spec, fields }) => {
@@ -223,7 +223,7 @@ const nfs: Rule = ({ spec, fields }) => {
   ];
 };
 
-/** Why nothing can be built with this version. `version`: with or without the v. */
+/** Why this version cannot be built. `version`: with or without the v. */
 export const releaseFaults = (version: string, own: OwnReleases, field: string): readonly Refusal[] => {
   const offered = offeredReleases(own).map((release) => release.version);
   if (offered.includes(withV(version))) return fine;
@@ -252,7 +252,7 @@ const SHAPE_RULES: readonly Rule[] = [
   version,
 ];
 
-/** What can be said of a new cluster without its sizes, in CB-Ladybug's order. */
+/** Faults of a new cluster regardless of its sizes, in CB-Ladybug's order. */
 export const shapeFaults: Rule = (cluster, own) => SHAPE_RULES.flatMap((rule) => rule(cluster, own));
 
 export const controlPlaneFaults = ({ spec: { controlPlane }, fields }: NewCluster): readonly Refusal[] => {
@@ -281,6 +281,6 @@ const oneConnection: Rule = (cluster) => {
   );
 };
 
-/** What is wrong with the machines of a new cluster as a whole. */
+/** Faults of a new cluster's machines as a whole. */
 export const totalFaults: Rule = (cluster, own) =>
   [workersInAll, podCapacity, oneConnection].flatMap((rule) => rule(cluster, own));

@@ -16,12 +16,12 @@ import { faultsOfManifest, issuerCertificateFaults, newClusterFaults } from './m
 import { parseByShape } from './request.faults.js';
 import { templateFaults } from './template.rules.js';
 
-/** What a document is judged by, beside itself. */
+/** The context in which a document is validated. */
 export interface DocumentBasis {
   readonly namespace: string;
   /** RFC 3339. */
   readonly now: string;
-  /** The values of a template of the namespace; undefined: it is not known here. */
+  /** The values of a template of the namespace; undefined: unknown. */
   readonly templateOf: (name: string) => TemplateCluster | undefined;
   /** Why a certificate in PEM cannot be read. */
   readonly certificateFault: (pem: string) => string | undefined;
@@ -29,7 +29,7 @@ export interface DocumentBasis {
 
 interface Judged {
   readonly faults: readonly Refusal[];
-  /** The template whose values would be needed to judge the rest; absent: none. */
+  /** The template whose values are required to validate the rest; absent: none. */
   readonly missingTemplate?: string;
 }
 
@@ -61,8 +61,8 @@ const resolved = (document: Readonly<Record<string, unknown>>, basis: DocumentBa
 };
 
 /**
- * Everything that is wrong with a manifest of a cluster or template by itself, in the words of the server: what it would refuse of a new
- * one before it looks at connections, machine sizes, quotas and other clusters.
+ * All faults of a cluster or template manifest by itself, with the server's messages: what the server would refuse for
+ * a new one before it checks connections, machine sizes, quotas and other clusters.
  */
 export const documentFaults = (document: unknown, basis: DocumentBasis): Judged => {
   if (isObject(document) && document['kind'] === TEMPLATE_KIND) {
@@ -78,7 +78,7 @@ export const documentFaults = (document: unknown, basis: DocumentBasis): Judged 
   return 'faults' in manifest ? { faults: manifest.faults } : clusterFaults(manifest.data, basis);
 };
 
-/** The values of a template, completed; undefined: it is not well-formed. */
+/** The normalized values of a template; undefined: malformed. */
 export const templateValues = (document: unknown): TemplateCluster | undefined => {
   const template = parseByShape(ClusterTemplateManifest, document);
   return 'faults' in template ? undefined : completeTemplate(template.data.spec.cluster);

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 
 type RawIssue = z.core.$ZodRawIssue;
 
-/** What a value of a request must be, by the names of zod. */
+/** Names for zod's types in refusals. */
 const TYPES: Readonly<Record<string, string>> = {
   string: 'a text',
   number: 'a number',
@@ -23,10 +23,12 @@ const FORMATS: Readonly<Record<string, string>> = {
   ipv4: 'an IPv4 address',
 };
 
-/** A value that is repeated in a refusal is no longer than this. */
+/** Maximum length of a value that a refusal repeats. */
 const SHOWN_MAX = 60;
 
-/** A parameter that is no number has become one by the time that it is checked, and a number may be larger than any that there is. */
+/**
+ * Query parameters are converted to numbers before validation, so a text is NaN here; a number may also be infinite.
+ */
 const numberWords = (value: number): string => {
   if (Number.isNaN(value)) return 'a text';
   if (!Number.isFinite(value)) return 'one without an end';
@@ -40,7 +42,7 @@ const typeOf = (value: unknown): string => {
   return TYPES[typeof value] ?? typeof value;
 };
 
-/** Only one that is short enough to be a misspelt choice. */
+/** Repeats the value only if it is short enough to be a misspelt choice. */
 const notShown = (value: unknown): string => {
   if (typeof value === 'string') return value.length > SHOWN_MAX ? '' : `, not '${value}'`;
   return typeof value === 'number' || typeof value === 'boolean' ? `, not ${value}` : `, not ${typeOf(value)}`;
@@ -64,7 +66,7 @@ const limit = (bound: 'least' | 'most', origin: string, value: number | bigint):
   return `must have at ${bound} ${value} ${unit[Number(value) === 1 ? 0 : 1]}`;
 };
 
-/** The types that the branches of a union allow; undefined: the value has one of them, and is wrong inside. */
+/** The types that the branches of a union allow; undefined: the value has one of them, and the fault is inside it. */
 const unionTypes = (errors: readonly (readonly z.core.$ZodIssue[])[]): readonly string[] | undefined => {
   const types = errors.map(([first]) =>
     first?.code === 'invalid_type' && first.path.length === 0 ? TYPES[first.expected] : undefined,
@@ -83,8 +85,8 @@ const ofUnion = ({ discriminator, options, errors, input }: UnionIssue): string 
 };
 
 /**
- * What is wrong with a value, as a sentence without its subject: `must be a number, not a text`. It is for schemas that have no words
- * of their own; undefined: zod's are used.
+ * The fault of a value as a sentence without its subject: `must be a number, not a text`. For schemas without their own
+ * message; undefined: zod's message is used.
  */
 export const issueWords = (issue: RawIssue): string | undefined => {
   switch (issue.code) {

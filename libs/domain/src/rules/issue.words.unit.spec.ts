@@ -31,17 +31,17 @@ describe('What is wrong with a value', () => {
     expect(wordsOf(schema, value)).toEqual([words]);
   });
 
-  it('names the kinds that there are', () => {
+  it('names the known kinds', () => {
     expect(wordsOf(UserGate, { kind: 'htpt' })?.[0]).toMatch(/^must be one of .*http.*, not 'htpt'$/);
   });
 
-  it('leaves the words of a schema as they are', () => {
+  it('keeps the messages of a schema', () => {
     expect(wordsOf(ClusterName, 'Shop')).toEqual([
       'must be lowercase letters, digits and dashes, beginning with a letter and not ending with a dash',
     ]);
   });
 
-  it('never repeats a long value, nor one that has to match a pattern, which may be a secret', () => {
+  it('repeats neither long values nor values that must match a pattern, which may be secrets', () => {
     expect(wordsOf(z.enum(['a', 'b']), 'x'.repeat(100))).toEqual(['must be one of a, b']);
     expect(wordsOf(z.string().regex(/^[a-z]+$/), 'S3cret')).toEqual(['must match /^[a-z]+$/']);
   });

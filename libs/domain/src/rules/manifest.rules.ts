@@ -30,7 +30,7 @@ import {
   type MachineFields,
 } from './cluster.rules.js';
 
-/** The fields of control planes in a manifest. */
+/** Field names of the control planes in a manifest. */
 export const CONTROL_PLANE_FIELDS: MachineFields = {
   count: 'spec.controlPlane.replicas',
   connection: 'spec.controlPlane.connection',
@@ -38,7 +38,7 @@ export const CONTROL_PLANE_FIELDS: MachineFields = {
   zones: 'spec.controlPlane.zones',
 };
 
-/** The fields of a pool in a manifest, by its place. */
+/** Field names of a pool in a manifest, by index. */
 export const poolFields = (index: number): MachineFields => {
   const pool = `spec.pools[${index}]`;
   return {
@@ -71,7 +71,7 @@ const HELP: { readonly [Code in RefusalCode]?: string } = {
     'Give spec.controlPlane.replicas a 1 and leave spec.pools empty; or set spec.controlPlane.schedulable to false.',
 };
 
-/** Everything that is wrong with a manifest of a new cluster. `namespace` and `own`: as for a request of CB-Ladybug. */
+/** All faults of a new cluster's manifest. `namespace` and `own`: as for a request of CB-Ladybug. */
 export const newClusterFaults = (
   { metadata, spec }: ClusterManifest,
   namespace: readonly Refusal[],
@@ -97,7 +97,7 @@ const nameFaults = ({ pools }: ManifestSpec): readonly Refusal[] =>
     return isTaken ? [refuse('pool.name-taken', { pool }, field)] : [];
   });
 
-/** Of a cluster that there is: which versions a new one may have is a rule of its own. */
+/** For an existing cluster: the versions available to new clusters have a separate rule. */
 export const versionFaults = ({ version }: ManifestSpec): readonly Refusal[] =>
   version === undefined || KubernetesVersion.safeParse(withV(version)).success
     ? []
@@ -114,7 +114,7 @@ const healthFaults = ({ controlPlane, pools }: ManifestSpec): readonly Refusal[]
     ...pools.map(({ health }, index) => ({ health, path: `spec.pools[${index}].health` })),
   ].flatMap(({ health, path }) => (health === undefined ? [] : healthCheckFaults(health, path)));
 
-/** Where machines are made, nothing would run the data. */
+/** Bootstrap data would never run if Fairlead creates the machines. */
 const bootstrapFaults = ({ pools }: ManifestSpec): readonly Refusal[] =>
   pools.flatMap((pool, at) =>
     pool.bootstrap === undefined || needsBootstrapData(pool)
@@ -128,7 +128,7 @@ const bootstrapFaults = ({ pools }: ManifestSpec): readonly Refusal[] =>
         ],
   );
 
-/** An API server does not start with a certificate that it cannot read. */
+/** An API server does not start with an unreadable certificate. */
 export const issuerCertificateFaults = (
   { authentication }: Pick<ManifestSpec, 'authentication'>,
   certificateFault: (pem: string) => string | undefined,
@@ -138,7 +138,7 @@ export const issuerCertificateFaults = (
   return reason === undefined ? [] : [refuse('cluster.oidc-ca', { reason }, 'spec.authentication.oidc.ca')];
 };
 
-/** What can be said of a manifest without knowing whether there is such a cluster. */
+/** Faults of a manifest that can be found without knowing whether the cluster exists. */
 export const faultsOfManifest = (
   manifest: ClusterManifest,
   address: { readonly namespace: Namespace; readonly cluster: ClusterName },

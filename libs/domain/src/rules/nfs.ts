@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-/** RFC 1123, with a last label that is not a number: that would be an IPv4 address. */
+/** RFC 1123, with a last label that is not numeric: that would be an IPv4 address. */
 const HOST =
   /^(?=.{1,253}$)([A-Za-z0-9]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?\.)*(?!\d+$)[A-Za-z0-9]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$/;
 
@@ -13,6 +13,6 @@ export const isHost = (text: string): boolean =>
   ipaddr.IPv4.isValidFourPartDecimal(text) ||
   (text.includes(':') && !text.includes('%') && ipaddr.IPv6.isValid(text));
 
-/** An absolute path without `..` and without characters that cannot be seen. */
+/** An absolute path without `..` and without invisible characters. */
 export const isPath = (text: string): boolean =>
   text.startsWith('/') && !INVISIBLE.test(text) && !text.split('/').includes('..');

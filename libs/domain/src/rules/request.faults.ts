@@ -5,15 +5,17 @@ import { issueWords } from './issue.words.js';
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
-/** So many faults of a request are listed: a body may have thousands, and each is several times longer in the answer. */
+/**
+ * Maximum number of faults listed: a body may have thousands, and each takes several times its size in the response.
+ */
 const FAULTS_MAX = 20;
-/** A field may have any name in a request. */
+/** Field names in a request can have any length. */
 const FIELD_LENGTH_MAX = 200;
 
 const shortened = (field: string): string =>
   field.length > FIELD_LENGTH_MAX ? `${field.slice(0, FIELD_LENGTH_MAX)}…` : field;
 
-/** `config.kubernetes.podCidr`, `worker[0].spec`: how a field is named in a refusal. */
+/** The name of a field in a refusal: `config.kubernetes.podCidr`, `worker[0].spec`. */
 export const fieldPath = (path: Path): string =>
   path.reduce<string>((before, part) => {
     if (typeof part === 'number') return `${before}[${part}]`;
@@ -26,13 +28,13 @@ const malformed = (issue: Issue): Refusal => {
   return refuse('request.malformed', { detail }, field === '' ? undefined : field);
 };
 
-/** Without what says only that it may be left out. */
+/** Unwraps optional and defaulted schemas. */
 const unwrapped = (schema: unknown): unknown =>
   schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault
     ? unwrapped(schema.unwrap())
     : schema;
 
-/** The fields that a schema has at a path; none: it is not an object there. */
+/** The fields of a schema at a path; empty if it is not an object there. */
 const fieldsAt = (schema: unknown, path: Path): readonly string[] => {
   const [first, ...rest] = path;
   const here = unwrapped(schema);
@@ -41,7 +43,7 @@ const fieldsAt = (schema: unknown, path: Path): readonly string[] => {
   return first === undefined ? Object.keys(here.shape) : fieldsAt(here.shape[String(first)], rest);
 };
 
-/** With the known name that was probably meant. */
+/** Suggests the nearest known name. */
 const unknownField = (schema: unknown, path: Path, key: string): Refusal => {
   const field = shortened(fieldPath([...path, key]));
   const refusal = refuse('request.unknown-field', { field }, field);
@@ -49,7 +51,7 @@ const unknownField = (schema: unknown, path: Path, key: string): Refusal => {
   return nearest === undefined ? refusal : { ...refusal, help: `Did you mean ${fieldPath([...path, nearest])}?` };
 };
 
-/** A misspelt field comes before the one that is missing for it. */
+/** A misspelt field is reported before the missing one that it was meant to be. */
 export const refusalsOfIssues = (schema: unknown, issues: readonly Issue[]): readonly Refusal[] => {
   const unknown = issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys' ? issue.keys.map((key) => ({ path: issue.path, key })) : [],
@@ -63,7 +65,7 @@ export const refusalsOfIssues = (schema: unknown, issues: readonly Issue[]): rea
   ];
 };
 
-/** What a body is by its schema, or everything that is wrong with it. */
+/** Parses a body by its schema, or returns all faults. */
 export const parseByShape = <Schema extends z.ZodType>(
   schema: Schema,
   body: unknown,

@@ -15,7 +15,7 @@ import { faultsOfManifest, newClusterFaults } from './manifest.rules.js';
 const ANY = 'any';
 const EXTERNAL_ETCD_MIN = 3;
 
-/** A small cluster of the template: what it leaves out has a value that no rule objects to. */
+/** A small cluster of the template: omitted fields get values that pass every rule. */
 const sampleOf = (cluster: TemplateCluster): ClusterManifest => {
   const { controlPlane, pools, ...others } = completeTemplate(cluster);
   const connection = controlPlane?.connection ?? pools?.connection ?? ANY;
@@ -33,12 +33,12 @@ const sampleOf = (cluster: TemplateCluster): ClusterManifest => {
   });
 };
 
-/** Clusters have the pools that these rules are about. */
+/** Rules about pools, which only clusters have. */
 const OF_POOLS: ReadonlySet<RefusalCode> = new Set<RefusalCode>(['drain.rule-pool', 'firewall.rule-pool']);
 
 const inTemplate = (field: string): string => field.replace(/^spec\.(pools)?(\[\d+\])?/, 'spec.cluster.$1');
 
-/** Why no cluster could be made of a template. Connections and machine sizes are looked at when one is. */
+/** Why no cluster could be created from a template. Connections and machine sizes are checked when one is created. */
 export const templateFaults = (
   { spec: { cluster } }: ClusterTemplateManifest,
   own?: OwnReleases,
