@@ -1,13 +1,19 @@
 import ipaddr from 'ipaddr.js';
 
-/** Which addresses the platform connects to for a user: public ones, and the ranges that its administrator allows. */
+/**
+ * The addresses to which Fairlead connects on behalf of users: public ones, and the ranges that its administrator
+ * allows.
+ */
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** A range of addresses: its first one, the length of its prefix, and the only port that is allowed there; without one, all are. */
+/**
+ * A range of addresses: its first address, the prefix length, and the only allowed port; without one, every port is
+ * allowed.
+ */
 export type AddressRange = readonly [first: Address, length: number, port?: number];
 
-/** Where clouds answer their machines with credentials and configuration; some of these are public addresses. */
+/** Cloud metadata services, which return credentials and configuration; some have public addresses. */
 const METADATA: readonly string[] = [
   '169.254.169.254',
   '169.254.170.2',
@@ -34,7 +40,7 @@ const RESERVED = 'a reserved address';
 
 const BITS = { ipv4: 32, ipv6: 128 } as const;
 
-/** Public IPv6 addresses are in here; ipaddr.js calls others unicast, too, like ::127.0.0.1. */
+/** Contains all public IPv6 addresses; ipaddr.js also classifies others as unicast, such as ::127.0.0.1. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 
 const isWithin = (address: Address, [first, length]: AddressRange): boolean =>
@@ -42,7 +48,7 @@ const isWithin = (address: Address, [first, length]: AddressRange): boolean =>
 
 const isMetadata = (address: Address): boolean => METADATA.includes(address.toString());
 
-/** What kind of address it is, unless it is a public one. */
+/** The kind of a non-public address; undefined: it is public. */
 const specialKindOf = (address: Address): string | undefined => {
   if (isMetadata(address)) return 'a metadata address of a cloud';
   const range: string = address.range();
@@ -50,7 +56,7 @@ const specialKindOf = (address: Address): string | undefined => {
   return address.kind() === 'ipv6' && !isWithin(address, GLOBAL_UNICAST) ? RESERVED : undefined;
 };
 
-/** A metadata address is allowed only by a range of its own, never as part of a wider one. */
+/** A metadata address must be allowed by a range of its own, never as part of a wider one. */
 const isAllowed = (address: Address, port: number | undefined, allowed: readonly AddressRange[]): boolean =>
   allowed.some(
     (range) =>
@@ -59,12 +65,12 @@ const isAllowed = (address: Address, port: number | undefined, allowed: readonly
       (!isMetadata(address) || range[1] === BITS[address.kind()]),
   );
 
-/** Deprecated (RFC 4291), and ipaddr.js takes it for the IPv4-mapped form. */
+/** Deprecated (RFC 4291); ipaddr.js confuses it with the IPv4-mapped form. */
 const IPV4_COMPATIBLE = /^::\d+(\.\d+){3}$/;
 
 /**
- * What kind of address it is that may not be asked at this port; undefined: it may be. An IPv4-mapped IPv6 address counts as its IPv4
- * address.
+ * The kind of an address to which no connection is allowed at this port; undefined: allowed. An IPv4-mapped IPv6
+ * address is treated as its IPv4 address.
  */
 export const faultOfAddress = (text: string, allowed: readonly AddressRange[], port?: number): string | undefined => {
   if (!ipaddr.isValid(text)) return 'not an address';
@@ -95,11 +101,11 @@ const addressesOf = (text: string): AddressRange | undefined => {
 
 export interface AddressRanges {
   readonly ranges: readonly AddressRange[];
-  /** What is no range: no prefix, host bits set, or an IPv4 range in IPv6's form. */
+  /** Invalid ranges: no prefix, host bits set, or an IPv4 range in IPv6 form. */
   readonly faults: readonly string[];
 }
 
-/** Reads ranges like `10.0.0.0/8,fd00::/8`, each with a port of its own or without one. */
+/** Parses ranges like `10.0.0.0/8,fd00::/8`, each with an optional port. */
 export const parseRanges = (text: string): AddressRanges => {
   const read = text
     .split(',')

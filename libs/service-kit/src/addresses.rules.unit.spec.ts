@@ -66,7 +66,7 @@ describe('The address of a gate', () => {
     ['169.254.1.1', '169.254.0.0/16'],
     ['169.254.169.254', '169.254.169.254/32'],
     ['fd00:ec2::254', 'fd00:ec2::254/128'],
-  ])('%s may be asked where %s is allowed', (address, allowed) => expect(fault(address, allowed)).toBeUndefined());
+  ])('%s is allowed if %s is allowed', (address, allowed) => expect(fault(address, allowed)).toBeUndefined());
 
   it.each([
     ['10.1.2.3', '10.0.0.0/16'],
@@ -78,9 +78,7 @@ describe('The address of a gate', () => {
     ['169.254.169.254', '169.254.0.0/16'],
     ['169.254.169.254', '0.0.0.0/0'],
     ['fd00:ec2::254', 'fd00::/8'],
-  ])('%s may not be asked where only %s is allowed', (address, allowed) =>
-    expect(fault(address, allowed)).toBeDefined(),
-  );
+  ])('%s is refused if only %s is allowed', (address, allowed) => expect(fault(address, allowed)).toBeDefined());
 });
 
 describe('A range with a port', () => {
@@ -88,7 +86,7 @@ describe('A range with a port', () => {
     ['127.0.0.1', '127.0.0.1/32:8443'],
     ['::ffff:127.0.0.1', '10.0.0.0/8,127.0.0.1/32:8443'],
     ['::1', '[::1/128]:8443'],
-  ])('lets %s be asked at this port alone: %s', (address, allowed) => {
+  ])('allows %s at this port only: %s', (address, allowed) => {
     expect(fault(address, allowed, 8443)).toBeUndefined();
     expect(fault(address, allowed, 8444)).toContain('loopback');
     expect(fault(address, allowed)).toContain('loopback');
@@ -96,7 +94,7 @@ describe('A range with a port', () => {
 });
 
 describe('Ranges of addresses', () => {
-  it('are none when nothing is configured', () => expect(parseRanges(' ')).toEqual({ ranges: [], faults: [] }));
+  it('are empty if nothing is configured', () => expect(parseRanges(' ')).toEqual({ ranges: [], faults: [] }));
 
   it.each([
     '10.0.0.0',
@@ -113,5 +111,5 @@ describe('Ranges of addresses', () => {
     'fd00::/8:443',
     '[fd00::/8]',
     '10.0.0.0:443',
-  ])('%s is no range', (text) => expect(parseRanges(`192.168.0.0/16,${text}`).faults).toEqual([text]));
+  ])('%s is not a range', (text) => expect(parseRanges(`192.168.0.0/16,${text}`).faults).toEqual([text]));
 });

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { parseRanges, type AddressRange } from './addresses.rules.js';
 
-/** A variable of the environment with ranges of addresses, e.g. `10.0.0.0/8,fd00::/8,10.1.2.3/32:8443`. */
+/** An environment variable with address ranges, e.g. `10.0.0.0/8,fd00::/8,10.1.2.3/32:8443`. */
 export const addressRanges = z
   .string()
   .default('')

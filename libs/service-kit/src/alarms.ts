@@ -1,8 +1,8 @@
-/** What a service watches besides what it needs to serve: `/readyz` shows it, and takes no requests away because of it. */
+/** Health checks that `/readyz` reports without affecting readiness. */
 export class Alarms {
   private readonly reports = new Map<string, () => string>();
 
-  /** `report` answers `ok`, or a sentence on what is wrong. */
+  /** `report` returns `ok`, or a sentence about the problem. */
   add(name: string, report: () => string): void {
     this.reports.set(name, report);
   }

@@ -5,7 +5,7 @@ import { OciCharts } from './charts/oci.charts.js';
 
 export { ChartFailure, type ChartAt, type ChartRepository, type IndexedVersion } from './charts/charts.ports.js';
 
-/** Charts wherever they are: repositories over https, and registries. */
+/** Charts in repositories over HTTPS and in OCI registries. */
 export class Charts implements ChartRepository {
   private readonly https: HttpsCharts;
   private readonly oci: OciCharts;

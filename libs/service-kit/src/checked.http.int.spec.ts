@@ -46,18 +46,18 @@ const post = (path: string, more: Partial<HttpPost> = {}, allowed = '127.0.0.0/8
     new AbortController().signal,
   );
 
-describe('a POST to a URL that a user gave', () => {
-  it('sends the body and its headers, and reads the answer', async () => {
+describe('a POST to a URL from a user', () => {
+  it('sends the body and its headers, and reads the response', async () => {
     expect(await post('/ok')).toEqual({ kind: 'answered', status: 200, body: '{"status":"Success"}' });
     expect(asked.at(-1)).toMatchObject({ body: '{"a":1}', headers: { 'idempotency-key': 'k' } });
   });
 
-  it('reads no answer that is larger than allowed, and waits no longer than allowed', async () => {
+  it('enforces the maximum size of a response and the time limit', async () => {
     expect(await post('/large')).toMatchObject({ kind: 'silent', why: 'the answer is larger than 1000 bytes' });
     expect(await post('/silent', { timeLimitMs: 50 })).toMatchObject({ kind: 'silent' });
   });
 
-  it('fails in one sentence within the network, whether a port is closed, uses another protocol or is silent', async () => {
+  it('fails with the same sentence within the internal network, whether a port is closed, uses another protocol or is silent', async () => {
     const greeting = createTcpServer((socket) => void socket.end('SSH-2.0-OpenSSH_9.2\r\n')).listen(0, '127.0.0.1');
     await once(greeting, 'listening');
     const greetingPort = (greeting.address() as AddressInfo).port;
@@ -87,7 +87,7 @@ describe('a POST to a URL that a user gave', () => {
     ]);
   });
 
-  it('follows no redirect', async () => {
+  it('does not follow redirects', async () => {
     const before = asked.length;
     expect(await post('/redirect')).toMatchObject({ kind: 'answered', status: 307 });
     expect(asked.slice(before).map(({ url }) => url)).toEqual(['/redirect']);
@@ -120,7 +120,7 @@ describe('a request to a hook', () => {
       { point: 'BeforeCreate', attempt: 1, hook: { ...hook, url: `${base}/ok`, ...more } },
       new AbortController().signal,
     );
-  /** The code of docs/hooks.md. */
+  /** The sample code of docs/hooks.md. */
   const documented = async (): Promise<(secret: string, header: string, body: string, now?: number) => boolean> => {
     const page = readFileSync(new URL('../../../docs/hooks.md', import.meta.url), 'utf8');
     const [, code = ''] = /```js\n([^`]*?(?:`[^`]+`[^`]*?)*)\n```/u.exec(page) ?? [];
@@ -128,7 +128,7 @@ describe('a request to a hook', () => {
     return isFromFairlead;
   };
 
-  it('is signed with the secret of its namespace, which the code of the documentation verifies', async () => {
+  it('is signed with the secret of its namespace, which the sample code of the documentation verifies', async () => {
     expect(await ask({ 'gateway.hook.team-a.inventory': VALUE })).toMatchObject({ type: 'HookSucceeded' });
     const { body = '', headers = {} } = asked.at(-1) ?? {};
     const header = String(headers['fairlead-signature']);
@@ -142,7 +142,7 @@ describe('a request to a hook', () => {
     expect(isFromFairlead(VALUE, '', body)).toBe(false);
   });
 
-  it('is signed with the secret before, too, until that expires', async () => {
+  it('is also signed with the previous secret until that expires', async () => {
     const OLD = 'of-the-hook-secret-inventory-until-tomorrow';
     const headerWith = async (validForMs: number): Promise<string> => {
       const validUntil = new Date(Date.now() + validForMs).toISOString();
@@ -167,7 +167,7 @@ describe('a request to a hook', () => {
     expect([isFromFairlead(VALUE, expired, later), isFromFairlead(OLD, expired, later)]).toEqual([true, false]);
   });
 
-  it('is not sent if its secret is missing, and has no signature if it names none', async () => {
+  it('is not sent if its secret is missing, and is unsigned if it names none', async () => {
     const before = asked.length;
     expect(await ask({ 'gateway.hook.team-b.inventory': VALUE })).toMatchObject({
       type: 'HookFailed',

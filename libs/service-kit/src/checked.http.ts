@@ -9,52 +9,52 @@ import { deadlineAfter } from './deadline.js';
 
 const TIME_LIMIT_MS = 10_000;
 const HEADER_BYTES_MAX = 16_384;
-/** Answers like 100 and 103, before the one that counts. */
+/** Maximum informational responses (such as 100 and 103) before the final one. */
 const INFORMATIONAL_MAX = 8;
 
-/** What came of asking a URL. */
+/** The result of a request. */
 export type HttpAnswer =
   | {
       readonly kind: 'answered';
       readonly status: number;
-      /** Of all but what was asked for the status alone. */
+      /** Absent if only the status was read. */
       readonly body?: string;
     }
-  /** It was not asked: no request was sent. */
+  /** No request was sent. */
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'silent'; readonly why: string; readonly isTooLarge?: true };
 
-/** What came of asking for a file. */
+/** The result of a download. */
 export type HttpDownload =
   | {
       readonly kind: 'answered';
       readonly status: number;
       readonly bytes: Buffer;
-      /** Where else it is; empty: the answer does not say. */
+      /** The Location header; empty: absent. */
       readonly location: string;
-      /** How it wants to be asked; empty: the answer does not say. */
+      /** The WWW-Authenticate header; empty: absent. */
       readonly challenge: string;
-      /** Where more of it is; empty: the answer does not say. */
+      /** The Link header; empty: absent. */
       readonly link: string;
     }
   | Exclude<HttpAnswer, { readonly kind: 'answered' }>;
 
-/** A request, and how its answer is read. */
+/** A request and the limits on its response. */
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly body?: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Authorities of the server's certificate, PEM; absent: those that Node.js trusts. */
+  /** CAs for the server's certificate, PEM; absent: those that Node.js trusts. */
   readonly ca?: string | undefined;
   readonly timeLimitMs: number;
-  /** A larger answer is none. */
+  /** A larger response is an error. */
   readonly answerBytesMax: number;
 }
 
-/** What is sent. */
+/** The parts of a request that are sent. */
 type Asked = Pick<HttpRequest, 'method' | 'headers' | 'body' | 'ca'> &
   Partial<Pick<HttpRequest, 'timeLimitMs'>> & {
-    /** Absent: nothing but the status is read. */
+    /** Absent: only the status is read. */
     readonly answerBytesMax?: number;
   };
 
@@ -62,17 +62,17 @@ type Asked = Pick<HttpRequest, 'method' | 'headers' | 'body' | 'ca'> &
 export type HttpPost = Omit<HttpRequest, 'method' | 'body'> & { readonly body: string };
 
 export interface CheckedHttpOptions {
-  /** Besides public addresses. */
+  /** Allowed in addition to public addresses. */
   readonly allowed: readonly AddressRange[];
-  /** The variable with which an administrator allows more of them. */
+  /** The variable with which an administrator allows more addresses. */
   readonly setting: string;
   readonly timeLimitMs?: number;
   readonly resolve?: (host: string) => Promise<readonly LookupAddress[]>;
 }
 
 /**
- * Resolves a name once, checks every address of it, and connects to these addresses alone. Follows no redirect, uses no proxy, reads
- * no more of an answer than it was asked to.
+ * Resolves a name once, checks all of its addresses, and connects only to these. Follows no redirect, uses no proxy,
+ * and limits the size of the response.
  */
 export class CheckedHttp {
   private readonly resolve: NonNullable<CheckedHttpOptions['resolve']>;
@@ -81,7 +81,7 @@ export class CheckedHttp {
     this.resolve = options.resolve ?? ((host) => lookup(host, { all: true }));
   }
 
-  /** By GET, for the status alone. */
+  /** Sends a GET and reads only the status. */
   ask(text: string, signal: AbortSignal, headers: HttpRequest['headers'] = {}): Promise<HttpAnswer> {
     return this.send(text, { method: 'GET', headers }, signal);
   }
@@ -94,7 +94,7 @@ export class CheckedHttp {
     return this.send(text, request, signal);
   }
 
-  /** The bytes as they are. Where it is somewhere else, the caller decides whether to ask there. */
+  /** The raw bytes. Redirects are returned to the caller, which decides whether to follow them. */
   async download(text: string, request: Omit<HttpRequest, 'body'>, signal: AbortSignal): Promise<HttpDownload> {
     const answer = await this.exchange(text, request, signal);
     if (answer.kind !== 'answered') return answer;
@@ -128,7 +128,7 @@ export class CheckedHttp {
   }
 
   private async sendInTime(url: URL, asked: Asked, ended: AbortSignal): Promise<Exchange> {
-    // The URL parser has written every form of an IPv4 address (2130706433, 0x7f.1) in four decimal parts.
+    // The URL parser has normalized every form of an IPv4 address (2130706433, 0x7f.1) to dotted decimal.
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
     const family = isIP(host);
     const found = family === 0 ? await unlessEnded(this.resolve(host), ended) : [{ address: host, family }];
@@ -150,7 +150,7 @@ export class CheckedHttp {
 
 const portOf = ({ port, protocol }: URL): number => (port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port));
 
-/** Within the platform's network: its cause would reveal which ports are open, and what listens there. */
+/** A failure within the platform's network: its cause would reveal which ports are open, and what listens there. */
 class NoAnswer extends Error {}
 
 const noAnswerOf = (url: URL): string =>
@@ -163,11 +163,11 @@ const refusalOf = (host: string, address: string, fault: string): string => {
 
 interface Target {
   readonly host: string;
-  /** The only ones that are connected to. */
+  /** The only addresses to connect to. */
   readonly addresses: readonly LookupAddress[];
   readonly ended: AbortSignal;
   readonly asked: Asked;
-  /** Whether an HTTP response has begun. */
+  /** Whether an HTTP response has started. */
   readonly heard: { isResponse: boolean };
 }
 
@@ -176,7 +176,7 @@ interface Answer {
   readonly location: string;
   readonly challenge: string;
   readonly link: string;
-  /** Absent: nothing but the status was read. */
+  /** Absent if only the status was read. */
   readonly bytes?: Buffer;
 }
 
@@ -187,7 +187,7 @@ const answerOf = (url: URL, { host, addresses, ended, asked, heard }: Target): P
     const client = url.protocol === 'https:' ? https : http;
     const request = client.request({
       protocol: url.protocol,
-      // The certificate is checked against this name.
+      // The certificate is verified against this name.
       host,
       port: url.port,
       path: `${url.pathname}${url.search}`,
@@ -195,7 +195,7 @@ const answerOf = (url: URL, { host, addresses, ended, asked, heard }: Target): P
       headers: { accept: '*/*', 'user-agent': 'fairlead', ...asked.headers },
       ...(asked.ca === undefined ? {} : { ca: asked.ca }),
       lookup: lookupOf(addresses),
-      // A connection of its own: no proxy, none that another gate has opened.
+      // A new connection: no proxy, and no connection of another gate.
       agent: false,
       maxHeaderSize: HEADER_BYTES_MAX,
       signal: ended,
@@ -208,7 +208,7 @@ const answerOf = (url: URL, { host, addresses, ended, asked, heard }: Target): P
     });
     request.on('response', (response) => {
       heard.isResponse = true;
-      // One packet may hold this one and those before it that were too many.
+      // One packet may contain this response and too many informational ones before it.
       if (informational > INFORMATIONAL_MAX) return void response.destroy();
       const { statusCode: status = 0, headers } = response;
       const { location = '', 'www-authenticate': challenge = '', link: links = '' } = headers;
@@ -248,7 +248,7 @@ const lookupOf =
     else done(null, first.address, first.family);
   };
 
-/** A resolver cannot be interrupted; its answer is no longer waited for. */
+/** A resolver cannot be cancelled; its result is ignored instead. */
 const unlessEnded = <Result>(work: Promise<Result>, ended: AbortSignal): Promise<Result> =>
   new Promise((resolve, reject) => {
     const abort = (): void => reject(ended.reason as Error);
@@ -256,7 +256,7 @@ const unlessEnded = <Result>(work: Promise<Result>, ended: AbortSignal): Promise
     void work.then(resolve, reject).finally(() => ended.removeEventListener('abort', abort));
   });
 
-/** With several addresses there is an error for each, and no message over them. */
+/** After attempts on several addresses, each has its own error, and the aggregate has no message. */
 const wordsOf = (error: unknown): string => {
   if (error instanceof AggregateError) return error.errors.map(wordsOf).join(', ');
   return error instanceof Error ? error.message : String(error);

@@ -1,4 +1,4 @@
-/** The time as a value: shells take it from here, pure code gets it in commands and events. */
+/** The time as a dependency: shells read it here, pure code receives it in commands and events. */
 export interface Clock {
   now(): Date;
 }

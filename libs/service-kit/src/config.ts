@@ -7,14 +7,14 @@ import { MasterKeyFile, type MasterKeySource } from './master.key.file.js';
 
 export { ConfigurationError } from './configuration.error.js';
 
-/** Empty is left out, as Compose gives a variable that is not set. */
+/** Empty counts as absent: Compose passes unset variables as empty. */
 const filePath = z
   .string()
   .optional()
   .transform((path) => (path === '' ? undefined : path));
 const plainText = z.enum(['refuse', 'allow']).default('refuse');
 
-/** Variables of an environment. */
+/** Environment variables. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
 const Environment = z.object({
@@ -59,17 +59,17 @@ const Environment = z.object({
   LOG_LEVEL: z.enum(['error', 'warn', 'log', 'debug']).default('log'),
 });
 
-/** The configuration of every service; parsed once, frozen. */
+/** The configuration of every service; parsed once and frozen. */
 export interface ServiceConfig {
   readonly natsUrls: readonly string[];
   readonly natsCredentials: string | undefined;
-  /** Authorities of the NATS server, PEM, as the file has them now. */
+  /** CAs of the NATS server, PEM, read from the file on each call. */
   readonly natsCa: (() => string) | undefined;
   readonly databaseUrl: string;
   readonly host: string;
-  /** Files of the certificate of the HTTP address; undefined: plain text. */
+  /** Files of the certificate for HTTPS; undefined: plain text. */
   readonly tls: TlsFiles | undefined;
-  /** Whether requests that carry tokens may come in plain text from other machines. */
+  /** Whether requests with tokens from other machines may use plain text. */
   readonly plainHttp: boolean;
   readonly port: number;
   readonly masterKeys: MasterKeySource;
@@ -79,7 +79,10 @@ export interface ServiceConfig {
   readonly logLevel: 'error' | 'warn' | 'log' | 'debug';
 }
 
-/** Parses environment variables by a schema; throws ConfigurationError with all faults. For a service's own variables too. */
+/**
+ * Parses environment variables by a schema; throws ConfigurationError with all faults. Also for a service's own
+ * variables.
+ */
 export const parseEnvironment = <Shape extends z.ZodType>(schema: Shape, env: Env): z.output<Shape> => {
   const parsed = schema.safeParse(env);
   if (parsed.success) return parsed.data;
@@ -102,7 +105,7 @@ const givenDatabaseUrl = (parsed: z.output<typeof Environment>): string => {
   throw new ConfigurationError(['DATABASE_URL: set it, or DATABASE_URL_FILE']);
 };
 
-/** Its parameters determine TLS, so that all clients connect in the same way. */
+/** The parameters of the URL determine TLS, so that all clients connect in the same way. */
 const databaseUrlOf = (parsed: z.output<typeof Environment>): string => {
   const trust = { caFile: parsed.DATABASE_CA_FILE, plainText: parsed.DATABASE_PLAIN_TEXT === 'allow' };
   const over = databaseUrlOver(givenDatabaseUrl(parsed), trust);
@@ -116,7 +119,7 @@ const tlsOf = ({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile }: z.output<type
   throw new ConfigurationError(['TLS_CERT_FILE, TLS_KEY_FILE: set both, or none']);
 };
 
-/** Throws ConfigurationError where tokens would cross a network in plain text without being asked to. */
+/** Throws ConfigurationError if tokens would cross a network in plain text without explicit permission. */
 export const refusePlainTokens = ({
   host,
   tls,
@@ -128,7 +131,7 @@ export const refusePlainTokens = ({
   ]);
 };
 
-/** The text of a file that may be replaced meanwhile; throws now where it cannot be read. */
+/** Reads a file on each call, because it may be replaced; throws immediately if it cannot be read now. */
 export const rereading = (file: string | undefined): (() => string) | undefined => {
   if (file === undefined) return undefined;
   const read = (): string => readFileSync(file, 'utf8');

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { poolOfPartitions } from './connections.js';
 
-/** PgBouncer refuses a connection with any other, unless its ignore_startup_parameters names it. */
+/** PgBouncer rejects connections with other startup parameters, unless its ignore_startup_parameters lists them. */
 const KNOWN_TO_PGBOUNCER = [
   'application_name',
   'client_encoding',
@@ -13,10 +13,10 @@ const KNOWN_TO_PGBOUNCER = [
   'timezone',
   'user',
 ];
-/** The length of the message, then the version of the protocol. */
+/** Message length and protocol version. */
 const STARTUP_HEAD_BYTES = 8;
 
-/** Passes everything on to PostgreSQL, and notes with which parameters each connection starts. */
+/** Forwards everything to PostgreSQL, and records the startup parameters of each connection. */
 const forwarder = (port: number, started: string[]): Server =>
   createServer((socket) => {
     const upstream = connect(port, '127.0.0.1');
@@ -44,7 +44,7 @@ describe('the connections of partitions', () => {
     await environment?.stop();
   });
 
-  it('have their statements planned once, and start with no parameter that PgBouncer refuses', async () => {
+  it('have their statements planned once, and start with no parameter that PgBouncer rejects', async () => {
     const url = new URL(environment.databases['infra-svc']);
     url.port = String((server.address() as AddressInfo).port);
     const pool = poolOfPartitions('infra-svc-partitions', url.href);

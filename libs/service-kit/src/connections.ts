@@ -12,18 +12,18 @@ import { patiently, type Patience } from './patience.js';
 import { SteadyClient } from './steady.client.js';
 
 const CONNECTIONS_MAX = 12;
-/** Kept while it is idle: a new one costs both sides some ten milliseconds of key derivation. */
+/** Kept while idle: a new connection costs both sides about ten milliseconds of key derivation. */
 const CONNECTIONS_MIN = 1;
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** What a service needs from the world: NATS with JetStream, and its own database, brought up to date. */
+/** A service's dependencies: NATS with JetStream, and its own migrated database. */
 export interface Connections {
   readonly nc: NatsConnection;
   readonly pool: pg.Pool;
   readonly database: DataSource;
 }
 
-/** Waits until both can be used. */
+/** Waits until both are usable. */
 export const reachWorld = async (
   definition: ServiceDefinition,
   config: ServiceConfig,
@@ -65,9 +65,9 @@ const connectNats = async (definition: ServiceDefinition, config: ServiceConfig)
     reconnectJitter: 250,
     timeout: CONNECT_TIMEOUT_MS,
     pingInterval: 10_000,
-    // A server that restarts may refuse a credential for a moment; two refusals must not end the connection for good.
+    // A restarting server may briefly reject a credential; two rejections must not close the connection permanently.
     ignoreAuthErrorAbort: true,
-    // Otherwise every request makes an Error in advance, for its stack.
+    // Otherwise every request creates an Error in advance for its stack trace.
     noAsyncTraces: true,
     ...natsTrust(config.natsCa, config.natsUrls),
     ...(config.natsCredentials === undefined ? {} : { authenticator: authenticatorOf(config.natsCredentials) }),
@@ -88,7 +88,7 @@ const connectDatabase = async (
   const lost = (error: Error): void => new Logger('database').warn(`an idle connection was lost: ${error.message}`);
   const database = new DataSource({
     type: 'postgres',
-    driver: pg, // Otherwise TypeORM looks for it at run time, beside the one in the bundle.
+    driver: pg, // Otherwise TypeORM looks for it at run time outside the bundle.
     url: config.databaseUrl,
     migrations: [...KERNEL_MIGRATIONS, ...definition.migrations],
     poolSize: CONNECTIONS_MAX,
@@ -101,7 +101,7 @@ const connectDatabase = async (
     await database.initialize();
     await migrateUnderLock(database);
   } catch (error) {
-    if (database.isInitialized) await database.destroy().catch(() => undefined); // What went wrong is reported already.
+    if (database.isInitialized) await database.destroy().catch(() => undefined); // The original failure is already reported.
     throw error;
   }
   const pool = poolOfPartitions(`${definition.name}-partitions`, config.databaseUrl);
@@ -109,7 +109,7 @@ const connectDatabase = async (
   return { pool, database };
 };
 
-/** Connections for the statements of partitions. */
+/** Connection pool for the statements of partitions. */
 export const poolOfPartitions = (name: string, databaseUrl: string): pg.Pool =>
   new pg.Pool({
     connectionString: databaseUrl,
@@ -118,7 +118,8 @@ export const poolOfPartitions = (name: string, databaseUrl: string): pg.Pool =>
     application_name: name,
     keepAlive: true,
     Client: SteadyClient,
-    // By key, all of them. PostgreSQL would plan each again at every use, because it expects fewer rows of the arrays that it is given.
-    // A statement, because PgBouncer refuses this as a parameter of the start. The pool waits for it, although its types do not say so.
+    // Generic plans for all statements, which access rows by key: PostgreSQL would otherwise plan each one again at
+    // every use, because it estimates fewer rows for the array parameters. As a statement, because PgBouncer rejects it
+    // as a startup parameter. The pool waits for the promise, although its types do not say so.
     onConnect: (client): unknown => client.query('set plan_cache_mode = force_generic_plan'),
   });

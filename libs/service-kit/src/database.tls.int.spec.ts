@@ -24,7 +24,7 @@ const folder = newFolder('database-tls');
 let environment: TestEnvironment;
 let own: { readonly caFile: string; readonly serverFile: string };
 
-/** The server reads its key only from a file that no other user may read. */
+/** The server reads its key only from a file that no other user can read. */
 const giveToServer = (name: string, text: string): string => {
   const data = join(environment.dataDir, 'postgres', 'data');
   const file = join(data, name);
@@ -65,14 +65,14 @@ afterAll(async () => {
   removeFolder(folder);
 });
 
-describe('a service whose database is called by TLS', () => {
+describe('a service that connects to its database by TLS', () => {
   const url = (parameters = ''): string => `${environment.databases['infra-svc']}${parameters}`;
 
-  it('does not go on in plain text where the server supports nothing else', async () => {
+  it('does not fall back to plain text if the server supports nothing else', async () => {
     await expect(start(url('?sslmode=verify-full'))).rejects.toThrow(/does not support SSL/);
   });
 
-  it('trusts only the authority that it was given, and only for the host that it calls', async () => {
+  it('trusts only the configured CA, and only for the host that it connects to', async () => {
     const pem = giveToServer('server.pem', readFileSync(own.serverFile, 'utf8'));
     await asSuperuser(
       `alter system set ssl_cert_file = '${pem}'`,
@@ -85,7 +85,7 @@ describe('a service whose database is called by TLS', () => {
       `select ssl from pg_stat_ssl join pg_stat_activity using (pid) where usename = current_user`,
       [],
     );
-    // The pools and the leases.
+    // Connections of the pools and the leases.
     expect(rows.length).toBeGreaterThanOrEqual(2);
     expect(new Set(rows.map(({ ssl }) => ssl))).toEqual(new Set([true]));
     await service.stop();
@@ -97,7 +97,7 @@ describe('a service whose database is called by TLS', () => {
     await expect(start(byName, { DATABASE_CA_FILE: own.caFile })).rejects.toThrow(/altnames|does not match/);
   }, 60_000);
 
-  it('is not started with the URL of another machine in plain text', async () => {
+  it('does not start with a plain-text URL of another machine', async () => {
     const far = 'postgres://u:p@192.0.2.1:5432/x';
     await expect(start(`${far}?sslmode=disable`)).rejects.toThrow(/DATABASE_URL: .*plain text/);
     await expect(start(`${far}?sslmode=require`)).rejects.toThrow(/DATABASE_URL: .*does not check who answers/);

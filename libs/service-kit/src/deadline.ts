@@ -1,12 +1,12 @@
-/** A signal that aborts after a time. Whoever made it clears it when the work has ended. */
+/** A signal that aborts after a timeout. The creator clears it when the work ends. */
 export interface Deadline {
   readonly signal: AbortSignal;
   clear(): void;
 }
 
 /**
- * Keeps its signal until the time is over. `AbortSignal.timeout` does not: its timer has only a weak reference to the signal, so that one which
- * is referred to by `AbortSignal.any` alone is garbage-collected and never aborts.
+ * Keeps its signal alive until the timeout. `AbortSignal.timeout` does not: its timer references the signal weakly, so
+ * that a signal referenced only by `AbortSignal.any` is garbage-collected and never aborts.
  */
 export const deadlineAfter = (timeoutMs: number): Deadline => {
   const controller = new AbortController();
@@ -15,7 +15,7 @@ export const deadlineAfter = (timeoutMs: number): Deadline => {
   return { signal: controller.signal, clear: () => clearTimeout(timer) };
 };
 
-/** Runs work with a signal that aborts when it takes too long. */
+/** Runs work with a signal that aborts after the timeout. */
 export const inTime = async <Result>(
   timeoutMs: number,
   work: (late: AbortSignal) => Promise<Result>,

@@ -8,7 +8,7 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 describe('a deadline', () => {
-  it('ends a combined signal although garbage is collected meanwhile', async () => {
+  it('aborts a combined signal despite garbage collection', async () => {
     const combined = AbortSignal.any([new AbortController().signal, deadlineAfter(100).signal]);
     for (let round = 0; round < 4; round += 1) {
       await sleep(40);
@@ -18,7 +18,7 @@ describe('a deadline', () => {
     expect(combined.reason).toMatchObject({ name: 'TimeoutError', message: 'no end within 100 ms' });
   }, 60_000); // A collection of a large heap takes seconds on a busy machine.
 
-  it('that is cleared never ends', async () => {
+  it('never aborts once it is cleared', async () => {
     const { signal, clear } = deadlineAfter(20);
     clear();
     await sleep(60);

@@ -4,7 +4,10 @@ import type { Type } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { MigrationInterface } from 'typeorm';
 
-/** Everything that makes a service this service; the kit supplies the rest. Whose rows and states they are is the service's own business. */
+/**
+ * Everything that is specific to one service; the kit supplies the rest, and does not know the types of its rows and
+ * states.
+ */
 export interface ServiceDefinition {
   readonly name: ServiceName;
   /** The composition root: where ports meet adapters. */
@@ -12,25 +15,28 @@ export interface ServiceDefinition {
   readonly projections: readonly Projection<unknown>[];
   /** Their tasks are handled by methods decorated with OnTask. */
   readonly reconcilers: readonly AnyReconciler[];
-  /** TypeORM migrations of the service's own tables; the kit adds those of the kernel's tables. */
+  /** TypeORM migrations of the service's own tables; the kit adds those of the kernel. */
   readonly migrations: readonly Type<MigrationInterface>[];
-  /** How many tasks one replica works on at a time. */
+  /** Maximum concurrent tasks per replica. */
   readonly jobConcurrency: number;
-  /** How many of them may belong to the same concurrency group (see Task.groups). Absent: no task of this service has one. */
+  /** Maximum concurrent tasks per concurrency group (see Task.groups). Absent: the service's tasks have no groups. */
   readonly groupLimit?: number;
-  /** Milliseconds. Absent: short, since a step of a new cluster waits for most of its commits. See PartitionStoreOptions. */
+  /**
+   * Milliseconds. Absent: short, because a step of a new cluster waits for most of its commits. See
+   * PartitionStoreOptions.
+   */
   readonly commitsWaitMs?: number;
-  /** Requests carry tokens, so beyond loopback they require TLS, unless the configuration says otherwise. */
+  /** Requests carry tokens, so beyond loopback they require TLS, unless configured otherwise. */
   readonly takesTokens?: true;
-  /** It acts on nothing: it goes on answering reads when its installation was handed over. */
+  /** The service has no side effects: it continues to answer reads after its installation was handed over. */
   readonly answersReads?: true;
-  /** Pipes, guards, documents and such of a service that serves more than its health. Called before it listens. */
+  /** Configures pipes, guards and documents of a service that serves more than its health. Called before it listens. */
   readonly configureHttp?: (app: NestExpressApplication) => void | Promise<void>;
 }
 
 type Parts = Pick<ServiceDefinition, 'name' | 'module' | 'jobConcurrency'> & Partial<ServiceDefinition>;
 
-/** The definition of a service that has none of what `parts` leaves out. */
+/** A service definition with defaults for everything that `parts` omits. */
 export const defineService = (parts: Parts): ServiceDefinition => ({
   projections: [],
   reconcilers: [],

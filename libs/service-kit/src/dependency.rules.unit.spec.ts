@@ -19,7 +19,7 @@ describe('a service that starts', () => {
     'ENOTFOUND',
     'EAI_AGAIN',
     'ECONNRESET',
-  ])('waits when PostgreSQL or its host says %s', (code) => expect(verdictOf(coded(code))).toBe('passing'));
+  ])('waits if PostgreSQL or its host returns %s', (code) => expect(verdictOf(coded(code))).toBe('passing'));
 
   it.each([
     ['a connection that is cut', new Error('Connection terminated unexpectedly')],
@@ -50,13 +50,13 @@ describe('a service that starts', () => {
     ],
   ])('does not wait for %s', (_what, error) => expect(verdictOf(error)).toBe('permanent'));
 
-  it('takes anything else for a bug', () => {
+  it('classifies anything else as a bug', () => {
     expect(verdictOf(new TypeError('x is not a function'))).toBe('bug');
     expect(verdictOf(coded('42601'))).toBe('bug');
     expect(verdictOf('text')).toBe('bug');
   });
 
-  it('quotes the first words that exist', () =>
+  it('quotes the first message that is not empty', () =>
     expect(wordsOfChain(new AggregateError([coded('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1')], ''))).toBe(
       'connect ECONNREFUSED 127.0.0.1:1',
     ));

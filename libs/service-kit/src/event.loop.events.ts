@@ -7,14 +7,14 @@ import type { BlockReport } from './event.loop.js';
 type Blocked = Fact<'EventLoopBlocked'>;
 type RecordBlock = Command<'RecordBlock', Blocked['data']>;
 
-/** Each report is a fact of its own. */
+/** Each report is a separate fact. */
 const eventLoop: Decider<undefined, RecordBlock, Blocked> = {
   initial: undefined,
   decide: (_state, { data }) => [{ type: 'EventLoopBlocked', data }],
   evolve: () => undefined,
 };
 
-/** Records what a process of the service was busy with. */
+/** Records what blocked the event loop of a process. */
 export const recordBlock = async (
   handle: Handle,
   service: ServiceName,

@@ -2,23 +2,26 @@ import { currentWork, sharedInterval, type CurrentWork } from '@fairlead/event-s
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { ServiceMetrics } from './metrics/service.metrics.js';
 
-/** How long one piece of work may keep the event loop before it is reported. */
+/** How long the event loop may be blocked before it is reported. */
 export const BLOCKED_MS = 2_000;
 const LOOK_EVERY_MS = 1_000;
-/** The delay of a block is measured by a timer that is due in between, so it may be so much shorter. Each tick wakes an idle process. */
+/**
+ * Resolution of the timer that measures delays: a measured block may be shorter by this much. Each tick wakes an idle
+ * process.
+ */
 const RESOLUTION_MS = 250;
 const REPORT_EVERY_MS = 60_000;
 const NS_PER_S = 1e9;
 const US_PER_MS = 1_000;
 
-/** What kept the event loop longest since the last report. */
+/** The longest block since the last report. */
 export interface BlockReport {
   readonly blockedMs: number;
   readonly times: number;
   readonly work: readonly string[];
 }
 
-/** The readings of a look: of a clock that only goes on, and of the CPU time of this process, in milliseconds. */
+/** Readings at a check: a monotonic clock and the process's CPU time, in milliseconds. */
 interface Reading {
   readonly atMs: number;
   readonly cpuMs: number;
@@ -30,8 +33,8 @@ const readingNow = (): Reading => {
 };
 
 /**
- * Finds, by how late its looks are, that nothing else could run. A process that used little CPU time meanwhile was stopped, or its machine is
- * overloaded: it did not block itself.
+ * Detects blocks by the delay of its checks. If the process used little CPU time meanwhile, it was stopped or its
+ * machine is overloaded: it did not block itself.
  */
 export class BlockFinder {
   private last: Reading;
@@ -65,7 +68,10 @@ export class BlockFinder {
   }
 }
 
-/** The delay of the event loop as a metric, and blocks of more than 2 s as reports, at most one a minute. Returns how to stop. */
+/**
+ * Exposes the event loop delay as a metric, and reports blocks of more than 2 s, at most one per minute. Returns a
+ * function that stops it.
+ */
 export const watchEventLoop = (
   metrics: Pick<ServiceMetrics, 'addGauge'>,
   report: (found: BlockReport) => void,
@@ -77,7 +83,7 @@ export const watchEventLoop = (
     help: 'The longest time since the last scrape in which one piece of work kept everything else waiting',
     labels: [],
     read: () => {
-      // Between two ticks without delay is the interval itself.
+      // The histogram includes the interval itself.
       const value = Math.max(0, delay.max / NS_PER_S - RESOLUTION_MS / 1_000);
       delay.reset();
       return [{ labels: {}, value }];

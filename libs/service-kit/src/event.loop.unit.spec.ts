@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { BlockFinder, watchEventLoop, type BlockReport } from './event.loop.js';
 import { ServiceMetrics } from './metrics/service.metrics.js';
 
-/** Looks at these times, each with the CPU time that was used since the one before. */
+/** A finder with checks at these times, each with the CPU time used since the previous one. */
 const finder = () => {
   const reports: BlockReport[] = [];
   const asked: (readonly number[])[] = [];
@@ -25,7 +25,7 @@ const finder = () => {
 };
 
 describe('the event loop', () => {
-  it('is reported when one piece of work kept it for more than 2 s, with what was under way', () => {
+  it('is reported after a block of more than 2 s, with the work in progress', () => {
     const { after, reports, asked } = finder();
     after(1_000, 500);
     after(2_900, 2_000);
@@ -35,13 +35,13 @@ describe('the event loop', () => {
     expect(asked).toEqual([[4_900, 9_100]]);
   });
 
-  it('is not reported where the process had no CPU: it was stopped, or its machine is overloaded', () => {
+  it('is not reported if the process had no CPU: it was stopped, or its machine is overloaded', () => {
     const { after, reports } = finder();
     after(30_000, 500);
     expect(reports).toEqual([]);
   });
 
-  it('is reported once a minute: the longest time, and how often', () => {
+  it('is reported once per minute, with the longest block and the number of blocks', () => {
     const { after, reports } = finder();
     after(4_000, 4_000);
     after(10_000, 10_000);
@@ -54,7 +54,7 @@ describe('the event loop', () => {
     ]);
   });
 
-  it('is watched for real: a metric has its delay, and a report names what kept it', async () => {
+  it('is monitored in a real process: a metric has its delay, and a report names what blocked it', async () => {
     const metrics = new ServiceMetrics('gateway');
     const reports: BlockReport[] = [];
     const stop = watchEventLoop(metrics, (report) => void reports.push(report));
@@ -65,11 +65,11 @@ describe('the event loop', () => {
       return Number(line?.split(' ').at(-1));
     };
     try {
-      // A block is a late tick, so there must have been one.
+      // A block is detected by a late tick, so one tick is required first.
       const startedAtMs = performance.now();
       await eventually(() => performance.now() - startedAtMs > 600);
       currentWork.during('a loop of this spec', () => {
-        // By CPU time, so that a machine with other load blocks as long.
+        // Measured in CPU time, so that the block is as long on a loaded machine.
         const used = (): number => process.cpuUsage().user + process.cpuUsage().system;
         const until = used() + 2_200_000;
         while (used() < until) JSON.stringify(Array.from({ length: 10_000 }, (_, at) => at));

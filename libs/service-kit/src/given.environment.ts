@@ -5,8 +5,8 @@ import { ConfigurationError, type Env } from './config.js';
 const Variables = z.record(z.string(), z.string());
 
 /**
- * The variables of a service. With `FAIRLEAD_ENV=stdin`, a line of JSON on standard input adds to them: a service that is started before the servers that it
- * needs is loaded meanwhile, and begins when they are there.
+ * The environment variables of a service. With `FAIRLEAD_ENV=stdin`, one line of JSON on standard input adds to them:
+ * the service can load its code before the servers that it needs have started.
  */
 export const givenEnvironment = async (env: Env, input: NodeJS.ReadableStream): Promise<Env> => {
   if (env['FAIRLEAD_ENV'] !== 'stdin') return env;

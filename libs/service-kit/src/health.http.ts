@@ -12,7 +12,9 @@ interface Answer {
   status(code: number): { json(body: unknown): void };
 }
 
-/** Liveness and readiness, for people, supervisors and orchestrators. No secrets, no authentication. */
+/**
+ * Liveness and readiness, for people, supervisors and orchestrators. Contains no secrets, requires no authentication.
+ */
 @Controller()
 export class HealthHttp {
   @Inject(Alarms) private readonly alarms!: Alarms;
@@ -25,7 +27,7 @@ export class HealthHttp {
     @Inject(SignsOfLife) private readonly signs: SignsOfLife,
   ) {}
 
-  /** Red where only a restart may help: tasks wait, and none of them ends. */
+  /** Fails only if a restart may help: tasks wait, and none of them finishes. */
   @Get('healthz')
   alive(@Res() response: Answer): void {
     const tasks = this.jobs.report();
@@ -44,7 +46,7 @@ export class HealthHttp {
     ]);
     const log = this.progress.report();
     const ok = nats === 'ok' && database === 'ok' && log === 'ok';
-    // Another service that is down is no reason to take requests away from this one.
+    // Another service being down does not make this one unready.
     const services = this.signs.report();
     const alarms = this.alarms.report();
     const whole = [...Object.values(services), ...Object.values(alarms)].every((sign) => sign === 'ok');

@@ -44,7 +44,7 @@ describe('the health of a service, over HTTP', () => {
   });
   afterAll(() => app?.close());
 
-  it('turns red at /healthz when tasks have waited for 10 minutes and none has ended, says why, and is green again with the next that ends [ORBITER 32]', async () => {
+  it('fails at /healthz with a reason if tasks have waited for 10 minutes and none finished, and recovers when one does [ORBITER 32]', async () => {
     for (let place = 0; place < PLACES; place += 1)
       jobs.began(`${place}`, 'EnsureMachines of default/demo', 60 * MINUTE_MS);
     jobs.waiting(1);
@@ -55,7 +55,7 @@ describe('the health of a service, over HTTP', () => {
       503,
       { status: 'stuck', tasks: expect.stringContaining('EnsureMachines of default/demo') },
     ]);
-    // A restart may help; to take requests away from it does not.
+    // A restart may help; removing the replica from load balancing does not.
     expect(await asked('/readyz')).toMatchObject([200, { status: 'ok' }]);
     jobs.ended('0', 'done');
     expect(await asked('/healthz')).toEqual([200, { status: 'ok' }]);

@@ -7,8 +7,8 @@ export const SIGNATURE_HEADER = 'fairlead-signature';
 const MS_PER_SECOND = 1_000;
 
 /**
- * The time and, of each secret, HMAC-SHA256 of the time and the body, by which a receiver that has one of the secrets knows a forged or an
- * old request.
+ * The time, and per secret the HMAC-SHA256 of time and body. A receiver that knows one of the secrets can detect forged
+ * and replayed requests.
  */
 export const signatureOf = (secrets: readonly string[], body: string, at: Date): string => {
   const time = Math.floor(at.getTime() / MS_PER_SECOND);
@@ -21,7 +21,7 @@ export interface SecretName {
   readonly name: string;
 }
 
-/** Either the header, or why there is no signature. */
+/** The header, or why there is no signature. */
 export type Signed = { readonly header: string } | { readonly why: string };
 
 /** Signs requests with the hook secrets of namespaces. */
@@ -37,7 +37,7 @@ export class HookSigner {
       return { why: `the namespace has no hook secret ${name}; set it with "fairlead hook set-secret"` };
     const now = this.clock.now();
     const old = await this.oldOf({ namespace, name }, now);
-    // The old one last: a receiver that takes the last signature for the only one has the old secret.
+    // The previous secret comes last: a receiver that reads only the last signature still has that one.
     return { header: signatureOf([secret, ...old], body, now) };
   }
 

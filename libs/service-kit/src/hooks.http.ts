@@ -6,7 +6,7 @@ import { SIGNATURE_HEADER, type HookSigner } from './hook.signature.js';
 
 const ANSWER_BYTES_MAX = 65_536;
 
-/** Asks a URL of a manifest, if its address is public or allowed by the administrator. */
+/** Calls a URL from a manifest if its address is public or allowed by the administrator. */
 export interface HookHttp {
   post(url: string, post: HttpPost, signal: AbortSignal): Promise<HttpAnswer>;
 }
@@ -15,11 +15,11 @@ interface HookCallerParts {
   readonly http: HookHttp;
   readonly signer: HookSigner;
   readonly clock: Clock;
-  /** No hook is asked again sooner. */
+  /** Minimum delay before another call of the hook. */
   readonly againAfterMs: number;
 }
 
-/** Asks hooks. A crash between a call and its record repeats the call with the same id. */
+/** Calls hooks. A crash between a call and its record repeats the call with the same id. */
 export class HookCaller {
   constructor(private readonly parts: HookCallerParts) {}
 
@@ -35,7 +35,7 @@ export class HookCaller {
     const { id, body } = hookRequestOf(subject, call, clock.now().toISOString());
     const { namespace } = subject;
     const signed = name === undefined ? undefined : await signer.sign({ namespace, name }, body);
-    // Never unsigned: whoever answers unsigned requests of this hook must not be able to let a step go on.
+    // Never unsigned: whoever answers unsigned requests of this hook must not be able to let a step proceed.
     if (signed !== undefined && 'why' in signed) return { kind: 'refused', why: signed.why };
     const headers = {
       'content-type': 'application/json',

@@ -24,12 +24,12 @@ afterEach(() => {
 });
 
 describe('a port of a service', () => {
-  it('ends a connection that asks nothing', async () => {
+  it('closes an idle connection', async () => {
     await once(await connection(), 'close');
     expect(sockets).toHaveLength(1);
   });
 
-  it('ends a request that does not arrive', async () => {
+  it('times out an incomplete request', async () => {
     const socket = await connection();
     socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n');
     await once(socket, 'close');

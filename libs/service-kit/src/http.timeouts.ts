@@ -1,15 +1,15 @@
 import type { Server } from 'node:http';
 
-/** Node looks for requests that are too late this often, so one may live that much longer. */
+/** Node checks for timeouts at this interval, so a request may exceed its timeout by as much. */
 const CHECK_EVERY_MS = 1_000;
 
 /**
- * Ends requests that do not arrive in time, and connections that ask nothing. How long an answer takes does not count, so that streams and waits
- * go on.
+ * Times out incomplete requests and idle connections. The duration of a response is unlimited, for streams and long
+ * polls.
  */
 export const boundRequests = (server: Server, requestMs: number): void => {
   server.headersTimeout = requestMs;
   server.requestTimeout = requestMs;
-  // Node reads this option when the server begins to listen; only its type knows it as the constructor's alone.
+  // Node reads this option when the server starts to listen, but its type only allows it in the constructor.
   Object.assign(server, { connectionsCheckingInterval: CHECK_EVERY_MS });
 };

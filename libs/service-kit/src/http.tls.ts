@@ -5,7 +5,7 @@ import type { Server } from 'node:https';
 import { createSecureContext } from 'node:tls';
 import { ConfigurationError } from './configuration.error.js';
 
-/** Files with a certificate, its chain included, and its key, both PEM. They may be one. */
+/** Files with a certificate chain and its key, both PEM. They may be the same file. */
 export interface TlsFiles {
   readonly certFile: string;
   readonly keyFile: string;
@@ -16,17 +16,17 @@ export interface TlsPair {
   readonly key: string;
 }
 
-/** Where certificates are renewed, files are replaced; by a rename, too, which a watch on the file itself would miss. */
+/** Renewals replace the files, possibly by a rename, which a watch on the file itself would miss. */
 const LOOK_EVERY_MS = 2_000;
 
-/** Throws when one of them cannot be read, or the key is not the certificate's. */
+/** Throws if a file cannot be read, or the key does not match the certificate. */
 const readPair = ({ certFile, keyFile }: TlsFiles): TlsPair => {
   const pair = { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') };
   createSecureContext(pair);
   return pair;
 };
 
-/** What a server begins with. Throws ConfigurationError. */
+/** The initial certificate of a server. Throws ConfigurationError. */
 export const tlsPair = (files: TlsFiles): TlsPair => {
   try {
     return readPair(files);
@@ -35,7 +35,10 @@ export const tlsPair = (files: TlsFiles): TlsPair => {
   }
 };
 
-/** Connections from now on get what the files say, also when they change; files that cannot be used change nothing. Answers how to stop. */
+/**
+ * Reloads the certificate when the files change, for new connections; invalid files are ignored. Returns a function
+ * that stops it.
+ */
 export const followTlsFiles = (server: Server, files: TlsFiles): (() => void) => {
   const log = new Logger('tls');
   const paths = new Set([files.certFile, files.keyFile]);
@@ -44,7 +47,7 @@ export const followTlsFiles = (server: Server, files: TlsFiles): (() => void) =>
       server.setSecureContext(readPair(files));
       log.log(`the certificate in ${files.certFile} was read again`);
     } catch (error) {
-      // Between the change of one file and of the other they do not fit, too; the next change is looked at again.
+      // Between the changes of the two files they do not match either; the next change is checked again.
       log.warn(`the certificate in ${files.certFile} is not used, the one before stays: ${wordsOf(error)}`);
     }
   };

@@ -3,7 +3,10 @@ import type { EventStore } from '@fairlead/event-sourcing';
 import { EVENT_STORE, LatestFold } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 
-/** The releases of Kubernetes that this installation has beside the built-in ones, read from the log itself: nothing is decided by an old picture. */
+/**
+ * The Kubernetes releases of this installation beyond the built-in ones, read from the log itself, so that no decision
+ * uses stale data.
+ */
 @Injectable()
 export class InstallationReleases {
   private readonly fold: LatestFold<OwnReleases>;

@@ -2,7 +2,7 @@ import type { PartitionConsumers, Partitions, Stall } from '@fairlead/event-sour
 
 type Owned = ReadonlySet<number>;
 
-/** Stands for the partitions while Nest builds the service; they exist only once its handlers are registered. */
+/** Placeholder for the partitions while Nest builds the service; they are created after its handlers are registered. */
 export class LatePartitionConsumers implements Partitions {
   private partitions: PartitionConsumers | undefined;
   private readonly waiting = new Set<(partitions: PartitionConsumers) => void>();

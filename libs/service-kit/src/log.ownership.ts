@@ -11,9 +11,12 @@ import {
 import { readLogState, untilShared, WakeSignal, type LogState } from '@fairlead/event-sourcing/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 
-/** How long an installation whose log is closed may still act where NATS does not say that it was closed: to a credential of an earlier release. */
+/**
+ * Poll interval without notifications, for a credential of an earlier release: how long an installation with a closed
+ * log may still act.
+ */
 const LOOK_EVERY_MS = 2_000;
-/** Where NATS says so: for a message that was lost. */
+/** Poll interval with notifications, in case one was lost. */
 const NOTIFIED_LOOK_EVERY_MS = 10_000;
 
 type Seen = Pick<LogState, 'record' | 'sealed'>;
@@ -25,10 +28,15 @@ export type MayServe = (state: Seen) => boolean;
 /** A service acts only in the installation that holds the log. */
 export const whileHeld: MayServe = ({ record, sealed }) => holdsLog(record) && !sealed;
 
-/** What only answers, and refuses commands, also does so in an installation that was handed over: its history is there. */
+/**
+ * A service that only answers reads, and refuses commands, also runs in an installation that was handed over, for its
+ * history.
+ */
 export const whileReadable: MayServe = ({ record }) => holdsLog(record) || isSource(record);
 
-/** Who holds the log, as far as this service has seen: followed all the time, because a handover begins while services run. */
+/**
+ * Who holds the log, as last seen by this service. Followed continuously, because a handover begins while services run.
+ */
 export class LogOwnership {
   private seen: Seen = NEVER;
   private readonly stopping = new AbortController();
@@ -44,12 +52,12 @@ export class LogOwnership {
     return this.seen.record;
   }
 
-  /** Of the installation: steps on hosts carry it. */
+  /** The installation's epoch, which is part of every step on a host. */
   get epoch(): number {
     return this.record === undefined ? FIRST_EPOCH : epochOf(this.record);
   }
 
-  /** Throws, with the reason, while this service may not run. */
+  /** Throws with the reason while this service may not run. */
   async require(): Promise<void> {
     this.seen = await readLogState(this.nc);
     if (this.mayServe(this.seen)) return;
@@ -61,7 +69,7 @@ export class LogOwnership {
     });
   }
 
-  /** Resolves with the reason when this service may no longer run; not after a stop. */
+  /** Resolves with the reason when this service may no longer run; never after a stop. */
   async lost(): Promise<string | undefined> {
     const { signal } = this.stopping;
     this.follow();
@@ -72,7 +80,7 @@ export class LogOwnership {
       try {
         await this.require();
       } catch (error) {
-        // NATS may be away: then nothing can be written either.
+        // While NATS is unreachable, nothing can be written either.
         if (!this.mayServe(this.seen)) return wordsOf(error);
       }
     }
@@ -93,7 +101,7 @@ export class LogOwnership {
       },
     });
     void this.lookOnReconnect();
-    this.changed.ring(); // It may have been closed since the start looked.
+    this.changed.ring(); // The log may have been closed since the check at startup.
   }
 
   private async lookOnReconnect(): Promise<void> {

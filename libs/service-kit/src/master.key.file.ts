@@ -1,15 +1,15 @@
 import { parseMasterKeys, type MasterKeys } from '@fairlead/embedded/credentials';
 import { readFileSync } from 'node:fs';
 
-/** Where the master keys of a service are. */
+/** Source of a service's master keys. */
 export interface MasterKeySource {
-  /** As they were when they were last read. */
+  /** The keys as last read. */
   known(): MasterKeys;
-  /** As they are now: a rotation changes them under a running service. */
+  /** Reads the keys again: a rotation changes them while the service runs. */
   fresh(): MasterKeys;
 }
 
-/** The master key file. Throws where it cannot be used. */
+/** The master key file. Throws if it is invalid. */
 export class MasterKeyFile implements MasterKeySource {
   private keys: MasterKeys;
 

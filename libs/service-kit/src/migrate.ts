@@ -1,11 +1,11 @@
 import type { DataSource } from 'typeorm';
 
-/** Any number that nothing else uses as an advisory lock in a service's own database. */
+/** Any number that is not used as another advisory lock in a service's database. */
 const MIGRATION_LOCK = 0x4d494752;
 
 /**
- * Brings the database up to date; of replicas that start together one does it and the others wait. The lock goes with the session, so a
- * replica that was killed meanwhile delays no other.
+ * Migrates the database; of replicas that start together, one does it and the others wait. The lock ends with the
+ * session, so a killed replica blocks no other.
  */
 export const migrateUnderLock = async (database: DataSource): Promise<void> => {
   const runner = database.createQueryRunner();
@@ -15,7 +15,7 @@ export const migrateUnderLock = async (database: DataSource): Promise<void> => {
     try {
       await database.runMigrations({ transaction: 'each' });
     } finally {
-      // A session that is gone has no lock any more, and what ended it is reported already.
+      // A lost session has released the lock, and the failure that ended it is already reported.
       await runner.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined);
     }
   } finally {

@@ -6,10 +6,10 @@ const RETRY_FIRST_MS = 100;
 const RETRY_MAX_MS = 2_000;
 const SAY_EVERY_MS = 5_000;
 
-/** Ends a process that waited in vain for something it needs: "start me again later" (EX_TEMPFAIL of sysexits.h). */
+/** Exit code of a process that waited in vain for a dependency: "restart me later" (EX_TEMPFAIL of sysexits.h). */
 export const EXIT_DEPENDENCY_AWAY = 75;
 
-/** What a service needs was away for as long as it waits at its start. */
+/** A dependency was unreachable for as long as a start may wait. */
 export class DependencyAway extends Error {
   constructor(what: string, { waitedMs, words }: { readonly waitedMs: number; readonly words: string }) {
     super(`${what} was not to be used within ${Math.round(waitedMs / 1_000)} s: ${words}`);
@@ -17,14 +17,17 @@ export class DependencyAway extends Error {
   }
 }
 
-/** How long a start waits altogether for what it needs, and where it says so. */
+/** How long a start waits in total for its dependencies, and where it reports that. */
 export interface Patience {
   readonly startedAtMs: number;
   readonly waitMs: number;
   readonly say: (sentence: string) => void;
 }
 
-/** `FAIRLEAD WAITING <name> for <what>`, at once and every five seconds: whoever started the service sees that it is not stuck. */
+/**
+ * Prints `FAIRLEAD WAITING <name> for <what>` at once and every five seconds, so that the parent process sees that the
+ * service is not stuck.
+ */
 export const patienceOf = (
   service: string,
   waitMs: number,
@@ -36,8 +39,8 @@ export const patienceOf = (
 });
 
 /**
- * Tries until it succeeds. What passes by itself is tried again, until the time is over; what only a person can end is a
- * ConfigurationError with the words of the refusal; anything else is thrown as it is.
+ * Retries until success or the time limit. Transient failures are retried; a failure that only an operator can fix
+ * becomes a ConfigurationError; anything else is rethrown.
  */
 export const patiently = async <Result>(
   what: string,

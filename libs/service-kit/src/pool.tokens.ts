@@ -1,13 +1,13 @@
 import { bootstrapWindowAt, bootstrapWindowsAt, joinTokenText, type JoinTokenId } from '@fairlead/contracts';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** How long a token is recognised after it has expired: a host that was admitted by it may still wait for its credential. */
+/** How long an expired token is still recognised: a host that it admitted may still wait for its credential. */
 const WINDOWS_RECOGNISED = 200;
 
-/** Whether a token of a pool is one of its own, by its key and the time. */
+/** The result of verifying a pool token by key and time. */
 export type PoolTokenProof = 'valid' | 'expired' | 'forged';
 
-/** The token of a pool in one window of time. */
+/** The token of a pool in one time window. */
 export const poolToken = (key: string, admission: JoinTokenId, window: number): string =>
   joinTokenText(admission, createHmac('sha256', key).update(`${admission}/${window}`).digest());
 

@@ -1,17 +1,17 @@
 import type { HttpDownload, HttpRequest } from './checked.http.js';
 
 const TIME_LIMIT_MS = 25_000;
-/** Archives are often at a store of files, to which the repository refers. */
+/** Archives are often in object storage, to which the repository redirects. */
 const REDIRECTS_MAX = 3;
 const OK = 200;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const WORDS_LENGTH_MAX = 300;
 
-/** What a repository, or a parser of what it sent, writes may be anything. */
+/** Text from a repository, or from a parser of its content, is untrusted. */
 export const safeWords = (words: string): string =>
   words.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}]+/gu, ' ').slice(0, WORDS_LENGTH_MAX);
 
-/** Asks a URL of a repository, if its address is public or allowed by the administrator. */
+/** Downloads from a repository's URL if its address is public or allowed by the administrator. */
 export interface RepositoryHttp {
   download(url: string, request: Omit<HttpRequest, 'body'>, signal: AbortSignal): Promise<HttpDownload>;
 }
@@ -27,7 +27,7 @@ export class DownloadFailure extends Error {
   }
 }
 
-/** Without the query: it may hold a signature. */
+/** Without the query, which may contain a signature. */
 const wordsOfUrl = (url: string): string => {
   const { host, pathname } = new URL(url);
   return safeWords(`${host}${pathname}`);
@@ -44,15 +44,15 @@ const locationOf = (from: string, location: string): string => {
 
 export interface RepositoryFile {
   readonly repository: string;
-  /** Its own authorities vouch for the repository, and not for other hosts. */
+  /** The repository's CAs are trusted for the repository only, not for other hosts. */
   readonly ca?: string | undefined;
   readonly url: string;
   readonly bytesMax: number;
-  /** For the host of the repository, and for no other; absent: none is sent. */
+  /** Sent to the repository's host only; absent: none is sent. */
   readonly authorization?: string | undefined;
 }
 
-/** A file of a repository, wherever it is: each address is checked again. Rejects with DownloadFailure. */
+/** Downloads a repository's file, following redirects; each address is checked again. Rejects with DownloadFailure. */
 export const downloadFrom = async (
   http: RepositoryHttp,
   { repository, ca, url, bytesMax, authorization }: RepositoryFile,

@@ -69,30 +69,33 @@ import { ServiceMetrics } from './metrics/service.metrics.js';
 import { SignsOfLife } from './signs.js';
 import { ASK, CLOCK, DATABASE, METRICS, SECRETS, SERVICE_CONFIG } from './tokens.js';
 
-/** Time that requests under way have to end at a stop. */
+/** Grace period for requests in progress at shutdown. */
 const HTTP_DRAIN_MS = 1_000;
-/** Limit of a request to arrive, and of a connection to ask something. */
+/** Timeout for a request to arrive, and for an idle connection. */
 const REQUEST_MS = 10_000;
-/** Limit of a TLS handshake. */
+/** Timeout for a TLS handshake. */
 const HANDSHAKE_MS = 10_000;
-/** Where other replicas read how far this one has come, to answer those who wait for their own writes. */
+/** Where other replicas read this one's position to answer clients that wait for their own writes. */
 const POSITIONS_READ_AFTER_MS = 250;
-/** Elsewhere they are only where a start goes on. */
+/** Elsewhere positions only determine where a restart resumes. */
 const POSITIONS_AFTER_MS = 5_000;
-/** After a failed start, connections that do not close in this time are abandoned. */
+/** After a failed start, connections that do not close within this time are abandoned. */
 const CLOSE_TIMEOUT_MS = 10_000;
 
-/** What is running: ask it to stop, and where it listens. */
+/** A running service: its port, and how to stop it. */
 export interface RunningService {
   readonly port: number;
-  /** What the service's modules get under a token. For tests. */
+  /** The provider of a token in the service's modules. For tests. */
   get<T>(token: symbol): T;
   /** Rows of the service's own database. For tests. */
   query<Row>(sql: string, parameters: readonly unknown[]): Promise<Row[]>;
-  /** Makes a projection's rows again from the log while the service runs, and compares. */
+  /** Rebuilds a projection from the log while the service runs, and compares the rows. */
   rebuild(projection: string): Promise<Rebuilt>;
   stop(): Promise<void>;
-  /** Resolves when the service may not go on: its connection to NATS has ended for good, or the log is another installation's. With the reason, unless that was by `stop`. */
+  /**
+   * Resolves when the service must end: its connection to NATS closed permanently, or the log belongs to another
+   * installation. With the reason, unless `stop` was called.
+   */
   readonly lost: Promise<string | undefined>;
 }
 
@@ -113,7 +116,7 @@ interface World extends Connections {
 @Module({})
 class ServiceRoot {}
 
-/** A handler's error is the strategy's business; Nest must neither log nor swallow it. */
+/** The strategy handles errors of handlers; Nest must neither log nor swallow them. */
 @Catch()
 class PassOn implements RpcExceptionFilter<unknown> {
   catch(error: unknown): Observable<never> {
@@ -167,7 +170,10 @@ const rootOf = (definition: ServiceDefinition, world: World): DynamicModule => {
   };
 };
 
-/** Most services record no failures of follow-ups. Asked by ModuleRef, for the application logs what it has not. */
+/**
+ * Most services record no failures of follow-ups. Looked up by ModuleRef, because the application logs missing
+ * providers.
+ */
 const failuresOf = (app: NestExpressApplication): RecordFollowUpFailure => {
   try {
     return app.get(ModuleRef).get<RecordFollowUpFailure>(FOLLOW_UP_FAILURES, { strict: false });
@@ -189,7 +195,9 @@ const rebuild = (
   return rebuildProjection({ ...at, projection });
 };
 
-/** `main.js rebuild [projection ...]`: makes the rows again beside the running service; prints one JSON line for each. */
+/**
+ * `main.js rebuild [projection ...]`: rebuilds rows beside the running service; prints one JSON line per projection.
+ */
 const runRebuild = async (definition: ServiceDefinition, names: readonly string[]): Promise<void> => {
   const config = readServiceConfig(process.env);
   const connections = await reachWorld(
@@ -206,7 +214,7 @@ const runRebuild = async (definition: ServiceDefinition, names: readonly string[
   }
 };
 
-/** What a service stands on, before Nest. */
+/** A service's dependencies, created before Nest. */
 const worldOf = (definition: ServiceDefinition, config: ServiceConfig, connections: Connections): World => {
   const { nc, pool, database } = connections;
   const store = new JetStreamStore({ nc, source: `/${definition.name}`, now: () => new Date(), newId: randomUUID });
@@ -219,7 +227,8 @@ const worldOf = (definition: ServiceDefinition, config: ServiceConfig, connectio
     database,
     partitions: new LatePartitionConsumers(),
     store,
-    // What people ask for is decided on all that is in the log; tasks begin some time after they are desired in any case.
+    // Users' commands are decided on the whole log; tasks may be decided on recent entries, because they start some
+    // time after they are desired anyway.
     handle: makeHandle(
       definition.takesTokens === true || definition.reconcilers.length === 0 ? store : recent.over(store),
     ),
@@ -235,8 +244,8 @@ const worldOf = (definition: ServiceDefinition, config: ServiceConfig, connectio
 };
 
 /**
- * Starts a service: configuration, NATS, database and migrations, Nest, partitions, tasks, timers, health. What it needs may come later than
- * it does, and go away while it starts: then it waits, and begins again.
+ * Starts a service: configuration, NATS, database and migrations, Nest, partitions, tasks, timers, health. If a
+ * dependency is unreachable or fails during the start, it waits and starts again.
  */
 export const startService = async (definition: ServiceDefinition, env: Env): Promise<RunningService> => {
   const config = readServiceConfig(env);
@@ -314,7 +323,7 @@ const serve = async (definition: ServiceDefinition, world: World, app: NestExpre
   world.signs.start();
 };
 
-/** In the log of the process at once, and in the log of events, where the administrators of all namespaces see it. */
+/** Logged immediately, and recorded as an event, which administrators of all namespaces can read. */
 const reportBlocks = ({ name }: ServiceDefinition, { handle, metrics }: World): (() => void) => {
   const log = new Logger('event loop');
   return watchEventLoop(metrics, (block: BlockReport) => {
@@ -337,7 +346,7 @@ const runningOf = (definition: ServiceDefinition, world: World, app: NestExpress
     unfollow?.();
     unwatch();
     world.signs.stop();
-    // Browsers open connections in advance and ask nothing; each would delay the stop for up to a minute.
+    // Browsers open idle connections in advance; each would delay the shutdown by up to a minute.
     const cut = setTimeout(() => app.getHttpServer().closeAllConnections(), HTTP_DRAIN_MS);
     await app.close();
     clearTimeout(cut);
@@ -379,9 +388,9 @@ const exitCodeOf = (error: unknown): number =>
   error instanceof ConfigurationError ? 2 : error instanceof DependencyAway ? EXIT_DEPENDENCY_AWAY : 1;
 
 /**
- * The whole of a service's main.ts: starts it, says `FAIRLEAD READY <name> <port>` on standard output, and stops it in good
- * order on SIGTERM and SIGINT. A configuration that cannot be used ends with exit code 2 and every fault in a sentence; one that waited in
- * vain for NATS or PostgreSQL with 75.
+ * A service's whole main.ts: starts it, prints `FAIRLEAD READY <name> <port>`, and stops it gracefully on SIGTERM and
+ * SIGINT. Exits with code 2 and all faults if the configuration is invalid, and with 75 after waiting in vain for NATS
+ * or PostgreSQL.
  */
 export const runService = async (name: ServiceName, serviceOf: (env: Env) => ServiceDefinition): Promise<void> => {
   try {

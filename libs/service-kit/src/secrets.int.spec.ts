@@ -25,7 +25,7 @@ afterAll(async () => {
 
 const secretsOf = (service: ServiceName): NatsSecrets => new NatsSecrets(connections[service], service, MASTER);
 
-/** Every kind of secret that there is, its owner, and who needs it. */
+/** Every kind of secret, its owner, and the services that need it. */
 const KINDS: readonly (readonly [ref: string, owner: string, readers: readonly ServiceName[]])[] = [
   ['gateway.connection.lab', 'shared', ['gateway', 'infra-svc', 'bootstrap-svc']],
   ['gateway.connection.lab.jump', 'shared', ['gateway', 'infra-svc', 'bootstrap-svc']],
@@ -45,7 +45,7 @@ describe.each(KINDS)('the secret %s', (name, owner, readers) => {
 
   beforeAll(() => secretsOf(writer).put(ref, `value of ${name}`, owner));
 
-  it.each(SERVICES)('is read with the credential of %s only where that service needs it', async (service) => {
+  it.each(SERVICES)('is readable with the credential of %s only if that service needs it', async (service) => {
     const read = secretsOf(service).get(ref);
     if (readers.includes(service)) expect(await read).toBe(`value of ${name}`);
     else await expect(read).rejects.toThrow(/permission/i);
@@ -64,8 +64,8 @@ describe.each(KINDS)('the secret %s', (name, owner, readers) => {
   });
 });
 
-describe('a secret that cannot be used', () => {
-  it('names operation, secret and words where the credential lacks the right', async () => {
+describe('an unusable secret', () => {
+  it('is reported with operation, secret and error if the credential lacks the right', async () => {
     const failure = await secretsOf('gateway')
       .get('infra-svc.ssh-key.lab' as SecretRef)
       .catch((error: unknown) => error);
@@ -84,7 +84,7 @@ describe('a secret that cannot be used', () => {
     });
   });
 
-  it('says so where another master key or another value is in the bucket [ORBITER 28]', async () => {
+  it('is reported if the bucket has another master key or another value [ORBITER 28]', async () => {
     const ref = 'gateway.connection.changed' as SecretRef;
     await secretsOf('gateway').put(ref, 'value', 'shared');
     const stranger = new NatsSecrets(connections.gateway, 'gateway', randomBytes(32));
@@ -104,7 +104,7 @@ describe('a secret that cannot be used', () => {
   });
 });
 
-describe('a replica of the buckets that is behind', () => {
+describe('a lagging replica of the buckets', () => {
   afterEach(() => {
     jest.restoreAllMocks();
   });
@@ -124,14 +124,14 @@ describe('a replica of the buckets that is behind', () => {
     });
   };
 
-  it('is asked again for a secret that another service has just written, and for its key', async () => {
+  it('is read again for a secret that another service has just written, and for its key', async () => {
     const ref = 'bootstrap-svc.kubeconfig.just-written' as SecretRef;
     await secretsOf('bootstrap-svc').put(ref, 'value', 'just-written');
     behind(2);
     expect(await secretsOf('gateway').get(ref)).toBe('value');
   });
 
-  it('does not make a key again that it does not have yet', async () => {
+  it('does not create a key again that it does not have yet', async () => {
     const ref = 'gateway.connection.second' as SecretRef;
     await secretsOf('gateway').put('gateway.connection.first' as SecretRef, 'one', 'shared');
     behind(2);
@@ -146,7 +146,7 @@ describe('the buckets of secrets and of their keys', () => {
     connections[service].request(subject, JSON.stringify(body), { timeout: 2_000 });
 
   it.each(SERVICES)(
-    'are not read by %s by sequence, in batches or by a consumer, nor received as they are written',
+    'are not readable by %s by sequence, in batches or through a consumer, nor by watching',
     async (service) => {
       for (const [subject, body] of [
         ['$JS.API.DIRECT.GET.KV_SECRETS', { seq: 1 }],

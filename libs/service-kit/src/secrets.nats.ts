@@ -17,13 +17,13 @@ import { missingRight } from './nats.rights.js';
 import type { SecretStore } from './secrets.js';
 
 const KEY_BYTES = 32;
-/** A destroyed key is forgotten by every process within this time. */
+/** A destroyed key is removed from every process's cache within this time. */
 const KEY_CACHED_MS = 30_000;
 const KEYS_CACHED_MAX = 2_000;
 
 /**
- * What was just written may be missing in a replica of the bucket that is behind, and each read may be answered by another one: what is
- * missing is looked for again after these waits.
+ * A lagging replica of the bucket may lack what was just written, and each read may go to a different replica: a
+ * missing value is read again after these delays.
  */
 const LOOK_AGAIN_MS = [2, 8, 32, 128] as const;
 
@@ -37,7 +37,7 @@ const unchanging = (key: Uint8Array): MasterKeySource => {
   return { known: () => keys, fresh: () => keys };
 };
 
-/** A value that does not authenticate: the same at every attempt, until an administrator acts. */
+/** A value that fails authentication: every retry fails too, until an administrator acts. */
 const opened = <Value>(name: string, open: () => Value): Value => {
   try {
     return open();
@@ -53,7 +53,7 @@ const opened = <Value>(name: string, open: () => Value): Value => {
   }
 };
 
-/** A right that the server denies says what was tried; while NATS is away the client's own error goes on. */
+/** Adds the operation to a permission violation; while NATS is unreachable, the client's own error is rethrown. */
 const said = async <Answer>(operation: string, target: string, work: () => Promise<Answer>): Promise<Answer> => {
   try {
     return await work();
@@ -65,7 +65,7 @@ const said = async <Answer>(operation: string, target: string, work: () => Promi
   }
 };
 
-/** A value that was removed has left a mark, and is not looked for. */
+/** A deleted value leaves a marker, so it is not read again. */
 const entryOf = async (bucket: KV, name: string): Promise<KvEntry | null> => {
   for (const wait of LOOK_AGAIN_MS) {
     const entry = await bucket.get(name);
@@ -77,8 +77,8 @@ const entryOf = async (bucket: KV, name: string): Promise<KvEntry | null> => {
 
 /**
  * Secrets in a NATS key-value bucket, sealed with AES-256-GCM under a key per owner, which is itself sealed under the
- * master key. The keys of owners are in a bucket of their own: destroying one makes its owner's secrets unreadable in the bucket and in every backup of
- * it, except beside an older copy of the keys.
+ * master key. The owners' keys are in a separate bucket: destroying one makes its owner's secrets unreadable in the
+ * bucket and in every backup of it, unless an older copy of the keys exists.
  */
 export class NatsSecrets implements SecretStore {
   private readonly buckets = new Map<string, Promise<KV>>();
@@ -90,7 +90,7 @@ export class NatsSecrets implements SecretStore {
 
   private readonly masterKeys: MasterKeySource;
 
-  /** `masterKey`: where it is, or one that never changes. */
+  /** `masterKey`: its source, or one that never changes. */
   constructor(
     private readonly nc: NatsConnection,
     private readonly service: string,
@@ -148,7 +148,7 @@ export class NatsSecrets implements SecretStore {
       // Read again: a rotation destroys the former master key as soon as nothing is sealed with it.
       await (await this.keysBucket()).create(name, sealOwnerKey(this.masterKeys.fresh(), made, name));
     } catch (error) {
-      const others = await this.readKey(name); // Two replicas made one at the same time; the first one counts.
+      const others = await this.readKey(name); // Two replicas created one at the same time; the first one wins.
       if (others === undefined) throw error;
       return others;
     }
@@ -156,7 +156,7 @@ export class NatsSecrets implements SecretStore {
     return made;
   }
 
-  /** `at once`: a key that is not found is made, which NATS refuses if there is one. */
+  /** `at once`: a missing key is not read again but created, which NATS rejects if it exists. */
   private async readKey(name: string, mode?: 'at once'): Promise<Uint8Array | undefined> {
     const bucket = await this.keysBucket();
     const entry = mode === 'at once' ? await bucket.get(name) : await entryOf(bucket, name);
@@ -184,7 +184,7 @@ export class NatsSecrets implements SecretStore {
   private bucket(name: string): Promise<KV> {
     const open = this.buckets.get(name);
     if (open !== undefined) return open;
-    // Direct: the name of what is read stands in the subject of the request, so that rights can be given by name.
+    // Direct reads have the key in their subject, so that permissions can be granted by name.
     const opening = new Kvm(this.nc).open(name, { allow_direct: true }).catch((error: unknown) => {
       this.buckets.delete(name);
       throw error;

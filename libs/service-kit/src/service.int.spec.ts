@@ -83,7 +83,7 @@ const log: Projection<Row> = {
 
 interface Flow {
   readonly count: number;
-  /** When to look at each node that was reached. */
+  /** When to inspect each reached node. */
   readonly dueAt: Readonly<Record<string, string>>;
 }
 
@@ -119,7 +119,7 @@ const seen = {
   failures: [] as JobFailure[],
   events: [] as StoredEvent[],
   woken: [] as string[],
-  /** The cluster whose events the handler cannot take now. */
+  /** The cluster whose events the handler rejects. */
   deafTo: undefined as string | undefined,
 };
 
@@ -208,7 +208,7 @@ describe('a service on the kit', () => {
     return found[0]?.doc;
   };
 
-  /** As the gateway does it for an operator. */
+  /** Releases a quarantine, as the gateway does for an operator. */
   const release = async (cluster: string, consumer: string, mode: 'retry' | 'skip' | 'replay'): Promise<void> => {
     const nc = await environment.connect('admin');
     const store = new JetStreamStore({ nc, source: '/gateway', now: () => new Date(), newId: randomUUID });
@@ -249,7 +249,7 @@ describe('a service on the kit', () => {
     expect(seen.woken.filter((node) => node === 'sleepy')).toHaveLength(1);
   });
 
-  it('fires the timers of all others when one cannot be taken', async () => {
+  it('fires all other timers if one fails', async () => {
     await say('unfit', reached('unfit'));
     await say('behind-it', reached('patient'));
     await eventually(() => seen.woken.includes('patient'));
@@ -259,12 +259,12 @@ describe('a service on the kit', () => {
     });
   });
 
-  it('decides the same command once, however often and however concurrently it is asked', async () => {
+  it('decides a command once, however often and however concurrently it is sent', async () => {
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => say('twice', reached('w1'))));
     expect(outcomes.filter((outcome) => outcome.events.length > 0)).toHaveLength(1);
   });
 
-  it('tries a failing task again, reports each attempt, and buries it after the last', async () => {
+  it('retries a failing task, reports each attempt, and dead-letters it after the last', async () => {
     await say('failing', reached('broken'));
     await eventually(() => seen.failures.length === 3);
     expect(seen.failures.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
@@ -272,7 +272,7 @@ describe('a service on the kit', () => {
     expect(seen.failures[0]?.cause).toEqual({ operation: 'join', target: 'broken', message: 'no route' });
   });
 
-  it('forgets a task that no event ends once its handler has ended', async () => {
+  it('drops a task that no event ends once its handler has ended', async () => {
     const { seq } = await say('followed', reached('w-after'));
     await service.get<Positions>(POSITIONS).waitFor(seq, 5_000);
     await eventually(() => seen.jobs.includes('w-after:1') && seen.woken.includes('w-after'));
@@ -291,7 +291,7 @@ describe('a service on the kit', () => {
     expect((await rowOf('read-your-writes'))?.seen[0]).toBe('w1');
   });
 
-  it('lets readers see that it has passed an event which has no effect in it', async () => {
+  it('reports its position beyond an event that has no effect in it', async () => {
     const store = service.get<EventStore>(EVENT_STORE);
     const stream = { namespace: 'default', cluster: 'no-effect', context: 'bootstrap' } as const;
     const appended = await store.append(
@@ -305,7 +305,7 @@ describe('a service on the kit', () => {
     expect(await rowOf('no-effect')).toBeUndefined();
   });
 
-  it('appends several events together, or none of them where another writer was first', async () => {
+  it('appends several events atomically, or none if another writer was first', async () => {
     const store = service.get<EventStore>(EVENT_STORE);
     const stream = { namespace: 'default', cluster: 'together', context: 'bootstrap' } as const;
     const empty = { seq: 0, streamVersion: 0, hash: '0'.repeat(64) };
@@ -321,7 +321,7 @@ describe('a service on the kit', () => {
     expect(appended).toHaveLength(3);
   });
 
-  it('rebuilds a projection from the log while it runs, and the result equals the live one', async () => {
+  it('rebuilds a projection from the log while it runs, with rows equal to the live ones', async () => {
     const live = await service.rebuild('log');
     expect(live).toMatchObject({ projection: 'log', rows: 8, equal: true });
     await service.query('truncate log', []);
@@ -332,7 +332,7 @@ describe('a service on the kit', () => {
     expect((await rowOf('after-rebuild'))?.seen[0]).toBe('w1');
   });
 
-  it('quarantines the cluster of an event that it cannot take, goes on with others, and takes it up again on order', async () => {
+  it('quarantines the cluster of an event that fails, continues with others, and resumes it on request', async () => {
     await say('poisoned', reached('before'));
     await say('poisoned', reached('poison'));
     const { seq } = await say('healthy', reached('w1'));
@@ -346,7 +346,7 @@ describe('a service on the kit', () => {
     await eventually(async () => (await rowOf('poisoned'))?.seen.includes('after') === true);
   });
 
-  it('calls a handler for all that it missed while its cluster was quarantined, and in order', async () => {
+  it('calls a handler in order for all events missed during a quarantine', async () => {
     seen.deafTo = 'unheard';
     await say('unheard', { type: 'WorkerJoined', data: { uid, node: 'w1' as NodeName } });
     await eventually(async () => (await service.query('select * from quarantined where announced', [])).length === 1);
@@ -375,12 +375,12 @@ describe('a service on the kit', () => {
     expect(types).toEqual(['HostReached', 'WorkerJoined']);
   });
 
-  it('exposes all that to Prometheus: what it read, what it worked on, and which partitions are its own', async () => {
+  it('exposes metrics: events read, tasks, and owned partitions', async () => {
     const scrape = async () => {
       const answer = await fetch(`http://127.0.0.1:${service.port}/metrics`);
       return { type: answer.headers.get('content-type'), body: await answer.text() };
     };
-    // A busy machine may let a lease of a partition lapse; it comes back.
+    // On a busy machine the lease of a partition may expire; it is reacquired.
     await eventually(async () => /^fairlead_partitions_owned\{[^}]*\} 16$/m.test((await scrape()).body));
     const { type, body } = await scrape();
     expect(type).toMatch(/^text\/plain;.* version=0\.0\.4/);
@@ -392,7 +392,7 @@ describe('a service on the kit', () => {
     expect(body).toMatch(/^process_resident_memory_bytes\{[^}]*\} \d+$/m);
   });
 
-  it('seals secrets, and cannot read them once the key of their owner is destroyed [azimuth 26]', async () => {
+  it("seals secrets, and cannot read them after their owner's key is destroyed [azimuth 26]", async () => {
     const secrets = service.get<SecretStore>(SECRETS);
     const ref = 'bootstrap-svc.kubeconfig.demo' as SecretRef;
     await secrets.put(ref, 'do not tell', 'owner-1');
@@ -426,7 +426,7 @@ describe('a service on the kit', () => {
     expect(nodes).toEqual(['w1', 'w2']);
   }, 60_000);
 
-  it('finishes by itself when NATS and then PostgreSQL are killed and come back', async () => {
+  it('recovers without intervention when NATS and then PostgreSQL are killed and restarted', async () => {
     await environment.killNats();
     await environment.startNats();
     await eventually(

@@ -3,7 +3,7 @@ import { sharedInterval } from '@fairlead/event-sourcing/jetstream';
 import type { NatsConnection, Subscription } from '@nats-io/transport-node';
 
 const SAY_EVERY_MS = 5_000;
-/** Three signs of life may be lost before it is said. */
+/** Three announcements may be lost before a service is reported silent. */
 const SILENT_AFTER_MS = 20_000;
 const SERVICE_TOKEN = 1;
 
@@ -11,8 +11,9 @@ const SERVICE_TOKEN = 1;
 export type Signs = Readonly<Partial<Record<ServiceName, string>>>;
 
 /**
- * Services never call each other, so one that is down shows nowhere but in work that waits. Each says every few seconds that it serves,
- * and receives those of the others: every replica can say which service has no replica left.
+ * Services never call each other, so a service that is down is noticed only by waiting work. Each announces every few
+ * seconds that it is serving, and receives the announcements of the others: every replica can report which service has
+ * no replica left.
  */
 export class SignsOfLife {
   private readonly heardAtMs = new Map<string, number>();
@@ -62,11 +63,11 @@ export class SignsOfLife {
     try {
       this.nc.publish(aliveSubject(this.service));
     } catch {
-      // The connection is closed; whoever watches it ends the service.
+      // The connection is closed; its monitor ends the service.
     }
   }
 
-  /** During an outage of NATS every service is silent, and none is to blame. */
+  /** During an outage of NATS every service is silent, and none is reported. */
   private async beginAgainOnReconnect(): Promise<void> {
     for await (const { type } of this.nc.status()) {
       if (type === 'reconnect') this.listensSinceMs = this.nowMs();

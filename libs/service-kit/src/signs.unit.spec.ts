@@ -8,8 +8,8 @@ const quiet = {
   status: async function* () {},
 } as unknown as NatsConnection;
 
-describe('the signs of life that a service has of the others', () => {
-  it('are good until one is silent for twenty seconds, and again when it gives a sign', () => {
+describe('the liveness of other services', () => {
+  it('is ok until one is silent for twenty seconds, and again after its next announcement', () => {
     let nowMs = 1_000;
     const signs = new SignsOfLife(quiet, 'gateway', () => nowMs);
     signs.start();

@@ -77,7 +77,7 @@ describe('a service that starts', () => {
     if (folder !== undefined) rmSync(folder, { recursive: true });
   });
 
-  it('finds streams whose settings are written again only where they differ', async () => {
+  it('updates the settings of streams only if they differ', async () => {
     const admin = await environment.connect('admin');
     const written: string[] = [];
     admin.subscribe('$JS.EVENT.ADVISORY.STREAM.UPDATED.*', {
@@ -97,7 +97,7 @@ describe('a service that starts', () => {
     expect((await streams.info(STREAMS.deadLetters)).config.allow_direct).toBe(true);
   });
 
-  it('removes the queue of jobs of an earlier release, with what was pending: reconcilers plan it again', async () => {
+  it('removes the job queue of an earlier release with its pending jobs: reconcilers plan them again', async () => {
     const admin = await environment.connect('admin');
     const { streams } = await jetstreamManager(admin);
     await streams.add({ name: 'JOBS', subjects: ['job.>'] });
@@ -106,7 +106,7 @@ describe('a service that starts', () => {
     await expect(streams.info('JOBS')).rejects.toThrow('stream not found');
   });
 
-  it('keeps limits of streams and buckets that an operator has changed, and reports them', async () => {
+  it('keeps limits of streams and buckets that an operator changed, and reports them', async () => {
     const admin = await environment.connect('admin');
     const { streams } = await jetstreamManager(admin);
     const [dlq, secrets] = [STREAMS.deadLetters, 'KV_SECRETS'];
@@ -122,7 +122,7 @@ describe('a service that starts', () => {
     await streams.update(secrets, { max_bytes: -1 });
   });
 
-  it('waits for NATS and says so, and serves when it is there', async () => {
+  it('waits for NATS, reports that, and serves once it is up', async () => {
     await environment.killNats();
     const starting = start();
     await waits(/NATS at 127\.0\.0\.1:\d+: .*refused/i);
@@ -131,7 +131,7 @@ describe('a service that starts', () => {
     await eventually(isReady);
   });
 
-  it('waits for PostgreSQL that does not run', async () => {
+  it('waits for a stopped PostgreSQL', async () => {
     await environment.killPostgres();
     const starting = start();
     await waits(/PostgreSQL at 127\.0\.0\.1:\d+\/fairlead_infra_svc: .*ECONNREFUSED/);
@@ -140,7 +140,7 @@ describe('a service that starts', () => {
     await eventually(isReady);
   });
 
-  it('waits for PostgreSQL while that recovers, however long it does', async () => {
+  it('waits for PostgreSQL during its recovery, however long that takes', async () => {
     const recovery = heldInRecovery(environment);
     await recovery.begin();
     const starting = start();
@@ -151,7 +151,7 @@ describe('a service that starts', () => {
     await eventually(isReady);
   });
 
-  it('begins again when PostgreSQL and NATS are killed again and again meanwhile', async () => {
+  it('starts again if PostgreSQL and NATS are killed repeatedly during the start', async () => {
     const starting = start();
     for (let round = 0; round < 4; round += 1) {
       await environment.killPostgres();
@@ -163,7 +163,7 @@ describe('a service that starts', () => {
     await eventually(isReady);
   });
 
-  it('gives up in a sentence when the time that it may wait is over', async () => {
+  it('fails with a message when its waiting time is over', async () => {
     await environment.killPostgres();
     try {
       await expect(start({ DEPENDENCIES_WAIT_MS: '700' })).rejects.toMatchObject({
@@ -171,12 +171,12 @@ describe('a service that starts', () => {
         message: expect.stringMatching(/^PostgreSQL at .* was not to be used within \d+ s: .*ECONNREFUSED/),
       });
     } finally {
-      // Whatever came of it: the services of the other specs would wait for PostgreSQL.
+      // In every case: the services of the other specs need PostgreSQL.
       await environment.startPostgres();
     }
   });
 
-  it('does not wait for what only a person can change, and says what that is', async () => {
+  it('does not wait for what only an operator can change, and reports it', async () => {
     const url = new URL(environment.databases['infra-svc']);
     const wrongPassword = Object.assign(new URL(url), { password: 'wrong' }).href;
     const noDatabase = Object.assign(new URL(url), { pathname: '/nowhere' }).href;
@@ -195,7 +195,7 @@ describe('a service that starts', () => {
     }
   });
 
-  it('says at /readyz how it stands with NATS, its database and the other services', async () => {
+  it('reports NATS, its database and the other services at /readyz', async () => {
     await start();
     const answer = await fetch(`http://127.0.0.1:${service?.port}/readyz`);
     expect([answer.status, await answer.json()]).toEqual([
@@ -211,7 +211,7 @@ describe('a service that starts', () => {
     ]);
   });
 
-  it('gives signs of life to the others', async () => {
+  it('announces its liveness to the others', async () => {
     await start();
     const subjects: string[] = [];
     const admin = await environment.connect('admin');
@@ -219,14 +219,14 @@ describe('a service that starts', () => {
     await eventually(() => subjects.includes('alive.infra-svc'));
   });
 
-  it('reports when its connection to NATS has ended for good, so that it can be started again', async () => {
+  it('reports when its connection to NATS has closed permanently, so that it can be restarted', async () => {
     await start();
     const nats = service?.get<NatsConnection>(NATS);
     await nats?.close();
     expect(await service?.lost).toBe('the connection to NATS has ended for good: the connection was closed');
   });
 
-  it('does not start while the log is closed for a handover, ends when it is closed, and starts when it is open again [ORBITER 30]', async () => {
+  it('does not start while the log is closed for a handover, ends when it is closed, and starts when it is reopened [ORBITER 30]', async () => {
     const admin = await environment.connect('admin');
     const signs: string[] = [];
     admin.subscribe('alive.*', { callback: (_error, message) => void signs.push(message.subject) });
@@ -235,7 +235,7 @@ describe('a service that starts', () => {
     const closedAtMs = performance.now();
     await closeLog(admin, FENCED);
     expect(await service?.lost).toContain('it is being handed over to another installation');
-    // NATS says that it was closed; a look that is due anyway may be ten seconds away.
+    // Well before the next poll, so NATS notified it of the closed log.
     expect(performance.now() - closedAtMs).toBeLessThan(8_000);
     await service?.stop();
     service = undefined;
@@ -248,7 +248,7 @@ describe('a service that starts', () => {
     await eventually(isReady);
   });
 
-  it('does not start on a log that NATS has sealed, whatever the record says, where it acts on clusters', async () => {
+  it('does not start on a log that NATS has sealed, whatever the record states, if it acts on clusters', async () => {
     const held: Pick<LogState, 'record' | 'sealed'> = { record: undefined, sealed: true };
     expect([whileHeld(held), whileReadable(held)]).toEqual([false, true]);
     const of = (state: HandoverRecord['state']) => ({ record: { ...FENCED, state }, sealed: false });
@@ -265,7 +265,7 @@ describe('a service that starts', () => {
     ]);
   });
 
-  it('reports nothing of the kind when it is stopped', async () => {
+  it('reports no loss when it is stopped', async () => {
     await start();
     const lost = service?.lost;
     await service?.stop();
@@ -274,7 +274,9 @@ describe('a service that starts', () => {
   });
 });
 
-/** As a standby without a primary PostgreSQL replays without end and refuses every client (57P03), until it is promoted. */
+/**
+ * As a standby without a primary, PostgreSQL stays in recovery and rejects every client (57P03) until it is promoted.
+ */
 const heldInRecovery = (environment: TestEnvironment): { begin(): Promise<void>; end(): Promise<void> } => {
   const data = join(environment.dataDir, 'postgres', 'data');
   const { uid, gid } = statSync(data);

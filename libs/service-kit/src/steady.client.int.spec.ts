@@ -15,14 +15,14 @@ const LAST_WORDS = message(
   Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection due to unexpected postmaster exit\0\0'),
 );
 
-/** Lets everyone in and dies in the same breath, as a backend does whose postmaster was killed a moment ago. */
+/** Accepts a login and closes at once, like a backend whose postmaster was just killed. */
 const dyingServer = (): Server =>
   createServer((socket) => {
     socket.on('error', () => undefined);
     socket.once('data', () => socket.end(Buffer.concat([AUTHENTICATED, READY, LAST_WORDS])));
   });
 
-describe('a connection of a pool whose server dies between two owners', () => {
+describe('a pooled connection whose server dies between two uses', () => {
   let server: Server;
   let pool: pg.Pool;
 
@@ -38,7 +38,7 @@ describe('a connection of a pool whose server dies between two owners', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('fails the next query, and ends nothing else', async () => {
+  it('fails the next query, and nothing else', async () => {
     const client = await pool.connect();
     try {
       await expect(client.query('select 1')).rejects.toThrow(/not queryable|terminat/);

@@ -1,9 +1,9 @@
 import pg from 'pg';
 
 /**
- * A client for pools, for whose end someone always listens. A pool listens while a client is idle and its user while it works; a server
- * that dies can send its last message between the two, and an 'error' without a listener ends the process. Whoever uses the client next
- * learns of it by a query that fails.
+ * A client for pools that always has an error listener. The pool listens while a client is idle, and its user while it
+ * works; a dying server can send its last message in between, and an 'error' without a listener ends the process. The
+ * next user of the client sees a failing query.
  */
 export class SteadyClient extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {

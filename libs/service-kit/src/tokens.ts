@@ -1,6 +1,6 @@
-// Nest injection tokens of what runService provides to every module of the service.
+// Nest injection tokens of the providers that runService adds to every module of the service.
 
-/** `Ask`: reads the service's own database by prepared statements, for what is read for each event or task. */
+/** `Ask`: prepared statements on the service's own database, for reads that every event or task needs. */
 export const ASK = Symbol('fairlead.ask');
 export const CLOCK = Symbol('fairlead.clock');
 export const DATABASE = Symbol('fairlead.database');

@@ -50,7 +50,7 @@ interface Row {
   readonly texts: readonly string[];
 }
 
-/** What was said of each cluster, with the words of its failures. */
+/** The failure messages reported about each cluster. */
 const said: Projection<Row> = {
   name: 'said',
   table: 'said',
@@ -61,7 +61,7 @@ const said: Projection<Row> = {
   }),
 };
 
-/** Wakes at a moment that a database can store, or cannot. */
+/** Wakes at a time that a database can store, or cannot. */
 const timers: Reconciler<{ readonly isTimeless: boolean }> = {
   name: 'timers',
   version: 1,
@@ -131,7 +131,7 @@ describe('a log with events of unauthorised writers', () => {
     STALL_AFTER_MS: String(STALL_AFTER_MS),
   });
 
-  /** As any client with a credential for the subject. */
+  /** Publishes as any client with a credential for the subject could. */
   const put = async (subject: string, body: Uint8Array | string): Promise<number> => {
     const answer = await admin.request(subject, body, { timeout: 5_000 });
     const { seq, error } = answer.json<{ seq?: number; error?: object }>();
@@ -190,7 +190,7 @@ describe('a log with events of unauthorised writers', () => {
     if (folder !== undefined) rmSync(folder, { recursive: true });
   });
 
-  it('moves on over arbitrary bytes and arbitrary JSON on the subjects of events, and shows other clusters', async () => {
+  it('continues over arbitrary bytes and JSON on event subjects, and shows other clusters', async () => {
     const attacked = nextName();
     const types = fc.constantFrom(...(Object.keys(EVENTS) as EventType[]));
     const contexts = fc.constantFrom('node-w1', 'request', 'bootstrap', 'machines', 'rollout', 'desired-w1', 'audit');
@@ -217,7 +217,7 @@ describe('a log with events of unauthorised writers', () => {
     expect((await rejected(attacked)).length).toBeGreaterThan(0);
   }, 120_000);
 
-  it('takes no deletion of a cluster from its node, and counts the try', async () => {
+  it('rejects a deletion of a cluster from its node, and counts the attempt', async () => {
     const cluster = nextName();
     const request = encoded(
       { ...nodeStream(cluster), context: 'request' },
@@ -234,7 +234,7 @@ describe('a log with events of unauthorised writers', () => {
     expect(await counted('type')).toBe(before + 1);
   });
 
-  it('takes no desired versions of another node than that of their context', async () => {
+  it('rejects desired versions of a node other than that of their context', async () => {
     const cluster = nextName();
     const of = (name: string): StreamId => ({ ...nodeStream(cluster), context: `desired-${name}` });
     const data = { uid, node: 'cp-1' as NodeName, revision: 9, software: { kubelet: '0.0.0' }, changesAllowed: true };
@@ -244,10 +244,10 @@ describe('a log with events of unauthorised writers', () => {
     expect(await rejected(cluster)).toMatchObject([{ reason: 'names' }]);
   });
 
-  it('takes nothing of 900 kB or of great depth from a node, and its next fact', async () => {
+  it('rejects facts of 900 kB or great depth from a node, and accepts its next fact', async () => {
     const cluster = nextName();
     const subject = eventSubject(nodeStream(cluster), 'NodeNotReady');
-    // The stream takes no message of 900 kB from any client; one of 700 kB is too large for a node's.
+    // The stream rejects messages of 900 kB from any client; 700 kB is too large for a node's.
     const large = (length: number): Uint8Array => encoded(nodeStream(cluster), notReady('x'.repeat(length))).bytes;
     const refused = await admin.request(subject, large(900_000), { timeout: 5_000 });
     expect(refused.json<{ error?: { description: string } }>().error?.description).toMatch(/message size exceeds/);
@@ -258,14 +258,14 @@ describe('a log with events of unauthorised writers', () => {
     expect((await rejected(cluster)).map(({ reason }) => reason)).toEqual(['too-deep', 'too-large']);
   });
 
-  it('shows text that no database can store with a replacement in its place', async () => {
+  it('shows text that no database can store with replacement characters', async () => {
     const cluster = nextName();
     await shown(await state(nodeStream(cluster), notReady('a\u0000b \ud800')));
     expect(await rowOf(cluster)).toEqual({ types: ['NodeNotReady'], texts: ['a\uFFFDb \uFFFD'] });
     expect(await quarantined()).toEqual([]);
   });
 
-  it('lets deciders go on after a message that is not an event, and links what they state to it', async () => {
+  it('lets deciders continue after a message that is not an event, and links their facts to it', async () => {
     const cluster = nextName();
     await state(bootstrapStream(cluster), joined);
     const seq = await put(eventSubject(bootstrapStream(cluster), 'ClusterFailed'), 'not json');
@@ -285,7 +285,7 @@ describe('a log with events of unauthorised writers', () => {
     await shown(seq);
   });
 
-  it('quarantines only the cluster and the consumer that a database refuses, and takes it up on order', async () => {
+  it('quarantines only the cluster and the consumer that the database rejects, and resumes it on request', async () => {
     const [bad, good] = [nextName(), nextName()];
     await state(nodeStream(bad), notReady('first'));
     const unfit = await state(nodeStream(bad), notReady('unfit'));
@@ -296,7 +296,7 @@ describe('a log with events of unauthorised writers', () => {
     expect(await quarantined()).toEqual([
       { consumer: 'projection:said', cluster_key: `default/${bad}`, seq: String(unfit) },
     ]);
-    // Ordered too early it quarantines again, and nothing else waits for that.
+    // If released too early it is quarantined again, which nothing else waits for.
     await release(bad, 'projection:said', 'retry');
     await shown(await state(nodeStream(good), notReady('still')));
     expect(await quarantined()).toMatchObject([{ seq: String(unfit) }]);
@@ -306,7 +306,7 @@ describe('a log with events of unauthorised writers', () => {
     expect((await rowOf(bad))?.texts).toEqual(['first', 'unfit', 'third']);
   }, 60_000);
 
-  it('quarantines a process whose timer has no place in a database, and no projection with it', async () => {
+  it('quarantines a process whose timer cannot be stored, and no projection with it', async () => {
     const cluster = nextName();
     await shown(await state(nodeStream(cluster), notReady('timeless')));
     expect((await rowOf(cluster))?.texts).toEqual(['timeless']);
@@ -315,7 +315,7 @@ describe('a log with events of unauthorised writers', () => {
     expect(await quarantined()).toEqual([]);
   });
 
-  it('that was poisoned while a service was away is read when it comes back', async () => {
+  it('that was poisoned while a service was down is read when it restarts', async () => {
     const [attacked, healthy] = [nextName(), nextName()];
     await service.stop();
     for (const text of ['not json', 'null', '{}']) await put(eventSubject(nodeStream(attacked), 'NodeReady'), text);
@@ -329,7 +329,7 @@ describe('a log with events of unauthorised writers', () => {
     ]);
   }, 60_000);
 
-  it('makes a service not ready while a partition does not move, naming it, the event and the error', async () => {
+  it('makes a service unready while a partition is stalled, naming the partition, the event and the error', async () => {
     const ready = async () => {
       const response = await fetch(`http://127.0.0.1:${service.port}/readyz`);
       return { status: response.status, body: (await response.json()) as { status: string; log: string } };

@@ -4,7 +4,7 @@ import { ChartFailure, type IndexedVersion, type RepositoryCredentials } from '.
 export const basicOf = ({ username, password }: RepositoryCredentials): string =>
   `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 
-/** The archive, if it is the one that was announced. */
+/** Returns the archive if its digest matches the announced one. */
 export const checkedArchive = (
   { version, digest }: Pick<IndexedVersion, 'version' | 'digest'>,
   bytes: Buffer,

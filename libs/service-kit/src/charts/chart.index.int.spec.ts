@@ -7,7 +7,7 @@ const read = async (text: string): Promise<readonly string[]> =>
   (await versionsIn(Buffer.from(text), GRAFANA, signal)).map(({ version }) => version);
 
 describe('an index of a chart repository', () => {
-  it('has comments, blank lines and items in any form that Helm may read', async () => {
+  it('may have comments, blank lines and items in every form that Helm accepts', async () => {
     const items = [
       '  # The newest',
       '',

@@ -7,7 +7,7 @@ import { safeWords as safe } from '../repository.download.js';
 import { INDEX_BYTES_MAX, INDEX_VALUES_MAX, INDEX_WORKER, INDEXED_LENGTH_MAX, INDEXED_MAX } from './chart.limits.js';
 import { ChartFailure, type ChartAt, type IndexedVersion } from './charts.ports.js';
 
-/** What is used of an entry; it has much more. */
+/** The fields of an entry that Fairlead reads; it has many more. */
 const Entry = z.object({
   version: ApplicationVersion.shape.version,
   appVersion: z.union([z.string(), z.number()]).nullish().catch(undefined),
@@ -18,7 +18,7 @@ const Entry = z.object({
 
 const invalid = (words: string): ChartFailure => new ChartFailure('IndexInvalid', words);
 
-/** Of the index, only this part comes back from the thread that parses it. */
+/** The thread that parses the index returns only these fields. */
 const FIELDS = Object.keys(Entry.shape);
 
 const textOf = (bytes: Uint8Array, chart: string): LargeText => ({
@@ -29,7 +29,7 @@ const textOf = (bytes: Uint8Array, chart: string): LargeText => ({
   resultLengthMax: INDEXED_LENGTH_MAX,
 });
 
-/** One index at a time: each takes memory and a processor. */
+/** One index at a time: each takes memory and a CPU. */
 const inTurn = pLimit(1);
 
 const entriesIn = async (bytes: Uint8Array, chart: string, signal: AbortSignal): Promise<unknown> => {
@@ -58,8 +58,8 @@ const indexedOf = (value: unknown, base: string): readonly IndexedVersion[] => {
 };
 
 /**
- * The versions of a chart by the index of a repository, parsed in a thread of its own. Single entries that are none are left out, as
- * Helm does.
+ * The versions of a chart from the index of a repository, parsed in a worker thread. Invalid entries are skipped, as in
+ * Helm.
  */
 export const versionsIn = async (
   bytes: Uint8Array,

@@ -1,13 +1,13 @@
 import type { ApplicationProblem, ApplicationSettings } from '@fairlead/contracts';
 
-/** A version as the index of a repository, or a registry, has it. */
+/** A chart version from the index of a repository, or from a registry. */
 export interface IndexedVersion {
   readonly version: string;
   readonly appVersion: string;
-  /** SHA-256 of the archive; undefined: the index does not say, or something else than that. */
+  /** SHA-256 of the archive; undefined: the index has none, or another kind of digest. */
   readonly digest: string | undefined;
   readonly deprecated: boolean;
-  /** Where the archive is, absolute. */
+  /** Absolute URL of the archive. */
   readonly url: string;
 }
 
@@ -17,18 +17,18 @@ export interface RepositoryCredentials {
 }
 
 export interface ChartAt extends Pick<ApplicationSettings, 'repository' | 'chart' | 'ca'> {
-  /** Sent to the host of the repository, and to no other; absent: it needs none. */
+  /** Sent only to the repository's host; absent: not required. */
   readonly credentials?: RepositoryCredentials | undefined;
 }
 
-/** Which versions are of use, of those that there are. */
+/** Selects the versions to look up in full. */
 export type ChooseVersions = (versions: readonly string[]) => readonly string[];
 
-/** A repository of charts. Whatever it answers is what was asked for, or a ChartFailure. */
+/** A repository of charts. Every method returns the requested data, or rejects with ChartFailure. */
 export interface ChartRepository {
-  /** The versions of the chart, in any order. Where each costs a request, those that are not chosen have no digest. */
+  /** The versions of the chart, in any order. If each costs a request, those not chosen have no digest. */
   versions(at: ChartAt, choose: ChooseVersions, signal: AbortSignal): Promise<readonly IndexedVersion[]>;
-  /** The archive, with the digest that the repository states. */
+  /** The archive, verified against the digest that the repository states. */
   archive(at: ChartAt, indexed: IndexedVersion, signal: AbortSignal): Promise<Buffer>;
 }
 

@@ -15,7 +15,7 @@ type File = Pick<IndexedVersion, 'url'> & {
   readonly tooLarge: 'IndexInvalid' | 'ArchiveInvalid';
 };
 
-/** A chart repository as Helm defines it: index.yaml, and archives that it names, over HTTPS. */
+/** A chart repository as defined by Helm: index.yaml, and the archives it lists, over HTTPS. */
 export class HttpsCharts implements ChartRepository {
   constructor(private readonly http: RepositoryHttp) {}
 

@@ -40,7 +40,7 @@ interface Wanted {
 interface Session {
   readonly at: ChartAt;
   readonly registry: Registry;
-  /** How the registry wants to be asked; undefined: without anything, as far as is known. */
+  /** The Authorization header that the registry requires; undefined: none, as far as known. */
   authorization: string | undefined;
 }
 
@@ -55,7 +55,7 @@ const parsed = <Value>(schema: z.ZodType<Value>, bytes: Buffer, what: string): V
   }
 };
 
-/** Charts in a registry, as `helm push` writes them: a manifest for each version, with the archive as its layer. */
+/** Charts in a registry, as written by `helm push`: a manifest per version, with the archive as its layer. */
 export class OciCharts implements ChartRepository {
   constructor(private readonly http: RepositoryHttp) {}
 
@@ -75,7 +75,7 @@ export class OciCharts implements ChartRepository {
 
   async archive(at: ChartAt, indexed: IndexedVersion, signal: AbortSignal): Promise<Buffer> {
     const session: Session = { at, registry: registryOf(at), authorization: undefined };
-    // It is asked for the token with something small: what it refuses to a download is no answer to one.
+    // The token is obtained with a small request: a download has other limits, and its rejection would be ambiguous.
     await this.get(
       session,
       { url: `${session.registry.base}/manifests/${tagOf(indexed.version)}`, accept: MANIFEST },
@@ -112,7 +112,7 @@ export class OciCharts implements ChartRepository {
     const layer = layers.find(({ mediaType }) => mediaType === CHART_LAYER);
     if (layer === undefined) throw new ChartFailure('ArchiveInvalid', `version ${safeWords(version)} is no chart`);
     const digest = ChartDigest.parse(layer.digest.slice('sha256:'.length));
-    // Manifests do not say of which version the application is.
+    // Manifests do not contain the application version.
     return {
       version,
       appVersion: '',
@@ -122,7 +122,7 @@ export class OciCharts implements ChartRepository {
     };
   }
 
-  /** The registry names the service that gives tokens; one that gives none wants the credentials themselves. */
+  /** The registry names its token service; without one, it expects the credentials themselves. */
   private async get(session: Session, wanted: Wanted, signal: AbortSignal): Promise<Answered> {
     const first = await this.send(session, wanted, signal);
     if (first.status !== UNAUTHORIZED) return this.known(session, first);
@@ -144,7 +144,7 @@ export class OciCharts implements ChartRepository {
     if (wanted === undefined) return basic;
     const url = tokenUrlOf(wanted, registry);
     if (url === undefined) throw unreachable(`${registry.host} refers to something else than an https URL for tokens`);
-    // A service of tokens may be another host than the registry, and the registry vouches for it.
+    // The token service may be another host than the registry, which vouches for it.
     const answer = await this.send({ ...session, authorization: basic }, { url }, signal);
     if (answer.status !== OK) throw unreachable(`${new URL(url).host} gives no token: it answers ${answer.status}`);
     const { token, access_token: other } = parsed(Token, answer.bytes, 'a token');

@@ -1,6 +1,6 @@
 import type { ChartAt } from './charts.ports.js';
 
-/** Where the charts of one name are in a registry. */
+/** The repository of a chart in a registry. */
 export interface Registry {
   readonly host: string;
   /** `https://host` */
@@ -17,7 +17,7 @@ export const registryOf = ({ repository, chart }: Pick<ChartAt, 'repository' | '
   return { host, repository: `https://${host}`, base: `https://${host}/v2/${name}`, name };
 };
 
-/** A tag cannot have the + of a version; `helm push` writes _ for it. */
+/** Tags cannot contain the + of a version; `helm push` replaces it with _. */
 export const tagOf = (version: string): string => version.replaceAll('+', '_');
 export const chartVersionOf = (tag: string): string => tag.replaceAll('_', '+');
 
@@ -27,7 +27,7 @@ export interface Challenge {
   readonly scope: string | undefined;
 }
 
-/** `Bearer realm="…",service="…",scope="…"`; undefined: the registry does not want a token. */
+/** `Bearer realm="…",service="…",scope="…"`; undefined: the registry requires no token. */
 export const challengeIn = (header: string): Challenge | undefined => {
   if (!/^bearer\s/i.test(header)) return undefined;
   const fields = new Map(
@@ -40,7 +40,7 @@ export const challengeIn = (header: string): Challenge | undefined => {
   return realm === undefined ? undefined : { realm, service: fields.get('service'), scope: fields.get('scope') };
 };
 
-/** undefined: it is no https URL. */
+/** undefined: not an https URL. */
 export const tokenUrlOf = ({ realm, service, scope }: Challenge, { name }: Registry): string | undefined => {
   if (!URL.canParse(realm)) return undefined;
   const url = new URL(realm);
@@ -50,7 +50,7 @@ export const tokenUrlOf = ({ realm, service, scope }: Challenge, { name }: Regis
   return url.href;
 };
 
-/** `<…>; rel="next"`, on the same host; undefined: that was the last page. */
+/** `<…>; rel="next"`, on the same host; undefined: last page. */
 export const nextPageIn = (link: string, url: string): string | undefined => {
   const [, target] = /^\s*<([^>]{1,2000})>\s*;\s*rel="?next"?/i.exec(link) ?? [];
   if (target === undefined || !URL.canParse(target, url)) return undefined;

@@ -7,7 +7,7 @@ interface Surroundings {
   readonly partitions: Partitions;
 }
 
-/** How a service stands to the log: what every operator of it must see. */
+/** Gauges of a service's position in the log, for its operators. */
 export const logGauges = ({ database, partitions }: Surroundings): readonly GaugeRequest[] => [
   {
     name: 'fairlead_partitions_owned',
@@ -37,7 +37,7 @@ export const logGauges = ({ database, partitions }: Surroundings): readonly Gaug
   },
 ];
 
-/** Tasks are in no queue outside of their replica: each counts its own. */
+/** Tasks are queued in their replica, so each replica counts its own. */
 export const tasksGauge = (strategy: Pick<JetStreamStrategy, 'taskCounts'>): GaugeRequest => ({
   name: 'fairlead_tasks',
   help: 'Tasks of the reconcilers of this service in this replica: waiting to start, or running',

@@ -7,7 +7,7 @@ interface Answer {
   send(body: string): void;
 }
 
-/** What Prometheus scrapes. It names no cluster, so it asks for no token, as health does. */
+/** The endpoint for Prometheus. It names no cluster, so like health it requires no token. */
 @Controller()
 export class MetricsHttp {
   constructor(@Inject(METRICS) private readonly metrics: ServiceMetrics) {}

@@ -7,7 +7,7 @@ const linesOf = async (metrics: ServiceMetrics, name: string): Promise<readonly 
   (await metrics.text()).body.split('\n').filter((line) => line.startsWith(name));
 
 describe('the metrics of a service', () => {
-  it('say how long events take to be seen, and jobs by type and outcome', async () => {
+  it('have the delay until events are seen, and jobs by type and outcome', async () => {
     const metrics = new ServiceMetrics('infra-svc');
     metrics.eventsTaken([3, 40, -2]);
     metrics.jobEnded({ type: 'CreateMachines', outcome: 'done', durationMs: 700 });
@@ -21,7 +21,7 @@ describe('the metrics of a service', () => {
     ]);
   });
 
-  it('forget what a gauge no longer reads', async () => {
+  it('drop labels that a gauge no longer reports', async () => {
     const metrics = new ServiceMetrics('gateway');
     let readings: readonly Reading[] = [{ labels: { phase: 'Failed' }, value: 2 }];
     metrics.addGauge({ name: 'fairlead_things', help: 'Things', labels: ['phase'], read: () => readings });
@@ -30,7 +30,7 @@ describe('the metrics of a service', () => {
     expect(await linesOf(metrics, 'fairlead_things')).toEqual([]);
   });
 
-  it('fail one by one: what cannot be read is absent, is named by a metric and reported in words, and comes back', async () => {
+  it('fail individually: an unreadable gauge is absent, counted by a metric, logged, and returns later', async () => {
     const words: string[] = [];
     const metrics = new ServiceMetrics('gateway', (sentence) => void words.push(sentence));
     let fails = false;
@@ -55,7 +55,7 @@ describe('the metrics of a service', () => {
     expect(await linesOf(metrics, 'fairlead_fragile{')).toEqual(['fairlead_fragile{service="gateway"} 3']);
   });
 
-  it('do not wait for one that never answers', async () => {
+  it('do not wait for a gauge that never answers', async () => {
     jest.useFakeTimers();
     try {
       const metrics = new ServiceMetrics('gateway');
@@ -69,7 +69,7 @@ describe('the metrics of a service', () => {
     }
   });
 
-  it('name requests by their route, never by their path', async () => {
+  it('label requests by route, never by path', async () => {
     const metrics = new ServiceMetrics('gateway');
     const middleware = measureRequests(metrics);
     const ask = (

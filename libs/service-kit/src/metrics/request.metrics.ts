@@ -3,7 +3,7 @@ import type { ServiceMetrics } from './service.metrics.js';
 
 interface Request {
   readonly method: string;
-  /** Express sets it when a route was found. */
+  /** Set by Express when a route matched. */
   readonly route?: { readonly path?: unknown };
 }
 
@@ -12,12 +12,12 @@ interface Response {
   once(event: 'close', listener: () => void): unknown;
 }
 
-/** Express middleware: records each request when it is over, also when its caller hung up. */
+/** Express middleware: records each request when it ends, including those whose client disconnected. */
 export const measureRequests =
   (metrics: Pick<ServiceMetrics, 'requestEnded'>) =>
   (request: Request, response: Response, next: () => void): void => {
     const startedAtMs = performance.now();
-    // By the route's pattern: paths carry names, and any caller may request a path that does not exist.
+    // The route's pattern: paths contain names, and clients may request any path.
     const routeOf = (): string => (typeof request.route?.path === 'string' ? request.route.path : 'none');
     const end = currentWork.begin(() => `${request.method} ${routeOf()}`);
     response.once('close', () => {

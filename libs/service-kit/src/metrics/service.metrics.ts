@@ -3,29 +3,31 @@ import { REJECTIONS, type RejectionReason } from '@fairlead/event-sourcing';
 import type { JobOutcome, Meter } from '@fairlead/event-sourcing/jetstream';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-/** From a commit at once to a projection that is recreated. */
+/** From an immediate commit to a projection that is being rebuilt. */
 const AGE_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 300];
-/** Jobs ask a provider, run a step on a host by SSH, or drain a node. */
+/** Jobs call a provider, run a step on a host by SSH, or drain a node. */
 const JOB_BUCKETS_S = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900];
 const HTTP_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30];
 
 const S = 1_000;
-/** prom-client's histogram of the event loop's delay is a timer that wakes an idle process; this is as seldom as it can be. */
+/**
+ * prom-client measures the event loop's delay with a timer that wakes an idle process; this is its maximum interval.
+ */
 const EVENT_LOOP_PRECISION_MS = 24 * 60 * 60 * 1_000;
 const EVENT_LOOP_DELAYS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'];
 
-/** The values of one gauge now: each with its labels. */
+/** The current values of one gauge, each with its labels. */
 export interface Reading {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
 export interface GaugeRequest {
-  /** With the prefix and the unit, as Prometheus asks for: `fairlead_clusters`. */
+  /** With prefix and unit, following Prometheus' conventions: `fairlead_clusters`. */
   readonly name: string;
   readonly help: string;
   readonly labels: readonly string[];
-  /** Asked at each scrape. */
+  /** Called at each scrape. */
   readonly read: () => Promise<readonly Reading[]> | readonly Reading[];
 }
 
@@ -33,13 +35,13 @@ interface Collector extends Pick<GaugeRequest, 'name' | 'labels' | 'read'> {
   readonly gauge: Gauge;
 }
 
-/** Without labels, a gauge that is reset is 0, which would be a value. */
+/** A gauge without labels is 0 after a reset, which would be reported as a value. */
 const empty = ({ gauge, labels }: Pick<Collector, 'gauge' | 'labels'>): void => {
   gauge.reset();
   if (labels.length === 0) gauge.remove();
 };
 
-/** Less than the ten seconds after which Prometheus gives up a scrape. */
+/** Less than Prometheus' scrape timeout of ten seconds. */
 const COLLECT_MAX_MS = 5_000;
 
 const inTime = async <T>(read: Promise<T>): Promise<T> => {
@@ -54,7 +56,7 @@ const inTime = async <T>(read: Promise<T>): Promise<T> => {
   }
 };
 
-/** What this replica exposes to Prometheus. Labels name kinds, never clusters or people: there may be thousands of either. */
+/** The metrics of this replica. Labels are kinds, never clusters or users, of which there may be thousands. */
 export class ServiceMetrics implements Meter {
   private readonly registry = new Registry();
   private readonly eventAge: Histogram;
@@ -65,7 +67,7 @@ export class ServiceMetrics implements Meter {
   private readonly failed: Gauge<'collector'>;
   private readonly collectors: Collector[] = [];
 
-  /** `log`: where the failure of a gauge is reported in words. */
+  /** `log`: where a gauge's failure is logged. */
   constructor(
     service: string,
     private readonly log: (words: string) => void = () => undefined,
@@ -104,7 +106,7 @@ export class ServiceMetrics implements Meter {
       labelNames: ['reason'],
       registers: [registry],
     });
-    // An alert on an increase must see the first one.
+    // Starts at 0, so that an alert on an increase sees the first rejection.
     for (const reason of REJECTIONS) this.rejected.inc({ reason }, 0);
     this.jobs = new Histogram({
       name: 'fairlead_job_duration_seconds',
@@ -139,7 +141,7 @@ export class ServiceMetrics implements Meter {
     this.http.observe({ method, route, status: String(status) }, durationMs / S);
   }
 
-  /** Answers how to count one more. */
+  /** Returns a function that increments the counter. */
   addCounter({ name, help, labels }: Omit<GaugeRequest, 'read'>): (of: Readonly<Record<string, string>>) => void {
     const counter = new Counter({ name, help, labelNames: [...labels], registers: [this.registry] });
     return (of) => counter.inc({ ...of });
@@ -150,7 +152,10 @@ export class ServiceMetrics implements Meter {
     this.collectors.push({ name, labels, gauge, read });
   }
 
-  /** In Prometheus' text format. A gauge that cannot be read is absent, and named by `fairlead_collector_failed`; the others are there. */
+  /**
+   * In Prometheus' text format. A gauge that cannot be read is absent, and listed by `fairlead_collector_failed`; the
+   * others are present.
+   */
   async text(): Promise<{ readonly contentType: string; readonly body: string }> {
     await Promise.all(this.collectors.map((collector) => this.collect(collector)));
     return { contentType: this.registry.contentType, body: await this.registry.metrics() };
@@ -160,7 +165,7 @@ export class ServiceMetrics implements Meter {
     const { name, gauge, read } = collector;
     try {
       const readings = await inTime(Promise.resolve().then(read));
-      empty(collector); // What is no more must not stay as it was.
+      empty(collector); // A stale value must not remain.
       for (const { labels: of, value } of readings) gauge.set(of, value);
       this.failed.set({ collector: name }, 0);
     } catch (error) {

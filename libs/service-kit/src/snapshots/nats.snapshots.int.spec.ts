@@ -39,12 +39,12 @@ describe('Snapshots of etcd in NATS, with the rights of upgrade-svc', () => {
   }, 60_000);
   afterAll(() => environment.stop());
 
-  it('come back as they were, byte by byte', async () => {
+  it('are returned byte by byte', async () => {
     expect(await keep('demo-1')).toEqual({ sha256, bytes: bytes.length });
     expect((await readBack('demo-1')).equals(bytes)).toBe(true);
   });
 
-  it('are replaced by another one of the same name, and gone when they are deleted', async () => {
+  it('are replaced by another one of the same name, and deleted', async () => {
     await keep('demo-1');
     expect((await readBack('demo-1')).equals(bytes)).toBe(true);
     await snapshots.delete('demo-1');
@@ -52,7 +52,7 @@ describe('Snapshots of etcd in NATS, with the rights of upgrade-svc', () => {
     await expect(readBack('demo-1')).rejects.toMatchObject({ message: 'its key is not among the secrets any more' });
   });
 
-  it('that are given up leave nothing behind', async () => {
+  it('leave nothing behind if they are aborted', async () => {
     const writer = await snapshots.open('demo-2', UID);
     await writer.write(bytes);
     await writer.discard();
@@ -60,7 +60,7 @@ describe('Snapshots of etcd in NATS, with the rights of upgrade-svc', () => {
     expect(await store.info('demo-2')).toBeNull();
   });
 
-  it('are not in the clear, and one cannot be passed off as another', async () => {
+  it('are encrypted, and one cannot be substituted for another', async () => {
     await keep('demo-3');
     const store = await new Objm(admin).open('SNAPSHOTS');
     const sealed = Buffer.from((await store.getBlob('demo-3'))!);
@@ -70,7 +70,7 @@ describe('Snapshots of etcd in NATS, with the rights of upgrade-svc', () => {
     await expect(readBack('demo-4')).rejects.toMatchObject({ message: expect.stringContaining('does not open') });
   });
 
-  it('of a cluster whose secrets were destroyed can no longer be read', async () => {
+  it('are unreadable after the secrets of their cluster were destroyed', async () => {
     await keep('demo-5');
     await secrets.destroyKey(UID);
     await expect(readBack('demo-5')).rejects.toMatchObject({ operation: 'read a snapshot of etcd', retryable: false });

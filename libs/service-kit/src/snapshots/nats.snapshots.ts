@@ -18,8 +18,8 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Snapshots in a NATS object store, each sealed with AES-256-GCM under a key of its own while it streams. The key is a secret of
- * its cluster: when the cluster's secrets are destroyed, its snapshots can be read no more.
+ * Snapshots in a NATS object store, each sealed with AES-256-GCM under its own key while streaming. The key is a secret
+ * of its cluster: destroying the cluster's secrets makes its snapshots unreadable.
  */
 export class NatsSnapshots implements SnapshotStore {
   private bucket: Promise<ObjectStore> | undefined;
@@ -40,7 +40,7 @@ export class NatsSnapshots implements SnapshotStore {
     return writer;
   }
 
-  /** By whoever has the right: bootstrap-svc brings snapshots to the nodes on which etcd is restored. */
+  /** Any service with the right may read: bootstrap-svc copies snapshots to the nodes on which etcd is restored. */
   async read(name: string, take: (chunk: Buffer) => Promise<void>): Promise<KeptSnapshot> {
     const failure = (message: string, cause?: unknown): WorldFailure =>
       new WorldFailure({ operation: 'read a snapshot of etcd', target: name, message, retryable: false, cause });
@@ -74,7 +74,7 @@ export class NatsSnapshots implements SnapshotStore {
   }
 }
 
-/** iv, ciphertext, tag; the name is authenticated with it, so that a snapshot cannot be passed off as another one. */
+/** iv, ciphertext, tag. The name is authenticated too, so that one snapshot cannot be substituted for another. */
 class SealingWriter implements SnapshotWriter {
   private readonly iv = randomBytes(IV_BYTES);
   private readonly cipher: CipherGCM;
@@ -91,7 +91,7 @@ class SealingWriter implements SnapshotWriter {
     this.cipher = createCipheriv(ALGORITHM, key, this.iv).setAAD(Buffer.from(name));
     stored.catch((error: unknown) => {
       this.failed = error;
-      // A writer that waits for space in the stream must not wait without end.
+      // A writer that waits for space in the stream must not wait forever.
       void this.out.abort(error).catch(() => undefined);
     });
   }

@@ -1,19 +1,19 @@
 import type { SecretRef } from '@fairlead/contracts';
 
-/** A snapshot that lies off the cluster's nodes, sealed. */
+/** A sealed snapshot, stored outside the cluster's nodes. */
 export interface KeptSnapshot {
   readonly sha256: string;
   readonly bytes: number;
 }
 
-/** Where snapshots of etcd lie: sealed, off the nodes, readable by every replica. */
+/** Storage for etcd snapshots: sealed, outside the nodes, readable by every replica. */
 export interface SnapshotStore {
   /**
-   * Takes a snapshot piece by piece; it is there as a whole once `seal` has resolved, or not at all. `owner` is the uid of its
-   * cluster. A snapshot of that name is replaced.
+   * Writes a snapshot in chunks; it exists completely once `seal` has resolved, or not at all. `owner` is the uid of
+   * its cluster. Replaces a snapshot of the same name.
    */
   open(name: string, owner: string): Promise<SnapshotWriter>;
-  /** Hands over the pieces in order; rejects after the last one if they are not what was stored. */
+  /** Passes the chunks in order; rejects after the last one if they differ from what was stored. */
   read(name: string, take: (chunk: Buffer) => Promise<void>): Promise<KeptSnapshot>;
   delete(name: string): Promise<void>;
 }
@@ -24,5 +24,5 @@ export interface SnapshotWriter {
   discard(): Promise<void>;
 }
 
-/** Where the key of a snapshot is sealed. */
+/** The secret with the key of a snapshot. */
 export const snapshotKeyRef = (name: string): SecretRef => `upgrade-svc.snapshot.${name}` as SecretRef;

@@ -1,13 +1,13 @@
 export interface Interruptions {
-  /** Its reason is what the work rejects with. */
+  /** The work rejects with the signal's reason. */
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly late: () => Error;
 }
 
 /**
- * Settles as the work does, or rejects as soon as the signal aborts, the time is over, or the work itself calls `stop`.
- * The work is not stopped by that: whoever calls this ends it.
+ * Settles like the work, or rejects as soon as the signal aborts, the timeout expires, or the work calls `stop`. This
+ * does not stop the work itself: the caller must.
  */
 export const interruptible = async <T>(
   { signal, timeoutMs, late }: Interruptions,

@@ -14,10 +14,10 @@ import { shellFeatures } from './shell.features.js';
 import type { FailedTry } from './ssh.ports.js';
 import { TestSshd } from './sshd.fixtures.js';
 
-/** What sudo of a real host says to someone without the right. */
+/** Recorded output of sudo on a real host for a user without the right. */
 const SUDO_SAID = recorded('v1.34.4', QUESTIONS.sudoRefuses).split('\n')[0] ?? '';
 
-/** Files of a host in which this text stands, relative to its root. */
+/** Files of a host that contain this text, relative to its root. */
 const filesWith = (root: string, text: string): readonly string[] =>
   readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -53,7 +53,7 @@ describe('node-ssh', () => {
     await sshd.stop();
   });
 
-  it('prints host keys as ssh-keygen does', async () => {
+  it('prints host keys like ssh-keygen', async () => {
     const session = await makeShell().open(sshd.address, options);
     expect(session.hostKey).toBe(sshd.fingerprint);
     session.release();
@@ -73,7 +73,7 @@ describe('node-ssh', () => {
     }
   });
 
-  it('finds out by a login of its own whether the host accepts a key, and then closes what was opened with one that it refuses', async () => {
+  it('tests with a separate login whether the host accepts a key, and closes connections opened with a rejected one', async () => {
     const shell = makeShell();
     expect(await shell.accepts(sshd.address, signal)).toBe(true);
     (await shell.open(sshd.address, options)).release();
@@ -87,7 +87,7 @@ describe('node-ssh', () => {
     await expect(shell.accepts(sshd.address, signal)).rejects.toThrow('does not answer');
   });
 
-  it('says after each try that another one follows, and when, and after the last one how many there were', async () => {
+  it('reports after each attempt when the next one follows, and after the last one how many there were', async () => {
     await sshd.goAway();
     const tries: FailedTry[] = [];
     const onFailedTry = async (tried: FailedTry): Promise<void> => void tries.push(tried);
@@ -100,7 +100,7 @@ describe('node-ssh', () => {
     }
   });
 
-  it('closes a connection that no one uses, and keeps one that someone does', async () => {
+  it('closes an idle connection, and keeps a used one', async () => {
     const shell = makeShell({ idleMs: 100 });
     const session = await shell.open(sshd.address, options);
     await new Promise((resolve) => setTimeout(resolve, 300));
@@ -113,7 +113,7 @@ describe('node-ssh', () => {
     expect(sshd.connections()).toBe(2);
   });
 
-  it('opens another connection when the kept one can no longer run anything', async () => {
+  it('opens another connection if the kept one can no longer run anything', async () => {
     const shell = makeShell();
     const run = { name: 'verify-abc', operation: 'verify', text: 'echo done', input: {}, limitMs: 5_000 };
     (await shell.open(sshd.address, options)).release();
@@ -129,7 +129,7 @@ describe('node-ssh', () => {
     expect(sshd.connections()).toBe(2);
   });
 
-  it('never has more connections open than it may: an idle one is closed for it, a busy one is not', async () => {
+  it('never exceeds its maximum of connections: an idle one is closed for a new one, a busy one is not', async () => {
     const second = await TestSshd.start();
     try {
       const shell = makeShell({ connectionsMax: 1 });
@@ -174,7 +174,7 @@ describe('node-ssh', () => {
     }
   });
 
-  it('leaves nothing of a step that is killed, and the next step nothing of what it was given', async () => {
+  it('leaves nothing of a killed step, and the next step removes its inputs', async () => {
     const bin = newFolder('bin');
     const kills = '[ "$1" != reset ] || exit 0\nkill -9 $PPID; sleep 0.2';
     writeFileSync(join(bin, 'kubeadm'), `#!/bin/sh\n${kills}\n`);
@@ -204,7 +204,7 @@ run kubeadm join # canary`,
     }
   });
 
-  it('leaves nothing of a step that was aborted before it could begin', async () => {
+  it('leaves nothing of a step that was aborted before it began', async () => {
     const session = await makeShell().open(sshd.address, options);
     const run = {
       name: 'verify-canary',
@@ -221,7 +221,7 @@ run kubeadm join # canary`,
     session.release();
   });
 
-  it('does what needs root through sudo where the user is another one', async () => {
+  it('uses sudo where root is required and the user is not root', async () => {
     const bin = newFolder('bin');
     writeFileSync(
       join(bin, 'sudo'),
@@ -260,7 +260,7 @@ run kubeadm join # canary`,
     [SUDO_SAID, /NOPASSWD in sudoers\): sudo: a password is required/],
     ['ops is not in the sudoers file.', /NOPASSWD in sudoers\): ops is not in the sudoers file/],
     ['sh: 1: sudo: not found', /NOPASSWD in sudoers\): sh: 1: sudo: not found/],
-  ])('says what to do when sudo says %j', async (words, expected) => {
+  ])("reports the remedy for sudo's error %j", async (words, expected) => {
     const bin = newFolder('bin');
     writeFileSync(join(bin, 'sudo'), `#!/bin/sh\necho '${words}' >&2\nexit 1\n`);
     chmodSync(join(bin, 'sudo'), 0o755);
@@ -296,7 +296,7 @@ run kubeadm join # canary`,
       jump: { ...jump.address, hostKey: jump.fingerprint, ...hop },
     });
 
-    it('reaches hosts, and does to them what it does to any', async () => {
+    it('runs steps on hosts like without one', async () => {
       const session = await makeShell().open(via(sshd), options);
       const said = await session.run(
         { name: 'verify-abc', operation: 'verify', text: 'echo behind', input: {}, limitMs: 5_000 },
@@ -308,7 +308,7 @@ run kubeadm join # canary`,
       session.release();
     });
 
-    it('opens one connection to the jump host for all hosts behind it, and closes it when they are left', async () => {
+    it('opens one connection to the jump host for all hosts behind it, and closes it after their last use', async () => {
       const shell = makeShell({ idleMs: 100 });
       const sessions = await Promise.all([via(sshd), via(second)].map((address) => shell.open(address, options)));
       expect([jump.connections(), jump.forwarded]).toEqual([1, 2]);
@@ -318,7 +318,7 @@ run kubeadm join # canary`,
       expect(jump.connections()).toBe(2);
     });
 
-    it('pins the jump host as well: a wrong key there ends it at once, and names it', async () => {
+    it('pins the jump host as well: a wrong key there fails at once, and names it', async () => {
       const wrong = via(sshd, { hostKey: `SHA256:${'A'.repeat(43)}` });
       const failure = await makeShell()
         .open(wrong, { ...options, triesMax: 5 })
@@ -333,7 +333,7 @@ run kubeadm join # canary`,
       await expect(makeShell().open(wrong, options)).rejects.toThrow(/^the host shows the key/);
     });
 
-    it('goes through no connection whose jump host had shown another key, also one that is still open', async () => {
+    it('uses no connection whose jump host showed another key, including open ones', async () => {
       const shell = makeShell();
       const first = await shell.open({ ...via(sshd), jump: jump.address }, options);
       expect(first.jumpHostKey).toBe(jump.fingerprint);
@@ -347,7 +347,7 @@ run kubeadm join # canary`,
       (await shell.open(via(second), options)).release();
     });
 
-    it('distinguishes a jump host that is away from a host that is', async () => {
+    it('distinguishes an unreachable jump host from an unreachable host', async () => {
       await sshd.goAway();
       await expect(makeShell().open(via(sshd), { ...options, triesMax: 2 })).rejects.toThrow(
         /does not answer after 2 tries: the jump host .*/,
@@ -362,7 +362,7 @@ run kubeadm join # canary`,
     });
   });
 
-  it('is a WorldFailure when the host accepts no key of ours', async () => {
+  it('is a WorldFailure if the host accepts none of the keys', async () => {
     const opening = makeShell().open({ ...sshd.address, privateKey: 'no key at all' }, { ...options, triesMax: 1 });
     await expect(opening).rejects.toBeInstanceOf(WorldFailure);
   });

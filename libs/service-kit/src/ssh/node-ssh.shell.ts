@@ -6,9 +6,9 @@ import { SshJumps } from './ssh.jumps.js';
 import { SshLink, SshSession } from './ssh.session.js';
 
 export interface PoolLimits {
-  /** A connection that is not used is closed after this time. */
+  /** An idle connection is closed after this time. */
   readonly idleMs: number;
-  /** More connections than this are never open; a new one then takes the place of the longest idle one. */
+  /** Maximum open connections; a new one then replaces the longest idle one. */
   readonly connectionsMax: number;
 }
 
@@ -19,10 +19,10 @@ interface Entry {
 }
 
 const ROOM_AGAIN_MS = 100;
-/** How long a login on trial may take. */
+/** Timeout of a test login. */
 const TRIAL_MS = 10_000;
 
-/** Distinguishes connections: another user, or another key, is another connection. */
+/** Identity of a connection: another user, or another key, requires another connection. */
 const keyOf = ({ host, port, user, privateKey }: SshHop): string => {
   const proof = createHash('sha256').update(privateKey).digest('base64url').slice(0, 16);
   return `${user}@${host}:${port}/${proof}`;
@@ -31,7 +31,7 @@ const keyOf = ({ host, port, user, privateKey }: SshHop): string => {
 const connectionKey = (address: HostAddress): string =>
   keyOf(address) + (address.jump === undefined ? '' : ` via ${keyOf(address.jump)}`);
 
-/** Whether an open connection has shown the keys that are desired now; null: any. */
+/** Whether an open connection has shown the currently required host keys; null: any. */
 const isShown = (
   { hostKey, jump }: HostAddress,
   shown: { readonly hostKey: string; readonly jumpHostKey: string | null },
@@ -45,7 +45,7 @@ const openingKey = (key: string, { hostKey, jump }: HostAddress): string =>
 
 /** SSH by node-ssh. Connections are kept for a while and shared by the steps of a host. */
 export class NodeSshShell implements HostShell {
-  /** In the order of their last use: the first idle one is the one to give up. */
+  /** In order of last use: the first idle one is evicted. */
   private readonly entries = new Map<string, Entry>();
   private readonly opening = new Map<string, Promise<Connected>>();
   private readonly jumps: SshJumps;
@@ -61,7 +61,7 @@ export class NodeSshShell implements HostShell {
     await this.makeRoom(address, options);
     const connected = await this.connectOnce(openingKey(key, address), address, options);
     const entry = this.usable(key, address) ?? this.add(key, address, connected);
-    // Another opening, by a caller without a host key, was faster.
+    // Another caller, without a host key, opened one faster.
     if (entry.link.ssh !== connected.ssh) connected.ssh.dispose();
     return this.session(key, entry, connected.attempts);
   }
@@ -84,7 +84,7 @@ export class NodeSshShell implements HostShell {
     this.jumps.close();
   }
 
-  /** Two steps on the same host at the same time share one connection. */
+  /** Two concurrent steps on the same host share one connection. */
   private connectOnce(key: string, address: HostAddress, options: OpenOptions): Promise<Connected> {
     const underWay = this.opening.get(key);
     if (underWay !== undefined) return underWay;

@@ -4,16 +4,16 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import type { HostAddress, HostScript, HostShell, OpenOptions } from './ssh.ports.js';
 
-/** One host under test, as seen from beside it. */
+/** A host under test, with access from outside. */
 export interface HostUnderTest {
   readonly address: HostAddress;
-  /** The text of a file of the host; undefined: there is none. */
+  /** The content of a file on the host; undefined: not found. */
   read(path: string): Promise<string | undefined>;
   /** Permission bits. */
   modeOf(path: string): Promise<number>;
-  /** How many connections the host has accepted so far. */
+  /** Number of connections that the host has accepted. */
   connections(): number;
-  /** Stops listening and closes what is open. */
+  /** Stops listening and closes open connections. */
   goAway(): Promise<void>;
   comeBack(): Promise<void>;
   stop(): Promise<void>;
@@ -45,7 +45,7 @@ const failureOf = async (work: Promise<unknown>): Promise<WorldFailure> => {
   return error;
 };
 
-/** What every way onto a host promises (ssh.ports.ts). */
+/** The contract of every shell (ssh.ports.ts). */
 export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnderTest): void => {
   describe(`a shell on a host: ${name}`, () => {
     let host: HostUnderTest;
@@ -64,7 +64,7 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
     const open = (more: Partial<HostAddress> = {}, options: Partial<OpenOptions> = {}) =>
       shell.open({ ...host.address, ...more }, { ...patient, signal: never(), ...options });
 
-    it('runs a script under its name and gives back what it printed', async () => {
+    it('runs a script under its name and returns its output', async () => {
       const session = await open();
       const text = 'basename "$0"; cat; echo to-stderr >&2\n';
       const output = await session.run(script(text), never());
@@ -73,7 +73,7 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
       session.release();
     });
 
-    it('leaves scripts readable for no one else, and has nothing of them in a command line', async () => {
+    it('leaves scripts readable for no one else, and none of their content in a command line', async () => {
       const session = await open();
       const text = `tr '\\0' ' ' <"/proc/$$/cmdline" # canary`;
       const { stdout } = await session.run(script(text, { input: 'canary' }), never());
@@ -82,7 +82,7 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
       session.release();
     });
 
-    it('reports a failing script in its own last words, with operation and host', async () => {
+    it('reports a failing script with its last output, operation and host', async () => {
       const session = await open();
       const failure = await failureOf(session.run(script('echo noise; echo "swap is on" >&2; exit 3'), never()));
       expect(failure.toCause()).toEqual({ operation: 'verify', target: host.address.name, message: 'swap is on' });
@@ -90,7 +90,7 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
       session.release();
     });
 
-    it('keeps only the end of what a failing script said', async () => {
+    it("keeps only the end of a failing script's output", async () => {
       const session = await open();
       const text = 'i=0; while [ $i -lt 5000 ]; do echo "line $i" >&2; i=$((i+1)); done; echo "the end" >&2; exit 1';
       const failure = await failureOf(session.run(script(text), never()));
@@ -99,7 +99,7 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
       session.release();
     });
 
-    it('does not read without end', async () => {
+    it('limits how much it reads', async () => {
       const session = await open();
       const failure = await failureOf(
         session.run(script('while true; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done'), never()),
@@ -108,7 +108,7 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
       session.release();
     });
 
-    it('ends at once when it is aborted, with the reason of the abort', async () => {
+    it('rejects at once when it is aborted, with the reason of the abort', async () => {
       const session = await open();
       const controller = new AbortController();
       const reason = new Error('no longer desired');
@@ -120,7 +120,7 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
       session.release();
     });
 
-    it('puts the same file in place for several callers at the same time', async () => {
+    it('uploads the same file for several callers at the same time', async () => {
       const session = await open();
       const content = Buffer.alloc(2_000_000, 'fairlead');
       const sha256 = createHash('sha256').update(content).digest('hex');
@@ -130,7 +130,7 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
       session.release();
     });
 
-    it('puts a file in place in one piece, and only with the right checksum', async () => {
+    it('uploads a file atomically, and only with the right checksum', async () => {
       const session = await open();
       const content = Buffer.alloc(300_000, 'fairlead');
       const sha256 = createHash('sha256').update(content).digest('hex');
@@ -143,7 +143,7 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
       session.release();
     });
 
-    it('finds out whether a file is there', async () => {
+    it('checks whether a file exists', async () => {
       const session = await open();
       expect(await session.exists('/etc/fairlead/agent.json', never())).toBe(false);
       await session.run(
@@ -154,7 +154,7 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
       session.release();
     });
 
-    it('uses one connection for the steps of a host, also for those at the same time', async () => {
+    it('uses one connection for the steps of a host, including concurrent ones', async () => {
       const [one, other] = await Promise.all([open(), open()]);
       await Promise.all([
         one.run(script('true', { name: 'verify-1' }), never()),
@@ -169,7 +169,7 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
       expect(third.attempts).toBe(0);
     });
 
-    it('reports the host key that it saw, and refuses another one for good', async () => {
+    it('reports the host key that it saw, and rejects another one permanently', async () => {
       const seen = await open({ hostKey: null });
       expect(seen.hostKey).toMatch(/^SHA256:[A-Za-z0-9+/]{43}$/);
       seen.release();
@@ -182,7 +182,7 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
       expect(failure.message).toContain(seen.hostKey);
     });
 
-    it('tries until a host that is late answers [CB-Ladybug 14]', async () => {
+    it('retries until a late host answers [CB-Ladybug 14]', async () => {
       await host.goAway();
       const opening = open();
       const back = new Promise((resolve) => setTimeout(resolve, 700)).then(() => host.comeBack());
@@ -191,7 +191,7 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
       session.release();
     });
 
-    it('gives up on a host that never answers, naming it, after the tries it was given [CB-Ladybug 13]', async () => {
+    it('fails for a host that never answers, naming it, after its maximum of attempts [CB-Ladybug 13]', async () => {
       await host.goAway();
       const failure = await failureOf(open({}, { triesMax: 3 }));
       expect(failure.toCause()).toMatchObject({ operation: 'open SSH', target: host.address.name });
@@ -199,14 +199,14 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
       expect(failure.retryable).toBe(false);
     });
 
-    it('gives up at the deadline, however many tries are left', async () => {
+    it('fails at the deadline, however many attempts are left', async () => {
       await host.goAway();
       const begunAt = Date.now();
       await failureOf(open({}, { triesMax: 100, deadlineMs: 1_500 }));
       expect(Date.now() - begunAt).toBeLessThan(4_000);
     });
 
-    it('opens a new connection after the old one was lost, and says what was lost meanwhile', async () => {
+    it('opens a new connection after the old one was lost, and reports what was lost meanwhile', async () => {
       const session = await open();
       const running = session.run(script('sleep 30'), never());
       const failing = failureOf(running);

@@ -5,12 +5,12 @@ import type { Duplex } from 'node:stream';
 import type { HostAddress, OpenOptions, SshHop } from './ssh.ports.js';
 import { fingerprintOf } from './host.key.js';
 
-/** One try to get in: TCP, key exchange and authentication. */
+/** Timeout of one attempt: TCP, key exchange and authentication. */
 const TRY_TIMEOUT_MS = 10_000;
 const BACKOFF_FIRST_MS = 500;
 const BACKOFF_FACTOR = 1.6;
 const BACKOFF_MAX_MS = 15_000;
-/** After three unanswered signs of life, so after half a minute, a connection counts as lost. */
+/** After three unanswered keepalives (half a minute) a connection counts as lost. */
 const KEEPALIVE_INTERVAL_MS = 10_000;
 const KEEPALIVE_COUNT_MAX = 3;
 
@@ -22,16 +22,16 @@ export interface Connected {
   readonly attempts: number;
 }
 
-/** One connection, as it was opened. */
+/** A newly opened connection. */
 export type Opened = Pick<Connected, 'ssh' | 'hostKey'>;
 
-/** Waits a little longer each time, and never exactly as long as the others do. */
+/** Exponential backoff with jitter. */
 const backoffMs = (attempt: number): number =>
   Math.min(BACKOFF_FIRST_MS * BACKOFF_FACTOR ** (attempt - 1), BACKOFF_MAX_MS) * (0.8 + Math.random() * 0.4);
 
 class WrongHostKey extends Error {}
 
-/** The way to a host fails before the host. `final`: trying again cannot help. */
+/** The connection failed before it reached the host. `final`: a retry cannot help. */
 export class HopFailure extends Error {
   static at({ user, host, port }: SshHop, cause: unknown): HopFailure {
     const failure = new HopFailure(
@@ -51,7 +51,7 @@ export class HopFailure extends Error {
   }
 }
 
-/** One try. `channel`: the way through another host, instead of a connection of our own. */
+/** One attempt. `channel`: a channel through another host, instead of a new TCP connection. */
 export const connectOnce = async (address: SshHop, timeoutMs: number, channel?: Duplex): Promise<Opened> => {
   const ssh = new NodeSSH();
   let seen = '';
@@ -60,7 +60,7 @@ export const connectOnce = async (address: SshHop, timeoutMs: number, channel?: 
       ...(channel === undefined ? { host: address.host, port: address.port } : { sock: channel }),
       username: address.user,
       privateKey: address.privateKey,
-      // Not 'none' before it, which is a question and an answer more.
+      // Without 'none' first, which would cost a round trip.
       authHandler: ['publickey'],
       readyTimeout: timeoutMs,
       keepaliveInterval: KEEPALIVE_INTERVAL_MS,
@@ -70,11 +70,11 @@ export const connectOnce = async (address: SshHop, timeoutMs: number, channel?: 
         return address.hostKey === null || seen === address.hostKey;
       },
     });
-    // With Nagle's algorithm, the handshake waits three times for an acknowledgement that the host delays by 40 ms, and each small request of a
-    // file transfer once. Nothing has been sent yet when `connect` is emitted.
+    // With Nagle's algorithm, the handshake waits three times for an acknowledgement that the host delays by 40 ms, and
+    // each small request of a file transfer once. Nothing has been sent yet when `connect` is emitted.
     if (channel === undefined) ssh.connection?.once('connect', () => ssh.connection?.setNoDelay(true));
     await connecting;
-    // node-ssh stops listening once it is connected; an error without a listener would end the process.
+    // node-ssh removes its listener once it is connected; an error without a listener would end the process.
     ssh.connection?.on('error', () => undefined);
     return { ssh, hostKey: seen };
   } catch (error) {
@@ -88,16 +88,18 @@ export const connectOnce = async (address: SshHop, timeoutMs: number, channel?: 
   }
 };
 
-/** The host answered, and does not let this user and key in. A jump host that refuses its key is another matter. */
+/** The host answered and rejected this user and key. Does not include a jump host that rejects its key. */
 export const isKeyRefused = (error: unknown): boolean => {
   const cause = error instanceof WorldFailure ? error.cause : error;
   return cause instanceof Error && 'level' in cause && cause.level === 'client-authentication';
 };
 
-/** Opens a way to an address, within a time. */
+/** Opens a channel to an address, within a timeout. */
 export type OpenChannel = (timeoutMs: number) => Promise<{ readonly channel: Duplex; readonly hostKey: string }>;
 
-/** Tries until the host lets us in, within the limits of `options`; each try opens a new channel where it needs one. */
+/**
+ * Retries until the login succeeds, within the limits of `options`; each attempt opens a new channel if it needs one.
+ */
 export const connect = async (
   address: HostAddress,
   options: OpenOptions,

@@ -3,13 +3,13 @@ import type { NodeSSH } from 'node-ssh';
 import type { ClientChannel } from 'ssh2';
 import { interruptible } from './interruptible.js';
 
-/** More than this from one command is not read: it is not what we asked for. */
+/** Maximum output of one command: no expected output is larger. */
 const OUTPUT_BYTES_MAX = 4 * 1024 * 1024;
 const STDERR_TAIL_CHARS = 2_000;
 
 export interface ExecRequest {
   readonly command: string;
-  /** Absent: the command reads nothing. */
+  /** Absent: no standard input. */
   readonly stdin?: string;
   readonly operation: string;
   readonly target: string;
@@ -24,13 +24,15 @@ export interface ExecOutput {
 
 const tail = (text: string): string => text.trim().slice(-STDERR_TAIL_CHARS);
 
-/** Asks the host to kill what runs in the channel, and closes it; what started there gets no more input or ears. */
+/**
+ * Asks the host to kill the processes of the channel, and closes it; remaining processes lose their input and output.
+ */
 const kill = (channel: ClientChannel | undefined): void => {
   channel?.signal('KILL');
   channel?.close();
 };
 
-/** sudo's own words for "not without a person at a terminal": asking again cannot help, a line in sudoers can. */
+/** sudo's messages for "requires a terminal": a retry cannot help, a line in sudoers can. */
 const SUDO_REFUSES =
   /^sudo: (?:a password|a terminal|no tty|sorry, you must have a tty).*|^.*is not (?:in the sudoers file|allowed to (?:run sudo|execute)).*|^.*sudo: (?:command )?not found.*/m;
 
@@ -41,7 +43,10 @@ const sudoRefusal = ({ command, operation, target }: ExecRequest, stderr: string
   return new WorldFailure({ operation, target, message, retryable: false });
 };
 
-/** Runs one command. Rejects when it fails, takes too long, says too much, or the signal aborts; then it is killed. */
+/**
+ * Runs one command. Rejects if it fails, times out, exceeds its output limit, or the signal aborts; the command is then
+ * killed.
+ */
 export const exec = async (ssh: NodeSSH, request: ExecRequest): Promise<ExecOutput> => {
   const { command, stdin, operation, target, timeoutMs, signal } = request;
   const failure = (message: string): WorldFailure => new WorldFailure({ operation, target, message });
@@ -71,7 +76,8 @@ export const exec = async (ssh: NodeSSH, request: ExecRequest): Promise<ExecOutp
     throw sudoRefusal(request, stderr) ?? failure(tail(stderr) || tail(stdout) || `it ended with exit code ${code}`);
   } catch (error) {
     kill(channel);
-    // The library's words for a socket that is closed on one side: it goes on calling the connection one, until the other side is closed too.
+    // The library's message for a half-closed socket, which it keeps reporting as connected until the other side is
+    // closed too.
     if (wordsOf(error) === 'Not connected') ssh.dispose();
     if (error instanceof WorldFailure || signal.aborted) throw error;
     throw failure(wordsOf(error));

@@ -8,15 +8,15 @@ interface Link {
   idle: NodeJS.Timeout | undefined;
 }
 
-/** Connections to jump hosts: one for all hosts behind it, closed a while after the last of them is left. */
+/** Connections to jump hosts: one for all hosts behind it, closed some time after its last use. */
 export class SshJumps {
   private readonly links = new Map<string, Link>();
 
   constructor(private readonly idleMs: number) {}
 
   /**
-   * A way through the jump host, and the host key that it has shown. It belongs to whoever asked for it. Rejects with
-   * HopFailure, which names the jump host. A connection whose host key is not the desired one is not used again.
+   * Opens a channel through the jump host, owned by the caller, and returns the host key it showed. Rejects with
+   * HopFailure, which names the jump host. A connection with a different host key than required is not reused.
    */
   async channel(
     key: string,
@@ -36,7 +36,7 @@ export class SshJumps {
     try {
       const { ssh, hostKey } = await link.connected;
       if (jump.hostKey !== null && jump.hostKey !== hostKey) {
-        // It was opened before this key was recorded, or before another one was accepted.
+        // Opened before this key was recorded, or before another one was accepted.
         this.drop(key, link);
         return await this.channel(key, jump, to, timeoutMs);
       }
@@ -84,7 +84,7 @@ export class SshJumps {
   }
 }
 
-/** A server may accept the request for a channel and then say nothing for as long as its own connect takes. */
+/** A server may accept the request for a channel and then be silent until its own connect times out. */
 const within = async (timeoutMs: number, opening: Promise<Channel>): Promise<Channel> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {

@@ -11,19 +11,19 @@ import { interruptible } from './interruptible.js';
 import { exec } from './ssh.exec.js';
 
 const UPLOAD_TIMEOUT_MS = 120_000;
-/** A slower line than this, one megabyte in a second, gives large files no chance. */
+/** Minimum upload speed assumed for timeouts: one megabyte per second. */
 const UPLOAD_BYTES_PER_MS_MIN = 1_000;
-/** The host ends a step by itself when its limit is over; only where it does not, we do. */
+/** The host itself ends a step at its limit; this is the additional time until the client does. */
 const LIMIT_SLACK_MS = 30_000;
-/** A host that does not answer must not delay the report of the failure; the next step there removes what is left. */
+/** An unresponsive host must not delay the report of the failure; the next step there removes the leftovers. */
 const REMOVAL_TIMEOUT_MS = 2_000;
 const PRIVATE_FILE = 0o600;
 const FOLDER_MODE = 0o755;
 const PRIVATE_FOLDER_MODE = 0o700;
-/** Where a user who is not root leaves what root must take, below the home directory; no other user may look into it. */
+/** Folder below the home directory of a non-root user for files that root takes over; not accessible to other users. */
 const HOME_FOLDER = '.fairlead';
 
-/** What stays the same for a connection: the file transfer channel, and the folders that exist. */
+/** State of a connection: its file transfer channel, and the folders known to exist. */
 export class SshLink {
   private sftp: Promise<SFTPWrapper> | undefined;
   private folders = new Map<string, Promise<void>>();
@@ -39,7 +39,7 @@ export class SshLink {
     return this.address.user === 'root';
   }
 
-  /** Calls back once when the connection is lost. Answers how to stop listening. */
+  /** Calls back once if the connection is lost. Returns a function that removes the listener. */
   onceLost(lost: () => void): () => void {
     const { connection } = this.ssh;
     if (connection === null) lost();
@@ -47,11 +47,11 @@ export class SshLink {
     return () => connection?.off('close', lost);
   }
 
-  /** Writes a file as the user whose connection this is, below folders that are made where they are missing. */
+  /** Writes a file as the connection's user, and creates missing folders. */
   async write(path: string, content: string | Uint8Array, mode: number): Promise<void> {
     const sftp = await this.files();
     await this.folder(sftp, posix.dirname(path));
-    // Of bytes this is a view: many hosts get the same ones at the same time.
+    // A view of bytes, not a copy: many hosts get the same content at the same time.
     const data =
       typeof content === 'string'
         ? Buffer.from(content)
@@ -61,7 +61,7 @@ export class SshLink {
     });
   }
 
-  /** The same for a file of ours that is too large for memory. */
+  /** The same for a local file that is too large for memory. */
   async send(file: string, path: string, mode: number): Promise<void> {
     const sftp = await this.files();
     await this.folder(sftp, posix.dirname(path));
@@ -70,7 +70,7 @@ export class SshLink {
     });
   }
 
-  /** Nothing happens where there is none. Rejects never, and takes no longer than it may. */
+  /** Does nothing if the file does not exist. Never rejects, and has a timeout. */
   async remove(path: string): Promise<void> {
     if (!this.ssh.isConnected()) return;
     const removed = this.files().then((sftp) => new Promise<void>((resolve) => sftp.unlink(path, () => resolve())));
@@ -106,7 +106,7 @@ const isFolder = (sftp: SFTPWrapper, path: string): Promise<boolean> =>
 const sizeOf = async (content: Uint8Array | string): Promise<number> =>
   typeof content === 'string' ? (await stat(content)).size : content.byteLength;
 
-/** Folders above it are made first. Someone else may make the same one at the same time. */
+/** Creates missing parent folders. Another session may create the same one concurrently. */
 const makeFolder = async (sftp: SFTPWrapper, path: string): Promise<void> => {
   if (path === '/' || path === '.' || (await isFolder(sftp, path))) return;
   await makeFolder(sftp, posix.dirname(path));
@@ -117,16 +117,16 @@ const makeFolder = async (sftp: SFTPWrapper, path: string): Promise<void> => {
   if (failed !== undefined && !(await isFolder(sftp, path))) throw failed;
 };
 
-/** File transfer sees the host's own paths; commands of a simulated host find them below `$FAIRLEAD_ROOT`. */
+/** File transfer uses the host's own paths; commands on a simulated host find them below `$FAIRLEAD_ROOT`. */
 const onHost = (path: string): string => (path.startsWith('/') ? `"\${FAIRLEAD_ROOT:-}"${quote(path)}` : quote(path));
 
-/** The login shell may be one that does not know `${...:-}`, such as tcsh. */
+/** The login shell may not support `${...:-}`, for example tcsh. */
 const inShell = (command: string): string => `sh -c ${quote(command)}`;
 
 const checked = (sha256: string, path: string, asRoot: string): string =>
   `printf '%s  %s\\n' ${sha256} ${onHost(path)} | ${asRoot}sha256sum --check --status`;
 
-/** Uses a link for one piece of work. */
+/** Uses a connection for one unit of work. */
 export class SshSession implements HostSession {
   constructor(
     private readonly link: SshLink,
@@ -159,7 +159,7 @@ export class SshSession implements HostSession {
     }
   }
 
-  /** A step removes its own file when it begins; this one may not have. Rejects never, and takes no longer than it may. */
+  /** A step removes its own file when it begins, but this one may not have begun. Never rejects, and has a timeout. */
   private async removeStep(name: string): Promise<void> {
     if (!this.link.ssh.isConnected()) return;
     const removal = {
@@ -178,7 +178,7 @@ export class SshSession implements HostSession {
 
   async upload({ path, content, mode, sha256 }: HostFile, signal: AbortSignal): Promise<void> {
     const operation = `upload ${path}`;
-    // Two uploads of the same file at the same time do not share what they write to.
+    // Concurrent uploads of the same file write to different temporary files.
     const upload = `${sha256.slice(0, 12)}-${randomUUID().slice(0, 8)}`;
     const beside = `${path}.${upload}`;
     const staged = this.link.isRoot ? beside : `${HOME_FOLDER}/${upload}`;
@@ -202,7 +202,7 @@ export class SshSession implements HostSession {
             `mv -f ${onHost(staged)} ${onHost(path)}`,
           ]
         : [
-            // Checked where only root can change it.
+            // Verified where only root can change it.
             `sudo -n install -D -m ${mode.toString(8)} ${onHost(staged)} ${onHost(beside)}`,
             checked(sha256, beside, 'sudo -n '),
             `sudo -n mv -f ${onHost(beside)} ${onHost(path)}`,
@@ -231,7 +231,7 @@ export class SshSession implements HostSession {
     return this.link.isRoot ? '' : 'sudo -n ';
   }
 
-  /** File transfer fails in the words of its library; we add what was tried and where. */
+  /** Adds operation and host to errors of the file transfer library. */
   private async said<T>(
     operation: string,
     signal: AbortSignal,
@@ -241,7 +241,7 @@ export class SshSession implements HostSession {
     const late = (): Error => new Error(`not done after ${Math.round(timeoutMs / 1000)} s`);
     try {
       return await interruptible({ signal, timeoutMs, late }, (stop) => {
-        // The library never answers transfers that were under way when their connection went.
+        // The library never settles transfers whose connection was lost.
         const stopListening = this.link.onceLost(() => stop(new Error('the connection was lost')));
         return work().finally(stopListening);
       });

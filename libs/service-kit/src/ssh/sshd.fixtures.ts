@@ -18,14 +18,14 @@ const newKey = (): string =>
     privateKeyEncoding: { type: 'sec1', format: 'pem' },
   }).privateKey;
 
-/** An SSH server with a real /bin/sh and real files below a temporary root: what a lab host looks like from outside. */
+/** An SSH server with a real /bin/sh and real files below a temporary root, like a lab host. */
 export class TestSshd implements HostUnderTest {
   private readonly sockets = new Set<Socket>();
   private listener: NetServer | undefined;
   private accepted = 0;
-  /** From then on no key logs in; connections that are open stay. */
+  /** Once set, no key can log in; open connections stay. */
   isLocked = false;
-  /** Connections that were made through this server to others. */
+  /** Number of connections forwarded through this server. */
   forwarded = 0;
   private port = 0;
 
@@ -94,7 +94,7 @@ export class TestSshd implements HostUnderTest {
     this.listener = listener;
   }
 
-  /** From here on another machine answers at its address: connections break off, and the next ones see another host key. */
+  /** From here on another machine answers at its address: connections break, and new ones see another host key. */
   async isReplaced(): Promise<void> {
     await this.goAway();
     this.keys.host = newKey();
@@ -142,7 +142,7 @@ export class TestSshd implements HostUnderTest {
           try {
             process.kill(-child.pid, 'SIGKILL');
           } catch {
-            child.kill('SIGKILL'); // The group ended between the look and the signal.
+            child.kill('SIGKILL'); // The process group ended between the check and the signal.
           }
         };
         channel.pipe(child.stdin);
@@ -159,7 +159,7 @@ export class TestSshd implements HostUnderTest {
   }
 }
 
-/** The part of SFTP that putting files in place needs. Paths are taken from inside the host. */
+/** The part of SFTP that uploads need. Paths are resolved within the host's root. */
 const serveFiles = (sftp: SFTPWrapper, root: string): void => {
   const files = new Map<number, FileHandle>();
   let next = 0;
