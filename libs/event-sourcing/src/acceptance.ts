@@ -17,7 +17,7 @@ import {
   type StreamId,
 } from '@fairlead/contracts';
 
-/** Why a message on a subject of the log is not an event. The list is short because metrics carry it. */
+/** Why a message on a subject of the log is not an event. A short list, because these are labels of a metric. */
 export const REJECTIONS = [
   'subject',
   'too-large',
@@ -39,17 +39,17 @@ export interface Rejection {
   readonly detail: string;
 }
 
-/** What the subject of a message determines about its event, with the writer that the catalogue allows. */
+/** The properties of an event that its subject determines, and the writer that the catalogue allows. */
 export interface EventAddress extends StreamId {
   readonly type: EventType;
   readonly definition: EventDefinition;
-  /** The name that the context carries, and what it is called in the data; undefined: it carries none. */
+  /** The name in the context, and the field of the data that must equal it; undefined: the context has none. */
   readonly named: { readonly field: keyof typeof NAMED; readonly name: string } | undefined;
   readonly source: string;
   /** `<Type>.v<n>` as this release writes it. */
   readonly newest: string;
   readonly about: string;
-  /** What every actor of the writer begins with, or is. */
+  /** Permitted actors of the writer, or their prefixes. */
   readonly actors: readonly string[];
 }
 
@@ -73,7 +73,7 @@ const isInScope = ({ namespace, cluster }: StreamId, definition: EventDefinition
 
 const isService = (name: string): boolean => (SERVICES as readonly string[]).includes(name);
 
-/** What each name in a context must be. */
+/** Validates the names in a context. */
 const NAMED = {
   node: (name: string) => isName(NodeName, name),
   connection: (name: string) => isName(ConnectionName, name),
@@ -81,7 +81,7 @@ const NAMED = {
   service: isService,
 };
 
-/** The name in a context by its pattern; undefined: the context does not match it. */
+/** The name in a context by its pattern; undefined: the context does not match. */
 const namedIn = (context: string, pattern: string): EventAddress['named'] | 'none' | undefined => {
   const open = pattern.indexOf('<');
   if (open < 0) return context === pattern ? 'none' : undefined;
@@ -111,7 +111,7 @@ const rejected = (reason: RejectionReason, detail: string): Rejection => ({ reas
 
 export const isRejection = (value: object | undefined): value is Rejection => value !== undefined && 'reason' in value;
 
-/** Reads a subject by the catalogue. undefined: a type that this release does not know, which every reader skips. */
+/** Parses a subject by the catalogue. undefined: a type that this release does not know, which every reader skips. */
 export const addressOf = (subject: string): EventAddress | Rejection | undefined => {
   const parsed = parseEventSubject(subject);
   if (parsed === undefined) return rejected('subject', 'it is not a subject of an event');
@@ -149,7 +149,7 @@ const isActor = (actors: readonly string[], actor: string): boolean =>
     allowed.endsWith('/') ? actor.startsWith(allowed) && actor.length > allowed.length : actor === allowed,
   );
 
-/** Names in the data that the subject has to vouch for. */
+/** Checks the names in the data against the subject. */
 const namesFault = ({ namespace, cluster, named }: EventAddress, data: Envelope['data']): Rejection | undefined => {
   if (named !== undefined && data[named.field] !== named.name)
     return rejected('names', `its ${named.field} is not ${named.name}`);

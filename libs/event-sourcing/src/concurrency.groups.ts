@@ -1,13 +1,14 @@
 interface Taken {
   readonly all: number;
-  /** By tasks that belong to other groups, too. */
+  /** Slots taken by tasks that belong to other groups, too. */
   readonly shared: number;
 }
 
 const FREE: Taken = { all: 0, shared: 0 };
 
 /**
- * Limits how many tasks of a group run at a time, so that a group whose tasks hang takes at most its own places from the others. Tasks of several groups get at most half of each one: where one of their groups hangs, the other half of the others goes on.
+ * Limits the concurrent tasks of a group, so that a group whose tasks hang blocks only its own slots. Tasks of several
+ * groups get at most half of each group's slots: if one of their groups hangs, half of the others remains available.
  */
 export class ConcurrencyGroups {
   private readonly taken = new Map<string, Taken>();
@@ -18,7 +19,7 @@ export class ConcurrencyGroups {
     this.sharedMax = Math.max(1, Math.floor(limit / 2));
   }
 
-  /** The group that is full; undefined: none of them is. */
+  /** The group that is full; undefined: none. */
   full(groups: readonly string[]): string | undefined {
     const isShared = groups.length > 1;
     return groups.find((group) => {
@@ -36,7 +37,7 @@ export class ConcurrencyGroups {
     if (groups.length > 0) for (const listener of this.listeners) listener();
   }
 
-  /** Called whenever there may be a place in a group again. */
+  /** Called whenever a group may have a free slot again. */
   onPlace(listener: () => void): void {
     this.listeners.push(listener);
   }

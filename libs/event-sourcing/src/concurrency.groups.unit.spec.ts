@@ -13,21 +13,21 @@ const filled = (groups: ConcurrencyGroups, names: readonly string[]): number => 
 };
 
 describe('concurrency groups', () => {
-  it('take so many tasks each, whatever the others hold', () => {
+  it('admit a fixed number of tasks each, whatever the others hold', () => {
     const groups = new ConcurrencyGroups(LIMIT);
     expect(filled(groups, ['one'])).toBe(LIMIT);
     expect(groups.full(['one'])).toBe('one');
     expect(filled(groups, ['other'])).toBe(LIMIT);
   });
 
-  it('take another task once one has left', () => {
+  it('admit another task once one has ended', () => {
     const groups = new ConcurrencyGroups(LIMIT);
     filled(groups, ['one']);
     groups.leave(['one']);
     expect(filled(groups, ['one'])).toBe(1);
   });
 
-  it('keep half of their places free of tasks that belong to a second group', () => {
+  it('keep half of their slots free of tasks that belong to a second group', () => {
     const groups = new ConcurrencyGroups(LIMIT);
     expect(filled(groups, ['hung', 'one'])).toBe(LIMIT / 2);
     expect(filled(groups, ['one', 'other'])).toBe(0);
@@ -35,7 +35,7 @@ describe('concurrency groups', () => {
     expect(filled(groups, ['hung'])).toBe(LIMIT / 2);
   });
 
-  it('are not full for a task that belongs to none', () => {
+  it('are never full for a task without groups', () => {
     const groups = new ConcurrencyGroups(1);
     filled(groups, ['one']);
     expect(groups.full([])).toBeUndefined();

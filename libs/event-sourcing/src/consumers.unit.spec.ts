@@ -22,7 +22,7 @@ const members: Projection<readonly string[]> = {
 };
 
 describe('a projection', () => {
-  it('folds a batch over the rows that were there before', () => {
+  it('folds a batch over the existing rows', () => {
     const changes = project(members, (key) => (key === 'a' ? ['w0'] : undefined), [
       at('a', joined('w1'), 1),
       at('b', joined('w2'), 2),
@@ -34,7 +34,7 @@ describe('a projection', () => {
     ]);
   });
 
-  it('removes a row, and makes it again in the same batch', () => {
+  it('removes a row and creates it again in the same batch', () => {
     const events = [
       at('a', joined('w1'), 1),
       at('a', { type: 'ClusterDeleted', data: { uid } }, 2),
@@ -44,7 +44,7 @@ describe('a projection', () => {
     expect(project(members, () => undefined, events.slice(0, 2)).rows.get('a')).toEqual({ seq: 2, doc: undefined });
   });
 
-  it('keeps a poisoned cluster at the event before, and goes on with the others', () => {
+  it('stops a poisoned cluster before the faulty event, and continues with the others', () => {
     const { rows, poisons } = project(members, () => undefined, [
       at('a', joined('w1'), 1),
       at('a', joined('poison'), 2),
@@ -56,7 +56,7 @@ describe('a projection', () => {
     expect(poisons).toMatchObject([{ clusterKey: 'default/a', seq: 2, eventId: 'event-2' }]);
   });
 
-  it('does not write a row that an event leaves as it is', () => {
+  it('does not write a row that an event leaves unchanged', () => {
     expect(project(members, () => ['w1'], [at('a', { type: 'ClusterAccepted', data: { uid } }, 1)]).rows.size).toBe(0);
   });
 });
@@ -73,7 +73,7 @@ const counting: Process<{ readonly count: number }> = {
 };
 
 describe('a process', () => {
-  it('reacts to each event with the state after it, and names its reactions by the event and their place', () => {
+  it('reacts to each event with the state after it, and identifies its reactions by event and index', () => {
     const { states, reactions } = advance(counting, () => ({ count: 5 }), [
       at('a', joined('w1'), 1),
       at('a', joined('w2'), 2),
@@ -87,7 +87,7 @@ describe('a process', () => {
     ]);
   });
 
-  it('forgets a cluster and starts from the beginning when its name returns', () => {
+  it('forgets a cluster and starts again when its name is reused', () => {
     const events = [at('a', { type: 'ClusterDeleted', data: { uid } }, 1), at('a', joined('w1'), 2)];
     expect(advance(counting, () => ({ count: 5 }), events).states.get('default/a')?.state).toEqual({ count: 1 });
   });
@@ -98,7 +98,7 @@ describe('reading an old event', () => {
     expect(lift('SomethingOfTheFuture.v1', {})).toBeUndefined();
   });
 
-  it('refuses a version that is newer than this release', () => {
+  it('rejects a version that is newer than this release', () => {
     expect(() => lift('WorkerJoined.v99', {})).toThrow('upgrade this service');
   });
 });

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import type { StreamPosition } from './store.js';
 
-/** A folded state: what was read up to readSeq, and where the decider's own stream stood then. */
+/** A folded state: read up to readSeq, with the position of the decider's own stream at that time. */
 export interface Folded<State> {
   readonly state: State;
   readonly readSeq: number;
   readonly position: StreamPosition;
-  /** Causation ids of the latest repeatable requests that the decider's own stream holds events of, the newest last. */
+  /** Causation ids of the latest repeatable requests with events in the decider's own stream, newest last. */
   readonly requests: readonly string[];
 }
 
@@ -18,8 +18,8 @@ interface Foldable<State> {
 }
 
 /**
- * Remembers folded states so that a decision reads only what is new. Losing it costs time, never correctness. Deciders that share
- * `evolve` share their states.
+ * Caches folded states so that a decision reads only new events. Losing the cache costs time, never correctness.
+ * Deciders that share `evolve` share their states.
  */
 export class FoldCache {
   private readonly caches = new Map<unknown, LRUCache<string, Folded<unknown>>>();
@@ -33,7 +33,7 @@ export class FoldCache {
   set<State>(decider: Foldable<State>, filter: string, context: string, folded: Folded<State>): void {
     let cache = this.caches.get(decider.evolve);
     if (cache === undefined) {
-      // By size, for with a number of entries it sets room aside for all of them.
+      // Limited by size: with a limit on entries, the cache allocates all of them in advance.
       cache = new LRUCache({ maxSize: this.entriesMax, sizeCalculation: () => 1 });
       this.caches.set(decider.evolve, cache);
     }

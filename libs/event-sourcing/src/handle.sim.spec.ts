@@ -20,7 +20,7 @@ const stream = { namespace: 'default', cluster: 'demo', context: 'bootstrap' };
 const cause = { actor: 'user/spec', correlationId: 'c', causationId: 'c' };
 const join = (node: string): Join => ({ type: 'Join', data: node as NodeName });
 
-/** A log whose answer is lost now and then after it has stored, as a network does it. */
+/** A log that sometimes loses its answer after it has stored a message, like a network. */
 const forgetful = (store: MemoryStore, loses: () => boolean): EventStore => ({
   read: (filter, afterSeq) => store.read(filter, afterSeq),
   entries: (filter, afterSeq) => store.entries(filter, afterSeq),
@@ -32,7 +32,7 @@ const forgetful = (store: MemoryStore, loses: () => boolean): EventStore => ({
 });
 
 describe('a decision', () => {
-  it('is in the log once, whatever replicas ask, in whatever order, and however many answers are lost', async () => {
+  it('is in the log once, whichever replicas make it, in whatever order, and however many answers are lost', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ replica: fc.nat(2), node: fc.nat(4), lost: fc.boolean() }), { maxLength: 40 }),
@@ -60,7 +60,7 @@ describe('a decision', () => {
     );
   });
 
-  it('of a repeatable request is in the log once, and always the answer, though its decider would decide it every time', async () => {
+  it('of a repeatable request is in the log once and always returned, even if its decider would repeat it', async () => {
     const always: typeof joins = {
       ...joins,
       decide: (_joined, { data: node }) => [{ type: 'WorkerJoined', data: { uid, node } }],
@@ -99,7 +99,7 @@ describe('a decision', () => {
     );
   });
 
-  it('is given up as a refusal when others win the race every time', async () => {
+  it('is refused if other writers win the race every time', async () => {
     const store = new MemoryStore();
     let attempts = 0;
     const contested: EventStore = {
@@ -115,7 +115,7 @@ describe('a decision', () => {
     expect(attempts).toBe(ATTEMPTS_MAX);
   });
 
-  it('that loses a race reads what others wrote to its own stream, and leaves what is remembered of other clusters', async () => {
+  it('that loses a race reads new events of its own stream, and keeps cached states of other clusters', async () => {
     const store = new MemoryStore();
     let raced = false;
     const read: { filter: string; afterSeq: number }[] = [];
@@ -133,7 +133,7 @@ describe('a decision', () => {
     };
     const handle = makeHandle(watched);
     const other = { ...stream, cluster: 'other' };
-    // The second decision looks whether there is more than what the first one wrote, since it would write nothing.
+    // The second decision would write nothing, so it checks for newer events than those that the first one wrote.
     for (const node of ['w1', 'w1']) {
       await handle(joins, stream, join(node), cause);
       await handle(joins, other, join(node), cause);
@@ -147,7 +147,7 @@ describe('a decision', () => {
     expect(afterOf('other')).toEqual([0, 2]);
   });
 
-  it('sees what other services wrote about the cluster when the decider reads the cluster', async () => {
+  it('sees what other services wrote about the cluster if the decider reads the cluster', async () => {
     const store = new MemoryStore();
     const nosy: Decider<number, Join, Joined> = {
       initial: 0,

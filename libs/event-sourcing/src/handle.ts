@@ -13,23 +13,27 @@ import type { Command, Decider } from './decider.js';
 import { FoldCache, type Folded } from './fold.cache.js';
 import { isRepeatable, type Cause, type EventStore, type LogEntry } from './store.js';
 
-/** How often a decision is repeated when another writer appended to the stream in between. */
+/** Maximum attempts of a decision if other writers append to the stream in between. */
 export const ATTEMPTS_MAX = 5;
 
-/** How many repeatable requests of a stream are remembered. One that is repeated after so many others is decided again. */
+/**
+ * How many repeatable requests of a stream are remembered. A request that is repeated after more than these is decided
+ * again.
+ */
 const REQUESTS_MAX = 1000;
 
 export interface Decided<State> {
   readonly kind: 'decided';
   readonly events: readonly StoredEvent[];
   readonly state: State;
-  /** The log's sequence at which this state holds; give it to a reader that must see the decision. */
+  /** The sequence of the log at which this state is current; pass it to a reader that must see the decision. */
   readonly seq: number;
 }
 
 /**
- * Fold, decide, append with the expected position; at most ATTEMPTS_MAX times. The whole shell around a decider. A repeatable cause
- * that already has events in the stream is not decided again: those events are the answer, with the state as it is now.
+ * Fold, decide, append with the expected position, at most ATTEMPTS_MAX times: the whole shell around a decider. A
+ * repeatable cause that already has events in the stream is not decided again: those events are returned, with the
+ * current state.
  */
 export type Handle = <State, C extends Command, E extends Fact>(
   decider: Decider<State, C, E>,
@@ -49,7 +53,7 @@ const withRequest = (requests: readonly string[], causationId = ''): readonly st
     ? [...requests, causationId].slice(-REQUESTS_MAX)
     : requests;
 
-/** What is not an event changes no state, but the stream goes on after it. */
+/** A message that is not an event changes no state, but advances the position of its stream. */
 const apply = <State, C extends Command, E extends Fact>(
   decider: Decider<State, C, E>,
   folded: Folded<State>,
@@ -75,7 +79,7 @@ const empty = <State>(initial: State): Folded<State> => ({
   requests: [],
 });
 
-/** Decisions on one stream wait for each other inside a process, so that only replicas can conflict. */
+/** Serializes decisions on one stream within a process, so that only replicas can conflict. */
 const inTurn = (): (<T>(key: string, work: () => Promise<T>) => Promise<T>) => {
   const tails = new Map<string, Promise<unknown>>();
   return async (key, work) => {
@@ -91,7 +95,7 @@ const inTurn = (): (<T>(key: string, work: () => Promise<T>) => Promise<T>) => {
 
 const ownFilter = (stream: StreamId): string => `${streamSubject(stream)}.>`;
 
-/** What a decider reads of the log: its own stream, or all events of the cluster. */
+/** The part of the log that a decider reads: its own stream, or all events of the cluster. */
 const filterOf = (reads: 'stream' | 'cluster' | undefined, stream: StreamId): string =>
   reads === 'cluster' ? clusterFilter(stream.namespace, stream.cluster) : ownFilter(stream);
 
@@ -125,7 +129,8 @@ export const makeHandle = (store: EventStore, cache: FoldCache = new FoldCache()
     if (appended.kind === 'conflict') return 'conflict';
     const { events, position } = appended;
     const state = events.reduce((before, event) => decider.evolve(before, event), folded.state);
-    // Of the cluster, other writers' events may lie between what was read and what was appended; of the stream itself, nothing does.
+    // With the whole cluster, events of other writers may lie between the read and the append; within one stream they
+    // cannot.
     if (decider.reads === 'cluster') remember(folded);
     else
       remember({ state, readSeq: position.seq, position, requests: withRequest(folded.requests, cause.causationId) });
@@ -143,8 +148,9 @@ export const makeHandle = (store: EventStore, cache: FoldCache = new FoldCache()
   };
 
   /**
-   * What is remembered of a stream is mostly all of it, for mostly one replica writes to it: a decision on it that writes needs no
-   * look at the log, since an append that expects too little is refused. Any other outcome may come from what was not seen.
+   * The cached state of a stream is usually current, because usually one replica writes to it: a decision that writes
+   * need not read the log, since an append with an outdated expectation is rejected. Any other outcome may be due to
+   * unseen events.
    */
   const decideUnseen = async <State, C extends Command, E extends Fact>(
     decision: Decision<State, C, E>,
@@ -167,7 +173,8 @@ export const makeHandle = (store: EventStore, cache: FoldCache = new FoldCache()
       for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
         const outcome = await decideOnce(decision);
         if (outcome !== 'conflict') return outcome;
-        // Mostly another replica was first; should it be the remembered fold that is wrong, the next attempt reads from the start.
+        // Usually another replica was first; if the cached state itself is wrong, the next attempt reads from the
+        // start.
         cache.forget(decider, filterOf(decider.reads, stream), stream.context);
       }
       return refuse('conflict.concurrent', { what: `${stream.namespace}/${stream.cluster}` });

@@ -2,15 +2,18 @@ import type { StoredEvent } from '@fairlead/contracts';
 import type { EventStore } from './store.js';
 
 export interface Fold<State> {
-  /** Subjects whose events make up the state. They are read one after the other: `evolve` sees events in order within each only. */
+  /**
+   * Subjects whose events form the state. They are read one after the other: `evolve` sees events in order only within
+   * each.
+   */
   readonly filters: readonly string[];
   readonly initial: State;
   evolve(state: State, event: StoredEvent): State;
 }
 
 /**
- * A state that many requests ask for, folded from the log. Each caller sees everything that was in the log when it asked; all
- * that ask while a read is under way share the next one, so that a thousand requests at once cost a few reads.
+ * A state for many requests, folded from the log. Each caller sees everything that was in the log when it asked;
+ * callers during a read share the next one, so that a thousand concurrent requests cost a few reads.
  */
 export class LatestFold<State> {
   private state: State;
@@ -28,7 +31,7 @@ export class LatestFold<State> {
   latest(): Promise<State> {
     if (this.next !== undefined) return this.next;
     if (this.running === undefined) return this.begin();
-    // The read under way may have passed the end of the log before this caller asked: it needs one that begins now.
+    // The read in progress may have passed the end of the log before this caller asked: it needs one that starts now.
     const begin = (): Promise<State> => this.begin();
     this.next = this.running.then(begin, begin);
     return this.next;

@@ -7,11 +7,14 @@ interface Held {
   readonly lost: AbortController;
 }
 
-/** Leases in memory, with the same promises as the real ones, for specs and simulations. What time does there, `expire` does here. */
+/**
+ * Leases in memory with the same contract as the real ones, for specs and simulations. `expire` replaces the passing of
+ * time.
+ */
 export class MemoryLeases {
   private leases: Held[] = [];
 
-  /** As one replica sees them. */
+  /** The view of one replica. */
   of(holder: string): TaskLeases {
     return {
       acquire: async (scope, name) => this.acquire({ scope, name, holder, lost: new AbortController() }),
@@ -24,7 +27,7 @@ export class MemoryLeases {
     for (const { lost, holder: of } of this.leases) if (of === holder) lost.abort(new Error('the lease was lost'));
   }
 
-  /** A replica died, and has not renewed for long enough. */
+  /** A replica died, and its leases expired. */
   expire(holder: string): void {
     this.leases = this.leases.filter((lease) => lease.holder !== holder);
   }

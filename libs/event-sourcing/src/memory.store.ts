@@ -2,7 +2,7 @@ import { FIRST_PREVHASH, streamSubject, type Fact, type StoredEvent, type Stream
 import { requireRoomForElsewhere } from './store.js';
 import type { AppendResult, Cause, EventStore, Expected, LogEntry } from './store.js';
 
-/** As nats-server matches: `*` is one token, `>` is all that follow. */
+/** Matches like nats-server: `*` is one token, `>` is one or more. */
 const matcher = (filter: string): ((subject: readonly string[]) => boolean) => {
   const want = filter.split('.');
   const open = want.at(-1) === '>';
@@ -12,10 +12,10 @@ const matcher = (filter: string): ((subject: readonly string[]) => boolean) => {
     tokens.every((token, index) => token === '*' || token === have[index]);
 };
 
-/** The log in memory, with the same promises as the real one. For specs and simulations; time and ids are counted, not drawn. */
+/** The log in memory with the same contract as the real one. For specs and simulations; times and ids are counters. */
 export class MemoryStore implements EventStore {
   readonly events: StoredEvent[] = [];
-  /** A subject names its partition, which is a hash: simulations read the same events again and again. */
+  /** Subjects are cached, because they contain a hash and simulations read the same events repeatedly. */
   private readonly tokens = new WeakMap<StoredEvent, readonly string[]>();
   private readonly subjects = new Map<string, string>();
   /** Sequence of the last event of each stream. */

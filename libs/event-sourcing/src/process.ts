@@ -3,14 +3,16 @@ import { clusterKeyOf, poisonOf, type Poison } from './projection.js';
 
 export type JsonObject = { readonly [key: string]: unknown };
 
-/** A task that became desired. The state says so too, so nothing has to be queued that outlasts this process. */
+/**
+ * A task that became desired. The state contains it too, so nothing must be queued beyond the lifetime of this process.
+ */
 export interface JobReaction {
   readonly kind: 'job';
   readonly type: string;
   readonly data: JsonObject;
 }
 
-/** Wakes the process at `dueAt` (RFC 3339). A timer of the same key is replaced. */
+/** Wakes the process at `dueAt` (RFC 3339). Replaces a timer of the same key. */
 export interface TimerReaction {
   readonly kind: 'timer';
   readonly key: string;
@@ -25,7 +27,7 @@ export interface CancelTimerReaction {
 
 export type Reaction = JobReaction | TimerReaction | CancelTimerReaction;
 
-/** A timer that is due, and the event that set it. */
+/** A due timer, and the event that set it. */
 export interface Wake {
   /** RFC 3339: when it was due. */
   readonly now: string;
@@ -34,19 +36,19 @@ export interface Wake {
 }
 
 /**
- * The fold of a reconciler. Pure. One state per cluster, kept in the service's database in the same transaction as the position in the
- * log, so every event is folded exactly once.
+ * The fold of a reconciler. Pure. One state per cluster, stored in the service's database in the same transaction as
+ * the position in the log, so every event is folded exactly once.
  */
 export interface Process<State> {
   readonly name: string;
-  /** Raised when the shape of State changes: the state is then folded again from the log. */
+  /** Increment when the shape of State changes: the state is then folded again from the log. */
   readonly version: number;
   readonly initial: State;
   /** undefined: forget this cluster. */
   evolve(state: State, event: StoredEvent): State | undefined;
-  /** `state` is the state after the event (`initial` where evolve forgot). */
+  /** `state` is the state after the event (`initial` if evolve forgot it). */
   react(state: State, event: StoredEvent): readonly Reaction[];
-  /** The state at a moment that a timer named. */
+  /** The state at the time of a timer. */
   woken(state: State, wake: Wake): State;
   /** The state after the end of a task that no event records. undefined: forget this cluster. */
   ended(state: State, task: JsonObject): State | undefined;
@@ -61,14 +63,14 @@ export const timer = (key: string, dueAt: string, data: JsonObject = {}): TimerR
 });
 export const cancelTimer = (key: string): CancelTimerReaction => ({ kind: 'cancel-timer', key });
 
-/** RFC 3339 plus milliseconds: lets a pure process set a deadline from an event's own time. */
+/** RFC 3339 plus milliseconds: lets a pure process derive a deadline from an event's own time. */
 export const later = (time: string, ms: number): string => new Date(Date.parse(time) + ms).toISOString();
 
-/** A reaction with the event that it follows from. */
+/** A reaction with the event that caused it. */
 export interface Caused<R extends Reaction = Reaction> {
   readonly reaction: R;
   readonly event: StoredEvent;
-  /** Its place among the event's reactions: with the event's id it identifies the reaction permanently. */
+  /** Its index among the event's reactions: with the event's id it identifies the reaction permanently. */
   readonly index: number;
 }
 
@@ -79,7 +81,7 @@ export interface ProcessChanges<State> {
   readonly poisons: readonly Poison[];
 }
 
-/** Folds a batch over the states of the clusters in it, and collects what became desired. */
+/** Folds a batch over the states of its clusters, and collects what became desired. */
 export const advance = <State>(
   process: Process<State>,
   stateOf: (clusterKey: string) => State | undefined,

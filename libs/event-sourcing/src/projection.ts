@@ -1,20 +1,20 @@
 import type { StoredEvent } from '@fairlead/contracts';
 
 /**
- * A read model: one document per key, folded from events. Pure; the runner keeps the rows and the position in one
+ * A read model: one document per key, folded from events. Pure; the runner writes the rows and the position in one
  * transaction. Its table has the columns `key text primary key, seq bigint, doc jsonb` and any generated columns
  * (`generated always as (doc->>'phase') stored`) that queries need.
  */
 export interface Projection<Doc> {
   readonly name: string;
   readonly table: string;
-  /** Which rows the event concerns; they must follow from the event alone. */
+  /** The rows that the event concerns, determined by the event alone. */
   keys(event: StoredEvent): readonly string[];
-  /** The row after the event (never changed in place); undefined: there is no such row (any more). */
+  /** The row after the event (never changed in place); undefined: no row, or the row is deleted. */
   evolve(doc: Doc | undefined, event: StoredEvent, key: string): Doc | undefined;
 }
 
-/** An event that the pure code of a consumer could not take. Its cluster waits for an operator; no other does. */
+/** An event that the pure code of a consumer failed on. Its cluster waits for an operator; no other does. */
 export interface Poison {
   readonly clusterKey: string;
   readonly seq: number;
@@ -22,7 +22,7 @@ export interface Poison {
   readonly error: string;
 }
 
-/** How a batch of events changes the rows of a projection. `doc` undefined: the row goes. */
+/** How a batch of events changes the rows of a projection. `doc` undefined: the row is deleted. */
 export interface RowChanges<Doc> {
   readonly rows: ReadonlyMap<string, { readonly seq: number; readonly doc: Doc | undefined }>;
   readonly poisons: readonly Poison[];
@@ -37,7 +37,7 @@ export const poisonOf = (event: StoredEvent, error: unknown): Poison => ({
   error: error instanceof Error ? (error.stack ?? error.message) : String(error),
 });
 
-/** Folds a batch over the rows it touches. `rowOf` answers the row as it was before the batch. */
+/** Folds a batch over the rows it touches. `rowOf` returns the row as it was before the batch. */
 export const project = <Doc>(
   projection: Projection<Doc>,
   rowOf: (key: string) => Doc | undefined,

@@ -1,4 +1,4 @@
-/** What a program needs that reads the log and nothing more: it loads without Nest. */
+/** Entry for programs that only read the log: it loads without Nest. */
 export { WakeSignal } from './jetstream/wake.signal.js';
 export { readBatch, READ_BATCH, type RawEvent } from './jetstream/direct.reader.js';
 export { decode } from './jetstream/envelope.codec.js';

@@ -18,7 +18,7 @@ import {
   type TaskRef,
 } from './reconciler.js';
 
-// Seconds on a machine of its own; patience for one that others use.
+// Takes seconds on an idle machine; long enough for a loaded one.
 jest.setTimeout(600_000);
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 100);
@@ -31,12 +31,12 @@ const UID = '00000000-0000-4000-8000-000000000000' as ClusterUid;
 const STREAM = { namespace: 'default', cluster: 'demo' };
 const CAUSE = { actor: 'user/sim', correlationId: 'c', causationId: 'c' };
 
-/** Nodes that are to join. One named `hang-…` never does: its task runs until it is withdrawn. */
+/** Nodes that should join. One named `hang-…` never does: its task runs until it is withdrawn. */
 interface Nodes {
   readonly run: number;
   readonly open: readonly NodeName[];
   readonly stuck: readonly NodeName[];
-  /** All joined, and it was stated. */
+  /** All joined, and that was recorded. */
   readonly isReady: boolean;
   /** Only for the check of the simulation: the kernel has its own. */
   readonly isPaused: boolean;
@@ -136,8 +136,8 @@ interface Working extends Delivery {
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
- * Two replicas of a service over one log, one queue and one table of leases, in an order that a seed decides. Jobs come late, twice and in
- * any order; replicas die and lose their leases in the middle of tasks; a user changes what is desired meanwhile.
+ * Two replicas of a service over one log, one queue and one table of leases, in a seeded order. Jobs arrive late, twice
+ * and in any order; replicas die and lose their leases during tasks; a user changes the desired state meanwhile.
  */
 class Service {
   readonly store = new MemoryStore();
@@ -154,13 +154,13 @@ class Service {
   private expiring: string[] = [];
   private replicas: Replica[] = [];
   private births = 0;
-  /** As the service's database has them. */
+  /** As stored in the service's database. */
   private readonly failures = new Map<string, number>();
   private actions = ACTIONS;
-  /** Which replica's handler is at work on a task. */
+  /** Which replica's handler is working on a task. */
   private readonly active = new Map<string, { readonly replica: Replica; isLost: boolean }>();
   private broken: unknown;
-  /** It is resumed only when no task is at work any more. */
+  /** The cluster is resumed only once no task is running. */
   private waitsForQuiet = false;
 
   constructor(seed: number) {
@@ -271,7 +271,7 @@ class Service {
     this.queue.push({ job, failures: this.failures.get(job.id) ?? 0 });
   }
 
-  /** The replica that had the tasks has ended: whoever takes over makes them again from the state of the cluster. */
+  /** The replica with the tasks has ended: its successor creates them again from the state of the cluster. */
   private restore(): void {
     this.queue = [];
     for (const job of this.desired()) if ((this.failures.get(job.id) ?? 0) < ATTEMPTS_MAX) this.offer(job);
@@ -295,7 +295,7 @@ class Service {
       });
   }
 
-  /** As the worker of jobs does it. Returns what is delivered again. */
+  /** Like the job worker. Returns what must be delivered again. */
   private async work({ job, failures, replica }: Working): Promise<Delivery | undefined> {
     const signal = new AbortController().signal;
     const context: JobContext = {
@@ -360,7 +360,7 @@ class Service {
     this.leases.expire(name);
   }
 
-  /** kill -9. What it had to work on is made again from the state, and its leases expire some time later. */
+  /** kill -9. Its tasks are created again from the state, and its leases expire some time later. */
   private kill(): void {
     const replica = this.replicas[this.below(this.replicas.length)];
     if (replica === undefined) return;
@@ -380,7 +380,7 @@ class Service {
     for (const at of this.active.values()) if (at.replica === replica) at.isLost = true;
   }
 
-  /** The queue takes a worker for dead that is only slow. */
+  /** The queue considers a slow worker dead. */
   private redeliver(): void {
     const one = this.working[this.below(this.working.length)];
     if (one !== undefined) this.queue.push(one);
@@ -435,7 +435,7 @@ describe('tasks of a reconciler under crashes, redelivery and twins', () => {
       await service.run();
       const { open, stuck, isReady } = service.state;
       expect([seed, service.violations]).toEqual([seed, []]);
-      // What is open and not stuck would be a task that was lost; a withdrawn one that is not aborted would never end.
+      // An open node that is not stuck would be a lost task; a withdrawn task that is not aborted would never end.
       expect([seed, open.filter((node) => !stuck.includes(node))]).toEqual([seed, []]);
       expect([seed, isReady]).toEqual([seed, open.length === 0]);
     },

@@ -16,23 +16,27 @@ import {
 export interface Task {
   readonly type: string;
   /**
-   * Names the task among all of its cluster and service, e.g. `JoinWorker/w-1`. While a key stays desired, its task is published
-   * once, and at most one handler works on it at a time.
+   * Identifies the task among all of its cluster and service, e.g. `JoinWorker/w-1`. While a key stays desired, its
+   * task is published once, and at most one handler works on it at a time.
    */
   readonly key: string;
   readonly reason: string;
-  /** What the handler needs besides the state. It is never queued: a handler gets it as it is desired when it begins. */
+  /**
+   * What the handler needs besides the state. It is never queued: a handler gets the value that is current when it
+   * starts.
+   */
   readonly data: JsonObject;
   /** Its concurrency groups: services limit how many tasks of a group run at a time. Absent: none. */
   readonly groups?: readonly string[];
   /**
-   * What an exclusive task touches, e.g. `request/r-1`: it waits only for exclusive tasks with one of the same locks, and for those
-   * without any. The same for as long as its key is desired. Absent: it waits for every exclusive task of its cluster.
+   * Resources that an exclusive task touches, e.g. `request/r-1`: it waits only for exclusive tasks that share a lock,
+   * and for those without locks. Constant while its key is desired. Absent: it waits for every exclusive task of its
+   * cluster.
    */
   readonly locks?: readonly string[];
 }
 
-/** What is known of a task before its state is. */
+/** The parts of a task that are known before its state is read. */
 type Admission = Pick<Task, 'groups' | 'locks'>;
 
 const admissionOf = ({ groups, locks }: Admission): Admission => ({
@@ -40,23 +44,27 @@ const admissionOf = ({ groups, locks }: Admission): Admission => ({
   ...(locks === undefined ? {} : { locks }),
 });
 
-/** An attempt at a task that failed. */
+/** A failed attempt of a task. */
 export interface TaskFailure {
   readonly cause: WorldCause;
   readonly attempt: number;
   readonly attemptsMax: number;
-  /** null: it was the last one. The task is not tried again, unless it is withdrawn and desired again, or a generation begins. */
+  /**
+   * null: it was the last one. The task is not retried, unless it is withdrawn and desired again, or a new generation
+   * begins.
+   */
   readonly nextAttemptAt: string | null;
   /** RFC 3339. */
   readonly now: string;
 }
 
 /**
- * Pure. A service's state of one cluster, and every task that is desired now. From it follow the process that publishes
- * tasks (`reconcilerProcess`), the timers that wake it, and the answer to whether a task is still desired (`TaskRunner`).
+ * Pure. A service's state of one cluster, and every task that is currently desired. From it derive the process that
+ * publishes tasks (`reconcilerProcess`), the timers that wake it, and whether a task is still desired (`TaskRunner`).
  *
- * While a cluster is paused, no task of it is desired and no fact is due, unless the reconciler `worksInPause`. When it is resumed, all
- * that are desired then are published. A reconciler with time limits folds `ClusterResumed`, so that they start again.
+ * While a cluster is paused, none of its tasks is desired and no fact is due, unless the reconciler `worksInPause`.
+ * When it is resumed, all tasks that are then desired are published. A reconciler with time limits folds
+ * `ClusterResumed`, so that they restart.
  *
  * How to move a service to it:
  * 1. `decider` is the one whose state determines the tasks. It must read the whole cluster (`reads: 'cluster'`), and its
@@ -74,44 +82,51 @@ export interface TaskFailure {
  */
 export interface Reconciler<State, C extends Command = Command, F extends Fact = Fact> {
   readonly name: string;
-  /** Raised when the shape of State, or of Reconciled, changes: the state is then folded again from the log. */
+  /** Increment when the shape of State, or of Reconciled, changes: the state is then folded again from the log. */
   readonly version: number;
-  /** The stream of each cluster that its facts are stated in. */
+  /** The stream of each cluster to which its facts are appended. */
   readonly context: string;
   readonly decider: Decider<State, C, F>;
-  /** All tasks that are desired. `now` is RFC 3339: the time of the last event, or the moment that `wakeAt` named. */
+  /** All desired tasks. `now` is RFC 3339: the time of the last event, or the time returned by `wakeAt`. */
   tasks(state: State, now: string): readonly Task[];
-  /** E.g. uid and run. When it changes, every task of the one before is void, and all that are desired are published again. */
+  /**
+   * E.g. uid and run. When it changes, every task of the previous generation is void, and all desired tasks are
+   * published again.
+   */
   generation(state: State): string;
-  /** What follows from the state and must be stated. */
+  /** Facts that follow from the state and must be recorded. */
   facts?(state: State, now: string): readonly F[];
-  /** The next moment after `now` that changes `tasks` or `facts` although nothing happens; null: none. */
+  /** The next time after `now` at which `tasks` or `facts` change without an event; null: none. */
   wakeAt?(state: State, now: string): string | null;
-  /** What is stated when an attempt failed. Not called for a task that is no longer desired, nor for a follow-up. */
+  /** The facts of a failed attempt. Not called for a task that is no longer desired, nor for a follow-up. */
   failed?(state: State, task: Task, failure: TaskFailure): readonly F[];
-  /** Its tasks are desired in a paused cluster, too: they are what people ask of it at that moment, and change nothing by themselves. */
+  /**
+   * Its tasks are desired in a paused cluster, too: users request them at that moment, and they change nothing by
+   * themselves.
+   */
   readonly worksInPause?: true;
   /**
-   * Tasks whose end no event has to record, such as what is left to do for a cluster that is gone. Each follows from one event or from
-   * one wake-up, and is kept beside the state of the cluster until its handler has ended or a later one of its key takes its place.
-   * `state` is the one after the event. Nothing records that an attempt failed but the service's own FOLLOW_UP_FAILURES.
+   * Tasks whose end no event must record, such as the cleanup of a deleted cluster. Each follows from one event or one
+   * wake-up, and is kept beside the state of the cluster until its handler has ended or a later one with its key
+   * replaces it. `state` is the one after the event. A failed attempt is recorded only by the service's own
+   * FOLLOW_UP_FAILURES.
    */
   followUps?(state: State, moment: Moment): readonly Task[];
-  /** Whether this event makes a follow-up pointless. */
+  /** Whether this event makes a follow-up obsolete. */
   isPointless?(followUp: Task, event: StoredEvent): boolean;
 }
 
-/** When follow-ups begin: with an event, or at a moment that `wakeAt` named. */
+/** When follow-ups begin: with an event, or at a time returned by `wakeAt`. */
 export interface Moment {
   readonly event?: StoredEvent;
   /** RFC 3339. */
   readonly now: string;
 }
 
-/** Any reconciler, for code that only carries its state around. */
+/** Any reconciler, for code that only passes its state around. */
 export type AnyReconciler = Reconciler<unknown>;
 
-/** What is queued of a task: its name, and where in the log it became desired. */
+/** The queued part of a task: its key, and where in the log it became desired. */
 export interface TaskRef {
   readonly [key: string]: unknown;
   readonly reconciler: string;
@@ -120,24 +135,24 @@ export interface TaskRef {
   /** A check whether it is desired must have read the log up to here, and assume at least this time. */
   readonly seq: number;
   readonly now: string;
-  /** As they were when it became desired. */
+  /** Their values when it became desired. */
   readonly groups?: readonly string[];
   readonly locks?: readonly string[];
-  /** Only of a follow-up, which the state of the cluster does not determine. */
+  /** Only for a follow-up, which the state of the cluster does not determine. */
   readonly followUp?: Task;
 }
 
-/** The task that states `facts`. */
+/** The task that records `facts`. */
 export const STATE_FACTS = 'StateFacts';
 
 /** A service's state of a cluster, and whether the cluster is paused. */
 export interface Known<State> {
   readonly state: State;
-  /** Absent: it is not. */
+  /** Absent: not paused. */
   readonly isPaused?: true;
 }
 
-/** The event since which a task is desired: the task's id and cause follow from it. */
+/** The event since which a task is desired, from which the task's id and cause derive. */
 export interface Origin {
   readonly type: string;
   readonly eventId: string;
@@ -145,7 +160,7 @@ export interface Origin {
   readonly seq: number;
   /** RFC 3339. */
   readonly now: string;
-  /** Its place among the event's reactions. */
+  /** Its index among the event's reactions. */
   readonly index: number;
   /** As in TaskRef. */
   readonly groups?: readonly string[];
@@ -153,30 +168,30 @@ export interface Origin {
   readonly followUp?: Task;
 }
 
-/** The reconciler's memory of one cluster: what is known, what is desired, and what the last event asks for. */
+/** The reconciler's stored state of one cluster: what is known, what is desired, and what the last event requests. */
 export interface Reconciled<State> extends Known<State> {
-  /** Where in the log it last changed. */
+  /** Sequence of its last change. */
   readonly seq: number;
-  /** Where in the log the cluster began. */
+  /** Sequence at which the cluster began. */
   readonly firstSeq: number;
-  /** By key: every task that is desired, and the statement of facts that are due. */
+  /** By key: every desired task, and the task that records due facts. */
   readonly origins: Readonly<Record<string, Origin>>;
   readonly generation: string;
-  /** Keys of the tasks that are desired. */
+  /** Keys of the desired tasks. */
   readonly desired: readonly string[];
   readonly wakeAt: string | null;
   readonly reactions: readonly Reaction[];
-  /** A tombstone: the cluster is forgotten, but for what is left to do. Its state is the initial one. */
+  /** A tombstone: the cluster is forgotten except for its follow-ups. Its state is the initial one. */
   readonly isGone?: true;
 }
 
-/** The key of a reconciler's timer: each has one for each cluster. */
+/** The key of a reconciler's timer, one per cluster. */
 export const WAKE = 'wake';
 
 /** Only whether a cluster is paused matters here. */
 const PAUSED = { reason: '', since: '' };
 
-/** The same object where the event changes nothing. */
+/** Returns the same object if the event changes nothing. */
 const knownAfter = <State>(
   { decider, worksInPause }: Pick<Reconciler<State>, 'decider' | 'worksInPause'>,
   before: Known<State>,
@@ -189,7 +204,7 @@ const knownAfter = <State>(
   return isPaused ? { state, isPaused } : { state };
 };
 
-/** All tasks of the cluster that are desired; none while it is paused, unless the reconciler works in a pause. */
+/** All desired tasks of the cluster; none while it is paused, unless the reconciler works in a pause. */
 export const desiredTasks = <State>(
   reconciler: Reconciler<State>,
   { state, isPaused }: Known<State>,
@@ -198,7 +213,7 @@ export const desiredTasks = <State>(
 
 const laterOf = (one: string, other: string): string => (one > other ? one : other);
 
-/** The task as it is desired now; undefined: it is withdrawn, of an earlier generation, or its cluster is paused. */
+/** The currently desired task; undefined: it is withdrawn, of an earlier generation, or its cluster is paused. */
 export const desiredTask = <State>(
   reconciler: Reconciler<State>,
   known: Known<State>,
@@ -233,7 +248,7 @@ const dueFacts = <State, F extends Fact>(
 
 const FACTS: Named = { type: STATE_FACTS, key: STATE_FACTS };
 
-/** The statement of facts, if any are due. */
+/** The task that records facts, if any are due. */
 const factsOf = <State>(reconciler: Reconciler<State>, known: Known<State>, now: string): readonly Named[] =>
   dueFacts(reconciler, known, now).length === 0 ? [] : [FACTS];
 
@@ -245,7 +260,7 @@ const wakeReactions = (before: string | null, after: string | null): readonly Re
   return after === null ? [cancelTimer(WAKE)] : [timer(WAKE, after)];
 };
 
-/** Where in the log, and because of what. */
+/** The position in the log, and the cause. */
 interface Occasion extends At {
   readonly eventId: string;
   readonly correlationId: string;
@@ -264,11 +279,11 @@ const originsOf = (tasks: readonly NewTask[], occasion: Occasion): readonly (rea
     { type, ...occasion, index, ...admissionOf(asked), ...(followUp === undefined ? {} : { followUp }) },
   ]);
 
-/** Whether nothing is known of the cluster. It may be paused before a service knows anything else of it. */
+/** Whether nothing is known of the cluster. A service may know of its pause before anything else. */
 const isUnknown = <State>({ decider }: Pick<Reconciler<State>, 'decider'>, { state, isPaused }: Known<State>) =>
   state === decider.initial && isPaused !== true;
 
-/** What was stored is no more the same object as the initial state. */
+/** A stored state is no longer the same object as the initial one. */
 const knownOf = <State>(
   { decider }: Pick<Reconciler<State>, 'decider'>,
   { state, isPaused, isGone }: Reconciled<State>,
@@ -279,7 +294,7 @@ const knownOf = <State>(
 
 interface Change<State> {
   readonly known: Known<State>;
-  /** Those that begin now, and the keys of those that are kept. */
+  /** New follow-ups, and the keys of those that are kept. */
   readonly followUps: readonly Task[];
   readonly kept: readonly string[];
   readonly occasion: Occasion;
@@ -323,10 +338,10 @@ const reconcile = <State>(
   };
 };
 
-/** What of the state of a cluster says which tasks it asks for. */
+/** The part of a cluster's state that determines its tasks. */
 export type TasksInState = Pick<Reconciled<unknown>, 'origins' | 'generation' | 'firstSeq'>;
 
-/** Each as the event asked for it since which it is desired. */
+/** Each as requested by the event since which it is desired. */
 export const tasksInState = (
   { name }: { readonly name: string },
   { origins, generation }: TasksInState,
@@ -337,7 +352,7 @@ export const tasksInState = (
     reaction: publish({ name }, generation, { ...origin, key }, origin),
   }));
 
-/** At the moment that `wakeAt` named. */
+/** At the time returned by `wakeAt`. */
 const woken = <State>(
   reconciler: Reconciler<State>,
   before: Reconciled<State>,
@@ -350,7 +365,7 @@ const woken = <State>(
     kept: followUpKeys(before),
     occasion: { seq: before.seq, now, eventId, correlationId },
   });
-  // The timer that has fired is gone.
+  // The fired timer no longer exists.
   const tasks = after.reactions.filter(({ kind }) => kind === 'job');
   return { ...after, reactions: [...tasks, ...(after.wakeAt === null ? [] : [timer(WAKE, after.wakeAt)])] };
 };
@@ -365,7 +380,7 @@ const evolved = <State>(
   const followUps = reconciler.followUps?.(known.state, { event, now: event.meta.time }) ?? [];
   const open = followUpKeys(before);
   const kept = open.filter((key) => reconciler.isPointless?.(before.origins[key]!.followUp!, event) !== true);
-  // Its reactions stay, and are those to an earlier event: a state that does not change is not written.
+  // Its reactions stay those to an earlier event: an unchanged state is not written.
   if (known === knownBefore && followUps.length === 0 && kept.length === open.length) return before;
   if (isUnknown(reconciler, known) && followUps.length + kept.length === 0) return undefined;
   return reconcile(reconciler, before, { known, followUps, kept, occasion: occasionOf(event) });
@@ -378,14 +393,17 @@ const ended = <State>(
   { key, seq, now }: TaskRef,
 ): Reconciled<State> | undefined => {
   const origin = before.origins[key];
-  // Another of its key may have taken its place.
+  // Another one with its key may have replaced it.
   if (origin?.followUp === undefined || origin.seq !== seq || origin.now !== now) return before;
   const origins = Object.fromEntries(Object.entries(before.origins).filter(([other]) => other !== key));
   const isLeft = Object.keys(origins).length > 0 || !isUnknown(reconciler, knownOf(reconciler, before));
   return isLeft ? { ...before, origins, reactions: [] } : undefined;
 };
 
-/** Folds the log into what a reconciler desires. Each event may make tasks desired, facts due, or another moment the next to wake at. */
+/**
+ * Folds the log into a reconciler's desired tasks. Each event may make tasks desired or facts due, or change the next
+ * wake-up.
+ */
 export const reconcilerProcess = <State>(reconciler: Reconciler<State>): Process<Reconciled<State>> => {
   const { name, version, decider } = reconciler;
   return {
@@ -402,14 +420,14 @@ export const reconcilerProcess = <State>(reconciler: Reconciler<State>): Process
   };
 };
 
-/** What the kernel itself asks of a reconciler's decider, and what handlers record through it. */
+/** The kernel's own command to a reconciler's decider, and those that handlers record through it. */
 export type ReconcilerCommand =
   | Command<'Look', null>
   | Command<'StateFacts', { readonly now: string }>
   | Command<'RecordFailure', { readonly ref: TaskRef; readonly failure: TaskFailure }>
   | Command<'RecordOutcome', Command>;
 
-/** A task that began before its cluster was paused still records what it did. */
+/** A task that started before its cluster was paused still records what it did. */
 export const reconcilerDecider = <State, F extends Fact>(
   reconciler: Reconciler<State, Command, F>,
 ): Decider<Known<State>, ReconcilerCommand, F> => ({

@@ -14,7 +14,7 @@ import { desiredTasks, reconcilerDecider, type Reconciler, type Task } from './r
 
 const WRITTEN_AT = Date.parse('2026-01-01T00:00:00.000Z');
 
-/** A fact as if it were in the log, at one event a second: what specs feed to `evolve`. */
+/** A fact as if it were in the log, at one event per second: the input of `evolve` in specs. */
 export const stored = (fact: Fact, seq = 1, meta: Partial<StoredEvent['meta']> = {}): StoredEvent =>
   ({
     ...fact,
@@ -35,7 +35,7 @@ export const stored = (fact: Fact, seq = 1, meta: Partial<StoredEvent['meta']> =
     },
   }) as StoredEvent;
 
-/** Who has to have stated an event of a type in a stream, so that readers take it: for specs that state the facts of others. */
+/** The writer of an event of a type in a stream that readers accept: for specs that state the facts of others. */
 export const writerOf = (stream: StreamId, type: EventType): { readonly source: string; readonly actor: string } => {
   const address = addressOf(eventSubject(stream, type));
   if (address === undefined || isRejection(address))

@@ -1,20 +1,26 @@
 import type { Fact, StoredEvent, StreamId } from '@fairlead/contracts';
 import type { Rejection } from './acceptance.js';
 
-/** Who and why: goes into the envelope of everything that follows. */
+/** Actor and reason, recorded in the envelope of everything that follows. */
 export interface Cause {
   /** user/<name of the token>#<its id>, system/<service>, node/<name>. */
   readonly actor: string;
   readonly correlationId: string;
-  /** With the prefix of `repeatable`, what it causes in a stream is caused once. */
+  /** With the prefix of `repeatable`, its effect on a stream happens once. */
   readonly causationId: string;
-  /** Of a fact that was observed elsewhere and is recorded here: what its author reported. At most one is appended at a time. */
+  /**
+   * For a fact that was observed elsewhere and is recorded here: its author's report. At most one is appended at a
+   * time.
+   */
   readonly observed?: Observation;
 }
 
 const REPEATABLE = 'command/';
 
-/** The causation id of a request that may be carried out again, by another replica and after any crash: it has one effect on a stream. */
+/**
+ * The causation id of a request that may be repeated, by another replica and after any crash: it has one effect on a
+ * stream.
+ */
 export const repeatable = (commandId: string): string => `${REPEATABLE}${commandId}`;
 
 export const isRepeatable = (causationId: string): boolean => causationId.startsWith(REPEATABLE);
@@ -27,7 +33,7 @@ export interface Observation {
   readonly source: string;
 }
 
-/** The position of a stream: what an append expects to find. */
+/** The position of a stream that an append expects. */
 export interface StreamPosition {
   /** Sequence (in the log) of the stream's last event; 0 for an empty stream. */
   readonly seq: number;
@@ -36,7 +42,7 @@ export interface StreamPosition {
   readonly hash: string;
 }
 
-/** Where another stream was when a decision read it: the decision holds only while that stream has not gone on. */
+/** The position at which a decision read another stream: the decision is valid only while that stream is unchanged. */
 export interface ReadElsewhere {
   readonly stream: StreamId;
   /** Sequence (in the log) of its last event; 0 for an empty stream. */
@@ -44,7 +50,10 @@ export interface ReadElsewhere {
 }
 
 export interface Expected extends StreamPosition {
-  /** Of an append of at least two facts, for each message carries one expectation. Absent: no other stream was read. */
+  /**
+   * Only for appends of at least two facts, because each message carries one expectation. Absent: no other stream was
+   * read.
+   */
   readonly elsewhere?: ReadElsewhere;
 }
 
@@ -52,26 +61,28 @@ export type AppendResult =
   | { readonly kind: 'appended'; readonly events: readonly StoredEvent[]; readonly position: StreamPosition }
   | { readonly kind: 'conflict' };
 
-/** A message of the log, whether it is an event or not: it counts in the order of its stream and in its hash chain. */
+/** A message of the log, whether or not it is an event: it counts in the order of its stream and in its hash chain. */
 export interface LogEntry {
   readonly seq: number;
-  /** The stream that it is in, by its subject. */
+  /** The stream that contains it, by its subject. */
   readonly context: string;
   /** SHA-256 of the message. */
   readonly hash: string;
   /** undefined: readers skip it. */
   readonly event: StoredEvent | undefined;
-  /** Why it is not an event; undefined: it is one, or of a type that this release does not know. */
+  /** Why it is not an event; undefined: it is one, or its type is unknown to this release. */
   readonly rejection: Rejection | undefined;
 }
 
-/** The log, as deciders' shell needs it. */
+/** The log, as the shell around deciders needs it. */
 export interface EventStore {
   /** Events that match the subject filter after a sequence, in order, each with its raw message's SHA-256. */
   read(filter: string, afterSeq: number): Promise<readonly { readonly event: StoredEvent; readonly hash: string }[]>;
-  /** Every message that matches, events or not, in order: what a hash chain and a position follow from. */
+  /** Every matching message, events or not, in order: the basis of hash chains and positions. */
   entries(filter: string, afterSeq: number): Promise<readonly LogEntry[]>;
-  /** Appends all facts or none, if the log is still as `expected`. Rejects with WorldFailure when the log cannot be reached. */
+  /**
+   * Appends all facts or none, if the log is still as `expected`. Rejects with WorldFailure if the log is unreachable.
+   */
   append(stream: StreamId, expected: Expected, facts: readonly Fact[], cause: Cause): Promise<AppendResult>;
 }
 

@@ -1,14 +1,14 @@
-/** The right to work on something alone, over all replicas. */
+/** The exclusive right to work on something, across all replicas. */
 export interface Lease {
-  /** Aborts when the lease cannot be vouched for any longer: another replica may hold it from then on. */
+  /** Aborts when the lease is no longer guaranteed: another replica may hold it from then on. */
   readonly signal: AbortSignal;
   release(): Promise<void>;
 }
 
-/** Who works on what now. A lease that is not renewed expires, so a replica that dies holds nothing for long. */
+/** Leases of running work. A lease that is not renewed expires, so a dead replica does not hold it for long. */
 export interface TaskLeases {
   /** undefined: another holder has it. */
   acquire(scope: string, name: string): Promise<Lease | undefined>;
-  /** Names that are leased in a scope, by any replica. */
+  /** Leased names in a scope, by any replica. */
   held(scope: string): Promise<readonly string[]>;
 }

@@ -1,9 +1,12 @@
 import { EVENTS, isEventType, type EventData, type EventType } from '@fairlead/contracts';
 
-/** Lifts the data of one version to the next. Pure. Stored events are never changed; they are lifted when they are read. */
+/**
+ * Converts the data of one version to the next. Pure. Stored events are never changed; they are upcast when they are
+ * read.
+ */
 export type Upcaster = (data: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
 
-/** `<Type>.v<n>` -> how to make version n+1 of it. Empty as long as every type is at its first version. */
+/** `<Type>.v<n>` -> conversion to version n+1. Empty while every type is at its first version. */
 const UPCASTERS: Readonly<Record<string, Upcaster>> = {};
 
 export interface Lifted {
@@ -12,8 +15,9 @@ export interface Lifted {
 }
 
 /**
- * Parses `<Type>.v<n>` and lifts the data to the newest version. undefined: a type that this release does not know, which
- * a reader skips (a newer service may have written it). A version newer than ours is an error: this reader must be upgraded.
+ * Parses `<Type>.v<n>` and upcasts the data to the newest version. undefined: a type that this release does not know,
+ * which a reader skips (a newer service may have written it). A newer version is an error: this reader must be
+ * upgraded.
  */
 export const lift = (versionedType: string, data: Readonly<Record<string, unknown>>): Lifted | undefined => {
   const dot = versionedType.lastIndexOf('.v');

@@ -7,9 +7,9 @@ import { lift } from './upcast.js';
 const SAMPLES = fileURLToPath(new URL('../../contracts/src/events/samples/', import.meta.url));
 const samples = readdirSync(SAMPLES).map((file) => file.replace('.json', ''));
 
-/** Samples are never changed: they are what old logs hold. */
+/** Samples are never changed: old logs contain them. */
 describe('events of every version that was ever released', () => {
-  it('have a sample each', () => {
+  it('have one sample each', () => {
     const expected = Object.entries(EVENTS).flatMap(([type, { version }]) =>
       Array.from({ length: version }, (_, index) => `${type}.v${index + 1}`),
     );
@@ -24,7 +24,7 @@ describe('events of every version that was ever released', () => {
     ).toBe(true);
   });
 
-  it('carry no secret: no field of any event is named like one', () => {
+  it('contain no secret: no field of any event is named like one', () => {
     const suspicious = samples.filter((versioned) =>
       /"[^"]*(token|password|privateKey|passphrase|kubeconfig|credential)[^"]*"\s*:/i.test(
         readFileSync(`${SAMPLES}${versioned}.json`, 'utf8').replaceAll('kubeconfigRef', ''),

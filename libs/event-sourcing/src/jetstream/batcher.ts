@@ -5,8 +5,8 @@ interface Waiting<Item, Answer> {
 }
 
 /**
- * Does together what comes while the one before is under way: alone it costs no waiting, in a crowd one round trip serves
- * many. `work` answers for each item, in their order.
+ * Collects items while the previous batch is in progress: a single item does not wait, and under load one round trip
+ * serves many. `work` returns a result per item, in order.
  */
 export class Batcher<Item, Answer> {
   private waiting: Waiting<Item, Answer>[] = [];

@@ -8,66 +8,71 @@ export interface CatchUpOptions {
   readonly pass: Pass;
   /** The partitions of this replica. */
   readonly owned: () => Iterable<number>;
-  /** Nothing is lost with a failed pass: each partition reads on by itself. */
+  /** A failed pass loses nothing: each partition continues with its own reads. */
   readonly warn: (error: unknown) => void;
 }
 
-/** With fewer partitions, it costs more to read the messages of all. (For a consumer with many filters, the server takes ten times as long.) */
+/**
+ * With fewer partitions, reading the messages of all costs more. (For a consumer with many filters, the server takes
+ * ten times as long.)
+ */
 const SHARING_MIN = PARTITION_COUNT / 2;
-/** How long the first partition that is behind waits for others: a service has started, or NATS was away. */
+/** How long the first lagging partition waits for others, e.g. after a start or an outage of NATS. */
 const GATHER_MS = 30;
-/** And how long one waits when enough others were behind recently: each works on a batch, and asks again. */
+/** How long a partition waits if enough others lagged recently: each works on a batch, and then asks again. */
 const GATHER_MANY_MS = 1_000;
 /** On a busy machine the batches of all partitions take seconds. */
 const RECENT_MS = 5_000;
 /**
- * A partition that is further behind the others would let them wait for more than about a second. They come apart before a pass: a batch
- * takes one on by 16,000.
+ * A partition that lags more than this behind the others would delay them by more than about a second. Partitions drift
+ * apart before a pass: a batch advances one by 16,000.
  */
 const APART_MAX = 100_000;
-/** What is kept for a partition that takes nothing. It leaves the pass then, so that no other waits for it. */
+/**
+ * Maximum messages buffered for a partition that takes none. It then leaves the pass, so that no other waits for it.
+ */
 const WAITING_MAX = 4 * READ_BATCH;
 /**
- * How much of the log is read meanwhile. A message keeps the buffer that it came in, with the messages of other partitions beside it, so few
- * that wait can keep all that was read since the first of them.
+ * Maximum bytes of the log read meanwhile. A message references the buffer in which it arrived together with those of
+ * other partitions, so a few buffered messages can retain everything read since the first of them.
  */
 const READ_MEANWHILE_MAX_BYTES = 64 * 1024 * 1024;
 
-/** A partition with fewer messages than others gets those that it has after so many of all. */
+/** A partition with fewer messages than others gets those it has after this many messages of all. */
 const PASSED_MAX = 2 * PARTITION_COUNT * READ_BATCH;
 
 type Answer = (messages: readonly RawEvent[] | undefined) => void;
 
 /** A partition in a pass. */
 interface Member {
-  /** Up to here it has taken every message. */
+  /** It has taken every message up to this one. */
   takenTo: number;
   waiting: RawEvent[];
-  /** How many messages the pass has read since. */
+  /** Messages that the pass has read since then. */
   passed: number;
-  /** How much the pass has read since, as long as something waits. */
+  /** Bytes that the pass has read since then, while messages are buffered. */
   passedBytes: number;
   answer: Answer | undefined;
 }
 
 /**
- * Reads the log once for all partitions of a replica that are far behind. Read partition by partition, the server looks at the messages of
- * every other one for those of one. Each partition takes and commits its own, and none waits for another.
+ * Reads the log once for all lagging partitions of a replica. For reads by partition, the server scans the messages of
+ * every other one as well. Each partition takes and commits its own messages, and none waits for another.
  */
 export class CatchUp {
   private gathered = new Map<number, { readonly after: number; readonly answer: Answer }>();
   private members = new Map<number, Member>();
   private isRunning = false;
   private timer: NodeJS.Timeout | undefined;
-  /** When each partition asked last, and for what follows which sequence. */
+  /** When each partition last asked, and after which sequence. */
   private readonly asked = new Map<number, { readonly atMs: number; readonly after: number }>();
-  /** After a pass, each partition looks for what has come since: mostly that is little. */
+  /** Partitions that finished a pass and read newer messages themselves: usually few. */
   private finished = new Set<number>();
   private goOn: () => void = () => undefined;
 
   constructor(private readonly options: CatchUpOptions) {}
 
-  /** What follows in a partition that is behind, in order; undefined: it must read that by itself. */
+  /** The next messages of a lagging partition, in order; undefined: it must read them itself. */
   next(partition: number, after: number): Promise<readonly RawEvent[] | undefined> {
     if (this.isRunning) return this.ofPass(partition, after);
     if (this.finished.delete(partition)) return Promise.resolve(undefined);
@@ -84,12 +89,12 @@ export class CatchUp {
     });
   }
 
-  /** It has read all that follows, so no other waits for it. */
+  /** The partition has read everything, so no other waits for it. */
   hasAll(partition: number): void {
     this.asked.delete(partition);
   }
 
-  /** It waits for nothing more. */
+  /** The partition stops waiting. */
   leave(partition: number): void {
     const asked = [this.members.get(partition), this.gathered.get(partition)];
     this.members.delete(partition);
@@ -102,13 +107,13 @@ export class CatchUp {
     return performance.now() - (this.asked.get(partition)?.atMs ?? -Infinity) < RECENT_MS;
   }
 
-  /** How many are behind at about this sequence: there is no use in waiting for those that cannot share a pass. */
+  /** How many partitions lag near this sequence: those far away cannot share a pass, so waiting for them is useless. */
   private behindNear(after: number): number {
     return [...this.asked].filter(([other, at]) => this.wasBehind(other) && Math.abs(at.after - after) <= APART_MAX)
       .length;
   }
 
-  /** After where those read that can share a pass. */
+  /** The positions of partitions that can share a pass. */
   private near(): readonly number[] {
     const places = [...this.gathered.values()].map(({ after }) => after);
     return places.filter((after) => Math.max(...places) - after <= APART_MAX);
@@ -122,14 +127,14 @@ export class CatchUp {
       this.isRunning = true;
       this.finished.clear();
       const first = Math.min(...near);
-      // The others may ask soon; what comes for them is kept.
+      // The others may ask soon; their messages are buffered.
       for (const partition of this.options.owned())
         this.members.set(partition, { takenTo: first, waiting: [], passed: 0, passedBytes: 0, answer: undefined });
       void this.run(first)
         .catch((error: unknown) => this.options.warn(error))
         .finally(() => this.end());
     } else {
-      // The others were waited for in vain. Where that was for a moment only, they may be at work on a batch.
+      // The others did not ask. If the wait was short, they may be working on a batch.
       for (const partition of wasLong ? [...this.asked.keys()] : [])
         if (!gathered.has(partition)) this.asked.delete(partition);
     }
@@ -140,7 +145,7 @@ export class CatchUp {
 
   private ofPass(partition: number, after: number): Promise<readonly RawEvent[] | undefined> {
     const member = this.members.get(partition);
-    // It is behind the pass, or a failed commit has put it back. When it has read so far, it can take what waits.
+    // It is behind the pass, or a failed commit reset it. Once it has caught up, it can take the buffered messages.
     if (member === undefined || after < member.takenTo) return Promise.resolve(undefined);
     member.waiting = member.waiting.filter(({ seq }) => seq > after);
     member.takenTo = after;
@@ -170,7 +175,7 @@ export class CatchUp {
     member.passedBytes = member.waiting.length === 0 ? 0 : member.passedBytes + bytes;
     const isMuch = member.passed > PASSED_MAX || member.passedBytes > READ_MEANWHILE_MAX_BYTES;
     if (member.waiting.length >= READ_BATCH || (member.waiting.length > 0 && isMuch)) this.serve(member);
-    if (member.passedBytes > READ_MEANWHILE_MAX_BYTES) this.leave(partition); // It takes nothing, or it would have been served.
+    if (member.passedBytes > READ_MEANWHILE_MAX_BYTES) this.leave(partition); // It takes nothing, otherwise it would have been served.
   }
 
   private give(message: RawEvent): void {
@@ -192,7 +197,7 @@ export class CatchUp {
     answer(messages.length > 0 ? messages : undefined);
   }
 
-  /** What is left goes to those that wait for it; the others find it in the log. */
+  /** Gives the buffered messages to waiting partitions; the others read them from the log. */
   private end(): void {
     this.isRunning = false;
     const { members } = this;

@@ -6,7 +6,7 @@ import { READ_BATCH, type RawEvent } from './direct.reader.js';
 const PARTITIONS = Array.from({ length: PARTITION_COUNT }, (_none, index) => index);
 const ENOUGH = PARTITIONS.slice(0, PARTITION_COUNT / 2);
 
-/** The log has one message of each partition in turn. */
+/** The log has one message per partition in turn. */
 const partitionAt = (seq: number): number => (seq - 1) % PARTITION_COUNT;
 const messageAt = (seq: number): RawEvent => ({
   subject: `evt.${partitionAt(seq)}.default.c.bootstrap.WorkerJoined`,
@@ -38,7 +38,7 @@ const world = (last: number) => {
 const seqsOf = (messages: readonly RawEvent[] | undefined): readonly number[] | undefined =>
   messages?.map(({ seq }) => seq);
 
-/** All that a partition gets by asking again and again. */
+/** Everything that a partition gets by asking repeatedly. */
 const takeAll = async (catchUp: CatchUp, partition: number, after: number): Promise<readonly number[]> => {
   const taken: number[] = [];
   for (;;) {
@@ -60,7 +60,7 @@ const settle = async (): Promise<void> => {
   await jest.advanceTimersByTimeAsync(5_000);
 };
 
-describe('partitions that are far behind', () => {
+describe('lagging partitions', () => {
   const LAST = 5 * READ_BATCH * PARTITION_COUNT + 7;
 
   it('read the log once for all of them, each its own messages in order', async () => {
@@ -71,7 +71,7 @@ describe('partitions that are far behind', () => {
     expect(passes).toEqual([0]);
   });
 
-  it('skip what they had', async () => {
+  it('skip messages they already have', async () => {
     const { catchUp, passes } = world(LAST);
     const afterOf = (partition: number): number => 100 + partition;
     const taken = Promise.all(PARTITIONS.map((partition) => takeAll(catchUp, partition, afterOf(partition))));
@@ -80,7 +80,7 @@ describe('partitions that are far behind', () => {
     expect(passes).toEqual([100]);
   });
 
-  it('read by themselves when they are few', async () => {
+  it('read by themselves if they are few', async () => {
     const { catchUp, passes } = world(LAST);
     const few = Promise.all(ENOUGH.slice(1).map((partition) => catchUp.next(partition, 0)));
     await settle();
@@ -88,35 +88,35 @@ describe('partitions that are far behind', () => {
     expect(passes).toEqual([]);
   });
 
-  it('do not wait for others again when they were few before', async () => {
+  it('do not wait again if they were few before', async () => {
     const { catchUp } = world(LAST);
     const first = catchUp.next(3, 0);
     await jest.advanceTimersByTimeAsync(50);
     expect(await first).toBeUndefined();
-    expect(await catchUp.next(3, 1_000)).toBeUndefined(); // No timer has to pass.
+    expect(await catchUp.next(3, 1_000)).toBeUndefined(); // Without advancing the timers.
   });
 
-  it('wait in vain once for others that were behind', async () => {
+  it('wait at most once in vain for others that lagged before', async () => {
     const { catchUp, passes } = world(LAST);
-    // Enough of them are behind, one after the other.
+    // Enough of them lag, one after the other.
     for (const partition of ENOUGH) {
       const alone = catchUp.next(partition, 0);
       await jest.advanceTimersByTimeAsync(partition < ENOUGH.length - 1 ? 50 : 1_100);
       expect(await alone).toBeUndefined();
     }
     const last = ENOUGH.length - 1;
-    expect(await catchUp.next(last, 1_000)).toBeUndefined(); // No timer has to pass.
+    expect(await catchUp.next(last, 1_000)).toBeUndefined(); // Without advancing the timers.
     expect(passes).toEqual([]);
   });
 
-  it('share a pass although a busy machine lets them ask one after the other, and come apart', async () => {
+  it('share a pass even if a busy machine delays their requests and they drift apart', async () => {
     const { catchUp, passes } = world(LAST);
     for (const partition of ENOUGH.slice(1)) {
       const alone = catchUp.next(partition, 0);
       await jest.advanceTimersByTimeAsync(100);
       expect(await alone).toBeUndefined();
     }
-    // Each has read a batch or several by itself since.
+    // Each has read one or more batches by itself since.
     const placeOf = (partition: number): number => (partition % 4) * READ_BATCH * PARTITION_COUNT;
     const taken = Promise.all(ENOUGH.map((partition) => takeAll(catchUp, partition, placeOf(partition))));
     await settle();
@@ -124,18 +124,18 @@ describe('partitions that are far behind', () => {
     expect(passes).toEqual([0]);
   });
 
-  it('do not wait for others that are far ahead of them, or behind', async () => {
+  it('do not wait for others that are far ahead or behind', async () => {
     const { catchUp, passes } = world(LAST);
     const placeOf = (partition: number): number => partition * 200_000;
     const first = Promise.all(PARTITIONS.map((partition) => catchUp.next(partition, placeOf(partition))));
     await jest.advanceTimersByTimeAsync(50);
     expect(new Set(await first)).toEqual(new Set([undefined]));
     for (const partition of PARTITIONS)
-      expect(await catchUp.next(partition, placeOf(partition) + 16_000)).toBeUndefined(); // No timer has to pass.
+      expect(await catchUp.next(partition, placeOf(partition) + 16_000)).toBeUndefined(); // Without advancing the timers.
     expect(passes).toEqual([]);
   });
 
-  it('do not wait for others that have read all since', async () => {
+  it('do not wait for others that have caught up since', async () => {
     const { catchUp, passes } = world(LAST);
     for (const partition of ENOUGH) {
       const alone = catchUp.next(partition, 0);
@@ -143,11 +143,11 @@ describe('partitions that are far behind', () => {
       expect(await alone).toBeUndefined();
       if (partition > 0) catchUp.hasAll(partition);
     }
-    expect(await catchUp.next(0, 1_000)).toBeUndefined(); // No timer has to pass.
+    expect(await catchUp.next(0, 1_000)).toBeUndefined(); // Without advancing the timers.
     expect(passes).toEqual([]);
   });
 
-  it('join a pass that has begun', async () => {
+  it('join a pass in progress', async () => {
     const { catchUp, passes } = world(LAST);
     const early = Promise.all(ENOUGH.map((partition) => takeAll(catchUp, partition, 0)));
     const late = takeAll(catchUp, PARTITION_COUNT - 1, 40);
@@ -157,7 +157,7 @@ describe('partitions that are far behind', () => {
     expect(passes).toEqual([0]);
   });
 
-  it('do not wait for one that is much further behind', async () => {
+  it('do not wait for one that lags much further', async () => {
     const FAR = 150_000;
     const { catchUp, passes } = world(FAR + LAST);
     const last = catchUp.next(0, 0);
@@ -180,7 +180,7 @@ describe('partitions that are far behind', () => {
     expect(await again).toBeUndefined();
   });
 
-  it('do not have large messages kept for one that takes nothing, which reads by itself later', async () => {
+  it('do not buffer large messages for one that takes nothing, which reads by itself later', async () => {
     const LAST_LARGE = 2_000 * PARTITION_COUNT;
     const large = new Uint8Array(16_384);
     let finish = (): void => undefined;
@@ -201,7 +201,7 @@ describe('partitions that are far behind', () => {
     expect((await others)[0]).toEqual(expected(1, 0, LAST_LARGE));
   });
 
-  it('get what they have before the end when others have much more', async () => {
+  it('get their messages before the end if others have many more', async () => {
     const QUIET = PARTITION_COUNT - 1;
     let batches = 0;
     const catchUp = new CatchUp({
@@ -222,7 +222,7 @@ describe('partitions that are far behind', () => {
     expect(batches).toBe(200);
   });
 
-  it('join a pass that began after their place when they have read so far', async () => {
+  it('join a pass that started after their position once they have caught up with it', async () => {
     const { catchUp, passes } = world(LAST);
     const early = Promise.all(ENOUGH.map((partition) => takeAll(catchUp, partition, 16_000)));
     const LATE = PARTITION_COUNT - 1;
@@ -234,7 +234,7 @@ describe('partitions that are far behind', () => {
     expect(passes).toEqual([16_000]);
   });
 
-  it('wait for nothing more when they stop', async () => {
+  it('stop waiting when they stop', async () => {
     const { catchUp } = world(LAST);
     const gathering = catchUp.next(0, 0);
     catchUp.leave(0);
@@ -246,7 +246,7 @@ describe('partitions that are far behind', () => {
     expect(await inPass).toBeUndefined();
   });
 
-  it('read by themselves up to where they were when a failed commit has put them back', async () => {
+  it('read by themselves up to their last position after a failed commit has reset them', async () => {
     const { catchUp } = world(LAST);
     const first = PARTITIONS.map((partition) => catchUp.next(partition, 0));
     await jest.advanceTimersByTimeAsync(0);

@@ -1,11 +1,11 @@
-/** Partitions that had a commit in this time are busy. One cluster, however large, keeps one of them busy. */
+/** Partitions with a commit within this time are busy. One cluster, however large, keeps only one of them busy. */
 const BUSY_MS = 1_000;
 const BUSY_MIN = 6;
-/** A mean: two processors that many clusters keep 93 % busy are waited for 60 % of the time, and 40 % at 200 events/s. */
+/** A mean: two CPUs that many clusters keep 93 % busy are waited for 60 % of the time, and 40 % at 200 events/s. */
 const LOAD_MIN = 0.5;
 const MEAN_OF_MS = 1_000;
 
-/** What a partition changes. */
+/** The changes of one partition. */
 interface OfPartition {
   readonly partition: number;
 }
@@ -17,21 +17,21 @@ interface Waiting<Batch> {
 }
 
 export interface CommitGroupOptions<Batch> {
-  /** Writes all of them by one statement, or nothing. */
+  /** Writes all of them in one statement, or nothing. */
   readonly write: (batches: readonly Batch[]) => Promise<void>;
-  /** Whether nothing was written because of one of the batches, so that each of them has to be tried alone. */
+  /** Whether the write failed because of one of the batches, so that each must be retried alone. */
   readonly isOfOne: (error: unknown) => boolean;
-  /** How loaded the process and its machine are, between 0 and 1. */
+  /** Load of the process and its machine, between 0 and 1. */
   readonly load: () => number;
-  /** Milliseconds of a clock that is never set back. */
+  /** Milliseconds of a monotonic clock. */
   readonly nowMs: () => number;
   /** How long a commit waits for those of other partitions under load. */
   readonly waitMs: number;
 }
 
 /**
- * Commits of several partitions at once. A partition has one at a time, and alone each is a round trip, a transaction and a sync of the
- * disk; so under load they wait a moment for each other.
+ * Groups commits of several partitions. A partition has one commit at a time, and alone each costs a round trip, a
+ * transaction and a disk sync; so under load commits wait briefly for each other.
  */
 export class CommitGroup<Batch extends OfPartition> {
   private waiting: Waiting<Batch>[] = [];

@@ -23,7 +23,7 @@ const groupUnder = (load: number, unwritable: readonly number[] = []) => {
       () => 'written',
       (error: Error) => error.message,
     );
-  /** Many partitions are busy from now on, and the load has been as it is for five seconds. */
+  /** Many partitions are busy from now on, and the load has been constant for five seconds. */
   const busy = async (): Promise<void> => {
     nowMs += 5_000;
     await Promise.all(PARTITIONS.map(commit));
@@ -37,7 +37,7 @@ const groupUnder = (load: number, unwritable: readonly number[] = []) => {
 };
 
 describe('commits of partitions', () => {
-  it('wait for nothing while processors are not short, nor while few partitions are busy', async () => {
+  it('do not wait while CPUs are available, or while few partitions are busy', async () => {
     const idle = groupUnder(0);
     await idle.busy();
     await Promise.all([1, 2, 3].map(idle.commit));
@@ -47,7 +47,7 @@ describe('commits of partitions', () => {
     expect(loaded.written).toEqual([[1], [1], [2]]);
   });
 
-  it('wait for nothing in a moment of load, and go on waiting in a moment without it', async () => {
+  it('do not start waiting at a short peak of load, nor stop at a short gap', async () => {
     const idle = groupUnder(0.2);
     await idle.busy();
     idle.moment(1, 200);
@@ -60,21 +60,21 @@ describe('commits of partitions', () => {
     expect(loaded.written).toEqual([[1, 2]]);
   });
 
-  it('wait for each other under load, and are written at once', async () => {
+  it('wait for each other under load, and are written in one statement', async () => {
     const { busy, commit, written } = groupUnder(1);
     await busy();
     expect(await Promise.all([1, 2, 3].map(commit))).toEqual(['written', 'written', 'written']);
     expect(written).toEqual([[1, 2, 3]]);
   });
 
-  it('are written alone where one of them cannot be written, so that only that one fails', async () => {
+  it('are written individually if one of them cannot be written, so that only that one fails', async () => {
     const { busy, commit, written } = groupUnder(1, [2]);
     await busy();
     expect(await Promise.all([1, 2, 3].map(commit))).toEqual(['written', 'a fault of one', 'written']);
     expect(written).toEqual([[1, 2, 3], [1], [2], [3]]);
   });
 
-  it('fail together where it is not known what was written', async () => {
+  it('fail together if it is unknown what was written', async () => {
     const { busy, commit, written } = groupUnder(1);
     await busy();
     expect(new Set(await Promise.all([-1, 2, 3].map(commit)))).toEqual(new Set(['PostgreSQL is away']));

@@ -1,17 +1,17 @@
-/** Of what has ended, as much as may have ended since the event loop was last looked at. */
+/** Maximum remembered finished work: as much as may have ended since the last check of the event loop. */
 const ENDED_MAX = 256;
 const NAME_LENGTH_MAX = 200;
 
 interface Work {
-  /** Asked when it is needed: the route of a request is known only later. */
+  /** Called when needed: the route of a request is known only later. */
   readonly name: () => string;
   readonly beganMs: number;
   endedMs: number | undefined;
 }
 
 /**
- * What this process works on: tasks, jobs, projections, processes, requests. Whoever finds that the event loop stood still learns what may
- * have held it. Names name kinds and clusters, never what is in a request.
+ * The work in progress of this process: tasks, jobs, projections, processes, requests. After a blocked event loop, it
+ * shows what may have blocked it. Names contain kinds and clusters, never the content of a request.
  */
 export class CurrentWork {
   private readonly running = new Set<Work>();
@@ -19,7 +19,7 @@ export class CurrentWork {
 
   constructor(private readonly nowMs: () => number = () => performance.now()) {}
 
-  /** Returns how to end it. */
+  /** Returns a function that ends it. */
   begin(name: string | (() => string)): () => void {
     const work: Work = {
       name: typeof name === 'string' ? () => name : name,
@@ -35,7 +35,7 @@ export class CurrentWork {
     };
   }
 
-  /** Work without an `await` in it. */
+  /** For work without an `await`. */
   during<Result>(name: string, work: () => Result): Result {
     const end = this.begin(name);
     try {
@@ -46,8 +46,9 @@ export class CurrentWork {
   }
 
   /**
-   * What was under way at some time between the two moments, each name once. First what began and ended between them, as the work that held
-   * the event loop for all of that time did; then what began or ended there; then the rest, newest first.
+   * Work in progress at any time between the two times, each name once. First work that began and ended between them,
+   * as work that blocked the event loop the whole time did; then work that began or ended there; then the rest, newest
+   * first.
    */
   between(fromMs: number, toMs: number): readonly string[] {
     const isIn = (ms: number | undefined): number => (ms !== undefined && ms >= fromMs && ms <= toMs ? 1 : 0);
@@ -59,5 +60,5 @@ export class CurrentWork {
   }
 }
 
-/** Of this process, which has one event loop. */
+/** One per process, like the event loop. */
 export const currentWork = new CurrentWork();

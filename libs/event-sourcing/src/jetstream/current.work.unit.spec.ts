@@ -7,7 +7,7 @@ const at = () => {
 };
 
 describe('CurrentWork', () => {
-  it('names what was under way between two moments, first what began or ended there', () => {
+  it('lists work between two times, first what began or ended there', () => {
     const { clock, work } = at();
     work.begin('a watch');
     const endEarly = work.begin('too early');
@@ -24,7 +24,7 @@ describe('CurrentWork', () => {
     expect(work.between(150, 3_500)).toEqual(['projection nodes', 'CheckGates of default/demo', 'a watch']);
   });
 
-  it('asks for a name when it is needed, and names the same kind once', () => {
+  it('resolves a name when needed, and lists the same kind once', () => {
     const { work } = at();
     let route = 'none';
     work.begin(() => `GET ${route}`);

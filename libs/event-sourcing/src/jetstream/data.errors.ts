@@ -2,7 +2,7 @@
 const DATA_CLASSES: ReadonlySet<string> = new Set(['21', '22', '23', '54']);
 const SQLSTATE = /^[0-9A-Z]{5}$/;
 
-/** A fault of the data itself: trying again cannot help, and only the cluster that it belongs to has to wait. */
+/** A fault of the data itself: a retry cannot help, and only its own cluster must wait. */
 export const isDataError = (error: unknown): error is Error => {
   if (!(error instanceof Error)) return false;
   if (error instanceof SyntaxError || error instanceof RangeError || error.name === 'ZodError') return true;

@@ -4,9 +4,9 @@ import type { Cause } from '../store.js';
 import type { JsonObject } from '../process.js';
 import type { Task } from '../reconciler.js';
 
-/** One task as it is worked on. */
+/** A task during an attempt. */
 export interface Job<Data extends JsonObject = JsonObject> {
-  /** The same for every delivery; derived from the event since which it is desired. Use it as an idempotency key. */
+  /** The same for every delivery; derived from the event that made the task desired. Use it as an idempotency key. */
   readonly id: string;
   readonly type: string;
   readonly namespace: string;
@@ -16,9 +16,9 @@ export interface Job<Data extends JsonObject = JsonObject> {
 }
 
 export interface JobContext {
-  /** 1 for the first try; grows only by failures of the handler, not by crashes. */
+  /** 1 for the first attempt; incremented by failures of the handler, not by crashes. */
   readonly attempt: number;
-  /** Aborts when the service shuts down or the job's time is over. */
+  /** Aborts when the service shuts down or the job times out. */
   readonly signal: AbortSignal;
 }
 
@@ -27,16 +27,19 @@ export interface RequeueAfter {
   readonly kind: 'requeue';
   readonly delayMs: number;
   readonly reason: string;
-  /** Its lease is held: nothing was done. It is called sooner if another task of the cluster ends in this replica. */
+  /**
+   * Its lease is held by another, so nothing was done. It is retried sooner if another task of the cluster ends in this
+   * replica.
+   */
   readonly isBlocked?: true;
 }
 
 export interface JobPolicy {
   readonly attemptsMax: number;
-  /** Wait before attempt n+1: first * 2^(n-1), at most max. */
+  /** Backoff before attempt n+1: first * 2^(n-1), at most max. */
   readonly backoffFirstMs: number;
   readonly backoffMaxMs: number;
-  /** One attempt may take so long; then its signal aborts and it has failed. */
+  /** Timeout of one attempt; its signal then aborts, and the attempt has failed. */
   readonly timeoutMs: number;
 }
 
@@ -47,7 +50,7 @@ export const DEFAULT_JOB_POLICY: JobPolicy = {
   timeoutMs: 15 * 60_000,
 };
 
-/** What the strategy reports when a handler threw. nextAttemptAt is null when that was the last attempt. */
+/** Reported by the strategy when a handler threw. nextAttemptAt is null after the last attempt. */
 export interface JobFailure {
   readonly cause: WorldCause;
   readonly attempt: number;
@@ -55,7 +58,9 @@ export interface JobFailure {
   readonly nextAttemptAt: string | null;
 }
 
-/** Provided under FOLLOW_UP_FAILURES by a service that records failures of follow-ups. Called before the next attempt. */
+/**
+ * Provided under FOLLOW_UP_FAILURES by a service that records failures of follow-ups. Called before the next attempt.
+ */
 export type RecordFollowUpFailure = (followUp: Task, cause: Cause, failure: JobFailure) => Promise<void>;
 
 type Handler<Payload, Context> = (
@@ -69,18 +74,21 @@ export const taskPattern = (type: string): string => `task:${type}`;
 
 export interface TaskPolicy extends JobPolicy {
   /**
-   * No other exclusive task of the cluster runs meanwhile, or, where the task has `locks`, none that could touch the same. Without it
-   * only the task itself runs at most once at a time.
+   * No other exclusive task of the cluster runs at the same time, or, for a task with `locks`, none that could touch
+   * the same resources. Otherwise only the task itself runs at most once at a time.
    */
   readonly exclusive: boolean;
-  /** Once begun it runs to its end although it is withdrawn; only a new generation aborts it. For effects that must not be left half-way. */
+  /**
+   * Once started, it runs to completion even if it is withdrawn; only a new generation aborts it. For effects that must
+   * not be left half-done.
+   */
   readonly finishes: boolean;
 }
 
 /**
- * The method handles a reconciler's tasks of this type: (task: TaskContext<State, Command>) => Promise<RequeueAfter | void>. It is called
- * only for a task that is desired, by one replica at a time. At least once, in no promised order. Throwing makes the attempt fail (WorldFailure with retryable false:
- * for good).
+ * The method handles a reconciler's tasks of this type: (task: TaskContext<State, Command>) => Promise<RequeueAfter |
+ * void>. It is called only for a desired task, by one replica at a time. At least once, in no guaranteed order. If it
+ * throws, the attempt fails (WorldFailure with retryable false: permanently).
  */
 export const OnTask =
   <Context>(type: string, policy: Partial<TaskPolicy> = {}): Handler<Context, unknown> =>
@@ -90,8 +98,9 @@ export const OnTask =
     })(target, key, descriptor as PropertyDescriptor);
 
 /**
- * The method sees every event of this type in the order of its cluster, after the service's own rows show it, at least once:
- * (event: StoredEvent<T>) => Promise<void>. For things that are neither rows nor tasks, such as waking up a waiting request.
+ * The method sees every event of this type in the order of its cluster, after the service's own rows reflect it, at
+ * least once: (event: StoredEvent<T>) => Promise<void>. For effects that are neither rows nor tasks, such as completing
+ * a waiting request.
  */
 export const OnEvent =
   <T extends EventType>(type: T): Handler<StoredEvent<T>, unknown> =>

@@ -2,7 +2,7 @@ import { STREAMS, WorldFailure } from '@fairlead/contracts';
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { headOf } from './message.head.js';
 
-/** A stored message, as JetStream's direct get answers it. */
+/** A stored message, as returned by JetStream's direct get. */
 export interface RawEvent {
   readonly subject: string;
   readonly seq: number;
@@ -25,8 +25,8 @@ export const readBatch = (
 };
 
 /**
- * The last message of EVENTS on each subject that matches one of the filters, in order, up to `limit` of them. The server refuses more than
- * 1024 subjects.
+ * The last message of EVENTS on each subject that matches one of the filters, in order, up to `limit` of them. The
+ * server rejects more than 1024 subjects.
  */
 export const readLastOfEach = (
   nc: NatsConnection,
@@ -35,8 +35,8 @@ export const readLastOfEach = (
 ): Promise<RawEvent[]> => directGet(nc, { multi_last: filters, batch: limit });
 
 /**
- * The sequence of the last message of EVENTS that matches a subject filter; 0: none does. The server has it in an index. To find what
- * follows a message, it looks at each one of up to 8 MB of the log.
+ * The sequence of the last message of EVENTS that matches a subject filter; 0: none. The server has an index for this.
+ * To find what follows a message, it scans up to 8 MB of the log.
  */
 export const readLastSeq = async (nc: NatsConnection, filter: string): Promise<number> => {
   const request = nc.request(GET, JSON.stringify({ last_by_subj: filter }), { timeout: READ_TIMEOUT_MS });
@@ -54,7 +54,10 @@ const GET = `$JS.API.DIRECT.GET.${STREAMS.events}`;
 const failure = (message: string): WorldFailure =>
   new WorldFailure({ operation: 'read events', target: STREAMS.events, message });
 
-/** Answers to the direct gets of a connection. They share one subscription: each of its own would cost the server two more orders. */
+/**
+ * Replies to the direct gets of a connection. They share one subscription: one per request would cost the server two
+ * more operations.
+ */
 class Answers {
   private static readonly ofConnection = new WeakMap<NatsConnection, Answers>();
   private readonly inbox: string;
@@ -74,7 +77,7 @@ class Answers {
     nc.subscribe(`${this.inbox}.*`, {
       callback: (error, message) => {
         if (error === null) this.readers.get(message.subject)?.(null, message);
-        // The subscription was refused, so no reader gets an answer; the next read tries another.
+        // The subscription was rejected, so no reader gets a reply; the next read creates another.
         else {
           Answers.ofConnection.delete(nc);
           for (const reader of [...this.readers.values()]) reader(error, message);
@@ -83,7 +86,7 @@ class Answers {
     });
   }
 
-  /** A reply subject of which every message goes to the reader, until it is closed. */
+  /** A reply subject whose messages all go to the reader, until it is closed. */
   open(reader: (error: Error | null, message: Msg) => void): string {
     this.lastToken += 1;
     const reply = `${this.inbox}.${this.lastToken}`;
@@ -97,8 +100,8 @@ class Answers {
 }
 
 /**
- * One batched direct get (ADR-31 of NATS). The client library's own `getBatch` keeps its subscription after the end of a batch, so this
- * is ours.
+ * One batched direct get (ADR-31 of NATS). The client library's own `getBatch` keeps its subscription after the end of
+ * a batch, so it is not used.
  */
 const directGet = (nc: NatsConnection, request: object): Promise<RawEvent[]> =>
   new Promise((resolve, reject) => {
@@ -138,10 +141,13 @@ export const inboxPrefixOf = (nc: NatsConnection): string | undefined => {
   return options?.inboxPrefix;
 };
 
-/** How many messages one read asks for: about 300 KB of events. */
+/** Messages per read: about 300 KB of events. */
 export const READ_BATCH = 1_000;
 
-/** All matching messages after a sequence, batch by batch. The server reads the next one while the reader works on the one before. */
+/**
+ * All matching messages after a sequence, batch by batch. The server reads the next batch while the reader works on the
+ * previous one.
+ */
 export async function* readAll(
   nc: NatsConnection,
   filter: string,
@@ -149,7 +155,7 @@ export async function* readAll(
 ): AsyncGenerator<readonly RawEvent[]> {
   const begin = (after: number): Promise<RawEvent[]> => {
     const reading = readBatch(nc, filter, after, READ_BATCH);
-    reading.catch(() => undefined); // It is waited for later, or not at all where the reader has enough.
+    reading.catch(() => undefined); // Awaited later, or not at all if the reader stops early.
     return reading;
   };
   for (let batch = await begin(afterSeq); ;) {

@@ -17,7 +17,7 @@ import { DEPTH_MAX, parseMessage } from './message.text.js';
 
 export const sha256 = (bytes: Uint8Array): string => hash('sha256', bytes, 'hex');
 
-/** A message as it goes over the wire, ready to append. */
+/** An encoded message, ready to append. */
 export interface EncodedEvent {
   readonly id: string;
   readonly subject: string;
@@ -34,19 +34,22 @@ export interface Stamp {
   readonly cause: Cause;
 }
 
-/** What a message of the log is to its readers. `unknown`: its type is that of another release. */
+/** A decoded message of the log. `unknown`: its type belongs to another release. */
 export type Decoded =
   | { readonly kind: 'event'; readonly event: StoredEvent }
   | { readonly kind: 'unknown' }
   | { readonly kind: 'rejected'; readonly rejection: Rejection };
 
-/** Largest messages: an agent reports on one node; a service may report on all machines of a cluster, up to the limit of NATS. */
+/**
+ * Maximum message sizes: an agent reports on one node; a service may report on all machines of a cluster, up to the
+ * limit of NATS.
+ */
 const AGENT_BYTES_MAX = 64 * 1_024;
 const SERVICE_BYTES_MAX = 1_024 * 1_024;
 
-/** Some 700 bytes each. */
+/** About 700 bytes each. */
 const SUBJECTS_CACHED_MAX = 2_000;
-/** A subject is of one cluster, context and type: it comes again when its event is read for a decision, which is soon or hardly ever. */
+/** A subject belongs to one cluster, context and type: it is read again soon, for a decision, or hardly ever. */
 const addresses = new Map<string, EventAddress | Rejection | undefined>();
 
 const knownAddressOf = (subject: string): EventAddress | Rejection | undefined => {
@@ -60,7 +63,10 @@ const knownAddressOf = (subject: string): EventAddress | Rejection | undefined =
 
 const utf8 = new TextEncoder();
 
-/** Checks the data against the event's schema and the envelope against its subject (a fault there is a bug of the decider) and wraps it. */
+/**
+ * Validates the data against the event's schema and the envelope against its subject (a fault there is a bug of the
+ * decider), and wraps it.
+ */
 export const encode = (stream: StreamId, after: StreamPosition, fact: Fact, stamp: Stamp): EncodedEvent => {
   const { cause } = stamp;
   const definition = EVENTS[fact.type];
@@ -101,7 +107,10 @@ const issueOf = (issues: readonly { readonly path: PropertyKey[]; readonly messa
   return issue === undefined ? 'it does not match its schema' : `${issue.path.join('.')}: ${issue.message}`;
 };
 
-/** The one way from a stored message to an event: what it is comes from its subject, and its body has to agree. Never throws. */
+/**
+ * The only way from a stored message to an event: its subject determines the type, and its body must agree. Never
+ * throws.
+ */
 export const read = (subject: string, seq: number, bytes: Uint8Array): Decoded => {
   const address = knownAddressOf(subject);
   if (address === undefined) return { kind: 'unknown' };
@@ -163,7 +172,7 @@ const eventOf = (
 
 const readBefore = new WeakMap<RawEvent, Decoded>();
 
-/** What is pushed is read for the projections, and again for each decision on its cluster. */
+/** A pushed message is read for the projections, and again for each decision on its cluster. */
 export const readOnce = (message: RawEvent): Decoded => {
   const known = readBefore.get(message);
   if (known !== undefined) return known;
@@ -178,7 +187,10 @@ export const decode = (subject: string, seq: number, bytes: Uint8Array): StoredE
   return decoded.kind === 'event' ? decoded.event : undefined;
 };
 
-/** A subject is evt.<partition>.<namespace>.<cluster>.<context>.<Type>; what has another form is in the stream that its tokens name. */
+/**
+ * A subject is evt.<partition>.<namespace>.<cluster>.<context>.<Type>; any other form belongs to the stream that its
+ * tokens name.
+ */
 const CONTEXT_TOKEN = 4;
 
 const entryBefore = new WeakMap<RawEvent, LogEntry>();
@@ -199,7 +211,7 @@ export const entryOf = (message: RawEvent): LogEntry => {
   return entry;
 };
 
-/** An event as it was encoded by `encode`, which has checked it. */
+/** An event encoded by `encode`, which has validated it. */
 export const toStored = (subject: string, seq: number, envelope: Envelope): StoredEvent | undefined => {
   const address = knownAddressOf(subject);
   return address === undefined || isRejection(address) ? undefined : eventOf(address, seq, envelope, envelope.data);

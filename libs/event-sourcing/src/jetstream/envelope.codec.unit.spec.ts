@@ -27,7 +27,7 @@ type Data = Record<string, unknown>;
 const sampleOf = (type: EventType): Data =>
   JSON.parse(readFileSync(`${SAMPLES}${type}.v${EVENTS[type].version}.json`, 'utf8')) as Data;
 
-/** Where an event with this data belongs. */
+/** The stream to which an event with this data belongs. */
 const placeOf = (type: EventType, data: Data): StreamId => {
   const { context } = EVENTS[type];
   const named = context.replace(/<(\w+)>/, (_all, field: string) => String(data[field]));
@@ -80,7 +80,7 @@ const readyWith = (change: Partial<Envelope>): string =>
   reasonOf(readySubject, bytesOf(envelopeOf('NodeReady', ready, change)));
 
 describe('a message on a subject of the log', () => {
-  it('is an event of every type of the catalogue, where its writer states it', () => {
+  it('is an event for every type of the catalogue, if its writer states it', () => {
     expect(readdirSync(SAMPLES).length).toBe(TYPES.length);
     for (const type of TYPES) {
       const data = sampleOf(type);
@@ -92,13 +92,13 @@ describe('a message on a subject of the log', () => {
     }
   });
 
-  it('of a node is no deletion of its cluster by a person, whatever its body says', () => {
+  it("of a node is never a person's deletion of its cluster, whatever its body says", () => {
     const body = envelopeOf('ClusterDeletionRequested', { uid }, { actor: 'user/alice' });
     expect(reasonOf(readySubject, bytesOf(body))).toBe('type');
     expect(decode(readySubject, 7, bytesOf(body))).toBeUndefined();
   });
 
-  it('of desired versions says nothing about another node than that of its context', () => {
+  it('of desired versions concerns no node other than that of its context', () => {
     const data = { ...ready, node: 'cp-1', changesAllowed: true };
     const at = { ...atW1, context: 'desired-w1' };
     const body = envelopeOf('DesiredVersionsSet', data, {}, at);
@@ -120,7 +120,7 @@ describe('a message on a subject of the log', () => {
     ['a field too many', { extra: 1 } as Partial<Envelope>, 'envelope'],
     ['a time that is none', { time: '2026-02-30T00:00:00.000Z' }, 'envelope'],
     ['version 0 of its stream', { streamversion: 0 }, 'envelope'],
-  ])('is none with %s', (_what, change, reason) => {
+  ])('is rejected with %s', (_what, change, reason) => {
     expect(readyWith({})).toBe('event');
     expect(readyWith(change)).toBe(reason);
   });
@@ -133,11 +133,11 @@ describe('a message on a subject of the log', () => {
     ['a number', utf8.encode('1e400'), 'envelope'],
     ['deeply nested', utf8.encode('['.repeat(20_000) + ']'.repeat(20_000)), 'too-deep'],
     ['900 kB', bytesOf(envelopeOf('NodeReady', { ...ready, software: { kubelet: 'x'.repeat(900_000) } })), 'too-large'],
-  ])('is none when it is %s', (_what, bytes, reason) => {
+  ])('is rejected if it is %s', (_what, bytes, reason) => {
     expect(reasonOf(readySubject, bytes)).toBe(reason);
   });
 
-  it('is none where its subject is not that of its type', () => {
+  it('is rejected if its subject is not that of its type', () => {
     const bytes = bytesOf(envelopeOf('NodeReady', ready));
     const wrong = (partitionOf('default', 'demo') + 1) % 16;
     expect(reasonOf(`evt.${wrong}.default.demo.node-w1.NodeReady`, bytes)).toBe('subject');
@@ -148,7 +148,7 @@ describe('a message on a subject of the log', () => {
     expect(reasonOf(eventSubject(atW1, 'NodeSinging'), utf8.encode('not json'))).toBe('unknown');
   });
 
-  it('in the stream of a cluster registers no connection and makes no namespace', () => {
+  it('in the stream of a cluster registers no connection and creates no namespace', () => {
     for (const type of TYPES) {
       if (!['installation', 'namespace'].includes(scopeOf(EVENTS[type]))) continue;
       const data = sampleOf(type);
@@ -160,7 +160,7 @@ describe('a message on a subject of the log', () => {
     }
   });
 
-  it('that was written before text was checked can be stored: what a database cannot hold is replaced', () => {
+  it('that was written before text was validated can be stored: unsupported characters are replaced', () => {
     const data = { name: 'team-a', description: 'a\u0000b \ud800 \u{1F6A2}' };
     const subject = eventSubject(namespaceStream('team-a'), 'NamespaceCreated');
     expect(decode(subject, 1, bytesOf(envelopeOf('NamespaceCreated', data)))?.data).toEqual({
@@ -196,7 +196,7 @@ describe('a message on a subject of the log', () => {
   });
 });
 
-describe('an event in which one field is of something else', () => {
+describe('an event with one field of another subject', () => {
   /** Every name in its data by which an event could refer to something other than its subject. */
   const foreign = { node: 'foreign-1', connection: 'foreign', service: 'infra-svc', name: 'foreign' };
 
@@ -205,20 +205,17 @@ describe('an event in which one field is of something else', () => {
       ? 'name'
       : (/<(\w+)>/.exec(EVENTS[type].context)?.[1] as keyof typeof foreign | undefined);
 
-  it.each(TYPES.filter((type) => fieldOf(type) !== undefined))(
-    '%s is rejected where its subject names another',
-    (type) => {
-      const data = sampleOf(type);
-      const field = fieldOf(type)!;
-      const changed = { ...data, [field]: foreign[field] };
-      const subject = eventSubject(placeOf(type, data), type);
-      expect(reasonOf(subject, bytesOf(envelopeOf(type, data, { data: changed })))).toBe('names');
-    },
-  );
+  it.each(TYPES.filter((type) => fieldOf(type) !== undefined))('%s is rejected if its subject has another', (type) => {
+    const data = sampleOf(type);
+    const field = fieldOf(type)!;
+    const changed = { ...data, [field]: foreign[field] };
+    const subject = eventSubject(placeOf(type, data), type);
+    expect(reasonOf(subject, bytesOf(envelopeOf(type, data, { data: changed })))).toBe('names');
+  });
 });
 
-describe('the short way to an envelope', () => {
-  it('accepts nothing that the schema refuses', () => {
+describe('the fast path for an envelope', () => {
+  it('accepts nothing that the schema rejects', () => {
     const usual = envelopeOf('NodeReady', ready);
     const time = fc
       .record({ y: fc.nat(9_999), m: fc.nat(13), d: fc.nat(32), h: fc.nat(25), s: fc.nat(61) })
@@ -243,7 +240,7 @@ describe('the short way to an envelope', () => {
     );
   });
 
-  it('takes what services and agents write', () => {
+  it('accepts what services and agents write', () => {
     expect(isUsualEnvelope(envelopeOf('NodeReady', ready))).toBe(true);
     for (const day of ['01-31', '02-28', '04-30', '12-31'])
       expect(isUsualEnvelope(envelopeOf('NodeReady', ready, { time: `2026-${day}T23:59:59.999Z` }))).toBe(true);
@@ -251,7 +248,7 @@ describe('the short way to an envelope', () => {
 });
 
 describe('a data error', () => {
-  it('is distinguished from an outage by its code in PostgreSQL', () => {
+  it('is distinguished from an outage by its PostgreSQL code', () => {
     const sql = (code: string): Error => Object.assign(new Error('sql'), { code });
     for (const code of ['22P05', '22P02', '23505', '23514', '54000', '21000'])
       expect([code, isDataError(sql(code))]).toEqual([code, true]);

@@ -1,7 +1,7 @@
 import type { StoredEvent } from '@fairlead/contracts';
 import { poisonOf, type Poison } from '../projection.js';
 
-/** What is done when an event of certain types is read: the methods decorated with OnEvent. */
+/** The methods decorated with OnEvent, called when an event of their types is read. */
 export interface EventHandlers {
   readonly types: ReadonlySet<string>;
   call(event: StoredEvent): Promise<void>;
@@ -10,7 +10,7 @@ export interface EventHandlers {
 const ATTEMPTS_MAX = 4;
 const RETRY_FIRST_MS = 50;
 
-/** Tries some times; answers the poison that the event is to its handler if none went well. */
+/** Calls the handler with retries; returns the poison if every attempt failed. */
 export const callHandler = async (
   handlers: EventHandlers,
   event: StoredEvent,

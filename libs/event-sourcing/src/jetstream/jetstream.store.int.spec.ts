@@ -43,7 +43,7 @@ afterAll(async () => {
 });
 
 describe('an append that depends on another stream', () => {
-  it('is recorded only if that stream is where it was read, whole or not at all', async () => {
+  it('is recorded only if that stream is unchanged since it was read, completely or not at all', async () => {
     const other = namespaceStream(namespace);
     const streamOf = (cluster: string) => ({ namespace, cluster, context: 'request' });
     const appendTo = async (cluster: string, seq: number) => {
@@ -58,11 +58,11 @@ describe('an append that depends on another stream', () => {
     expect(await store.entries('evt.*.default.two.>', 0)).toEqual([]);
     expect(await appendTo('two', moved.position.seq)).toBe('appended');
     expect(await store.entries('evt.*.default.two.>', 0)).toHaveLength(facts.length);
-    // Its own stream counts as ever.
+    // The expectation on its own stream still applies.
     expect(await appendTo('two', moved.position.seq)).toBe('conflict');
   });
 
-  it('of a single fact is a mistake of the decider', async () => {
+  it('of a single fact is a bug of the decider', async () => {
     const expected = { ...EMPTY, elsewhere: { stream: namespaceStream(namespace), seq: 0 } };
     const append = store.append({ namespace, cluster: 'three', context: 'request' }, expected, facts.slice(1), cause);
     await expect(append).rejects.toThrow('at least two facts');
@@ -76,7 +76,7 @@ describe('a read of the log', () => {
     type: 'NodeLost',
     data: { uid, node: node as NodeName, lastSeenAt: null, limitMs: 1 },
   });
-  /** Appends facts one after the other, each as a message of its own; returns their sequences. */
+  /** Appends facts one by one, each as a separate message; returns their sequences. */
   const write = async (cluster: string, context: string, written: readonly Fact[]) => {
     const seqs: number[] = [];
     let position = EMPTY;
@@ -95,7 +95,7 @@ describe('a read of the log', () => {
   const seqsOf = async (filter: string, afterSeq: number) =>
     (await store.entries(filter, afterSeq)).map(({ seq }) => seq);
 
-  it('finds everything of a stream, also where a later message has the subject of an earlier one', async () => {
+  it('finds everything in a stream, even if a later message has the subject of an earlier one', async () => {
     const few = await write('few', 'request', [paused, resumed]);
     expect(await seqsOf('evt.*.default.few.>', 0)).toEqual(few);
     const again = await write('again', 'request', [paused, resumed, paused]);
@@ -103,7 +103,7 @@ describe('a read of the log', () => {
     expect(await seqsOf('evt.*.default.none.>', 0)).toEqual([]);
   });
 
-  it('finds everything of several streams, however many subjects these have', async () => {
+  it('finds everything in several streams, however many subjects they have', async () => {
     const pair = await write('pair', 'request', [paused]);
     pair.push(...(await write('pair', 'health-w-1', [lost('w-1'), lost('w-1')])));
     expect(await seqsOf('evt.*.default.pair.>', 0)).toEqual(pair);
@@ -113,7 +113,7 @@ describe('a read of the log', () => {
     expect(await seqsOf('evt.*.default.wide.>', 0)).toEqual(wide);
   });
 
-  it('finds what follows a message, of a stream or of many clusters', async () => {
+  it('finds what follows a message, in a stream or in many clusters', async () => {
     const [first = 0, second = 0] = await write('after', 'request', [paused, resumed]);
     expect(await seqsOf('evt.*.default.after.>', first)).toEqual([second]);
     expect(await seqsOf('evt.*.default.*.request.ClusterResumed', first)).toEqual([second]);

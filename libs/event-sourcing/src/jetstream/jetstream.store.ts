@@ -23,7 +23,7 @@ import { encode, entryOf, toStored, type EncodedEvent } from './envelope.codec.j
 
 export interface JetStreamStoreOptions {
   readonly nc: NatsConnection;
-  /** Who writes, e.g. `/infra-svc`. */
+  /** The writer, e.g. `/infra-svc`. */
   readonly source: string;
   readonly now: () => Date;
   readonly newId: () => string;
@@ -36,10 +36,10 @@ interface Message {
 
 /** Longer than a cluster of NATS takes to elect a new leader of the stream. */
 const APPEND_TIMEOUT_MS = 10_000;
-/** Between two tries while the stream has no leader. */
+/** Delay between attempts while the stream has no leader. */
 const LEADER_RETRY_MS = 100;
 
-/** Wrong last sequence: someone else wrote to the stream (nats-server error codes 10071 and 10164). */
+/** Wrong last sequence: another writer appended to the stream (nats-server error codes 10071 and 10164). */
 const CONFLICTS = new Set([10071, 10164]);
 
 interface PublishAnswer {
@@ -52,16 +52,19 @@ interface PublishAnswer {
 const isUnanswerable = (error: unknown): boolean =>
   error instanceof errors.NoRespondersError || (error instanceof errors.RequestError && error.isNoResponders());
 
-/** Nothing was written to the stream after `seq`. */
+/** Expects that nothing was written to the stream after `seq`. */
 const expect = (header: MsgHdrs, stream: StreamId, seq: number): void => {
   header.set('Nats-Expected-Last-Subject-Sequence', String(seq));
   header.set('Nats-Expected-Last-Subject-Sequence-Subject', `${streamSubject(stream)}.>`);
 };
 
-/** A cluster of one node has fewer subjects than this when it is Ready. More would be read for nothing of a larger one. */
+/**
+ * A one-node cluster has fewer subjects than this when it is Ready. A higher limit would be read in vain for larger
+ * clusters.
+ */
 const FEW_MAX = 32;
 
-/** The hashes of each stream lead from its last message to its first one. */
+/** Whether the hashes of each stream lead from its last message to its first. */
 const isWhole = (entries: readonly LogEntry[]): boolean => {
   const last = new Map<string, string>();
   return entries.every(({ context, event, hash }) => {
@@ -71,7 +74,7 @@ const isWhole = (entries: readonly LogEntry[]): boolean => {
   });
 };
 
-/** The event log on JetStream: stream EVENTS, one subject per type, optimistic concurrency per deciding context. */
+/** The event log on JetStream: stream EVENTS, one subject per type, optimistic concurrency per context. */
 export class JetStreamStore implements EventStore {
   constructor(private readonly options: JetStreamStoreOptions) {}
 
@@ -93,15 +96,15 @@ export class JetStreamStore implements EventStore {
   }
 
   /**
-   * All that matches, where it is so little that the last message of each subject is everything. To find all, the server looks at each
-   * message since the first; for the last ones it has an index. undefined: it may be more.
+   * All matching entries if there are so few that the last message of each subject is everything. To find all, the
+   * server scans each message since the first; for the last ones it has an index. undefined: there may be more.
    */
   private async few(filter: string): Promise<readonly LogEntry[] | undefined> {
     try {
       const entries = (await readLastOfEach(this.options.nc, [filter], FEW_MAX)).map(entryOf);
       return entries.length < FEW_MAX && isWhole(entries) ? entries : undefined;
     } catch (error) {
-      if (error instanceof WorldFailure) return undefined; // Too many subjects, or the log is away: then the next read fails, too.
+      if (error instanceof WorldFailure) return undefined; // Too many subjects, or the log is unreachable: then the next read fails, too.
       throw error;
     }
   }
@@ -118,7 +121,7 @@ export class JetStreamStore implements EventStore {
         message: answer.error.description ?? `error ${answer.error.code}`,
       });
     }
-    // An observation that is in the log already, possibly at another position than the one expected here.
+    // An observation that is already in the log, possibly at another position than expected here.
     if (answer.duplicate === true) return { kind: 'conflict' };
     const lastSeq = answer.seq ?? 0;
     const firstSeq = lastSeq - encoded.length + 1;
@@ -145,8 +148,8 @@ export class JetStreamStore implements EventStore {
   }
 
   /**
-   * All or none (atomic batch, ADR-50 of NATS, server >= 2.12); one event needs no batch. The client's own `commit` hides a conflict, so
-   * this is ours.
+   * All or none (atomic batch, ADR-50 of NATS, server >= 2.12); one event needs no batch. The client's own `commit`
+   * hides a conflict, so it is not used.
    */
   private messagesOf(stream: StreamId, expected: Expected, events: readonly EncodedEvent[]): readonly Message[] {
     const batchId = this.options.newId();
@@ -167,7 +170,7 @@ export class JetStreamStore implements EventStore {
     });
   }
 
-  /** Without a leader the message is not stored, so it can be published again; a batch is begun again. */
+  /** Without a leader the message is not stored, so it can be published again; a batch is restarted. */
   private async publishWaiting(messages: () => readonly Message[]): Promise<PublishAnswer> {
     const deadline = performance.now() + APPEND_TIMEOUT_MS;
     for (;;) {
@@ -181,7 +184,7 @@ export class JetStreamStore implements EventStore {
     }
   }
 
-  /** The last message is answered, for all of them. */
+  /** The server replies to the last message, for all of them. */
   private async publish(messages: readonly Message[]): Promise<PublishAnswer> {
     const { nc } = this.options;
     const { event, header } = messages[messages.length - 1]!;

@@ -9,7 +9,7 @@ const START = { seq: 0, streamVersion: 0, hash: FIRST_PREVHASH };
 const CAUSE = { actor: 'user/spec', causationId: 'c', correlationId: 'c' };
 const facts = (count: number): readonly Fact[] => Array.from({ length: count }, () => FACT);
 
-/** A stream that has no leader for so many requests. */
+/** A stream without a leader for this many requests. */
 const electing = (withoutLeader: number) => {
   const batches: string[] = [];
   let requests = 0;
@@ -30,13 +30,13 @@ const electing = (withoutLeader: number) => {
 };
 
 describe('an append while NATS elects a leader of the log', () => {
-  it('is recorded when there is one', async () => {
+  it('is recorded once there is one', async () => {
     const { store, requests } = electing(2);
     const appended = await store.append(STREAM, START, facts(1), CAUSE);
     expect([appended.kind, requests()]).toEqual(['appended', 3]);
   });
 
-  it('begins a batch again: what was published before the election reached no server', async () => {
+  it('restarts a batch: what was published before the election reached no server', async () => {
     const { store, batches } = electing(1);
     await store.append(STREAM, START, facts(2), CAUSE);
     expect(batches).toHaveLength(2);

@@ -24,7 +24,7 @@ export interface JobRunnerOptions {
   readonly progress: JobsProgress;
 }
 
-/** What becomes of a task after an attempt. */
+/** The outcome of a task's attempt. */
 export type Settled =
   | { readonly outcome: 'done' }
   | { readonly outcome: 'buried'; readonly reason: string }
@@ -32,15 +32,15 @@ export type Settled =
 
 export interface Attempt {
   readonly job: Job;
-  /** How often it has failed before. */
+  /** Number of previous failures. */
   readonly failures: number;
   readonly abort: AbortController;
-  /** Why it aborts may be that the service stops: that counts as no attempt. */
+  /** Whether it aborts because the service stops, which does not count as an attempt. */
   readonly isStopping: () => boolean;
 }
 
 const ANSWER_MS = 5_000;
-/** Neither done nor recorded as failed (the log or the database is away). */
+/** Delay of a task that is neither done nor recorded as failed (the log or the database is unreachable). */
 const GIVEN_BACK_MS = 1_000;
 
 const backoffMs = (policy: JobPolicy, attempt: number): number =>
@@ -52,7 +52,7 @@ const againAfter = (outcome: 'requeued' | 'failed', delayMs: number, whenFreed =
   whenFreed,
 });
 
-/** One attempt at a task: its handler, its time limit, and what is recorded of its failure. */
+/** One attempt of a task: its handler, its timeout, and the record of its failure. */
 export class JobRunner {
   private attempts = 0;
 
@@ -83,7 +83,7 @@ export class JobRunner {
     }
   }
 
-  /** How often each of these jobs has failed; those that never have are left out. */
+  /** How often each of these jobs has failed; those without failures are omitted. */
   async failuresOf(jobIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
     if (jobIds.length === 0) return new Map();
     const found = await this.options.pool.query<{ job_id: string; attempts: number }>(
@@ -93,7 +93,7 @@ export class JobRunner {
     return new Map(found.rows.map(({ job_id, attempts }) => [job_id, attempts]));
   }
 
-  /** Whether so many failures were all of its attempts. */
+  /** Whether this many failures exhaust its attempts. */
   isGivenUp({ type }: Job, failures: number): boolean {
     return failures >= (this.options.handlers.get(type)?.policy.attemptsMax ?? Infinity);
   }
@@ -161,7 +161,7 @@ export class JobRunner {
     await this.options.pool.query(
       `insert into job_attempts (job_id, attempts) values ($1, $2)
        on conflict (job_id) do update set attempts = excluded.attempts, failed_at = now()`,
-      // A task that was given up is made again from its cluster's state, and must not be tried again.
+      // An abandoned task is created again from its cluster's state, but must not be retried.
       [job.id, last ? Math.max(attempt, policy.attemptsMax) : attempt],
     );
     return last ? this.bury(job, text) : againAfter('failed', delayMs);

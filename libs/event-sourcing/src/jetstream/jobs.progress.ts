@@ -1,6 +1,6 @@
 import type { JobOutcome } from './meter.js';
 
-/** A job at work in this replica. */
+/** A job that this replica is working on. */
 export interface JobAtWork {
   readonly what: string;
   readonly sinceMs: number;
@@ -9,17 +9,17 @@ export interface JobAtWork {
   readonly groups: readonly string[];
 }
 
-/** What a replica's runner of jobs does. Times are milliseconds of any one clock. */
+/** Statistics of a replica's job runner. Times are milliseconds of any one clock. */
 export interface JobsStatistics {
   readonly concurrency: number;
   readonly atWork: readonly JobAtWork[];
-  /** When the last job ended, done or failed; one that asks to be called again has not. */
+  /** When the last job ended, done or failed; a requeued job does not count. */
   readonly lastEndMs: number;
-  /** Since when jobs wait to be taken; null: none does. Those with a delay do not wait: they are not due. */
+  /** Since when due jobs wait for a slot; null: none. Delayed jobs do not count: they are not due. */
   readonly waitingSinceMs: number | null;
-  /** Since when jobs were given back because their leases are held, and none else was at work; null: none was. */
+  /** Since when jobs were requeued because their leases are held while no other job was running; null: none. */
   readonly blockedSinceMs: number | null;
-  /** The longest time that any task may take: so long another replica may hold a lease. */
+  /** The longest timeout of any task: how long another replica may hold a lease. */
   readonly longestMs: number;
 }
 
@@ -28,7 +28,7 @@ const MINUTE_MS = 60_000;
 
 const minutes = (ms: number): string => `${Math.floor(ms / MINUTE_MS)} min`;
 
-/** A handler ends at its limit, also one that does not answer: what comes after it, recording the failure, is what hangs. */
+/** Handlers end at their timeout, even unresponsive ones: what hangs is the recording of the failure afterwards. */
 const overdue = ({ atWork }: JobsStatistics, nowMs: number): string | undefined => {
   const found = atWork.find(({ sinceMs, limitMs }) => nowMs - sinceMs - limitMs >= STUCK_AFTER_MS);
   return found && `${found.what} has not ended ${minutes(nowMs - found.sinceMs - found.limitMs)} after its time limit`;
@@ -52,28 +52,28 @@ const blocked = ({ blockedSinceMs, longestMs }: JobsStatistics, nowMs: number): 
     ? `tasks have waited ${minutes(nowMs - blockedSinceMs)} for leases, longer than any task may take`
     : undefined;
 
-/** `ok`, or why this replica reconciles nothing although work waits. */
+/** `ok`, or why this replica makes no progress although work is waiting. */
 export const jobsReport = (statistics: JobsStatistics, nowMs: number): string =>
   overdue(statistics, nowMs) ?? untaken(statistics, nowMs) ?? blocked(statistics, nowMs) ?? 'ok';
 
-/** Tasks that wait because their group has no place left. */
+/** Tasks that wait for a free slot of their group. */
 interface GroupQueue {
   readonly group: string;
   readonly count: number;
   readonly sinceMs: number;
 }
 
-/** Shorter waits are ordinary. */
+/** Shorter waits are normal. */
 export const WAIT_SHOWN_AFTER_MS = MINUTE_MS;
 
-/** What waits for a group, and what has its places. */
+/** The tasks that wait for a group, and those that hold its slots. */
 export interface GroupWait {
   readonly group: string;
   readonly count: number;
-  /** How long something has waited. */
+  /** How long a task has waited. */
   readonly waitedMs: number;
   readonly places: number;
-  /** What has had its place longest; undefined: nothing has one. */
+  /** The task that has held its slot longest; undefined: none. */
   readonly longest: { readonly what: string; readonly takenMs: number } | undefined;
 }
 
@@ -84,7 +84,7 @@ const waitOf = ({ group, count, sinceMs }: GroupQueue, atWork: readonly JobAtWor
   return { group, count, waitedMs: nowMs - sinceMs, places: inGroup.length, longest };
 };
 
-/** What has waited for long, a sentence for each group. */
+/** Long waits, one sentence per group. */
 const waitsReport = (waits: readonly GroupWait[]): readonly string[] =>
   waits
     .filter(({ waitedMs }) => waitedMs >= WAIT_SHOWN_AFTER_MS)
@@ -97,7 +97,7 @@ const waitsReport = (waits: readonly GroupWait[]): readonly string[] =>
       return `${tasks} for ${group} since ${minutes(waitedMs)}${why}`;
     });
 
-/** Gathers the statistics of one replica. */
+/** Collects the statistics of one replica. */
 export class JobsProgress {
   private readonly atWork = new Map<string, JobAtWork>();
   private queues: readonly GroupQueue[] = [];
@@ -115,12 +115,12 @@ export class JobsProgress {
     this.limits = limits;
   }
 
-  /** So many jobs are due and not taken. */
+  /** Sets the number of due jobs that wait for a slot. */
   waiting(count: number): void {
     this.waitingSinceMs = count === 0 ? null : (this.waitingSinceMs ?? this.nowMs());
   }
 
-  /** How many tasks wait for each group. They are no reason to restart anything: what hangs is outside. */
+  /** Sets the number of tasks that wait for each group. They are no reason for a restart: what hangs is external. */
   waitingForGroups(counts: ReadonlyMap<string, number>): void {
     const before = new Map(this.queues.map(({ group, sinceMs }) => [group, sinceMs]));
     this.queues = [...counts].map(([group, count]) => ({ group, count, sinceMs: before.get(group) ?? this.nowMs() }));
@@ -128,7 +128,7 @@ export class JobsProgress {
     if (!isSame) for (const listener of this.groupListeners) listener();
   }
 
-  /** Called when something begins or ceases to wait for a group. */
+  /** Called when a task starts or stops waiting for a group. */
   onGroupWaits(listener: () => void): void {
     this.groupListeners.push(listener);
   }
@@ -151,7 +151,7 @@ export class JobsProgress {
       isBlocked && isAlone ? (this.blockedSinceMs ?? this.nowMs()) : isEnd ? null : this.blockedSinceMs;
   }
 
-  /** What waits although this replica is well; empty: nothing has waited for long. */
+  /** Long waits although this replica is healthy; empty: none. */
   waits(): readonly string[] {
     return waitsReport(this.groupWaits());
   }

@@ -19,7 +19,7 @@ describe('the health of a service whose tasks', () => {
     expect(progress.report()).toBe('ok');
   });
 
-  it('come after a long idle time is ok until they have waited for 10 minutes', () => {
+  it('arrive after a long idle time is ok until they have waited for 10 minutes', () => {
     nowMs = 24 * HOUR_MS;
     progress.waiting(3);
     expect(progress.report()).toBe('ok');
@@ -30,7 +30,7 @@ describe('the health of a service whose tasks', () => {
     expect(progress.report()).toBe('no task has ended for 10 min although tasks wait, and none of them was taken');
   });
 
-  it('hang in every place is not ok while others wait, and names the longest [ORBITER 32]', () => {
+  it('hang in every slot is not ok while others wait, and names the longest [ORBITER 32]', () => {
     progress.began('a', 'EnsureMachines of default/demo', HOUR_MS);
     nowMs += MINUTE_MS;
     progress.began('b', 'DeleteMachine of default/other', HOUR_MS);
@@ -43,7 +43,7 @@ describe('the health of a service whose tasks', () => {
     expect(progress.report()).toBe('ok');
   });
 
-  it('take long within their limits is ok while none waits', () => {
+  it('take long within their timeouts is ok while none waits', () => {
     progress.began('a', 'RollOut of default/demo', HOUR_MS);
     nowMs += HOUR_MS;
     expect(progress.report()).toBe('ok');
@@ -79,7 +79,7 @@ describe('the health of a service whose tasks', () => {
     expect(progress.report()).toBe('ok');
   });
 
-  it('hang in the places of one group is ok while others end, and says what waits for it', () => {
+  it('hang in the slots of one group is ok while others end, and reports what waits for it', () => {
     const groups = ['connection lab'];
     progress.began('a', 'EnsureMachines of default/demo', HOUR_MS, groups);
     nowMs += MINUTE_MS;

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Messages of the log that readers skip because they are no events. */
+/** Messages of the log that readers skip because they are not events. */
 export class RejectedEvents1700000000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
@@ -72,7 +72,7 @@ export class KernelTables1700000000000 implements MigrationInterface {
   }
 }
 
-/** Unlogged: after a crash of the database no lease is held, the same as if all had expired. */
+/** Unlogged: after a crash of the database no lease is held, as if all had expired. */
 export class TaskLeases1700000000002 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
@@ -104,13 +104,13 @@ export class StatePieces1700000000003 implements MigrationInterface {
       )`);
   }
 
-  /** A release without it folds every state again, since it has other versions of its processes. */
+  /** A release without it folds every state again, because its processes have other versions. */
   async down(runner: QueryRunner): Promise<void> {
     await runner.query('drop table process_state_pieces');
   }
 }
 
-/** What every service's database gets before its own tables. */
+/** Migrations that every service's database runs before its own. */
 export const KERNEL_MIGRATIONS = [
   KernelTables1700000000000,
   RejectedEvents1700000000001,

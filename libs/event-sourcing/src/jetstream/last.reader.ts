@@ -4,8 +4,8 @@ import { readLastOfEach } from './direct.reader.js';
 import { decode } from './envelope.codec.js';
 
 /**
- * The newest event on each subject that matches one of the filters, oldest first; without those that this release does not know. Rejects
- * with WorldFailure while the log cannot be reached.
+ * The newest event on each subject that matches one of the filters, oldest first; unknown types are omitted. Rejects
+ * with WorldFailure while the log is unreachable.
  */
 export const readNewest = async (nc: NatsConnection, filters: readonly string[]): Promise<readonly StoredEvent[]> => {
   const found = await readLastOfEach(nc, filters);

@@ -32,12 +32,12 @@ describe('the leases of a replica', () => {
     await environment?.stop();
   });
 
-  it('are all given up, and had again, when the session is gone in which one is given back', async () => {
+  it('are all dropped, and reacquired, if the session ends while one is released', async () => {
     const ended = database.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'fairlead-leases'",
     );
     const given: Promise<void>[] = [];
-    // Until the end of the session is noticed, giving back meets a dead one.
+    // Until the end of the session is noticed, a release fails on it.
     while (leases.owned.size === 16 || given.length < 3) {
       const [partition] = [...leases.owned];
       if (partition !== undefined) given.push(leases.lost(partition));

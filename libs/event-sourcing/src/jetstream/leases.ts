@@ -9,11 +9,11 @@ const LOCK_CLASS = 0x46414952;
 /** Lock numbers from here on mean "this replica is alive"; those below PARTITION_COUNT are partitions. */
 const REPLICA_SLOT_FIRST = 1_000;
 const REPLICA_SLOTS = 1_000;
-/** Channel of the service's database on which a replica says that it has come. */
+/** Channel of the service's database on which a new replica announces itself. */
 const ARRIVALS = 'fairlead_replicas';
 /** How soon partitions of a replica that has ended are taken over. */
 const SHARED_LOOK_MS = 250;
-/** A replica that has all partitions waits for a notification; this is for one that it missed. */
+/** A replica that owns all partitions waits for a notification; this poll finds a missed one. */
 const ALONE_LOOK_MS = 10_000;
 const RETRY_MS = 250;
 
@@ -21,13 +21,13 @@ export interface LeaseOptions {
   readonly databaseUrl: string;
   readonly log: PartitionLog;
   readonly onGained: (partition: number) => void;
-  /** Must resolve when nothing of the partition is worked on any more. */
+  /** Must resolve when no work on the partition is in progress any longer. */
   readonly onReleased: (partition: number) => Promise<void>;
 }
 
 /**
- * Which replica works on which partition: session-level advisory locks, which the database frees the moment a replica's
- * connection is gone. A lease only saves double work; what makes double work impossible is the compare-and-set of positions.
+ * Which replica owns which partition: session-level advisory locks, which the database releases as soon as a replica's
+ * connection closes. A lease only avoids duplicate work; correctness is ensured by the compare-and-set of positions.
  */
 export class Leases {
   private readonly held = new Set<number>();
@@ -59,12 +59,12 @@ export class Leases {
     this.client = undefined;
   }
 
-  /** Another replica has moved a position of the partition: give it up, and stand for it again like everyone. */
+  /** Another replica has moved a position of the partition: release it, and compete for it again. */
   async lost(partition: number): Promise<void> {
     try {
       await this.release(partition);
     } catch (error) {
-      // The session itself has ended, and took all leases along.
+      // The session itself has ended, and with it all leases.
       this.options.log.warn(`leases: ${wordsOf(error)}; trying again`);
       await this.drop();
     }
@@ -98,7 +98,7 @@ export class Leases {
     client.on('error', () => void this.drop().then(() => this.wakeSignal.ring()));
     client.on('notification', () => this.wakeSignal.ring());
     await client.connect();
-    // A replica whose machine died without a word is noticed by the server within about 15 s.
+    // The server detects a replica whose machine died silently within about 15 s.
     await client.query('set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 2');
     const slot = REPLICA_SLOT_FIRST + Math.floor(Math.random() * REPLICA_SLOTS);
     await client.query('select pg_try_advisory_lock($1, $2)', [LOCK_CLASS, slot]);
@@ -107,7 +107,7 @@ export class Leases {
     return client;
   }
 
-  /** The session is gone and with it every lock: stop working, then forget it. */
+  /** The session is closed and with it every lock: stop working, then forget it. */
   private async drop(): Promise<void> {
     const client = this.client;
     this.client = undefined;

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 
-/** Linux: microseconds in which something on this machine waited for a processor. */
+/** Linux: microseconds in which some task on this machine waited for a CPU. */
 const PRESSURE_FILE = '/proc/pressure/cpu';
 const SOME_TOTAL = /^some .*total=(\d+)$/m;
 const MICROSECONDS = 1_000;
 
-/** undefined: this system does not say. */
+/** undefined: not available on this system. */
 const waitedMs = (): number | undefined => {
   try {
     const [, total] = SOME_TOTAL.exec(readFileSync(PRESSURE_FILE, 'utf8')) ?? [];
@@ -16,8 +16,8 @@ const waitedMs = (): number | undefined => {
 };
 
 /**
- * How loaded this process and its machine were since it was asked last, between 0 and 1: the share of the time in which the event loop was
- * busy, or in which processors were waited for, whichever is greater.
+ * The load of this process and its machine since the last call, between 0 and 1: the share of time in which the event
+ * loop was busy, or in which tasks waited for CPUs, whichever is greater.
  */
 export const loadMeter = (): (() => number) => {
   let loop = performance.eventLoopUtilization();
@@ -45,5 +45,5 @@ const everySample = (meter: () => number): (() => number) => {
   };
 };
 
-/** The load when it was measured last, at most some moments ago where it is asked for often. */
+/** The last measured load, slightly out of date if it is requested often. */
 export const currentLoad = everySample(loadMeter());

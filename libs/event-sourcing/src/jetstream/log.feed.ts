@@ -5,7 +5,7 @@ import { headOf } from './message.head.js';
 
 export interface LogFeedOptions {
   readonly nc: Pick<NatsConnection, 'subscribe'>;
-  /** A message of a partition. Everything that was stored from `from` up to it was pushed. */
+  /** A message of a partition. Everything stored from `from` up to it was pushed. */
   readonly onMessage: (partition: number, message: RawEvent, from: number) => void;
   /** Messages before this one were not pushed. */
   readonly onGap: () => void;
@@ -17,8 +17,8 @@ const rawOf = (message: Pick<Msg, 'headers' | 'data'>): RawEvent => {
 };
 
 /**
- * What nats-server publishes right after it has stored a message, in the order of the log. It is delivered at most once, so a reader must
- * know where something is missing: the sequence of the log leaves no number out.
+ * Messages that nats-server publishes right after storing them, in the order of the log. Delivery is at most once, so a
+ * reader must detect gaps: the log's sequences have none.
  */
 export class LogFeed {
   private subscription: Subscription | undefined;
@@ -27,12 +27,12 @@ export class LogFeed {
 
   constructor(private readonly options: LogFeedOptions) {}
 
-  /** The newest message that was pushed; 0: none was. Of those before it, readers have got every one or know of the gap. */
+  /** The newest pushed message; 0: none. Readers got every earlier one or know of the gap. */
   get last(): number {
     return this.lastTaken;
   }
 
-  /** A reader that begins now gets what is stored from this sequence on. */
+  /** A reader that starts now gets everything stored from this sequence on. */
   get next(): number {
     return this.lastTaken + 1;
   }

@@ -2,30 +2,30 @@ import { wordsOf } from '@fairlead/contracts';
 import type { PartitionConsumer } from './partition.consumer.js';
 
 export interface LogLookOptions {
-  /** The newest message that was pushed. */
+  /** The newest pushed message. */
   readonly lastPushed: () => number;
   readonly partitions: () => readonly Pick<PartitionConsumer, 'look' | 'lookIfAhead' | 'position'>[];
-  /** The sequence of the first message of the log after one; undefined: there is none. */
+  /** The sequence of the first message of the log after another; undefined: none. */
   readonly nextAfter: (seq: number) => Promise<number | undefined>;
-  /** The log is known to go on up to here. */
+  /** The log is known to reach up to this sequence. */
   readonly onKnown: (seq: number) => void;
   readonly warn: (message: string) => void;
 }
 
 /**
- * What is pushed can be lost without anything after it that shows it. One read for all partitions finds that; each of them reads only if
- * there is anything after what was pushed, or it has not come so far.
+ * A push can be lost without a later one that reveals the gap. One read for all partitions detects that; a partition
+ * reads only if there is anything after the pushed messages, or if it has not caught up with them.
  */
 export class LogLook {
-  /** Up to here, every partition has looked since the event could be read. */
+  /** Every partition has read up to this sequence since the event became readable. */
   private lookedUpTo = 0;
   private isOwed = false;
 
   constructor(private readonly options: LogLookOptions) {}
 
   /**
-   * Partitions have just looked for what was not pushed. A replica of the stream may have answered them that is behind, so they look once
-   * more: the sequence that they must find is not known.
+   * Partitions have just read what was not pushed. A lagging replica of the stream may have answered, so they read once
+   * more: the sequence they must find is unknown.
    */
   lookOnceMore(): void {
     this.isOwed = true;
@@ -39,7 +39,7 @@ export class LogLook {
     const upTo = Math.max(0, ...partitions().map((consumer) => consumer.position()));
     try {
       const next = await nextAfter(Math.max(this.lookedUpTo, lastPushed()));
-      // One that was on its way when the log was asked has come before the answer.
+      // A message in transit when the log was queried has arrived before the reply.
       if (next === undefined || next <= lastPushed()) return;
       onKnown(next);
       partitions().forEach((consumer) => consumer.look());

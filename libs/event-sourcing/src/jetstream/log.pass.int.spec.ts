@@ -14,13 +14,13 @@ import { encode } from './envelope.codec.js';
 import { readPass } from './log.pass.js';
 import { ensureStreams } from './streams.js';
 
-/** More than are on their way at once. */
+/** More than are in transit at once. */
 const EVENTS = 9_500;
 const UID = '00000000-0000-4000-8000-000000000000' as ClusterUid;
 
 let environment: TestEnvironment;
 let admin: NatsConnection;
-/** With the rights of a service. */
+/** With the permissions of a service. */
 let nc: NatsConnection;
 
 const clusterAt = (index: number): string => `c-${index % 50}`;
@@ -56,14 +56,14 @@ const consumers = async (): Promise<number> => {
 };
 
 describe('a pass over the log', () => {
-  it('reads every message after a sequence once, in order, as a direct get does', async () => {
+  it('reads every message after a sequence once, in order, like a direct get', async () => {
     const found = await all(EVERY_EVENT, 10);
     expect(found.map(({ seq }) => seq)).toEqual(Array.from({ length: EVENTS - 10 }, (_none, index) => index + 11));
     expect(found.slice(0, 100)).toEqual(await readBatch(nc, EVERY_EVENT, 10, 100));
     expect(found.slice(-100)).toEqual(await readBatch(nc, EVERY_EVENT, EVENTS - 100, 100));
   });
 
-  it('reads what a filter matches', async () => {
+  it('reads what matches a filter', async () => {
     const partition = partitionOf('default', clusterAt(0));
     const expected = await readBatch(nc, partitionFilter(partition), 0, EVENTS);
     expect(await all(partitionFilter(partition), 0)).toEqual(expected);
@@ -74,7 +74,7 @@ describe('a pass over the log', () => {
     expect(await all(EVERY_EVENT, EVENTS)).toEqual([]);
   });
 
-  it('leaves no consumer behind, not even when its reader has enough', async () => {
+  it('leaves no consumer behind, even if its reader stops early', async () => {
     for await (const batch of readPass(nc, EVERY_EVENT, 0)) {
       expect(batch[0]?.seq).toBe(1);
       expect(await consumers()).toBe(1);

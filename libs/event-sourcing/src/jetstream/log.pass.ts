@@ -3,12 +3,12 @@ import { createInbox, nuid, type Msg, type NatsConnection } from '@nats-io/trans
 import { inboxPrefixOf, READ_BATCH, type RawEvent } from './direct.reader.js';
 
 const TIMEOUT_MS = 5_000;
-/** A consumer that is not deleted, because its reader has crashed, goes after so long. */
+/** A consumer that is not deleted, because its reader crashed, expires after this time. */
 const FORGOTTEN_AFTER_MS = 30_000;
-/** How many messages are on their way while the reader works: the server goes on meanwhile. */
+/** Messages in transit while the reader works, so that the server continues meanwhile. */
 const AHEAD_MAX = 8 * READ_BATCH;
 
-/** Of a random name: it is in each message, and a name that is taken is refused. */
+/** Length of the random name, which each message carries; an existing name is rejected. */
 const NAME_LENGTH = 10;
 
 const nanosOf = (ms: number): number => ms * 1_000_000;
@@ -21,11 +21,13 @@ interface Place {
   readonly delivered: number;
 }
 
-/** `$JS.ACK.<stream>.<consumer>.<times>.<seq>.<delivered>.<time>.<pending>`; there is a form with more tokens at both ends. */
+/**
+ * `$JS.ACK.<stream>.<consumer>.<times>.<seq>.<delivered>.<time>.<pending>`; another form has more tokens at both ends.
+ */
 const PLACE =
   /^\$JS\.ACK\.(?:[^.]+\.){2}\d+\.(\d+)\.(\d+)\.\d+\.\d+$|^\$JS\.ACK\.(?:[^.]+\.){4}\d+\.(\d+)\.(\d+)\.\d+\.\d+\.[^.]+$/;
 
-/** A status of the server, instead of a message, has none. */
+/** A status message of the server has none. */
 const placeOf = (reply: string): Place | undefined => {
   const [, seq, delivered, sameSeq, sameDelivered] = PLACE.exec(reply) ?? [];
   if (seq === undefined && sameSeq === undefined) return undefined;
@@ -39,7 +41,7 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** What a consumer has delivered and the reader has not taken. */
+/** Messages that a consumer has delivered and the reader has not taken. */
 class Delivered {
   private messages: RawEvent[] = [];
   private delivered = 0;
@@ -111,9 +113,9 @@ const create = async (
 };
 
 /**
- * All messages after a sequence that match a filter, in order and in batches, up to the end that the log has now. It is for
- * very many of them: a consumer of the server, made for this pass, delivers a message for half of the CPU time that a direct get takes.
- * What it delivers is counted, so that nothing is left out.
+ * All messages after a sequence that match a filter, in order and in batches, up to the current end of the log. For
+ * very many messages: a server-side consumer, created for this pass, delivers a message for half of the CPU time of a
+ * direct get. Deliveries are counted, so that a missing message is detected.
  */
 export async function* readPass(
   nc: NatsConnection,

@@ -11,7 +11,7 @@ const PENDING = 3;
 const messageWith = (reply: string): Msg =>
   ({ subject: 'evt.1.default.c.bootstrap.WorkerJoined', reply, data: new Uint8Array() }) as unknown as Msg;
 
-/** A server that delivers these, whatever it is asked for. */
+/** A server that delivers these replies to any request. */
 const serverOf = (replies: readonly string[], created: object = { num_pending: PENDING }): NatsConnection => {
   let deliver: Callback = () => undefined;
   return {
@@ -36,20 +36,20 @@ const seqs = async (nc: NatsConnection): Promise<readonly number[]> => {
 const placed = (seq: number, delivered: number): string => `$JS.ACK.EVENTS.a1.1.${seq}.${delivered}.17000.0`;
 
 describe('a pass over the log', () => {
-  it('takes sequences from the reply subject for acknowledgements, in both forms', async () => {
+  it('reads sequences from the reply subject for acknowledgements, in both forms', async () => {
     const inDomain = '$JS.ACK.hub.AB12.EVENTS.a1.1.9.3.17000.0.xyz';
     expect(await seqs(serverOf([placed(4, 1), placed(7, 2), inDomain]))).toEqual([4, 7, 9]);
   });
 
-  it('fails when a message is missing', async () => {
+  it('fails if a message is missing', async () => {
     await expect(seqs(serverOf([placed(4, 1), placed(9, 3)]))).rejects.toThrow('message 2 did not come');
   });
 
-  it('fails when the server sends a status instead of a message', async () => {
+  it('fails if the server sends a status instead of a message', async () => {
     await expect(seqs(serverOf([placed(4, 1), '']))).rejects.toThrow('message 2 did not come');
   });
 
-  it('fails when the server makes no consumer', async () => {
+  it('fails if the server creates no consumer', async () => {
     const refused = serverOf([], { error: { description: 'too many consumers' } });
     await expect(seqs(refused)).rejects.toThrow('too many consumers');
   });

@@ -1,8 +1,8 @@
 import type { MsgHdrs } from '@nats-io/transport-node';
 
-/** What the server says of a stored message, or instead of one. */
+/** The server's headers of a stored message, or its status instead of one. */
 export interface MessageHead {
-  /** 0: it is a message. */
+  /** 0: a message. */
   readonly code: number;
   readonly description: string;
   readonly subject: string;
@@ -22,7 +22,7 @@ const lastOf = (text: string, name: string): string => {
   return text.slice(from, text.indexOf(LINE_END, from)).trim();
 };
 
-/** How the client keeps a message until its headers are asked for. */
+/** The client's form of a message before its headers are parsed. */
 interface Undecoded {
   readonly _msg: { readonly hdr: number };
   readonly _rdata: Uint8Array;
@@ -34,9 +34,9 @@ const isUndecoded = (message: object): message is Undecoded => {
 };
 
 /**
- * The client reads every header of a message into a map, and looks at each letter of each name: for a reader of the log, who needs two of
- * eight, that would be the largest part of what a message costs. So they are taken from its text; from the map, where the client does not
- * keep the text as it does now.
+ * The client parses every header of a message into a map, and checks each letter of each name: for a reader of the log,
+ * which needs two of eight, that would be the largest part of a message's cost. So they are taken from the raw text, or
+ * from the map if the client's internal form changes.
  */
 export const headOf = (message: { readonly headers?: MsgHdrs | undefined }): MessageHead => {
   if (!isUndecoded(message)) {

@@ -5,7 +5,7 @@ import { headOf } from './message.head.js';
 
 const utf8 = new TextEncoder();
 
-/** As the client makes it of what the server sends. */
+/** As the client creates it from the server's bytes. */
 const received = (head: string): MsgImpl => {
   const bytes = utf8.encode(`${head}{}`);
   const args = { subject: utf8.encode('_INBOX.1'), sid: 1, hdr: bytes.length - 2, size: bytes.length };
@@ -17,24 +17,24 @@ const STORED =
   'Nats-Subject: evt.03.default.shop.machines.VmCreated\r\nNats-Sequence: 4711\r\nNats-Num-Pending: 3\r\n\r\n';
 
 describe('the head of a stored message', () => {
-  it('is what the server says, not what the sender did', () => {
+  it("is taken from the server's headers, not the sender's", () => {
     const { subject, seq, code } = headOf(received(STORED));
     expect([subject, seq, code]).toEqual(['evt.03.default.shop.machines.VmCreated', 4711, 0]);
   });
 
-  it('is read without the map of all headers, which the client makes only when it is asked', () => {
+  it('is read without the map of all headers, which the client creates only on demand', () => {
     const message = received(STORED);
     headOf(message);
     expect((message as unknown as { _headers?: unknown })._headers).toBeUndefined();
   });
 
-  it('says why there is no message', () => {
+  it('contains why there is no message', () => {
     const { code, description } = headOf(received('NATS/1.0 408 Request Timeout\r\n\r\n'));
     expect([code, description]).toEqual([408, 'Request Timeout']);
     expect(headOf(received('NATS/1.0 204 EOB\r\nNats-Num-Pending: 0\r\n\r\n')).code).toBe(204);
   });
 
-  it('is the same where the client has made the map', () => {
+  it('is the same if the client has created the map', () => {
     const map = headers();
     map.append('Nats-Subject', 'evt.of.the.sender');
     map.append('Nats-Subject', 'evt.03.a.b.c.D');

@@ -1,4 +1,4 @@
-/** JSON escapes of what PostgreSQL cannot store: U+0000 and surrogates (a pair of them is valid; the full check decides). */
+/** JSON escapes that PostgreSQL cannot store: U+0000 and surrogates (a pair is valid; the full check decides). */
 const SUSPECT = /\\u(?:0000|d[89a-f])/i;
 
 const REPLACEMENT = '\uFFFD';
@@ -14,7 +14,7 @@ const storable = (value: unknown): unknown => {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [storableText(key), storable(inner)]));
 };
 
-/** Whether anything lies deeper than so many arrays and objects. Every message is asked, so it allocates nothing. */
+/** Whether a value is nested deeper than this. Called for every message, so it allocates nothing. */
 const isDeeper = (value: unknown, levels: number): boolean => {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;

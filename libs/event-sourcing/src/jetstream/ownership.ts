@@ -5,10 +5,10 @@ import * as z from 'zod';
 import { EVENT_MAX_BYTES } from './stores.js';
 
 /*
- * Who holds the log is recorded by the stream itself, in its metadata, and enforced by it: a closed one takes no event of any writer.
+ * The stream records in its metadata who holds the log, and enforces it: a closed log rejects events of every writer.
  */
 
-/** An event is larger than this. */
+/** Smaller than any event. */
 const NOTHING_BYTES = 1;
 const ANSWER_TIMEOUT_MS = 5_000;
 
@@ -22,7 +22,7 @@ const StreamInfo = z.object({
 });
 
 export interface LogState {
-  /** undefined: the log was never handed over, nor taken over. */
+  /** undefined: the log was never handed over. */
   readonly record: HandoverRecord | undefined;
   readonly messages: number;
   readonly firstSeq: number;
@@ -34,7 +34,7 @@ export interface LogState {
 const unreadable = (message: string): WorldFailure =>
   new WorldFailure({ operation: 'read who holds the log', target: STREAMS.events, message });
 
-/** undefined: none. Throws where a newer release wrote it: then it is unknown whether the log may be used. */
+/** undefined: none. Throws if a newer release wrote it: then it is unknown whether the log may be used. */
 export const handoverIn = (metadata: Readonly<Record<string, string>> | undefined): HandoverRecord | undefined => {
   const text = metadata?.[HANDOVER_METADATA];
   if (text === undefined) return undefined;
@@ -51,7 +51,7 @@ const safeJson = (text: string): unknown => {
   }
 };
 
-/** For every service: needs the right to look at the stream only. */
+/** For every service: requires only the permission to read the stream's info. */
 export const readLogState = async (nc: NatsConnection): Promise<LogState> => {
   const answer = await nc.request(`$JS.API.STREAM.INFO.${STREAMS.events}`, undefined, { timeout: ANSWER_TIMEOUT_MS });
   const parsed = StreamInfo.safeParse(answer.json());
@@ -70,7 +70,7 @@ type Change = Partial<Pick<StreamUpdateConfig, 'max_msg_size' | 'max_msgs'>> & {
 
 const UNLIMITED = -1;
 
-/** One request: the record and what it enforces change together. */
+/** One request: the record and its enforcement change together. */
 const update = async (nc: NatsConnection, record: HandoverRecord | undefined, change: Change): Promise<void> => {
   const jsm = await jetstreamManager(nc);
   const { config } = await jsm.streams.info(STREAMS.events);
@@ -86,15 +86,15 @@ const update = async (nc: NatsConnection, record: HandoverRecord | undefined, ch
   await jsm.streams.update(STREAMS.events, { ...change, metadata } as Partial<StreamUpdateConfig>);
 };
 
-/** Needs an administrator's credential, as those below do. From now on no event is added. */
+/** Requires an administrator's credential, like the functions below. From now on no event is added. */
 export const closeLog = (nc: NatsConnection, record: HandoverRecord): Promise<void> =>
   update(nc, record, { max_msg_size: NOTHING_BYTES });
 
-/** Of a log that was closed. NATS refuses to open it ever again. */
+/** For a closed log. NATS never opens it again. */
 export const sealLog = (nc: NatsConnection, record: HandoverRecord): Promise<void> =>
   update(nc, record, { max_msg_size: NOTHING_BYTES, sealed: true });
 
-/** An empty log takes exactly the events of the record, and no others after them. */
+/** An empty log accepts exactly the events of the record, and none after them. */
 export const beginLog = (nc: NatsConnection, record: HandoverRecord): Promise<void> =>
   update(nc, record, { max_msg_size: EVENT_MAX_BYTES, max_msgs: record.events });
 

@@ -31,49 +31,55 @@ export interface PartitionConsumerOptions {
   readonly store: PartitionStore;
   readonly consumers: Consumers;
   readonly catchUp: Pick<CatchUp, 'next' | 'hasAll' | 'leave'>;
-  /** undefined when the service has none. */
+  /** undefined if the service has none. */
   readonly handlers: EventHandlers | undefined;
   readonly log: PartitionLog;
   readonly meter: Pick<Meter, 'eventsTaken' | 'eventsRejected'>;
-  /** How long a position that moved over events without any effect may stay unwritten. Most are written with the next effect. */
+  /**
+   * How long a position may stay unwritten after events without any effect. Most positions are written with the next
+   * effect.
+   */
   readonly positionsAfterMs: number;
-  /** What is stored from this sequence on is pushed. */
+  /** Everything stored from this sequence on is pushed. */
   readonly pushedFrom: number;
-  /** States in the log that a cluster is quarantined; rejects when the log cannot be reached. */
+  /** Records in the log that a cluster is quarantined; rejects if the log is unreachable. */
   readonly announceQuarantined: (consumer: string, poison: Poison) => Promise<void>;
-  /** Called after a commit that may have set timers, with the time (epoch ms) at which the first of them is due. */
+  /** Called after a commit that may have set timers, with the earliest due time (epoch ms). */
   readonly onTimersSet: (dueAtMs: number) => void;
-  /** Called after a commit with a process's new state of a cluster; undefined: the state is discarded. */
+  /** Called after a commit with a process's new state of a cluster; undefined: the state was removed. */
   readonly onReconciled: (consumer: string, clusterKey: string, state: unknown) => void;
   /** Called before the changes of these events are committed. */
   readonly onEvents: (events: readonly StoredEvent[]) => void;
-  /** Called when the states of the partition's clusters are known again only from the database; rejects when they cannot be read. */
+  /** Called after the states of the partition's clusters were reset to the database; rejects if they cannot be read. */
   readonly onLoaded: (partition: number) => Promise<void>;
-  /** Called after every commit with the sequence up to which all consumers of the partition have seen the log. */
+  /** Called after every commit with the sequence up to which all consumers of the partition have read the log. */
   readonly onAdvance: (partition: number, seq: number) => void;
 }
 
-/** New events wake the consumer; this is for what could not be recorded in the log before. */
+/** New events wake the consumer; this interval retries what could not be recorded in the log before. */
 const IDLE_ROUND_MS = 60_000;
-/** Over how many messages of the log, where events without an effect do not stop, a position may stay unwritten: reading so many again takes less than a second. */
+/**
+ * For how many messages a position may stay unwritten while events without an effect keep arriving: reading this many
+ * again takes less than a second.
+ */
 const UNWRITTEN_MAX = 20_000;
 const RETRY_FIRST_MS = 50;
 const RETRY_MAX_MS = 2_000;
-/** A restart of NATS or PostgreSQL fails a try or two; more failures are logged. */
+/** A restart of NATS or PostgreSQL causes one or two failures; more are logged. */
 const FAILURES_UNTIL_REPORTED = 3;
-/** And again after so many more: about every minute. */
+/** Logged again after this many more: about every minute. */
 const FAILURES_UNTIL_REPORTED_AGAIN = 30;
-/** With replicas of the log, what was pushed may not be in the one that is read yet: it is read again after these waits. */
+/** A replica of the log may lag behind what was pushed: it is read again after these delays. */
 const LOOK_AGAIN_MS = [1, 2, 4, 8, 16, 32, 64, 128] as const;
 
-/** How many messages a first read asks for. Where there are more, the partition is behind. */
+/** Messages requested by a first read. If there are more, the partition lags. */
 const LOOK_BATCH = 100;
 
 type Quarantined = BatchChanges['quarantined'];
 
 interface Taken {
   readonly raw: readonly RawEvent[];
-  /** Nothing followed, unless a wake-up says so. */
+  /** Nothing followed, unless a wake-up arrived since. */
   readonly isWhole: boolean;
   /** Others take the same messages. */
   readonly isPushed: boolean;
@@ -90,9 +96,9 @@ const partitionOfKey = (clusterKey: string): number => {
 };
 
 /**
- * One partition of the log, worked through in order: take a batch, fold it in memory, commit rows, states and positions in one
- * transaction. What is new is pushed. What was not, is read by direct get from the last position, so a consumer has no server-side state
- * to lose.
+ * Processes one partition of the log in order: take a batch, fold it in memory, commit rows, states and positions in
+ * one transaction. New messages are pushed. Others are read by direct get from the last position, so a consumer has no
+ * server-side state to lose.
  */
 export class PartitionConsumer {
   private running = true;
@@ -100,20 +106,20 @@ export class PartitionConsumer {
   private readonly wakeSignal = new WakeSignal();
   private readonly cursor: PartitionCursor;
   private readonly feed: PartitionFeed;
-  /** Something may be in the log that was not pushed. */
+  /** The log may contain messages that were not pushed. */
   private mustRead = true;
-  /** What was read last was not the whole of what follows. */
+  /** The last read did not reach the end. */
   private isBehind = false;
   private readonly fold: PartitionFold;
   private readonly quarantined = new QuarantinedClusters();
   private readonly progress: PartitionProgress;
   private readonly quarantine: Quarantine;
   private readonly teller: RejectionTeller;
-  /** Quarantined, and not yet recorded in the log. */
+  /** Quarantines that are not recorded in the log yet. */
   private unannounced: Quarantined[number][] = [];
-  /** What is not committed yet. */
+  /** Uncommitted marks. */
   private readonly marks: Mark[] = [];
-  /** The names of those that fold. Made once, because each new string is hashed again. */
+  /** Names of the folding consumers. Created once, because each new string is hashed again. */
   private readonly folding: readonly string[];
   private readonly handlersConsumer: readonly string[];
 
@@ -143,40 +149,40 @@ export class PartitionConsumer {
     });
   }
 
-  /** A new message of the partition; everything that was stored from `from` up to it was pushed. */
+  /** A new message of the partition; everything stored from `from` up to it was pushed. */
   push(message: RawEvent, from: number): void {
     this.feed.push(message, from);
     this.wakeSignal.ring();
   }
 
-  /** A state of the partition changes by itself, and is committed in its turn. */
+  /** Queues a state change that is not caused by an event, to be committed in order. */
   mark(mark: Mark): void {
     this.marks.push(mark);
     this.wakeSignal.ring();
   }
 
-  /** Reads the log: something may not have been pushed. */
+  /** Reads the log: a message may not have been pushed. */
   look(): void {
     this.mustRead = true;
     this.wakeSignal.ring();
   }
 
-  /** Reads the log if a message was pushed that it has not taken: what it read before may have come from a replica that was behind. */
+  /** Reads the log if a pushed message was not taken: the previous read may have been answered by a lagging replica. */
   lookIfAhead(): void {
     if (this.feed.isAhead()) this.look();
   }
 
-  /** Up to where it has read the log. */
+  /** The sequence up to which it has read the log. */
   position(): number {
     return this.cursor.lowest();
   }
 
-  /** How long events have waited for the consumer to move. */
+  /** How long events have been waiting for this consumer. */
   stall(): Stall {
     return this.progress.stall();
   }
 
-  /** Resolves when the batch under way is committed or given up. */
+  /** Resolves when the batch in progress is committed or abandoned. */
   async stop(): Promise<void> {
     this.running = false;
     this.wakeSignal.ring();
@@ -222,7 +228,7 @@ export class PartitionConsumer {
     this.options.onAdvance(this.partition, this.cursor.lowest());
   }
 
-  /** Works on one batch, then waits for the next wake-up. */
+  /** Processes one batch, then waits for the next wake-up. */
   private async round(): Promise<void> {
     await this.takeMarks();
     const found = await this.step();
@@ -235,7 +241,7 @@ export class PartitionConsumer {
     }
   }
 
-  /** They stay until they are committed. */
+  /** Marks are kept until they are committed. */
   private async takeMarks(): Promise<void> {
     const marks = [...this.marks];
     if (marks.length === 0) return;
@@ -261,9 +267,12 @@ export class PartitionConsumer {
     }
   }
 
-  /** Works on one batch; false when there was nothing to read. A batch that is not full was the whole of it, unless woken since. */
+  /**
+   * Processes one batch; false if there was nothing to read. A batch that is not full reached the end, unless woken
+   * since.
+   */
   private async step(): Promise<boolean> {
-    this.wakeSignal.reset(); // Before taking: what comes from now on may not be in this batch.
+    this.wakeSignal.reset(); // Before taking: messages that arrive from now on may not be in this batch.
     const { raw, isWhole, isPushed } = await this.next();
     const last = raw[raw.length - 1];
     if (last === undefined) {
@@ -294,7 +303,7 @@ export class PartitionConsumer {
     return true;
   }
 
-  /** What follows in the partition: what was pushed, where that is all, and what is read of the log otherwise. */
+  /** The next messages of the partition: pushed ones if they are complete, otherwise read from the log. */
   private async next(): Promise<Taken> {
     const pushed = this.mustRead ? undefined : this.feed.take(READ_BATCH);
     if (pushed !== undefined) return { raw: pushed, isWhole: pushed.length < READ_BATCH, isPushed: true };
@@ -360,7 +369,10 @@ export class PartitionConsumer {
     await this.isolate(changes.quarantined);
   }
 
-  /** For a batch of which something cannot be written: that is quarantined, the rest is written. Returns what was quarantined. */
+  /**
+   * For a batch that cannot be written as a whole: quarantines the faulty part and writes the rest. Returns the new
+   * quarantines.
+   */
   private async commitApart(
     events: readonly StoredEvent[],
     concerns: (consumer: string, event: StoredEvent) => boolean,
@@ -408,13 +420,13 @@ export class PartitionConsumer {
     this.unannounced.push(...left);
   }
 
-  /** Their effects are repeatable: a crash before their position is written calls them again. */
+  /** Handlers are idempotent: a crash before their position is written calls them again. */
   private async callHandlers(calls: readonly StoredEvent[], upTo: number): Promise<void> {
     const { handlers } = this.options;
     if (handlers === undefined) return;
     const quarantined: { consumer: string; poison: Poison }[] = [];
     for (const event of calls) {
-      // A cluster that is quarantined by one of them takes no more of this batch.
+      // A cluster that one of them quarantines is skipped for the rest of this batch.
       if (!this.isHandled(event)) continue;
       const poison = await this.call(handlers, event);
       if (poison === undefined) continue;
@@ -422,11 +434,14 @@ export class PartitionConsumer {
       this.quarantined.add(HANDLERS_CONSUMER, poison);
     }
     this.cursor.move([HANDLERS_CONSUMER], upTo);
-    // Mostly the position is written with the next effect.
+    // Usually the position is written with the next effect.
     if (quarantined.length > 0) await this.commit({ ...NO_CHANGES, quarantined });
   }
 
-  /** An operator's order: take the quarantined cluster's events again (retry), without the first (skip), or all from the start (replay). */
+  /**
+   * An operator's request: process the quarantined cluster's events again (retry), without the first (skip), or all
+   * from the start (replay).
+   */
   private async release(event: StoredEvent): Promise<void> {
     if (event.type !== 'ClusterQuarantineReleased') return;
     const { consumer, mode } = event.data;
@@ -438,7 +453,7 @@ export class PartitionConsumer {
       before: event.meta.seq,
     });
     if (mode === 'replay') this.fold.startOver(consumer, events);
-    // What followed from events before the fault was done long ago.
+    // Reactions to events before the fault are already done.
     const since = ({ meta }: StoredEvent): boolean => meta.seq >= quarantinedAt;
     const isOwn = (candidate: string): boolean => candidate === consumer;
     const released = [{ consumer, clusterKey, startsOver: mode === 'replay' }];
@@ -456,7 +471,7 @@ export class PartitionConsumer {
     if (quarantined.length === 0) this.quarantined.remove(consumer, clusterKey);
   }
 
-  /** Calls the handlers for events that they missed, up to one that they cannot take (again). */
+  /** Calls the handlers for missed events, up to one that fails again. */
   private async firstUnheard(events: readonly StoredEvent[]): Promise<Poison | undefined> {
     const { handlers } = this.options;
     if (handlers === undefined) return undefined;

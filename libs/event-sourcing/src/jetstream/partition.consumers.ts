@@ -33,27 +33,27 @@ export interface PartitionConsumersOptions {
   readonly onTimersSet: PartitionConsumerOptions['onTimersSet'];
   readonly onEvents: PartitionConsumerOptions['onEvents'];
   readonly onLoaded: PartitionConsumerOptions['onLoaded'];
-  /** Nothing of the partition is read any more. */
+  /** Called when the partition is no longer read. */
   readonly onReleased: (partition: number) => void;
   readonly log: PartitionLog;
   readonly meter: Pick<Meter, 'eventsTaken' | 'eventsRejected'>;
 }
 
-/** The partitions that this replica works on now. */
+/** The partitions that this replica owns. */
 export interface Partitions {
   owned(): ReadonlySet<number>;
-  /** Called after every change; returns how to stop. */
+  /** Called after every change; returns a function that stops it. */
   onChange(listener: (owned: ReadonlySet<number>) => void): () => void;
-  /** How each of them stands: one whose events wait for long is stalled. */
+  /** The progress of each partition: one whose events wait for long is stalled. */
   stalls(): readonly Stall[];
 }
 
 type AdvanceListener = (partition: number, seq: number) => void;
 
-/** What is pushed can be lost without anything after it that shows it: how soon such an event is found. */
+/** A push can be lost without a later one that reveals the gap: how soon such an event is found. */
 const LOOK_MS = 5_000;
 
-/** Runs a consumer for every partition that this replica holds the lease of. */
+/** Runs a consumer for every partition whose lease this replica holds. */
 export class PartitionConsumers implements Partitions {
   private readonly partitions = new Map<number, PartitionConsumer>();
   private readonly leases: Leases;
@@ -132,13 +132,13 @@ export class PartitionConsumers implements Partitions {
     return () => this.advanceListeners.delete(listener);
   }
 
-  /** Reports when the log holds, or may hold, something that was not pushed. */
+  /** Reports that the log contains, or may contain, messages that were not pushed. */
   onUnpushed(listener: () => void): () => void {
     this.unpushedListeners.add(listener);
     return () => this.unpushedListeners.delete(listener);
   }
 
-  /** Whether this replica works on the cluster; then its state is marked. */
+  /** Marks the state of a cluster; false if this replica does not own it. */
   mark(mark: Mark): boolean {
     const [namespace = '', cluster = ''] = mark.clusterKey.split('/');
     const consumer = this.partitions.get(partitionOf(namespace, cluster));

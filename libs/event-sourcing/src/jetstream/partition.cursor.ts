@@ -2,7 +2,7 @@ import type { Position, PositionMove } from './partition.store.js';
 
 const NOWHERE: Position = { seq: 0, epoch: 0 };
 
-/** How far each consumer of a partition has read, and the position in the database. */
+/** How far each consumer of a partition has read, and the positions in the database. */
 export class PartitionCursor {
   private positions = new Map<string, Position>();
   private written = new Map<string, Position>();
@@ -19,17 +19,17 @@ export class PartitionCursor {
     return seq <= this.position(consumer).seq;
   }
 
-  /** What all consumers have seen. */
+  /** The sequence that all consumers have read. */
   lowest(): number {
     return Math.min(...[...this.positions.values()].map(({ seq }) => seq));
   }
 
-  /** What any consumer has seen. */
+  /** The sequence that any consumer has read. */
   highest(): number {
     return Math.max(...[...this.positions.values()].map(({ seq }) => seq));
   }
 
-  /** Whether a consumer has seen an event by now, however far it moves later. */
+  /** Whether a consumer has read an event by now, regardless of later moves. */
   frozen(): (consumer: string, seq: number) => boolean {
     const positions = new Map(this.positions);
     return (consumer, seq) => seq <= (positions.get(consumer) ?? NOWHERE).seq;
@@ -42,7 +42,7 @@ export class PartitionCursor {
     }
   }
 
-  /** A position that does not move is in it too: it is still compared, so that only the owner of the partition can write. */
+  /** Includes positions that do not move: they are compared too, so that only the owner of the partition can write. */
   moves(): readonly PositionMove[] {
     return this.consumers.map((consumer) => ({
       consumer,
@@ -55,7 +55,7 @@ export class PartitionCursor {
     for (const { consumer, from, to } of moves) this.written.set(consumer, { ...from, seq: to });
   }
 
-  /** How many messages of the log a consumer has read that would be read again after a crash. */
+  /** How many messages a consumer would read again after a crash. */
   aheadOfDatabase(): number {
     return Math.max(
       0,

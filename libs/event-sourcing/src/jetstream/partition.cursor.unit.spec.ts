@@ -14,7 +14,7 @@ describe('the cursor of a partition', () => {
     );
   });
 
-  it('reads on from what all consumers have seen, and never moves back', () => {
+  it('continues from what all consumers have read, and never moves back', () => {
     expect([cursor.lowest(), cursor.highest()]).toEqual([4, 10]);
     cursor.move(['a', 'b'], 7);
     expect([cursor.lowest(), cursor.highest()]).toEqual([7, 10]);
@@ -28,7 +28,7 @@ describe('the cursor of a partition', () => {
     expect(cursor.aheadOfDatabase()).toBe(0);
   });
 
-  it('compares each position with the one in the database, also of a consumer that does not move', () => {
+  it('compares each position with the database, including those that do not move', () => {
     cursor.move(['a'], 12);
     expect(cursor.moves()).toEqual([
       { consumer: 'a', from: { seq: 10, epoch: 1 }, to: 12 },
@@ -36,7 +36,7 @@ describe('the cursor of a partition', () => {
     ]);
   });
 
-  it('knows what a consumer had seen, however far it moves later', () => {
+  it('keeps what a consumer had read, regardless of later moves', () => {
     const seen = cursor.frozen();
     cursor.move(['a', 'b'], 20);
     expect([seen('a', 10), seen('b', 5), seen('unknown', 1)]).toEqual([true, false, false]);

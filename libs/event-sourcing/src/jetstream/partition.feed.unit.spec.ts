@@ -16,7 +16,7 @@ const messageOf = (seq: number, partition = PARTITION): RawEvent => ({
   bytes: new Uint8Array(),
 });
 
-/** A log, what is pushed of it over a connection that loses messages, and a replica that is read and may be behind. */
+/** A log, its pushes over a connection that loses messages, and a replica for reads that may lag. */
 class World {
   readonly taken: number[] = [];
   readonly feed: LogFeed;
@@ -53,7 +53,7 @@ class World {
     this.callback(null, { subject: storedSubject(subject), headers: header, data: new Uint8Array() } as Msg);
   }
 
-  /** As the consumer does; true: something was taken. */
+  /** Like the consumer; true: messages were taken. */
   step(): boolean {
     const pushed = this.mustRead ? undefined : this.partition.take(LIMIT);
     this.mustRead = false;
@@ -76,7 +76,7 @@ class World {
     this.readable = Math.max(this.readable, to);
   }
 
-  /** A batch of which only a part was applied, or a commit that failed. */
+  /** A partially applied batch, or a failed commit. */
   goBack(): void {
     this.taken.splice(-Math.ceil(this.random() * LIMIT));
     this.partition.forget();
@@ -87,12 +87,12 @@ class World {
     this.mustRead = true;
   }
 
-  /** What there is of the partition after a sequence, as far as it was pushed; undefined: it has to be read. */
+  /** The messages of the partition after a sequence, as far as they were pushed; undefined: they must be read. */
   recentAfter(seq: number): readonly number[] | undefined {
     return this.recent.after(`evt.${PARTITION}.default.demo.>`, seq)?.map((entry) => entry.seq);
   }
 
-  /** All of it, up to the newest message that was pushed. */
+  /** All of them, up to the newest pushed message. */
   pushedAfter(seq: number): readonly number[] {
     return this.all.filter((one) => one > seq && one <= this.feed.last);
   }
@@ -101,7 +101,7 @@ class World {
     return this.log.filter(({ subject }) => subject === messageOf(0).subject).map(({ seq }) => seq);
   }
 
-  /** What was taken is the beginning of what there is. */
+  /** Whether the taken messages are a prefix of all. */
   isInOrder(): boolean {
     const { all } = this;
     return this.taken.every((seq, index) => seq === all[index]);
@@ -112,9 +112,9 @@ class World {
   }
 }
 
-describe('what is pushed of a partition', () => {
+describe('the pushed messages of a partition', () => {
   it.each(Array.from({ length: 200 }, (_, seed) => seed))(
-    'and what is read are together every message once and in order, whatever is lost and however far a read is behind (seed %i)',
+    'and the read ones together are every message once and in order, whatever is lost and however far the replica lags (seed %i)',
     (seed) => {
       const random = seededRandom(seed);
       const world = new World(random);
@@ -138,12 +138,12 @@ describe('what is pushed of a partition', () => {
     },
   );
 
-  it('needs no read of the log while nothing is lost', () => {
+  it('need no read of the log while nothing is lost', () => {
     const world = new World(() => 0);
     world.append(false);
     world.catchUpReplica();
     world.step();
-    // The replica does not get anything more: only what is pushed can be taken.
+    // The replica gets nothing more: only pushed messages can be taken.
     for (let count = 0; count < 50; count += 1) {
       world.append(false);
       world.step();
@@ -152,7 +152,7 @@ describe('what is pushed of a partition', () => {
     expect(world.isAhead).toBe(false);
   });
 
-  it('is read again when a push shows that the read was behind', () => {
+  it('cause another read if they show that the previous one lagged', () => {
     const world = new World(() => 0);
     world.append(true);
     world.append(false);
@@ -164,7 +164,7 @@ describe('what is pushed of a partition', () => {
     expect([world.taken, world.isAhead]).toEqual([[1, 2], false]);
   });
 
-  it('is read to the end of the log, batch by batch, after a start or a time without a connection', () => {
+  it('are read to the end of the log, batch by batch, after a start or a disconnection', () => {
     const world = new World(() => 0);
     for (let count = 0; count < 3 * LIMIT + 1; count += 1) world.append(true);
     world.catchUpReplica();
@@ -172,7 +172,7 @@ describe('what is pushed of a partition', () => {
     expect(world.taken).toEqual(world.all);
   });
 
-  it('comes once, also when the server repeats it', () => {
+  it('are taken once, even if the server repeats them', () => {
     const world = new World(() => 0);
     world.append(false);
     world.catchUpReplica();
@@ -185,7 +185,7 @@ describe('what is pushed of a partition', () => {
     expect(world.taken).toEqual([1, 2]);
   });
 
-  it('is bounded: a consumer that is too far behind reads the log', () => {
+  it('are bounded: a consumer that lags too far reads the log', () => {
     const feed = new PartitionFeed(1);
     feed.readTo(0, true);
     for (let seq = 1; seq <= 1_001; seq += 1) feed.push(messageOf(seq), 1);
@@ -197,7 +197,7 @@ describe('what is pushed of a partition', () => {
 });
 
 describe('decisions', () => {
-  it('find here what was pushed since they were last made, and read what was not', () => {
+  it('find here what was pushed since the last one, and read the rest', () => {
     const world = new World(() => 0);
     for (let count = 0; count < 3; count += 1) world.append(false);
     expect([world.recentAfter(1), world.recentAfter(3)]).toEqual([[2, 3], []]);
@@ -208,7 +208,7 @@ describe('decisions', () => {
     expect(world.recentAfter(5)).toBeUndefined();
   });
 
-  it('read while this process knows of more than it was pushed', async () => {
+  it('read while this process knows of newer events than it was pushed', async () => {
     const world = new World(() => 0);
     world.append(false);
     world.recent.knownUpTo(2);
@@ -228,8 +228,8 @@ describe('decisions', () => {
   });
 });
 
-describe('the look at the log', () => {
-  /** A log of which nothing after `pushed` was pushed, one partition that has come to `position`, and what decisions learn. */
+describe('the check of the log', () => {
+  /** A log of which nothing after `pushed` was pushed, one partition at `position`, and what decisions learn. */
   const lookAt = (log: readonly number[], pushed: number, position = pushed) => {
     const calls: string[] = [];
     const recent = new RecentEntries();
@@ -259,20 +259,20 @@ describe('the look at the log', () => {
     return { look, calls, asked, push, found };
   };
 
-  it('finds an event that was stored and pushed to no one: partitions read the log, and so does the next decision', async () => {
+  it('finds an event whose push was lost: partitions read the log, and so does the next decision', async () => {
     const { look, calls, asked, found } = lookAt([1, 2, 3, 4], 2);
     expect(found()).toEqual([1, 2]);
     await look.look();
     expect([calls, asked]).toEqual([['look if ahead', 'look'], [2]]);
     expect(found()).toBeUndefined();
-    // What it has found is not found again; what follows is.
+    // What was found is not found again; what follows is.
     for (let looks = 0; looks < 3; looks += 1) await look.look();
     expect(asked).toEqual([2, 3, 4, 4]);
-    // Twice for each, because the replica of the stream that is read may be behind.
+    // Twice each, because the replica of the stream that is read may lag.
     expect(calls).toEqual(['look if ahead', 'look', 'look', 'look', 'look', 'look if ahead']);
   });
 
-  it('has partitions read once more after a gap, because the replica of the stream that is read may be behind', async () => {
+  it('makes partitions read once more after a gap, because the replica of the stream that is read may lag', async () => {
     const { look, calls } = lookAt([1, 2], 2);
     look.lookOnceMore();
     await look.look();
@@ -280,13 +280,13 @@ describe('the look at the log', () => {
     expect(calls).toEqual(['look', 'look if ahead']);
   });
 
-  it('costs partitions no read while everything is pushed', async () => {
+  it('causes no reads by partitions while everything is pushed', async () => {
     const { look, calls, found } = lookAt([1, 2], 2);
     await look.look();
     expect([calls, found()]).toEqual([['look if ahead'], [1, 2]]);
   });
 
-  it('costs partitions no read for an event that is pushed while the log is asked', async () => {
+  it('causes no reads by partitions for an event that is pushed while the log is queried', async () => {
     const { look, calls, push, found } = lookAt([1, 2, 3], 2);
     const looking = look.look();
     push(3);
@@ -294,14 +294,14 @@ describe('the look at the log', () => {
     expect([calls, found()]).toEqual([['look if ahead'], [1, 2, 3]]);
   });
 
-  it('ends where the partitions have come, however much was not pushed', async () => {
+  it('ends once the partitions have caught up, however much was not pushed', async () => {
     const { look, asked } = lookAt([1, 2, 3, 4, 5], 1, 5);
     await look.look();
     await look.look();
     expect(asked).toEqual([1, 5]);
   });
 
-  it('is repeated when the log cannot be reached', async () => {
+  it('is repeated if the log is unreachable', async () => {
     const calls: string[] = [];
     const look = new LogLook({
       lastPushed: () => 0,

@@ -9,7 +9,7 @@ import type { BatchChanges, PartitionStore, RowChange, StateChange, TimerChange 
 
 const DOCUMENTS_CACHED_MAX = 20_000;
 
-/** What a batch of events changes, and what it asks for. */
+/** The changes and requested tasks of a batch of events. */
 export type PartitionChanges = Omit<BatchChanges, 'partition' | 'positions' | 'tables'> & {
   readonly tables: readonly {
     readonly consumer: string;
@@ -18,7 +18,10 @@ export type PartitionChanges = Omit<BatchChanges, 'partition' | 'positions' | 't
   }[];
 };
 
-/** What changes the state of a cluster besides events: a moment that has come, and the end of a task that no event records. */
+/**
+ * A change of a cluster's state that is not caused by an event: a timer that is due, or the end of a task that no event
+ * records.
+ */
 export type Mark = { readonly consumer: string; readonly clusterKey: string } & (
   { readonly kind: 'woken'; readonly wake: Wake } | { readonly kind: 'ended'; readonly task: JsonObject }
 );
@@ -36,7 +39,7 @@ export const changesAnything = ({ tables, states, timers, quarantined, rejected 
   timers.length + quarantined.length + rejected.length > 0 ||
   [...tables, ...states].some(({ rows }) => rows.length > 0);
 
-/** A consumer, the events that are its, and the keys of the documents that these concern. */
+/** A consumer, its events, and the keys of the documents that they concern. */
 interface Concerned {
   readonly consumer: string;
   readonly events: readonly StoredEvent[];
@@ -62,7 +65,7 @@ const causeOf = ({ meta }: StoredEvent): TimerChange['cause'] => ({
   causationId: meta.id,
 });
 
-/** The state after a mark, or why pure code could not take it. */
+/** The state after a mark, or the error of the pure code. */
 const markedOf = (process: Process<unknown>, before: unknown, mark: Mark): { readonly state: unknown } | Error => {
   try {
     const state = mark.kind === 'woken' ? process.woken(before, mark.wake) : process.ended(before, mark.task);
@@ -88,7 +91,7 @@ interface Timed {
   readonly wakeAt: string | null;
 }
 
-/** The timer that has fired makes way for the next one. */
+/** The fired timer is replaced by the next one. */
 const timerAfter = (
   { consumer, clusterKey, wake: { eventId, correlationId } }: Mark & { readonly kind: 'woken' },
   state: Partial<Timed> | undefined,
@@ -98,10 +101,12 @@ const timerAfter = (
   return { process: consumer, clusterKey, cause: { causationId: eventId, correlationId }, reaction };
 };
 
-/** Before it is known which events are its. */
+/** Before its events are known. */
 type Named<Of extends Concerned> = Omit<Of, 'events' | 'keys'>;
 
-/** The rows that events concern. An event that cannot be placed concerns none: `project` meets the same fault and reports it. */
+/**
+ * The rows that events concern. An event without a place concerns none: `project` meets the same fault and reports it.
+ */
 const keysIn = (projection: Projection<unknown>, events: readonly StoredEvent[]): readonly string[] => {
   const keys = new Set<string>();
   for (const event of events) {
@@ -116,7 +121,9 @@ const keysIn = (projection: Projection<unknown>, events: readonly StoredEvent[])
 
 const clusterKeysIn = (events: readonly StoredEvent[]): readonly string[] => [...new Set(events.map(clusterKeyOf))];
 
-/** Folds events over the documents of all consumers of a service. It remembers documents, so that a batch reads only those it has not met. */
+/**
+ * Folds events over the documents of all consumers of a service. Caches documents, so that a batch reads only new ones.
+ */
 export class PartitionFold {
   private readonly documents: LRUCache<string, { readonly doc: unknown }>;
   private readonly projections: readonly Named<OfProjection>[];
@@ -127,7 +134,7 @@ export class PartitionFold {
     private readonly store: Pick<PartitionStore, 'rowsOf' | 'statesOf'>,
     documentsMax = DOCUMENTS_CACHED_MAX,
   ) {
-    // By size, for with a number of entries it sets room aside for all of them.
+    // Limited by size: with a limit on entries, the cache allocates all of them in advance.
     this.documents = new LRUCache({ maxSize: documentsMax, sizeCalculation: () => 1 });
     this.projections = projections.map((projection) => ({ projection, consumer: projectionConsumer(projection) }));
     this.processes = processes.map((process) => ({ process, consumer: processConsumer(process) }));
@@ -171,7 +178,7 @@ export class PartitionFold {
     };
   }
 
-  /** What marks change. `refused`: those that pure code could not take. */
+  /** The changes of marks. `refused`: those that the pure code rejected. */
   async changesOfMarks(
     marks: readonly Mark[],
   ): Promise<PartitionChanges & { readonly refused: readonly { readonly mark: Mark; readonly error: Error }[] }> {
@@ -201,13 +208,13 @@ export class PartitionFold {
     return { ...NO_CHANGES, states, timers, refused };
   }
 
-  /** The changes are in the database now. */
+  /** The changes are now in the database. */
   remember({ tables, states }: PartitionChanges): void {
     for (const { consumer, rows } of tables) this.keep(consumer, rows);
     for (const { process, rows } of states) this.keep(process, rows);
   }
 
-  /** A replay folds the events of a consumer from the start, whatever its rows contain now. */
+  /** A replay folds the events of a consumer from the start, regardless of its current rows. */
   startOver(consumer: string, events: readonly StoredEvent[]): void {
     const nothing = (keys: readonly string[]): void =>
       this.keep(
@@ -222,7 +229,7 @@ export class PartitionFold {
     this.documents.clear();
   }
 
-  /** The documents that events concern, as they were before. */
+  /** The documents that events concern, before these events. */
   private async known(
     projections: readonly OfProjection[],
     processes: readonly OfProcess[],

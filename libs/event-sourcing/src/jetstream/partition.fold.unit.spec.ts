@@ -8,7 +8,7 @@ const uid = '00000000-0000-4000-8000-000000000000' as ClusterUid;
 const joined = (node: string, seq: number) =>
   stored({ type: 'WorkerJoined', data: { uid, node: node as NodeName } }, seq);
 
-/** One row per node; it does not know where to put a node without a name. */
+/** One row per node; it has no place for a node without a name. */
 const nodes: Projection<number> = {
   name: 'nodes',
   table: 'nodes',
@@ -38,7 +38,7 @@ const foldOver = (rows: ReadonlyMap<string, unknown>) => {
 const all = () => true;
 
 describe('the fold of a consumer', () => {
-  it('reads a document once, and then goes on from what was written', async () => {
+  it('reads a document once, and then continues from what was written', async () => {
     const { fold, asked } = foldOver(new Map([['w1', 5]]));
     const first = await fold.changesOf([joined('w1', 1)], all);
     expect(first.tables).toMatchObject([{ table: 'nodes', rows: [{ key: 'w1', seq: 1, doc: 6 }] }]);
@@ -47,14 +47,14 @@ describe('the fold of a consumer', () => {
     expect(asked).toEqual(['w1']);
   });
 
-  it('starts a replay from nothing, whatever the rows say', async () => {
+  it('starts a replay from nothing, regardless of the rows', async () => {
     const { fold } = foldOver(new Map([['w1', 5]]));
     const events = [joined('w1', 1), joined('w1', 2)];
     fold.startOver('projection:nodes', events);
     expect((await fold.changesOf(events, all)).tables).toMatchObject([{ rows: [{ key: 'w1', doc: 2 }] }]);
   });
 
-  it('quarantines a cluster again when a replay meets an event that still has no place', async () => {
+  it('quarantines a cluster again if a replay meets an event that still has no place', async () => {
     const { fold } = foldOver(new Map());
     const events = [joined('w1', 1), joined('', 2)];
     fold.startOver('projection:nodes', events);

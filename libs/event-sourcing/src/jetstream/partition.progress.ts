@@ -1,14 +1,14 @@
-/** A partition that has not moved although events wait for it. */
+/** A partition that has not moved although events are waiting. */
 export interface Stall {
   readonly partition: number;
-  /** The first event that waits; null: not even that is known. */
+  /** The first waiting event; null: unknown. */
   readonly seq: number | null;
-  /** What the last try failed with; empty: the try is still under way. */
+  /** The error of the last attempt; empty: the attempt is still in progress. */
   readonly error: string;
   readonly forMs: number;
 }
 
-/** Since when a consumer owes a step. Whatever it is that holds it up: a fault, or a database that does not answer. */
+/** Since when a consumer has owed a step, whatever the cause: a fault, or an unresponsive database. */
 export class PartitionProgress {
   private sinceMs: number | undefined;
   private seq: number | null = null;
@@ -29,14 +29,14 @@ export class PartitionProgress {
     this.error = error;
   }
 
-  /** The batch is done, or there is none. */
+  /** The batch is committed, or there is none. */
   moved(): void {
     this.sinceMs = undefined;
     this.seq = null;
     this.error = '';
   }
 
-  /** forMs is 0 where nothing waits. */
+  /** forMs is 0 if nothing is waiting. */
   stall(): Stall {
     const forMs = this.sinceMs === undefined ? 0 : Math.max(0, this.nowMs() - this.sinceMs);
     return { partition: this.partition, seq: this.seq, error: this.error, forMs };

@@ -25,13 +25,14 @@ const byCluster = (events: readonly StoredEvent[]): readonly (readonly StoredEve
 };
 
 /**
- * Commits a batch that the database did not take as a whole: each cluster apart, in one transaction. Where a cluster fails, its
- * events are taken one by one, and each consumer is quarantined at the first that it cannot write. All others go on.
+ * Commits a batch that the database rejected as a whole: each cluster separately, in one transaction. If a cluster
+ * fails, its events are processed one by one, and each consumer is quarantined at the first that it cannot write. All
+ * others continue.
  */
 export class Quarantine {
   constructor(private readonly parts: QuarantineParts) {}
 
-  /** Returns who was quarantined, and where. */
+  /** Returns the consumers that were quarantined, and where. */
   async commit(events: readonly StoredEvent[], concerns: Concerns, base: ApartBase): Promise<Quarantined> {
     const quarantined: Quarantined[number][] = [];
     await this.parts.store.commitApart(base, async (write) => {
@@ -61,7 +62,7 @@ export class Quarantine {
     return [];
   }
 
-  /** Who was quarantined by pure code, or the data error because of which nothing of it was written. */
+  /** The consumers quarantined by pure code, or the data error that prevented the write. */
   private async attempt(
     events: readonly StoredEvent[],
     concerns: Concerns,

@@ -1,16 +1,16 @@
-/** The sequence of the log that each partition has come to; one that is not in it is at the beginning. */
+/** The sequence that each partition has reached; missing partitions are at the beginning. */
 export type Reached = ReadonlyMap<number, number>;
 
-/** A part of the log that begins and ends elsewhere in each partition, and is read in one pass. */
+/** A part of the log whose start and end differ per partition, read in one pass. */
 export interface PartitionRange {
-  /** It is read after this sequence, up to and with `last`. */
+  /** Read after this sequence, up to and including `last`. */
   readonly first: number;
   readonly last: number;
-  /** Whether a message of the partition is in it. */
+  /** Whether it includes a message of the partition. */
   has(partition: number, seq: number): boolean;
 }
 
-/** What is after `after` up to `upTo`; undefined: nothing is. */
+/** The range after `after` up to `upTo`; undefined: empty. */
 export const partitionRange = (after: Reached, upTo: Reached): PartitionRange | undefined => {
   const startOf = (partition: number): number => after.get(partition) ?? 0;
   const behind = [...upTo].filter(([partition, end]) => end > startOf(partition));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { partitionRange } from './partition.range.js';
 
-describe('a part of the log that is read in one pass', () => {
+describe('a part of the log read in one pass', () => {
   const range = partitionRange(
     new Map([
       [1, 10],
@@ -16,7 +16,7 @@ describe('a part of the log that is read in one pass', () => {
     ]),
   );
 
-  it('begins where the partition that is furthest behind does, and ends with the one that is furthest ahead', () =>
+  it('begins at the partition that is furthest behind, and ends at the one furthest ahead', () =>
     expect([range?.first, range?.last]).toEqual([0, 50]));
 
   it.each([
@@ -31,7 +31,7 @@ describe('a part of the log that is read in one pass', () => {
     [4, 1, true],
     [4, 21, false],
     [5, 1, false],
-  ])('has of partition %d message %d: %s', (partition, seq, expected) =>
+  ])('for partition %d and message %d: %s', (partition, seq, expected) =>
     expect(range?.has(partition, seq)).toBe(expected),
   );
 
@@ -46,6 +46,6 @@ describe('a part of the log that is read in one pass', () => {
       )?.first,
     ).toBe(10));
 
-  it('is none when every partition has come so far', () =>
+  it('is empty if every partition has caught up', () =>
     expect(partitionRange(new Map([[1, 10]]), new Map([[1, 10]]))).toBeUndefined());
 });

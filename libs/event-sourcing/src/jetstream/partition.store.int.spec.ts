@@ -29,7 +29,7 @@ beforeAll(async () => {
   await database.runMigrations();
   await database.query('create table a (key text primary key, seq bigint not null, doc jsonb not null)');
   pool = new pg.Pool({ connectionString: url, max: 4 });
-  pool.on('error', () => undefined); // The server ends idle connections when it stops.
+  pool.on('error', () => undefined); // The server closes idle connections when it stops.
   store = new PartitionStore(pool);
 });
 
@@ -73,7 +73,7 @@ const states = async (): Promise<Map<string, unknown>> =>
   (await store.statesOf([{ process: 'process:b', clusterKeys: ['ns/c'] }]))[0] ?? new Map();
 
 describe('the commit of a batch', () => {
-  it('writes rows, states and positions together, and removes what is gone', async () => {
+  it('writes rows, states and positions together, and deletes removed rows', async () => {
     await store.commit(batch({ from: 0, to: 5, rows: [row('x', 4), row('y', 5)], states: [row('ns/c', 5)] }));
     await store.commit(batch({ from: 5, to: 9, rows: [gone('x', 7), row('y', 8), row('z', 9)] }));
     expect(await docs()).toEqual({ y: { seq: 8 }, z: { seq: 9 } });
@@ -81,7 +81,7 @@ describe('the commit of a batch', () => {
     expect(await positions()).toEqual([9, 9]);
   });
 
-  it('writes of a state with many hosts only those that changed, and reads it as a whole', async () => {
+  it('writes only the changed hosts of a state with many, and reads it as a whole', async () => {
     const hosts = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`w-${at}`, { at }]));
     const first = { cluster: { uid: 'u', hosts } };
     const { 'w-1': _gone, ...others } = hosts;
@@ -97,7 +97,7 @@ describe('the commit of a batch', () => {
     expect((await pool.query('select from process_state_pieces')).rowCount).toBe(0);
   });
 
-  it('writes a state that is folded again from the start in place of all that was stored of it', async () => {
+  it('replaces everything stored of a state that is folded again from the start', async () => {
     const hostsOf = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, at) => [`w-${at}`, { at }]));
     await store.commit(batch({ from: 0, to: 5, states: [row('ns/c', 5, { hosts: hostsOf(100) })] }));
@@ -106,7 +106,7 @@ describe('the commit of a batch', () => {
     expect((await states()).get('ns/c')).toEqual({ hosts: hostsOf(40) });
   });
 
-  it('reads which tasks the states of all clusters ask for, of many hosts and of few', async () => {
+  it("reads the desired tasks of all clusters' states, with many hosts and with few", async () => {
     const stateOf = (hosts: number) => ({
       state: { hosts },
       generation: `g-${hosts}`,
@@ -126,13 +126,13 @@ describe('the commit of a batch', () => {
     expect(found).toEqual(expect.arrayContaining(expected));
   });
 
-  it('removes the timers of a state that is gone', async () => {
+  it('deletes the timers of a removed state', async () => {
     await pool.query(`insert into timers values ('process:b', 'ns/c', 'k', now(), '{}', '{}')`);
     await store.commit(batch({ from: 0, to: 5, states: [gone('ns/c', 5)] }));
     expect((await pool.query('select from timers')).rowCount).toBe(0);
   });
 
-  it('sets timers, and removes those that are cancelled; of several changes of one the last counts', async () => {
+  it('sets timers, and deletes cancelled ones; of several changes to one the last wins', async () => {
     const dueAt = '2026-01-01T00:00:00.000Z';
     const cause = { correlationId: 'c', causationId: 'event-1' };
     const set = (key: string, data = {}) => ({ kind: 'timer', key, dueAt, data }) as const;
@@ -152,7 +152,7 @@ describe('the commit of a batch', () => {
     expect((await pool.query('select key from timers')).rows).toEqual([{ key: 'm' }]);
   });
 
-  it('writes nothing for a replica of whose positions even one was moved by another', async () => {
+  it('writes nothing for a replica if another one moved any of its positions', async () => {
     await store.commit(batch({ from: 0, to: 5, rows: [row('x', 5)] }));
     await pool.query(`update positions set seq = 6 where consumer = 'process:b'`);
     const late = store.commit(batch({ from: 5, to: 9, rows: [row('x', 9), row('y', 9)], states: [row('ns/c', 9)] }));
@@ -162,7 +162,7 @@ describe('the commit of a batch', () => {
     expect([...(await positions())].sort()).toEqual([5, 6]);
   });
 
-  it('is by one of two replicas that commit at once', async () => {
+  it('succeeds for one of two replicas that commit at once', async () => {
     const outcomes = await Promise.allSettled([
       store.commit(batch({ from: 0, to: 5, rows: [row('x', 5, 'first')] })),
       store.commit(batch({ from: 0, to: 6, rows: [row('x', 6, 'second')] })),
@@ -175,7 +175,7 @@ describe('the commit of a batch', () => {
     );
   });
 
-  it('is together with those of other partitions under load, unless it is large; a lost partition and a refused row are of their own partition only', async () => {
+  it('is grouped with other partitions under load, unless it is large; a lost partition or a rejected row affects only its own partition', async () => {
     const loaded = new PartitionStore(pool, { load: () => 1 });
     const partitions = Array.from({ length: 8 }, (_, at) => 10 + at);
     for (const partition of partitions) await store.positions(partition, CONSUMERS);
@@ -226,7 +226,7 @@ describe('the commit of a batch', () => {
     expect(await written()).toEqual(['p10', 'p13', 'p14', 'p15', 'p16', 'p17']);
   });
 
-  it('writes nothing of a batch with a row that PostgreSQL refuses', async () => {
+  it('writes nothing of a batch with a row that PostgreSQL rejects', async () => {
     const refused = store.commit(batch({ from: 0, to: 5, rows: [row('x', 4), row('y', 5, 'a\u0000b')] }));
     await expect(refused).rejects.toMatchObject({ code: '22P05' });
     expect([await docs(), await positions()]).toEqual([{}, [0, 0]]);

@@ -28,11 +28,11 @@ export interface RowChange {
 }
 
 export interface StateChange extends RowChange {
-  /** As it is stored; undefined: it is not. */
+  /** The stored value; undefined: none. */
   readonly before: unknown;
 }
 
-/** Whose timer it is, and what led to it. */
+/** The owner of a timer, and the event that led to it. */
 export interface TimerChange {
   readonly process: string;
   readonly clusterKey: string;
@@ -40,7 +40,7 @@ export interface TimerChange {
   readonly reaction: TimerReaction | CancelTimerReaction;
 }
 
-/** `epoch` counts how often the consumer's rows were exchanged behind the consumer's back: a rebuild makes partitions load again. */
+/** `epoch` counts how often a rebuild has replaced the consumer's rows, after which partitions must load again. */
 export interface Position {
   readonly seq: number;
   readonly epoch: number;
@@ -52,7 +52,7 @@ export interface PositionMove {
   readonly to: number;
 }
 
-/** Everything that one batch changes; it is written in one transaction or not at all. */
+/** All changes of one batch, written in one transaction or not at all. */
 export interface BatchChanges {
   readonly partition: number;
   readonly positions: readonly PositionMove[];
@@ -69,15 +69,15 @@ export interface BatchChanges {
   readonly rejected: readonly RejectedMessage[];
 }
 
-/** What of a batch is written whichever of its pieces are not. */
+/** The part of a batch that is written whichever of its pieces fail. */
 export type ApartBase = Pick<BatchChanges, 'partition' | 'positions' | 'released' | 'rejected'>;
 
 type Piece = Pick<BatchChanges, 'tables' | 'states' | 'timers'>;
 
-/** Writes a piece of a batch, or nothing of it: then it answers the data error. */
+/** Writes a piece of a batch, or nothing of it and returns the data error. */
 export type WritePiece = (piece: Piece) => Promise<Error | undefined>;
 
-/** Positions move by compare-and-set: a consumer that finds another number than it wrote has been replaced. */
+/** Positions move by compare-and-set: a consumer that finds another value than it wrote has been replaced. */
 const positionsWrite = (bases: readonly Pick<ApartBase, 'partition' | 'positions'>[]): Write => {
   const moves = bases.flatMap(({ partition, positions }) => positions.map((move) => ({ partition, ...move })));
   return {
@@ -105,7 +105,7 @@ export const identifier = (name: string): string => `"${name.replaceAll('"', '""
 const keysOfGone = (rows: readonly RowChange[]): readonly string[] =>
   rows.filter((row) => row.doc === undefined).map((row) => row.key);
 
-/** The columns key, seq and doc of the rows that stay. */
+/** The columns key, seq and doc of the rows that are kept. */
 const columnsOf = (rows: readonly RowChange[]): readonly (readonly unknown[])[] => {
   const kept = rows.filter((row) => row.doc !== undefined);
   return [kept.map((row) => row.key), kept.map((row) => row.seq), kept.map((row) => JSON.stringify(row.doc))];
@@ -160,7 +160,7 @@ const pieceWrites = (states: readonly KeptState[]): readonly Write[] => {
   return writes;
 };
 
-/** Of all processes at once: statements of few kinds, each of which a connection parses once. */
+/** For all processes at once: few kinds of statements, each of which a connection parses once. */
 const stateWrites = (states: BatchChanges['states']): readonly Write[] => {
   const all = states.flatMap(({ process, rows }) => rows.map((row) => ({ process, ...row })));
   const gone = all.filter(({ doc }) => doc === undefined);
@@ -191,7 +191,7 @@ const stateWrites = (states: BatchChanges['states']): readonly Write[] => {
   ];
 };
 
-/** A state that is folded again from the first event has none of the pieces that it had. */
+/** A state that is folded again from the first event loses all of its pieces. */
 const startOver = async (client: PoolClient, released: BatchChanges['released']): Promise<void> => {
   for (const { consumer, clusterKey, startsOver } of released)
     if (startsOver)
@@ -208,7 +208,7 @@ interface StateRow {
   readonly pieces: Readonly<Record<string, unknown>> | null;
 }
 
-/** Answers the rows of a statement; a pool, a client and an ORM each have such a method. */
+/** Returns the rows of a statement; implemented by a pool, a client or an ORM. */
 export type Ask = <Row>(text: string, values: readonly unknown[]) => Promise<readonly Row[]>;
 
 const STATES_TEXT = `select s.process, s.cluster_key, s.doc, (
@@ -230,13 +230,13 @@ const statesQuery = (asked: readonly AskedStates[]): Write => ({
   ],
 });
 
-/** By cluster. */
+/** States by cluster. */
 const statesIn = (rows: readonly StateRow[], process: string): Map<string, unknown> =>
   new Map(
     rows.flatMap((row) => (row.process === process ? [[row.cluster_key, joinedState(row.doc, row.pieces)]] : [])),
   );
 
-/** States of a process by cluster, as they were stored last. */
+/** The last stored states of a process, by cluster. */
 export const readStates = async (
   ask: Ask,
   process: string,
@@ -246,14 +246,14 @@ export const readStates = async (
   return statesIn(await ask<StateRow>(text, values), process);
 };
 
-/** The tasks that states of these processes ask for. */
+/** The tasks that states of these processes request. */
 export interface DesiredTasks {
   readonly process: string;
   readonly clusterKey: string;
   readonly state: TasksInState;
 }
 
-/** Of all clusters; the rest of their states is not read. */
+/** For all clusters; the rest of their states is not read. */
 export const readDesiredTasks = async (ask: Ask, processes: readonly string[]): Promise<readonly DesiredTasks[]> => {
   const rows = await ask<StateRow>(
     `select process, cluster_key,
@@ -275,7 +275,7 @@ export const askOf =
   async <Row>(text: string, values: readonly unknown[]) =>
     (await client.query(text, [...values])).rows as Row[];
 
-/** By statements that each connection parses and plans once: for what is asked again and again. */
+/** Prepared statements, which each connection parses and plans once: for frequent queries. */
 export const askPrepared =
   (pool: Pool): Ask =>
   async <Row>(text: string, values: readonly unknown[]) =>
@@ -288,14 +288,16 @@ const inOrder = async (client: Pool | PoolClient, writes: readonly Write[]): Pro
 export const writeRows = (client: Pool | PoolClient, table: string, rows: readonly RowChange[]): Promise<void> =>
   inOrder(client, rowWrites(table, rows));
 
-/** Which timers: the columns process, cluster_key and key. */
+/** Identifies timers: the columns process, cluster_key and key. */
 const timerKeys = (timers: readonly TimerChange[]): readonly (readonly string[])[] => [
   timers.map(({ process }) => process),
   timers.map(({ clusterKey }) => clusterKey),
   timers.map(({ reaction }) => reaction.key),
 ];
 
-/** Sets timers, in place of those of the same keys, or removes them. Of several changes of one timer the last one counts. */
+/**
+ * Sets timers, replacing those with the same keys, or deletes them. Of several changes to one timer the last one wins.
+ */
 const timerWrites = (timers: readonly TimerChange[]): readonly Write[] => {
   const last = new Map(timers.map((one) => [JSON.stringify([one.process, one.clusterKey, one.reaction.key]), one]));
   const cancelled: TimerChange[] = [];
@@ -349,7 +351,10 @@ const writesOf = ({ tables, states, timers }: Piece): readonly Write[] => [
 
 const writePiece = (client: PoolClient, piece: Piece): Promise<void> => inOrder(client, writesOf(piece));
 
-/** What batches of several partitions change. Each cluster is in one partition, so that no two of them write the same row of it. */
+/**
+ * The changes of several partitions' batches. Each cluster is in one partition, so no two of them write the same row of
+ * it.
+ */
 const togetherOf = (batches: readonly Piece[]): Piece => {
   const rowsOf = new Map<string, RowChange[]>();
   for (const { tables } of batches)
@@ -367,13 +372,19 @@ const togetherOf = (batches: readonly Piece[]): Piece => {
   };
 };
 
-/** A batch of more is a partition that catches up: it gains little by waiting, and several of them would be one very large statement. */
+/**
+ * A larger batch belongs to a partition that catches up: it gains little by waiting, and several of them would form one
+ * very large statement.
+ */
 const ROWS_TOGETHER_MAX = 64;
 
 const rowsIn = ({ tables, states, timers }: Piece): number =>
   [...tables, ...states].reduce((sum, { rows }) => sum + rows.length, timers.length);
 
-/** Nothing whose order within the batch matters. A state that is gone takes its timers along, and then no others may be set beside. */
+/**
+ * Whether the order within the batch does not matter. Removing a state deletes its timers, so no others may be set in
+ * the same batch.
+ */
 const isPlain = ({ positions, states, timers, quarantined, released, rejected }: BatchChanges): boolean =>
   positions.length > 0 &&
   quarantined.length + released.length + rejected.length === 0 &&
@@ -388,16 +399,18 @@ interface QuarantinedRow {
   readonly announced: boolean;
 }
 
-/** In each of some ten steps of a new cluster something waits for a commit. */
+/** In each of about ten steps of a new cluster something waits for a commit. */
 const COMMITS_WAIT_MS = 20;
 
 export interface PartitionStoreOptions {
   readonly load?: () => number;
-  /** How long commits of partitions wait for each other while many clusters are in progress and the processors are saturated. */
+  /**
+   * How long commits of partitions wait for each other while many clusters are in progress and the CPUs are saturated.
+   */
   readonly commitsWaitMs?: number | undefined;
 }
 
-/** What partitions ask of the service's database. */
+/** The partitions' access to the service's database. */
 export class PartitionStore {
   private readonly apart = pLimit(1);
   private readonly group: CommitGroup<BatchChanges>;
@@ -415,7 +428,7 @@ export class PartitionStore {
     });
   }
 
-  /** The positions of the consumers in a partition; a consumer that is new starts before the first event. */
+  /** The positions of the consumers in a partition; a new consumer starts before the first event. */
   async positions(partition: number, consumers: readonly string[]): Promise<Map<string, Position>> {
     await this.pool.query(
       `insert into positions (consumer, partition, seq) select unnest($2::text[]), $1::smallint, 0 on conflict do nothing`,
@@ -458,7 +471,10 @@ export class PartitionStore {
     return new Map(found.rows.map((row) => [row.key, row.doc]));
   }
 
-  /** Of several tables by one statement, in their order. It is the same for the same tables, whatever keys are asked for. */
+  /**
+   * Rows of several tables in one statement, in order. The statement is the same for the same tables, whatever the
+   * keys.
+   */
   async rowsOf(
     asked: readonly { readonly table: string; readonly keys: readonly string[] }[],
   ): Promise<readonly Map<string, unknown>[]> {
@@ -473,14 +489,14 @@ export class PartitionStore {
     return maps;
   }
 
-  /** Of several processes by one statement, in their order. */
+  /** States of several processes in one statement, in order. */
   async statesOf(asked: readonly AskedStates[]): Promise<readonly Map<string, unknown>[]> {
     if (asked.every(({ clusterKeys }) => clusterKeys.length === 0)) return asked.map(() => new Map());
     const found = await this.pool.query<StateRow>(remembered(statesQuery(asked)));
     return asked.map(({ process }) => statesIn(found.rows, process));
   }
 
-  /** Rejects with LostOwnership when another replica has taken the partition. */
+  /** Rejects with LostOwnership if another replica has taken the partition. */
   async commit(changes: BatchChanges): Promise<void> {
     if (isPlain(changes)) return this.commitPlain(changes);
     await inTransaction(this.pool, async (client) => {
@@ -492,7 +508,7 @@ export class PartitionStore {
     });
   }
 
-  /** What most batches change is one statement: one round trip instead of one for each table, the beginning and the end. */
+  /** The changes of most batches are one statement: one round trip instead of one per table plus begin and commit. */
   private async commitPlain(changes: BatchChanges): Promise<void> {
     try {
       if (rowsIn(changes) > ROWS_TOGETHER_MAX) await this.writePlain([changes]);
@@ -509,9 +525,9 @@ export class PartitionStore {
     await this.pool.query(allOrNothing(positionsWrite(inOrder), count, writesOf(togetherOf(inOrder))));
   }
 
-  /** One transaction in which each piece is written or not; `work` answers who is quarantined because of those that were not. */
+  /** One transaction in which each piece is written or not; `work` returns the quarantines for those that were not. */
   async commitApart(base: ApartBase, work: (write: WritePiece) => Promise<BatchChanges['quarantined']>): Promise<void> {
-    // It holds one connection and reads by another, so only one at a time may do so.
+    // It holds one connection and reads through another, so only one may run at a time.
     await this.apart(() =>
       inTransaction(this.pool, async (client) => {
         await movePositions(client, base);

@@ -4,11 +4,17 @@ import type { Pool } from 'pg';
 import { WakeSignal } from './wake.signal.js';
 import type { PartitionConsumers } from './partition.consumers.js';
 
-/** Lets a reader wait until the service's own rows show an event: read your writes. */
+/** Waits until the service's own rows reflect an event: read your writes. */
 export interface Positions {
-  /** True when every consumer of the service has passed `seq`; false when the time is over; undefined when the log has no such event (yet). */
+  /**
+   * True if every consumer of the service has passed `seq`; false on timeout; undefined if the log has no such event
+   * (yet).
+   */
   waitFor(seq: number, timeoutMs: number): Promise<boolean | undefined>;
-  /** Waits until every consumer of the service has passed `seq` in its partition, or the time is over; returns how far all have come. */
+  /**
+   * Waits until every consumer of the service has passed `seq` in its partition, or the timeout; returns how far all
+   * have come.
+   */
   reach(partition: number, seq: number, timeoutMs: number): Promise<number>;
 }
 
@@ -46,7 +52,7 @@ export class DatabasePositions implements Positions {
           announced >= seq && announced > 0 ? announced : Math.max(await this.written(partition), announced);
         const left = deadline - Date.now();
         if (reached >= seq || left <= 0) return reached;
-        // This replica's own consumer notifies at once; another replica's progress is visible only in the database.
+        // This replica's own consumer notifies immediately; another replica's progress is visible only in the database.
         if (!wakeSignal.isSet) await wakeSignal.pause(Math.min(POLL_MS, left));
       }
     } finally {
@@ -54,7 +60,7 @@ export class DatabasePositions implements Positions {
     }
   }
 
-  /** The positions in the database; one that moved over events without any effect is written a moment later. */
+  /** The positions in the database; after events without any effect they are written with a delay. */
   private async written(partition: number): Promise<number> {
     const { pool, consumers } = this.options;
     const found = await pool.query<{ n: string; seq: string | null }>(

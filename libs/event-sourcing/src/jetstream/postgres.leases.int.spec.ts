@@ -20,7 +20,7 @@ describe('leases of tasks, as rows', () => {
     await database.runMigrations();
     await database.destroy();
     pool = new pg.Pool({ connectionString: url });
-    pool.on('error', () => undefined); // The server ends idle connections when it stops.
+    pool.on('error', () => undefined); // The server closes idle connections when it stops.
   }, 60_000);
 
   beforeEach(() => pool.query('delete from task_leases'));
@@ -30,7 +30,7 @@ describe('leases of tasks, as rows', () => {
     await environment?.stop();
   }, 30_000);
 
-  it('a lease has one holder at a time, and can be acquired again when it was released', async () => {
+  it('a lease has one holder at a time, and can be acquired again after its release', async () => {
     const [one, other] = [replica(), replica()];
     const lease = await one.acquire('default/demo', 'InitControlPlane/cp-1');
     expect(lease).toBeDefined();
@@ -44,7 +44,7 @@ describe('leases of tasks, as rows', () => {
     await Promise.all([another?.release(), again?.release()]);
   });
 
-  it('one that was given up is taken over by the next task of the same replica, and otherwise released a moment later', async () => {
+  it('a released one is taken over by the next task of the same replica, and otherwise freed a moment later', async () => {
     const [one, other] = [replica(), replica()];
     await (await one.acquire('s', 'task'))?.release();
     const holderOf = async () => (await pool.query('select holder from task_leases')).rows;
@@ -57,7 +57,7 @@ describe('leases of tasks, as rows', () => {
     await eventually(async () => (await other.acquire('s', 'task')) !== undefined);
   });
 
-  it('of many that ask for one lease at the same time exactly one gets it', async () => {
+  it('of many concurrent requests for one lease exactly one succeeds', async () => {
     const [one, other] = [replica(), replica()];
     const asked = Array.from({ length: 100 }, (_, index) => (index % 2 === 0 ? one : other).acquire('s', 'task'));
     const got = (await Promise.all(asked)).filter((lease) => lease !== undefined);
@@ -65,7 +65,7 @@ describe('leases of tasks, as rows', () => {
     await got[0]?.release();
   });
 
-  it('one that was not renewed has expired, and its holder takes nothing from the next one', async () => {
+  it('one that was not renewed has expired, and its former holder does not affect the next one', async () => {
     const leases = replica();
     const first = await leases.acquire('s', 'task');
     await pool.query("update task_leases set until = now() - interval '1 second'");
@@ -77,7 +77,7 @@ describe('leases of tasks, as rows', () => {
     await second?.release();
   });
 
-  it('a holder whose lease another replica has taken learns it at the next renewal', async () => {
+  it('a holder whose lease another replica has taken is notified at the next renewal', async () => {
     const lease = await replica().acquire('s', 'task');
     await pool.query("update task_leases set holder = 'another replica', until = now() + interval '1 minute'");
     const lost = new Promise<void>((resolve) => lease?.signal.addEventListener('abort', () => resolve()));
@@ -86,7 +86,7 @@ describe('leases of tasks, as rows', () => {
     expect(await replica().held('s')).toEqual(['task']);
   }, 60_000);
 
-  it('names are those of one scope', async () => {
+  it('names belong to one scope', async () => {
     const leases = replica();
     const held = await Promise.all([
       leases.acquire('u', 'one'),

@@ -5,15 +5,15 @@ import type { Lease, TaskLeases } from '../task.leases.js';
 import { Batcher } from './batcher.js';
 import type { PartitionLog } from './partition.consumer.js';
 
-/** A lease that is not renewed for so long has expired: its process is gone. */
+/** A lease that is not renewed for this long has expired: its process has died. */
 const LEASE_SECONDS = 15;
 const RENEW_EVERY_MS = 5_000;
-/** A holder gives a lease up so long before others may take it: its work needs time to notice. */
+/** A holder abandons a lease this long before others may acquire it: its work needs time to notice. */
 const MARGIN_MS = 2_000;
 const BATCH_MAX = 200;
 /**
- * A lease that its task has given up is released so much later, with others: until then the cluster's next task, which mostly needs the
- * same one, takes it over.
+ * A released lease is freed in the database after this delay, together with others: until then the cluster's next task,
+ * which usually needs the same one, takes it over.
  */
 const RELEASE_AFTER_MS = 1_000;
 
@@ -26,7 +26,7 @@ interface Asked {
 interface Held {
   readonly place: string;
   readonly lost: AbortController;
-  /** By this process's own clock: until then no other replica can hold it. */
+  /** By this process's own clock: no other replica can hold it before. */
   validUntilMs: number;
 }
 
@@ -35,13 +35,13 @@ const expired = (message: string): WorldFailure =>
 
 const placeOf = (scope: string, name: string): string => JSON.stringify([scope, name]);
 
-/** Leases as rows of the service's own database, whose clock is the only one that counts. */
+/** Leases as rows of the service's own database, whose clock is authoritative. */
 export class PostgresLeases implements TaskLeases {
   private readonly leases = new Map<string, Held>();
-  /** Given up and not released, by their place. */
+  /** Released by their task but not freed yet, by place. */
   private readonly free = new Map<string, { readonly holder: string; readonly validUntilMs: number }>();
   private freeing: NodeJS.Timeout | undefined;
-  /** Being released, by their place. */
+  /** Being freed, by place. */
   private readonly leaving = new Map<string, Promise<void>>();
   private readonly acquiring = new Batcher<Asked, boolean>(BATCH_MAX, (asked) => this.acquireAll(asked));
   private readonly releasing = new Batcher<string, void>(BATCH_MAX, (holders) => this.releaseAll(holders));
@@ -84,7 +84,7 @@ export class PostgresLeases implements TaskLeases {
     return found.rows.map(({ name }) => name).filter((name) => !this.free.has(placeOf(scope, name)));
   }
 
-  /** At the end of the service: nothing is held any longer. */
+  /** When the service stops: releases everything. */
   async stop(): Promise<void> {
     this.releaseFree();
     await Promise.all(this.leaving.values());
@@ -94,7 +94,7 @@ export class PostgresLeases implements TaskLeases {
     const held = this.leases.get(holder);
     this.leases.delete(holder);
     if (this.leases.size === 0) this.stopRenewing();
-    // One that had expired may be another task's by now.
+    // An expired one may meanwhile belong to another task.
     const isOurs = (place: string): boolean =>
       !this.free.has(place) && ![...this.leases.values()].some((other) => other.place === place);
     if (held === undefined || held.lost.signal.aborted || !isOurs(held.place)) return this.releasing.add(holder);
@@ -108,7 +108,7 @@ export class PostgresLeases implements TaskLeases {
     for (const [place, { holder }] of this.free) {
       const released = this.releasing
         .add(holder)
-        // It expires.
+        // It will expire.
         .catch((error: unknown) => this.log.warn(`a lease was not released: ${wordsOf(error)}`))
         .finally(() => this.leaving.delete(place));
       this.leaving.set(place, released);
@@ -116,10 +116,12 @@ export class PostgresLeases implements TaskLeases {
     this.free.clear();
   }
 
-  /** Of two that ask for the same lease in one batch the first one gets it, as if they had come one after the other. */
+  /**
+   * Of two requests for the same lease in one batch the first one succeeds, as if they had arrived one after the other.
+   */
   private async acquireAll(asked: readonly Asked[]): Promise<readonly boolean[]> {
     const first = new Map(asked.toReversed().map((one) => [placeOf(one.scope, one.name), one]));
-    // In one order everywhere, so that two replicas' batches cannot wait for each other's rows.
+    // Always in the same order, so that two replicas' batches cannot deadlock on each other's rows.
     const desired = [...first].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, one]) => one);
     const got = await this.pool.query<{ holder: string }>({
       name: 'acquire-leases',
@@ -149,7 +151,10 @@ export class PostgresLeases implements TaskLeases {
     return holders.map(() => undefined);
   }
 
-  /** A missed renewal is made up by the next one; without one in time the work ends before another replica may begin it. */
+  /**
+   * A missed renewal is compensated by the next one; without one in time the work is aborted before another replica may
+   * start it.
+   */
   private async renew(): Promise<void> {
     this.loseStale();
     const asked = [...this.leases.keys()];
@@ -171,7 +176,7 @@ export class PostgresLeases implements TaskLeases {
     }
   }
 
-  /** Those that will have expired before the next look. */
+  /** Abandons leases that will have expired before the next check. */
   private loseStale(): void {
     const nextLookMs = performance.now() + RENEW_EVERY_MS;
     for (const { lost, validUntilMs } of this.leases.values())

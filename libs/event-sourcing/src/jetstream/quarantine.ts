@@ -6,7 +6,7 @@ import type { Poison } from '../projection.js';
 type Quarantined = Fact<'ClusterQuarantined'>;
 type AnnounceQuarantined = Command<'AnnounceQuarantined', Quarantined['data']>;
 
-/** Which event each consumer of the service was quarantined at last: saying so twice is saying so once. */
+/** The event at which each consumer of the service was last quarantined: announcing it is idempotent. */
 const quarantine: Decider<ReadonlyMap<string, number>, AnnounceQuarantined, Quarantined> = {
   initial: new Map(),
   decide: (last, { data }) => (last.get(data.consumer) === data.eventSeq ? [] : [{ type: 'ClusterQuarantined', data }]),
@@ -16,7 +16,7 @@ const quarantine: Decider<ReadonlyMap<string, number>, AnnounceQuarantined, Quar
 
 const ERROR_LENGTH_MAX = 500;
 
-/** Makes a quarantined cluster visible to everyone: the row is the service's own, the event is for operators. */
+/** Announces a quarantined cluster: the row is for the service itself, the event is for operators. */
 export const announceQuarantined =
   (service: string, handle: Handle) =>
   async (consumer: string, poison: Poison): Promise<void> => {

@@ -1,7 +1,7 @@
 import type { StoredEvent } from '@fairlead/contracts';
 import { clusterKeyOf, type Poison } from '../projection.js';
 
-/** Which consumers wait at which clusters for an operator, and at which event. */
+/** Which consumers are quarantined for which clusters, and at which event. */
 export class QuarantinedClusters {
   private seqs = new Map<string, number>();
 
@@ -22,7 +22,7 @@ export class QuarantinedClusters {
     return this.seqs.size > 0 && this.seqs.has(`${consumer}|${clusterKeyOf(event)}`);
   }
 
-  /** The event that could not be taken; undefined: the cluster is not quarantined there. */
+  /** The event that failed; undefined: the cluster is not quarantined there. */
   seqOf(consumer: string, clusterKey: string): number | undefined {
     return this.seqs.get(`${consumer}|${clusterKey}`);
   }

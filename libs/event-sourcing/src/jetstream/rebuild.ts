@@ -17,7 +17,7 @@ export interface Rebuilt {
   readonly durationMs: number;
   /** MD5 over all rows in the order of their keys. */
   readonly digest: string;
-  /** Whether the live rows, at the same position of the log, were the same. */
+  /** Whether the live rows, at the same position of the log, were equal. */
   readonly equal: boolean;
 }
 
@@ -39,12 +39,14 @@ interface Shadow {
   readonly client: Pool | PoolClient;
 }
 
-/** So many rows are folded in memory before they are written; the log is in the order of time, so their clusters change all the time. */
+/**
+ * Maximum rows folded in memory before they are written; the log is ordered by time, so clusters alternate constantly.
+ */
 const ROWS_KEPT_MAX = 20_000;
-/** Of a message that is in none, and no event. */
+/** For a message that belongs to no partition and is not an event. */
 const NO_PARTITION = -1;
 
-/** Rows of the shadow table, each of which is read once and written once for many batches: until the end, nothing else reads them. */
+/** Rows of the shadow table, each read and written once for many batches: nothing else reads them until the end. */
 class ShadowRows {
   private readonly known = new Map<string, unknown>();
   private readonly changed = new Map<string, RowChange>();
@@ -84,7 +86,7 @@ interface Span {
   readonly range: PartitionRange | undefined;
 }
 
-/** Folds the events of a filter that are in a range into the shadow table; returns how many there were. */
+/** Folds a filter's events within a range into the shadow table; returns their number. */
 const foldRange = async (
   { nc, projection, pool }: Target,
   shadow: Shadow,
@@ -119,9 +121,9 @@ const positionsOf = async (client: Pool | PoolClient, consumer: string, lock: ''
 };
 
 /**
- * Makes the rows of a projection again from the log, beside the live ones, while the service runs. At the end the partitions are
- * held for a moment (their positions are locked), the last events are folded, both tables are compared at the same position,
- * and the new rows take the place of the old ones.
+ * Rebuilds the rows of a projection from the log, beside the live ones, while the service runs. At the end the
+ * partitions are held briefly (their positions are locked), the last events are folded, both tables are compared at the
+ * same position, and the new rows replace the old ones.
  */
 export const rebuildProjection = async (target: Target): Promise<Rebuilt> => {
   const { pool, projection } = target;
@@ -131,12 +133,12 @@ export const rebuildProjection = async (target: Target): Promise<Rebuilt> => {
   await pool.query(`drop table if exists ${identifier(table)}`);
   await pool.query(`create table ${identifier(table)} (like ${identifier(projection.table)} including all)`);
   const reached = await positionsOf(pool, consumer, '');
-  // In one pass: for the messages of one partition, the server looks at those of every other one.
+  // In one pass: to read the messages of one partition, the server scans those of every other one.
   const whole = { read: readPass, filter: EVERY_EVENT, range: partitionRange(new Map(), reached) };
   let events = await foldRange(target, { table, client: pool }, whole);
   return inTransaction(pool, async (client) => {
     for (const [partition, upTo] of await positionsOf(client, consumer, 'for update')) {
-      // One that was quiet may be far behind the others, and the few messages that it has since are found by its filter.
+      // A quiet one may be far behind the others, and its few new messages are found by its filter.
       const after = new Map([[partition, reached.get(partition) ?? 0]]);
       const rest = {
         read: readAll,

@@ -2,11 +2,14 @@ import type { EventStore, LogEntry } from '../store.js';
 import type { RawEvent } from './direct.reader.js';
 import { entryOf } from './envelope.codec.js';
 
-/** Of a busy log these are some seconds; about a kilobyte each. */
+/** A few seconds of a busy log; about one kilobyte each. */
 const KEPT_MAX = 1_000;
 const CLUSTER_TOKENS = 4;
 
-/** Of `evt.<partition>.<namespace>.<cluster>.…`; undefined: the subject, or what all of a filter begin with, is of no cluster. */
+/**
+ * The cluster of `evt.<partition>.<namespace>.<cluster>.…`; undefined: the subject, or the common prefix of a filter,
+ * belongs to no cluster.
+ */
 const clusterOf = (subject: string): string | undefined => {
   let end = 0;
   for (let token = 0; token < CLUSTER_TOKENS; token += 1) {
@@ -17,20 +20,21 @@ const clusterOf = (subject: string): string | undefined => {
 };
 
 /**
- * The end of the log as it was pushed. A decision has mostly seen all but the newest events of its cluster, so they are here. Whatever may
- * be missing here is read: what was not pushed, what is too old, and everything while this process knows of newer events than it was pushed.
+ * The recently pushed end of the log. A decision has usually seen all but the newest events of its cluster, so they are
+ * found here. What may be missing is read from the log: what was not pushed, what is too old, and everything while this
+ * process knows of newer events than it was pushed.
  */
 export class RecentEntries {
   private messages: RawEvent[] = [];
-  /** The same by cluster. */
+  /** The same, by cluster. */
   private readonly clusters = new Map<string, RawEvent[]>();
-  /** From here up to `last`, every message was pushed and is kept. */
+  /** Every message from here up to `last` was pushed and is kept. */
   private from = Infinity;
   private last = 0;
-  /** The log is known to go on up to here. */
+  /** The log is known to reach up to this sequence. */
   private known = 0;
 
-  /** A message of the log; everything that was stored from `from` up to it was pushed. */
+  /** A message of the log; everything stored from `from` up to it was pushed. */
   push(message: RawEvent, from: number): void {
     if (this.from === Infinity || from > this.last) this.keepFrom(message.seq);
     this.messages.push(message);
@@ -43,7 +47,7 @@ export class RecentEntries {
     for (const kept of this.messages) this.index(kept);
   }
 
-  /** Something may not have been pushed. */
+  /** A message may not have been pushed. */
   forget(): void {
     this.keepFrom(Infinity);
   }
@@ -52,7 +56,7 @@ export class RecentEntries {
     this.known = Math.max(this.known, seq);
   }
 
-  /** Every message after a sequence that matches the filter; undefined: it has to be read. */
+  /** Every matching message after a sequence; undefined: it must be read. */
   after(filter: string, afterSeq: number): readonly LogEntry[] | undefined {
     if (afterSeq + 1 < this.from || this.last < this.known) return undefined;
     const prefix = filter.slice(0, filter.indexOf('>'));
@@ -67,7 +71,10 @@ export class RecentEntries {
     return found.reverse();
   }
 
-  /** The same store, asked only for what is not here. Its readers must do with what this process was pushed. */
+  /**
+   * The same store, queried only for what is not here. Its readers must be satisfied with what was pushed to this
+   * process.
+   */
   over(store: EventStore): EventStore {
     return {
       read: (filter, afterSeq) => store.read(filter, afterSeq),

@@ -12,15 +12,15 @@ const message = (seq: number, cluster: string, context = 'request') => ({
 const seqsOf = (recent: RecentEntries, filter: string, afterSeq: number): readonly number[] | undefined =>
   recent.after(filter, afterSeq)?.map(({ seq }) => seq);
 
-/** Messages `from` to `to`, in turn of clusters a and ab. */
+/** Messages `from` to `to`, alternating between clusters a and ab. */
 const pushed = (from: number, to: number): RecentEntries => {
   const recent = new RecentEntries();
   for (let seq = from; seq <= to; seq += 1) recent.push(message(seq, seq % 2 === 0 ? 'a' : 'ab'), from);
   return recent;
 };
 
-describe('the end of the log as it was pushed', () => {
-  it('has the messages of a cluster alone, oldest first, also where the name of another begins like its own', () => {
+describe('the recently pushed end of the log', () => {
+  it('has only the messages of a cluster, oldest first, even if the name of another starts with its own', () => {
     const recent = pushed(11, 20);
     expect(seqsOf(recent, 'evt.3.default.a.>', 13)).toEqual([14, 16, 18, 20]);
     expect(seqsOf(recent, 'evt.3.default.ab.>', 10)).toEqual([11, 13, 15, 17, 19]);
@@ -34,7 +34,7 @@ describe('the end of the log as it was pushed', () => {
     expect(seqsOf(recent, 'evt.3.default.a.infra.>', 1)).toEqual([5]);
   });
 
-  it('does not answer for what is older than it was pushed, was forgotten, or is known to be missing', () => {
+  it('does not answer for messages that are older than pushed, forgotten, or known to be missing', () => {
     const recent = pushed(11, 20);
     expect(seqsOf(recent, 'evt.3.default.a.>', 9)).toBeUndefined();
     recent.knownUpTo(21);
@@ -47,7 +47,7 @@ describe('the end of the log as it was pushed', () => {
     expect(seqsOf(recent, 'evt.3.default.a.>', 21)).toEqual([22]);
   });
 
-  it('keeps the newest thousand, and knows that it does', () => {
+  it('keeps the newest thousand, and knows that older ones are missing', () => {
     const last = 3 * KEPT_AT_LEAST;
     const recent = pushed(1, last);
     expect(seqsOf(recent, 'evt.3.default.a.>', 0)).toBeUndefined();

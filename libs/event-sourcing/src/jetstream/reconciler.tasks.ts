@@ -22,7 +22,7 @@ export interface ReconcilerTasksOptions {
   readonly concurrency: number;
   readonly groups: ConcurrencyGroups;
   readonly progress: Pick<JobsProgress, 'waiting' | 'waitingForGroups'>;
-  /** A follow-up has ended: the state of its cluster has to forget it. */
+  /** Marks that a follow-up has ended, so that its cluster's state forgets it. */
   readonly mark: (mark: Mark) => void;
 }
 
@@ -45,8 +45,8 @@ const partitionOfKey = (clusterKey: string): number => {
 };
 
 /**
- * The tasks that the reconcilers of a service desire, for the clusters of this replica's partitions. They are never queued outside of
- * this process: the state of a cluster, committed with its position in the log, says which they are.
+ * The tasks that the reconcilers of a service desire, for the clusters of this replica's partitions. They are never
+ * queued outside this process: the state of a cluster, committed with its position in the log, determines them.
  */
 export class ReconcilerTasks {
   private readonly queue: TaskQueue;
@@ -77,7 +77,7 @@ export class ReconcilerTasks {
     return this.queue.counts;
   }
 
-  /** After a commit, with the state that it wrote; undefined: it was discarded. */
+  /** Called after a commit with the new state; undefined: it was removed. */
   noticed(consumer: string, clusterKey: string, state: unknown): void {
     if (!this.consumers.has(consumer)) return;
     const pending = this.pendingOf(consumer, clusterKey, state as TasksInState | undefined);
@@ -88,7 +88,7 @@ export class ReconcilerTasks {
     );
   }
 
-  /** Of the clusters that are to become Ready, those that were begun are finished first. */
+  /** Of the clusters that are not Ready yet, those that were started are finished first. */
   passed(events: readonly StoredEvent[]): void {
     if (this.consumers.size === 0) return;
     for (const event of events) {
@@ -99,7 +99,7 @@ export class ReconcilerTasks {
     }
   }
 
-  /** What another replica, or this process before it ended, has not done. */
+  /** Restores the tasks that another replica, or this process before a restart, has not done. */
   async restore(partition: number): Promise<void> {
     if (this.consumers.size === 0) return;
     const rows = await this.loading.add(partition);

@@ -5,7 +5,7 @@ import type { RawEvent } from './direct.reader.js';
 import type { Decoded } from './envelope.codec.js';
 import { storableText } from './message.text.js';
 
-/** A message of the log that is not an event: it has no effect, and people can see that it is there. */
+/** A message of the log that is not an event: it has no effect, and is reported to operators. */
 export interface RejectedMessage {
   readonly subject: string;
   readonly seq: number;
@@ -34,7 +34,7 @@ const PLACE_TOKENS = 5;
 const TEXT_LENGTH_MAX = 300;
 const shortened = (text: string): string => storableText(text.slice(0, TEXT_LENGTH_MAX));
 
-/** The stream that a message is in. A writer can choose types freely, so types do not create separate rows. */
+/** The stream of a message. A writer can choose types freely, so types do not create separate rows. */
 const placeOf = (subject: string): string => shortened(subject.split('.').slice(0, PLACE_TOKENS).join('.'));
 
 interface Tally {
@@ -66,14 +66,14 @@ export const writeRejected = async (client: PoolClient, rejected: readonly Rejec
   }
 };
 
-/** What readers of a service have skipped in one stream for one reason. */
+/** Messages that a service's readers have skipped in one stream for one reason. */
 export interface RejectedRow {
   readonly place: string;
   readonly reason: RejectionReason;
   readonly count: number;
   readonly firstSeq: number;
   readonly lastSeq: number;
-  /** Of the last one. */
+  /** From the last one. */
   readonly subject: string;
   readonly detail: string;
   readonly rejectedAt: string;
@@ -85,7 +85,7 @@ type StoredRow = Readonly<
   Record<'place' | 'reason' | 'count' | 'first_seq' | 'last_seq' | 'subject' | 'detail', string> & { rejected_at: Date }
 >;
 
-/** The latest first. */
+/** Latest first. */
 export const rejectedRows = async (
   query: (sql: string, values: readonly unknown[]) => Promise<readonly StoredRow[]>,
 ): Promise<readonly RejectedRow[]> => {
@@ -105,7 +105,7 @@ export const rejectedRows = async (
 const LINES_MAX = 3;
 const QUIET_MS = 10_000;
 
-/** Logs rejected messages: the first few at once, then at most so many lines in ten seconds. */
+/** Logs rejected messages: the first few immediately, then a limited number of lines per ten seconds. */
 export class RejectionTeller {
   private quietUntilMs = 0;
   private unreported = 0;

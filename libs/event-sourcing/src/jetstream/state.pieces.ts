@@ -1,21 +1,24 @@
-/** A state of so many hosts is written host by host: an event of one of them then costs the same in a cluster of any size. */
+/**
+ * A state with at least this many hosts is written host by host: an event of one then costs the same in a cluster of
+ * any size.
+ */
 const ENTRIES_MIN = 32;
-/** How deep a state has such a container: cluster, cluster.hosts, … */
+/** Maximum depth of such a container in a state: cluster, cluster.hosts, … */
 const DEPTH_MAX = 4;
 
-/** What stands in the document in place of the container whose entries are stored apart. */
+/** Replaces a container in the document if its entries are stored separately. */
 const MARK = '$pieces';
 type Shape = 'object' | 'array';
 
 type Entries = Readonly<Record<string, unknown>>;
 
-/** An entry of a container. Its path is that in the document, as JSON. */
+/** An entry of a container. Its path within the document, as JSON. */
 export interface Piece {
   readonly path: string;
   readonly doc: unknown;
 }
 
-/** What of a state has to be written after it was another one. */
+/** What must be written of a state, given the previous one. */
 export interface StoredState {
   readonly doc: unknown;
   readonly changed: readonly Piece[];
@@ -24,7 +27,7 @@ export interface StoredState {
 
 const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** Texts and numbers in a list are small, and their places shift: they stay together. */
+/** Texts and numbers in a list are small, and their indexes shift: they stay together. */
 const isLarge = (value: object): boolean => {
   if (Array.isArray(value)) return value.length >= ENTRIES_MIN && isContainer(value[0]);
   let count = 0;
@@ -42,7 +45,10 @@ interface Container {
   readonly entries: Entries;
 }
 
-/** The document with a mark in place of each large container, and these. Mostly it has none, and is returned as it is. */
+/**
+ * The document with a marker in place of each large container, and these containers. Most documents have none, and are
+ * returned unchanged.
+ */
 const split = (value: unknown, found: Map<string, Container>, path: readonly string[] = []): unknown => {
   if (!isContainer(value)) return value;
   if (isLarge(value)) {
@@ -62,12 +68,15 @@ const split = (value: unknown, found: Map<string, Container>, path: readonly str
   return copy ?? value;
 };
 
-/** Containers of documents that were read as they were written by a release that stored them whole. */
+/** Containers of documents that an earlier release stored whole. */
 const storedWhole = new WeakSet<object>();
 
 const NO_ENTRIES: Entries = {};
 
-/** States are never changed in place, so an entry that is the same object is stored already. `before` undefined: nothing is. */
+/**
+ * States are never changed in place, so an entry that is the same object is already stored. `before` undefined: nothing
+ * is stored.
+ */
 export const storedState = (before: unknown, after: unknown): StoredState => {
   const [old, now] = [new Map<string, Container>(), new Map<string, Container>()];
   split(before, old);
@@ -82,7 +91,7 @@ export const storedState = (before: unknown, after: unknown): StoredState => {
     if (stored === entries) continue;
     for (const [name, entry] of Object.entries(entries))
       if (entry !== undefined && stored[name] !== entry) changed.push({ path: pathOf(path, name), doc: entry });
-    // Of a container that was stored whole, a write before this one may have stored the entries.
+    // For a container that was stored whole, an earlier write may have stored the entries.
     for (const name of Object.keys(whole))
       if (whole[name] !== undefined && entries[name] === undefined) gone.push(pathOf(path, name));
   }

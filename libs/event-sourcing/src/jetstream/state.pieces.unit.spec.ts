@@ -7,7 +7,7 @@ const hostsOf = (count: number): Hosts =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`w-${at}`, { at, ready: false }]));
 const stateOf = (hosts: Hosts, more: object = {}) => ({ seq: 1, state: { cluster: { uid: 'u', hosts, ...more } } });
 
-/** What a database has after the writes so far; JSON, as it is there. */
+/** The content of a database after the writes so far, as JSON. */
 class Stored {
   private doc: unknown;
   private readonly pieces = new Map<string, unknown>();
@@ -24,12 +24,12 @@ class Stored {
 }
 
 describe('a state', () => {
-  it('of few hosts is stored whole', () => {
+  it('with few hosts is stored whole', () => {
     const small = stateOf(hostsOf(31));
     expect(storedState(undefined, small)).toEqual({ doc: small, changed: [], gone: [] });
   });
 
-  it('of many hosts is stored host by host, and an event of one writes that one', () => {
+  it('with many hosts is stored host by host, and an event of one writes only that one', () => {
     const before = stateOf(hostsOf(500));
     const after = stateOf({ ...before.state.cluster.hosts, 'w-7': { at: 7, ready: true } });
     const { doc, changed, gone } = storedState(before, after);
@@ -55,14 +55,14 @@ describe('a state', () => {
         const next = stateOf(hosts, { planned: Object.values(hosts), names: Object.keys(hosts), drain: below(2) });
         stored.write(storedState(state, next));
         expect(stored.read()).toEqual(next);
-        // A replica that takes over knows the state from the database only.
+        // A replica that takes over knows the state only from the database.
         state = below(3) === 0 ? stored.read() : next;
         if (below(10) === 0) hosts = (state as typeof next).state.cluster.hosts;
       }
     }
   });
 
-  it('that a former release stored whole is stored in pieces from the next write on, and loses nothing', () => {
+  it('that an earlier release stored whole is stored in pieces from the next write on, and loses nothing', () => {
     const stored = new Stored();
     stored.write({ doc: stateOf(hostsOf(100)), changed: [], gone: [] });
     const read = stored.read() as ReturnType<typeof stateOf>;
@@ -75,7 +75,7 @@ describe('a state', () => {
     expect(stored.read()).toEqual(after);
   });
 
-  it('with keys that are paths themselves is the same after it was read', () => {
+  it('with keys that are paths themselves is the same after a read', () => {
     const hosts = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`["a","${at}"]/.$pieces`, { at }]));
     const stored = new Stored();
     stored.write(storedState(undefined, stateOf(hosts)));

@@ -4,7 +4,7 @@ import { EVENT_MAX_BYTES, isLog, persistModeOf, REPLICAS_METADATA, type Store } 
 
 export type FoundStore = Pick<StreamConfig, 'num_replicas'> & Partial<StreamConfig>;
 
-/** What differs from what was asked for, or was changed. Whoever changed a store by hand has to read it. */
+/** A difference from the requested settings, or a change of them. For operators who changed a store manually. */
 export interface StoreNote {
   readonly kind: 'created' | 'changed' | 'kept';
   /** The setting that is kept although it differs. */
@@ -13,7 +13,7 @@ export interface StoreNote {
 }
 
 export interface StorePlan {
-  /** `recreate`: what is in it is sent again by those who sent it. */
+  /** `recreate`: the senders send its content again. */
   readonly action: 'none' | 'create' | 'update' | 'recreate';
   readonly replicas: number;
   readonly settings: Partial<StreamConfig>;
@@ -34,16 +34,18 @@ const valueText = (name: string, value: unknown): string => {
 const differing = (desired: Partial<StreamConfig>, found: FoundStore): readonly (keyof StreamConfig)[] =>
   (Object.keys(desired) as (keyof StreamConfig)[]).filter((name) => !isDeepStrictEqual(found[name], desired[name]));
 
-/** A log that is handed over stays closed: its settings are those of the handover. */
+/** A log that is being handed over stays closed: the handover determines its settings. */
 const isClosed = ({ max_msg_size: size = -1 }: FoundStore): boolean => size > 0 && size < EVENT_MAX_BYTES;
 
-/** How many replicas the operator has asked for, now or earlier; of an installation that never asked, as many as its log has. */
+/**
+ * The number of replicas that the operator requested, now or earlier; if never requested, the number that the log has.
+ */
 export const askedReplicas = (given: number | undefined, foundLog: FoundStore | undefined): number => {
   const recorded = Number(foundLog?.metadata?.[REPLICAS_METADATA] ?? Number.NaN);
   return given ?? (Number.isInteger(recorded) ? recorded : (foundLog?.num_replicas ?? 1));
 };
 
-/** The limits of a store that an operator has changed. */
+/** The limits of a store that an operator changed. */
 export const keptLimits = ({ limits }: Store, found: FoundStore): readonly StoreNote[] =>
   differing(limits, found).map((setting) => ({
     kind: 'kept',
@@ -91,10 +93,10 @@ const recordedMetadata = (store: Store, found: FoundStore, given: number | undef
 };
 
 /**
- * What to do about a store. Replicas are raised and never lowered, limits that an operator has changed are kept, and settings that Fairlead
- * depends on are set. Nothing is written where nothing differs: each write of settings is one to the disk, and every start comes here.
- *
- * @param given How many replicas this start was asked for; undefined: it was not.
+ * What to do with a store. Replicas are raised and never lowered, limits that an operator changed are kept, and
+ * settings that Fairlead depends on are enforced. Nothing is written if nothing differs: each write of settings is a
+ * disk write, and this runs at every start.
+ * @param given The number of replicas requested at this start; undefined: not specified.
  */
 export const planStore = (
   store: Store,

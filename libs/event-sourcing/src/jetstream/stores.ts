@@ -14,18 +14,16 @@ import {
 import { DiscardPolicy, PersistMode, RetentionPolicy, StorageType, type StreamConfig } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 
-/*
- * Everything that Fairlead keeps in NATS, in one list.
- */
+/* All streams and buckets of Fairlead in NATS. */
 
 const MINUTE_MS = 60_000;
 const FACT_AGE_MS = 120_000;
-/** Larger than any event; nats-server's own limit is 1 MiB a message. */
+/** Larger than any event; nats-server's own limit is 1 MiB per message. */
 export const EVENT_MAX_BYTES = 768 * 1024;
-/** An agent sends one fact after the other, so that more of one type from one node are a flood. */
+/** An agent sends facts one by one, so more of one type from one node are a flood. */
 const AGENT_FACTS_PER_SUBJECT_MAX = 16;
 const AGENT_FACTS_MAX_BYTES = 128 * 1024 * 1024;
-/** The shortest that nats-server takes. Agents name no message, so there is nothing to compare. */
+/** The minimum of nats-server. Agents set no message ids, so there are no duplicates to detect. */
 const DUPLICATE_WINDOW_MIN_MS = 100;
 const DEAD_LETTERS_MAX = 100_000;
 const UNLIMITED = -1;
@@ -34,14 +32,14 @@ const FOR_EVER = 0;
 export type StoreKind = 'stream' | 'bucket' | 'object store';
 
 export interface Store {
-  /** As Fairlead calls it: `EVENTS`, `SECRETS`. */
+  /** Fairlead's name: `EVENTS`, `SECRETS`. */
   readonly name: string;
   readonly kind: StoreKind;
-  /** The stream of nats-server behind it. */
+  /** The nats-server stream behind it. */
   readonly stream: string;
-  /** Settings that Fairlead depends on. One that was changed is changed back. */
+  /** Settings that Fairlead depends on, restored if they were changed. */
   readonly required: Partial<StreamConfig>;
-  /** Limits that an operator may change. Each has this value when the store is created. */
+  /** Limits that an operator may change, with their initial values. */
   readonly limits: Partial<StreamConfig>;
 }
 
@@ -88,8 +86,8 @@ const log = stream(STREAMS.events, {
 });
 
 /**
- * What agents send. Nothing is acknowledged by the server (`no_ack`): a reply subject is the sender's to choose, and an answer would be
- * published into the account of the services.
+ * Messages from agents. The server acknowledges none (`no_ack`): a reply subject is chosen by the sender, and an
+ * acknowledgement would be published into the account of the services.
  */
 const agentFacts = stream(STREAMS.agentFacts, {
   required: {
@@ -119,7 +117,7 @@ const snapshots: Store = {
   limits: { max_bytes: UNLIMITED },
 };
 
-/** The log is the first: whether NATS can hold so many replicas shows before anything else is changed. */
+/** The log comes first: it shows whether NATS can hold this many replicas before anything else is changed. */
 export const STORES: readonly [Store, ...Store[]] = [
   log,
   agentFacts,
@@ -131,17 +129,24 @@ export const STORES: readonly [Store, ...Store[]] = [
   snapshots,
 ];
 
-/** Streams of earlier releases: the last heartbeat of each node (until ADR 72), and queued work, which reconcilers plan again (until ADR 113). */
+/**
+ * Streams of earlier releases: the last heartbeat of each node (until ADR 72), and queued work, which reconcilers plan
+ * again (until ADR 113).
+ */
 export const FORMER_STREAMS: readonly string[] = ['HB', 'JOBS'];
 
 export const isLog = ({ stream: name }: Store): boolean => name === STREAMS.events;
 
 /**
- * A replica that is alone may write facts of agents without waiting for the disk, since an agent keeps each until the service that
- * records it has answered. nats-server does this without replicas only, and never changes it.
+ * With a single replica, agents' facts may be written without waiting for the disk, because an agent keeps each one
+ * until the recording service has acknowledged it. nats-server supports this only without replicas, and never changes
+ * it.
  */
 export const persistModeOf = (store: Store, replicas: number): Partial<StreamConfig> =>
   store === agentFacts && replicas === 1 ? { persist_mode: PersistMode.Async } : {};
 
-/** Where the log keeps how many replicas an operator asked for, so that stores of later releases get as many. */
+/**
+ * Metadata key of the log with the number of replicas that an operator requested, so that stores of later releases get
+ * as many.
+ */
 export const REPLICAS_METADATA = 'fairlead-replicas';

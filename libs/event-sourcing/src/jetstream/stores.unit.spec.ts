@@ -16,7 +16,7 @@ const plan = (store: Store, found: FoundStore | undefined, asked: number, given?
 };
 
 describe.each(STORES.map((store) => [store.name, store] as const))('the store %s', (_name, store) => {
-  it('is created with as many replicas as were asked for', () => {
+  it('is created with the requested number of replicas', () => {
     expect(plan(store, undefined, 3)).toEqual({ action: 'create', replicas: 3, notes: ['created'] });
     expect(planStore(store, undefined, { asked: 3, given: undefined }).settings).toMatchObject({ num_replicas: 3 });
   });
@@ -25,7 +25,7 @@ describe.each(STORES.map((store) => [store.name, store] as const))('the store %s
     expect(plan(store, asCreated(store), 1)).toEqual({ action: 'none', replicas: 1, notes: [] });
   });
 
-  it('is raised to what was asked for', () => {
+  it('is raised to the requested number of replicas', () => {
     expect(plan(store, asCreated(store), 3)).toEqual({
       action: 'update',
       replicas: 3,
@@ -41,7 +41,7 @@ describe.each(STORES.map((store) => [store.name, store] as const))('the store %s
     });
   });
 
-  it('keeps the limits that an operator has changed, also when it is raised', () => {
+  it('keeps limits that an operator changed, even if it is raised', () => {
     const found = asCreated(store, { max_bytes: 7, num_replicas: 1 });
     const planned = planStore(store, found, { asked: 3, given: 3 });
     expect(planned.notes.map(({ text }) => text)).toContainEqual(expect.stringMatching(/^max_bytes 7 kept/));
@@ -52,7 +52,7 @@ describe.each(STORES.map((store) => [store.name, store] as const))('the store %s
 describe('the log', () => {
   const log = storeOf('EVENTS');
 
-  it('that would delete events after a time keeps all again, which is reported', () => {
+  it('with a maximum age for events loses it, which is reported', () => {
     const found = asCreated(log, { max_age: 3_600_000_000_000 });
     expect(planStore(log, found, { asked: 1, given: undefined })).toMatchObject({
       action: 'update',
@@ -61,7 +61,7 @@ describe('the log', () => {
     });
   });
 
-  it('records how many replicas were asked for, beside its other metadata, so that later stores get as many', () => {
+  it('records the requested number of replicas beside its other metadata, so that later stores get as many', () => {
     const found = asCreated(log, { metadata: { 'fairlead-handover': '{}' } });
     const { settings } = planStore(log, found, { asked: 3, given: 3 });
     expect(settings.metadata).toEqual({ 'fairlead-handover': '{}', 'fairlead-replicas': '3' });
@@ -76,7 +76,7 @@ describe('the log', () => {
     expect(planStore(log, found, { asked: 3, given: undefined }).settings).toEqual({ num_replicas: 3 });
   });
 
-  it('that is sealed is left alone: nats-server changes nothing of it', () => {
+  it('that is sealed is left alone: nats-server changes none of its settings', () => {
     expect(plan(log, asCreated(log, { sealed: true, max_msg_size: 1 }), 3, 3)).toEqual({
       action: 'none',
       replicas: 1,
@@ -88,7 +88,7 @@ describe('the log', () => {
 describe('facts of agents', () => {
   const facts = storeOf('AGENT_FACTS');
 
-  it('wait for no disk where one server keeps them, and are created again with replicas, with the limits that they had', () => {
+  it('do not wait for a disk on a single server, and are recreated for replicas, with their limits', () => {
     expect(planStore(facts, undefined, { asked: 1, given: undefined }).settings.persist_mode).toBe(PersistMode.Async);
     const found = asCreated(facts, { persist_mode: PersistMode.Async, max_bytes: 7 });
     const planned = planStore(facts, found, { asked: 3, given: undefined });

@@ -36,7 +36,7 @@ export interface StrategyOptions {
   readonly nc: NatsConnection;
   readonly pool: Pool;
   readonly databaseUrl: string;
-  /** Those of the reconcilers included. */
+  /** Including those of the reconcilers. */
   readonly consumers: Consumers;
   readonly reconcilers: readonly AnyReconciler[];
   readonly leases: TaskLeases;
@@ -47,7 +47,7 @@ export interface StrategyOptions {
   readonly progress: JobsProgress;
   readonly recordFollowUpFailure: RecordFollowUpFailure;
   readonly jobConcurrency: number;
-  /** How many of them may belong to the same concurrency group. */
+  /** Maximum of these per concurrency group. */
   readonly groupLimit: number;
   readonly log: PartitionLog;
   readonly meter: Meter;
@@ -55,7 +55,7 @@ export interface StrategyOptions {
 
 const TASK_PREFIX = taskPattern('');
 const EVENT_PREFIX = eventPattern('');
-/** It calls nothing but the log. */
+/** It calls only the log. */
 const STATE_FACTS_POLICY: JobPolicy = {
   attemptsMax: 50,
   backoffFirstMs: 250,
@@ -64,8 +64,9 @@ const STATE_FACTS_POLICY: JobPolicy = {
 };
 
 /**
- * Connects Nest to JetStream. Nest's own NATS transport has neither acknowledgements nor replay, so this strategy gives
- * decorated methods the modes that an event-sourced service needs: events in order (OnEvent), and tasks of reconcilers (OnTask).
+ * Connects Nest to JetStream. Nest's own NATS transport has neither acknowledgements nor replay, so this strategy
+ * implements the two kinds of handlers of an event-sourced service: events in order (OnEvent), and tasks of reconcilers
+ * (OnTask).
  */
 export class JetStreamStrategy extends Server implements CustomTransportStrategy {
   private partitions: PartitionConsumers | undefined;
@@ -188,7 +189,7 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
       handlers.set(type, handler);
     }
     if (handlers.size === 0) return undefined;
-    // Nest chains the handlers of one pattern: calling the first calls them all.
+    // Nest chains the handlers of one pattern: calling the first calls all of them.
     return {
       types: new Set(handlers.keys()),
       call: async (event) => {

@@ -13,7 +13,10 @@ import { millis, type NatsConnection } from '@nats-io/transport-node';
 import { FORMER_STREAMS, STORES, type Store, type StoreKind } from './stores.js';
 import { askedReplicas, planStore, type FoundStore, type StoreNote, type StorePlan } from './store.changes.js';
 
-/** Older servers accept options that they do not honour, so refuse them: expected sequences on wildcards came with 2.11, atomic batches with 2.12. */
+/**
+ * Older servers silently ignore some options, so they are rejected: expected sequences on wildcards came with 2.11,
+ * atomic batches with 2.12.
+ */
 const SERVER_VERSION_MIN = '2.12.0';
 const API_LEVEL_MIN = 2;
 
@@ -28,7 +31,7 @@ const olderThan = (version: string, min: string): boolean => {
 const tooOld = (nc: NatsConnection, message: string): WorldFailure =>
   new WorldFailure({ operation: 'check the NATS server', target: nc.getServer(), message, retryable: false });
 
-/** Throws an error with instructions if the server is not suitable for the log. */
+/** Throws an error with instructions if the server is unsuitable for the log. */
 export const checkServer = async (nc: NatsConnection): Promise<void> => {
   const version = nc.info?.version ?? 'unknown';
   if (olderThan(version, SERVER_VERSION_MIN)) {
@@ -53,16 +56,16 @@ export const checkServer = async (nc: NatsConnection): Promise<void> => {
     );
 };
 
-/** nats-server's words for too few servers: none to place a replica on (10005), and no cluster at all (10074). */
+/** nats-server's error codes for too few servers: none to place a replica on (10005), and no cluster at all (10074). */
 const TOO_FEW_SERVERS = new Set([10005, 10074]);
 
-/** NATS has fewer servers than the replicas that were asked for. */
+/** NATS has fewer servers than the requested replicas. */
 export class TooFewServers extends WorldFailure {}
 
 export interface StoreState {
   readonly store: Store;
   readonly found: FoundStore;
-  /** How many servers have all of it, the leader included. */
+  /** How many servers are up to date, including the leader. */
   readonly inSync: number;
 }
 
@@ -75,13 +78,14 @@ export interface StoreReport {
 }
 
 export interface EnsureStreamsOptions {
-  /** How many servers keep each store; undefined: as many as were asked for before, or as the log has, or one. */
+  /** Replicas of each store; undefined: as previously requested, or as the log has, or one. */
   readonly replicas?: number | undefined;
 }
 
 /**
- * Creates the streams, the buckets of secrets and of their keys, and the store of snapshots, or brings them up to date. Replicas are never
- * lowered, and limits that an operator changed are kept; the answer says so. Needs an administrator's credential. Throws `TooFewServers`.
+ * Creates or updates the streams, the buckets of secrets and of their keys, and the store of snapshots. Replicas are
+ * never lowered, and limits that an operator changed are kept; the result reports it. Requires an administrator's
+ * credential. Throws `TooFewServers`.
  */
 export const ensureStreams = async (
   nc: NatsConnection,
@@ -104,7 +108,7 @@ export const ensureStreams = async (
   );
 };
 
-/** The stores that there are. Needs the right to list the streams of the account. */
+/** The existing stores. Requires the permission to list the account's streams. */
 export const readStores = async (nc: NatsConnection): Promise<readonly StoreState[]> => {
   const jsm = await jetstreamManager(nc, { checkAPI: false });
   const known = new Map(STORES.map((store) => [store.stream, store]));
@@ -116,7 +120,7 @@ export const readStores = async (nc: NatsConnection): Promise<readonly StoreStat
   return states;
 };
 
-/** A single server is no cluster, and a store without replicas has no others. */
+/** A single server is not a cluster, and a store without replicas has no others. */
 const inSyncOf = (info: Pick<StreamInfo, 'cluster'> | undefined): number => {
   const { leader, replicas = [] } = info?.cluster ?? { leader: 'the only one' };
   return replicas.filter(({ current }) => current).length + (leader === undefined || leader === '' ? 0 : 1);
@@ -147,7 +151,7 @@ interface NewStore extends Pick<StorePlan, 'settings' | 'replicas'> {
   readonly store: Store;
 }
 
-/** How the stream behind a bucket looks is the client library's business. */
+/** The client library determines the stream behind a bucket. */
 const create = async (nc: NatsConnection, jsm: JetStreamManager, { store, settings, replicas }: NewStore) => {
   switch (store.kind) {
     case 'stream':

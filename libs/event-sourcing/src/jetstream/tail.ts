@@ -7,29 +7,29 @@ import { decode } from './envelope.codec.js';
 import { headOf } from './message.head.js';
 
 /**
- * Follows the log: what matches the filter after a sequence, then what comes, until the signal aborts. A log that cannot be
- * reached for a while is retried; nothing is missed or delivered twice.
+ * Follows the log: matching events after a sequence, then new ones, until the signal aborts. Retries while the log is
+ * unreachable; nothing is missed or delivered twice.
  */
 export type Tail = (filter: string, afterSeq: number, signal: AbortSignal) => AsyncIterable<StoredEvent>;
 
-/** Calls when the log may hold something that was not pushed; returns how to stop. */
+/** Calls when the log may contain events that were not pushed; returns a function that stops it. */
 export type OnUnpushed = (listener: () => void) => () => void;
 
 const LOOK_MS = 5_000;
-/** A wake-up can come a moment before its message can be read. */
+/** A wake-up can arrive before its message is readable. */
 const LOOK_AGAIN_MS = [1, 2, 4, 8, 16, 32, 64] as const;
 const RETRY_MS = 250;
 
-/** For a connection whose service does not look at the log already. */
+/** For a connection whose service does not already poll the log. */
 const everyLook: OnUnpushed = (listener) => sharedInterval(LOOK_MS, listener);
 
-/** Only an outage of the log is waited for; anything else is a bug. */
+/** Only an outage of the log is retried; anything else is a bug. */
 const outage = (error: unknown): undefined => {
   if (!(error instanceof WorldFailure)) throw error;
   return undefined;
 };
 
-/** Waits for a ring, unless there was one since the last time; true: it rang. */
+/** Waits for a wake-up, unless there was one since the last call; true: woken. */
 const nextRing = async (wakeSignal: WakeSignal, ms?: number): Promise<boolean> => {
   if (!wakeSignal.isSet) await wakeSignal.pause(ms);
   const { isSet } = wakeSignal;
@@ -38,8 +38,9 @@ const nextRing = async (wakeSignal: WakeSignal, ms?: number): Promise<boolean> =
 };
 
 /**
- * How long until the next look, after so many looks since the last ring that found nothing; undefined: the next ring. The last one is late
- * enough for a replica of the stream that is behind, and is repeated until everything that was pushed has been read.
+ * Delay until the next read, after this many reads since the last wake-up that found nothing; undefined: until the next
+ * wake-up. The last delay is long enough for a lagging replica of the stream, and is repeated until everything that was
+ * pushed has been read.
  */
 const untilLook = (vain: number, isOwed: boolean): number | undefined =>
   LOOK_AGAIN_MS[vain] ?? (vain === LOOK_AGAIN_MS.length || isOwed ? untilShared(LOOK_MS) : undefined);

@@ -21,11 +21,11 @@ const messageOf = (seq: number): RawEvent => {
 
 type Callback = (error: null, message: Msg) => void;
 
-/** A log that is read by direct gets, possibly of a replica that is behind, and what is pushed of it. */
+/** A log read by direct gets, possibly from a lagging replica, and its pushes. */
 class World {
   reads = 0;
   readonly taken: number[] = [];
-  /** What the service says when something was not pushed. */
+  /** Called by the service when a push was lost. */
   unpushed: () => void = () => undefined;
   private readonly stored: RawEvent[] = [];
   private readonly callbacks = new Map<string, Callback>();
@@ -61,7 +61,7 @@ class World {
     this.readable = this.stored.length;
   }
 
-  /** Reads while that time passes. */
+  /** Number of reads while that time passes. */
   async pass(ms: number): Promise<number> {
     const before = this.reads;
     await jest.advanceTimersByTimeAsync(ms);
@@ -98,7 +98,7 @@ class World {
   }
 }
 
-describe('who follows the log', () => {
+describe('a follower of the log', () => {
   let world: World;
   beforeEach(async () => {
     jest.useFakeTimers({ now: Date.UTC(2026, 0, 1, 0, 0, 1) });
@@ -116,7 +116,7 @@ describe('who follows the log', () => {
     expect(await world.pass(HOUR_MS)).toBe(0);
   });
 
-  it('gets at once what is pushed, and then is quiet again', async () => {
+  it('receives pushed events immediately, and then is quiet again', async () => {
     world.store({ isPushed: true, isReadable: true });
     world.store({ isPushed: true, isReadable: true });
     await world.pass(5);
@@ -134,7 +134,7 @@ describe('who follows the log', () => {
     expect(world.taken).toEqual([1]);
   });
 
-  it('reads what was pushed also from a replica of the stream that stays behind for hours', async () => {
+  it('reads what was pushed even if the replica of the stream lags for hours', async () => {
     world.store({ isPushed: true, isReadable: true });
     world.store({ isPushed: true, isReadable: false });
     await world.pass(HOUR_MS);
@@ -144,7 +144,7 @@ describe('who follows the log', () => {
     expect(world.taken).toEqual([1, 2]);
   });
 
-  it('looks once more after five seconds for what was not pushed and could not be read yet', async () => {
+  it('reads once more after five seconds for what was not pushed and not readable yet', async () => {
     world.store({ isPushed: false, isReadable: false });
     world.unpushed();
     await world.pass(1_000);

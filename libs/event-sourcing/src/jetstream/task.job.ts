@@ -3,11 +3,14 @@ import type { JobReaction } from '../process.js';
 import type { Origin } from '../reconciler.js';
 import type { Job } from './decorators.js';
 
-/** The same for every attempt, in whichever replica. The id of an event is its writer's choice; its place in the log is not. */
+/**
+ * The same for every attempt, in every replica. The id of an event is chosen by its writer; its position in the log is
+ * not.
+ */
 const idOf = (...parts: readonly (string | number)[]): string =>
   createHash('sha256').update(parts.join('\u0000')).digest('hex').slice(0, 32);
 
-/** A task as it became desired. */
+/** The job for a task that became desired. */
 export const jobOfTask = (
   { service, process, clusterKey }: { readonly service: string; readonly process: string; readonly clusterKey: string },
   { eventId, correlationId, seq, now, index }: Origin,

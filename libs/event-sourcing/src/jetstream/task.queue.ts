@@ -1,36 +1,36 @@
 import type { ConcurrencyGroups } from '../concurrency.groups.js';
 import type { Job } from './decorators.js';
 
-/** A task that the state of a cluster asks for. */
+/** A task that the state of a cluster desires. */
 export interface Pending {
-  /** Names it among the tasks of its cluster and consumer. */
+  /** Identifies it among the tasks of its cluster and consumer. */
   readonly key: string;
   readonly job: Job;
   /** Its concurrency groups. */
   readonly groups: readonly string[];
-  /** Where in the log its cluster began, and since when it is desired. */
+  /** Sequence at which its cluster began, and since which it is desired. */
   readonly firstSeq: number;
   readonly seq: number;
-  /** How often it has failed, in this process or another. */
+  /** How often it has failed, in any process. */
   readonly failures: number;
 }
 
-/** What became of an attempt. */
+/** The outcome of an attempt. */
 export type Attempted =
   | { readonly kind: 'over' }
-  /** It is called again after `delayMs`, or where `whenFreed`, as soon as another task of its cluster ends. */
+  /** It is called again after `delayMs`, or with `whenFreed` as soon as another task of its cluster ends. */
   | { readonly kind: 'again'; readonly delayMs: number; readonly failed: boolean; readonly whenFreed: boolean };
 
 export interface TaskQueueOptions {
   readonly concurrency: number;
   readonly groups: ConcurrencyGroups;
   readonly attempt: (job: Job, failures: number, abort: AbortController) => Promise<Attempted>;
-  /** Called whenever it may have changed with how many wait for their turn, and how many for each full group. */
+  /** Called on a possible change with the number of tasks that wait for a slot, and per full group. */
   readonly onWaiting: (count: number, full: ReadonlyMap<string, number>) => void;
   readonly isGivenUp: (job: Job, failures: number) => boolean;
-  /** How loaded the process and its machine were since it was asked last, between 0 and 1. */
+  /** The load of the process and its machine since the last call, between 0 and 1. */
   readonly load: () => number;
-  /** Milliseconds of a clock that is never set back. */
+  /** Milliseconds of a monotonic clock. */
   readonly nowMs: () => number;
 }
 
@@ -40,36 +40,40 @@ interface Slot {
   pending: Pending;
   failures: number;
   state: 'waiting' | 'delayed' | 'running' | 'over';
-  /** Where it waits. */
+  /** The list in which it waits. */
   list?: Slot[];
   timer?: NodeJS.Timeout;
   whenFreed: boolean;
   abort?: AbortController;
-  /** It is desired once more since it runs. */
+  /** It became desired again while running. */
   next?: Pending;
   isGone: boolean;
 }
 
-/** So many run whatever the load is. */
+/** This many run at any load. */
 const RUNNING_MIN = 8;
-/** Under more load, more tasks at once would only slow down those that run. */
+/** Under more load, more concurrent tasks would only slow down the running ones. */
 const LOAD_MAX = 0.85;
 const SAMPLE_MS = 25;
 const STARTS_OF_SAMPLE = 8;
-/** Under load, one more starts every second: tasks that mostly wait for others must not wait for a quiet machine. */
+/** Under load, one more starts every second: tasks that mostly wait for others must not wait for an idle machine. */
 const START_EVERY_MS = 1_000;
 /**
- * A cluster that was requested begins when fewer than so many are under way. Beyond that, one every ten seconds begins while processors
- * are short, for some take long whatever the load is; otherwise one every sample, until they are.
+ * A requested cluster starts if fewer than this many are in progress. Beyond that, one starts every ten seconds while
+ * CPUs are saturated, because some take long at any load; otherwise one per sample, until they are.
  */
 const UNDER_WAY_MAX = 16;
 const CLUSTER_EVERY_MS = 10_000;
-/** One that has come no further for so long waits for something else than processors: a host, a person. It takes no place from others. */
+/**
+ * A cluster without progress for this long waits for something other than CPUs: a host, a person. It does not count.
+ */
 const PROGRESS_WITHIN_MS = 120_000;
-/** Clusters under way use what they have in bursts: beyond this mean of some samples, more of them would slow each other down. */
+/**
+ * Clusters in progress use CPU in bursts: beyond this mean over some samples, more of them would slow each other down.
+ */
 const MEAN_LOAD_MAX = 0.5;
 const SAMPLES_OF_MEAN = 20;
-/** One in so many starts takes the task that has waited longest, so that it does not wait endlessly behind older clusters. */
+/** Every so many starts the longest waiting task is chosen, so that it does not starve behind older clusters. */
 const LONGEST_WAITING_EVERY = 8;
 const STOP_MS = 10_000;
 
@@ -91,14 +95,16 @@ const longestWaiting = (slots: readonly Slot[]): Slot | undefined =>
   );
 
 /**
- * Tasks that this replica works on. They live in memory: the states of clusters say which they are, so the replica that gets a
- * partition makes them again. Clusters that began earlier come first, so that what was begun is finished; and only so many run at once as
- * the machine has time for.
+ * Tasks that this replica works on. They are in memory only: the states of clusters determine them, so a replica that
+ * acquires a partition creates them again. Older clusters come first, so that started ones are finished; and the
+ * concurrency is limited by the load of the machine.
  */
 export class TaskQueue {
   /** By cluster, then by consumer and key. */
   private readonly clusters = new Map<string, Map<string, Slot>>();
-  /** In the order in which they start; those of clusters that have not begun are apart, for there may be a thousand of them. */
+  /**
+   * In starting order; tasks of clusters that have not started are separate, because there may be a thousand of them.
+   */
   private readonly waiting: Slot[] = [];
   private readonly unbegun: Slot[] = [];
   /** How many of them wait for the same groups. */
@@ -110,10 +116,10 @@ export class TaskQueue {
   private meanLoad: number | undefined;
   /** Clusters of which no task has started since they were requested. */
   private readonly requested = new Set<string>();
-  /** Those that are neither Ready nor Failed since, with the time at which they came further last. */
+  /** Started clusters that are neither Ready nor Failed, with the time of their last progress. */
   private readonly underWay = new Map<string, number>();
   private begunAtMs = 0;
-  /** How many may start until the next sample, beside those that always may. */
+  /** How many more may start until the next sample, beyond those that always may. */
   private startsLeft = STARTS_OF_SAMPLE;
   private startedAtMs = 0;
   private sampler: NodeJS.Timeout | undefined;
@@ -127,7 +133,7 @@ export class TaskQueue {
     return { waiting: this.waiting.length + this.unbegun.length, running: this.running };
   }
 
-  /** These are all tasks that the consumer's state of the cluster asks for now. */
+  /** Sets all tasks that the consumer's state of the cluster currently desires. */
   sync(consumer: string, clusterKey: string, pending: readonly Pending[]): void {
     const keys = new Set(pending.map(({ key }) => key));
     for (const slot of this.slotsOf(clusterKey))
@@ -142,19 +148,19 @@ export class TaskQueue {
     this.placeAgain(clusterKey);
   }
 
-  /** It is Ready, has failed, or is deleted: others need not wait for it any more. */
+  /** It is Ready, has failed, or is deleted: others no longer wait for it. */
   hasSettled(clusterKey: string): void {
     const hasChanged = this.requested.delete(clusterKey);
     if (hasChanged) this.placeAgain(clusterKey);
     if (this.underWay.delete(clusterKey) || hasChanged) this.start();
   }
 
-  /** Something other than a failed attempt was stated of it. */
+  /** An event other than a failed attempt was recorded for it. */
   hasProgressed(clusterKey: string): void {
     if (this.underWay.has(clusterKey)) this.underWay.set(clusterKey, this.options.nowMs());
   }
 
-  /** Another replica works on these clusters from now on; what runs is not aborted, since its lease protects it. */
+  /** Another replica now works on these clusters; running tasks are not aborted, because their leases protect them. */
   release(isReleased: (clusterKey: string) => boolean): void {
     for (const clusterKey of [...this.clusters.keys()])
       if (isReleased(clusterKey)) this.slotsOf(clusterKey).forEach((slot) => this.withdraw(slot));
@@ -162,7 +168,7 @@ export class TaskQueue {
       for (const clusterKey of [...clusters.keys()]) if (isReleased(clusterKey)) clusters.delete(clusterKey);
   }
 
-  /** Aborts what runs, and waits a while for its end. */
+  /** Aborts running tasks, and waits for them for a limited time. */
   async stop(): Promise<void> {
     this.release(() => true);
     clearInterval(this.sampler);
@@ -244,7 +250,7 @@ export class TaskQueue {
     else this.waitingFor.set(name, { groups, count });
   }
 
-  /** Whether the cluster has begun is another matter now. */
+  /** Moves its tasks, because whether the cluster has started has changed. */
   private placeAgain(clusterKey: string): void {
     for (const slot of this.slotsOf(clusterKey)) {
       if (slot.state !== 'waiting') continue;
@@ -274,7 +280,7 @@ export class TaskQueue {
     this.sampler = undefined;
   }
 
-  /** With each sample, until nothing waits for its turn. */
+  /** At each sample, until no task waits for a slot. */
   private startAgain(): void {
     this.sampler ??= setInterval(() => this.start(), SAMPLE_MS);
   }
@@ -292,7 +298,7 @@ export class TaskQueue {
     this.startsLeft = this.isLoaded ? Number(nowMs - this.startedAtMs > START_EVERY_MS) : STARTS_OF_SAMPLE;
   }
 
-  /** The task that is to start now. */
+  /** The task to start now. */
   private next(): Slot | undefined {
     const { concurrency, groups } = this.options;
     const isExtra = this.running >= RUNNING_MIN;

@@ -68,7 +68,7 @@ const queueOf = (
 };
 
 describe('the queue of tasks', () => {
-  it('runs a task once while it stays desired, and again when it is desired since another event', async () => {
+  it('runs a task once while it stays desired, and again once another event desires it', async () => {
     const { offer, began, end } = queueOf();
     offer(task('a', 'Join'));
     offer(task('a', 'Join'));
@@ -79,7 +79,7 @@ describe('the queue of tasks', () => {
     expect(began).toEqual(['a/Join', 'later']);
   });
 
-  it('runs a task once more that is desired again while it runs', async () => {
+  it('runs a task again that becomes desired again while it runs', async () => {
     const { offer, began, end } = queueOf();
     offer(task('a', 'Join'));
     offer(task('a', 'Join', { id: 'later' }));
@@ -88,7 +88,7 @@ describe('the queue of tasks', () => {
     expect(began).toEqual(['a/Join', 'later']);
   });
 
-  it('forgets a task that is withdrawn before it runs', async () => {
+  it('drops a task that is withdrawn before it runs', async () => {
     const { queue, offer, began, end } = queueOf({ concurrency: 1 });
     offer(task('a', 'Join'));
     offer(task('b', 'Join'));
@@ -98,7 +98,7 @@ describe('the queue of tasks', () => {
     expect(queue.counts).toEqual({ waiting: 0, running: 0 });
   });
 
-  it('counts failures, and does not begin again what another process gave up', async () => {
+  it('counts failures, and does not start again what another process abandoned', async () => {
     const { offer, running, began, end } = queueOf({ attemptsMax: 3 });
     offer(task('a', 'Join', { failures: 1 }));
     expect(running[0]?.failures).toBe(1);
@@ -117,7 +117,7 @@ describe('the queue of tasks', () => {
     expect(began).toEqual(['a/Plan', 'a/Ensure', 'a/Ensure']);
   });
 
-  it('begins tasks of clusters that began earlier first, and one in eight by how long it has waited', async () => {
+  it('starts tasks of older clusters first, and every eighth by its waiting time', async () => {
     const { offer, began, end } = queueOf({ concurrency: 1 });
     offer(task('running', 'Join'));
     for (let index = 9; index > 0; index -= 1) offer(task(`c${index}`, 'Join', { firstSeq: index, seq: 100 - index }));
@@ -127,7 +127,7 @@ describe('the queue of tasks', () => {
     );
   });
 
-  it('begins no further cluster on a loaded machine while sixteen are under way, and finishes those', async () => {
+  it('starts no further cluster on a loaded machine while sixteen are in progress, and finishes those', async () => {
     const { queue, offer, began, end } = queueOf({ load: 1 });
     for (let index = 0; index < 30; index += 1) {
       queue.wasRequested(`default/c${index}`);
@@ -140,7 +140,7 @@ describe('the queue of tasks', () => {
     expect(began.at(-1)).toBe('c16/Validate');
   });
 
-  it('begins others in the place of clusters that have come no further for two minutes, whatever is tried of them', async () => {
+  it('starts others in place of clusters without progress for two minutes, despite their attempts', async () => {
     const { queue, offer, began, end, pass } = queueOf({ load: 1 });
     for (let index = 0; index < 20; index += 1) {
       queue.wasRequested(`default/c${index}`);
@@ -151,13 +151,13 @@ describe('the queue of tasks', () => {
     pass(100_000);
     for (let index = 0; index < 14; index += 1) queue.hasProgressed(`default/c${index}`);
     pass(100_000);
-    // One begins every ten seconds whatever the load is; two at once are in the places of two others.
+    // One starts every ten seconds at any load; two at once replace two others.
     await eventually(() => began.includes('c17/Validate'));
     await pause(60);
     expect(began).not.toContain('c18/Validate');
   });
 
-  it('begins one after the other on a machine that is not loaded, until it is', async () => {
+  it('starts one after the other on an idle machine, until it is loaded', async () => {
     const { queue, offer, began } = queueOf();
     for (let index = 0; index < 30; index += 1) {
       queue.wasRequested(`default/c${index}`);
@@ -167,7 +167,7 @@ describe('the queue of tasks', () => {
     await eventually(() => began.length === 30);
   });
 
-  it('runs only so many tasks of a concurrency group at once, and others before those that wait for it', async () => {
+  it('limits the concurrent tasks of a concurrency group, and runs others before those that wait for it', async () => {
     const { offer, began, end } = queueOf({ groupLimit: 1 });
     for (const cluster of ['a', 'b']) offer(task(cluster, 'Ensure', { groups: ['connection far'] }));
     offer(task('c', 'Ensure', { groups: ['connection near'] }));
@@ -186,7 +186,7 @@ describe('the queue of tasks', () => {
     expect(began).toEqual(['a/Join']);
   });
 
-  it('aborts what runs when the service stops, and begins nothing more', async () => {
+  it('aborts running tasks when the service stops, and starts no more', async () => {
     const { queue, offer, began, running, end } = queueOf({ concurrency: 1 });
     offer(task('a', 'Join'));
     offer(task('b', 'Join'));

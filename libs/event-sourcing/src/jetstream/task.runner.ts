@@ -20,19 +20,19 @@ import type { Job, JobContext, JobFailure, RequeueAfter, TaskPolicy } from './de
 import type { PartitionLog } from './partition.consumer.js';
 import { sharedInterval } from './shared.interval.js';
 
-/** Another replica, or an earlier delivery, has the lease; or its own log is older than the task. */
+/** Another replica, or an earlier delivery, holds the lease; or this replica's log is older than the task. */
 const BUSY_AGAIN_MS = 500;
 const LOG_BEHIND_AGAIN_MS = 100;
-/** How long it takes at most until a task notices that it was withdrawn where another replica reads the cluster's events. */
+/** Maximum delay until a task notices its withdrawal if another replica reads the cluster's events. */
 const LOOK_EVERY_MS = 5_000;
-/** How many tasks are remembered that found their lease held. */
+/** Maximum remembered tasks that found their lease held. */
 const BLOCKED_MAX = 1_000;
 /** The lease of an exclusive task that waits for all others of its cluster. */
 const EXCLUSIVE = 'exclusive';
-/** Begins the name of a lease of what an exclusive task touches. */
+/** Prefix of leases for resources that an exclusive task touches. */
 const LOCK = 'lock ';
 
-/** A task at work, as its handler sees it. */
+/** A running task, as its handler sees it. */
 export interface TaskContext<State = unknown, C extends Command = Command, Data extends JsonObject = JsonObject> {
   readonly type: string;
   readonly key: string;
@@ -42,24 +42,27 @@ export interface TaskContext<State = unknown, C extends Command = Command, Data 
   /** The same for every delivery: an idempotency key. */
   readonly id: string;
   readonly cause: Cause;
-  /** What is known. It was folded after the lease was taken, so nothing that other holders of the lease stated is missing. */
+  /**
+   * The folded state. It was read after the lease was acquired, so it includes everything that earlier holders
+   * recorded.
+   */
   readonly state: State;
-  /** Aborts when the task is withdrawn or void, its time is over, its lease is lost, or the service stops. */
+  /** Aborts when the task is withdrawn or void, times out, loses its lease, or the service stops. */
   readonly signal: AbortSignal;
-  /** 1 for the first try; grows only by failures of the handler, not by crashes or requeues. */
+  /** 1 for the first attempt; incremented by failures of the handler, not by crashes or requeues. */
   readonly attempt: number;
   /**
-   * Decides on what the task found or made, and resolves to what is known then. A task that is no longer desired because of what it
-   * records itself may still finish: its signal does not abort for that.
+   * Decides on the task's findings or results, and resolves to the new state. A task that is no longer desired because
+   * of its own record may still finish: its signal does not abort for that.
    */
   record(command: C): Promise<State>;
   /** Return its result from the handler. */
   requeueAfter(delayMs: number, reason: string): RequeueAfter;
-  /** Keys of the cluster's other tasks that any replica works on now. */
+  /** Keys of the cluster's other running tasks, in any replica. */
   othersAtWork(): Promise<readonly string[]>;
 }
 
-/** What a handler gets that decides by other deciders than its reconciler's. */
+/** For handlers that use other deciders than their reconciler's. */
 export type TaskOf<Data extends JsonObject> = Pick<
   TaskContext<unknown, never, Data>,
   'namespace' | 'cluster' | 'cause' | 'data' | 'signal' | 'requeueAfter'
@@ -73,7 +76,9 @@ export interface TaskRunnerOptions {
   readonly leases: TaskLeases;
   readonly now: () => Date;
   readonly log: Pick<PartitionLog, 'warn'>;
-  /** A lease is held that another holder had: what that one stated may not have been pushed to this process yet. */
+  /**
+   * Called after acquiring a lease that another replica held: its records may not have been pushed to this process yet.
+   */
   readonly afterOther?: () => void;
 }
 
@@ -82,25 +87,25 @@ interface Running {
   readonly job: TaskJob;
   /** The names of its leases. */
   readonly leases: readonly string[];
-  /** Withdrawing it does not abort it. */
+  /** Withdrawal does not abort it. */
   readonly finishes: boolean;
   readonly withdrawn: AbortController;
   /** How many of its own decisions are in progress. */
   recording: number;
-  /** It has stated itself what made it unwanted. */
+  /** It recorded itself what ended its desire. */
   hasEnded: boolean;
 }
 
 type TaskJob = Job<TaskRef>;
 
-/** Why a signal aborted. It ends the task without a failure. */
+/** The reason of an aborted signal that ends the task without a failure. */
 class Withdrawn extends Error {}
 
 const clusterKeyOf = ({ namespace, cluster }: Pick<Job, 'namespace' | 'cluster'>): string => `${namespace}/${cluster}`;
 
 const requeueAfter = (delayMs: number, reason: string): RequeueAfter => ({ kind: 'requeue', delayMs, reason });
 
-/** In one order everywhere, so that of tasks that want the same ones at least one gets them all. */
+/** Always in the same order, so that of tasks that need the same leases at least one gets all of them. */
 const leasesOf = ({ key, locks }: TaskRef, exclusive: boolean): readonly string[] => {
   if (!exclusive) return [key];
   return locks === undefined ? [EXCLUSIVE] : [...new Set(locks)].sort().map((name) => `${LOCK}${name}`);
@@ -117,8 +122,8 @@ const together = (leases: readonly Lease[]): Lease => ({
 });
 
 /**
- * All of them, or none. A task with locks and one that waits for all others first take their leases and then look for each other's, so
- * that at most one of them begins.
+ * All of them, or none. A task with locks and one that waits for all others first acquire their leases and then check
+ * for each other's, so that at most one of them starts.
  */
 const acquireAll = async (leases: TaskLeases, scope: string, names: readonly string[]): Promise<Lease | undefined> => {
   const acquired: Lease[] = [];
@@ -138,9 +143,9 @@ const acquireAll = async (leases: TaskLeases, scope: string, names: readonly str
 };
 
 /**
- * Around every task: take its lease, look in the log whether it is desired, run its handler, abort it when it is withdrawn, and state
- * what became of a failed attempt. The state is folded after the lease is held, so that of two deliveries the second one sees
- * what the first one stated.
+ * Around every task: acquire its lease, check in the log whether it is desired, run its handler, abort it when it is
+ * withdrawn, and record a failed attempt. The state is folded while the lease is held, so that of two deliveries the
+ * second one sees what the first one recorded.
  */
 export class TaskRunner {
   private readonly running = new Set<Running>();
@@ -194,7 +199,7 @@ export class TaskRunner {
     return decided.seq < seq ? requeueAfter(LOG_BEHIND_AGAIN_MS, 'the log is behind') : undefined;
   }
 
-  /** Nothing, where the task is no longer desired. */
+  /** Records nothing if the task is no longer desired. */
   async recordFailure(queued: Job, failure: JobFailure): Promise<void> {
     const job = queued as TaskJob;
     const now = this.nowOr(job.data.now);
@@ -206,7 +211,10 @@ export class TaskRunner {
     await this.decide(job, { type: 'RecordFailure', data: { ref: job.data, failure: recorded } });
   }
 
-  /** The desired tasks of a cluster have changed: running tasks that are not among them are checked. undefined: the cluster's state is discarded. */
+  /**
+   * The desired tasks of a cluster have changed: running tasks that are no longer among them are checked. undefined:
+   * the cluster's state was removed.
+   */
   noticed(consumer: string, clusterKey: string, known: unknown): void {
     const reconciled = known as Reconciled<unknown> | undefined;
     const isAbsent = ({ reconciler, job, hasEnded }: Running): boolean =>
@@ -217,7 +225,7 @@ export class TaskRunner {
     if ([...this.running].some(isAbsent)) void this.look(clusterKey);
   }
 
-  /** Aborts what runs for a cluster in this replica and is no longer desired. */
+  /** Aborts this replica's running tasks of a cluster that are no longer desired. */
   async look(clusterKey: string): Promise<void> {
     const here = [...this.running].filter(({ job }) => clusterKeyOf(job) === clusterKey);
     for (const reconciler of new Set(here.map((running) => running.reconciler))) {
@@ -285,7 +293,8 @@ export class TaskRunner {
     running.recording += 1;
     try {
       const { state: known, events } = await this.decide(running.job, { type: 'RecordOutcome', data: command });
-      // One that finishes may be withdrawn before it records, and is still to be aborted by a new generation. A pause is not its own outcome.
+      // A task that `finishes` may be withdrawn before it records, and must still be aborted by a new generation. A
+      // pause is not its own result.
       const { state } = known;
       if (!running.finishes && events.length > 0 && this.desired(running, { state }) === undefined)
         running.hasEnded = true;

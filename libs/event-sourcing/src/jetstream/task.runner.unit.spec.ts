@@ -42,7 +42,7 @@ const joins: Decider<Nodes, Join, Fact> = {
 
 const task = (type: string, node: string): Task => ({ type, key: `${type}/${node}`, reason: '', data: { node } });
 
-/** Nodes that were reached join; after the end of time they leave. */
+/** Reached nodes join; at a late time they leave. */
 const joining: Reconciler<Nodes, Join> = {
   name: 'joining',
   version: 1,
@@ -79,7 +79,7 @@ const runner = async (now: string, ...facts: readonly Fact[]) => {
   return { store, leases, tasks };
 };
 
-/** Another writer's fact. */
+/** A fact of another writer. */
 const say = async (store: MemoryStore, fact: Fact): Promise<void> => {
   const own = store.events.filter(({ meta }) => meta.context === 'request');
   const seq = own.at(-1)?.meta.seq ?? 0;
@@ -98,7 +98,7 @@ const ran = (names: string[]): TaskHandler => {
 };
 
 describe('the runner of tasks', () => {
-  it('hands a task over as it is desired, and states what it records', async () => {
+  it('runs a desired task, and appends what it records', async () => {
     const { tasks, store } = await runner(NOW, reached('w-1'));
     await tasks.run(jobOf('Join/w-1'), context, {}, async ({ data, record }: TaskContext) => {
       expect(await record({ type: 'Join', data: data['node'] })).toEqual([]);
@@ -106,7 +106,7 @@ describe('the runner of tasks', () => {
     expect(store.events.map(({ type }) => type)).toEqual(['HostReached', 'WorkerJoined']);
   });
 
-  it('ends a task that is not desired, or no longer, and records nothing [ORBITER 8]', async () => {
+  it('ends a task that is not, or no longer, desired, and records nothing [ORBITER 8]', async () => {
     const { tasks } = await runner(NOW, reached('w-1'), joined('w-1'));
     const names: string[] = [];
     for (const key of ['Join/w-1', 'Join/w-2'])
@@ -115,19 +115,19 @@ describe('the runner of tasks', () => {
     expect(names).toEqual([]);
   });
 
-  it('requeues a task that its own view of the log does not reach yet: it may be desired there', async () => {
+  it('requeues a task newer than its own view of the log: it may be desired there', async () => {
     const { tasks } = await runner(NOW, reached('w-1'));
     expect(await tasks.run(jobOf('Join/w-2', { seq: 2 }), context, {}, ran([]))).toMatchObject({ kind: 'requeue' });
   });
 
-  it('takes it to be at least as late as the task says, so that no clock loses a task', async () => {
+  it("assumes at least the task's own time, so that no clock skew loses a task", async () => {
     const { tasks } = await runner(NOW, reached('w-1'));
     const names: string[] = [];
     await tasks.run(jobOf('Leave/w-1', { now: END }), context, {}, ran(names));
     expect(names).toEqual(['Leave/w-1']);
   });
 
-  it('lets exclusive tasks of a cluster wait for each other, and others run meanwhile', async () => {
+  it('serializes exclusive tasks of a cluster, and runs others meanwhile', async () => {
     const { tasks } = await runner(NOW, reached('w-1'), reached('w-2'), reached('w-3'));
     const names: string[] = [];
     await tasks.run(jobOf('Join/w-1'), context, { exclusive: true }, async (first) => {
@@ -141,7 +141,7 @@ describe('the runner of tasks', () => {
     expect(names).toEqual(['Join/w-3', 'Join/w-2']);
   });
 
-  it('lets exclusive tasks with locks wait only for those that touch the same', async () => {
+  it('serializes exclusive tasks with locks only with those that touch the same', async () => {
     const { tasks } = await runner(NOW, reached('w-1'), reached('w-2'), reached('w-3'));
     const names: string[] = [];
     const run = (node: string, locks: readonly string[], handler: TaskHandler = ran(names)) =>
@@ -154,7 +154,7 @@ describe('the runner of tasks', () => {
     expect(names).toEqual(['Join/w-3', 'Join/w-2']);
   });
 
-  it('lets an exclusive task without locks wait for those with locks, and them for it', async () => {
+  it('serializes an exclusive task without locks with those with locks', async () => {
     const { tasks, leases } = await runner(NOW, reached('w-1'), reached('w-2'));
     const names: string[] = [];
     const alone = (handler = ran(names)) => tasks.run(jobOf('Join/w-1'), context, { exclusive: true }, handler);
@@ -202,7 +202,7 @@ describe('the runner of tasks', () => {
     expect(aborted).toBe(aborts);
   });
 
-  it('begins no task of a paused cluster, and begins it when the cluster is resumed', async () => {
+  it('starts no task of a paused cluster, and starts it when the cluster is resumed', async () => {
     const { tasks, store } = await runner(NOW, reached('w-1'), paused);
     const names: string[] = [];
     await tasks.run(jobOf('Join/w-1'), context, {}, ran(names));
@@ -219,7 +219,7 @@ describe('the runner of tasks', () => {
     expect(store.events.map(({ type }) => type)).toEqual(['HostReached', 'ClusterPaused']);
   });
 
-  it('runs what a cluster leaves to be done when it is forgotten', async () => {
+  it('runs the follow-ups of a forgotten cluster', async () => {
     const { tasks } = await runner(NOW, reached('w-1'), deleted);
     const names: string[] = [];
     const followUp = task('Forget', 'all');
@@ -246,10 +246,10 @@ describe('the process of a reconciler', () => {
     expect(after(reached('w-1'), reached('w-2')).last).toEqual(['Join/w-2']);
   });
 
-  it('publishes it again when it is desired again', () =>
+  it('publishes it again when it becomes desired again', () =>
     expect(after(reached('w-1'), joined('w-1'), reached('w-1')).last).toContain('Join/w-1'));
 
-  it('publishes nothing while the cluster is paused, and everything that is desired when it is resumed', () => {
+  it('publishes nothing while the cluster is paused, and everything desired when it is resumed', () => {
     expect(after(reached('w-1'), paused).last).toEqual(['cancel-timer wake']);
     expect(after(reached('w-1'), paused, reached('w-2')).last).toEqual([]);
     expect(after(reached('w-1'), paused, reached('w-2'), resumed).last).toEqual(['Join/w-1', 'Join/w-2', 'timer wake']);
@@ -257,19 +257,19 @@ describe('the process of a reconciler', () => {
     expect(process.woken(state!, { now: END, ...WAKE }).reactions).toEqual([]);
   });
 
-  it('knows of a pause that came before anything else of the cluster, and forgets it with the cluster', () => {
+  it('remembers a pause before any other event of the cluster, and forgets it with the cluster', () => {
     expect(after(paused, reached('w-1')).last).toEqual([]);
     expect(after(paused, deleted).state).toMatchObject({ isGone: true });
   });
 
-  it('publishes what time makes desired when it wakes', () => {
+  it('publishes what becomes desired by time when it wakes', () => {
     const { state } = after(reached('w-1'));
     const woken = process.woken(state!, { now: END, ...WAKE });
     expect(woken.reactions.map(nameOf)).toEqual(['Leave/w-1']);
     expect(tasksInState(joining, woken).map(({ key }) => key)).toEqual(['Leave/w-1']);
   });
 
-  it('forgets a cluster but for what is left to do, and that too once it has ended', () => {
+  it('forgets a cluster except its follow-ups, and those too once they have ended', () => {
     const { state, last } = after(reached('w-1'), deleted);
     expect(last).toEqual(['Forget/all', 'cancel-timer wake']);
     const tombstone = JSON.parse(JSON.stringify(state)) as NonNullable<typeof state>;
@@ -279,7 +279,7 @@ describe('the process of a reconciler', () => {
     expect(process.ended(tombstone, reaction.data)).toBeUndefined();
   });
 
-  it('keeps what is left to do for a cluster while the next one of its name lives', () => {
+  it('keeps the follow-ups of a cluster while the next one of its name exists', () => {
     const events = [reached('w-1'), deleted, reached('w-2')].map((fact, index) => stored(fact, index + 1));
     const fold = (state: ReturnType<typeof process.evolve>, event: StoredEvent) =>
       process.evolve(

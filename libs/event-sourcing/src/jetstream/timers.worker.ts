@@ -11,16 +11,16 @@ import type { TimerChange } from './partition.store.js';
 export interface TimersOptions {
   readonly pool: Pool;
   readonly processes: readonly Process<unknown>[];
-  /** false: another replica works on the cluster. */
+  /** false: another replica owns the cluster. */
   readonly mark: (mark: Mark) => boolean;
   readonly log: Pick<PartitionLog, 'warn'>;
 }
 
-/** How soon a timer fires at the latest whose replica ended between setting it and firing it. */
+/** Maximum delay of a timer whose replica ended between setting and firing it. */
 const LOOK_MS = 5_000;
 const RETRY_MS = 500;
 const BATCH = 1_000;
-/** How soon a timer that has fired fires again, unless its state was committed by then. */
+/** When a fired timer fires again, unless its state was committed by then. */
 const AGAIN_MS = 60_000;
 
 interface TimerRow {
@@ -31,18 +31,18 @@ interface TimerRow {
 }
 
 /**
- * Fires timers: rows that were written in the transaction of the event that set them. The replica that works on the cluster marks its
- * state, and the commit of that state replaces the row, so a timer that is due while no replica is there fires as soon as one is. The
- * replica that set a timer wakes its own worker, which sleeps until the next one is due.
+ * Fires timers: rows written in the transaction of the event that set them. The replica that owns the cluster marks its
+ * state, and the commit of that state replaces the row, so a timer that becomes due while no replica runs fires as soon
+ * as one does. The replica that sets a timer wakes its own worker, which otherwise sleeps until the next one is due.
  */
 export class TimersWorker {
   private running = false;
   private loop: Promise<void> | undefined;
   private readonly wakeSignal = new WakeSignal();
   private failures = 0;
-  /** When it looks again; Infinity: it is looking. */
+  /** When it checks again; Infinity: it is checking. */
   private looksAtMs = Infinity;
-  /** When those that have fired fire again. */
+  /** When fired timers fire again. */
   private readonly fired = new Map<string, number>();
 
   constructor(private readonly options: TimersOptions) {}
@@ -59,7 +59,7 @@ export class TimersWorker {
     await this.loop;
   }
 
-  /** A timer was set (epoch ms). Most are due later than this worker looks again by itself. */
+  /** A timer was set (epoch ms). Most are due later than this worker's next check. */
   wake(dueAtMs: number): void {
     if (dueAtMs < this.looksAtMs) this.wakeSignal.ring();
   }
@@ -68,10 +68,10 @@ export class TimersWorker {
     while (this.running) {
       let waitMs = RETRY_MS;
       this.looksAtMs = Infinity;
-      this.wakeSignal.reset(); // Before looking: a timer that is set from now on may not be found.
+      this.wakeSignal.reset(); // Before checking: a timer that is set from now on may not be found.
       try {
         waitMs = await this.untilDueMs();
-        // What is due and was not fired is being committed, or is another replica's.
+        // A due timer that was not fired is being committed, or belongs to another replica.
         if (waitMs === 0 && (await this.fireDue()) === 0) waitMs = RETRY_MS;
         this.failures = 0;
       } catch (error) {
@@ -93,7 +93,7 @@ export class TimersWorker {
     return Math.min(Math.max(Math.ceil(found.rows[0]?.ms ?? LOOK_MS), 0), untilShared(LOOK_MS));
   }
 
-  /** How many it has fired. */
+  /** Returns the number of fired timers. */
   private async fireDue(): Promise<number> {
     const due = await this.options.pool.query<TimerRow>(
       `select process, cluster_key, due_at, cause from timers

@@ -1,4 +1,4 @@
-/** Nest injection tokens. Services inject by token, so that each constructor shows what it needs. */
+/** Nest injection tokens. Services inject by token, so that each constructor shows its dependencies. */
 export const HANDLE = Symbol('fairlead.handle');
 export const EVENT_STORE = Symbol('fairlead.event-store');
 export const FOLLOW_UP_FAILURES = Symbol('fairlead.follow-up-failures');

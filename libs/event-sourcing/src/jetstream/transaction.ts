@@ -1,10 +1,10 @@
 import { isDataError } from './data.errors.js';
 import type { Pool, PoolClient } from 'pg';
 
-/** A query in progress rejects by itself; a connection that breaks between two queries is reported here. */
+/** A query in progress rejects by itself; this handles a connection that breaks between two queries. */
 const brokenBetweenQueries = (): undefined => undefined;
 
-/** Runs work in one transaction; a connection that broke is thrown away. */
+/** Runs work in one transaction; a broken connection is discarded. */
 export const inTransaction = async <T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> => {
   const client = await pool.connect();
   client.on('error', brokenBetweenQueries);
@@ -25,7 +25,7 @@ export const inTransaction = async <T>(pool: Pool, work: (client: PoolClient) =>
   }
 };
 
-/** Inside a transaction: all of the work, or nothing of it and the data error that is to blame. */
+/** Within a transaction: all of the work, or none of it and the data error that caused the failure. */
 export const orNothing = async (client: PoolClient, work: () => Promise<unknown>): Promise<Error | undefined> => {
   await client.query('savepoint piece');
   try {

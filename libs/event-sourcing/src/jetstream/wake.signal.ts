@@ -12,7 +12,7 @@ export class WakeSignal {
     this.endPause?.();
   }
 
-  /** From here on, only what comes now counts as a wake-up. */
+  /** From here on, only new wake-ups count. */
   reset(): void {
     this.woken = false;
   }

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 
-/** A statement; each of its parameters has its type beside it, since it may become a part of a larger one. */
+/** A statement; each of its parameters has an explicit type, because it may become part of a larger one. */
 export interface Write {
   readonly text: string;
   readonly values: readonly unknown[];
 }
 
-/** As `pg` takes it. With a name, each connection parses it once. */
+/** The form for `pg`. With a name, each connection parses it once. */
 export interface Statement {
   readonly name?: string;
   readonly text: string;
@@ -15,12 +15,12 @@ export interface Statement {
 
 export const statementOf = ({ text, values }: Write): Statement => ({ text, values: [...values] });
 
-/** Statements of many parts are of many kinds, and a connection remembers each of them for as long as it lives. */
+/** Combined statements have many variants, and a connection keeps each prepared one for its lifetime. */
 const KINDS_REMEMBERED_MAX = 48;
 
 const names = new Map<string, string>();
 
-/** undefined: there are too many kinds already. */
+/** undefined: there are too many variants already. */
 const nameOf = (text: string): string | undefined => {
   const known = names.get(text);
   if (known !== undefined || names.size >= KINDS_REMEMBERED_MAX) return known;
@@ -29,13 +29,13 @@ const nameOf = (text: string): string | undefined => {
   return name;
 };
 
-/** A statement that is used again and again: each connection parses and plans it once. */
+/** A frequently used statement: each connection parses and plans it once. */
 export const remembered = (write: Write): Statement => {
   const name = nameOf(write.text);
   return { ...(name === undefined ? {} : { name }), ...statementOf(write) };
 };
 
-/** The parts with their parameters numbered on. */
+/** The parts, with their parameters renumbered. */
 const joined = (parts: readonly Write[]): Write => {
   const values: unknown[] = [];
   const texts = parts.map((part, index) => {
@@ -48,8 +48,8 @@ const joined = (parts: readonly Write[]): Write => {
 };
 
 /**
- * One statement, which is a transaction of its own: all writes, or none if the first does not change so many rows. Then the division
- * fails, and with it the statement. No two writes may change the same row: they do not see each other.
+ * One statement, which is a transaction by itself: all writes, or none if the first does not change this many rows. In
+ * that case a division by zero fails the statement. No two writes may change the same row: they do not see each other.
  */
 export const allOrNothing = (first: Write, count: number, others: readonly Write[]): Statement => {
   const { text, values } = joined([first, ...others]);

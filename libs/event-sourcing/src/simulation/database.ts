@@ -1,13 +1,13 @@
 import type { PartitionChanges } from '../jetstream/partition.fold.js';
 import type { Position } from '../jetstream/partition.store.js';
 
-/** What the database of a service holds. */
+/** The content of a service's database. */
 export class Database {
   readonly documents = new Map<string, string>();
   positions: ReadonlyMap<string, Position> = new Map();
   /** The sequence up to which every consumer has read. */
   seen = 0;
-  /** Which attempt at a task is the next, where it is not the first. */
+  /** The next attempt of a task, if not the first. */
   readonly attempts = new Map<string, number>();
 
   move(positions: ReadonlyMap<string, Position>): void {
@@ -15,7 +15,7 @@ export class Database {
     this.seen = positions.size === 0 ? 0 : Math.min(...[...positions.values()].map(({ seq }) => seq));
   }
 
-  /** As PostgreSQL gives it back: as JSON, and never the object that was written. */
+  /** Like PostgreSQL, returns parsed JSON, never the object that was written. */
   read(table: string, keys: readonly string[]): Promise<Map<string, unknown>> {
     const found = keys.flatMap((key) => {
       const text = this.documents.get(`${table}|${key}`);

@@ -16,7 +16,7 @@ const methodsOf = (controller: object): readonly Method[] => {
   );
 };
 
-/** The methods of controllers that are decorated with OnTask, by the type of their task, as Nest finds them. */
+/** The controllers' methods decorated with OnTask, by task type, as Nest finds them. */
 export const handlersOf = (controllers: readonly object[]): ReadonlyMap<string, Handler> =>
   new Map(
     controllers.flatMap((controller) =>

@@ -24,20 +24,20 @@ import { Life, type Turns } from './turns.js';
 
 const RUNNING_MAX = 6;
 const BATCH_MAX = 4;
-/** Room that is set aside for each life; what does not fit is read again. */
+/** Cache size per life; what does not fit is read again. */
 const DOCUMENTS_MAX = 200;
-/** Of what is no task of a reconciler, and of the statement of facts. */
+/** For jobs that are not tasks of a reconciler, and for the task that records facts. */
 const ATTEMPTS_OTHER_MAX = 50;
 const NEXT_ATTEMPT_AT = '2026-01-01T01:00:00.000Z';
 
-/** The service's own code in one life of a replica. Nothing in its memory survives into the next life. */
+/** The service's own code in one life of a replica. Its memory does not survive into the next life. */
 export interface Parts {
   readonly handle: Handle;
-  /** Their methods that are decorated with OnTask run the tasks. */
+  /** Their methods decorated with OnTask run the tasks. */
   readonly controllers: readonly object[];
-  /** Runs what is no task of a reconciler. */
+  /** Runs jobs that are not tasks of a reconciler. */
   readonly deliver?: (job: Job, context: JobContext) => Promise<RequeueAfter | void | undefined>;
-  /** A follow-up has failed, which no event says. */
+  /** A follow-up has failed, which no event records. */
   readonly failed?: (job: Job, failure: JobFailure) => Promise<void>;
 }
 
@@ -49,9 +49,12 @@ export interface ProgramOptions {
   readonly simulation: Chances;
   readonly turns: Turns;
   readonly broken: (error: unknown) => void;
-  /** Default 1. The first one has the partition: it reads, and the tasks are its own. The others take some, as before a handover. */
+  /**
+   * Default 1. The first one owns the partition: it reads, and the tasks are its own. The others take some tasks, as
+   * before a handover.
+   */
   readonly replicas?: number;
-  /** Of a task; the policy of its handler, if undefined. */
+  /** Maximum attempts per task; undefined: its handler's policy. */
   readonly attemptsMax?: number;
   readonly now?: () => Date;
   /** Starts the service's code for a new life. */
@@ -61,7 +64,7 @@ export interface ProgramOptions {
 interface Queued {
   readonly job: Job;
   readonly attempt: number;
-  /** The state that asks for it, where it is a task: it is in no queue that outlives the program. */
+  /** The state that desires it, if it is a task: tasks are in no queue that outlives the program. */
   readonly askedBy?: string;
 }
 
@@ -75,9 +78,9 @@ interface Replica {
 }
 
 /**
- * A service as its kernel runs it: a consumer over the log, rows and positions in a database, tasks that the states of its reconcilers
- * ask for, and jobs on a queue that outlives it. The fold, the cursor and the runner of tasks are the product's own.
- * Killed, a replica loses all that is not in the database, the log or the queue.
+ * A service as run by its kernel: a consumer of the log, rows and positions in a database, tasks that the states of its
+ * reconcilers desire, and jobs on a queue that outlives it. The fold, the cursor and the task runner are the product's
+ * own. A killed replica loses everything that is not in the database, the log or the queue.
  */
 export class Program {
   readonly database = new Database();
@@ -88,7 +91,7 @@ export class Program {
   private fold: PartitionFold;
   private readonly queue: Queued[] = [];
   private readonly published = new Set<string>();
-  /** Tasks that wait, and the ids of all that were asked for in this life. */
+  /** Waiting tasks, and the ids of all that were requested in this life. */
   private tasks: Queued[] = [];
   private asked = new Set<string>();
   private reading = false;
@@ -103,7 +106,7 @@ export class Program {
     this.replicas = Array.from({ length: replicas }, () => this.born());
   }
 
-  /** Of the replica that has the partition. */
+  /** The life of the replica that owns the partition. */
   get life(): Life {
     return this.owner.life;
   }
@@ -116,7 +119,7 @@ export class Program {
     return this.reading || this.isWorking;
   }
 
-  /** What it could do next. */
+  /** The steps that it could take next. */
   choices(): readonly (() => void)[] {
     const { log } = this.options;
     const { projections, processes } = this.consumers;
@@ -127,7 +130,7 @@ export class Program {
     return [...(isBehind ? [() => this.read()] : []), ...(mayTake ? [() => this.take()] : [])];
   }
 
-  /** SIGKILL of a replica, and started again. What it held ends, and what it worked on is delivered again. */
+  /** SIGKILL and restart of a replica. Its leases end, and its work is delivered again. */
   kill(): void {
     const index = this.options.simulation.below(this.replicas.length);
     const killed = this.replicas[index];
@@ -142,14 +145,14 @@ export class Program {
     if (isOwner) this.load();
   }
 
-  /** The queue keeps one message of an id. */
+  /** The queue deduplicates messages by id. */
   publish(job: Job): void {
     if (this.published.has(job.id)) return;
     this.published.add(job.id);
     this.queue.push({ job, attempt: 1 });
   }
 
-  /** The next moment comes at which a state is woken, of each process and cluster. False: there is none. */
+  /** Advances each process and cluster to the next time at which a state is woken. False: there is none. */
   wake(): boolean {
     const due = this.consumers.processes.map(processConsumer).flatMap((consumer) =>
       [...this.database.statesOf(consumer)].flatMap(([clusterKey, state]): Mark[] => {
@@ -162,7 +165,7 @@ export class Program {
     return due.length > 0;
   }
 
-  /** What its rows and states would be if all of the log had been read at once, and each follow-up had ended. */
+  /** The rows and states after reading the whole log at once, with all follow-ups ended. */
   async folded(): Promise<ReadonlyMap<string, string>> {
     const fresh = new Database();
     const fold = this.newFold(fresh);
@@ -194,7 +197,7 @@ export class Program {
     return { holder, life, parts, handlers: handlersOf(controllers), tasks, running: new Set() };
   }
 
-  /** As the owner of a partition begins: from what is in the database. */
+  /** Starts like the new owner of a partition: from the database. */
   private load(): void {
     this.tasks = [];
     this.asked = new Set();
@@ -260,7 +263,7 @@ export class Program {
     for (const clusterKey of new Set(events.map(clusterKeyOf))) this.lookElsewhere(clusterKey);
   }
 
-  /** The state of a cluster forgets what has ended, and is woken. */
+  /** Removes what has ended from the state of a cluster, and wakes it. */
   private async takeMarks(life: Life): Promise<void> {
     const marks = [...this.marks];
     if (marks.length === 0) return;
@@ -277,13 +280,13 @@ export class Program {
     this.sync(consumer, clusterKey, doc);
   }
 
-  /** Replicas that do not read the partition look from time to time. */
+  /** Replicas that do not read the partition poll from time to time. */
   private lookElsewhere(clusterKey: string): void {
     for (const replica of this.replicas)
       if (replica !== this.owner && this.options.simulation.below(4) === 0) void replica.tasks.look(clusterKey);
   }
 
-  /** As the kernel's queue of tasks: each that is newly asked for waits, and what is no longer asked for is forgotten. */
+  /** Like the kernel's task queue: newly desired tasks wait, and those no longer desired are dropped. */
   private sync(consumer: string, clusterKey: string, doc: unknown): void {
     const { name, simulation } = this.options;
     const process = this.processOf(consumer);
@@ -343,7 +346,7 @@ export class Program {
         await replica.parts.failed?.(job, failure);
       } catch (again) {
         if (life.dead || !(again instanceof WorldFailure)) throw again;
-        return queued; // Not recorded as failed: delivered again, as the kernel does.
+        return queued; // Not recorded as failed: delivered again, as in the kernel.
       }
       if (isLast) {
         this.ended(queued);
@@ -367,7 +370,7 @@ export class Program {
     return tasks.run(job, context, policy, handle);
   }
 
-  /** As the partition takes it in its turn. */
+  /** Processed by the partition in order. */
   private ended({ job, askedBy }: Queued): void {
     const task = job.data as TaskRef;
     const [consumer, clusterKey] = askedBy?.split('|') ?? [];

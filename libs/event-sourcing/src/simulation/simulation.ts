@@ -8,11 +8,11 @@ import type { Chances, Troubles } from './troubles.js';
 import { Turns, type Life } from './turns.js';
 
 const STEPS_MAX = 200_000;
-/** So often nothing waits and something runs all the same: it is in Node's hands and comes back. */
+/** How often the simulation yields to Node while only asynchronous work of Node is in progress. */
 const SETTLES_MAX = 30_000;
-/** After so many of them, real time passes. */
+/** After this many yields, real time passes. */
 const IMMEDIATE_MAX = 1_000;
-/** How often, in one run, time passes because nothing else is left to do. */
+/** How often per run time advances because nothing else is left to do. */
 const WAITS_MAX = 50;
 /** A cache allocates all of its entries at once, and a simulation starts many replicas. */
 const FOLDS_MAX = 20;
@@ -22,13 +22,13 @@ export interface Ways {
   after(what: string): Promise<void>;
 }
 
-/** A call to the world; `what` names it in the failures of calls that are lost. */
+/** A call to the outside; `what` names it in the failures of lost calls. */
 export type Passage = <Result>(what: string, work: () => Result) => Promise<Result>;
 
 /**
- * Services over one log and one world, in an order that the random numbers decide: their own deciders, reconcilers, projections and
- * handlers. Tasks run late, twice and in any order; calls are lost on their way there and on their way back; a replica dies
- * at any call and is started again. A world extends it: it starts the programs, and plays those who are no programs of it.
+ * Services over one log and one world, in a seeded order: their own deciders, reconcilers, projections and handlers.
+ * Tasks run late, twice and in any order; requests and responses are lost; a replica dies at any call and is restarted.
+ * A world extends this class: it starts the programs, and simulates everyone else.
  */
 export abstract class Simulation implements Chances {
   troubles: Troubles;
@@ -53,7 +53,7 @@ export abstract class Simulation implements Chances {
     return Math.floor(this.random() * limit);
   }
 
-  /** Up to so many steps, or until nothing is left to do. */
+  /** Runs up to this many steps, or until nothing is left to do. */
   async run(stepsMax = STEPS_MAX): Promise<void> {
     for (let step = 0; step < stepsMax; step += 1) {
       const went = this.step() || (await this.settled()) || this.passTime();
@@ -64,17 +64,17 @@ export abstract class Simulation implements Chances {
     if (stepsMax === STEPS_MAX) throw new Error('it never ends');
   }
 
-  /** In the next run, time passes whenever nothing else is left to do. */
+  /** In the next run, time advances whenever nothing else is left to do. */
   fireTimers(): void {
     this.waits = WAITS_MAX;
   }
 
-  /** What those who are played would do now. */
+  /** The possible next actions of simulated parties. */
   protected actors(): readonly (() => unknown)[] {
     return [];
   }
 
-  /** Before each step. */
+  /** Called before each step. */
   protected beforeStep(): void {}
 
   protected fail(error: unknown): void {
@@ -92,7 +92,7 @@ export abstract class Simulation implements Chances {
     return program;
   }
 
-  /** The decisions of a replica: they wait for their turn like everything else, and a dead one decides nothing. */
+  /** The decisions of a replica: they wait for their turn like everything else, and a dead replica decides nothing. */
   protected decisions(life: Life, log: EventStore): Handle {
     const handle = makeHandle(log, new FoldCache(FOLDS_MAX));
     return async (decider, stream, command, cause) => {
@@ -105,7 +105,7 @@ export abstract class Simulation implements Chances {
     };
   }
 
-  /** Both ways of a call to the world. */
+  /** Request and response of a call to the outside. */
   protected waysOf(life: Life): Ways {
     const way = (name: string, trouble: 'lostRequest' | 'lostAnswer') => async (what: string) => {
       await life.turn();
@@ -125,7 +125,7 @@ export abstract class Simulation implements Chances {
   }
 
   private step(): boolean {
-    // Before anyone gets a turn: who has one finishes what it is about to write.
+    // Before anyone gets a turn, because the one that has it finishes its current write.
     for (const program of this.running) if (program.isWorking && this.chance(this.troubles.crash)) program.kill();
     const actors = this.actors();
     const choices = [...this.running.flatMap((program) => program.choices()), ...actors];
@@ -142,7 +142,10 @@ export abstract class Simulation implements Chances {
     void Promise.resolve(act?.()).catch((error: unknown) => this.fail(error));
   }
 
-  /** Nothing waits for a turn: what runs is in the hands of Node, such as a key that is made. False: nothing runs. */
+  /**
+   * Waits while no one needs a turn but Node has work in progress, such as generating a key. False: nothing is in
+   * progress.
+   */
   private async settled(): Promise<boolean> {
     if (!this.isBusy()) return false;
     for (let settles = 0; settles < SETTLES_MAX; settles += 1) {

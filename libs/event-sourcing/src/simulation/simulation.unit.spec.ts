@@ -38,7 +38,7 @@ const joining: Reconciler<Open, Join> = {
   failed: () => [],
 };
 
-/** The host keeps what was done to it, so a second join does nothing. */
+/** The host keeps the effects, so a second join does nothing. */
 class Joining {
   constructor(
     private readonly pass: Passage,
@@ -96,7 +96,7 @@ const ONCE_EACH = ['ClusterRequested', 'WorkerJoined', 'WorkerJoined', 'WorkerJo
 
 describe('a service in a simulation', () => {
   it.each([1, 2])(
-    'of %i replicas does each task once, whatever is lost, delivered twice or killed',
+    'with %i replicas does each task once, whatever is lost, delivered twice or killed',
     async (replicas) => {
       const seen: string[] = [];
       for (let seed = 1; seed <= SEEDS; seed += 1) {
@@ -114,7 +114,7 @@ describe('a service in a simulation', () => {
     },
   );
 
-  it('runs the same course again with the same seed', async () => {
+  it('repeats the same run with the same seed', async () => {
     const [first, second] = [new World(3, ROUGH), new World(3, ROUGH)];
     await Promise.all([first.request(), second.request()]);
     expect(first.trace).toEqual(second.trace);
@@ -124,7 +124,7 @@ describe('a service in a simulation', () => {
     await expect(new World(1, CALM, { controllers: 'none' }).request()).rejects.toThrow('no handler for Join');
   });
 
-  it('finds a handler that is not idempotent', async () => {
+  it('detects a handler that is not idempotent', async () => {
     const courses = Array.from({ length: SEEDS }, (_, seed) => new World(seed, ROUGH, { isIdempotent: false }));
     const ends = await Promise.allSettled(courses.map((world) => world.request()));
     expect(ends.map(({ status }) => status)).toContain('rejected');

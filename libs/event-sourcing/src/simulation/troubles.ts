@@ -1,7 +1,7 @@
 import type { StoredEvent } from '@fairlead/contracts';
 import type { EventStore } from '../store.js';
 
-/** How often things go wrong, of one. */
+/** Probabilities of faults. */
 export interface Troubles {
   readonly lostRequest: number;
   readonly lostAnswer: number;
@@ -13,7 +13,7 @@ export const CALM: Troubles = { lostRequest: 0, lostAnswer: 0, crash: 0, twin: 0
 
 export type Log = EventStore & { readonly events: readonly StoredEvent[] };
 
-/** What decides the order of a run, and what goes wrong in it. */
+/** Decides the order and the faults of a run. */
 export interface Chances {
   readonly troubles: Troubles;
   readonly trace: string[];

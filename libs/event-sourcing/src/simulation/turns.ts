@@ -1,4 +1,4 @@
-/** What a program that was killed gets instead of an answer: nothing it does after that reaches the world. */
+/** Thrown into a killed program instead of a response: nothing it does afterwards has an effect. */
 export class Killed extends Error {}
 
 interface Waiting {
@@ -13,13 +13,16 @@ export class Life {
 
   constructor(private readonly turns: Turns) {}
 
-  /** Resolves when it is this replica's turn; rejects with Killed when it has been killed by then. */
+  /** Resolves when it is this replica's turn; rejects with Killed if it was killed before. */
   turn(): Promise<void> {
     return this.turns.wait(this);
   }
 }
 
-/** Who goes next: every call to the world waits here, so that replicas interleave, and end, between any two of them. */
+/**
+ * Schedules replicas: every call to the outside waits here, so that replicas interleave, and end, between any two
+ * calls.
+ */
 export class Turns {
   private waiting: Waiting[] = [];
 
