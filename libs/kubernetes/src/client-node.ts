@@ -2,13 +2,13 @@ import type { ClusterApi, ClusterApis } from './cluster.ports.js';
 import type { KubernetesAccess, KubernetesClients } from './kubernetes.clients.js';
 
 /**
- * Clusters' APIs by @kubernetes/client-node, each with connections that are kept for a while. The library is loaded when the first cluster
- * is asked: evaluating its generated models is the most of a service's start.
+ * Cluster APIs by @kubernetes/client-node, with connections that are kept for a while. The library is loaded on first
+ * use: evaluating its generated models would dominate a service's startup.
  */
 export class ClientNodeKubernetes implements ClusterApis {
   private clients: KubernetesClients | undefined;
 
-  /** `clientKeptMs`: how long the client of a cluster is kept without use; undefined: as long as looks at all clusters may be apart. */
+  /** `clientKeptMs`: how long an unused client is kept; undefined: as long as polls of a cluster may be apart. */
   constructor(private readonly clientKeptMs?: number) {}
 
   async of(access: KubernetesAccess): Promise<ClusterApi> {

@@ -6,7 +6,7 @@ const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
 x509.cryptoProvider.set(webcrypto);
 
-/** A new private key, and the request to sign a client certificate for it. Both PEM. */
+/** A new private key and a certificate signing request for it. Both PEM. */
 export interface ClientRequest {
   readonly key: string;
   readonly csr: string;

@@ -1,6 +1,6 @@
 const WINDOW_MS = 60_000;
 const MEBIBYTE = 1024 * 1024;
-/** The Nodes of the largest cluster that Kubernetes supports are 80 MiB, its pods 700. */
+/** The Nodes of the largest supported Kubernetes cluster take 80 MiB, its pods 700. */
 const BYTES_MAX = 1024 * MEBIBYTE;
 /** A sixth of a core. The pods of the largest cluster take half of it. */
 const WORK_MS_MAX = 10_000;
@@ -10,13 +10,13 @@ const cpuMs = (): number => {
   return (user + system) / 1_000;
 };
 
-/** What one cluster may cost this process within a minute: bytes of answers, and CPU time for reading them. */
+/** Limits what one cluster may cost this process per minute: bytes of responses, and CPU time to read them. */
 export class ClusterBudget {
   private windowAtMs = -Infinity;
   private bytes = 0;
   private workMs = 0;
 
-  /** `now` and `cpu`: milliseconds that only go on. On a machine with other load, work takes longer than its CPU time. */
+  /** `now` and `cpu`: monotonic milliseconds. CPU time, because on a loaded machine work takes longer than that. */
   constructor(
     private readonly now: () => number = () => performance.now(),
     private readonly cpu: () => number = cpuMs,
@@ -28,7 +28,7 @@ export class ClusterBudget {
     this.workMs += workMs;
   }
 
-  /** undefined: there is budget left; else what is used up, and when there is some again. */
+  /** undefined: budget is left; otherwise what is exhausted, and when it resets. */
   exhausted(): string | undefined {
     this.beginWindow();
     const used =
@@ -42,7 +42,7 @@ export class ClusterBudget {
     return `it is not asked for another ${waitS} s: ${used} within a minute`;
   }
 
-  /** Does work on an answer and charges its time. */
+  /** Runs work on a response and charges its time. */
   work<Result>(of: () => Result): Result {
     const before = this.cpu();
     try {

@@ -4,7 +4,7 @@ import { ClusterBudget } from './cluster.budget.js';
 describe('the budget of a cluster', () => {
   const MEBIBYTE = 1024 * 1024;
 
-  it('ends with its bytes, and begins again after a minute', () => {
+  it('is exhausted by bytes, and resets after a minute', () => {
     let nowMs = 5_000;
     const budget = new ClusterBudget(() => nowMs);
     expect(budget.exhausted()).toBeUndefined();
@@ -17,7 +17,7 @@ describe('the budget of a cluster', () => {
     expect(budget.exhausted()).toBeUndefined();
   });
 
-  it('ends with the time that its answers have taken, also where they could not be read', () => {
+  it('is exhausted by the time spent on responses, even if they could not be read', () => {
     let cpuMs = 0;
     const budget = new ClusterBudget(
       () => 0,

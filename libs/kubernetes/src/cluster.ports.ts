@@ -16,27 +16,27 @@ export interface NodeRegistered {
 export interface NodeView {
   readonly name: string;
   readonly registered: NodeRegistered;
-  /** As its kubelet registered it: `<provider>://<the provider's id>`; null: it has none. */
+  /** As its kubelet registered it: `<provider>://<the provider's id>`; null: none. */
   readonly providerId: string | null;
   readonly controlPlane: boolean;
-  /** The first, as its kubelet reports it; null: none. */
+  /** The first one reported by its kubelet; null: none. */
   readonly internalIp: string | null;
   readonly ready: boolean;
-  /** Of the Ready condition, for people. */
+  /** Message of the Ready condition. */
   readonly message: string;
-  /** Conditions beside Ready that keep pods away from it. */
+  /** Conditions besides Ready that keep pods away from it. */
   readonly pressures: readonly NodePressure[];
-  /** The others, in order, but for Ready. Absent: there are none. */
+  /** All other conditions except Ready, in order. Absent: none. */
   readonly conditions?: readonly NodeCondition[];
-  /** As the kubelet reports it: `v1.34.4`. */
+  /** As reported by the kubelet: `v1.34.4`. */
   readonly kubeletVersion: string;
   /** `containerd://1.7.24` */
   readonly containerRuntime: string;
   readonly unschedulable: boolean;
-  /** The mark under which `cordon` cordoned it; null: it is not cordoned, or not through `cordon`. */
+  /** The mark with which `cordon` cordoned it; null: not cordoned, or not by `cordon`. */
   readonly cordonedBy: string | null;
   readonly allocatable: Resources;
-  /** Names and sizes of the images on it, as far as its kubelet lists them. */
+  /** Names and sizes of its images, as far as its kubelet lists them. */
   readonly images: readonly { readonly names: readonly string[]; readonly bytes: number }[];
 }
 
@@ -51,16 +51,16 @@ export interface PodView {
   readonly deleting: boolean;
   /** By the clock of the API server, in whole seconds. */
   readonly createdMs: number;
-  /** It tolerates the taint of cordoned nodes: the scheduler places it there nevertheless. */
+  /** It tolerates the taint of cordoned nodes: the scheduler places it there anyway. */
   readonly toleratesCordon: boolean;
-  /** The first of them; the pod is not gone before they are removed. */
+  /** The first of them; the pod exists until they are removed. */
   readonly finalizers: readonly string[];
-  /** A static pod's mirror. */
+  /** The mirror pod of a static pod. */
   readonly mirror: boolean;
   /** Kind and name of its controller; null: nothing would recreate it. */
   readonly controller: { readonly kind: string; readonly name: string } | null;
   readonly labels: Readonly<Record<string, string>>;
-  /** Only those of Fairlead: `fairlead.dev/...`. */
+  /** Only Fairlead's: `fairlead.dev/...`. */
   readonly annotations: Readonly<Record<string, string>>;
   readonly priority: number;
   readonly image: string;
@@ -73,7 +73,7 @@ export interface PodView {
   readonly environment: readonly string[];
   readonly requests: Resources;
   readonly limits: Resources;
-  /** It has data in an emptyDir that goes with it. */
+  /** It has data in an emptyDir, which is deleted with it. */
   readonly emptyDir: boolean;
   /** Names of the PersistentVolumeClaims that it mounts. */
   readonly claims: readonly string[];
@@ -94,7 +94,7 @@ export interface WebhookView {
   readonly name: string;
   readonly failurePolicy: 'Fail' | 'Ignore';
   readonly timeoutSeconds: number;
-  /** It is asked about nodes, pods or leases in kube-system. */
+  /** It intercepts nodes, pods or leases in kube-system. */
   readonly matchesKubeSystem: boolean;
 }
 
@@ -104,19 +104,19 @@ export interface WorkloadView {
   readonly name: string;
   readonly desired: number;
   readonly ready: number;
-  /** Of the newest template. */
+  /** Pods of the newest template. */
   readonly updated: number;
-  /** Pods of former templates that are still there. */
+  /** Remaining pods of earlier templates. */
   readonly former: number;
-  /** The controller has seen the newest template. */
+  /** The controller has observed the newest template. */
   readonly observed: boolean;
   /** The tag of its first image; `unknown` for an image without one. */
   readonly version: string;
 }
 
 /**
- * What the pods of a workload are made from, each part as texts that can be compared: `--conf`, `nodeSelector disk=ssd`, `limits.memory=1Gi`.
- * Of environment variables and volumes the names; values may be secret.
+ * The pod template of a workload, each part as texts for comparison: `--conf`, `nodeSelector disk=ssd`,
+ * `limits.memory=1Gi`. Only the names of environment variables and volumes, because values may be secret.
  */
 export interface TemplateView {
   /** Of the first container. */
@@ -124,13 +124,13 @@ export interface TemplateView {
   readonly args: readonly string[];
   readonly environment: readonly string[];
   readonly resources: readonly string[];
-  /** Init containers, and those after the first. */
+  /** Init containers, and containers after the first. */
   readonly containers: readonly string[];
-  /** Files that a volume takes from a ConfigMap stand behind its name: `config-volume/Corefile`. */
+  /** Files that a volume takes from a ConfigMap follow its name: `config-volume/Corefile`. */
   readonly volumes: readonly string[];
   readonly nodeSelector: readonly string[];
   readonly tolerations: readonly string[];
-  /** Kinds of affinity, and topology spread constraints by their key. */
+  /** Kinds of affinity, and topology spread constraints by key. */
   readonly placement: readonly string[];
 }
 
@@ -145,21 +145,21 @@ export interface DeprecatedApiView {
   readonly group: string;
   readonly version: string;
   readonly resource: string;
-  /** Such as `1.35`; null: no release has been named. */
+  /** Such as `1.35`; null: no release has been announced. */
   readonly removedIn: string | null;
 }
 
-/** The answer to an eviction. */
+/** The result of an eviction. */
 export type EvictionAnswer =
   | { readonly answer: 'evicted' }
-  /** The pod no longer exists, or another pod has its name now. */
+  /** The pod no longer exists, or another pod now has its name. */
   | { readonly answer: 'gone' }
   /** `budget`: namespace/name of the PodDisruptionBudget that refuses, if Kubernetes names one. */
   | {
       readonly answer: 'refused';
       readonly budget: string | null;
       readonly message: string;
-      /** How long not to ask again, if the API server says so. */
+      /** Minimum delay before a retry, if the API server sets one. */
       readonly retryAfterMs?: number;
     };
 
@@ -176,7 +176,7 @@ export interface Program {
   readonly container: string;
   readonly command: readonly string[];
   readonly signal: AbortSignal;
-  /** Where its output goes, piece by piece; the program is held back until the promise of the piece before is done. */
+  /** Receives its output in chunks; the program is paused until the promise of the previous chunk resolves. */
   readonly onOutput?: (chunk: Buffer) => void | Promise<void>;
 }
 
@@ -195,9 +195,9 @@ export interface Manifest {
   readonly [field: string]: unknown;
 }
 
-/** A request of certificates.k8s.io/v1 for a client certificate. */
+/** A certificates.k8s.io/v1 request for a client certificate. */
 export interface SigningRequest {
-  /** Of the CertificateSigningRequest; unique within the cluster. */
+  /** Name of the CertificateSigningRequest; unique within the cluster. */
   readonly name: string;
   /** PKCS#10, PEM. */
   readonly csr: string;
@@ -210,7 +210,7 @@ export interface NodeTaint {
   readonly effect: string;
 }
 
-/** Labels and taints that a node must have, and those that it must not have any longer. What is not named stays. */
+/** Labels and taints that a node must have, and those that it must no longer have. Others are unchanged. */
 export interface NodeMetadataChange {
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly NodeTaint[];
@@ -220,24 +220,26 @@ export interface NodeMetadataChange {
 }
 
 export interface CordonOptions {
-  /** The node does not come back: it leaves external load balancers even if someone else cordoned it before. */
+  /** The node is being removed: it leaves external load balancers even if someone else cordoned it before. */
   readonly leaving?: boolean;
 }
 
 /**
- * One cluster's API. Each call takes a bounded time and rejects with WorldFailure in the API's words. Every change may be
- * repeated. Services declare the part that they use (their own `kubernetes.ports.ts`).
+ * The API of one cluster. Each call has a timeout and rejects with WorldFailure and the API's message. Every change is
+ * idempotent. Services declare the part that they use (their own `kubernetes.ports.ts`).
  */
 export interface ClusterApi {
-  /** `/readyz?verbose` at the balanced address: the checks that fail; empty: it is ready. */
+  /** Failing checks of `/readyz?verbose` at the load-balanced address; empty: ready. */
   failingChecks(): Promise<readonly string[]>;
-  /** The same of the API server on this control plane, asked on the node's own address: the balanced one passes it on. */
+  /**
+   * The same for the API server of this control plane, queried at the node's own address through the load-balanced one.
+   */
   failingChecksOn(controlPlane: string): Promise<readonly string[]>;
   nodes(): Promise<readonly NodeView[]>;
   node(name: string): Promise<NodeView | undefined>;
   pods(): Promise<readonly PodView[]>;
   podsOn(node: string): Promise<readonly PodView[]>;
-  /** Mirrors of the static pods of all control planes. */
+  /** Mirror pods of the static pods of all control planes. */
   staticPods(): Promise<readonly PodView[]>;
   /** Addresses that API servers registered for themselves in the service `kubernetes`. */
   apiServerAddresses(): Promise<readonly string[]>;
@@ -247,47 +249,50 @@ export interface ClusterApi {
   workloads(namespace: string): Promise<readonly WorkloadView[]>;
   workload(kind: WorkloadView['kind'], namespace: string, name: string): Promise<WorkloadView | undefined>;
   template(kind: WorkloadView['kind'], namespace: string, name: string): Promise<TemplateView | undefined>;
-  /** The data of a ConfigMap, texts of at most 256 KiB; undefined: there is no such ConfigMap. */
+  /** The data of a ConfigMap, texts of at most 256 KiB; undefined: not found. */
   configMap(namespace: string, name: string): Promise<Readonly<Record<string, string>> | undefined>;
-  /** Of a component of the control plane, in kube-system. */
+  /** Lease of a control plane component, in kube-system. */
   lease(name: string): Promise<LeaseView | undefined>;
-  /** What API servers remember since their start of requests for APIs that are deprecated. */
+  /** Requests for deprecated APIs, as counted by API servers since their start. */
   deprecatedApis(): Promise<readonly DeprecatedApiView[]>;
-  /** Bytes free where images and pods' data are, as the node's kubelet reports. */
+  /** Bytes free for images and pods' data, as reported by the node's kubelet. */
   freeDisk(node: string): Promise<number>;
-  /** Volumes that are attached to a node, by the name of their PersistentVolume. */
+  /** Volumes attached to a node, by the name of their PersistentVolume. */
   attachedVolumes(node: string): Promise<readonly string[]>;
-  /** The PersistentVolume behind a claim; undefined: none. */
+  /** The PersistentVolume of a claim; undefined: none. */
   volumeOf(namespace: string, claim: string): Promise<string | undefined>;
   run(program: Program): Promise<ProgramEnd>;
-  /** Adds labels to a node that exists. */
+  /** Adds labels to an existing node. */
   label(node: string, labels: Readonly<Record<string, string>>): Promise<void>;
-  /** Sets and removes labels and taints of a node in one write; false: there is no such node. */
+  /** Sets and removes labels and taints of a node in one write; false: no such node. */
   setNodeMetadata(node: string, change: NodeMetadataChange): Promise<boolean>;
   /**
-   * Makes the node unschedulable under a mark, and takes it out of external load balancers. True: it is cordoned under this
-   * mark; false: someone else cordoned it before; undefined: there is no such node.
+   * Makes the node unschedulable with a mark, and removes it from external load balancers. True: cordoned with this
+   * mark; false: someone else cordoned it before; undefined: no such node.
    */
   cordon(node: string, mark: string, options?: CordonOptions): Promise<boolean | undefined>;
-  /** Undoes what `cordon` did under this mark; leaves what others did. */
+  /** Reverts what `cordon` did with this mark; leaves what others did. */
   uncordon(node: string, mark: string): Promise<void>;
   /**
-   * When the drain under this mark began, in milliseconds by the clock of the API server. The first call records it on the node, where it stays
-   * until `uncordon` with the same mark or the next drain under another one; undefined: there is no such node.
+   * When the drain with this mark began, in milliseconds by the clock of the API server. The first call records it on
+   * the node, where it remains until `uncordon` with the same mark or the next drain with another one; undefined: no
+   * such node.
    */
   beginDrain(node: string, mark: string): Promise<number | undefined>;
-  /** Skips nodes that are gone; answers with those that have the taint now. */
+  /** Skips missing nodes; returns those that now have the taint. */
   taint(nodes: readonly string[], key: string): Promise<readonly string[]>;
   untaint(nodes: readonly string[], key: string): Promise<void>;
-  /** Rejects with WorldFailure when the eviction is denied or fails for another reason than a budget or too many requests. */
+  /**
+   * Rejects with WorldFailure if the eviction is denied or fails for a reason other than a budget or too many requests.
+   */
   evict(pod: PodIdentity): Promise<EvictionAnswer>;
-  /** Deletes without asking budgets. */
+  /** Deletes without respecting budgets. */
   deletePod(pod: PodIdentity): Promise<void>;
-  /** Removes the Node object; a node that does not exist is not an error. */
+  /** Deletes the Node object; a missing node is not an error. */
   deleteNode(node: string): Promise<void>;
   /**
-   * Deletes services that hold load balancers outside the cluster, and the claims of volumes that are deleted with their claims, with the pods
-   * that use them. Returns what was there: the controllers of the cluster take their time to release it.
+   * Deletes services with load balancers outside the cluster, and claims whose volumes are deleted with them, together
+   * with the pods that use them. Returns what was found: the controllers of the cluster release it asynchronously.
    */
   releaseOutside(): Promise<readonly string[]>;
   /** State of a Job. */
@@ -295,19 +300,22 @@ export interface ClusterApi {
   createJob(manifest: Manifest): Promise<void>;
   deleteJob(namespace: string, name: string): Promise<void>;
   /**
-   * Applies each object on the server as field manager `fairlead`, in this order. A custom resource whose definition is among
-   * them is applied when the API serves it, within 20 s.
+   * Server-side apply of each object as field manager `fairlead`, in this order. A custom resource whose definition is
+   * among them is applied once the API serves it, within 20 s.
    */
   apply(manifests: readonly Manifest[]): Promise<void>;
-  /** Objects as the API places them: those of namespaced kinds have their own namespace, or this one; others have none. */
+  /**
+   * Objects with the namespace in which the API places them: for namespaced kinds their own, or this one; none for
+   * others.
+   */
   placed(manifests: readonly Manifest[], namespace: string): Promise<readonly Manifest[]>;
-  /** Objects that do not exist, or that applying them would change, with the first field of it. Values are not in it. */
+  /** Objects that are missing, or that applying them would change, with the first changed field, without values. */
   differences(manifests: readonly Manifest[]): Promise<readonly string[]>;
-  /** Deletes objects with everything that belongs to them, in this order, and waits up to 60 s until they are gone. */
+  /** Deletes objects and their dependents, in this order, and waits up to 60 s until they are gone. */
   deleteObjects(manifests: readonly Manifest[]): Promise<void>;
   /**
-   * Creates the request for the signer `kubernetes.io/kube-apiserver-client`, approves it, waits up to 10 s for the certificate and deletes the
-   * request. Returns the certificate as the API has it: PEM in base64, unchecked.
+   * Creates the request for the signer `kubernetes.io/kube-apiserver-client`, approves it, waits up to 10 s for the
+   * certificate and deletes the request. Returns the certificate as received: PEM in base64, not verified.
    */
   signClientCertificate(request: SigningRequest, signal: AbortSignal): Promise<string>;
 }

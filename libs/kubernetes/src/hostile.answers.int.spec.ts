@@ -29,7 +29,7 @@ const pod = (name: string, more: object = {}) => ({
   ...more,
 });
 
-/** As a real API server lists: by `limit` and `continue`. */
+/** Lists like a real API server, with `limit` and `continue`. */
 const pagesOf =
   (objects: readonly object[]): Handle =>
   (query, response) => {
@@ -44,7 +44,7 @@ const list = (items: string, metadata = '{}'): Handle => {
   return (_query, response) => send(response, body);
 };
 
-describe('the answers of an API server that root on a control plane has replaced', () => {
+describe('the responses of an API server that root on a control plane has replaced', () => {
   let server: Server;
   let handle: Handle;
   let limits: string[];
@@ -89,7 +89,7 @@ describe('the answers of an API server that root on a control plane has replaced
     message: expect.stringContaining(message),
   });
 
-  it('are lists of 5,000 nodes and of 5,000 pods where the cluster is honest, in pages', async () => {
+  it('are lists of 5,000 nodes and 5,000 pods in pages, if the cluster is honest', async () => {
     handle = pagesOf(Array.from({ length: 5_000 }, (_, at) => node(`w-${at}`)));
     const nodes = await cluster.nodes();
     expect([nodes.length, asked]).toEqual([5_000, 10]);
@@ -99,7 +99,7 @@ describe('the answers of an API server that root on a control plane has replaced
     expect(await cluster.pods()).toHaveLength(5_000);
   });
 
-  it('are read in smaller pages where objects are large, and in larger ones again after them', async () => {
+  it('are read in smaller pages if objects are large, and in larger ones again afterwards', async () => {
     const annotations = { note: 'x'.repeat(100 * 1024) };
     const large = Array.from({ length: 96 }, (_, at) => pod(`l-${at}`, { metadata: { name: `l-${at}`, annotations } }));
     const small = Array.from({ length: 600 }, (_, at) => pod(`s-${at}`));
@@ -108,7 +108,7 @@ describe('the answers of an API server that root on a control plane has replaced
     expect(limits).toEqual(['500', '125', '32', '32', '32', '32', '64', '128', '256', '500']);
   });
 
-  it('are no more than 8 MiB each, whatever was requested and whether or not their length is announced', async () => {
+  it('are limited to 8 MiB each, whatever was requested and whether or not their length is announced', async () => {
     const body = `{"items":[${JSON.stringify(pod('p', { spec: { x: 'x'.repeat(8 * MEBIBYTE) } }))}]}`;
     for (const headers of [{ 'content-length': String(body.length) }, { 'transfer-encoding': 'chunked' }]) {
       limits = [];
@@ -120,7 +120,7 @@ describe('the answers of an API server that root on a control plane has replaced
     }
   });
 
-  it('end: a list without end is given up', async () => {
+  it('are abandoned if a list does not end', async () => {
     const attachments = (count: number): string =>
       JSON.stringify(Array.from({ length: count }, () => ({ metadata: { name: 'a' }, spec: { source: {} } })));
     handle = list(attachments(500), '{"continue":"more"}');
@@ -147,7 +147,7 @@ describe('the answers of an API server that root on a control plane has replaced
     );
   });
 
-  it('are not unpacked', async () => {
+  it('are not decompressed', async () => {
     handle = (_query, response) =>
       send(response, gzipSync(Buffer.alloc(64 * MEBIBYTE)), { 'content-encoding': 'gzip' });
     const words = 'its answer is compressed, which was not requested';
@@ -155,7 +155,7 @@ describe('the answers of an API server that root on a control plane has replaced
     await expect(cluster.job('default', 'check')).rejects.toMatchObject({ message: words });
   });
 
-  it('are given up when they do not end', async () => {
+  it('are abandoned if they do not end', async () => {
     const timeout = AbortSignal.timeout.bind(AbortSignal);
     jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => timeout(200));
     const drips: NodeJS.Timeout[] = [];
@@ -168,7 +168,7 @@ describe('the answers of an API server that root on a control plane has replaced
     drips.forEach((drip) => clearInterval(drip));
   });
 
-  it('are no JSON that takes many times its length in memory', async () => {
+  it('are rejected as JSON that takes many times its length in memory', async () => {
     handle = list(`[${'{},'.repeat(2_000_000)}{}]`);
     await expect(cluster.nodes()).rejects.toMatchObject(failure('list nodes', 'JSON of more than 1000000 values'));
     const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
@@ -179,7 +179,7 @@ describe('the answers of an API server that root on a control plane has replaced
     await expect(cluster.freeDisk('w-1')).rejects.toThrow('nested more than 100 deep');
   });
 
-  it('are a failure of the outside, in words, where they are not what Kubernetes writes', async () => {
+  it('are a WorldFailure with a message if they are not what Kubernetes writes', async () => {
     const cases: readonly (readonly [string, string])[] = [
       ['[[]]', 'an object that has no valid metadata'],
       ['[{"metadata":{"name":7}}]', 'an object that has no valid metadata'],
@@ -204,7 +204,7 @@ describe('the answers of an API server that root on a control plane has replaced
     expect(await cluster.nodes()).toMatchObject([{ providerId: '', kubeletVersion: '' }]);
   });
 
-  it('state no time outside of 1970 to 2200', async () => {
+  it('contain no time outside 1970 to 2200', async () => {
     const lease = (renewTime: unknown) => JSON.stringify({ metadata: { name: 'a' }, spec: { renewTime } });
     for (const [time, renewedAt] of [
       ['2026-11-28T10:00:00.123456Z', '2026-11-28T10:00:00.123Z'],
@@ -218,7 +218,7 @@ describe('the answers of an API server that root on a control plane has replaced
     }
   });
 
-  it('are metrics of which only the gauge of deprecated APIs is kept', async () => {
+  it('are reduced to the gauge of deprecated APIs if they are metrics', async () => {
     const gauge =
       'apiserver_requested_deprecated_apis{group="",removed_release="",resource="endpoints",version="v1"} 1';
     handle = (_query, response) => {
@@ -231,7 +231,7 @@ describe('the answers of an API server that root on a control plane has replaced
     ]);
   });
 
-  it('are words of at most a thousand characters', async () => {
+  it('contain error messages of at most a thousand characters', async () => {
     handle = (_query, response) => void response.writeHead(500).end(JSON.stringify({ message: 'x'.repeat(30_000) }));
     const error: Error = await cluster.nodes().then(
       () => new Error('none'),
@@ -240,7 +240,7 @@ describe('the answers of an API server that root on a control plane has replaced
     expect(error.message).toBe('x'.repeat(1_000));
   });
 
-  it('are messages of at most a megabyte where a program runs in a container', async () => {
+  it('are limited to messages of one megabyte if a program runs in a container', async () => {
     const streams = new WebSocketServer({ noServer: true, handleProtocols: () => 'v4.channel.k8s.io' });
     server.on('upgrade', (request, socket, head) =>
       streams.handleUpgrade(request, socket, head, (stream) => stream.send(Buffer.alloc(16 * MEBIBYTE, 1))),
@@ -255,10 +255,10 @@ describe('the answers of an API server that root on a control plane has replaced
     streams.close();
   });
 
-  it('cost a minute no more than its budget, and only the cluster itself waits', async () => {
+  it('cost at most their budget per minute, and only the cluster itself waits', async () => {
     const other = await apis.of({ uid: 'other', cluster: 'default/other', kubeconfig });
     handle = list('[]');
-    // Each look at it takes 3 s, so reading an answer does.
+    // Each poll of it takes 3 s, and so does reading a response.
     let user = 0;
     jest.spyOn(process, 'cpuUsage').mockImplementation(() => ({ user: (user += 3e6), system: 0 }));
     const slow = await apis.of({ uid: 'slow', cluster: 'default/demo', kubeconfig });

@@ -5,7 +5,7 @@ import { refuseDenseJson } from './json.bounds.js';
 
 const MEBIBYTE = 1024 * 1024;
 
-/** One object: etcd takes 1.5 MiB, and its JSON with the fields of its managers may be twice as long. */
+/** One object: etcd limits it to 1.5 MiB, and its JSON with managed fields may be twice as long. */
 export const OBJECT_BYTES_MAX = 4 * MEBIBYTE;
 const BUFFER_FIRST_BYTES = 64 * 1024;
 
@@ -15,7 +15,7 @@ export interface HttpAnswer {
   readonly body: Buffer;
 }
 
-/** An answer that was not read to its end. */
+/** A response that exceeded its limit and was not read to its end. */
 export class AnswerTooLarge extends Error {
   constructor(readonly bytesMax: number) {
     super(`it answered with more than ${bytesMax / MEBIBYTE} MiB`);
@@ -23,17 +23,17 @@ export class AnswerTooLarge extends Error {
   }
 }
 
-/** Takes the pieces of an answer while it arrives. */
+/** Receives the chunks of a response while it arrives. */
 export interface AnswerReader<Body> {
-  /** Called once; the length that the server announces. */
+  /** Called once, with the length announced by the server. */
   begin(bytes: number | undefined): void;
   take(chunk: Buffer): void;
   end(): Body;
 }
 
 /**
- * Refuses what is longer than `bytesMax`, as soon as that is known. Copies: small pieces of an answer would keep large buffers each. It may read
- * one answer after the other, each of which lasts until the next one begins.
+ * Rejects a response longer than `bytesMax` as soon as that is known. Copies, because small chunks would each retain a
+ * large buffer. Reusable for several responses; each is valid until the next one begins.
  */
 export class WholeBody implements AnswerReader<Buffer> {
   private body = Buffer.alloc(0);
@@ -78,15 +78,15 @@ const lengthOf = (response: IncomingMessage): number | undefined => {
   return Number.isNaN(length) ? undefined : length;
 };
 
-/** No answer is unpacked: a few kilobytes can stand for gigabytes. */
+/** Responses are never decompressed: a few kilobytes can expand to gigabytes. */
 const refuseEncoding = (response: IncomingMessage): void => {
   const encoding = response.headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity') throw new Error('its answer is compressed, which was not requested');
 };
 
 /**
- * One request over TLS to exactly this address. A redirect is a response like any other: a cluster's server must not choose
- * what the platform connects to. What the reader throws ends the connection.
+ * One request over TLS to exactly this address. A redirect is a response like any other: a cluster's server must not
+ * choose what the platform connects to. An exception of the reader closes the connection.
  */
 export const ask = <Body>(
   url: URL,
@@ -94,7 +94,7 @@ export const ask = <Body>(
   reader: AnswerReader<Body>,
 ): Promise<Omit<HttpAnswer, 'body'> & { readonly body: Body }> =>
   new Promise((resolve, reject) => {
-    // Node sets the length itself for some methods only, and a DELETE has a body here.
+    // Node sets the length itself only for some methods, and a DELETE has a body here.
     const length = sent === undefined ? {} : { 'content-length': Buffer.byteLength(sent) };
     const outgoing = request(url, { ...rest, headers: { ...headers, ...length } }, (response) => {
       const orDestroy = (work: () => void): void => {
@@ -106,7 +106,7 @@ export const ask = <Body>(
         }
       };
       response.on('error', reject);
-      // A connection that ends in the middle of an answer is no error of the response in every version of Node.
+      // A connection that ends during a response is not an error of the response in every version of Node.
       response.on('close', () => reject(new Error('the connection ended before the answer did')));
       response.on('data', (chunk: Buffer) => orDestroy(() => reader.take(chunk)));
       response.on('end', () =>
@@ -146,5 +146,8 @@ const send = async (context: RequestContext): Promise<ResponseContext> => {
   );
 };
 
-/** How requests of @kubernetes/client-node are sent; its own way follows redirects and takes answers of any length. */
+/**
+ * Sends the requests of @kubernetes/client-node; its own implementation follows redirects and accepts responses of any
+ * length.
+ */
 export const httpLibrary = wrapHttpLibrary({ send });

@@ -1,6 +1,6 @@
-/** Pods have a value for each 20 to 30 bytes, so a page of 8 MiB has about 400,000. */
+/** Pods have one value per 20 to 30 bytes, so a page of 8 MiB has about 400,000. */
 const VALUES_MAX = 1_000_000;
-/** No resource of Kubernetes is nested half as deep. */
+/** Kubernetes resources are less than half as deep. */
 const DEPTH_MAX = 100;
 
 const QUOTE = 0x22;
@@ -26,7 +26,7 @@ const endOfString = (json: Uint8Array, from: number): number => {
   return at;
 };
 
-/** Looks at each byte once, before anything is made of them. */
+/** Checks each byte once, before anything is parsed. */
 export const refuseDenseJson = (json: Uint8Array): void => {
   let [depth, values] = [0, 0];
   for (let at = 0; at < json.length; at += 1) {

@@ -15,7 +15,7 @@ const known = (kind: string, name: string, namespaced: boolean): readonly [strin
   { kind, name, namespaced, singularName: kind.toLowerCase(), verbs: ['get', 'patch'] },
 ];
 
-/** Resources whose paths are the same in every cluster that we build: the API need not be asked about them each time. */
+/** Resources whose paths are the same in every supported cluster, so the API need not be queried for them. */
 const KNOWN: Readonly<Record<string, ReadonlyMap<string, V1APIResource>>> = {
   v1: new Map([
     known('Namespace', 'namespaces', false),
@@ -35,7 +35,7 @@ const KNOWN: Readonly<Record<string, ReadonlyMap<string, V1APIResource>>> = {
   'storage.k8s.io/v1': new Map([known('StorageClass', 'storageclasses', false)]),
 };
 
-/** What is applied, whatever else is in it. */
+/** The fields of an applied object that are read here. */
 interface Applied {
   readonly apiVersion: string;
   readonly kind: string;
@@ -53,39 +53,39 @@ const objectIn = (text: string): AnyObject => {
   return value as AnyObject;
 };
 
-/** The library's generic object API; it asks for the paths of those kinds only that are not known. */
+/** The library's generic object API, which queries only the paths of unknown kinds. */
 export class ObjectApi extends KubernetesObjectApi {
   /**
-   * Server-side apply of a manifest as it is. The library's own `patch` sends models of its own, which call some fields otherwise than the API
-   * (`x_kubernetes_int_or_string`), and makes such models of the answer, which are not used.
+   * Server-side apply of an unmodified manifest. The library's own `patch` converts it to its models, which rename some
+   * fields (`x_kubernetes_int_or_string`), and also converts the response, which is not needed.
    */
   async apply(manifest: Applied, fieldManager: string): Promise<void> {
     await this.sendApply(manifest, { fieldManager });
   }
 
-  /** The object as it would be if this was applied. */
+  /** The object after a dry run of applying this. */
   async dryRun(manifest: Applied, fieldManager: string): Promise<AnyObject> {
     return objectIn(await this.sendApply(manifest, { fieldManager, dryRun: 'All' }));
   }
 
-  /** The object as it is. */
+  /** The current object. */
   async find(object: Applied): Promise<AnyObject> {
     return objectIn(await this.send(object, 'read', HttpMethod.GET));
   }
 
-  /** With everything that belongs to it. */
+  /** Deletes it with all dependents. */
   async remove(object: Applied): Promise<void> {
     await this.send(object, 'delete', HttpMethod.DELETE, (context) =>
       context.setQueryParam('propagationPolicy', 'Background'),
     );
   }
 
-  /** undefined: the cluster has no such kind. */
+  /** undefined: the cluster does not know the kind. */
   async isNamespaced({ apiVersion, kind }: Applied): Promise<boolean | undefined> {
     try {
       return (await this.resource(apiVersion, kind))?.namespaced;
     } catch (error) {
-      // Not even the group.
+      // Even the group is unknown.
       if (error instanceof ApiException && error.code === NOT_FOUND) return undefined;
       throw error;
     }

@@ -2,15 +2,15 @@ import { LRUCache } from 'lru-cache';
 import { createHash, createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { KUBECONFIG_BYTES_MAX, Unacceptable, type KubeconfigFields } from './kubeconfig.document.js';
 
-/** An authority, and a client certificate of it with its key: checked, and written out again from what was understood. */
+/** A CA, and a client certificate issued by it with its key: validated, and encoded again from the parsed values. */
 export interface AdministratorPair {
-  /** PEM, each of them one block. */
+  /** PEM, one block each. */
   readonly ca: string;
   readonly certificate: string;
   readonly key: string;
-  /** kubeadm's discovery hash: `sha256:` and the SHA-256 of the authority's public key (SubjectPublicKeyInfo). */
+  /** kubeadm's discovery hash: `sha256:` and the SHA-256 of the CA's public key (SubjectPublicKeyInfo). */
   readonly caCertHash: string;
-  /** When the client certificate ends (RFC 3339). */
+  /** When the client certificate expires (RFC 3339). */
   readonly expiresAt: string;
 }
 
@@ -21,7 +21,7 @@ const CLIENT_AUTHENTICATION = '1.3.6.1.5.5.7.3.2';
 const RSA_BITS_MIN = 2048;
 const RSA_BITS_MAX = 8192;
 
-/** The subject that kubeadm gives its administrator; the second group since Kubernetes 1.29. */
+/** The subject of kubeadm's administrator; the second group since Kubernetes 1.29. */
 const ADMINISTRATOR = ['CN=kubernetes-admin'];
 const ADMINISTRATORS = ['O=system:masters', 'O=kubeadm:cluster-admins'];
 
@@ -39,7 +39,7 @@ const understood = <T>(what: string, read: () => T): T => {
   }
 };
 
-/** Checked before anything is verified with the key: with an outsize one that takes minutes. */
+/** Checked before anything is verified with the key: with an oversized one that takes minutes. */
 const checkKind = (key: KeyObject, what: string): void => {
   const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
   const isKnown =
@@ -78,10 +78,10 @@ const checkSubject = ({ subject }: X509Certificate): void => {
 
 const CHECKED_MAX = 64;
 const CHECKED_KEPT_MS = 60_000;
-/** A kubeconfig is sealed as it was checked, and opened again a moment later. */
+/** A kubeconfig is sealed after validation, and opened again shortly after. */
 const checked = new LRUCache<string, AdministratorPair>({ max: CHECKED_MAX, ttl: CHECKED_KEPT_MS });
 
-/** All of it belongs together: the authority is one, it signed the certificate, and the certificate is the key's. */
+/** Validates that the parts match: the CA is one, it issued the certificate, and the certificate is the key's. */
 export const administratorOf = (fields: Omit<KubeconfigFields, 'server'>): AdministratorPair => {
   const { ca, certificate, key } = fields;
   const name = createHash('sha256')
@@ -116,19 +116,19 @@ const checkedPair = (fields: Omit<KubeconfigFields, 'server'>): AdministratorPai
   };
 };
 
-/** What a certificate for a user has to be. */
+/** The required properties of a user's certificate. */
 export interface SignedExpectation {
-  /** The cluster's authority, PEM. */
+  /** The cluster's CA, PEM. */
   readonly ca: string;
-  /** The private key that the signing request was made with, PEM. */
+  /** The private key of the signing request, PEM. */
   readonly key: string;
   readonly user: string;
   readonly group: string;
-  /** It must expire by then. */
+  /** It must expire by this time. */
   readonly expiresBy: Date;
 }
 
-/** A certificate of one key, user and group for clients, signed by the authority; given in base64 as the API answers it. */
+/** Validates a client certificate for one key, user and group, issued by the CA; in base64 as the API returns it. */
 export const checkSigned = (
   answer: string,
   { ca, key, user, group, expiresBy }: SignedExpectation,

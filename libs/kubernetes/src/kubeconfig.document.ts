@@ -1,12 +1,12 @@
 import { ParseFailure, parseJsonOrUndefined, parseYaml, type ParseFailureReason } from '@fairlead/parsers';
 
-/** kubeadm's own is 6 KiB, and 10 with the longest keys in use. */
+/** kubeadm's own is 6 KiB, and 10 KiB with the longest keys in use. */
 export const KUBECONFIG_BYTES_MAX = 32 * 1024;
 
-/** Why a kubeconfig is refused: a sentence without anything secret in it. */
+/** Why a kubeconfig is rejected: a sentence without secrets. */
 export class Unacceptable extends Error {}
 
-/** What is taken from a kubeconfig, as it is written there: one address, and three texts in base64. */
+/** The fields taken from a kubeconfig, unparsed: one address, and three texts in base64. */
 export interface KubeconfigFields {
   readonly server: string;
   readonly ca: string;
@@ -14,7 +14,7 @@ export interface KubeconfigFields {
   readonly key: string;
 }
 
-/** What the fields that are refused would have made a client do. */
+/** What rejected fields would have made a client do. */
 const TRICKS: Readonly<Record<string, string>> = {
   exec: 'runs a program',
   'auth-provider': 'runs a program',
@@ -33,7 +33,7 @@ const TRICKS: Readonly<Record<string, string>> = {
 
 const NAME_CHARACTERS_MAX = 40;
 
-/** A name from outside in a sentence: short, and without a control character. */
+/** An external name in a sentence: short, and without control characters. */
 const shown = (name: string): string => JSON.stringify(name.slice(0, NAME_CHARACTERS_MAX));
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -59,7 +59,7 @@ const textOf = (fields: Fields, name: string, at: string): string => {
   return value;
 };
 
-/** The entry of a list of one: its name, and what it is about. */
+/** The only entry of a list: its name, and its content. */
 const entryOf = (whole: Fields, list: string, noun: string, allowed: readonly string[]) => {
   const at = `${list}[0]`;
   const entry = fieldsOf(onlyOne(whole[list], list), at, ['name', noun]);
@@ -68,7 +68,10 @@ const entryOf = (whole: Fields, list: string, noun: string, allowed: readonly st
 
 const LIMITS = { lengthMax: KUBECONFIG_BYTES_MAX, depthMax: 16, valuesMax: 1_000 };
 
-/** Of plain JSON, which the platform writes, or plain YAML, which kubeadm writes: no aliases, no tags, one document. */
+/**
+ * Accepts plain JSON, which the platform writes, or plain YAML, which kubeadm writes: no aliases, no tags, one
+ * document.
+ */
 const parsed = (text: string): unknown => {
   if (Buffer.byteLength(text) > KUBECONFIG_BYTES_MAX)
     throw new Unacceptable(`it is longer than ${KUBECONFIG_BYTES_MAX} bytes`);
@@ -82,7 +85,7 @@ const parsed = (text: string): unknown => {
   }
 };
 
-/** Without words of the parser, which quote the text: it holds a key. */
+/** Without the parser's message, which quotes the text: it contains a key. */
 const FAULTS: Readonly<Partial<Record<ParseFailureReason, string>>> = {
   aliases: 'it has YAML aliases',
   tags: 'it has YAML tags',
@@ -97,8 +100,8 @@ const checkHeader = (whole: Fields): void => {
 };
 
 /**
- * The four fields that are taken from a kubeconfig. One with anything else in it, or with a choice of clusters, users or contexts, is
- * refused whole: what a field means that is not known here is known to whoever wrote it.
+ * The four fields taken from a kubeconfig. One with any other field, or with a choice of clusters, users or contexts,
+ * is rejected entirely: the meaning of an unknown field may be known to an attacker.
  */
 export const fieldsOfKubeconfig = (text: string): KubeconfigFields => {
   const whole = fieldsOf(parsed(text), 'it', [

@@ -15,24 +15,24 @@ interface Document {
   [field: string]: unknown;
 }
 
-/** Something that root on a control plane could put in place of its kubeconfig. */
+/** A malicious kubeconfig that root on a control plane could write. */
 export interface Trick {
   readonly does: string;
   readonly text: string;
-  /** What the refusal must contain. */
+  /** Text that the refusal must contain. */
   readonly says: string;
 }
 
 export interface World {
-  /** Where an executed program would leave a trace. */
+  /** File that an executed program would create. */
   readonly marker: string;
-  /** Where a request that leaves would be seen. */
+  /** Address at which a leaked request would be seen. */
   readonly elsewhere: string;
 }
 
 export interface Kubeconfigs {
   readonly authority: CertificateAuthority;
-  /** As kubeadm writes it. */
+  /** As written by kubeadm. */
   readonly genuine: string;
   readonly tricks: readonly Trick[];
 }
@@ -64,7 +64,7 @@ const withUser = (document: Document, user: Record<string, unknown>): void => {
   document.users[0]!.user = user;
 };
 
-/** Fields by which a client runs, reads or reaches something. */
+/** Fields that make a client run, read or reach something. */
 const clientTricks = (genuine: string, { marker, elsewhere }: World): readonly Trick[] => {
   const changed = changing(genuine);
   const exec = {
@@ -112,7 +112,7 @@ const clientTricks = (genuine: string, { marker, elsewhere }: World): readonly T
   ];
 };
 
-/** Text that is more than it seems, or that leaves a choice. */
+/** Ambiguous or misleading text. */
 const textTricks = (genuine: string): readonly Trick[] => {
   const changed = changing(genuine);
   const bomb = [
@@ -206,7 +206,7 @@ const certificateTricks = async (genuine: string, authority: CertificateAuthorit
   ];
 };
 
-/** A cluster's kubeconfig, and what a hostile control plane may answer instead of it. */
+/** A cluster's kubeconfig, and what a hostile control plane may return instead of it. */
 export const makeKubeconfigs = async (world: World): Promise<Kubeconfigs> => {
   const authority = await CertificateAuthority.create(MADE_MS);
   const genuine = await writeKubeconfig(authority);

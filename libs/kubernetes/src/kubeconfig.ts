@@ -9,24 +9,23 @@ import {
 import { fieldsOfKubeconfig, Unacceptable } from './kubeconfig.document.js';
 
 /**
- * A cluster as its administrator reaches it, and all that is ever taken from a kubeconfig. Whoever is root on a control plane writes the
- * kubeconfig there as he likes; so none of it is given to a client, to kubectl or to a file but these texts, which were understood and
- * checked before.
+ * Administrator access to a cluster, and everything that is ever taken from a kubeconfig. Root on a control plane can
+ * write any kubeconfig there; so clients, kubectl and files only get these parsed and validated values.
  */
 export interface Administrator extends AdministratorPair {
-  /** `https://<host>:<port>`, with nothing behind it. */
+  /** `https://<host>:<port>`, without a path. */
   readonly server: string;
 }
 
-/** The platform's own data about the cluster whose kubeconfig a host has sent. */
+/** The platform's own data about the cluster whose host sent a kubeconfig. */
 export interface ExpectedCluster {
-  /** The control plane that was asked. */
+  /** The control plane that sent it. */
   readonly node: string;
-  /** Where everyone reaches the API: the only address that is ever written into a kubeconfig. */
+  /** The public address of the API: the only one ever written into a kubeconfig. */
   readonly server: string;
-  /** Its control plane's own addresses, which its file may name as well. */
+  /** The control plane's own addresses, which its file may contain as well. */
   readonly addresses: readonly string[];
-  /** The authority that was recorded when the cluster was initialised; null: this is when. */
+  /** The CA recorded when the cluster was initialised; null: it is being initialised now. */
   readonly caCertHash: string | null;
 }
 
@@ -45,13 +44,13 @@ const urlOf = (server: string): URL => {
   return url;
 };
 
-/** As the URL has it, but without the slash at its end, and with its port. */
+/** Normalized, without a trailing slash and with its port. */
 const plainServer = (server: string): string => {
   const { hostname, port } = urlOf(server);
   return `https://${hostname}:${port === '' ? '443' : port}`;
 };
 
-/** The address of an API server, for kubeconfigs. */
+/** The URL of an API server, for kubeconfigs. */
 export const serverAt = ({ host, port }: { readonly host: string; readonly port: number }): string =>
   `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
@@ -69,7 +68,10 @@ const refusing = <T>(target: string, retryable: boolean, work: () => T): T => {
   }
 };
 
-/** What the control plane sent, if it is what kubeadm writes for this very cluster; it is taken for the platform's own address. */
+/**
+ * Validates that the control plane sent what kubeadm writes for this very cluster; the result has the platform's own
+ * address.
+ */
 export const administratorFrom = (text: string, expected: ExpectedCluster): Administrator =>
   refusing(expected.node, true, () => {
     const { server, ...fields } = fieldsOfKubeconfig(text);
@@ -85,10 +87,10 @@ export const administratorFrom = (text: string, expected: ExpectedCluster): Admi
     return { ...pair, server: plainServer(expected.server) };
   });
 
-/** What the log contains about a cluster since it was initialized. */
+/** The log's data about an initialised cluster. */
 export type RecordedCluster = Pick<ExpectedCluster, 'server'> & { readonly caCertHash: string };
 
-/** A kubeconfig from among the secrets, also one that was sealed before these rules were; checked against the log, where it is known. */
+/** A sealed kubeconfig, possibly from before these rules; validated against the log if the cluster is known. */
 export const sealedAdministrator = (text: string, cluster: string, recorded?: RecordedCluster): Administrator =>
   refusing(cluster, false, () => {
     const { server, ...fields } = fieldsOfKubeconfig(text);
@@ -100,15 +102,15 @@ export const sealedAdministrator = (text: string, cluster: string, recorded?: Re
     return administrator;
   });
 
-/** What a cluster signed: the client certificate in PEM, and when it expires (RFC 3339). */
+/** A signed client certificate in PEM, and when it expires (RFC 3339). */
 export interface SignedCertificate {
   readonly certificate: string;
   readonly expiresAt: string;
 }
 
 /**
- * The certificate that the API answered a signing request with (PEM in base64), if it is what was asked for: signed by the cluster's
- * authority, for this user and key, and for no longer than agreed.
+ * Validates the certificate that the API returned for a signing request (PEM in base64): issued by the cluster's CA,
+ * for this user and key, and for no longer than requested.
  */
 export const signedCertificate = (answer: string, cluster: string, expected: SignedExpectation): SignedCertificate => {
   try {
@@ -122,10 +124,10 @@ export const signedCertificate = (answer: string, cluster: string, expected: Sig
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** A client certificate of a cluster with its key, and where it is used. PEM. */
+/** A client certificate of a cluster with its key, and the server to use it with. PEM. */
 export type ClientAccess = Pick<Administrator, 'server' | 'ca' | 'certificate' | 'key'>;
 
-/** The kubeconfig of a cluster's user, by default its administrator, in the form that kubeadm writes. */
+/** The kubeconfig of a cluster's user, by default its administrator, in kubeadm's form. */
 export const kubeconfigOf = (
   cluster: string,
   { server, ca, certificate, key }: ClientAccess,
@@ -151,8 +153,8 @@ current-context: ${user}@${cluster}
 `;
 
 /**
- * The same of the administrator, to be kept by the platform: as JSON, which is YAML, because every service that reaches the
- * cluster reads it, and reading YAML takes a hundred times as long.
+ * The administrator's kubeconfig for storage by the platform: as JSON, which is also YAML, because every service that
+ * connects to the cluster parses it, and YAML takes a hundred times as long.
  */
 export const kubeconfigToSeal = (cluster: string, { server, ca, certificate, key }: ClientAccess): string => {
   const user = 'kubernetes-admin';
@@ -167,14 +169,17 @@ export const kubeconfigToSeal = (cluster: string, { server, ca, certificate, key
   });
 };
 
-/** kubelogin, which kubectl runs as `kubectl oidc-login`: it prints an address and a code, to be opened in a browser on any machine. */
+/**
+ * kubelogin, which kubectl runs as `kubectl oidc-login`: it prints a URL and a code, to be entered in a browser on any
+ * machine.
+ */
 const DEVICE_FLOW = ['oidc-login', 'get-token', '--grant-type=device-code'];
 const INSTALL_HINT =
   'Signing in needs kubelogin: "kubectl krew install oidc-login", or see https://github.com/int128/kubelogin';
 
 type SignIn = Pick<Oidc, 'issuerUrl' | 'clientId' | 'scopes' | 'ca'>;
 
-/** A kubeconfig without a secret: its user signs in at the identity provider by the device flow (RFC 8628). */
+/** A kubeconfig without secrets: its user signs in at the identity provider by the device flow (RFC 8628). */
 export const oidcKubeconfigOf = (
   cluster: string,
   { server, ca }: Pick<ClientAccess, 'server' | 'ca'>,

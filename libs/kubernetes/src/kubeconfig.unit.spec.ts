@@ -8,8 +8,8 @@ import { administratorFrom, kubeconfigOf, kubeconfigToSeal, sealedAdministrator,
 const { authority, genuine, tricks } = await makeKubeconfigs({ marker: '/marker', elsewhere: 'http://127.0.0.1:1' });
 const expected = { node: 'demo-cp-1', server: SERVER, addresses: [NODE_ADDRESS], caCertHash: authority.publicKeyHash };
 
-describe('a kubeconfig that a control plane sends', () => {
-  it('is taken for the address that the platform knows, and written from a template', () => {
+describe('a kubeconfig from a control plane', () => {
+  it('is accepted for the address that the platform knows, and written from a template', () => {
     const administrator = administratorFrom(genuine, expected);
     const written = kubeconfigOf('demo', administrator);
     expect(administrator).toMatchObject({ server: SERVER, caCertHash: authority.publicKeyHash, expiresAt: ENDS_AT });
@@ -32,7 +32,7 @@ describe('a kubeconfig that a control plane sends', () => {
     expect(sealedAdministrator(written, 'demo', expected)).toEqual(administrator);
   });
 
-  it('is sealed as JSON that says the same to every reader of YAML', () => {
+  it('is sealed as JSON that every YAML parser reads alike', () => {
     const administrator = administratorFrom(genuine, expected);
     const sealed = kubeconfigToSeal('demo', administrator);
     expect(JSON.parse(sealed)).toEqual(parse(kubeconfigOf('demo', administrator)));
@@ -57,12 +57,12 @@ describe('a kubeconfig that a control plane sends', () => {
     expect(caCertHash).toBe(`sha256:${createHash('sha256').update(spki).digest('hex')}`);
   });
 
-  it("may name the control plane's own address, and still is written for the balanced one", async () => {
+  it("may contain the control plane's own address, and is still written for the load-balanced one", async () => {
     const local = await writeKubeconfig(authority, undefined, serverAt({ host: NODE_ADDRESS, port: 6443 }));
     expect(administratorFrom(local, expected).server).toBe(SERVER);
   });
 
-  it('has its address in brackets where it is one of IPv6', async () => {
+  it('has an IPv6 address in brackets', async () => {
     const server = serverAt({ host: 'fd00::1', port: 6443 });
     expect(server).toBe('https://[fd00::1]:6443');
     expect(administratorFrom(await writeKubeconfig(authority, undefined, server), { ...expected, server }).server).toBe(
@@ -70,7 +70,7 @@ describe('a kubeconfig that a control plane sends', () => {
     );
   });
 
-  it('is taken with the group that kubeadm uses since Kubernetes 1.29', async () => {
+  it('is accepted with the group that kubeadm uses since Kubernetes 1.29', async () => {
     const subject = {
       commonName: 'kubernetes-admin',
       organizations: ['kubeadm:cluster-admins'],
@@ -80,7 +80,7 @@ describe('a kubeconfig that a control plane sends', () => {
   });
 
   it.each(tricks.map(({ does, text, says }) => [does, text, says]))(
-    'is refused by a hostile control plane with %s',
+    'is refused from a hostile control plane with %s',
     (_does, text, says) => {
       const begun = performance.now();
       expect(() => administratorFrom(text, expected)).toThrow(says);
@@ -99,13 +99,13 @@ describe('a kubeconfig that a control plane sends', () => {
       expect(() => administratorFrom(genuine.replace(SERVER, server), expected)).toThrow('https://<host>:<port>');
   });
 
-  it('is refused with another authority than the one with which the cluster was initialised', async () => {
+  it('is refused with a CA other than the one with which the cluster was initialised', async () => {
     const foreign = await writeKubeconfig(await CertificateAuthority.create(Date.now()));
     expect(() => administratorFrom(foreign, expected)).toThrow(/authority is not the one with which the cluster was/);
     expect(() => sealedAdministrator(foreign, 'demo', expected)).toThrow(/authority is not the one/);
   });
 
-  it('never has its secret parts in the refusal', () => {
+  it('is refused without its secrets in the message', () => {
     const key =
       (parse(genuine) as { users: { user: Record<string, string> }[] }).users[0]?.user['client-key-data'] ?? '';
     for (const { text } of tricks) {

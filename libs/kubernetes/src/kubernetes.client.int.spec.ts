@@ -14,7 +14,7 @@ const listening = async (server: HttpServer | Server): Promise<number> => {
   return (server.address() as AddressInfo).port;
 };
 
-/** An API server that is the attacker's, and a machine elsewhere that records who asks it. */
+/** An API server controlled by an attacker, and a machine elsewhere that records requests. */
 describe('a client of a cluster whose control plane is hostile', () => {
   let folder: string;
   let elsewhere: HttpServer;
@@ -72,13 +72,13 @@ describe('a client of a cluster whose control plane is hostile', () => {
     return client.call('list nodes', () => client.core.listNode());
   };
 
-  it('is built from certificate and key alone, whatever the environment says of proxies and kubeconfigs', async () => {
+  it('is built from certificate and key alone, whatever the environment contains about proxies and kubeconfigs', async () => {
     Object.assign(process.env, { HTTPS_PROXY: elsewhereAt, https_proxy: elsewhereAt, KUBECONFIG: '/etc/passwd' });
     expect((await listNodes(sealed)).items).toEqual([]);
     expect([asked, answered]).toEqual([[], ['/api/v1/nodes']]);
   });
 
-  it('touches no file and asks no one for any kubeconfig with a trick in it that was sealed before', async () => {
+  it('accesses no file and no other server for any malicious kubeconfig that was sealed before', async () => {
     for (const { does, text, says } of kubeconfigs.tricks) {
       const reached = text.replaceAll('https://198.18.7.1:6443', server);
       await expect((async () => listNodes(reached))()).rejects.toThrow(says);
@@ -86,7 +86,7 @@ describe('a client of a cluster whose control plane is hostile', () => {
     }
   });
 
-  it('refuses a sealed kubeconfig that is not the recorded cluster, before it asks anybody', () => {
+  it('rejects a sealed kubeconfig that is not of the recorded cluster, before it sends a request', () => {
     const caCertHash = kubeconfigs.authority.publicKeyHash;
     const of = (recorded: { server: string; caCertHash: string }) => () =>
       clients.of({ uid: 'uid', cluster: 'demo', kubeconfig: sealed, recorded });
@@ -96,9 +96,9 @@ describe('a client of a cluster whose control plane is hostile', () => {
     expect(answered).toEqual([]);
   });
 
-  it('is kept while it is used, and closed after its time without use', async () => {
+  it('is kept while it is used, and closed after its idle time', async () => {
     jest.useFakeTimers({ doNotFake: ['performance'] });
-    // The cache has kept the clock that was there when it was loaded.
+    // The cache keeps the clock that existed when it was loaded.
     const clock = jest.spyOn(performance, 'now').mockImplementation(() => Date.now());
     try {
       const keptMs = 60_000;
@@ -118,7 +118,7 @@ describe('a client of a cluster whose control plane is hostile', () => {
     }
   });
 
-  it('follows no redirect of a hostile API server: no request leaves', async () => {
+  it('follows no redirect of a hostile API server', async () => {
     answer = { status: 302, headers: { location: `${elsewhereAt}/latest/meta-data` }, body: '' };
     await expect(listNodes(sealed)).rejects.toThrow('HTTP 302');
     const client = clients.of({ uid: 'uid', cluster: 'demo', kubeconfig: sealed });
@@ -126,7 +126,7 @@ describe('a client of a cluster whose control plane is hostile', () => {
     expect(asked).toEqual([]);
   });
 
-  it('believes no server that the authority in its kubeconfig did not sign', async () => {
+  it('rejects servers that the CA in its kubeconfig did not sign', async () => {
     const other = await makeKubeconfigs({ marker: '/marker', elsewhere: elsewhereAt });
     const foreign = await writeKubeconfig(other.authority, undefined, server);
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';

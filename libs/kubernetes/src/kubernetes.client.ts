@@ -29,14 +29,14 @@ import { listPages, ListFailure, PAGE_BYTES_MAX, viewOf, type ListRequest } from
 import type { Listed } from './plain.object.js';
 import { runProgram, type ExecResult, type ExecTarget } from './program.exec.js';
 
-/** One request; a slow one is a failed one, and is tried again where that is of use. */
+/** Timeout of one request; a slow one fails, and is retried where that is useful. */
 export const CALL_TIMEOUT_MS = 15_000;
-/** A message of a program's stream; kubelets send 32 KiB. */
+/** Maximum message of a program's stream; kubelets send 32 KiB. */
 const MESSAGE_BYTES_MAX = 1024 * 1024;
-/** Words of an error for people. */
+/** Maximum length of an error message for people. */
 const WORDS_LENGTH_MAX = 1_000;
 const STATUS_LENGTH_MAX = 64 * 1024;
-/** Each one is a separate TLS handshake; only evictions are many at a time. */
+/** Each one is a separate TLS handshake; only evictions are numerous. */
 const SOCKETS_MAX = 4;
 const SOCKET_IDLE_MS = 30_000;
 const BODY_BYTES_MAX = 1024 * 1024;
@@ -44,8 +44,8 @@ const BODY_BYTES_MAX = 1024 * 1024;
 const NAME = 'cluster';
 
 /**
- * The library makes a new agent, so a new TLS handshake, for each request; this one keeps its connections. It is built from an
- * administrator's certificate and key and nothing else: no program is run for a credential, no file read, no proxy asked.
+ * The library creates a new agent, so a new TLS handshake, per request; this one keeps its connections. It is built
+ * only from an administrator's certificate and key: no credential program, no file, no proxy.
  */
 class KeptAliveConfig extends KubeConfig {
   readonly agent: Agent;
@@ -65,12 +65,12 @@ class KeptAliveConfig extends KubeConfig {
       maxSockets: SOCKETS_MAX,
       timeout: SOCKET_IDLE_MS,
       rejectUnauthorized: true,
-      // Made once: parsing the certificates is a large part of a new connection.
+      // Created once: parsing the certificates is a large part of a new connection.
       secureContext: createSecureContext({ ca, cert: certificate, key }),
     });
   }
 
-  /** The library's own makes an agent for each request, which would be of no use. */
+  /** The library's own implementation creates an agent per request. */
   override async applySecurityAuthentication(context: RequestContext): Promise<void> {
     context.setAgent(this.agent);
     context.setSignal(AbortSignal.timeout(CALL_TIMEOUT_MS));
@@ -82,7 +82,7 @@ class KeptAliveConfig extends KubeConfig {
     Object.assign(options, { maxPayload: MESSAGE_BYTES_MAX, perMessageDeflate: false });
   }
 
-  /** The same as the library's, but for how a request is sent. */
+  /** Like the library's, except for how a request is sent. */
   override makeApiClient<T extends ApiType>(apiClientType: new (config: Configuration) => T): T {
     const baseServer = new ServerConfiguration(this.administrator.server, {});
     return new apiClientType(createConfiguration({ baseServer, authMethods: { default: this }, httpApi: httpLibrary }));
@@ -118,7 +118,7 @@ const wordsOf = (error: unknown): string => {
 export const statusOf = (error: unknown): number | undefined =>
   error instanceof ApiException ? error.code : undefined;
 
-/** The body of an answer that is a success; else an error as the library throws it. */
+/** The body of a successful response; otherwise throws the library's error. */
 const okBody = ({ status, headers, body }: HttpAnswer): Buffer => {
   if (status >= 200 && status <= 299) return body;
   throw new ApiException(status, 'no success', body.toString('utf8', 0, STATUS_LENGTH_MAX), { ...headers });
@@ -131,7 +131,7 @@ const jsonIn = (body: Buffer): unknown => {
   return value;
 };
 
-/** A cluster's API with connections of its own. */
+/** The API of a cluster, with its own connections. */
 export class KubernetesClient {
   readonly core: CoreV1Api;
   readonly apps: AppsV1Api;
@@ -146,7 +146,7 @@ export class KubernetesClient {
   private readonly config: KeptAliveConfig;
   private readonly budget = new ClusterBudget();
 
-  /** Refuses a kubeconfig that is more than the certificate and key of the administrator of the recorded cluster. */
+  /** Rejects a kubeconfig with more than the certificate and key of the administrator of the recorded cluster. */
   constructor(
     private readonly cluster: string,
     readonly kubeconfig: string,
@@ -166,7 +166,7 @@ export class KubernetesClient {
     this.objects = this.config.makeApiClient(ObjectApi);
   }
 
-  /** Does one call and turns what goes wrong into a WorldFailure in the API's own words. */
+  /** Runs a call and converts failures to WorldFailure with the API's message. */
   async call<T>(operation: string, work: () => Promise<T>): Promise<T> {
     this.used();
     try {
@@ -177,7 +177,7 @@ export class KubernetesClient {
     }
   }
 
-  /** The same; an object that is not there (any more) is undefined. */
+  /** The same; undefined if the object does not exist. */
   async find<T>(operation: string, work: () => Promise<T>): Promise<T | undefined> {
     return this.call(operation, () =>
       work().catch((error: unknown) => {
@@ -187,7 +187,7 @@ export class KubernetesClient {
     );
   }
 
-  /** Everything of a kind, in pages of at most 8 MiB; an object whose view is undefined is left out. */
+  /** All objects of a kind, in pages of at most 8 MiB; objects whose view is undefined are omitted. */
   listAll<T, View extends object>(
     request: ListRequest,
     view: (item: Listed<T>) => View | undefined,
@@ -199,7 +199,7 @@ export class KubernetesClient {
     return this.call(request.operation, () => listPages({ budget, page }, request, view));
   }
 
-  /** One object as a view; undefined: there is none. */
+  /** One object as a view; undefined: not found. */
   read<T, View>(operation: string, path: string, view: (item: Listed<T>) => View): Promise<View | undefined> {
     return this.find(operation, async () => {
       const body = okBody(await this.request(path, new WholeBody(OBJECT_BYTES_MAX)));
@@ -207,18 +207,18 @@ export class KubernetesClient {
     });
   }
 
-  /** Runs a program in a container and waits for its end. Rejects when it cannot be entered, or when `signal` aborts. */
+  /** Runs a program in a container and waits for its end. Rejects if it cannot be started, or if `signal` aborts. */
   exec(target: ExecTarget): Promise<ExecResult> {
     return this.call(`run ${target.command[0]} in ${target.pod}`, () => runProgram(this.config, target));
   }
 
-  /** A plain GET, for what is no object; at most a megabyte. */
+  /** A plain GET for something that is not an object; at most one megabyte. */
   async get(path: string): Promise<{ readonly status: number; readonly text: string }> {
     const { status, body } = await this.request(path, new WholeBody(BODY_BYTES_MAX));
     return { status, text: body.toString('utf8') };
   }
 
-  /** The time by the clock of the API server, in whole seconds, as its answers are dated and its objects are. */
+  /** The time by the clock of the API server, in whole seconds, as in its responses and objects. */
   nowMs(): Promise<number> {
     return this.call('read the time', async () => {
       const { headers } = await this.request('/version', new WholeBody(BODY_BYTES_MAX));
@@ -228,13 +228,13 @@ export class KubernetesClient {
     });
   }
 
-  /** JSON that is no object of Kubernetes, such as a kubelet's figures. */
+  /** JSON that is not a Kubernetes object, such as a kubelet's statistics. */
   async json(path: string): Promise<unknown> {
     const body = okBody(await this.request(path, new WholeBody(PAGE_BYTES_MAX)));
     return this.budget.work(() => jsonIn(body));
   }
 
-  /** Lines of a text that begin with `prefix`, out of at most `bytesMax`. */
+  /** Lines of a text that begin with `prefix`, within the first `bytesMax`. */
   lines(
     path: string,
     prefix: string,

@@ -4,18 +4,19 @@ import { KubernetesClient } from './kubernetes.client.js';
 
 const CLIENTS_MAX = 2_000;
 /**
- * Longer than between two looks at the Nodes of a cluster, which are up to 2,200 s apart with 1,000 clusters, so that its kubeconfig is not
- * checked again for each. Connections are closed much sooner; the next one resumes the session of the one before.
+ * Longer than the interval between two polls of a cluster's Nodes, which is up to 2,200 s with 1,000 clusters, so that
+ * its kubeconfig is not validated each time. Connections are closed much sooner; the next one resumes the previous TLS
+ * session.
  */
 const CLIENT_KEPT_MS = 40 * 60_000;
 
-/** How a cluster's API is reached: as its administrator, through the load balancer. */
+/** Access to a cluster's API: as its administrator, through the load balancer. */
 export interface KubernetesAccess {
   readonly uid: string;
   readonly cluster: string;
-  /** As it is sealed. */
+  /** The sealed form. */
   readonly kubeconfig: string;
-  /** What the log says of it, where the service that asks knows it. */
+  /** The log's data about it, if the calling service has it. */
   readonly recorded?: RecordedCluster;
 }
 
@@ -23,7 +24,7 @@ export interface KubernetesAccess {
 export class KubernetesClients {
   private readonly clients: LRUCache<string, KubernetesClient>;
 
-  /** `keptMs`: without use. */
+  /** `keptMs`: maximum idle time. */
   constructor(keptMs = CLIENT_KEPT_MS) {
     this.clients = new LRUCache({
       max: CLIENTS_MAX,
@@ -37,7 +38,7 @@ export class KubernetesClients {
   of({ uid, cluster, kubeconfig, recorded }: KubernetesAccess): KubernetesClient {
     const known = this.clients.get(uid);
     if (known?.kubeconfig === kubeconfig) return known;
-    // Every call makes it younger: what is in use is not closed.
+    // Every call renews it: clients in use are not closed.
     const client = new KubernetesClient(cluster, kubeconfig, () => void this.clients.get(uid), recorded);
     this.clients.set(uid, client);
     return client;

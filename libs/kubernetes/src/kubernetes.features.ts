@@ -6,17 +6,17 @@ import type { ClusterApi, ClusterApis, Manifest, PodView } from './cluster.ports
 import { drainFeatures } from './drain/drain.features.js';
 import { KubernetesClient } from './kubernetes.client.js';
 
-/** A cluster as kubeadm leaves it, with a network: every node is Ready, kube-proxy and CoreDNS run. */
+/** A cluster as created by kubeadm, with a network: every node is Ready, kube-proxy and CoreDNS run. */
 export interface ClusterUnderTest {
   readonly kubeconfig: string;
   /** `v1.34.4`, of the control plane and of kubelets. */
   readonly version: string;
-  /** Two at least; each has its own API server, and the first one's is the address in the kubeconfig. */
+  /** At least two; each has its own API server, and the address of the first one is in the kubeconfig. */
   readonly controlPlanes: readonly { readonly name: string; readonly address: string }[];
   readonly workers: readonly [string, string];
-  /** Ends the API server of one control plane. */
+  /** Stops the API server of one control plane. */
   stopApiServer(controlPlane: string): Promise<void>;
-  /** Ends a node's kubelet; the cluster sees that for itself, later. */
+  /** Stops a node's kubelet; the cluster notices later. */
   stopKubelet(node: string): Promise<void>;
   stop(): Promise<void>;
 }
@@ -26,7 +26,7 @@ export interface KubernetesUnderTest {
   readonly makeApi: () => ClusterApis;
 }
 
-/** A volume as its provisioner makes it, its claim, and a pod on that node which uses it. */
+/** A volume as created by its provisioner, its claim, and a pod on that node that uses it. */
 const volumeOf = (name: string, persistentVolumeReclaimPolicy: string, nodeName: string): readonly Manifest[] => {
   const common = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
   const volumeName = `pv-${name}`;
@@ -65,13 +65,16 @@ const volumeOf = (name: string, persistentVolumeReclaimPolicy: string, nodeName:
 const START_LIMIT_MS = 180_000;
 const CASE_LIMIT_MS = 60_000;
 
-/** What the adapter and the drain promise (cluster.ports.ts, drain/node.drain.ts). The cases build on each other, as a cluster's life does. */
+/**
+ * The contract of the adapter and the drain (cluster.ports.ts, drain/node.drain.ts). The cases build on each other,
+ * like the life of a cluster.
+ */
 export const kubernetesFeatures = (name: string, { startCluster, makeApi }: KubernetesUnderTest): void => {
   describe(`the API of a cluster: ${name}`, () => {
     let under: ClusterUnderTest;
     let api: ClusterApis;
     let cluster: ClusterApi;
-    /** For what only this suite does and looks at. */
+    /** For what only this suite does or checks. */
     let client: KubernetesClient;
     let first: string;
     let second: string;
@@ -84,7 +87,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
         (pods) =>
           pods.length === count && pods.every((pod) => pod.ready && !pod.deleting && pod.node === (node ?? pod.node)),
       );
-    /** A new budget allows none, and so does one that is not counted yet. */
+    /** A new budget allows none, and neither does one that is not counted yet. */
     const isCounted = async (budgetName: string): Promise<boolean> => {
       const read = { name: budgetName, namespace: 'default' };
       const { metadata, status } = await client.policy.readNamespacedPodDisruptionBudget(read);
@@ -112,7 +115,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       await under?.stop();
     }, CASE_LIMIT_MS);
 
-    it('lists nodes with role, versions and what they can hold; no one cordoned them', async () => {
+    it('lists nodes with role, versions and capacity, not cordoned', async () => {
       const nodes = await cluster.nodes();
       const names = under.controlPlanes.map((node) => node.name);
       expect(nodes.map((node) => node.name).toSorted()).toEqual([...names, ...under.workers].toSorted());
@@ -136,7 +139,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       expect(await cluster.node('nobody')).toBeUndefined();
     });
 
-    it("asks a control plane's own API server, also through another one", async () => {
+    it("queries a control plane's own API server, also through another one", async () => {
       const last = under.controlPlanes.at(-1)!;
       expect(await cluster.failingChecks()).toEqual([]);
       expect(await cluster.failingChecksOn(last.name)).toEqual([]);
@@ -147,7 +150,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       expect(await cluster.failingChecksOn(last.name)).toEqual([expect.stringMatching(/HTTP 503.*refused/s)]);
     });
 
-    it('shows the static pods of control planes, with image and node', async () => {
+    it('lists the static pods of control planes, with image and node', async () => {
       const pods = await cluster.staticPods();
       expect(pods).toHaveLength(4 * under.controlPlanes.length);
       const node = under.controlPlanes[0]!.name;
@@ -162,7 +165,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       expect(own.map(({ image }) => image)).toContain(`registry.k8s.io/kube-apiserver:${under.version}`);
     });
 
-    it('lists by pages of the size that is requested, and metadata alone where that is requested', async () => {
+    it('lists by pages of the requested size, and only metadata on request', async () => {
       const page = async (query: string) =>
         (await client.json(`/api/v1/pods?limit=2${query}`)) as {
           readonly metadata: { readonly continue?: string };
@@ -183,14 +186,14 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       expect(listed.filter(({ fields }) => fields.includes('spec') || fields.includes('status'))).toEqual([]);
     });
 
-    it('shows which components renew their leases', async () => {
+    it('lists which components renew their leases', async () => {
       const lease = await cluster.lease('kube-scheduler');
       expect(lease?.holder).toMatch(/^.+_.+$/);
       expect(Date.now() - Date.parse(lease?.renewedAt ?? '')).toBeLessThan(60_000);
       expect(await cluster.lease('nothing')).toBeUndefined();
     });
 
-    it('shows the workloads of kube-system: how many pods are desired, ready, and of the newest template', async () => {
+    it('lists the workloads of kube-system with desired, ready and updated pods', async () => {
       const desired = under.controlPlanes.length + 2;
       const expected = {
         kind: 'DaemonSet',
@@ -205,7 +208,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       };
       expect(await cluster.workloads('kube-system')).toContainEqual(expected);
       expect(await cluster.workload('DaemonSet', 'kube-system', 'kube-proxy')).toEqual(expected);
-      // Its pods are ready; the Deployment says so a little later.
+      // Its pods are ready; the Deployment reports it slightly later.
       const coredns = await eventually(
         () => cluster.workload('Deployment', 'kube-system', 'coredns'),
         (found) => found?.ready === found?.desired,
@@ -214,7 +217,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       expect(await cluster.workload('Deployment', 'kube-system', 'nothing')).toBeUndefined();
     });
 
-    it('applies objects on the server; applying them again changes nothing', async () => {
+    it('applies objects server-side, idempotently', async () => {
       const version = async () =>
         (await client.apps.readNamespacedDeployment({ namespace: 'default', name: 'web' })).metadata?.generation;
       await cluster.apply([deployment('web', 3)]);
@@ -228,7 +231,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       });
     });
 
-    it('compares objects with what was applied, and names what was changed or deleted by others', async () => {
+    it('compares objects with what was applied, and names what others changed or deleted', async () => {
       const map = (name: string, data: object) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data });
       const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'compared' } };
       const [kept, changed, deleted] = ['kept', 'changed', 'deleted'].map((name) => map(name, { text: 'a' }));
@@ -275,7 +278,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       expect((await client.get(`/apis/${group}/v1/${plural}/one`)).status).toBe(200);
     });
 
-    it('shows budgets and the pods that they cover', async () => {
+    it('lists budgets and the pods that they cover', async () => {
       await cluster.apply([budget('web', 3)]);
       const [found] = await disruptions('web', 0);
       const pods = await cluster.pods();
@@ -286,7 +289,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       ]);
     });
 
-    it('says which budget refuses an eviction, and why; a pod that is gone is gone', async () => {
+    it('reports which budget refuses an eviction, and why; a missing pod is reported as gone', async () => {
       const [pod] = await readyPods('web', 3);
       expect(await cluster.evict(pod!)).toEqual({
         answer: 'refused',
@@ -304,7 +307,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       await cluster.deletePod(pod!);
     });
 
-    it('evicts exactly the pod that is meant: another one under its name stays', async () => {
+    it('evicts exactly the given pod: another one with its name stays', async () => {
       const [pod] = await readyPods('web', 3);
       const former = { ...pod!, uid: '00000000-0000-4000-8000-000000000000' };
       await cluster.apply([budget('web', 1)]);
@@ -314,7 +317,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       expect((await podsOf('web')).find(({ uid }) => uid === pod!.uid)).toMatchObject({ deleting: false });
     });
 
-    it('says that a pod of two budgets cannot be evicted', async () => {
+    it('reports that a pod with two budgets cannot be evicted', async () => {
       const other = budget('web', 1);
       await cluster.apply([{ ...other, metadata: { ...other.metadata, name: 'second' } }]);
       await disruptions('second', 2);
@@ -330,7 +333,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
 
     cordonFeatures(() => ({ cluster, client, first, second }));
 
-    it('shows which deprecated APIs were requested', async () => {
+    it('reports which deprecated APIs were requested', async () => {
       await client.get('/api/v1/namespaces/default/endpoints');
       expect(await cluster.deprecatedApis()).toContainEqual({
         group: '',
@@ -340,7 +343,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       });
     });
 
-    it('shows which webhooks are called for the control plane itself', async () => {
+    it('reports which webhooks intercept the control plane itself', async () => {
       const webhook = (of: string, resources: readonly string[], selector?: object) => ({
         name: of,
         admissionReviewVersions: ['v1'],
@@ -375,12 +378,12 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       await client.admission.deleteValidatingWebhookConfiguration({ name: 'policy' });
     });
 
-    it('reads what is free on the disk of a node', async () => {
+    it('reads the free disk space of a node', async () => {
       expect(await cluster.freeDisk(first)).toBeGreaterThan(2 ** 30);
       await expect(cluster.freeDisk('nobody')).rejects.toMatchObject({ operation: 'read the figures of nobody' });
     });
 
-    it('runs a Job to its end', async () => {
+    it('runs a Job to completion', async () => {
       expect(await cluster.job('default', 'check')).toBe('absent');
       const manifest: Manifest = {
         apiVersion: 'batch/v1',
@@ -402,7 +405,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       await cluster.deleteJob('default', 'check');
     });
 
-    it('finds the volume behind a claim, and what is attached to a node', async () => {
+    it('finds the volume of a claim, and the volumes attached to a node', async () => {
       await cluster.apply([
         {
           apiVersion: 'v1',
@@ -447,7 +450,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       stopKubelet: (node) => under.stopKubelet(node),
     }));
 
-    it('releases load balancers of services, and volumes that go with their claims, whose pods go first; nothing else [CB-Ladybug 32]', async () => {
+    it('releases load balancers of services, and volumes deleted with their claims, after their pods; nothing else [CB-Ladybug 32]', async () => {
       const service = (serviceName: string, type: string): Manifest => ({
         apiVersion: 'v1',
         kind: 'Service',
@@ -468,11 +471,11 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
         );
       await eventually(claims, (names) => !names.includes('scratch'));
       expect(await claims()).toContain('archive');
-      // A claim in use outlives its deletion until its pod is gone.
+      // A claim in use exists until its pod is gone.
       const users = await cluster.pods();
       expect(users.filter(({ claims: used }) => used.includes('scratch'))).toEqual([]);
       expect(users.filter(({ claims: used }) => used.includes('archive'))).toHaveLength(1);
-      // What the provisioner does, which is none here.
+      // Done by the provisioner, which does not exist here.
       await client.find('delete volume', () => client.core.deletePersistentVolume({ name: 'pv-scratch' }));
       expect(
         await eventually(
@@ -486,13 +489,13 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       );
     });
 
-    it('deletes a node; one that does not exist is not an error', async () => {
+    it('deletes a node; a missing one is not an error', async () => {
       await cluster.deleteNode(first);
       await cluster.deleteNode(first);
       expect((await cluster.nodes()).map((node) => node.name)).not.toContain(first);
     });
 
-    it('is a WorldFailure that names the cluster when the API does not answer', async () => {
+    it('rejects with a WorldFailure that names the cluster if the API does not answer', async () => {
       for (const { name: node } of under.controlPlanes) await under.stopApiServer(node);
       await expect(cluster.nodes()).rejects.toMatchObject({
         name: 'WorldFailure',

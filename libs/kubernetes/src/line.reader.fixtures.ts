@@ -1,6 +1,6 @@
 import { LinesBeginning } from './line.reader.js';
 
-/** The lines of a text as they are read from an answer that arrives in pieces of `pieceBytes`. */
+/** The lines of a text as read from a response that arrives in chunks of `pieceBytes`. */
 export const linesIn = (text: string, prefix: string, pieceBytes = 7): readonly string[] => {
   const bytes = Buffer.from(text);
   const reader = new LinesBeginning(prefix, bytes.length);

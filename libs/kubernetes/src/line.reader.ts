@@ -5,15 +5,15 @@ const LINES_MAX = 1_000;
 const NEWLINE = 0x0a;
 
 /**
- * The lines of an answer that begin with a prefix, at most 1,000 of at most 4 KiB each; longer ones are left out. Answers may have any length
- * up to `bytesMax` and are cut off there: nothing else of them is kept.
+ * The lines of a response that begin with a prefix, at most 1,000 of at most 4 KiB each; longer ones are omitted.
+ * Responses are read up to `bytesMax`: nothing else of them is kept.
  */
 export class LinesBeginning implements AnswerReader<readonly string[]> {
   private readonly prefix: Buffer;
   private readonly lines: string[] = [];
-  /** The beginning of a line whose end has not arrived. */
+  /** The start of an incomplete line. */
   private open = Buffer.alloc(0);
-  /** The line under way is not kept. */
+  /** The current line is skipped. */
   private skips = false;
   private bytes = 0;
 
@@ -25,7 +25,7 @@ export class LinesBeginning implements AnswerReader<readonly string[]> {
   }
 
   begin(): void {
-    // Any length will do.
+    // Any length is accepted.
   }
 
   take(piece: Buffer): void {
@@ -51,7 +51,7 @@ export class LinesBeginning implements AnswerReader<readonly string[]> {
     const known = Math.min(line.length, this.prefix.length);
     const isOther = !line.subarray(0, known).equals(this.prefix.subarray(0, known));
     this.skips = isOther || line.length > LINE_BYTES_MAX || this.lines.length >= LINES_MAX;
-    // A copy: the piece is part of a buffer that would be kept with it.
+    // A copy: the chunk is part of a buffer that would be retained with it.
     this.open = this.skips ? Buffer.alloc(0) : Buffer.from(line);
   }
 

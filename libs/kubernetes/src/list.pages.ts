@@ -7,36 +7,36 @@ import { DenseJson, refuseDenseJson } from './json.bounds.js';
 import { ObjectMetadata, type Listed } from './plain.object.js';
 
 const MEBIBYTE = 1024 * 1024;
-/** One answer: parsing it takes a tenth of a second, and nothing else runs meanwhile. */
+/** One response: parsing it blocks the event loop for a tenth of a second. */
 export const PAGE_BYTES_MAX = 8 * MEBIBYTE;
 const LIMIT_FIRST = 500;
-/** A page that was too large is requested again with so many times fewer objects. */
+/** Divisor of the limit when a page that was too large is requested again. */
 const LIMIT_SHRINKS_BY = 4;
-/** A page of less is followed by one of twice as many objects. */
+/** A smaller page is followed by one with twice as many objects. */
 const PAGE_BYTES_SMALL = PAGE_BYTES_MAX / 8;
 const LIST_MS_MAX = 60_000;
-/** More objects of one kind than any cluster may have pods (150,000). */
+/** More objects of one kind than the maximum of pods in a cluster (150,000). */
 const ITEMS_MAX = 200_000;
 const PAGES_MAX = 1_000;
 const CONTINUE_LENGTH_MAX = 8 * 1024;
-/** Of what is kept of one list: about 120,000 pods. */
+/** Maximum kept of one list: about 120,000 pods. */
 const KEPT_BYTES_MAX = 64 * MEBIBYTE;
 const VALUE_BYTES = 8;
-/** Lists of more than one page that are read at a time, of all clusters together: each may keep so much. */
+/** Maximum concurrent lists of more than one page, over all clusters, because each may keep that much. */
 const LONG_LISTS_MAX = 8;
 
-/** A list as it is requested. */
+/** A list request. */
 export interface ListRequest {
   /** For people: `list pods`. */
   readonly operation: string;
   readonly path: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** The server leaves out everything but metadata (PartialObjectMetadata). */
+  /** The server returns only metadata (PartialObjectMetadata). */
   readonly metadataOnly?: true;
 }
 
-/** Why a list could not be read, in words. */
+/** Why a list could not be read. */
 export class ListFailure extends Error {}
 
 const Page = z.object({
@@ -44,7 +44,7 @@ const Page = z.object({
   items: z.array(z.unknown()).nullable(),
 });
 
-/** What the pages of a list need of the client. */
+/** The part of the client that the pages of a list need. */
 export interface PageSource {
   readonly budget: ClusterBudget;
   /** The body of a list, of at most PAGE_BYTES_MAX; rejects with AnswerTooLarge. */
@@ -56,7 +56,7 @@ const METADATA_TYPE = `${JSON_TYPE};as=PartialObjectMetadataList;g=meta.k8s.io;v
 
 const longLists = pLimit(LONG_LISTS_MAX);
 
-/** About what a view takes in memory; views are flat. */
+/** Approximate memory of a view; views are flat. */
 const sizeOf = (value: unknown): number => {
   if (typeof value === 'string') return VALUE_BYTES + value.length;
   if (typeof value !== 'object' || value === null) return VALUE_BYTES;
@@ -65,7 +65,7 @@ const sizeOf = (value: unknown): number => {
   return bytes;
 };
 
-/** One list while its pages arrive. */
+/** A list while its pages arrive. */
 class PagedList<T, View extends object> {
   private readonly views: View[] = [];
   private limit = LIMIT_FIRST;
@@ -92,7 +92,7 @@ class PagedList<T, View extends object> {
       if (performance.now() - startedAtMs > LIST_MS_MAX)
         throw new ListFailure(`the list did not end within ${LIST_MS_MAX / 1_000} s`);
       await this.readPage();
-      // An answer may have been there already: without this, the pages of one cluster would be one piece of work.
+      // A response may already be buffered: without this, the pages of one cluster would block the event loop as one.
       await setImmediate();
     }
   }
@@ -163,7 +163,7 @@ const parsed = (body: Buffer): unknown => {
   }
 };
 
-/** The view of an object of which only the metadata are checked; where the rest is not what it must be, the view cannot be made of it. */
+/** The view of an object whose metadata alone are validated; throws if the rest does not fit the view. */
 export const viewOf = <T, View>(item: unknown, view: (item: Listed<T>) => View): View => {
   const { data } = Item.safeParse(item);
   if (data === undefined) throw new ListFailure('it answered with an object that has no valid metadata');
@@ -175,7 +175,9 @@ export const viewOf = <T, View>(item: unknown, view: (item: Listed<T>) => View):
   }
 };
 
-/** Everything of a kind, page by page, as views; an object whose view is undefined is left out. Rejects with ListFailure. */
+/**
+ * All objects of a kind, page by page, as views; objects whose view is undefined are omitted. Rejects with ListFailure.
+ */
 export const listPages = <T, View extends object>(
   source: PageSource,
   request: ListRequest,

@@ -1,7 +1,7 @@
 import { Time } from '@fairlead/contracts';
 import * as z from 'zod';
 
-/** An object as JSON has it: the models of @kubernetes/client-node with times as text. */
+/** An object as in JSON: the models of @kubernetes/client-node with times as text. */
 export type Plain<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]
@@ -11,14 +11,14 @@ export type Plain<T> = T extends Date
       : T;
 
 const Name = z.string().max(253);
-/** Metadata beyond these are of no object that an API server has accepted. */
+/** Larger metadata are not plausible in an accepted object. */
 const LABELS_MAX = 2_000;
 const ANNOTATION_LENGTH_MAX = 256 * 1024;
 
 const Texts = (lengthMax: number) =>
   z.record(z.string().max(512), z.string().max(lengthMax)).refine((texts) => Object.keys(texts).length <= LABELS_MAX);
 
-/** The metadata of any object, as far as they are used. Unknown fields are dropped. */
+/** The metadata of any object that are used. Unknown fields are dropped. */
 export const ObjectMetadata = z.object({
   name: Name.min(1),
   namespace: Name.optional(),
@@ -37,9 +37,9 @@ export const ObjectMetadata = z.object({
 });
 export type ObjectMetadata = z.infer<typeof ObjectMetadata>;
 
-/** An object whose metadata were checked, and nothing else. */
+/** An object with validated metadata only. */
 export type Listed<T> = Omit<Plain<T>, 'metadata'> & { readonly metadata: ObjectMetadata };
 
-/** Text of a foreign object; empty where it is something else, or longer. */
+/** A text of an untrusted object; empty if it is not a text, or too long. */
 export const textOf = (value: unknown, lengthMax = 1_024): string =>
   typeof value === 'string' && value.length <= lengthMax ? value : '';

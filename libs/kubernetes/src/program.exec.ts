@@ -2,26 +2,29 @@ import { Exec, type KubeConfig, type V1Status } from '@kubernetes/client-node';
 import { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 
-/** A program in a container that runs. */
+/** A program to run in a running container. */
 export interface ExecTarget {
   readonly namespace: string;
   readonly pod: string;
   readonly container: string;
   readonly command: readonly string[];
   readonly signal: AbortSignal;
-  /** Where its standard output goes, piece by piece, the next one when the promise is done; absent: into the result, at most a megabyte of it. */
+  /**
+   * Receives its standard output in chunks, the next one after the promise resolves; absent: the result has up to one
+   * megabyte of it.
+   */
   readonly onOutput?: (chunk: Buffer) => void | Promise<void>;
 }
 
 export interface ExecResult {
-  /** null: the program could not be started; `stderr` has the runtime's words. */
+  /** null: the program could not be started; `stderr` has the runtime's message. */
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
 const KEPT_BYTES_MAX = 1024 * 1024;
-/** What may wait in memory for a slow taker before the connection is held back. */
+/** Maximum buffered for a slow receiver before the connection is paused. */
 const WAITING_BYTES_MAX = 1024 * 1024;
 
 type Take = (chunk: Buffer) => void | Promise<void>;
@@ -53,7 +56,7 @@ const exitCodeOf = (status: V1Status): number | null => {
 
 type Channel = Awaited<ReturnType<Exec['exec']>>;
 
-/** A WebSocket of Node can be held back; the type that the library gives is that of browsers. */
+/** Node's WebSocket can be paused; the library's type is the browsers' one. */
 const holdBack = (channel: Channel, out: Writable): void => {
   const socket = channel as Channel & { readonly pause?: () => void; readonly resume?: () => void };
   out.on('drain', () => socket.resume?.());
@@ -85,7 +88,7 @@ export const runProgram = async (config: KubeConfig, target: ExecTarget): Promis
   const out = outlet(onOutput ?? keeping(stdout));
   const err = outlet(keeping(stderr));
   const taken = Promise.all([finished(out), finished(err)]);
-  // It is awaited below, on every way that does not fail earlier.
+  // Awaited below, unless something fails earlier.
   taken.catch(() => undefined);
   let reported: V1Status | undefined;
   const onStatus = (status: V1Status): void => {

@@ -17,7 +17,7 @@ const SUFFIXES: Readonly<Record<string, number>> = {
   Ei: 2 ** 60,
 };
 
-/** A Kubernetes quantity ("250m", "1.5Gi", 2) as a number of base units, or undefined when it is not one. */
+/** A Kubernetes quantity ("250m", "1.5Gi", 2) as a number of base units; undefined if it is invalid. */
 export const parseQuantity = (quantity: string | number): number | undefined => {
   if (typeof quantity === 'number') return quantity;
   const match = /^([+-]?[0-9]+(?:\.[0-9]*)?|[+-]?\.[0-9]+)(e[+-]?[0-9]+|E[+-]?[0-9]+|[a-zA-Z]*)$/.exec(quantity.trim());

@@ -21,9 +21,9 @@ const expected = {
 const checked = (answer: string, change: Partial<typeof expected> = {}) =>
   signedCertificate(answer, 'demo', { ...expected, ...change });
 
-/** What a compromised control plane may answer. */
-describe('what the API answers to a request to sign', () => {
-  it('is taken when it is the certificate that was asked for', () => {
+/** What a compromised control plane may return. */
+describe('the response of the API to a signing request', () => {
+  it('is accepted if it is the requested certificate', () => {
     const { certificate, expiresAt } = checked(base64(good.certPem));
     expect(certificate.trim()).toBe(good.certPem.trim());
     expect(Date.parse(expiresAt)).toBeGreaterThan(Date.now());
@@ -38,21 +38,21 @@ describe('what the API answers to a request to sign', () => {
     ['a megabyte', 'A'.repeat(1024 * 1024), 'is too long'],
     ['broken DER', base64(good.certPem.replace(/[A-Za-z]{8}/, 'AAAAAAAA')), 'refused'],
     ['the authority itself', base64(authority.pair.certPem), 'not signed by'],
-  ])('is refused when it is %s', (_what, answer, says) => expect(() => checked(answer)).toThrow(says));
+  ])('is rejected if it is %s', (_what, answer, says) => expect(() => checked(answer)).toThrow(says));
 
   it.each([
     ['another user', { ...mine, commonName: 'kubernetes-admin' }, 'for another'],
     ['another group', { ...mine, organizations: ['system:masters'] }, 'for another'],
     ['a further group', { ...mine, organizations: [GROUP, 'system:masters'] }, 'for another'],
     ['a server', { ...mine, usage: 'server' as const }, 'for another'],
-  ])('is refused when it is for %s', async (_what, subject, says) => {
+  ])('is rejected if it is for %s', async (_what, subject, says) => {
     const other = await authority.issue(subject, Date.now());
     expect(() => checked(base64(other.certPem))).toThrow(says);
-    // And with the key that belongs to it.
+    // Also with the matching key.
     expect(() => checked(base64(other.certPem), { key: other.keyPem })).toThrow(/another user|not for clients/);
   });
 
-  it('is refused when another authority signed it, or when it is valid for longer than agreed', async () => {
+  it('is rejected if another CA signed it, or if it is valid for longer than requested', async () => {
     const other = await foreign.issue(mine, Date.now());
     expect(() => checked(base64(other.certPem), { key: other.keyPem })).toThrow('not signed by');
     expect(() => checked(base64(good.certPem), { expiresBy: new Date() })).toThrow('valid for too long');

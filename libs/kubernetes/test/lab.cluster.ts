@@ -17,7 +17,7 @@ export interface LabCluster {
   readonly kubeconfig: string;
   /** For what only specs do. */
   readonly client: KubernetesClient;
-  /** The listener of one control plane; the first one is also the balanced address. */
+  /** The listener of one control plane; the first one is also the load-balanced address. */
   readonly listeners: ReadonlyMap<string, ApiListener>;
   apply(...manifests: Manifest[]): Promise<void>;
   stop(): Promise<void>;
@@ -26,7 +26,7 @@ export interface LabCluster {
 export interface Shape {
   readonly controlPlanes: number;
   readonly workers: number;
-  /** False: as kubeadm leaves it, no node is Ready. */
+  /** False: as created by kubeadm, without a Ready node. */
   readonly network?: boolean;
 }
 
@@ -46,7 +46,7 @@ const register = (simulated: SimulatedCluster, name: string, address: string): v
     memory: '8Gi',
   });
 
-/** As kubeadm leaves it, and with a network every node Ready. */
+/** As created by kubeadm; with a network every node is Ready. */
 export const startLabCluster = async (
   { controlPlanes, workers, network = true }: Shape,
   options: Partial<SimulatedClusterOptions> = {},

@@ -2,7 +2,7 @@ import type { Manifest } from '../src/cluster.ports.js';
 
 const LIMIT_MS = 30_000;
 
-/** Looks until it fits, for at most 30 s. */
+/** Retries until the result fits, for at most 30 s. */
 export const eventually = async <T>(
   look: () => Promise<T> | T,
   fits: (value: T) => boolean,

@@ -4,7 +4,7 @@ import type { Manifest } from '../cluster.ports.js';
 import type { KubernetesClient } from '../kubernetes.client.js';
 
 const FIELD_MANAGER = 'fairlead';
-/** API servers serve a new definition a moment after it is stored; with several of them it takes each some seconds. */
+/** API servers serve a new definition some time after it is stored; with several of them it takes each some seconds. */
 const SERVED_WITHIN_MS = 20_000;
 const LOOK_EVERY_MS = 100;
 

@@ -19,7 +19,7 @@ const DEFINITION: Manifest = {
 };
 const WIDGET: Manifest = { apiVersion: 'example.org/v1', kind: 'Widget', metadata: { name: 'one' } };
 
-/** An API that answers these errors, one after the other, before it takes a Widget. */
+/** An API that returns these errors one by one before it accepts a Widget. */
 const apiThat = (errors: readonly Error[]) => {
   const left = [...errors];
   const applied: string[] = [];
@@ -33,7 +33,7 @@ const apiThat = (errors: readonly Error[]) => {
   return { applied, client: { call, objects: { apply } } as unknown as KubernetesClient };
 };
 
-/** The client over a server that answers every request with this. */
+/** The client of a server that returns this response to every request. */
 const serverThat = ({ httpStatusCode, text }: { readonly httpStatusCode: number; readonly text: string }) => {
   const sent: { url: string; method: string; type: string | undefined; body: unknown }[] = [];
   const httpApi = wrapHttpLibrary({
@@ -55,13 +55,13 @@ const unknownGroup = new ApiException(404, 'Not Found', '404 page not found', {}
 const unknownKind = new Error('Unrecognized API version and kind: example.org/v1 Widget');
 
 describe('a list of objects', () => {
-  it('has a custom resource wait until the API serves its definition from the same list', async () => {
+  it('delays a custom resource until the API serves its definition from the same list', async () => {
     const { client, applied } = apiThat([unknownGroup, unknownKind]);
     await applyAll(client, [DEFINITION, WIDGET]);
     expect(applied).toEqual(['CustomResourceDefinition', 'Widget']);
   });
 
-  it('reaches the API with the fields that the client names otherwise', async () => {
+  it('reaches the API with the fields that the client renames', async () => {
     const schema = { properties: { port: { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }] } } };
     const versions = [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } }];
     const definition: Manifest = { ...DEFINITION, spec: { group: 'example.org', versions } };
@@ -77,7 +77,7 @@ describe('a list of objects', () => {
     ]);
   });
 
-  it('is written into the namespace of the path, and leaves the manifest as it is', async () => {
+  it('is written into the namespace of the path, without changes to the manifest', async () => {
     const account: Manifest = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'one' } };
     const { sent, client } = serverThat({ httpStatusCode: 200, text: '{}' });
     await applyAll(client, [account]);
@@ -85,18 +85,18 @@ describe('a list of objects', () => {
     expect(account.metadata).toEqual({ name: 'one' });
   });
 
-  it('fails with the status and the words of the API', async () => {
+  it('fails with the status and message of the API', async () => {
     const { client } = serverThat({ httpStatusCode: 409, text: '{"message":"in use"}' });
     await expect(applyAll(client, [DEFINITION])).rejects.toMatchObject({ code: 409, body: '{"message":"in use"}' });
   });
 
-  it('fails at once with a kind that the API does not know and the list does not define', async () => {
+  it('fails at once for a kind that the API does not know and the list does not define', async () => {
     const { client, applied } = apiThat([unknownGroup]);
     await expect(applyAll(client, [WIDGET])).rejects.toBe(unknownGroup);
     expect(applied).toEqual([]);
   });
 
-  it('fails at once with a custom resource that the API refuses', async () => {
+  it('fails at once for a custom resource that the API rejects', async () => {
     const invalid = new ApiException(422, 'Invalid', 'spec.size: Required value', {});
     const { client } = apiThat([invalid]);
     await expect(applyAll(client, [DEFINITION, WIDGET])).rejects.toBe(invalid);

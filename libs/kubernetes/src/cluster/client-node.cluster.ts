@@ -59,22 +59,22 @@ const WORKLOADS = {
 } as const;
 const API_PORT = 6443;
 const ALREADY_THERE = 409;
-/** An API server of a large cluster has tens of megabytes of metrics. */
+/** The metrics of a large cluster's API server take tens of megabytes. */
 const METRICS_BYTES_MAX = 64 * 1024 * 1024;
 
-/** kubeadm's own have some KiB. */
+/** kubeadm's own ones take a few KiB. */
 const CONFIG_LENGTH_MAX = 256 * 1_024;
 
 const CHECKS_MAX = 100;
 
-/** What a health path's answer finds wrong. */
+/** The failing checks in the response of a health endpoint. */
 export const failingIn = ({ status, text }: { readonly status: number; readonly text: string }): readonly string[] => {
   if (status === 200) return [];
   const failing = [...text.matchAll(/^\[-\](\S{1,200})/gm)].slice(0, CHECKS_MAX).map(([, check]) => check ?? '');
   return failing.length > 0 ? failing : [`the whole (HTTP ${status}: ${text.slice(0, 300).trim()})`];
 };
 
-/** One cluster's API by @kubernetes/client-node. */
+/** The API of one cluster by @kubernetes/client-node. */
 export class ClientNodeCluster implements ClusterApi {
   constructor(private readonly client: KubernetesClient) {}
 
@@ -280,7 +280,7 @@ export class ClientNodeCluster implements ClusterApi {
       this.client.core
         .deleteNamespacedPod({ namespace, name, body: { preconditions: { uid } } })
         .catch((error: unknown) => {
-          // The pod that was meant is gone; another one has its name.
+          // The requested pod is gone; another one has its name.
           if (statusOf(error) === ALREADY_THERE) return undefined;
           throw error;
         }),

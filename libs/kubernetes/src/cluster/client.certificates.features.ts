@@ -6,15 +6,15 @@ import { sealedAdministrator, signedCertificate } from '../kubeconfig.js';
 
 export interface SignerUnderTest {
   readonly cluster: Pick<ClusterApi, 'signClientCertificate'>;
-  /** Of the administrator. */
+  /** The administrator's kubeconfig. */
   readonly kubeconfig: string;
 }
 
-/** What the cluster signs for operators (ADR 31), and what it refuses. */
+/** Client certificates that a cluster signs for operators (ADR 31), and those that it refuses. */
 export const certificateFeatures = (context: () => SignerUnderTest): void => {
   const signal = new AbortController().signal;
 
-  it('signs a client certificate for the user and key of a request, for the time asked for, and keeps no request', async () => {
+  it('signs a client certificate for the user, key and lifetime of a request, and keeps no request', async () => {
     const { cluster, kubeconfig } = context();
     const { key, csr } = await newClientRequest('fairlead:token:a11ce', OPERATORS_GROUP);
     const askedAtMs = Date.now();
@@ -36,7 +36,7 @@ export const certificateFeatures = (context: () => SignerUnderTest): void => {
     await cluster.signClientCertificate(request, signal);
   });
 
-  it('refuses to sign for less than ten minutes, and for a group of the system', async () => {
+  it('refuses lifetimes below ten minutes, and groups of the system', async () => {
     const { cluster } = context();
     const { csr } = await newClientRequest('fairlead:token:a11ce', OPERATORS_GROUP);
     await expect(cluster.signClientCertificate({ name: 'too-short', csr, ttlSeconds: 599 }, signal)).rejects.toThrow(

@@ -31,7 +31,7 @@ const requestOf = ({ name, csr, ttlSeconds }: SigningRequest): V1CertificateSign
 const refused = (name: string, message: string): WorldFailure =>
   new WorldFailure({ operation: OPERATION, target: name, message, retryable: false });
 
-/** kube-controller-manager signs an approved request a moment later, or records why not. */
+/** kube-controller-manager signs an approved request shortly after, or records why not. */
 const signed = async (client: KubernetesClient, name: string, signal: AbortSignal): Promise<string> => {
   const deadline = Date.now() + SIGNED_WITHIN_MS;
   while (Date.now() < deadline) {
@@ -45,7 +45,7 @@ const signed = async (client: KubernetesClient, name: string, signal: AbortSigna
   throw new WorldFailure({ operation: OPERATION, target: name, message });
 };
 
-/** See the port. */
+/** See ClusterApi.signClientCertificate. */
 export const signClientCertificate = async (
   client: KubernetesClient,
   request: SigningRequest,
@@ -61,7 +61,7 @@ export const signClientCertificate = async (
     await client.call(OPERATION, () => certificates.replaceCertificateSigningRequestApproval({ name, body }));
     return await signed(client, name, signal);
   } finally {
-    // Kubernetes deletes requests itself within an hour or a day.
+    // Kubernetes itself deletes requests within an hour or a day.
     await client
       .find(OPERATION, () => certificates.deleteCertificateSigningRequest({ name }))
       .catch((error: unknown) => {

@@ -1,13 +1,13 @@
 import type { DeprecatedApiView } from '../cluster.ports.js';
 
-/** The gauge in Prometheus' text format, as an API server's /metrics has it. */
+/** The gauge in Prometheus' text format, from an API server's /metrics. */
 export const DEPRECATED_METRIC = 'apiserver_requested_deprecated_apis{';
 const LINE = /^apiserver_requested_deprecated_apis\{([^}]*)\} (\S+)$/;
 
 const labelsOf = (text: string): ReadonlyMap<string, string> =>
   new Map([...text.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, name = '', value = '']) => [name, value]));
 
-/** Reads lines that begin with the name of the gauge. */
+/** Parses lines that begin with the name of the gauge. */
 export const deprecatedApisIn = (lines: readonly string[]): readonly DeprecatedApiView[] =>
   lines
     .map((line) => LINE.exec(line))
@@ -17,6 +17,6 @@ export const deprecatedApisIn = (lines: readonly string[]): readonly DeprecatedA
       group: labels.get('group') ?? '',
       version: labels.get('version') ?? '',
       resource: labels.get('resource') ?? '',
-      // Endpoints, of Kubernetes 1.33, are deprecated and stay: their label is empty.
+      // Endpoints is deprecated since Kubernetes 1.33 but will not be removed: its label is empty.
       removedIn: labels.get('removed_release') || null,
     }));

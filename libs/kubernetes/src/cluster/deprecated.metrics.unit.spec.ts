@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { linesIn } from '../line.reader.fixtures.js';
 import { DEPRECATED_METRIC, deprecatedApisIn } from './deprecated.metrics.js';
 
-it('reads which deprecated APIs were asked for, also those of which no end is named', () => {
+it('parses requests for deprecated APIs, including those without a removal release', () => {
   const metrics = [
     '# TYPE apiserver_requested_deprecated_apis gauge',
     'apiserver_requested_deprecated_apis{group="",removed_release="",resource="endpoints",subresource="",version="v1"} 1',

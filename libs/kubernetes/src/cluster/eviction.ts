@@ -5,20 +5,20 @@ import { ApiException } from '@kubernetes/client-node';
 import type { EvictionAnswer, PodIdentity } from '../cluster.ports.js';
 
 const GONE = 404;
-/** Another pod has this name by now (a precondition on the uid failed). */
+/** Another pod has this name now (the precondition on the uid failed). */
 const CONFLICT = 409;
 const TOO_MANY_REQUESTS = 429;
-/** A pod with more than one budget: the eviction subresource does not support it. */
+/** A pod with more than one budget, which the eviction subresource does not support. */
 const UNSUPPORTED = 500;
 
 /** The cause of a request that Kubernetes forbids in a namespace that is being deleted. */
 const NAMESPACE_TERMINATING = 'NamespaceTerminating';
-/** What a webhook denies has the status that the webhook chooses, also one that stands for something else here. */
+/** A webhook chooses the status of its denial, which may have another meaning here. */
 const BY_WEBHOOK = /admission webhook/;
 const RETRY_AFTER_MAX_S = 60;
 const WORDS_LENGTH_MAX = 1_000;
 
-/** One sentence, and a cause for each budget. */
+/** One sentence, and a cause per budget. */
 const STATUS_LENGTH_MAX = 65_536;
 
 interface StatusBody {
@@ -36,7 +36,10 @@ const bodyOf = (error: unknown): StatusBody => {
   return (value ?? {}) as StatusBody;
 };
 
-/** "The disruption budget web needs 3 healthy pods and has 3 currently" names the budget; the pod's namespace is its own. */
+/**
+ * "The disruption budget web needs 3 healthy pods and has 3 currently" names the budget, which is in the pod's
+ * namespace.
+ */
 const budgetIn = (message: string): string | undefined => /disruption budget (\S+)/i.exec(message)?.[1];
 
 export const refusal = (error: unknown, namespace: string): EvictionAnswer => {
@@ -52,7 +55,7 @@ export const refusal = (error: unknown, namespace: string): EvictionAnswer => {
   };
 };
 
-/** Asks for one eviction, of exactly this pod. */
+/** Requests the eviction of exactly this pod. */
 export const evictPod = (client: KubernetesClient, { namespace, name, uid }: PodIdentity): Promise<EvictionAnswer> => {
   const operation = `evict ${namespace}/${name}`;
   return client.call(operation, async (): Promise<EvictionAnswer> => {

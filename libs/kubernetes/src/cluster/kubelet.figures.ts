@@ -5,7 +5,7 @@ const Summary = z.object({
   node: z.object({ fs: Figures, runtime: z.object({ imageFs: Figures }).optional() }).optional(),
 });
 
-/** Of a kubelet's /stats/summary: what is free where it is scarcest; undefined: it does not report its disks. */
+/** The least free space in a kubelet's /stats/summary; undefined: it does not report its disks. */
 export const freeDiskIn = (summary: unknown): number | undefined => {
   const node = Summary.safeParse(summary).data?.node;
   const free = [node?.fs?.availableBytes, node?.runtime?.imageFs?.availableBytes].filter(

@@ -15,9 +15,9 @@ export interface NodesUnderTest {
   readonly second: string;
 }
 
-/** What marks on nodes promise: cordons, labels, taints. Afterwards the nodes are as before, but for a label. */
+/** The contract of marks on nodes: cordons, labels, taints. Afterwards the nodes are as before, except for a label. */
 export const cordonFeatures = (context: () => NodesUnderTest): void => {
-  it('cordons once under a mark, out of load balancers, and undoes only what that mark did', async () => {
+  it('cordons once with a mark, removes from load balancers, and reverts only what that mark did', async () => {
     const { cluster, client, first } = context();
     expect(await cluster.cordon(first, 'u-first1')).toBe(true);
     expect(await cluster.cordon(first, 'u-first1')).toBe(true);
@@ -32,7 +32,7 @@ export const cordonFeatures = (context: () => NodesUnderTest): void => {
     expect(await cluster.cordon('nobody', 'u-first1')).toBeUndefined();
   });
 
-  it('takes a node that leaves out of load balancers also when someone else cordoned it', async () => {
+  it('removes a leaving node from load balancers even if someone else cordoned it', async () => {
     const { cluster, client, first } = context();
     await cluster.apply([{ apiVersion: 'v1', kind: 'Node', metadata: { name: first }, spec: { unschedulable: true } }]);
     expect(await cluster.cordon(first, 'u-first1')).toBe(false);
@@ -51,10 +51,10 @@ export const cordonFeatures = (context: () => NodesUnderTest): void => {
     expect(await labelsOf(client, first)).toEqual({ ...before, 'kubernetes.io/cluster': 'demo' });
   });
 
-  it('taints softly, once, and takes that taint away again, but no other one', async () => {
+  it('taints softly, once, and removes that taint, but no other one', async () => {
     const { cluster, client, first, second } = context();
     const [key, other] = ['fairlead.dev/x', 'fairlead.dev/y'];
-    // Kubernetes taints nodes, too, when they are cordoned or not ready, and takes its time to undo that: it is not looked at.
+    // Kubernetes also taints nodes that are cordoned or NotReady, and removes that with a delay: not checked here.
     const taintsOf = async (node: string): Promise<readonly string[]> =>
       ((await client.core.readNode({ name: node })).spec?.taints ?? [])
         .filter((taint) => taint.key === key || taint.key === other)

@@ -13,8 +13,8 @@ type Patch = { readonly metadata?: object; readonly spec?: object };
 const merge = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
 
 /**
- * Reads a node, decides on a patch (undefined: nothing to do) and applies it to exactly what was read. Returns the node
- * that was read; undefined: there is none.
+ * Reads a node, decides on a patch (undefined: nothing to do) and applies it to exactly that version. Returns the node
+ * as read; undefined: not found.
  */
 export const patchNode = async (
   client: KubernetesClient,
@@ -42,7 +42,7 @@ export const patchNode = async (
 
 const marksOf = (node: V1Node): Readonly<Record<string, string>> => node.metadata?.annotations ?? {};
 
-/** See ClusterApi.cordon: mark and cordon are one write, so that no crash can come between them. */
+/** See ClusterApi.cordon: mark and cordon are one write, so that no crash can separate them. */
 export const cordonNode = async (
   client: KubernetesClient,
   name: string,
@@ -53,7 +53,7 @@ export const cordonNode = async (
     const cordoned = current.spec?.unschedulable === true;
     byMark = !cordoned || marksOf(current)[CORDONED_BY] === mark;
     const excluded = current.metadata?.labels?.[EXCLUDE_FROM_LOAD_BALANCERS] !== undefined;
-    // Only what this mark cordoned is uncordoned later, so that only then the exclusion would be undone.
+    // Only what this mark cordoned is uncordoned later, and only that reverts the exclusion.
     if (cordoned && (excluded || !leaving)) return undefined;
     return {
       metadata: {
@@ -66,20 +66,23 @@ export const cordonNode = async (
   return node === undefined ? undefined : byMark;
 };
 
-/** The moment that a drain under this mark recorded; undefined: none did, or it is no moment. */
+/** The time recorded by a drain with this mark; undefined: none, or invalid. */
 const drainedUnder = (annotation: string | undefined, mark: string): number | undefined => {
   const [by, since = ''] = annotation?.split(' ') ?? [];
   const sinceMs = Date.parse(since);
   return by === mark && !Number.isNaN(sinceMs) ? sinceMs : undefined;
 };
 
-/** See ClusterApi.beginDrain: on the node itself, the moment outlives a crash, and another process finds the same one. */
+/**
+ * See ClusterApi.beginDrain: recorded on the node itself, the time survives a crash, and other processes see the same
+ * one.
+ */
 export const beginDrain = async (client: KubernetesClient, name: string, mark: string): Promise<number | undefined> => {
   const nowMs = await client.nowMs();
   let sinceMs = nowMs;
   const node = await patchNode(client, name, `begin the drain of ${name}`, (current) => {
     const recordedMs = drainedUnder(marksOf(current)[DRAINED_SINCE], mark);
-    // A moment to come would let pods that are made until then count as those that were there.
+    // With a future time, pods created until then would count as already present.
     const isRecorded = recordedMs !== undefined && recordedMs <= nowMs;
     sinceMs = isRecorded ? recordedMs : nowMs;
     if (isRecorded) return undefined;
@@ -105,7 +108,7 @@ export const uncordonNode = async (client: KubernetesClient, name: string, mark:
   });
 };
 
-/** Adds (or takes away) the soft taint; false: there is no such node. */
+/** Adds (or removes) the soft taint; false: no such node. */
 export const setTaint = async (
   client: KubernetesClient,
   name: string,

@@ -14,7 +14,7 @@ const labelsPatch = (
   return Object.fromEntries([...gone.map((key) => [key, null] as const), ...changed]);
 };
 
-/** undefined: they are as they must be. Taints of others keep their place and their times. */
+/** undefined: no change needed. Others' taints keep their order and times. */
 const taintsPatch = (
   current: readonly NodeTaint[],
   { taints, obsoleteTaints }: NodeMetadataChange,

@@ -1,4 +1,4 @@
-/** Of every object; they differ in each write. */
+/** Fields of every object that differ after each write. */
 const OF_THE_SERVER: ReadonlySet<string> = new Set(['managedFields', 'resourceVersion', 'generation']);
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -28,7 +28,7 @@ const declaredPart = (object: Readonly<Record<string, unknown>>): Readonly<Recor
   return { ...others, metadata: Object.fromEntries(own) };
 };
 
-/** The first field in which an object would be changed; its value is not in it. undefined: none. */
+/** The first field that would be changed, without its value. undefined: none. */
 export const differenceOf = (
   live: Readonly<Record<string, unknown>>,
   applied: Readonly<Record<string, unknown>>,

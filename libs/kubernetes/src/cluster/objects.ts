@@ -4,7 +4,7 @@ import type { Manifest } from '../cluster.ports.js';
 import { statusOf, type KubernetesClient } from '../kubernetes.client.js';
 import { differenceOf } from './object.difference.js';
 
-/** Only compared with: nothing is applied under this name. */
+/** Only for comparisons: nothing is applied under this name. */
 const COMPARING_MANAGER = 'fairlead-comparison';
 const GONE_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 200;
@@ -12,7 +12,7 @@ const LOOK_EVERY_MS = 200;
 const wordsOf = ({ kind, metadata: { name, namespace } }: Manifest): string =>
   `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
 
-/** Kinds can be defined in the cluster, and their definitions can vanish. */
+/** Kinds can be defined in the cluster, and their definitions can disappear. */
 const isKnown = async (client: KubernetesClient, manifest: Manifest): Promise<boolean> =>
   (await client.call(`look up ${manifest.kind}`, () => client.objects.isNamespaced(manifest))) !== undefined;
 
@@ -26,14 +26,14 @@ export const placed = async (
   for (const manifest of manifests) {
     const isNamespaced = await client.call(`look up ${manifest.kind}`, () => client.objects.isNamespaced(manifest));
     const { namespace: own, ...metadata } = manifest.metadata;
-    // Of a kind that the cluster does not have yet, nothing is known.
+    // The cluster does not know this kind yet.
     if (isNamespaced === undefined) found.push(manifest);
     else found.push({ ...manifest, metadata: isNamespaced ? { ...metadata, namespace: own ?? namespace } : metadata });
   }
   return found;
 };
 
-/** What the API refuses to apply even without storing it, e.g. for a webhook that has side effects, is not compared. */
+/** What the API rejects even as a dry run, e.g. because a webhook has side effects, is not compared. */
 const differingField = (
   client: KubernetesClient,
   manifest: Manifest,
@@ -71,7 +71,7 @@ export const differences = async (
 
 const untilGone = async (client: KubernetesClient, manifest: Manifest, deadline: number): Promise<void> => {
   const words = wordsOf(manifest);
-  // With its definition, an object goes, too.
+  // Deleting its definition deletes an object, too.
   while (await isKnown(client, manifest)) {
     if ((await client.find(`read ${words}`, () => client.objects.find(manifest))) === undefined) return;
     const message = `it is still there after ${GONE_WITHIN_MS / 1_000} s`;

@@ -2,7 +2,7 @@ import type { V1PersistentVolume, V1PersistentVolumeClaim, V1Pod, V1Service } fr
 import type { KubernetesClient } from '../kubernetes.client.js';
 import { textOf, type Listed, type ObjectMetadata } from '../plain.object.js';
 
-/** A provisioner made the volume, and deletes it when its claim is gone. */
+/** A provisioner created the volume, and deletes it with its claim. */
 const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
 
 const isDeletedWithItsClaim = ({ metadata, spec }: Listed<V1PersistentVolume>): boolean =>
@@ -12,13 +12,13 @@ const isDeletedWithItsClaim = ({ metadata, spec }: Listed<V1PersistentVolume>): 
 
 const keyOf = (namespace: string | undefined, name: string | undefined): string => `${namespace ?? ''}/${name ?? ''}`;
 
-/** How many objects of a kind are deleted before the lists are read again. */
+/** Maximum deletions of a kind before the lists are read again. */
 const DELETED_MAX = 500;
 
 interface Found {
   readonly namespace: string;
   readonly name: string;
-  /** Its deletion was requested before. */
+  /** Its deletion was already requested. */
   readonly deleting: boolean;
 }
 
@@ -62,7 +62,7 @@ const uses = ({ metadata, spec }: Listed<V1Pod>, claims: ReadonlySet<string>): b
       (ephemeral !== undefined && claims.has(keyOf(metadata.namespace, `${metadata.name}-${volume}`))),
   ) ?? false;
 
-/** A claim lasts as long as a pod uses it, and no pod is started with one that is being deleted. */
+/** A claim exists as long as a pod uses it, and no pod is started with one that is being deleted. */
 const deletePodsOf = async (client: KubernetesClient, claims: ReadonlySet<string>): Promise<void> => {
   const using = await client.listAll<V1Pod, Found>({ operation: 'list pods', path: '/api/v1/pods' }, (pod) =>
     uses(pod, claims) ? foundOf(pod.metadata) : undefined,
@@ -92,7 +92,10 @@ const releaseVolumes = async (client: KubernetesClient): Promise<readonly string
   return volumes.map(({ name }) => `PersistentVolume ${name}`);
 };
 
-/** Asks the controllers of a cluster to release what it holds outside its machines. Answers with what they have yet to release. */
+/**
+ * Requests the controllers of a cluster to release resources outside its machines. Returns what they have not released
+ * yet.
+ */
 export const releaseOutside = async (client: KubernetesClient): Promise<readonly string[]> => [
   ...(await releaseLoadBalancers(client)),
   ...(await releaseVolumes(client)),

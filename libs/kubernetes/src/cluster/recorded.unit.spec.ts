@@ -8,10 +8,10 @@ import { DEPRECATED_METRIC, deprecatedApisIn } from './deprecated.metrics.js';
 import { refusal } from './eviction.js';
 import { freeDiskIn } from './kubelet.figures.js';
 
-describe.each(RECORDED_VERSIONS)('what a real control plane of %s answered', (kubernetes) => {
+describe.each(RECORDED_VERSIONS)('recorded responses of a real control plane of %s', (kubernetes) => {
   const said = (question: Question): string => recorded(kubernetes, QUESTIONS[question]);
 
-  it('to an eviction that a budget forbids: which budget, and why', () => {
+  it('to an eviction that a budget forbids name the budget and the reason', () => {
     const error = new ApiException(429, 'Unknown API Status Code!', said('eviction'), {});
     expect(refusal(error, 'kube-system')).toEqual({
       answer: 'refused',
@@ -22,7 +22,7 @@ describe.each(RECORDED_VERSIONS)('what a real control plane of %s answered', (ku
     });
   });
 
-  it('to an eviction of a pod that has two budgets', () => {
+  it('to an eviction of a pod with two budgets', () => {
     const error = new ApiException(500, 'Unknown API Status Code!', said('evictionOfTwo'), {});
     expect(refusal(error, 'kube-system')).toEqual({
       answer: 'refused',
@@ -31,10 +31,10 @@ describe.each(RECORDED_VERSIONS)('what a real control plane of %s answered', (ku
     });
   });
 
-  it('of its disks: what is free where it is scarcest', () =>
+  it('about its disks contain the least free space', () =>
     expect(freeDiskIn(JSON.parse(`{"node":{${said('figures').trim().replace(/,$/, '')}}}`))).toBeGreaterThan(0));
 
-  it('of its health: which of its checks fail', () => {
+  it('about its health contain the failing checks', () => {
     const well = said('ready');
     expect(failingIn({ status: 200, text: well })).toEqual([]);
     expect(well).toMatch(/^\[\+\]etcd ok$/m);
@@ -42,7 +42,7 @@ describe.each(RECORDED_VERSIONS)('what a real control plane of %s answered', (ku
     expect(failingIn({ status: 500, text: failing })).toEqual(['etcd']);
   });
 
-  it('of deprecated APIs that were asked for', () =>
+  it('contain requests for deprecated APIs', () =>
     expect(deprecatedApisIn(linesIn(said('deprecated'), DEPRECATED_METRIC))).toEqual(
       expect.arrayContaining([{ group: '', version: 'v1', resource: 'endpoints', removedIn: null }]),
     ));

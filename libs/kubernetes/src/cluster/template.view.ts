@@ -2,7 +2,7 @@ import type { V1Affinity, V1PodSpec, V1PodTemplateSpec, V1Toleration } from '@ku
 import type { TemplateView } from '../cluster.ports.js';
 import { textOf, type Plain } from '../plain.object.js';
 
-/** More of a part is nothing that an API server has accepted and people read. */
+/** Limits beyond which a part is not plausible in an accepted object. */
 const TEXTS_MAX = 200;
 const ARG_LENGTH_MAX = 4 * 1_024;
 
@@ -30,7 +30,7 @@ const placementOf = ({ affinity, topologySpreadConstraints }: Plain<V1PodSpec>):
 
 const NONE: Plain<V1PodSpec> = { containers: [] };
 
-/** Throws nothing: parts that are no such parts are left out. */
+/** Never throws: malformed parts are omitted. */
 export const templateView = (template: Plain<V1PodTemplateSpec> | undefined): TemplateView => {
   const spec = template?.spec ?? NONE;
   const [first, ...others] = spec.containers;

@@ -14,7 +14,7 @@ import type { BudgetView, NodeView, PodView, Resources, WorkloadView } from '../
 import { textOf, type Listed, type Plain } from '../plain.object.js';
 
 export const CORDONED_BY = 'fairlead.dev/cordoned-by';
-/** `<mark> <RFC 3339>`: under which mark the node is drained, and since when. */
+/** `<mark> <RFC 3339>`: the mark of the node's drain, and its start. */
 export const DRAINED_SINCE = 'fairlead.dev/drained-since';
 export const EXCLUDED_BY = 'fairlead.dev/excluded-by';
 export const EXCLUDE_FROM_LOAD_BALANCERS = 'node.kubernetes.io/exclude-from-external-load-balancers';
@@ -22,7 +22,7 @@ const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
 const MIRROR = 'kubernetes.io/config.mirror';
 const MILLI = 1_000;
 
-/** In base units; 0 for what is no quantity. */
+/** In base units; 0 if it is not a quantity. */
 const quantityOf = (text: string | undefined): number => parseQuantity(textOf(text)) ?? 0;
 
 const resourcesOf = (amounts: Readonly<Record<string, string>> | undefined): Resources => ({
@@ -43,7 +43,7 @@ const countOf = (value: unknown): number => (typeof value === 'number' && Number
 
 const KNOWN_CONDITIONS: ReadonlySet<string> = new Set(['Ready', ...NODE_PRESSURES]);
 
-/** Those that the kubelet has no list of: any program may set some. */
+/** Conditions that are not the kubelet's own: any program may set them. */
 const ownConditions = (all: readonly unknown[]): readonly NodeCondition[] =>
   all
     .flatMap((one) => {
@@ -183,7 +183,7 @@ export const budgetView = ({ metadata, spec, status }: Listed<V1PodDisruptionBud
   };
 };
 
-/** Kubernetes' label selectors: every requirement must hold; a selector without any selects everything. */
+/** Kubernetes' label selectors: every requirement must hold; a selector without requirements selects everything. */
 export const selects = (selector: Plain<V1LabelSelector>, labels: Readonly<Record<string, string>>): boolean =>
   Object.entries(selector.matchLabels ?? {}).every(([key, value]) => labels[key] === value) &&
   (selector.matchExpressions ?? []).every(({ key, operator, values }) => {

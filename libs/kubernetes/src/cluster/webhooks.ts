@@ -8,13 +8,13 @@ import type { WebhookView } from '../cluster.ports.js';
 import { textOf, type Plain } from '../plain.object.js';
 import { selects } from './views.js';
 
-/** Without these three objects in kube-system no control plane can be changed. */
+/** If these three kinds are blocked in kube-system, no control plane can be changed. */
 const NEEDED = [
   { group: '', resource: 'nodes' },
   { group: '', resource: 'pods' },
   { group: 'coordination.k8s.io', resource: 'leases' },
 ];
-/** Kubernetes gives every namespace this label. */
+/** Kubernetes sets this label on every namespace. */
 const KUBE_SYSTEM_LABELS = { 'kubernetes.io/metadata.name': 'kube-system' };
 /** The API's own default. */
 const TIMEOUT_SECONDS_DEFAULT = 10;

@@ -8,23 +8,23 @@ import { drainNode, NodeDrain } from './node.drain.js';
 
 const CASE_LIMIT_MS = 60_000;
 
-/** A cluster of two workers where three pods of the Deployment `web` run, and no budget covers them. */
+/** A cluster with two workers and three pods of the Deployment `web`, without a budget for them. */
 export interface DrainUnderTest {
   readonly cluster: ClusterApi;
   readonly client: KubernetesClient;
   readonly first: string;
   readonly second: string;
-  /** Waits until so many are ready, on this node if one is named. */
+  /** Waits until this many are ready, on this node if given. */
   readyPods(app: string, count: number, node?: string): Promise<readonly PodView[]>;
-  /** Waits until the budget allows so many disruptions. */
+  /** Waits until the budget allows this many disruptions. */
   disruptions(budgetName: string, allowed: number): Promise<unknown>;
-  /** Ends a node's kubelet; the cluster sees that for itself, later. */
+  /** Stops a node's kubelet; the cluster notices later. */
   stopKubelet(node: string): Promise<void>;
 }
 
-/** What a drain promises (node.drain.ts). The cases build on each other; afterwards the first worker is dead. */
+/** The contract of a drain (node.drain.ts). The cases build on each other; afterwards the first worker is dead. */
 export const drainFeatures = (context: () => DrainUnderTest): void => {
-  /** CoreDNS may be among them: it is where the scheduler put it, and leaves a node after all others. */
+  /** May include CoreDNS, depending on the scheduler; it is evicted after all others. */
   const leaving = async (node: string): Promise<readonly PodView[]> =>
     (await context().cluster.podsOn(node)).filter(leaves);
   const limits = {
@@ -37,7 +37,7 @@ export const drainFeatures = (context: () => DrainUnderTest): void => {
   };
 
   it(
-    'drains a node: evicts what must leave, leaves daemons alone, waits until it is gone [ORBITER 17]',
+    'drains a node: evicts pods, ignores DaemonSets, waits until the pods are gone [ORBITER 17]',
     async () => {
       const { cluster, client, first, second, readyPods, disruptions } = context();
       await cluster.cordon(second, 'before');
@@ -61,7 +61,7 @@ export const drainFeatures = (context: () => DrainUnderTest): void => {
   );
 
   it(
-    'does not force what a disruption budget protects: it names each pod and its budget, and proceeds only when its time is over [ORBITER 17, Cluster API 27]',
+    'respects disruption budgets: names each pod and its budget, and proceeds only after its timeout [ORBITER 17, Cluster API 27]',
     async () => {
       const { cluster, second, readyPods, disruptions } = context();
       await cluster.apply([budget('web', 3)]);
@@ -81,7 +81,7 @@ export const drainFeatures = (context: () => DrainUnderTest): void => {
   );
 
   it(
-    'leaves pods where they are that a rule skips, and waits for the end of those that it may not end [Cluster API 27]',
+    'leaves pods that a rule skips, and waits for the end of those that it must not evict [Cluster API 27]',
     async () => {
       const { cluster, second, readyPods } = context();
       const rule = (behavior: DrainRule['behavior']) => [{ name: 'web', behavior, labels: { app: 'web' } }];
@@ -97,7 +97,7 @@ export const drainFeatures = (context: () => DrainUnderTest): void => {
   );
 
   it(
-    'waits for the volumes of a node until they are detached, or their time is over [Cluster API 27]',
+    'waits until the volumes of a node are detached, or the timeout [Cluster API 27]',
     async () => {
       const { cluster, client, second } = context();
       const rules = [{ name: 'all', behavior: 'Skip' as const }];
@@ -119,7 +119,7 @@ export const drainFeatures = (context: () => DrainUnderTest): void => {
   );
 
   it(
-    'forces what a budget protects only when asked',
+    'overrides a budget only on request',
     async () => {
       const { cluster, first, second, readyPods } = context();
       await cluster.uncordon(first, 'removal');
@@ -137,7 +137,7 @@ export const drainFeatures = (context: () => DrainUnderTest): void => {
   );
 
   it(
-    'does not wait for the pods of a node that died while it was drained',
+    'does not wait for the pods of a node that died during its drain',
     async () => {
       const { cluster, first, disruptions, stopKubelet } = context();
       await disruptions('web', 0);

@@ -1,7 +1,7 @@
 import type { DrainBehavior, DrainPolicy, DrainRule } from '@fairlead/contracts';
 import type { PodView } from '../cluster.ports.js';
 
-/** What a drain reads of a pod. */
+/** The fields of a pod that a drain reads. */
 export type DrainPod = Pick<
   PodView,
   | 'namespace'
@@ -20,21 +20,23 @@ export type DrainPod = Pick<
   | 'claims'
 >;
 
-/** On a pod: a number; pods with a lower one go first, and must be gone before the next ones are asked to go. */
+/**
+ * Pod annotation with a number; pods with lower ones leave first, and must be gone before the next ones are evicted.
+ */
 export const DRAIN_ORDER = 'fairlead.dev/drain-order';
-/** On a pod, stronger than every rule: `skip` or `wait-completed`. */
+/** Pod label that overrides every rule: `skip` or `wait-completed`. */
 export const DRAIN_LABEL = 'fairlead.dev/drain';
 const LABELLED: Readonly<Record<string, DrainBehavior>> = { skip: 'Skip', 'wait-completed': 'WaitCompleted' };
 /** system-cluster-critical and system-node-critical (kubernetes.io, priority and preemption). */
 const CRITICAL_PRIORITY = 2_000_000_000;
-/** Pods that others depend on are evicted after them, unless the pod has another order. */
+/** Critical pods are evicted after those that depend on them, unless the pod sets another order. */
 const CRITICAL_ORDER = 1_000;
 
-/** Static pods and DaemonSets' pods stay: they would come back at once. Pods that have ended stay, too. */
+/** Static pods and DaemonSets' pods stay: they would be recreated at once. Pods that have ended stay, too. */
 export const leaves = ({ mirror, controller, phase }: DrainPod): boolean =>
   !mirror && controller?.kind !== 'DaemonSet' && phase !== 'Succeeded' && phase !== 'Failed';
 
-/** The rules for nodes of a pool, in their order. */
+/** The rules for nodes of a pool, in order. */
 export const rulesFor = ({ rules = [] }: DrainPolicy, pool: string): readonly DrainRule[] =>
   rules.filter(({ pools }) => pools === undefined || pools.includes(pool));
 
@@ -54,7 +56,7 @@ export interface Leaving {
   readonly order: number;
 }
 
-/** What a pod says of itself decides before the rules do, and of these the first that applies. */
+/** The pod's own label and annotation take precedence over the rules, of which the first match applies. */
 export const leavingOf = (pod: DrainPod, rules: readonly DrainRule[] = []): Leaving => {
   if (!leaves(pod)) return { behavior: 'Skip', order: 0 };
   const rule = rules.find((one) => applies(one, pod));
@@ -68,13 +70,13 @@ export interface DrainStep {
   readonly evict: readonly DrainPod[];
   /** Pods that must leave and have not, including those to evict. */
   readonly left: readonly DrainPod[];
-  /** Those of them that are not evicted. */
+  /** The ones of these that are not evicted. */
   readonly ending: readonly DrainPod[];
 }
 
 /**
- * The next pods to evict: of the first group that is not gone, all without volumes at once; those with volumes one after the
- * other, so that no volume is waited for by two nodes. `detaching`: a volume of the last one is still attached.
+ * The next pods to evict, from the first group that is not gone: all without volumes at once; those with volumes one by
+ * one, so that no two nodes wait for the same volume. `detaching`: a volume of the last one is still attached.
  */
 export const nextEvictions = (
   pods: readonly DrainPod[],
@@ -98,13 +100,13 @@ export const nextEvictions = (
 const byName = (one: DrainPod, other: DrainPod): number =>
   `${one.namespace}/${one.name}` < `${other.namespace}/${other.name}` ? -1 : 1;
 
-/** Why a pod is on a node although it was cordoned before the pod was made. */
+/** Why a pod is on a node that was cordoned before the pod was created. */
 export const whyReturned = ({ toleratesCordon }: Pick<DrainPod, 'toleratesCordon'>): string =>
   toleratesCordon
     ? 'comes back: tolerates node.kubernetes.io/unschedulable'
     : 'was created after the drain began, and bound to the node although it is cordoned';
 
-/** What a pod that must leave waits for, if nothing refuses. */
+/** What a pod that must leave waits for, unless something refuses. */
 export const whyWaiting = ({ deleting, finalizers }: DrainPod, ending: boolean): string => {
   if (deleting && finalizers.length > 0) return `it is being deleted and has finalizers: ${finalizers.join(', ')}`;
   if (deleting) return 'it is being deleted and has not ended yet';

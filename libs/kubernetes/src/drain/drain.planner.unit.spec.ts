@@ -31,8 +31,8 @@ const next = (pods: readonly DrainPod[], detaching = false, rules: readonly Drai
   nextEvictions(pods, { detaching, rules });
 const names = (pods: readonly DrainPod[]): readonly string[] => pods.map(({ name }) => name);
 
-describe('A node is emptied', () => {
-  it('of all but static pods, DaemonSets’ pods and pods that have ended', () => {
+describe('The drain of a node', () => {
+  it('evicts all but static pods, DaemonSets’ pods and pods that have ended', () => {
     const staying = [
       pod('static', { mirror: true }),
       pod('daemon', { controller: { kind: 'DaemonSet', name: 'd' } }),
@@ -43,7 +43,7 @@ describe('A node is emptied', () => {
     expect(leaves(pod('bare', { controller: null }))).toBe(true);
   });
 
-  it('group by group: lower orders first, what is critical for the cluster last', () => {
+  it('evicts group by group: lower orders first, cluster-critical pods last', () => {
     const pods = [
       pod('dns', { priority: 2_000_000_000 }),
       pod('web'),
@@ -54,12 +54,12 @@ describe('A node is emptied', () => {
     expect(names(next([pods[0]!]).evict)).toEqual(['dns']);
   });
 
-  it('with the next group waiting until the one before is gone, and not only evicted', () => {
+  it('delays the next group until the previous one is gone, not only evicted', () => {
     const pods = [pod('dns', { priority: 2_000_000_000 }), pod('web', { deleting: true })];
     expect(next(pods)).toEqual({ evict: [], left: pods, ending: [] });
   });
 
-  it('of pods with volumes one after the other, of the rest all at once', () => {
+  it('evicts pods with volumes one by one, the rest all at once', () => {
     const pods = [pod('db-1', { claims: ['a'] }), pod('db-0', { claims: ['b'] }), pod('web-0'), pod('web-1')];
     expect(names(next(pods).evict)).toEqual(['web-0', 'web-1', 'db-0']);
     const going = [pod('db-1', { claims: ['a'] }), pod('db-0', { claims: ['b'], deleting: true })];
@@ -68,7 +68,7 @@ describe('A node is emptied', () => {
     expect(names(next([pods[0]!]).evict)).toEqual(['db-1']);
   });
 
-  it('when nothing that must leave is left', () =>
+  it('is complete if no pod is left that must leave', () =>
     expect(next([pod('static', { mirror: true })])).toEqual({ evict: [], left: [], ending: [] }));
 });
 
@@ -80,7 +80,7 @@ describe('The rules of a drain', () => {
   });
   const job = pod('job', { labels: { app: 'batch', tier: 'low' } });
 
-  it('decide by the first that applies: its namespaces, and all of its labels [Cluster API 27]', () => {
+  it('apply by first match: namespaces, and all labels [Cluster API 27]', () => {
     const rules = [
       rule('elsewhere', 'Skip', { namespaces: ['other' as never] }),
       rule('high', 'Skip', { labels: { app: 'batch', tier: 'high' } }),
@@ -92,7 +92,7 @@ describe('The rules of a drain', () => {
     expect(leavingOf(pod('web'), rules.slice(0, 3))).toEqual({ behavior: 'Drain', order: 0 });
   });
 
-  it('yield to what the pod says of itself [Cluster API 27]', () => {
+  it("are overridden by the pod's own label [Cluster API 27]", () => {
     const drained = [rule('all', 'Drain', { order: 3 })];
     const labelled = (value: string) => pod('web', { labels: { [DRAIN_LABEL]: value } });
     expect(leavingOf(labelled('skip'), drained).behavior).toBe('Skip');
@@ -101,19 +101,19 @@ describe('The rules of a drain', () => {
     expect(leavingOf(pod('web', { annotations: { [DRAIN_ORDER]: '-5' } }), drained).order).toBe(-5);
   });
 
-  it('make nothing leave that cannot, such as the pod of a DaemonSet', () =>
+  it('never evict a pod that cannot leave, such as that of a DaemonSet', () =>
     expect(leavingOf(pod('d', { controller: { kind: 'DaemonSet', name: 'd' } }), [rule('all', 'Drain')]).behavior).toBe(
       'Skip',
     ));
 
-  it('are those of the pool of the node', () => {
+  it("are those for the node's pool", () => {
     const rules = [rule('all', 'Drain'), rule('gpu', 'Skip', { pools: ['gpu'] })];
     expect(rulesFor({ rules }, 'gpu')).toEqual(rules);
     expect(rulesFor({ rules }, 'web')).toEqual([rules[0]]);
     expect(rulesFor({}, 'web')).toEqual([]);
   });
 
-  it('leave pods that are skipped out, and evict no pod whose end is waited for [Cluster API 27]', () => {
+  it('omit skipped pods, and evict no pod whose end is awaited [Cluster API 27]', () => {
     const rules = [rule('batch', 'WaitCompleted', { labels: { app: 'batch' } })];
     const skipped = pod('cache', { labels: { [DRAIN_LABEL]: 'skip' } });
     expect(next([job, skipped, pod('web')], false, rules)).toEqual({
@@ -124,7 +124,7 @@ describe('The rules of a drain', () => {
     expect(next([{ ...job, phase: 'Succeeded' }, skipped], false, rules).left).toEqual([]);
   });
 
-  it('hold later pods back until those that end by themselves have ended [Cluster API 27]', () => {
+  it('delay later pods until those that end by themselves have ended [Cluster API 27]', () => {
     const rules = [rule('batch', 'WaitCompleted', { labels: { app: 'batch' }, order: -1 })];
     expect(next([job, pod('web')], false, rules).evict).toEqual([]);
     expect(names(next([{ ...job, phase: 'Succeeded' }, pod('web')], false, rules).evict)).toEqual(['web']);

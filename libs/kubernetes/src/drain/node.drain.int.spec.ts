@@ -5,7 +5,7 @@ import { NodeDrain, type DrainLook } from './node.drain.js';
 
 const OPTIONS = { mark: 'u-spec00', nowMs: () => Date.now() };
 
-describe('The emptying of a node', () => {
+describe('The drain of a node', () => {
   let lab: LabCluster;
   const node = worker(1);
 
@@ -33,7 +33,7 @@ describe('The emptying of a node', () => {
   });
   afterEach(() => lab.stop());
 
-  it('counts what it evicts, waits until it is gone, and leaves DaemonSets alone', async () => {
+  it('counts evicted pods, waits until they are gone, and ignores DaemonSets', async () => {
     const drain = new NodeDrain(lab.cluster, node, OPTIONS);
     await empty(drain);
     expect(drain.evictedPods).toBeGreaterThanOrEqual(3);
@@ -45,7 +45,7 @@ describe('The emptying of a node', () => {
     );
   });
 
-  it('names the budget that refuses, with its pods and its message, and continues when the budget allows it', async () => {
+  it('names the refusing budget with its pods and message, and continues when the budget allows it', async () => {
     await lab.apply(budget('web', 3));
     await eventually(
       () => lab.cluster.budgets(),
@@ -67,7 +67,7 @@ describe('The emptying of a node', () => {
     expect(drain.forcedPods).toBe(0);
   });
 
-  it('forces what a budget protects only on request', async () => {
+  it('overrides a budget only on request', async () => {
     await lab.apply(budget('web', 3));
     const drain = new NodeDrain(lab.cluster, node, OPTIONS);
     await drain.look();
@@ -78,7 +78,7 @@ describe('The emptying of a node', () => {
     expect(drain.forcedPods).toBeGreaterThanOrEqual(3);
   });
 
-  it('does not wait for pods of a node whose kubelet is gone', async () => {
+  it('does not wait for pods of a node without a kubelet', async () => {
     lab.simulated.setKubelet(node, { running: false });
     await eventually(
       () => lab.cluster.node(node),
@@ -87,14 +87,14 @@ describe('The emptying of a node', () => {
     await empty(new NodeDrain(lab.cluster, node, OPTIONS));
   });
 
-  it('goes on after a crash: a new process finds what is left and nothing else', async () => {
+  it('continues after a crash: a new process finds exactly what is left', async () => {
     await new NodeDrain(lab.cluster, node, OPTIONS).look();
     const after = new NodeDrain(lab.cluster, node, OPTIONS);
     await empty(after);
     expect(await webOn(node)).toBe(0);
   });
 
-  it('ends with pods on the node that tolerate its cordon and come back, and evicts each controller once', async () => {
+  it('ends despite pods that tolerate its cordon and return, and evicts each controller once', async () => {
     const tolerations = [{ operator: 'Exists' }];
     await lab.apply(deployment('helper', 2, { tolerations, nodeSelector: { 'kubernetes.io/hostname': node } }));
     const helpers = async (): Promise<readonly string[]> =>
@@ -113,12 +113,12 @@ describe('The emptying of a node', () => {
     expect(drain.evictedPods).toBe(evicted);
   });
 
-  it('begins once under a mark, by the clock of the API server, also for a process that starts later', async () => {
+  it('begins once per mark, by the clock of the API server, even for a process that starts later', async () => {
     const begunMs = (await lab.cluster.beginDrain(node, 'u-spec00')) ?? 0;
     const [pod] = await lab.cluster.podsOn(node);
     expect(begunMs).toBeGreaterThanOrEqual(pod?.createdMs ?? Infinity);
     expect(begunMs % 1_000).toBe(0);
-    await eventually(() => Date.now() > begunMs + 1_000); // Marks count in seconds.
+    await eventually(() => Date.now() > begunMs + 1_000); // Marks have a resolution of one second.
     expect(await lab.cluster.beginDrain(node, 'u-spec00')).toBe(begunMs);
     expect(await lab.cluster.beginDrain(node, 'u-other')).toBeGreaterThan(begunMs);
     await lab.cluster.uncordon(node, 'u-other');
@@ -129,7 +129,7 @@ describe('The emptying of a node', () => {
   it.each([
     [403, 'admission webhook "drain.example.org" denied the request: its operator moves it'],
     [500, 'Internal error occurred: failed calling webhook "drain.example.org": no endpoints available'],
-  ] as const)('waits while evictions are answered with %i, in the words of the answer', async (status, message) => {
+  ] as const)('waits while evictions are answered with %i, and quotes the response', async (status, message) => {
     evictionFault = { status, message };
     const drain = new NodeDrain(lab.cluster, node, OPTIONS);
     const look = await drain.look();

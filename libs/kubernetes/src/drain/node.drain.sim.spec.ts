@@ -6,14 +6,14 @@ import { NodeDrain, type DrainableCluster } from './node.drain.js';
 
 const SEEDS = 100;
 const LOOK_MS = 250;
-/** Everything that a controller, a budget or a webhook does takes less; then only Fairlead's own waits are left. */
+/** Controllers, budgets and webhooks act for at most this long; afterwards only Fairlead's own delays remain. */
 const BEHAVIOUR_MS = 60_000;
 const LIMIT_MS = 10 * 60_000;
 const SECOND_MS = 1_000;
 
 interface Controller {
   readonly name: string;
-  /** Its pods come back to the cordoned node, each so long after the one before has gone, without end. */
+  /** Its pods return to the cordoned node, each this long after the previous one has gone, without end. */
   readonly returnsAfterMs: number | undefined;
   /** Budgets refuse, and webhooks deny or fail, until then. */
   readonly refusedUntilMs: number;
@@ -23,7 +23,7 @@ interface Controller {
 
 type PlacedPod = DrainPod & { readonly goneAtMs: number };
 
-/** A Ready node, and controllers that make a pod for each one that has gone, at once or later, there or elsewhere. */
+/** A Ready node, and controllers that replace each deleted pod, immediately or later, there or elsewhere. */
 class World implements DrainableCluster {
   nowMs = 0;
   begunMs: number | undefined;
@@ -103,7 +103,7 @@ class World implements DrainableCluster {
   };
 }
 
-/** A drain whose process crashes now and then; until nothing is left that it waits for. */
+/** A drain whose process crashes occasionally, until nothing is left to wait for. */
 const drained = async (world: World, random: () => number): Promise<void> => {
   const begin = () => new NodeDrain(world, 'w-1', { mark: 'removal', nowMs: () => world.nowMs });
   for (let drain = begin(); ; world.pass(LOOK_MS)) {
@@ -117,7 +117,7 @@ const drained = async (world: World, random: () => number): Promise<void> => {
 };
 
 describe('A drain', () => {
-  it(`ends whatever controllers, budgets and webhooks do for a while, and evicts no pod that was made since it began (${SEEDS} seeds)`, async () => {
+  it(`ends whatever controllers, budgets and webhooks do for a while, and evicts no pod created since it began (${SEEDS} seeds)`, async () => {
     for (let seed = 1; seed <= SEEDS; seed += 1) {
       const random = seededRandom(seed);
       const world = new World(random);
@@ -128,7 +128,8 @@ describe('A drain', () => {
         counts.set(controller, (counts.get(controller) ?? 0) + 1);
         expect([seed, pod.createdMs <= begunMs]).toEqual([seed, true]);
       }
-      // A pod that is made within the second in which the drain begins is indistinguishable from earlier ones after a crash.
+      // After a crash, pods created within the second in which the drain began cannot be distinguished from earlier
+      // ones.
       for (const [controller, count] of counts)
         expect([seed, count <= (initial.get(controller) ?? 0) * (1 + crashes)]).toEqual([seed, true]);
     }

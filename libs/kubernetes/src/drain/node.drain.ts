@@ -5,18 +5,21 @@ import type { ClusterApi, NodeView, PodIdentity } from '../cluster.ports.js';
 import { leavingOf, nextEvictions, whyReturned, whyWaiting, type DrainPod } from './drain.planner.js';
 
 const EVICTIONS_AT_ONCE_MAX = 10;
-/** D4: a volume that does not detach delays the next one for this long, and no longer. */
+/** D4: a volume that does not detach delays the next pod by at most this long. */
 const DETACH_LIMIT_MS = 2 * 60_000;
-/** So many pods are named; the rest is a number. */
+/** Maximum number of named pods; the rest are counted. */
 const NAMED_PODS_MAX = 20;
-/** Budgets and webhooks choose their words themselves. */
+/** Budgets and webhooks determine their own messages. */
 const REASON_LENGTH_MAX = 300;
-/** An eviction that was denied or failed is requested again after this, then after twice as long each time. */
+/** Backoff of a denied or failed eviction. */
 const DENIED_AGAIN = { firstMs: 1_000, maxMs: 30_000 };
-/** What others deny is no matter of a few seconds, as it is for budgets while replacements start: it is reported at once. */
+/**
+ * Unlike a budget during the start of replacements, a denial does not resolve within seconds: it is reported
+ * immediately.
+ */
 const DENIED_REPORTED_MS = 5_000;
 
-/** What a drain needs of a cluster. */
+/** The part of a cluster's API that a drain needs. */
 export interface DrainableCluster extends Pick<
   ClusterApi,
   'beginDrain' | 'evict' | 'deletePod' | 'volumeOf' | 'attachedVolumes'
@@ -26,13 +29,13 @@ export interface DrainableCluster extends Pick<
 }
 
 export interface DrainOptions {
-  /** Under which the node is cordoned. Drains under one mark wait for the same pods. */
+  /** The mark of the node's cordon. Drains with the same mark wait for the same pods. */
   readonly mark: string;
   readonly nowMs: () => number;
   readonly rules?: readonly DrainRule[];
 }
 
-/** Who refuses, which pods, and in which words. */
+/** Who refuses, which pods, and the message. */
 export interface Refusal {
   /** namespace/name; null: no budget is named. */
   readonly budget: string | null;
@@ -46,9 +49,9 @@ export interface DrainLook {
   readonly refusals: readonly Refusal[];
   /** What each of them waits for. */
   readonly reasons: Readonly<Record<string, string>>;
-  /** An eviction was denied, or failed, and not by a budget. */
+  /** An eviction was denied or failed, and not because of a budget. */
   readonly isDenied: boolean;
-  /** Pods that were made after the drain began, and why they are on the node. Nothing waits for them. */
+  /** Pods created after the drain began, and why they are on the node. The drain does not wait for them. */
   readonly returned: readonly LeftPod[];
 }
 
@@ -58,11 +61,11 @@ export interface LeftPod {
   readonly reason: string;
 }
 
-/** The last answer to a request to evict a pod, or to delete it. */
+/** The last response to the eviction or deletion of a pod. */
 interface Refused {
   readonly budget: string | null;
   readonly message: string;
-  /** In a row; 0: a budget refuses, which is asked again at each look. */
+  /** Consecutive denials; 0: a budget refuses, which is retried at each check. */
   readonly denials: number;
   readonly againMs: number;
 }
@@ -70,16 +73,16 @@ interface Refused {
 const nameOf = ({ namespace, name }: PodIdentity): string => `${namespace}/${name}`;
 
 /**
- * The drain of one node, look by look. Like `kubectl drain`, it waits for the pods that were there when it began: those that are made afterwards,
- * because they tolerate the cordon, stay. When it began is recorded on the node; what is lost in a crash are counts, volumes and the times at
- * which denied evictions are requested again. Pods leave through the eviction API: disruption budgets apply.
+ * The drain of one node, in repeated checks. Like `kubectl drain`, it waits for the pods that were there when it began:
+ * later ones, which tolerate the cordon, stay. Its start is recorded on the node; a crash loses only counts, volumes
+ * and the backoff of denied evictions. Pods leave through the eviction API: disruption budgets apply.
  */
 export class NodeDrain {
   private readonly evicted = new Set<string>();
   private readonly forced = new Set<string>();
   private readonly refused = new Map<string, Refused>();
   private begun: { readonly atMs: number | undefined } | undefined;
-  /** Uids of the pods that were there at the first look. */
+  /** Uids of the pods found by the first check. */
   private found: ReadonlySet<string> | undefined;
   private detaching: { readonly volumes: readonly string[]; readonly sinceMs: number } | undefined;
   private readonly rules: readonly DrainRule[];
@@ -100,7 +103,7 @@ export class NodeDrain {
     return this.forced.size;
   }
 
-  /** Evicts what is due and reports what is left. */
+  /** Evicts due pods and reports what is left. */
   async look(): Promise<DrainLook> {
     const { pods, returned } = await this.pods();
     const view = await this.cluster.node(this.node);
@@ -125,7 +128,7 @@ export class NodeDrain {
     return this.lookOf({ left, ending, returned });
   }
 
-  /** Volumes that are attached to the node and that no pod needs which stays on it. */
+  /** Volumes attached to the node, except those of pods that stay on it. */
   async attached(): Promise<readonly string[]> {
     const [attached, { pods, returned }] = await Promise.all([this.cluster.attachedVolumes(this.node), this.pods()]);
     if (attached.length === 0) return [];
@@ -136,12 +139,12 @@ export class NodeDrain {
     return attached.filter((volume) => !needed.includes(volume));
   }
 
-  /** Those that were there when the drain began, and those that were made since and would have to leave. */
+  /** Pods that were there when the drain began, and later ones that would have to leave. */
   private async pods(): Promise<{ readonly pods: readonly DrainPod[]; readonly returned: readonly DrainPod[] }> {
     this.begun ??= { atMs: await this.cluster.beginDrain(this.node, this.options.mark) };
     const { atMs } = this.begun;
     const pods = await this.cluster.podsOn(this.node);
-    // A node that Kubernetes does not know has no cordon to come back to.
+    // A node that Kubernetes does not know has no recorded start.
     const wasThere = ({ createdMs }: DrainPod): boolean => atMs === undefined || createdMs <= atMs;
     this.found ??= new Set(pods.filter(wasThere).map(({ uid }) => uid));
     const { found } = this;
@@ -175,7 +178,7 @@ export class NodeDrain {
     };
   }
 
-  /** Those whose time has come, and remembers who refuses. */
+  /** Evicts those whose retry is due, and remembers who refuses. */
   private async ask(
     pods: readonly DrainPod[],
     request: (pod: DrainPod) => Promise<Pick<Refused, 'budget' | 'message' | 'againMs'> | undefined>,
@@ -197,7 +200,7 @@ export class NodeDrain {
     );
   }
 
-  /** A webhook denies it, or the API server fails at it: that may be over the next time. */
+  /** A webhook denies it, or the API server fails: a retry may succeed. */
   private denied(error: unknown, denials: number): Refused {
     if (!(error instanceof WorldFailure)) throw error;
     const waitMs = Math.min(DENIED_AGAIN.maxMs, DENIED_AGAIN.firstMs * 2 ** Math.min(denials - 1, 10));
@@ -233,33 +236,33 @@ export class NodeDrain {
 export interface Drained {
   readonly outcome: 'drained';
   readonly evictedPods: number;
-  /** The node was not Ready, or stopped being so: neither its pods nor their volumes are waited for. */
+  /** The node was or became NotReady: the drain waits neither for its pods nor for their volumes. */
   readonly dead: boolean;
-  /** Pods, and volumes, that were left when their time was over. */
+  /** Pods, and volumes, that were left at the timeout. */
   readonly leftPods: number;
   readonly attachedVolumes: number;
-  /** Pods that were made after the drain began, the first of them: they stay. */
+  /** Pods created after the drain began (the first of them): they stay. */
   readonly returned: readonly LeftPod[];
 }
 
-/** Pods are left, and the drain may go on. */
+/** Pods are left, and the drain may continue. */
 export interface Draining {
   readonly outcome: 'waiting';
   readonly left: number;
-  /** The first of them, then the first of those that came back. */
+  /** The first of them, then the first of those that returned. */
   readonly pods: readonly LeftPod[];
 }
 
 export interface DrainLimits {
   readonly mark: string;
   readonly rules?: readonly DrainRule[];
-  /** It was reported already that the drain takes long. */
+  /** The long duration of the drain was already reported. */
   readonly isReported: boolean;
   /** How long this call may wait for pods. */
   readonly sliceMs: number;
-  /** How much of the time for pods is left; undefined: they are waited for, however long that takes. */
+  /** Time left until the timeout for pods; undefined: no timeout. */
   readonly remainingMs?: number | undefined;
-  /** How long volumes may take to be detached. */
+  /** How long volumes may take to detach. */
   readonly detachMs: number;
   readonly everyMs: number;
   readonly signal: AbortSignal;
@@ -272,8 +275,8 @@ const waiting = ({ left, reasons, returned }: DrainLook): Draining => ({
 });
 
 /**
- * Drains a node that does not come back. Its volumes are detached by the time it is drained, or their time is over: a machine that is
- * deleted with a volume keeps other nodes from it.
+ * Drains a node that is being removed. Afterwards its volumes are detached, or their timeout has expired: deleting a
+ * machine with an attached volume blocks the volume for other nodes.
  */
 export const drainNode = async (
   cluster: DrainableCluster,
@@ -294,7 +297,7 @@ export const drainNode = async (
     ...more,
   });
   for (let detachingSinceMs: number | undefined; ;) {
-    // A dead node has no kubelet to end pods, and a budget must not hold it back.
+    // A dead node has no kubelet to end pods, and a budget must not block its removal.
     if ((await cluster.node(node))?.ready !== true) return ended({ dead: true });
     const look = await drain.look();
     const passedMs = Date.now() - begunMs;

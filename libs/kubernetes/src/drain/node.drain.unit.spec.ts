@@ -22,12 +22,12 @@ const pod = (name: string, claims: readonly string[] = []): DrainPod => ({
   claims,
 });
 
-/** A node whose pods go as soon as they are evicted; their volumes stay attached until they are taken away here. */
+/** A node whose pods end as soon as they are evicted; their volumes stay attached until the test detaches them. */
 class FakeCluster implements DrainableCluster {
   readonly attached = new Set<string>();
   readonly evictions: string[] = [];
   readonly refused = new Set<string>();
-  /** In whose words evictions fail. */
+  /** Error messages of failing evictions. */
   readonly denied = new Map<string, string>();
   begunMs = 0;
   ready = true;
@@ -73,7 +73,7 @@ describe('The drain of a node', () => {
     drain = new NodeDrain(cluster, 'w-1', { mark: 'removal', nowMs: () => nowMs });
   });
 
-  it('evicts the next pod with a volume when the volume of the one before is detached', async () => {
+  it('evicts the next pod with a volume when the volume of the previous one is detached', async () => {
     await drain.look();
     await drain.look();
     expect(cluster.evictions.toSorted()).toEqual(['db-0', 'web']);
@@ -83,7 +83,7 @@ describe('The drain of a node', () => {
     expect((await drain.look()).left).toEqual([]);
   });
 
-  it('waits for a volume that does not detach for two minutes, and no longer', async () => {
+  it('waits at most two minutes for a volume that does not detach', async () => {
     await drain.look();
     nowMs = 2 * MINUTE_MS - 1;
     await drain.look();
@@ -93,13 +93,13 @@ describe('The drain of a node', () => {
     expect(cluster.evictions).toContain('db-1');
   });
 
-  it('evicts nothing from a node that is not Ready and leaves: no budget and no webhook holds up its removal', async () => {
+  it('evicts nothing from a NotReady node that is being removed: neither budgets nor webhooks block its removal', async () => {
     cluster.ready = false;
     expect(await drainNode(cluster, 'w-1', limits)).toEqual({ ...done, dead: true });
     expect(cluster.evictions).toEqual([]);
   });
 
-  it('goes on waiting when its slice is over, and names each pod that is left with who refuses it [Cluster API 27]', async () => {
+  it('continues to wait after its time slice, and names each remaining pod with what refuses it [Cluster API 27]', async () => {
     cluster.refused.add('web');
     expect(await drainNode(cluster, 'w-1', limits)).toEqual({
       outcome: 'waiting',
@@ -112,13 +112,13 @@ describe('The drain of a node', () => {
     });
   });
 
-  it('proceeds with the pods that are left once their time is over [Cluster API 27]', async () => {
+  it('proceeds despite remaining pods after its timeout [Cluster API 27]', async () => {
     cluster.refused.add('web');
     const drained = await drainNode(cluster, 'w-1', { ...limits, sliceMs: 60_000, remainingMs: -1 });
     expect(drained).toEqual({ ...done, evictedPods: 1, leftPods: 3 });
   });
 
-  it('waits until volumes are detached, and no longer than it may [Cluster API 27]', async () => {
+  it('waits until volumes are detached, up to its limit [Cluster API 27]', async () => {
     for (const name of ['db-0', 'db-1']) await cluster.deletePod({ name } as never);
     cluster.attached.add('volume of data-0');
     expect(await drainNode(cluster, 'w-1', { ...limits, sliceMs: 60_000, detachMs: 20 })).toEqual({
@@ -138,11 +138,11 @@ describe('The drain of a node', () => {
     expect(cluster.evictions).toEqual([]);
   });
 
-  /** A controller's next pod, made when `atMs` is over. */
+  /** A controller's next pod, created when `atMs` has passed. */
   const comesBack = (name: string, atMs: number, more: Partial<DrainPod> = {}): void =>
     void cluster.pods.set(name, { ...pod(name), createdMs: atMs, toleratesCordon: true, ...more });
 
-  it('leaves pods alone that were made after it began, names them, and ends without them', async () => {
+  it('leaves pods created after it began alone, names them, and ends without them', async () => {
     cluster.pods.clear();
     comesBack('helper-1', 0);
     expect((await drain.look()).left).toEqual(['default/helper-1']);
@@ -166,7 +166,7 @@ describe('The drain of a node', () => {
     });
   });
 
-  it('keeps nothing in memory that decides for which pods it waits: after a crash, these are the same', async () => {
+  it('decides which pods to wait for without memory: after a crash, they are the same', async () => {
     cluster.pods.clear();
     comesBack('helper-1', 0);
     await drain.look();
@@ -176,7 +176,7 @@ describe('The drain of a node', () => {
     expect(cluster.evictions).toEqual(['helper-1']);
   });
 
-  it('evicts the next group although pods of the one before come back', async () => {
+  it('evicts the next group although pods of the previous one return', async () => {
     cluster.pods.clear();
     cluster.pods.set('dns', { ...pod('dns'), priority: 2_000_000_000 });
     comesBack('helper-1', 0);
@@ -186,7 +186,7 @@ describe('The drain of a node', () => {
     expect(cluster.evictions).toEqual(['helper-1', 'dns']);
   });
 
-  it('reports a denied eviction in the words of who denies it, and requests it again, less and less often', async () => {
+  it("reports a denied eviction with the denial's message, and retries it with backoff", async () => {
     cluster.pods.clear();
     cluster.pods.set('broker-0', pod('broker-0'));
     const words = 'admission webhook "drain.example.org" denied the request: its operator moves it';
@@ -205,7 +205,7 @@ describe('The drain of a node', () => {
     expect(await drain.look()).toMatchObject({ left: [], refusals: [], isDenied: false });
   });
 
-  it('asks again when the API server says, and not before', async () => {
+  it('retries when the API server allows it, and not before', async () => {
     cluster.pods.clear();
     cluster.pods.set('web', pod('web'));
     cluster.evict = async ({ name }) => {
@@ -216,7 +216,7 @@ describe('The drain of a node', () => {
     expect(cluster.evictions.length).toBe(3);
   });
 
-  it('goes on with the pods whose deletion is denied when it forces them, and names who denies it', async () => {
+  it('continues with pods whose deletion is denied when it forces them, and names who denies it', async () => {
     cluster.pods.clear();
     for (const name of ['broker-0', 'web']) cluster.pods.set(name, pod(name));
     const deletePod = cluster.deletePod;
@@ -232,7 +232,7 @@ describe('The drain of a node', () => {
     });
   });
 
-  it('ends with a pod whose eviction is denied when its time is over', async () => {
+  it('ends despite a pod whose eviction is denied, after its timeout', async () => {
     cluster.pods.clear();
     cluster.pods.set('broker-0', pod('broker-0'));
     cluster.denied.set('broker-0', 'Internal error occurred: failed calling webhook "drain.example.org"');
