@@ -1,4 +1,4 @@
-/** Credentials as values: minted by services too, so nothing here touches a file. */
+/** Credentials as values: services mint them too, so nothing here touches a file. */
 export {
   clientKeyOf,
   issueAuthority,

@@ -1,6 +1,6 @@
 import { WorldFailure } from '@fairlead/contracts';
 
-/** Why an environment could not be provided. The code is stable; the message includes what to do. */
+/** Why an environment could not be provided. The code is stable; the message includes a remedy. */
 export type FaultCode =
   | 'command-failed'
   | 'crash-loop'
@@ -17,7 +17,7 @@ export type FaultCode =
   | 'port-taken'
   | 'postgres-missing';
 
-/** The machine does not give what an embedded environment needs. Trying again without a change cannot help. */
+/** The machine lacks something that an embedded environment needs. A retry without a change cannot help. */
 export class EnvironmentFault extends WorldFailure {
   readonly code: FaultCode;
 

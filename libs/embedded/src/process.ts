@@ -1,4 +1,4 @@
-/** What any program on this machine needs to run commands, identify processes reliably, and write files atomically. */
+/** Utilities for any program on this machine: run commands, identify processes reliably, and write files atomically. */
 export { cacheFolder } from './folder/cache-folder.js';
 export { makeFolder, readIfAny, writeWhole } from './folder/files.js';
 export { lastWordsOf, runCommand, signalProcess, type CommandOptions, type CommandResult } from './process/command.js';

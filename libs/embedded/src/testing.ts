@@ -15,9 +15,9 @@ import { throwawayFolder } from './environment/throwaway-folder.js';
 /** A throwaway environment for tests: its own folder and ports, the cache's programs. */
 export interface TestEnvironment extends Environment {
   readonly dataDir: string;
-  /** A connection with the rights, and the inbox, of that service; the test closes it, or `stop` does. */
+  /** A connection with the permissions and inbox of that service; closed by the test or by `stop`. */
   connect(name?: CredentialName, options?: ConnectionOptions): Promise<NatsConnection>;
-  /** SIGKILL, and it stays down until it is started again, on the same data and address. */
+  /** SIGKILL; it stays down until it is started again, with the same data and address. */
   killNats(): Promise<void>;
   startNats(): Promise<void>;
   killPostgres(): Promise<void>;
@@ -25,18 +25,24 @@ export interface TestEnvironment extends Environment {
 }
 
 export interface TestEnvironmentOptions {
-  /** True to make each PostgreSQL commit wait for the disk, as in a real environment. A killed process loses nothing either way. */
+  /**
+   * True to make each PostgreSQL commit wait for the disk, as in a real environment. A killed process loses nothing
+   * either way.
+   */
   readonly durable?: boolean;
   readonly log?: (sentence: string) => void;
-  /** An address that NATS must listen on instead of loopback, with TLS. */
+  /** An address for NATS to listen on instead of loopback, with TLS. */
   readonly natsHost?: string;
-  /** Where NATS must listen for websockets as well. */
+  /** Port for websockets of NATS. */
   readonly natsWebsocketPort?: number;
-  /** The most that NATS must keep on disk. */
+  /** Maximum disk space of NATS. */
   readonly natsStoreMaxBytes?: number;
 }
 
-/** Starts one; `stop` ends it and removes its folder. NATS_URL and DATABASE_URL are ignored: nothing that exists is touched. */
+/**
+ * Starts one; `stop` ends it and removes its folder. NATS_URL and DATABASE_URL are ignored: nothing existing is
+ * touched.
+ */
 export const testEnvironment = async (options: TestEnvironmentOptions = {}): Promise<TestEnvironment> => {
   const { NATS_URL: _nats, DATABASE_URL: _database, ...env } = process.env;
   const dataDir = throwawayFolder();

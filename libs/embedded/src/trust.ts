@@ -1,4 +1,4 @@
-/** Ways to servers that are not protected by being on one machine. Nothing here loads a client of NATS or PostgreSQL. */
+/** Connections to servers on other machines. Nothing here loads a client of NATS or PostgreSQL. */
 export {
   databaseTrustOf,
   databaseUrlOver,

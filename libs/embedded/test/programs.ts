@@ -7,11 +7,13 @@ import { runCommand } from '../src/process/command.js';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 const BUNDLE_TIMEOUT_MS = 30_000;
-/** CommonJS packages inside an ES module bundle ask for `require`. */
+/** CommonJS packages in an ES module bundle call `require`. */
 const BANNER =
   "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);";
 
-/** A program of a test, to be run as another process or another user: bundled into one file that everyone may read. */
+/**
+ * A program of a test, to be run in another process or as another user: bundled into one file that everyone may read.
+ */
 export const bundleProgram = async (source: string): Promise<{ file: string; remove(): void }> => {
   const folder = newFolder('program');
   chmodSync(folder, 0o755);
@@ -59,11 +61,11 @@ const argumentsOf = (pid: string): string => {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
   } catch {
-    return ''; // It has ended meanwhile.
+    return ''; // It ended meanwhile.
   }
 };
 
-/** Numbers of the processes whose command line names that text; a zombie has none. A minimal Debian has no ps. */
+/** Numbers of processes whose command line contains that text; a zombie has none. A minimal Debian has no ps. */
 export const processesNaming = async (text: string): Promise<readonly number[]> => {
   if (existsSync('/proc/self/cmdline'))
     return readdirSync('/proc')

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import type { DebianMirror } from './apt.sources.js';
 
 /**
- * apt with sources, lists, cache and state in private folders: the machine's package system is not changed, and of it only the proxy
- * settings and, where `installed` names dpkg's list, the installed packages are read. Hooks of the machine that run after an update are
- * cleared. A mirror may be up to 90 days behind the archive (Debian's own limit is a week): signatures and checksums are verified all
- * the same, and the caller checks the version.
+ * apt with sources, lists, cache and state in private folders: the machine's package system is not changed, and only
+ * its proxy settings and, if `installed` names dpkg's list, its installed packages are read. The machine's hooks after
+ * an update are cleared. A mirror may be up to 90 days behind the archive (Debian's own limit is a week): signatures
+ * and checksums are still verified, and the caller checks the version.
  */
 export const aptConfig = (
   workDir: string,

@@ -5,7 +5,7 @@ import { withDebianPackages } from './apt.download.js';
 
 const suite = /^VERSION_CODENAME=(\w+)$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'stable';
 
-it('a library that its package keeps in /lib is found where all others are', async () => {
+it('a library that its package keeps in /lib is found with all others', async () => {
   let libraries: readonly string[] = [];
   const request = { suites: [suite], select: async () => ['libkeyutils1'] };
   const reasons = await withDebianPackages(request, async ({ root }) => {

@@ -24,7 +24,7 @@ const UNPACK_TIMEOUT_MS = 60_000;
 const MIRRORS_MAX = 3;
 const PACKAGE_NAME = /^[a-z0-9][a-z0-9.+-]+$/;
 
-/** Runs the private apt-get and resolves to its output, or to the reason why it failed. */
+/** Runs the private apt-get and resolves to its output, or to the reason of its failure. */
 export type AptGet = (...args: readonly string[]) => Promise<{ readonly output: string } | { readonly reason: string }>;
 
 export interface PackageRequest {
@@ -32,23 +32,23 @@ export interface PackageRequest {
   readonly suites: readonly string[];
   /** The packages to fetch from a suite, or why there are none. */
   readonly select: (apt: AptGet) => Promise<readonly string[] | { readonly reason: string }>;
-  /** dpkg's list of installed packages, for a `select` that asks apt what is missing. */
+  /** dpkg's list of installed packages, for a `select` that queries apt for missing ones. */
   readonly installed?: string;
 }
 
 export interface UnpackedPackages {
-  /** The root that the packages were unpacked to. It exists until `use` resolves. */
+  /** The root to which the packages were unpacked. It exists until `use` resolves. */
   readonly root: string;
-  /** Where they were fetched from, for people. */
+  /** Their source, for people. */
   readonly source: string;
 }
 
-/** Resolves to a reason why the packages do not serve; to none if it took them. */
+/** Resolves to a reason why the packages are unsuitable; to none if it accepted them. */
 export type UsePackages = (unpacked: UnpackedPackages) => Promise<string | undefined>;
 
 /**
- * Fetches Debian's packages with apt, which verifies the archive's signature and each package's checksum, and unpacks them without
- * installing them. Resolves to the reasons why no suite served; to none if `use` took one.
+ * Fetches Debian's packages with apt, which verifies the archive's signature and each package's checksum, and unpacks
+ * them without installing them. Resolves to the reasons why no suite was suitable; to none if `use` accepted one.
  */
 export const withDebianPackages = async (request: PackageRequest, use: UsePackages): Promise<readonly string[]> => {
   if (!existsSync('/usr/bin/apt-get') || !existsSync('/usr/bin/dpkg-deb')) return ['this machine has no apt'];
@@ -127,8 +127,8 @@ const mergeUsr = async (root: string): Promise<string | undefined> => {
 };
 
 /**
- * As root, apt drops to the user _apt, who must get into the folder: never one under a home folder. The umask of a careful root would
- * close it too, hence the modes are set.
+ * As root, apt drops to the user _apt, which must be able to enter the folder: never one below a home folder. A strict
+ * umask would close it too, so the modes are set explicitly.
  */
 const makeWorkDir = (): string => {
   const parent =
@@ -166,7 +166,7 @@ const aptEnvironment = (): NodeJS.ProcessEnv => {
   return { ...inherited, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' };
 };
 
-/** apt's own lists of archives, as they are on this machine. */
+/** apt's own lists of archives on this machine. */
 export const readAptSources = (): readonly { name: string; text: string }[] => {
   const parts = '/etc/apt/sources.list.d';
   const files = ['/etc/apt/sources.list', ...namesIn(parts).map((name) => join(parts, name))];

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { withDebianPackages } from './apt.download.js';
 
 /**
- * A program of a package of this machine's own Debian release, fetched without installing it, at `file`. Resolves to the reasons why it
- * is not there; to none if it is.
+ * Installs a program of a package of this machine's own Debian release at `file`, without installing the package.
+ * Resolves to the reasons of a failure; to none on success.
  */
 export const provideDebianProgram = async (
   { name, path }: { readonly name: string; readonly path: string },

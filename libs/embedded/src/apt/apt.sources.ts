@@ -1,7 +1,7 @@
 /** An official Debian archive that this machine already uses. */
 export interface DebianMirror {
   readonly uri: string;
-  /** Options that the entry had and that matter for reaching or verifying it. */
+  /** The keyring option of the entry, needed to verify the archive. */
   readonly signedBy: string;
 }
 
@@ -15,18 +15,18 @@ interface SourceEntry {
 }
 
 export const DEBIAN_KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
-/** The same keyring as newer releases name it. */
+/** The same keyring under its name in newer releases. */
 const DEBIAN_KEYRINGS = [DEBIAN_KEYRING, '/usr/share/keyrings/debian-archive-keyring.pgp'];
 
 const SUITE =
   /^(oldoldstable|oldstable|stable|testing|unstable|sid|buster|bullseye|bookworm|trixie|forky|duke)(-updates|-backports|-proposed-updates)?\/?$/;
 const OFFICIAL_PATH = /\/debian\/?$/;
-/** The lists of mirrors that Debian's cloud images use. */
+/** The mirror lists of Debian's cloud images. */
 const MIRROR_LIST = /^mirror\+(file|https?):.*debian[^/]*$/;
 
 /**
- * The Debian archives among apt's sources, in their order, each once: entries for main of a Debian release, verified by the
- * distribution's own keyring. Other repositories, and Debian's security archive, do not count.
+ * The Debian archives among apt's sources, in order, without duplicates: entries for main of a Debian release, verified
+ * by the distribution's own keyring. Other repositories, and Debian's security archive, are ignored.
  */
 export const debianMirrors = (
   files: readonly { readonly name: string; readonly text: string }[],
@@ -62,7 +62,7 @@ const parseOneLine = (text: string): readonly SourceEntry[] =>
     return [{ types: [type], uris: [uri], suites: [suite], components: words(components), signedBy, enabled: true }];
   });
 
-/** Stanzas of `Field: values`, continued by lines that begin with a blank; a comment may stand within a stanza. */
+/** Stanzas of `Field: values`, continued by indented lines; comments may occur within a stanza. */
 const parseDeb822 = (text: string): readonly SourceEntry[] =>
   text
     .split('\n')

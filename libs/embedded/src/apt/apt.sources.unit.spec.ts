@@ -9,7 +9,7 @@ const oneLine = (text: string) => debianMirrors([{ name: '/etc/apt/sources.list'
 const deb822 = (text: string) => debianMirrors([{ name: '/etc/apt/sources.list.d/debian.sources', text }]);
 
 describe("the machine's Debian mirror", () => {
-  it('is found in a one-line list, as the installer writes it', () => {
+  it('is found in a one-line list, as written by the installer', () => {
     const list = `
 # deb cdrom:[Debian GNU/Linux 12 _Bookworm_]/ bookworm main
 deb http://near.mirror.example/debian/ bookworm main non-free-firmware # the nearest
@@ -19,7 +19,7 @@ deb [arch=amd64 signed-by=${DEBIAN_KEYRING}] https://mirror.example/debian bookw
     expect(oneLine(list)).toEqual(['http://near.mirror.example/debian/', 'https://mirror.example/debian']);
   });
 
-  it('is found in stanzas, as images write them, in which comments may stand', () => {
+  it('is found in stanzas with comments, as written by images', () => {
     const stanzas = `Types: deb
 # http://snapshot.example/archive/debian/20250520T000000Z
 URIs: http://mirror.example/debian
@@ -36,7 +36,7 @@ Signed-By: ${DEBIAN_KEYRING}
     expect(deb822(stanzas)).toEqual([{ uri: 'http://mirror.example/debian', signedBy: DEBIAN_KEYRING }]);
   });
 
-  it('is found in folded fields with several addresses and in a list of mirrors, as cloud images have it', () => {
+  it('is found in folded fields with several addresses and in a list of mirrors, as in cloud images', () => {
     const stanza = `Types: deb deb-src
 URIs: mirror+file:///etc/apt/mirrors/debian.list
  https://mirror.example/debian/
@@ -51,7 +51,7 @@ Components:
     ]);
   });
 
-  it('keeps the keyring that newer releases name', () => {
+  it('keeps the keyring named by newer releases', () => {
     const signedBy = '/usr/share/keyrings/debian-archive-keyring.pgp';
     expect(
       deb822(
@@ -72,14 +72,14 @@ Components:
     ['a commented line', '#deb http://mirror.example/debian bookworm main'],
   ])('is not %s', (_what, line) => expect(oneLine(line)).toEqual([]));
 
-  it('is not a stanza that is switched off', () =>
+  it('is not a disabled stanza', () =>
     expect(
       deb822('Enabled: no\nTypes: deb\nURIs: http://mirror.example/debian\nSuites: bookworm\nComponents: main\n'),
     ).toEqual([]));
 });
 
 describe('the private apt', () => {
-  it('has folders of its own and none of the machine’s hooks', () => golden('apt.conf.golden', aptConfig('/tmp/work')));
+  it('has its own folders and none of the machine’s hooks', () => golden('apt.conf.golden', aptConfig('/tmp/work')));
 
   it('trusts one archive by the distribution’s keyring', () =>
     expect(aptSourceLine({ uri: 'http://mirror.example/debian', signedBy: DEBIAN_KEYRING }, 'forky')).toBe(

@@ -4,7 +4,7 @@ import { withDebianPackages, type AptGet } from './apt.download.js';
 
 const DPKG_STATUS = '/var/lib/dpkg/status';
 
-/** What apt would install for these packages, those that this machine has left out. */
+/** The packages that apt would install for these, without those that this machine already has. */
 const missingOf =
   (names: readonly string[]) =>
   async (apt: AptGet): Promise<readonly string[] | { readonly reason: string }> => {
@@ -15,8 +15,8 @@ const missingOf =
   };
 
 /**
- * Packages of this machine's own Debian release with what they need and this machine lacks, unpacked below `folder` without installing them.
- * Resolves to the reasons why they are not there; to none if they are.
+ * Unpacks packages of this machine's own Debian release, with their missing dependencies, below `folder` without
+ * installing them. Resolves to the reasons of a failure; to none on success.
  */
 export const provideDebianTree = async (names: readonly string[], folder: string): Promise<readonly string[]> => {
   if (existsSync(folder)) return [];

@@ -1,7 +1,7 @@
 import { readClaims, signClaims, UNLIMITED, type Revocations } from './claims.js';
 import { keyOfSeed } from './nkey.js';
 
-/** What signs the claims of the nodes' account, and what these claims are without revocations. */
+/** The key that signs the claims of the nodes' account, and these claims without revocations. */
 export interface AccountSigning {
   /** Seed of a signing key of the operator (`SO…`): it can sign the claims of every account. */
   readonly operatorSigningSeed: string;
@@ -11,14 +11,14 @@ export interface AccountSigning {
 /** The public key of the account (`A…`). */
 export const accountOf = ({ accountJwt }: AccountSigning): string => readClaims(accountJwt).sub;
 
-/** What changes in the claims of an account while it is used. */
+/** The variable part of an account's claims. */
 export interface AccountState {
   readonly revocations: Revocations;
-  /** How many connections its users may have together; undefined: any number. */
+  /** Maximum connections of all its users; undefined: unlimited. */
   readonly connectionsMax: number | undefined;
 }
 
-/** The account's claims with this state and no other. A server keeps what it has where that was issued later. */
+/** The account's claims with exactly this state. A server keeps its current ones if they were issued later. */
 export const signAccount = (
   { operatorSigningSeed, accountJwt }: AccountSigning,
   { revocations, connectionsMax }: AccountState,
@@ -33,7 +33,7 @@ export const signAccount = (
   );
 };
 
-/** What an account's JWT states, and when it was issued, in seconds. */
+/** The state in an account's JWT, and when it was issued, in seconds. */
 export const accountStateIn = (jwt: string): AccountState & { readonly issuedAtSeconds: number } => {
   const { iat, nats } = readClaims(jwt);
   const { conn } = (nats['limits'] ?? {}) as { readonly conn?: number };

@@ -1,7 +1,7 @@
 /*
- * The file `nats-authority.pem`. Its first pair, a certificate and its key, signs the certificate of the NATS server. During a rotation
- * a second part follows, under a line that labels it: the pair that is to sign next, or the certificate of the one that signed
- * before, whose key is destroyed.
+ * The file `nats-authority.pem`. Its first pair, a certificate and its key, signs the certificate of the NATS server.
+ * During a rotation a second part follows, below a line that labels it: the pair that will sign next, or the
+ * certificate of the previous one, whose key is destroyed.
  */
 
 export interface Authorities {
@@ -14,7 +14,7 @@ export interface NextAuthority {
   readonly role: 'next';
   /** Certificate and key. */
   readonly pair: string;
-  /** ISO 8601: since then it is in the bundle that services and agents get. */
+  /** ISO 8601: since when it has been in the bundle of services and agents. */
   readonly announcedAt: string;
 }
 
@@ -37,7 +37,7 @@ const partOf = (pem: string, pattern: RegExp, what: string): string => {
   return part;
 };
 
-/** Throws when a part is missing. */
+/** Throws if a part is missing. */
 export const parseAuthorities = (text: string): Authorities => {
   const found = SECOND.exec(text);
   if (found === null) return { current: pairIn(text) };
@@ -63,7 +63,7 @@ export const authoritiesText = ({ current, other }: Authorities): string => {
   }
 };
 
-/** What clients trust: during a rotation two certificates. */
+/** The CA bundle of clients: two certificates during a rotation. */
 export const bundleOf = ({ current, other }: Authorities): string => {
   const certificate = certificateIn(current);
   if (other === undefined) return certificate;

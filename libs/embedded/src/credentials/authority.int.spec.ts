@@ -7,7 +7,7 @@ import { throwawayFolder } from '../environment/throwaway-folder.js';
 import { ensureCertificates, natsTrustIn } from './authority.store.js';
 import { authenticatorOf } from './creds.js';
 
-jest.setTimeout(120_000); // A busy machine; each wait in a test has its own deadline.
+jest.setTimeout(120_000); // For a busy machine; each wait in a test has its own deadline.
 
 const NAMES = ['nats', '192.0.2.1'];
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -19,7 +19,7 @@ describe('the certificate of NATS', () => {
   });
   afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-  it('is made once, carries every name, is signed by the authority, and is readable by its owner alone', async () => {
+  it('is created once, contains every name, is signed by the CA, and is readable only by its owner', async () => {
     const { caFile, serverFile } = await ensureCertificates(dataDir, NAMES);
     const texts = [caFile, serverFile].map((file) => readFileSync(file, 'utf8'));
     const [ca, server] = texts.map((text) => new X509Certificate(text));
@@ -31,7 +31,7 @@ describe('the certificate of NATS', () => {
     expect([caFile, serverFile].map((file) => readFileSync(file, 'utf8'))).toEqual(texts);
   });
 
-  it('is recreated for a new name, and a year before it ends; the authority stays', async () => {
+  it('is recreated for a new name, and a year before it expires; the CA stays', async () => {
     const { caFile, serverFile } = await ensureCertificates(dataDir, NAMES);
     const read = () => [readFileSync(caFile, 'utf8'), readFileSync(serverFile, 'utf8')] as const;
     const first = read();
@@ -46,7 +46,7 @@ describe('the certificate of NATS', () => {
     expect(read()[1]).not.toBe(second[1]);
   });
 
-  it('is recreated when it is of another authority', async () => {
+  it('is recreated if another CA signed it', async () => {
     const { serverFile } = await ensureCertificates(dataDir, NAMES);
     const other = throwawayFolder();
     try {
@@ -80,7 +80,7 @@ describe('a NATS server that listens beyond loopback', () => {
     return connect({ servers: url, authenticator, reconnect: false, timeout: 10_000, ...natsTrustIn(caFile, [url]) });
   };
 
-  it('is reached by TLS, by whoever trusts its authority', async () => {
+  it('accepts TLS connections from clients that trust its CA', async () => {
     const { url, caFile } = environment.nats;
     expect(url).toMatch(/^tls:\/\/127\.0\.0\.7:\d+$/);
     const connection = await connecting(url, caFile);
@@ -89,7 +89,7 @@ describe('a NATS server that listens beyond loopback', () => {
     await connection.close();
   });
 
-  it('is not believed by a client that trusts others', async () => {
+  it('is rejected by a client that trusts another CA', async () => {
     await expect(connecting(environment.nats.url, undefined)).rejects.toThrow(/certificate|signed/i);
     const other = throwawayFolder();
     try {
@@ -100,7 +100,7 @@ describe('a NATS server that listens beyond loopback', () => {
     }
   });
 
-  it('is not believed under an address that its certificate does not carry', async () => {
+  it('is rejected at an address that its certificate does not contain', async () => {
     const { url, caFile } = environment.nats;
     const authenticator = authenticatorOf(readFileSync(environment.nats.credsFile('admin') ?? never(), 'utf8'));
     const elsewhere = natsTrustIn(caFile, ['tls://127.0.0.8:4222']);

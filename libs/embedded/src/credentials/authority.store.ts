@@ -7,20 +7,23 @@ import { authoritiesText, bundleOf, certificateIn, parseAuthorities, type Author
 import { issueAuthority, issueServer } from './certificate.issuing.js';
 import { natsTrust, type NatsTrust } from './trust.js';
 
-/** What a NATS server shows of itself, and what its clients must trust; each is a file that only its owner may read. */
+/**
+ * The certificate of a NATS server, and the CA that its clients must trust; each in a file that only its owner may
+ * read.
+ */
 export interface NatsCertificates {
-  /** What services and agents trust: the certificate of the authority, and of a second one while it is rotated. */
+  /** The CA certificate for services and agents, and a second one during a rotation. */
   readonly caFile: string;
   /** The server's certificate and its key, in one file. */
   readonly serverFile: string;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Agents hold the authority's certificate for as long as their host lives. */
+/** Agents hold the CA certificate for the lifetime of their host. */
 const AUTHORITY_DAYS = 3650;
-/** The server reads its certificate when it starts, and a server of a control plane may run for very long. */
+/** The server reads its certificate only at startup, and a server of a control plane may run for very long. */
 const SERVER_DAYS = 3650;
-/** At a start, a server's certificate that ends within this is made again. */
+/** At startup, a server certificate that expires within this time is recreated. */
 const RENEW_WITHIN_DAYS = 365;
 
 const authorityFileIn = (dataDir: string): string => join(dataDir, 'keys', 'nats-authority.pem');
@@ -28,10 +31,9 @@ const caFileIn = (dataDir: string): string => join(dataDir, 'keys', 'nats-ca.pem
 const serverFileIn = (dataDir: string): string => join(dataDir, 'keys', 'nats-server.pem');
 
 /**
- * An authority of this installation's own and a certificate for its NATS server, in `<dataDir>/keys`, made once. The server's is
- * made again when it does not carry one of the names (DNS names or addresses), or ends within a year.
- *
- * @param isPeer Whether the server is one of a cluster, whose servers show each other their certificate.
+ * The installation's own CA and a certificate for its NATS server, in `<dataDir>/keys`, created once. The server's is
+ * recreated if it lacks one of the names (DNS names or addresses), or expires within a year.
+ * @param isPeer Whether the server belongs to a cluster, whose servers present their certificates to each other.
  */
 export const ensureCertificates = async (
   dataDir: string,
@@ -48,7 +50,7 @@ export const readAuthorities = (dataDir: string): Authorities | undefined => {
   return text === undefined ? undefined : parseAuthorities(text);
 };
 
-/** The authorities first, for good; the other two files follow from them, so that a crash in between is repaired by the next call. */
+/** Writes the CAs first, durably; the other two files derive from them, so the next call repairs a crash in between. */
 export const writeAuthorities = async (
   dataDir: string,
   authorities: Authorities,
@@ -65,7 +67,7 @@ export const writeAuthorities = async (
   return { caFile, serverFile };
 };
 
-/** By which names the server's certificate of that folder is called; none where it has no certificate. */
+/** The names in the server certificate of that folder; empty if there is none. */
 export const serverNames = (dataDir: string): readonly string[] => {
   const pem = readIfAny(serverFileIn(dataDir));
   if (pem === undefined) return [];
@@ -79,12 +81,12 @@ export const serverNames = (dataDir: string): readonly string[] => {
 interface Demand {
   readonly ca: string;
   readonly names: readonly string[];
-  /** Undefined: as it is now. */
+  /** undefined: unchanged. */
   readonly isPeer?: boolean;
   readonly now: Date;
 }
 
-/** Of the extended key usages (RFC 5280): it may be shown to servers. */
+/** Extended key usage (RFC 5280): it may be presented to servers. */
 const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2';
 
 const isPeerIn = (pem: string | undefined): boolean =>
@@ -104,7 +106,7 @@ const serves = (pem: string | undefined, { ca, names, isPeer, now }: Demand): bo
   );
 };
 
-/** `natsTrust` with the authorities in a file, which is read at each connect: they may be rotated meanwhile. */
+/** `natsTrust` with the CAs in a file, which is read at each connect because they may be rotated. */
 export const natsTrustIn = (caFile: string | undefined, urls: readonly string[]): { readonly tls?: NatsTrust } =>
   natsTrust(caFile === undefined ? undefined : () => readFileSync(caFile, 'utf8'), urls);
 

@@ -3,16 +3,16 @@ import { isIP } from 'node:net';
 import { certificateIn, keyIn } from './authorities.js';
 
 /*
- * Certificates of authorities of an installation's own. A pair is a certificate and its key, PEM, in one text, so that a crash cannot leave
- * one without the other.
+ * Certificates of an installation's own CAs. A pair is a certificate and its key, PEM, in one text, so that a crash
+ * cannot leave one without the other.
  */
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Those who check a certificate must not meet one from the future where clocks differ a little. */
+/** With slightly different clocks, a verifier must not see a certificate from the future. */
 const BACKDATE_MS = 5 * 60 * 1000;
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
-/** Loaded only to issue a certificate: it takes as long as everything else that a start loads. */
+/** Loaded only to issue a certificate: it takes as long as everything else at startup. */
 const x509Library = async () => {
   await import('reflect-metadata');
   const x509 = await import('@peculiar/x509');
@@ -74,13 +74,13 @@ export const issueAuthority = async ({ name, days, now }: AuthorityDemand): Prom
 };
 
 export interface ServerDemand extends AuthorityDemand {
-  /** DNS names and addresses by which it is called. */
+  /** The DNS names and addresses of the server. */
   readonly names: readonly string[];
   /** It is also a client of servers of its own kind. */
   readonly isPeer?: boolean;
 }
 
-/** A pair of a server, signed by the authority's pair. */
+/** A server's pair, signed by the CA's pair. */
 export const issueServer = async (
   authority: string,
   { name, names, isPeer = false, days, now }: ServerDemand,
@@ -110,7 +110,7 @@ export const issueServer = async (
   return pairOf(certificate.rawData, keys.privateKey);
 };
 
-/** What a client asks to be signed: its public key, and proof that it has the private one. */
+/** A client's signing request: its public key, and proof of the private one. */
 export interface ClientKey {
   /** SHA-256 of the SubjectPublicKeyInfo, DER; lowercase hex. */
   readonly sha256: string;
@@ -121,7 +121,7 @@ const RSA_BITS_MIN = 2_048;
 const RSA_BITS_MAX = 8_192;
 const CURVES: ReadonlySet<string> = new Set(['prime256v1', 'secp384r1']);
 
-/** Of a public key, SubjectPublicKeyInfo in DER. */
+/** Hash of a public key, SubjectPublicKeyInfo in DER. */
 export const keySha256 = (spki: Uint8Array): string => createHash('sha256').update(spki).digest('hex');
 
 const weaknessOf = (spki: Uint8Array): string | undefined => {
@@ -136,7 +136,7 @@ const weaknessOf = (spki: Uint8Array): string | undefined => {
   return `a key of type ${asymmetricKeyType} ${namedCurve}${modulusLength === 0 ? '' : `${modulusLength} bit`} is not accepted`;
 };
 
-/** The key in a certificate request (PKCS#10, PEM), or why it is not signed. The text may come from anyone. */
+/** The key in a certificate request (PKCS#10, PEM), or why it is not signed. The request is untrusted. */
 export const clientKeyOf = async (csr: string): Promise<ClientKey | { readonly reason: string }> => {
   const x509 = await x509Library();
   try {
@@ -158,7 +158,7 @@ export interface ClientDemand {
   readonly now: Date;
 }
 
-/** A client certificate for the key, PEM, with the names that are given here and none of the request. */
+/** A client certificate for the key, PEM, with the names given here and none of the request. */
 export const issueClient = async (
   authority: string,
   { csr }: ClientKey,
@@ -183,7 +183,7 @@ export const issueClient = async (
   return `${certificate.toString('pem').trim()}\n`;
 };
 
-/** A new key and the request to sign a client certificate for it. Both PEM. */
+/** A new key and a client certificate request for it. Both PEM. */
 export const newClientRequest = async (commonName: string): Promise<{ readonly key: string; readonly csr: string }> => {
   const x509 = await x509Library();
   const keys = await newKeys();

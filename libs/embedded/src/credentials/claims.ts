@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto';
 import { isSignedBy, type NKey } from './nkey.js';
 
 /*
- * NATS JWTs, version 2 (github.com/nats-io/jwt, `v2/claims.go`): one signature over two JSON texts. The makers' package for JavaScript is
- * a preview (0.0.11) that only offers promises, where a credential is a value that is needed at once.
+ * NATS JWTs, version 2 (github.com/nats-io/jwt, `v2/claims.go`): one signature over two JSON texts. The upstream
+ * package for JavaScript is a preview (0.0.11) with only promises, while a credential is needed synchronously.
  */
 
-/** What one user may do. An empty list means nothing here; to the server an empty list would mean everything. */
+/** The permissions of one user. An empty list means nothing here; to the server an empty list would mean everything. */
 export interface UserPermissions {
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];
@@ -59,7 +59,7 @@ export const signClaims = (draft: ClaimsDraft, signer: NKey): string => {
 /** An account with the revocations of its nodes is the largest. */
 const CLAIMS_LENGTH_MAX = 16 * 1_048_576;
 
-/** Reads a JWT and checks its signature; throws where it was not made by the issuer that it names. */
+/** Parses a JWT and verifies its signature; throws if it was not signed by the issuer that it names. */
 export const readClaims = (jwt: string): Claims => {
   const [header, body, signature] = jwt.trim().split('.');
   if (header === undefined || body === undefined || signature === undefined)
@@ -71,14 +71,14 @@ export const readClaims = (jwt: string): Claims => {
   return claims;
 };
 
-/** A key that signs users of an account; with a scope it signs only users with the permissions of the scope. */
+/** A key that signs users of an account; with a scope, it signs only users with the permissions of the scope. */
 export type SigningKey =
   | string
   | { readonly kind: 'user_scope'; readonly key: string; readonly role: string; readonly template: UserTemplate };
 
 type UserTemplate = Readonly<Record<string, unknown>>;
 
-/** By public key of the user: its claims are refused if they were issued at or before that time, in seconds. */
+/** By the user's public key: claims issued at or before that time, in seconds, are rejected. */
 export type Revocations = Readonly<Record<string, number>>;
 
 export interface AccountClaims {
@@ -87,9 +87,9 @@ export interface AccountClaims {
   /** Subjects that other accounts may import. */
   readonly exports?: readonly string[];
   readonly imports?: readonly { readonly subject: string; readonly account: string }[];
-  /** Absent: as many as the server takes. */
+  /** Absent: the server's limit. */
   readonly connectionsMax?: number;
-  /** A message of its clients may have so many bytes; absent: as many as the server takes. */
+  /** Maximum message size of its clients in bytes; absent: the server's limit. */
   readonly payloadMaxBytes?: number;
 }
 
@@ -101,7 +101,10 @@ const JETSTREAM_UNLIMITED = {
 };
 const NO_JETSTREAM = { mem_storage: 0, disk_storage: 0, streams: 0, consumer: 0 };
 
-/** What an account may use, and what it shares with others. Leaf nodes never: no other server joins by an account's credential. */
+/**
+ * An account's limits, and what it shares with others. Leaf nodes are never allowed: no other server joins with an
+ * account's credential.
+ */
 export const accountFields = (account: AccountClaims): Readonly<Record<string, unknown>> => ({
   limits: {
     subs: UNLIMITED,
@@ -120,7 +123,10 @@ export const accountFields = (account: AccountClaims): Readonly<Record<string, u
   imports: (account.imports ?? []).map((from) => ({ name: from.subject, ...from, type: 'stream' })),
 });
 
-/** What every user of a scoped signing key may do. Subjects may contain `{{tag(name)}}`, which is the user's own tag. */
+/**
+ * The permissions of every user of a scoped signing key. Subjects may contain `{{tag(name)}}`, which is replaced by the
+ * user's own tag.
+ */
 export const userTemplate = (
   permissions: UserPermissions,
   limits: { readonly subscriptionsMax: number; readonly payloadMaxBytes: number },
@@ -133,7 +139,7 @@ export const userTemplate = (
   allowed_connection_types: ['STANDARD', 'WEBSOCKET'],
 });
 
-/** The claims of a user of that account; undefined: the account signs them by its own key. */
+/** The claims of a user of that account; undefined: the account signs them with its own key. */
 export const userFields = (
   accountPublicKey: string | undefined,
   permissions: UserPermissions,

@@ -13,7 +13,7 @@ import { keyOfSeed, newKey } from './nkey.js';
 import { CREDENTIAL_NAMES, ensureCredentials, rotateCredentials, type NatsCredentials } from './operator.store.js';
 import { throwawayFolder } from '../environment/throwaway-folder.js';
 
-jest.setTimeout(120_000); // A busy machine; each wait in a test has its own deadline.
+jest.setTimeout(120_000); // For a busy machine; each wait in a test has its own deadline.
 
 describe('credentials', () => {
   let dataDir: string;
@@ -22,7 +22,7 @@ describe('credentials', () => {
   });
   afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-  it('are made once, for each service and the administrator, and readable by their owner alone', () => {
+  it('are created once, for each service and the administrator, and readable only by their owner', () => {
     const { credsFile, nodeSigningFile, accountSigningFile, operatorJwt, system, account, nodes } =
       ensureCredentials(dataDir);
     const texts = CREDENTIAL_NAMES.map((name) => readFileSync(credsFile(name), 'utf8'));
@@ -44,7 +44,7 @@ describe('credentials', () => {
 });
 
 describe('keys of an instance whose nodes were in the account of the services', () => {
-  it('sign nothing that the credentials of those nodes would pass by', () => {
+  it('sign nothing that would be valid together with the credentials of those nodes', () => {
     const dataDir = throwawayFolder();
     ensureCredentials(dataDir);
     const file = join(dataDir, 'keys', 'nats-operator.json');
@@ -65,7 +65,7 @@ describe('keys of an instance whose nodes were in the account of the services', 
   });
 });
 
-describe('the server, on keys that were rotated', () => {
+describe('the server after a rotation of its keys', () => {
   const DAY_MS = 24 * 60 * 60 * 1000;
   const W1 = { namespace: 'default', cluster: 'demo', node: 'w1', expiresInSeconds: 600 };
   let dataDir: string;
@@ -109,7 +109,7 @@ describe('the server, on keys that were rotated', () => {
   const seeds = () => JSON.parse(text(join(dataDir, 'keys', 'nats-operator.json'))) as Record<string, string>;
   const signing = ({ nodeSigningFile }: NatsCredentials) => JSON.parse(text(nodeSigningFile)) as NodeSigning;
 
-  it('takes no credential that the key of an account signed, only those of its signing keys', async () => {
+  it('rejects credentials signed by the key of an account, and accepts those of its signing keys', async () => {
     const auth = ensureCredentials(dataDir);
     await restart(auth);
     const all = { publish: ['>'], subscribe: ['>'] };
@@ -133,7 +133,7 @@ describe('the server, on keys that were rotated', () => {
     expect(await isLetIn(text(auth.credsFile('gateway')))).toBe(true);
   });
 
-  it('takes the new credentials and none of the former ones, keeps its streams, and lets agents go on for their time', async () => {
+  it('accepts only the new credentials, keeps its streams, and accepts agents for their remaining time', async () => {
     const before = ensureCredentials(dataDir);
     await restart(before);
     const admin = await connecting(text(before.credsFile('admin')));
@@ -178,7 +178,7 @@ describe('the server, on keys that were rotated', () => {
     expect(await isLetIn(mintNodeCredentials(signing(after), W1))).toBe(true);
   });
 
-  it('ends the credentials of agents at once, if asked', async () => {
+  it('rejects the credentials of agents at once, on request', async () => {
     const agent = mintNodeCredentials(signing(ensureCredentials(dataDir)), W1);
     await restart(rotateCredentials(dataDir, { now: new Date(), nodesForMs: 0 }));
     expect(await isLetIn(agent)).toBe(false);
@@ -233,7 +233,10 @@ describe('the server, on credentials', () => {
     return mintNodeCredentials(signing, { namespace: 'lab', cluster: 'demo', node, expiresInSeconds });
   };
 
-  /** Publishes, and resolves to the server's objection, if it has one. The server answers in order, so it comes before the flush ends. */
+  /**
+   * Publishes, and resolves to the server's error, if any. The server answers in order, so it arrives before the flush
+   * ends.
+   */
   const publish = async (connection: NatsConnection, subject: string): Promise<string | undefined> => {
     const known = objections.get(connection)?.length ?? 0;
     connection.publish(subject, 'x');
@@ -242,7 +245,7 @@ describe('the server, on credentials', () => {
     return objections.get(connection)?.[known];
   };
 
-  it("lets a node publish its own heartbeat, and refuses another node's", async () => {
+  it("lets a node publish its own heartbeat, and rejects another node's", async () => {
     const admin = await connectAs(readFileSync(auth.credsFile('admin'), 'utf8'));
     const received: string[] = [];
     const heartbeats = admin.subscribe('hb.>', {
@@ -262,20 +265,20 @@ describe('the server, on credentials', () => {
     heartbeats.unsubscribe();
   });
 
-  it("lets a service state its own facts, and refuses another service's", async () => {
+  it("lets a service state its own facts, and rejects another service's", async () => {
     const gateway = await connectAs(readFileSync(auth.credsFile('gateway'), 'utf8'), inboxPrefix('gateway'));
     expect(await publish(gateway, 'evt.3.lab.demo.request.ClusterRequested')).toBeUndefined();
     expect(await publish(gateway, 'evt.3.lab.demo.machines.VmsCreated')).toMatch(/Permissions Violation/i);
   });
 
-  it('refuses a credential that another account signed', async () => {
+  it('rejects a credential that another account signed', async () => {
     const stranger = throwawayFolder();
     const foreign = readFileSync(ensureCredentials(stranger).credsFile('admin'), 'utf8');
     rmSync(stranger, { recursive: true, force: true });
     await expect(connectAs(foreign)).rejects.toThrow(/authorization/i);
   });
 
-  it('refuses a credential that has ended, and a client without any', async () => {
+  it('rejects an expired credential, and a client without any', async () => {
     await expect(connectAs(nodeCreds('demo-cp-1', -1))).rejects.toThrow(/authorization/i);
     await expect(connect({ servers: nats.url, reconnect: false })).rejects.toThrow(/authorization/i);
   });

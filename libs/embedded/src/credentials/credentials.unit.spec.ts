@@ -16,7 +16,7 @@ const mint = (more: { expiresInSeconds?: number; publish?: string[] } = {}): str
   });
 
 describe('a minted credential', () => {
-  it('names its holder, its account, its signer and exactly its subjects', () => {
+  it('contains its holder, its account, its signer and exactly its subjects', () => {
     const claims = claimsOfCreds(mint());
     expect(claims).toMatchObject({
       name: 'node demo-cp-1',
@@ -31,12 +31,12 @@ describe('a minted credential', () => {
     expect(claims.exp).toBeUndefined();
   });
 
-  it('ends at the time that was given', () => {
+  it('expires at the given time', () => {
     const { iat, exp } = claimsOfCreds(mint({ expiresInSeconds: 60 }));
     expect((exp ?? 0) - iat).toBe(60);
   });
 
-  it('without any subject may do nothing, where the server would read an empty list as everything', () =>
+  it('without any subject allows nothing, although the server would read an empty list as everything', () =>
     expect(claimsOfCreds(mint({ publish: [] })).nats['pub']).toEqual({ deny: ['>'] }));
 
   it('is a new user each time', () => expect(claimsOfCreds(mint()).sub).not.toBe(claimsOfCreds(mint()).sub));
@@ -46,7 +46,7 @@ describe("a node's credential", () => {
   const nodeSigning = { accountPublicKey: account.publicKey, signingSeed: signing.seed };
   const w1 = { namespace: 'lab', cluster: 'demo', node: 'demo-w-1', expiresInSeconds: 3_600 };
 
-  it('says who its holder is and when it ends, and leaves what it may do to the scope of its signer', () => {
+  it('contains its holder and expiry, and leaves permissions to the scope of its signer', () => {
     const claims = claimsOfCreds(mintNodeCredentials(nodeSigning, w1));
     expect(claims.nats).toEqual({
       issuer_account: account.publicKey,
@@ -57,7 +57,7 @@ describe("a node's credential", () => {
     expect((claims.exp ?? 0) - claims.iat).toBe(3_600);
   });
 
-  it('is renewed for the same user, whose seed stays where it is', () => {
+  it('is renewed for the same user, whose seed is not moved', () => {
     const before = mintNodeCredentials(nodeSigning, w1);
     const user = claimsOfCreds(before).sub;
     const after = withJwt(before, mintNodeJwt(nodeSigning, { ...w1, expiresInSeconds: 7_200 }, user));
@@ -67,7 +67,7 @@ describe("a node's credential", () => {
 });
 
 describe('a claim', () => {
-  it('that was changed after it was signed is not read', () => {
+  it('that was changed after it was signed is rejected', () => {
     const jwt = signClaims({ type: 'account', name: 'A', subject: account.publicKey, fields: {} }, account);
     const [header = '', body = '', signature = ''] = jwt.split('.');
     const forged = Buffer.from(Buffer.from(body, 'base64url').toString().replace('"name":"A"', '"name":"B"')).toString(
@@ -78,12 +78,12 @@ describe('a claim', () => {
   });
 });
 
-describe("a key, and what the makers' package makes of it", () => {
+describe('"a key, compared with the upstream package"', () => {
   const kinds: readonly KeyKind[] = ['operator', 'account', 'user'];
   const makers = { operator: createOperator, account: createAccount, user: createUser };
   const data = Buffer.from('what is signed');
 
-  it.each(kinds)('of an %s is the same key to both, whoever made it', (kind) => {
+  it.each(kinds)('of an %s is the same key in both, whichever created it', (kind) => {
     const ours = newKey(kind);
     expect(fromSeed(Buffer.from(ours.seed)).getPublicKey()).toBe(ours.publicKey);
     const theirs = makers[kind]();
@@ -92,7 +92,7 @@ describe("a key, and what the makers' package makes of it", () => {
     expect(read.seed).toBe(Buffer.from(theirs.getSeed()).toString());
   });
 
-  it.each(kinds)('of an %s signs what the other verifies', (kind) => {
+  it.each(kinds)('of an %s creates signatures that the other verifies', (kind) => {
     const ours = newKey(kind);
     expect(fromPublic(ours.publicKey).verify(data, ours.sign(data))).toBe(true);
     const theirs = makers[kind]();
@@ -100,7 +100,7 @@ describe("a key, and what the makers' package makes of it", () => {
     expect(isSignedBy(ours.publicKey, data, Buffer.from(theirs.sign(data)))).toBe(false);
   });
 
-  it('with a wrong letter is not read', () => {
+  it('with a wrong letter is rejected', () => {
     const { seed } = newKey('account');
     const wrong = `${seed.slice(0, 10)}${seed[10] === 'A' ? 'B' : 'A'}${seed.slice(11)}`;
     expect(() => keyOfSeed(wrong)).toThrow(/checksum is wrong/);

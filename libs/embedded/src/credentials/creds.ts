@@ -4,12 +4,12 @@ import { keyOfSeed, newKey } from './nkey.js';
 export interface MintRequest {
   /** Seed of the account's signing key, or of the account itself (`SA…`). */
   readonly signingSeed: string;
-  /** The account that the user must belong to (`A…`); undefined: that of the seed. */
+  /** The account of the user (`A…`); undefined: that of the seed. */
   readonly accountPublicKey: string | undefined;
-  /** Shows in the server's log and connection list. */
+  /** Appears in the server's log and connection list. */
   readonly name: string;
   readonly permissions: UserPermissions;
-  /** Without it the credential does not end by itself. */
+  /** Absent: the credential does not expire. */
   readonly expiresInSeconds?: number;
 }
 
@@ -30,7 +30,7 @@ export const mintCredentials = (request: MintRequest): string => {
   return credsText(jwt, user.seed);
 };
 
-/** Whose key signs the credentials of nodes: it can sign nothing else, for the account's own claims bound what it signs. */
+/** The key that signs credentials of nodes. It can sign nothing else, because the account's own claims restrict it. */
 export interface NodeSigning {
   readonly accountPublicKey: string;
   readonly signingSeed: string;
@@ -43,7 +43,7 @@ export interface NodeUser {
   readonly expiresInSeconds: number;
 }
 
-/** The claims of a node's user: who it is. What it may do follows from the scope of the key that signs them. */
+/** The claims of a node's user: its identity. Its permissions follow from the scope of the key that signs them. */
 export const mintNodeJwt = (signing: NodeSigning, user: NodeUser, userPublicKey: string): string => {
   const { namespace, cluster, node, expiresInSeconds } = user;
   return signClaims(
@@ -73,14 +73,16 @@ export const withJwt = (creds: string, jwt: string): string => credsText(jwt, se
 /** The user's claims in the text of a creds file. */
 export const claimsOfCreds = (creds: string): Claims => readClaims(jwtOf(creds));
 
-/** What a NATS client answers the server's challenge with. */
+/** A NATS client's answer to the server's challenge. */
 export interface ChallengeAnswer {
   readonly jwt: string;
   readonly nkey: string;
   readonly sig: string;
 }
 
-/** Answers as the client library's `credsAuthenticator` does, with Node's crypto: 0.1 ms a connection instead of 30. */
+/**
+ * Answers like the client library's `credsAuthenticator`, but with Node's crypto: 0.1 ms per connection instead of 30.
+ */
 export const authenticatorOf = (creds: string): ((nonce?: string) => ChallengeAnswer) => {
   const jwt = jwtOf(creds);
   const key = keyOfSeed(seedOf(creds));
@@ -99,7 +101,7 @@ const jwtOf = (creds: string): string => {
   return jwt;
 };
 
-/** The text of a creds file of a user whose claims another service has signed. */
+/** The text of a creds file for a user whose claims another service has signed. */
 export const credsOf = (jwt: string, seed: string): string => credsText(jwt, seed);
 
 const credsText = (jwt: string, seed: string): string => `-----BEGIN NATS USER JWT-----

@@ -1,6 +1,6 @@
-/** How the configuration describes the connection to a database. */
+/** The configured security of the connection to a database. */
 export interface DatabaseTrust {
-  /** File with the authority of its certificate, PEM; undefined: that of the URL, or those that Node.js trusts. */
+  /** File with the CA of its certificate, PEM; undefined: that of the URL, or those that Node.js trusts. */
   readonly caFile: string | undefined;
   /** Whether passwords and rows may cross a network in plain text. */
   readonly plainText: boolean;
@@ -10,7 +10,7 @@ export type TrustedUrl = { readonly url: string } | { readonly fault: string };
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/;
 
-/** Whether what is sent to a host, or received at an address, stays on this machine. */
+/** Whether traffic to a host, or received at an address, stays on this machine. */
 export const isLoopback = (host: string): boolean => LOOPBACK.test(host.toLowerCase());
 
 /** An empty host, or a path, is a socket of this machine. */
@@ -20,9 +20,9 @@ const staysHere = ({ hostname, searchParams }: URL): boolean => {
 };
 
 /**
- * The URL by which PostgreSQL is called. Beyond loopback, and wherever the URL or an authority asks for it, that is TLS with a certificate
- * that was checked for the host (`sslmode=verify-full`); plain text only where the URL says so (`sslmode=disable`) and the configuration,
- * too. The client library has modes that encrypt without verifying the server: they are refused.
+ * The URL of the connection to PostgreSQL. Beyond loopback, and wherever the URL or a CA requires it, it uses TLS with
+ * verification of the host (`sslmode=verify-full`); plain text only if both the URL (`sslmode=disable`) and the
+ * configuration allow it. Modes of the client library that encrypt without verifying the server are rejected.
  */
 export const databaseUrlOver = (given: string, { caFile, plainText }: DatabaseTrust): TrustedUrl => {
   const url = URL.canParse(given) ? new URL(given) : undefined;
@@ -46,7 +46,7 @@ export const databaseUrlOver = (given: string, { caFile, plainText }: DatabaseTr
   return { url: url.href };
 };
 
-/** By environment variables, as every program reads them. */
+/** From environment variables, for every program. */
 export const databaseTrustOf = (env: Readonly<Record<string, string | undefined>>): DatabaseTrust => ({
   caFile: env['DATABASE_CA_FILE'] === '' ? undefined : env['DATABASE_CA_FILE'],
   plainText: env['DATABASE_PLAIN_TEXT'] === 'allow',

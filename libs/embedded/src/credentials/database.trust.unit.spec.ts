@@ -11,16 +11,16 @@ describe('the URL of a database on another machine', () => {
     'postgres://u:p@192.0.2.1/x',
     'postgres://u:p@[2001:db8::1]/x',
     'postgresql://u@localhost.example.org/x',
-  ])('%s is called by TLS with a certificate that is checked for the host', (url) =>
+  ])('%s uses TLS with a certificate that is verified for the host', (url) =>
     expect(databaseUrlOver(url, NONE)).toEqual({ url: `${url}?sslmode=verify-full` }),
   );
 
-  it('takes the authority of the configuration before its own', () =>
+  it('uses the CA of the configuration before its own', () =>
     expect(databaseUrlOver(`${FAR}?sslrootcert=/other.pem`, { ...NONE, caFile: '/ca.pem' })).toEqual({
       url: `${FAR}?sslrootcert=%2Fca.pem&sslmode=verify-full`,
     }));
 
-  it('is refused in plain text, unless both it and the configuration say so', () => {
+  it('is rejected in plain text, unless both it and the configuration allow that', () => {
     const plain = `${FAR}?sslmode=disable`;
     expect(databaseUrlOver(plain, NONE)).toEqual({ fault: expect.stringContaining('in plain text') });
     expect(databaseUrlOver(plain, { ...NONE, plainText: true })).toEqual({ url: plain });
@@ -30,7 +30,7 @@ describe('the URL of a database on another machine', () => {
     });
   });
 
-  it('is refused with a mode that does not check who answers, or another way to say it', () => {
+  it('is rejected with a mode that does not verify the server, or another spelling of one', () => {
     for (const mode of ['allow', 'prefer', 'require', 'verify-ca', 'no-verify', ''])
       expect(databaseUrlOver(`${FAR}?sslmode=${mode}`, { ...NONE, plainText: true })).toEqual({
         fault: expect.stringContaining('does not check who answers'),
@@ -39,7 +39,7 @@ describe('the URL of a database on another machine', () => {
       expect(databaseUrlOver(`${FAR}?${parameter}`, NONE)).toEqual({ fault: expect.stringContaining('parameter') });
   });
 
-  it('is not taken for one of this machine because of a parameter that names another host', () =>
+  it('is not considered local because of a parameter that names another host', () =>
     expect(databaseUrlOver(`${HERE}?host=db.example.org`, NONE)).toMatchObject({
       url: expect.stringContaining('sslmode=verify-full'),
     }));
@@ -47,11 +47,11 @@ describe('the URL of a database on another machine', () => {
 
 describe('the URL of a database on this machine', () => {
   it.each([HERE, 'postgres://u:p@localhost/x', 'postgres://u:p@[::1]/x', 'postgres://u@%2Frun%2Fpostgresql/x'])(
-    '%s stays as it is',
+    '%s is unchanged',
     (url) => expect(databaseUrlOver(url, NONE)).toEqual({ url }),
   );
 
-  it('is called by TLS where it or the configuration asks for it', () => {
+  it('uses TLS if it or the configuration requires it', () => {
     expect(databaseUrlOver(`${HERE}?sslmode=verify-full`, NONE)).toEqual({ url: `${HERE}?sslmode=verify-full` });
     expect(databaseUrlOver(HERE, { ...NONE, caFile: '/ca.pem' })).toMatchObject({
       url: expect.stringContaining('verify-full'),
@@ -65,7 +65,7 @@ it('other text is not a URL of a database', () =>
     true,
   ]));
 
-it('hosts that only look like loopback are not', () =>
+it('hosts that only look like loopback are not loopback', () =>
   expect(
     ['127.0.0.1', '127.9.9.9', 'LOCALHOST', '::1', '127.0.0.1.example.org', '0.0.0.0', '::'].map(isLoopback),
   ).toEqual([true, true, true, true, false, false, false]));

@@ -2,24 +2,24 @@ import { createHash, randomBytes } from 'node:crypto';
 import { open, seal } from './sealing.js';
 
 /*
- * The master key seals the keys of secrets' owners. While it is rotated, its file holds two: the one that seals, on the first line, and on
- * the second `next <key>`, which services must know before anything is sealed with it, or `previous <key>`, with which something may
- * still be sealed.
+ * The master key seals the keys of secrets' owners. During a rotation its file has two: the sealing one on the first
+ * line, and on the second `next <key>`, which services must know before anything is sealed with it, or `previous
+ * <key>`, with which something may still be sealed.
  */
 
 const KEY_BYTES = 32;
 const ID_HEX_LENGTH = 16;
 
 export interface MasterKey {
-  /** Identifies a key without revealing it: the beginning of a SHA-256. */
+  /** Identifies a key without revealing it: a prefix of a SHA-256. */
   readonly id: string;
   readonly key: Uint8Array;
 }
 
 export interface MasterKeys {
-  /** Seals; opens too. */
+  /** Seals and opens. */
   readonly current: MasterKey;
-  /** Opens. */
+  /** Only opens. */
   readonly other?: { readonly role: 'next' | 'previous'; readonly key: MasterKey };
 }
 
@@ -32,7 +32,7 @@ export const masterKeyOf = (key: Uint8Array): MasterKey => ({
 
 export const newMasterKey = (): MasterKey => masterKeyOf(randomBytes(KEY_BYTES));
 
-/** Reads the text of a master key file; throws where it is none. */
+/** Parses the text of a master key file; throws if it is invalid. */
 export const parseMasterKeys = (text: string): MasterKeys => {
   const [first, second, ...more] = text.trim().split('\n').map(parseLine);
   if (first === undefined || first.role !== undefined || more.length > 0 || (second && second.role === undefined))
@@ -57,17 +57,19 @@ export const masterKeysText = ({ current, other }: MasterKeys): string =>
 
 const SEALED = /^v2\.([0-9a-f]{16})\.(.+)$/s;
 
-/** A key of an owner, sealed under the current master key, whose id stands before it. `name` is authenticated with it. */
+/** An owner's key, sealed under the current master key, whose id precedes it. `name` is authenticated with it. */
 export const sealOwnerKey = ({ current }: MasterKeys, key: Uint8Array, name: string): string =>
   `v2.${current.id}.${seal(current.key, key, name)}`;
 
-/** An owner's key, and by which master key it was sealed. */
+/** An owner's key, and the master key that sealed it. */
 export interface OpenedOwnerKey {
   readonly key: Buffer;
   readonly by: MasterKey;
 }
 
-/** undefined: none of these master keys opens it, or it was changed. One from before there were ids is tried with each. */
+/**
+ * undefined: none of these master keys opens it, or it was changed. A value from before ids existed is tried with each.
+ */
 export const openOwnerKey = (keys: MasterKeys, sealed: string, name: string): OpenedOwnerKey | undefined => {
   const [, id, value = sealed] = SEALED.exec(sealed) ?? [];
   const known = [keys.current, ...(keys.other === undefined ? [] : [keys.other.key])];
@@ -75,11 +77,11 @@ export const openOwnerKey = (keys: MasterKeys, sealed: string, name: string): Op
     try {
       return { key: open(by.key, value, name), by };
     } catch {
-      // Another one may.
+      // Another one may fit.
     }
   }
   return undefined;
 };
 
-/** Whether it has to be resealed: it is not sealed by the current key, or in the form without an id. */
+/** Whether it must be resealed: it is not sealed by the current key, or has no id. */
 export const isOutdated = ({ current }: MasterKeys, sealed: string): boolean => SEALED.exec(sealed)?.[1] !== current.id;

@@ -9,7 +9,7 @@ for (let made = 0; made < ${KEYS}; made += 1) newKey('user');
 console.log('made');`;
 
 it(
-  'keys are made while garbage is collected',
+  'keys can be created during garbage collection',
   () => {
     const args = ['--gc-interval=20', '--input-type=module', '--eval', program];
     expect(execFileSync(process.execPath, args, { encoding: 'utf8', timeout: TIMEOUT_MS })).toBe('made\n');

@@ -1,12 +1,12 @@
 import { createPrivateKey, createPublicKey, randomBytes, sign, verify, type KeyObject } from 'node:crypto';
 
 /*
- * NATS' Ed25519 keys (github.com/nats-io/nkeys): base32 of prefix, key and CRC-16. The makers' package for JavaScript computes the curve
- * in JavaScript: minting a credential took 13 ms of processor time with it and takes 0.8 ms with OpenSSL, behind Node's
- * crypto. That counts where a thousand nodes join. The unit spec holds the two against each other.
+ * NATS' Ed25519 keys (github.com/nats-io/nkeys): base32 of prefix, key and CRC-16. The upstream package computes the
+ * curve in JavaScript: minting a credential took 13 ms of CPU time with it and takes 0.8 ms with OpenSSL, behind Node's
+ * crypto. That matters when a thousand nodes join. The unit spec compares the two.
  */
 
-/** Whose key it is: its first letter. */
+/** The owner of a key, given by its first letter. */
 export type KeyKind = 'operator' | 'account' | 'user';
 
 export interface NKey {
@@ -24,15 +24,16 @@ const CRC_LENGTH = 2;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
 /**
- * An Ed25519 key is 32 random bytes. Not by `generateKeyPairSync`: Node.js 20 exports a key while it holds its lock, and the garbage
- * collection of that moment destroys the job that made the key, which waits for the same lock: the process hangs for good.
+ * An Ed25519 key is 32 random bytes. Not created by `generateKeyPairSync`: Node.js 20 exports a key while it holds its
+ * lock, and a garbage collection at that moment destroys the job that created the key, which waits for the same lock:
+ * the process deadlocks.
  */
 export const newKey = (kind: KeyKind): NKey => {
   const secret = randomBytes(KEY_LENGTH);
   return keyFrom(privateKeyOf(secret), PREFIX[kind], secret);
 };
 
-/** The key of a seed; throws where the text is none. */
+/** The key of a seed; throws if the text is invalid. */
 export const keyOfSeed = (seed: string): NKey => {
   const raw = decoded(seed.trim());
   const [first = 0, second = 0] = raw;
@@ -42,7 +43,7 @@ export const keyOfSeed = (seed: string): NKey => {
   return keyFrom(privateKeyOf(secret), prefix, secret);
 };
 
-/** As a JWK, for OpenSSL takes ten times as long to read DER. Node wants to see `x`, and computes it from `d`. */
+/** As a JWK, because OpenSSL takes ten times as long to parse DER. Node requires `x`, but computes it from `d`. */
 const privateKeyOf = (secret: Buffer): KeyObject =>
   createPrivateKey({
     key: { kty: 'OKP', crv: 'Ed25519', d: secret.toString('base64url'), x: '' },

@@ -28,17 +28,17 @@ import type { AccountSigning } from './account.claims.js';
 import { claimsOfCreds, mintCredentials, type NodeSigning } from './creds.js';
 import { keyOfSeed, newKey, type NKey } from './nkey.js';
 
-/** The revoker in the system account; all others are in that of the services. */
+/** The revoker's user in the system account; all others are in the services' account. */
 const REVOKER_IN_SYSTEM = `${REVOKER}-system` as const;
 
 /** Who has a creds file: each service, the tunnel, the revoker one in each of two accounts, and the administrator who makes the streams. */
 export type CredentialName = ServiceName | 'admin' | 'revoker' | 'revoker-system' | 'tunnel';
 export const CREDENTIAL_NAMES: readonly CredentialName[] = [...SERVICES, 'admin', REVOKER, 'revoker-system', TUNNEL];
 
-/** Holds what bootstrap-svc needs to sign credentials of nodes: a `NodeSigning` in JSON. */
+/** A `NodeSigning` in JSON, with which bootstrap-svc signs credentials of nodes. */
 export const NODE_SIGNING_FILE = 'node-signing.json';
 
-/** Holds what the revoker needs to sign the claims of the nodes' account: an `AccountSigning` in JSON. */
+/** An `AccountSigning` in JSON, with which the revoker signs the claims of the nodes' account. */
 export const ACCOUNT_SIGNING_FILE = 'account-signing.json';
 
 /** Everything that a server needs to trust the credentials, and bootstrap-svc to sign those of nodes. */
@@ -47,7 +47,9 @@ export interface NatsCredentials {
   readonly system: AccountToken;
   /** The account of the services. */
   readonly account: AccountToken;
-  /** The account of the agents: it shares with that of the services what `agent.subjects.ts` lists, and nothing else. */
+  /**
+   * The account of the agents: it shares with the services' account what `agent.subjects.ts` lists, and nothing else.
+   */
   readonly nodes: AccountToken;
   /** Mode 0600. */
   readonly nodeSigningFile: string;
@@ -61,7 +63,10 @@ export interface AccountToken {
   readonly jwt: string;
 }
 
-/** What is made once and kept; the claims follow from it. In one file, so that a crash cannot leave half an operator. */
+/**
+ * Seeds are created once and kept; the claims derive from them. In one file, so that a crash cannot leave half an
+ * operator.
+ */
 interface OperatorSeeds {
   readonly operatorSeed: string;
   /** Signs the accounts. */
@@ -75,9 +80,12 @@ interface OperatorSeeds {
   readonly nodesSeed: string;
   /** Signs the credentials of nodes, within the scope of `nodeTemplate`. */
   readonly nodeSigningSeed: string;
-  /** What signed credentials of nodes before: they count until they are renewed. The seeds of these keys are destroyed. */
+  /** Earlier keys that signed credentials of nodes, valid until those are renewed. Their seeds are destroyed. */
   readonly formerNodeSigning: readonly FormerKey[];
-  /** Of all claims. A server that keeps claims of accounts takes these in their place only if they are not older. */
+  /**
+   * Issue time of all claims. A server that stores claims of accounts replaces them by these only if they are not
+   * older.
+   */
   readonly issuedAtSeconds: number;
 }
 
@@ -87,10 +95,10 @@ interface FormerKey {
   readonly until: string;
 }
 
-/** More rotations than this within the life of a node's credential end the oldest of them. */
+/** More rotations than this within the lifetime of a node's credential invalidate the oldest of them. */
 const FORMER_KEYS_MAX = 4;
 
-/** An agent receives its own outputs in one subscription; more are for updates of the agent. */
+/** An agent receives its own outputs in one subscription; the rest is for updates of the agent. */
 const NODE_SUBSCRIPTIONS_MAX = 8;
 
 const nodeTemplate = userTemplate(
@@ -116,8 +124,8 @@ const permissionsOfHolder = (name: CredentialName, nodesAccount: string): UserPe
 };
 
 /**
- * The operator, its accounts and a creds file per service in `<dataDir>/keys` and `<dataDir>/creds`; their keys are made once and
- * reused. A creds file whose permissions are no longer those of the code is recreated.
+ * The operator, its accounts and a creds file per service in `<dataDir>/keys` and `<dataDir>/creds`; their keys are
+ * created once and reused. A creds file whose permissions differ from those of the code is recreated.
  */
 export const ensureCredentials = (
   dataDir: string,
@@ -134,7 +142,7 @@ export const ensureCredentials = (
   return { operatorJwt, system, account, nodes, nodeSigningFile, accountSigningFile, credsFile };
 };
 
-/** The file, which holds that value now. */
+/** Writes the value to the file unless it is current; returns the file. */
 const keptIn = (file: string, value: unknown): string => {
   writeUnlessSame(file, `${JSON.stringify(value)}\n`);
   return file;
@@ -143,9 +151,10 @@ const keptIn = (file: string, value: unknown): string => {
 const seedsFile = (dataDir: string): string => join(dataDir, 'keys', 'nats-operator.json');
 
 /**
- * Exchanges every key that signs something, and with it all credentials of services, which end when NATS is started with the new ones.
- * Credentials that nodes have go on for `nodesForMs`, in which they are renewed; 0 ends them, too. The accounts keep their names, under
- * which JetStream keeps its streams; their own keys sign nothing.
+ * Replaces every signing key, and with it all credentials of services, which become invalid when NATS is started with
+ * the new ones. Existing credentials of nodes remain valid for `nodesForMs`, within which they are renewed; 0
+ * invalidates them, too. The accounts keep their names, under which JetStream stores its streams; their own keys sign
+ * nothing.
  */
 export const rotateCredentials = (
   dataDir: string,
@@ -173,7 +182,10 @@ export const rotateCredentials = (
 
 const RELOADER_SECONDS = 60;
 
-/** A credential of the system account that may have servers read their configuration again, for a minute. In no file. */
+/**
+ * A credential of the system account that may make servers reload their configuration, valid for a minute. Not written
+ * to a file.
+ */
 export const mintReloader = (dataDir: string): string => {
   const { systemSigningSeed, systemSeed } = ensureSeeds(seedsFile(dataDir));
   return mintCredentials({
@@ -190,7 +202,10 @@ const standing = (keys: readonly FormerKey[], now: Date): readonly FormerKey[] =
 
 const seedsText = (seeds: OperatorSeeds): string => `${JSON.stringify(seeds, undefined, 2)}\n`;
 
-/** The claims follow from the seeds and from this code: the same ones at each start, until a former key of nodes has ended. */
+/**
+ * The claims derive from the seeds and from this code: the same ones at each start, until a former key of nodes has
+ * expired.
+ */
 const FIRST_ISSUED_AT_SECONDS = 1_700_000_000;
 
 const ensureSeeds = (file: string): OperatorSeeds => {
@@ -202,7 +217,7 @@ const ensureSeeds = (file: string): OperatorSeeds => {
     systemSeed: known.systemSeed ?? newKey('account').seed,
     systemSigningSeed: known.systemSigningSeed ?? newKey('account').seed,
     accountSeed: known.accountSeed ?? newKey('account').seed,
-    // Before nodes had an account of their own, their credentials were signed by this key: it is replaced, and they end.
+    // Before nodes had their own account, this key signed their credentials: it is replaced, which invalidates them.
     signingSeed: (known.nodesSeed === undefined ? undefined : known.signingSeed) ?? newKey('account').seed,
     nodesSeed: known.nodesSeed ?? newKey('account').seed,
     nodeSigningSeed: known.nodeSigningSeed ?? newKey('account').seed,

@@ -4,7 +4,10 @@ const ALGORITHM = 'aes-256-gcm';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** iv, tag and ciphertext in one, base64. `context` is authenticated with it, so that a value cannot be moved to another name. */
+/**
+ * iv, tag and ciphertext together, base64. `context` is authenticated with it, so that a value cannot be moved to
+ * another name.
+ */
 export const seal = (key: Uint8Array, plain: Uint8Array, context: string): string => {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv(ALGORITHM, key, iv).setAAD(Buffer.from(context));
@@ -12,7 +15,7 @@ export const seal = (key: Uint8Array, plain: Uint8Array, context: string): strin
   return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64');
 };
 
-/** Throws when the key is another one, or the value or its context was changed. */
+/** Throws if the key is wrong, or the value or its context was changed. */
 export const open = (key: Uint8Array, sealed: string, context: string): Buffer => {
   try {
     const bytes = Buffer.from(sealed, 'base64');

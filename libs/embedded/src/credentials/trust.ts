@@ -6,16 +6,15 @@ export interface NatsTrust {
   readonly checkServerIdentity: (name: string, certificate: PeerCertificate) => Error | undefined;
 }
 
-/** The addresses of the servers of a cluster, which stand in one text, separated by commas. */
+/** The server addresses of a cluster, from a text separated by commas. */
 export const natsServers = (text: string): readonly string[] => text.split(',').map((url) => url.trim());
 
 /**
- * The client option `tls` for servers whose certificates that authority (PEM) signs; without one there is none, and the system's
- * authorities count if a server asks for TLS. Such a client refuses a server without TLS. The client library reads `ca` at each
- * connect, so a rotated authority counts from the next one on.
- *
- * The client library calls a server that is addressed by its IP address "localhost" (it may not be sent as a server name), so the
- * certificate is held against the hosts that we meant to reach.
+ * The client option `tls` for servers whose certificates are signed by that CA (PEM); without one there is none, and
+ * the system's CAs apply if a server requires TLS. Such a client rejects a server without TLS. The client library reads
+ * `ca` at each connect, so a rotated CA applies from the next one on. The library names a server that is addressed by
+ * IP address "localhost" (an IP address may not be sent as a server name), so the certificate is verified against the
+ * configured hosts.
  */
 export const natsTrust = (
   authority: (() => string) | undefined,

@@ -5,8 +5,8 @@ import { EnvironmentFault } from '../faults.js';
 import { checkWith, type NatsIdentity } from '../nats/nats.server.js';
 
 /*
- * Waiting for servers that someone else starts, at the same time as us: not to be reached, or still starting, is a reason to ask
- * again; a refusal is none.
+ * Waits for servers that are started elsewhere at the same time: an unreachable or starting server is retried; a
+ * rejection is not.
  */
 
 const POLL_MS = 250;
@@ -14,7 +14,10 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** Password, authorization, database (PostgreSQL, appendix A). */
 const POSTGRES_REFUSALS = new Set(['28P01', '28000', '3D000', '42501']);
 
-/** Resolves when NATS answers to that credential. Throws an `EnvironmentFault`: its refusal at once, its silence at the deadline. */
+/**
+ * Resolves when NATS accepts that credential. Throws an `EnvironmentFault`: immediately if it is rejected, at the
+ * deadline if the server does not answer.
+ */
 export const untilNatsAnswers = (
   url: string,
   identity: NatsIdentity & { readonly credsFile: string },
@@ -35,7 +38,10 @@ export const untilNatsAnswers = (
     silence: (error) => silence('NATS', url, { timeoutMs, error }),
   });
 
-/** Resolves when PostgreSQL answers to that URL. Throws an `EnvironmentFault`: its refusal at once, its silence at the deadline. */
+/**
+ * Resolves when PostgreSQL accepts that URL. Throws an `EnvironmentFault`: immediately if it is rejected, at the
+ * deadline if the server does not answer.
+ */
 export const untilPostgresAnswers = (adminUrl: string, timeoutMs: number): Promise<void> => {
   const { host, pathname, username } = new URL(adminUrl);
   const target = `${host}${pathname}`;
@@ -56,7 +62,7 @@ export const untilPostgresAnswers = (adminUrl: string, timeoutMs: number): Promi
 
 interface Question {
   readonly ask: () => Promise<void>;
-  /** The fault that asking again cannot repair; undefined for one that may pass. */
+  /** The fault that a retry cannot fix; undefined for a transient one. */
   readonly refusal: (error: unknown) => EnvironmentFault | undefined;
   readonly silence: (error: unknown) => EnvironmentFault;
 }

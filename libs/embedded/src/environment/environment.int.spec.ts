@@ -11,16 +11,16 @@ import { testEnvironment, type TestEnvironment } from '../testing.js';
 import { startEnvironment } from './environment.js';
 import { throwawayFolder } from './throwaway-folder.js';
 
-jest.setTimeout(120_000); // A busy machine; each wait in a test has its own deadline.
+jest.setTimeout(120_000); // For a busy machine; each wait in a test has its own deadline.
 
-const FIRST_TIMEOUT_MS = 180_000; // Programs and the template may have to be fetched and made.
+const FIRST_TIMEOUT_MS = 180_000; // Programs and the template may have to be downloaded and created.
 
 describe('a test environment', () => {
   let environment: TestEnvironment;
   beforeAll(async () => (environment = await testEnvironment()), FIRST_TIMEOUT_MS);
   afterAll(() => environment.stop());
 
-  it('keeps events and rows when NATS and PostgreSQL are killed and started again at their addresses', async () => {
+  it('keeps events and rows when NATS and PostgreSQL are killed and restarted at their addresses', async () => {
     const connection = await environment.connect('admin');
     const manager = await jetstreamManager(connection);
     await manager.streams.add({ name: 'CRASH', subjects: ['crash.>'] });
@@ -48,14 +48,14 @@ describe('a test environment', () => {
     await after.end();
   });
 
-  it('gives a service only its own rights', async () => {
+  it('gives a service only its own permissions', async () => {
     const gateway = await environment.connect('gateway');
     const manager = await jetstreamManager(gateway, { checkAPI: false });
     expect((await manager.getAccountInfo()).api.level).toBeGreaterThanOrEqual(2);
     await expect(manager.streams.add({ name: 'MINE', subjects: ['mine.>'] })).rejects.toThrow(/permissions violation/i);
   });
 
-  it('serves as someone else’s servers, which are used and left running', async () => {
+  it('can be used as external servers, which are left running', async () => {
     const dataDir = throwawayFolder();
     const env = {
       NATS_URL: environment.nats.url,
@@ -74,7 +74,7 @@ describe('a test environment', () => {
     expect(environment.supervisor.status().map(({ state }) => state.status)).toEqual(['running', 'running']);
   });
 
-  it('leaves nothing when it is stopped', async () => {
+  it('leaves nothing after it is stopped', async () => {
     const other = await testEnvironment();
     await other.stop();
     expect(existsSync(other.dataDir)).toBe(false);
@@ -91,7 +91,7 @@ describe('an environment', () => {
   const env = { PATH: process.env['PATH'], FAIRLEAD_CACHE: cacheFolder(process.env, tmpdir()) };
 
   it(
-    'has the same addresses, credentials and databases when it is started again',
+    'has the same addresses, credentials and databases after a restart',
     async () => {
       const first = await startEnvironment({ dataDir, env });
       const known = {
@@ -113,7 +113,7 @@ describe('an environment', () => {
   );
 
   it(
-    'is recreated where an earlier start was killed before PostgreSQL had its data',
+    'is recreated if an earlier start was killed before PostgreSQL had its data',
     async () => {
       mkdirSync(join(dataDir, 'postgres/initdb-half/data'), { recursive: true });
       writeFileSync(join(dataDir, 'postgres/initdb-half/data/PG_VERSION'), '15\n');
@@ -124,7 +124,7 @@ describe('an environment', () => {
     FIRST_TIMEOUT_MS,
   );
 
-  it('stops PostgreSQL again when NATS is not available, and can then be started', async () => {
+  it('stops PostgreSQL if NATS is not available, and can then be started', async () => {
     const broken = { ...env, NATS_SERVER_BIN: '/bin/false' };
     await expect(startEnvironment({ dataDir, env: broken })).rejects.toMatchObject({
       code: 'nats-missing',
@@ -134,7 +134,7 @@ describe('an environment', () => {
     await second.stop();
   }, 60_000);
 
-  it('refuses a NATS server that does not answer, with its address', async () => {
+  it('rejects a NATS server that does not answer, with its address', async () => {
     const away = { ...env, NATS_URL: 'nats://127.0.0.1:1', DATABASE_URL: 'postgres://127.0.0.1:1/x' };
     await expect(startEnvironment({ dataDir, env: away })).rejects.toMatchObject({
       code: 'nats-refused',
@@ -165,7 +165,7 @@ describe('an environment of another process', () => {
     removeFolder(folder);
   });
 
-  it('that is killed with kill -9 leaves neither server, and the next start goes on', async () => {
+  it('that is killed with kill -9 leaves neither server, and can be started again', async () => {
     const dataDir = join(folder, 'data');
     const options = { args: [dataDir, 'stay'], env: { ...process.env, FAIRLEAD_CACHE: cache } };
     const killed = new Program(program.file, options);

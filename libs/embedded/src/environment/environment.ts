@@ -26,55 +26,66 @@ const RUN_NAME = 'environment';
 
 export interface StartEnvironmentOptions {
   readonly dataDir: string;
-  /** A running NATS server; then none is started. Its creds files are in `NATS_CREDS_DIR`, or it asks for none. */
+  /**
+   * URL of a running NATS server; none is started then. Its creds files are in `NATS_CREDS_DIR`, or it requires none.
+   */
   readonly natsUrl?: string;
-  /** A running PostgreSQL, as a role that may create roles and databases; then none is started. */
+  /** URL of a running PostgreSQL, with a role that may create roles and databases; none is started then. */
   readonly databaseUrl?: string;
-  /** Defaults to this process' environment: NATS_URL, NATS_CREDS_DIR, NATS_CA_FILE, NATS_SERVER_BIN, DATABASE_URL, FAIRLEAD_CACHE. */
+  /**
+   * Defaults to this process' environment: NATS_URL, NATS_CREDS_DIR, NATS_CA_FILE, NATS_SERVER_BIN, DATABASE_URL,
+   * FAIRLEAD_CACHE.
+   */
   readonly env?: NodeJS.ProcessEnv;
   readonly log?: (sentence: string) => void;
-  /** Where NATS listens; loopback by default (agents on other hosts need another address), and elsewhere with TLS only. */
+  /**
+   * Address on which NATS listens; loopback by default (agents on other hosts need another one), and others only with
+   * TLS.
+   */
   readonly natsHost?: string;
-  /** Where NATS listens for websockets as well; undefined: nowhere. */
+  /** Port on which NATS also listens for websockets; undefined: none. */
   readonly natsWebsocketPort?: number;
-  /** The most that NATS keeps on disk; undefined: as nats-server chooses. */
+  /** Maximum disk space of NATS; undefined: nats-server's default. */
   readonly natsStoreMaxBytes?: number;
   /** False only for throwaway data. */
   readonly durable?: boolean;
   readonly onState?: (name: string, state: ReplicaState) => void;
-  /** The data folder is this process' own from now on; its servers are not started yet. */
+  /** Called when the data folder is locked by this process, before its servers are started. */
   readonly onOwned?: () => void;
 }
 
 export interface NatsAccess {
   readonly url: string;
-  /** Where agents connect, separated by commas. */
+  /** URLs for agents, separated by commas. */
   readonly agentUrls: string;
-  /** The server's monitoring address; undefined when the server is not ours. */
+  /** The server's monitoring URL; undefined for an external server. */
   readonly monitorUrl: string | undefined;
-  /** Where it keeps its streams; undefined when the server is not ours. */
+  /** Folder of its streams; undefined for an external server. */
   readonly storeDir: string | undefined;
-  /** Undefined when the server asks for no credentials. */
+  /** undefined if the server requires no credentials. */
   credsFile(name: CredentialName): string | undefined;
-  /** The authority of its certificate; undefined when it is reached without TLS, or is one that the system trusts. */
+  /** The CA of its certificate; undefined without TLS, or if the system trusts it. */
   readonly caFile: string | undefined;
-  /** What bootstrap-svc needs to sign credentials for nodes; undefined when the server asks nodes for none. */
+  /** With which bootstrap-svc signs credentials for nodes; undefined if the server requires none from nodes. */
   readonly nodeSigningFile: string | undefined;
-  /** What the revoker needs to sign the claims of the nodes' account; undefined when it can revoke nothing at this server. */
+  /** With which the revoker signs the claims of the nodes' account; undefined if it cannot revoke at this server. */
   readonly accountSigningFile: string | undefined;
 }
 
 export interface Environment {
   readonly nats: NatsAccess;
   readonly databases: Readonly<Record<ServiceName, string>>;
-  /** For the superuser or the given role: holds a password, never log it. */
+  /** For the superuser or the given role: contains a password, never log it. */
   readonly databaseAdminUrl: string;
-  /** Runs NATS and PostgreSQL, as far as they are ours. */
+  /** Runs NATS and PostgreSQL, unless they are external. */
   readonly supervisor: Supervisor;
   stop(): Promise<void>;
 }
 
-/** Everything that services need to run: NATS and PostgreSQL, started or found, with credentials and a database for each. */
+/**
+ * Everything that services need to run: NATS and PostgreSQL, started or external, with credentials and a database for
+ * each.
+ */
 export const startEnvironment = async (options: StartEnvironmentOptions): Promise<Environment> => {
   const { dataDir, env = process.env, onState } = options;
   const databaseUrl = trustedUrl(options.databaseUrl ?? nonEmpty(env['DATABASE_URL']), env);
@@ -153,14 +164,14 @@ const provideNats = async (settled: Settled, ports: Ports): Promise<NatsAccess> 
   };
 };
 
-/** Where agents connect: first as services do, then by websocket. */
+/** URLs for agents: first the services' one, then websockets. */
 const agentUrlsOf = (url: string, websocketPort: number | undefined): string => {
   if (websocketPort === undefined) return url;
   const { protocol, hostname } = new URL(url);
   return `${url},${protocol === 'tls:' ? 'wss' : 'ws'}://${hostname}:${websocketPort}`;
 };
 
-/** A server of someone else: its creds files, and beside them what signs credentials for nodes. */
+/** An external server: its creds files, and beside them the file that signs credentials for nodes. */
 const foundNats = async (
   url: string,
   { credsDir, caFile }: { readonly credsDir: string | undefined; readonly caFile: string | undefined },
@@ -221,7 +232,7 @@ const ownPostgres = async ({ dataDir, cacheDir, log, supervisor, durable }: Sett
   return adminUrl;
 };
 
-/** Waits for both also when one fails: only then is it known what there is to stop. */
+/** Waits for both even if one fails: only then is it known what must be stopped. */
 const bothOrNone = async <First, Second>(
   first: Promise<First>,
   second: Promise<Second>,
@@ -230,7 +241,7 @@ const bothOrNone = async <First, Second>(
   return Promise.all([first, second]);
 };
 
-/** As services call it: their URLs are made from it. */
+/** The URL with the services' TLS settings: their URLs derive from it. */
 const trustedUrl = (given: string | undefined, env: NodeJS.ProcessEnv): string | undefined => {
   if (given === undefined) return undefined;
   const over = databaseUrlOver(given, databaseTrustOf(env));

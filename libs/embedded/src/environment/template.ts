@@ -9,7 +9,10 @@ import { startEnvironment } from './environment.js';
 import { throwawayFolder } from './throwaway-folder.js';
 
 const TAR_TIMEOUT_MS = 30_000;
-/** What of a data folder is the same for every test: an empty server with the services' databases, and the keys to all. */
+/**
+ * The parts of a data folder that are the same for every test: an empty server with the services' databases, and all
+ * keys.
+ */
 const PARTS = ['postgres', 'keys', 'creds'] as const;
 
 interface TemplateOptions {
@@ -20,8 +23,9 @@ interface TemplateOptions {
 }
 
 /**
- * Fills a new data folder from a template in the cache, which is made at first use, because `initdb` and four databases take a second and
- * unpacking a tenth of it. Only for throwaway folders: all of them share the template's keys and passwords.
+ * Fills a new data folder from a cached template, which is created at first use, because `initdb` and four databases
+ * take a second and unpacking a tenth of it. Only for throwaway folders: all of them share the template's keys and
+ * passwords.
  */
 export const fillFromTemplate = async ({ dataDir, cacheDir, env, log }: TemplateOptions): Promise<void> => {
   const { major, source } = await resolvePostgres({ cacheDir, log });
@@ -30,7 +34,7 @@ export const fillFromTemplate = async ({ dataDir, cacheDir, env, log }: Template
     `test-template-1-postgres-${source}-${major}-uid-${process.getuid?.() ?? 'none'}.tar`,
   );
   if (!existsSync(template)) await makeTemplate(template, env, log);
-  await tar(['-xf', template, '-C', dataDir], template); // As root, tar keeps the owners.
+  await tar(['-xf', template, '-C', dataDir], template); // As root, tar preserves the owners.
 };
 
 const makeTemplate = async (

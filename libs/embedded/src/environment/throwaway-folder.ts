@@ -7,12 +7,12 @@ import { isLockHeld } from '../folder/lock.js';
 const MEMORY_FOLDER = '/dev/shm';
 const MEMORY_FREE_MIN_BYTES = 1024 ** 3;
 const PREFIX = 'fairlead-test-';
-/** A folder without a lock may be one that another process is just filling. */
+/** A folder without a lock may be one that another process is currently filling. */
 const UNLOCKED_AGE_MAX_MS = 10 * 60_000;
 
 /**
- * A new folder for a temporary environment: in memory where there is plenty (PostgreSQL's two thousand files are a tenth of a
- * second there, and can be two on a disk), else among the temporary files. Those of test runs that were killed are removed.
+ * A new folder for a temporary environment: in memory if there is enough (PostgreSQL's two thousand files take a tenth
+ * of a second there, and up to two on a disk), else among the temporary files. Removes those of killed test runs.
  */
 export const throwawayFolder = (): string => {
   const parent = hasRoom(MEMORY_FOLDER) ? MEMORY_FOLDER : tmpdir();
@@ -22,7 +22,7 @@ export const throwawayFolder = (): string => {
   return mkdtempSync(join(parent, PREFIX));
 };
 
-/** Programs of a test run that was killed may still be ending, and write: a folder that does not become empty is left to the next run. */
+/** Programs of a killed test run may still be writing: a folder that does not become empty is left to the next run. */
 const removeIfQuiet = (folder: string): void => {
   try {
     rmSync(folder, { recursive: true, force: true });

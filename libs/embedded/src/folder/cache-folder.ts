@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { makeFolder } from './files.js';
 
 /**
- * Where programs that were fetched are kept between runs: `$FAIRLEAD_CACHE`, else `$XDG_CACHE_HOME/fairlead`, else `~/.cache/fairlead`,
- * and in the data folder when there is no home or it cannot be written.
+ * Cache for downloaded programs: `$FAIRLEAD_CACHE`, else `$XDG_CACHE_HOME/fairlead`, else `~/.cache/fairlead`, or the
+ * data folder if there is no writable home.
  */
 export const cacheFolder = (env: NodeJS.ProcessEnv, dataDir: string): string => {
   const own = env['FAIRLEAD_CACHE'];
   if (own !== undefined && own !== '') return own;
-  // A home that does not exist (Debian's users without one have /nonexistent) is not made.
+  // A home that does not exist (Debian's users without one have /nonexistent) is not created.
   const home = env['HOME'] && existsSync(env['HOME']) ? join(env['HOME'], '.cache') : undefined;
   const candidates = [env['XDG_CACHE_HOME'], home].flatMap((parent) => (parent ? [join(parent, 'fairlead')] : []));
   return candidates.find(isWritable) ?? join(dataDir, 'cache');
@@ -21,6 +21,6 @@ const isWritable = (folder: string): boolean => {
     accessSync(folder, constants.W_OK);
     return true;
   } catch {
-    return false; // No such home, or not ours: the next place may do.
+    return false; // The home does not exist or belongs to another user: try the next place.
   }
 };

@@ -6,10 +6,10 @@ import { freePorts, isPortFree, LOOPBACK } from '../process/ports.js';
 import { makeFolder, readIfAny, writeWhole } from './files.js';
 import { takeLock, type LockResult } from './lock.js';
 
-/** Raised when a newer Fairlead lays the folder out so that an older one would harm it. */
+/** Incremented when a newer Fairlead uses a layout that an older one would damage. */
 const FOLDER_FORMAT = 1;
 const MARKER = 'fairlead.json';
-/** A fresh folder takes 60 MB; the rest is room for PostgreSQL's log of changes and some thousand events. */
+/** A new folder takes 60 MB; the rest is for PostgreSQL's write-ahead log and some thousand events. */
 const DISK_FREE_MIN_BYTES = 256 * 1024 * 1024;
 const MEBIBYTE = 1024 * 1024;
 
@@ -24,13 +24,13 @@ interface Marker {
 
 export interface DataFolder {
   readonly path: string;
-  /** Lets others use the folder. */
+  /** Releases the folder for others. */
   release(): void;
 }
 
 /**
- * Takes the data folder for this process, and makes it if there is none. Throws an `EnvironmentFault` when it is in use, was laid out by
- * a newer Fairlead, belongs to another user, cannot be written, or its disk is full.
+ * Locks the data folder for this process, and creates it if needed. Throws an `EnvironmentFault` if it is in use, was
+ * created by a newer Fairlead, belongs to another user, is not writable, or its disk is full.
  */
 export const openDataFolder = (path: string): DataFolder => {
   prepareDataFolder(path);
@@ -46,7 +46,9 @@ export const openDataFolder = (path: string): DataFolder => {
   return { path, release: lock.release };
 };
 
-/** Makes the data folder if there is none. Throws as `openDataFolder` does when it cannot be used, but does not ask who uses it. */
+/**
+ * Creates the data folder if needed. Throws like `openDataFolder` if it cannot be used, but does not check who uses it.
+ */
 export const prepareDataFolder = (path: string): void => {
   makeOwnFolder(path);
   refuseForeign(path);
@@ -56,8 +58,8 @@ export const prepareDataFolder = (path: string): void => {
 };
 
 /**
- * The ports of this folder: chosen once and kept, because agents of existing clusters know the address. Call it as the folder's holder,
- * when nothing of an earlier run is left. Throws when someone else has one of them.
+ * The ports of this folder: chosen once and kept, because agents of existing clusters know the address. Call it while
+ * holding the folder, when no processes of an earlier run are left. Throws if one of them is in use.
  */
 export const portsOf = async (folder: DataFolder, desired: readonly PortName[]): Promise<Ports> => {
   const remembered = readMarker(folder.path)?.ports;
@@ -89,7 +91,7 @@ const makeOwnFolder = (path: string): void => {
   }
 };
 
-/** Files of two users in one folder end in refusals at odd places; so it is refused at the door. */
+/** Files of two users in one folder cause failures in odd places, so the folder is rejected up front. */
 const refuseForeign = (path: string): void => {
   const [owner, self] = [statSync(path).uid, process.getuid?.()];
   if (self === undefined || owner === self) return;
@@ -131,7 +133,7 @@ const refuseFullDisk = (path: string): void => {
   if (full !== undefined) throw full;
 };
 
-/** The refusal of a disk with so little room; undefined when there is enough. */
+/** The refusal for too little free disk space; undefined if it is sufficient. */
 export const diskFault = (path: string, freeBytes: number): EnvironmentFault | undefined => {
   if (freeBytes >= DISK_FREE_MIN_BYTES) return undefined;
   return fault(

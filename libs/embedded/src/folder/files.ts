@@ -8,8 +8,8 @@ const PRIVATE_FOLDER_MODE = 0o700;
 const FOLDER_MODE = 0o777;
 
 /**
- * Makes a folder and those that are missing above it; returns whether it was missing. The `recursive` of mkdir does not do: below a file
- * system that creates no folders (/proc) it never returns.
+ * Creates a folder and its missing parents; returns whether it was missing. mkdir's `recursive` is not used: below a
+ * file system that cannot create folders (/proc) it never returns.
  */
 export const makeFolder = (folder: string, mode: number = FOLDER_MODE): boolean => {
   const missing = missingIn(resolve(folder));
@@ -30,7 +30,7 @@ const missingIn = (folder: string): readonly string[] =>
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
-/** Writes the whole file or nothing: a crash leaves the old one. */
+/** Writes the file atomically: a crash leaves the old one. */
 export const writeWhole = (file: string, text: string, mode: number = SECRET_MODE): void => {
   makeFolder(dirname(file), PRIVATE_FOLDER_MODE);
   const temporary = `${file}.${randomUUID()}.tmp`;
@@ -38,12 +38,12 @@ export const writeWhole = (file: string, text: string, mode: number = SECRET_MOD
   renameSync(temporary, file);
 };
 
-/** As `writeWhole`, where the file does not hold that text already: a write waits for the disk. */
+/** Like `writeWhole`, unless the file already has that text: a write waits for the disk. */
 export const writeUnlessSame = (file: string, text: string): void => {
   if (readIfAny(file) !== text) writeWhole(file, text);
 };
 
-/** As `writeWhole`, and after a power failure the file is the new one: what follows may rely on it. */
+/** Like `writeWhole`, and durable after a power failure. */
 export const writeDurably = (file: string, text: string): void => {
   writeWhole(file, text);
   const folder = openSync(dirname(file), 'r');
@@ -54,7 +54,7 @@ export const writeDurably = (file: string, text: string): void => {
   }
 };
 
-/** The text of a file, or undefined when there is none. */
+/** The text of a file; undefined if it does not exist. */
 export const readIfAny = (file: string): string | undefined => {
   try {
     return readFileSync(file, 'utf8');

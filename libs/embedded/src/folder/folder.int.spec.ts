@@ -43,7 +43,7 @@ const faultOf = (work: () => unknown): unknown => {
 };
 
 describe('a lock', () => {
-  it('is refused while its holder lives, and names the holder', () => {
+  it('is refused while its holder is alive, and names the holder', () => {
     const first = takeLock(join(parent, 'lock'));
     expect(first.status).toBe('taken');
     expect(takeLock(join(parent, 'lock'))).toEqual({ status: 'held', holder: identityOf(process.pid) });
@@ -60,17 +60,17 @@ describe('a lock', () => {
     expect(takeLock(join(parent, 'lock')).status).toBe('taken');
   });
 
-  it('of an earlier process with the number of a living one is taken over', () => {
+  it('of an earlier process with a reused pid is taken over', () => {
     writeFileSync(join(parent, 'lock'), JSON.stringify({ pid: process.pid, birth: 'an-earlier-boot/17' }));
     expect(takeLock(join(parent, 'lock')).status).toBe('taken');
   });
 
-  it('that is damaged is no one’s', () => {
+  it('that is damaged has no holder', () => {
     writeFileSync(join(parent, 'lock'), '{"pi');
     expect(takeLock(join(parent, 'lock')).status).toBe('taken');
   });
 
-  it('is not given back by one that lost it', () => {
+  it('is not released by a process that lost it', () => {
     const lost = takeLock(join(parent, 'lock'));
     writeFileSync(join(parent, 'lock'), JSON.stringify(identityOf(process.ppid)));
     if (lost.status === 'taken') lost.release();
@@ -79,7 +79,7 @@ describe('a lock', () => {
 });
 
 describe('a data folder', () => {
-  it('is made for its owner alone, and can be opened again once it was released', () => {
+  it('is created for its owner only, and can be opened again after its release', () => {
     const path = join(parent, 'data');
     openDataFolder(path).release();
     expect(statSync(path).mode & 0o777).toBe(0o700);
@@ -95,7 +95,7 @@ describe('a data folder', () => {
     folder.release();
   });
 
-  it('of a newer Fairlead is refused, and left as it is', () => {
+  it('of a newer Fairlead is refused, and not changed', () => {
     writeFileSync(join(parent, 'fairlead.json'), '{"format":2,"new":true}');
     expect(faultOf(() => openDataFolder(parent))).toMatchObject({
       code: 'folder-newer',
@@ -105,7 +105,7 @@ describe('a data folder', () => {
     expect(isLockHeld(join(parent, 'lock'))).toBe(false);
   });
 
-  it('whose marker is damaged is refused with the file', () => {
+  it('with a damaged marker is refused with the file', () => {
     writeFileSync(join(parent, 'fairlead.json'), '{');
     expect(faultOf(() => openDataFolder(parent))).toMatchObject({
       code: 'folder-unusable',
@@ -113,7 +113,7 @@ describe('a data folder', () => {
     });
   });
 
-  it('that cannot be made is refused with the reason', () => {
+  it('that cannot be created is refused with the reason', () => {
     writeFileSync(join(parent, 'file'), '');
     expect(faultOf(() => openDataFolder(join(parent, 'file', 'data')))).toMatchObject({
       code: 'folder-unusable',
@@ -121,7 +121,7 @@ describe('a data folder', () => {
     });
   });
 
-  describe('opened by a program of its own', () => {
+  describe('opened by another program', () => {
     const ENDS_WITHIN_MS = 20_000;
     const NOBODY = 65_534;
     let program: Awaited<ReturnType<typeof bundleProgram>>;
@@ -140,13 +140,13 @@ try { openDataFolder(process.argv[2]).release(); console.log('opened'); } catch 
       return code === null ? `it did not end within ${ENDS_WITHIN_MS} ms` : output;
     };
 
-    it('is refused where the file system makes no folders, instead of trying for ever', async () => {
+    it('is refused on a file system that cannot create folders, instead of hanging', async () => {
       expect(await opening('/proc/fairlead/data')).toMatch(
         /^folder-unusable The data folder \/proc\/fairlead\/data cannot be made: ENOENT: .*mkdir '\/proc\/fairlead'/,
       );
     });
 
-    it('is refused where it may only be read', async () => {
+    it('is refused if it is read-only', async () => {
       const path = join(parent, 'read-only');
       mkdirSync(path);
       chmodSync(parent, 0o755);
@@ -169,7 +169,7 @@ try { openDataFolder(process.argv[2]).release(); console.log('opened'); } catch 
     });
   });
 
-  it('whose lock is no file is refused with the reason', () => {
+  it('with a lock that is not a file is refused with the reason', () => {
     mkdirSync(join(parent, 'lock'));
     expect(faultOf(() => openDataFolder(parent))).toMatchObject({
       code: 'folder-unusable',
@@ -177,7 +177,7 @@ try { openDataFolder(process.argv[2]).release(); console.log('opened'); } catch 
     });
   });
 
-  it('on a full disk is refused with what is free and what is needed', () => {
+  it('on a full disk is refused with the free and the required space', () => {
     expect(diskFault('/data', 100 * 1024 * 1024)).toMatchObject({
       code: 'disk-full',
       message:
@@ -186,7 +186,7 @@ try { openDataFolder(process.argv[2]).release(); console.log('opened'); } catch 
     expect(diskFault('/data', 300 * 1024 * 1024)).toBeUndefined();
   });
 
-  it('keeps its ports, and names the one that another program has taken since', async () => {
+  it('keeps its ports, and reports one that another program uses', async () => {
     const folder = openDataFolder(join(parent, 'data'));
     const ports = await portsOf(folder, ['nats', 'postgres']);
     expect(await portsOf(folder, ['nats', 'postgres'])).toEqual(ports);
@@ -203,21 +203,21 @@ try { openDataFolder(process.argv[2]).release(); console.log('opened'); } catch 
   });
 });
 
-describe('making a folder', () => {
-  it('makes what is missing above it as well, and says whether it was missing', () => {
+describe('creating a folder', () => {
+  it('creates missing parents as well, and returns whether it was missing', () => {
     const folder = join(parent, 'a', 'b');
     expect(makeFolder(folder, 0o700)).toBe(true);
     expect([statSync(join(parent, 'a')).mode & 0o777, statSync(folder).mode & 0o777]).toEqual([0o700, 0o700]);
     expect(makeFolder(folder)).toBe(false);
   });
 
-  it('stops at a link that leads nowhere', () => {
+  it('stops at a dangling link', () => {
     symlinkSync(join(parent, 'nowhere'), join(parent, 'link'));
     expect(faultOf(() => makeFolder(join(parent, 'link', 'data')))).toMatchObject({ code: 'EEXIST' });
   });
 });
 
-it('a file is written whole by two processes at the same time, and neither fails', async () => {
+it('a file written by two processes at the same time is complete, and neither fails', async () => {
   const program = await bundleProgram(`import { readIfAny, writeWhole } from '@embedded';
 const [, , file, text] = process.argv;
 for (let round = 0; round < 300; round += 1) {
@@ -238,14 +238,14 @@ for (let round = 0; round < 300; round += 1) {
 }, 60_000);
 
 describe('free ports', () => {
-  it('are below the range that the kernel gives to clients, and the same for the same seed', async () => {
+  it("are below the kernel's ephemeral range, and the same for the same seed", async () => {
     const ports = await freePorts(parent, 3);
     expect(new Set(ports).size).toBe(3);
     for (const port of ports) expect(port >= 20_000 && port < 30_000).toBe(true);
     expect(await freePorts(parent, 3)).toEqual(ports);
   });
 
-  it('pass over one that is taken', async () => {
+  it('skip one that is in use', async () => {
     const [first = 0] = await freePorts(parent, 1);
     const squatter = await listenOn(first);
     expect(await isPortFree(first)).toBe(false);
@@ -262,7 +262,7 @@ describe('the cache', () => {
     ['the one in the data folder when the home is no folder', { HOME: '/dev/null' }, '/data/cache'],
   ])('is %s', (_what, env, expected) => expect(cacheFolder(env, '/data')).toBe(expected));
 
-  it('is in the home folder, or where XDG says', () => {
+  it("is in the home folder, or at XDG's location", () => {
     expect(cacheFolder({ HOME: parent }, '/data')).toBe(join(parent, '.cache/fairlead'));
     expect(cacheFolder({ HOME: parent, XDG_CACHE_HOME: join(parent, 'xdg') }, '/data')).toBe(
       join(parent, 'xdg/fairlead'),
@@ -270,7 +270,7 @@ describe('the cache', () => {
   });
 });
 
-it('a folder is out of reach for others when one above it is closed', () => {
+it('a folder is inaccessible for others if a parent is closed', () => {
   mkdirSync(join(parent, 'closed/open'), { recursive: true });
   chmodSync(parent, 0o755);
   expect(isOpenToOthers(join(parent, 'closed/open'))).toBe(true);
@@ -279,7 +279,7 @@ it('a folder is out of reach for others when one above it is closed', () => {
 });
 
 describe('a program in the cache', () => {
-  it('is run only if no other user may have replaced it', () => {
+  it('is run only if no other user can have replaced it', () => {
     const program = join(parent, 'program');
     writeFileSync(program, '', { mode: 0o755 });
     expect(isTrusted(program)).toBe(true);

@@ -12,8 +12,8 @@ export type LockResult =
   | { readonly status: 'held'; readonly holder: ProcessIdentity };
 
 /**
- * Takes a lock file for this process. Held by a process that has ended, it is taken over. The file appears whole (by link), so that
- * a partially written holder can never be read and taken for dead.
+ * Acquires a lock file for this process. A lock held by a process that has ended is taken over. The file is created
+ * atomically (by link), so that a partially written holder is never read and considered dead.
  */
 export const takeLock = (file: string): LockResult => {
   const own = JSON.stringify(identityOf(process.pid) ?? { pid: process.pid, birth: null });
@@ -21,7 +21,7 @@ export const takeLock = (file: string): LockResult => {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     if (linkNew(file, own)) return { status: 'taken', release: () => releaseIfOwn(file, own) };
     const held = readIfAny(file);
-    if (held === undefined) continue; // Released since.
+    if (held === undefined) continue; // Released meanwhile.
     const holder = parseHolder(held);
     if (holder !== undefined && isAlive(holder)) return { status: 'held', holder };
     removeStale(file, held);
@@ -49,7 +49,7 @@ const linkNew = (file: string, content: string): boolean => {
   }
 };
 
-/** Of several that see the same stale lock, one gets to move it away; a fresh one that was moved by mistake is put back. */
+/** Of several processes that see the same stale lock, one moves it away; a fresh lock moved by mistake is put back. */
 const removeStale = (file: string, stale: string): void => {
   const moved = `${file}.${randomUUID()}`;
   try {
@@ -75,6 +75,6 @@ const parseHolder = (text: string): ProcessIdentity | undefined => {
     const birth = 'birth' in value && typeof value.birth === 'string' ? value.birth : null;
     return { pid: value.pid, birth };
   } catch {
-    return undefined; // Not ours, or damaged: it is not held.
+    return undefined; // Foreign or damaged: not held.
   }
 };

@@ -10,7 +10,7 @@ export interface DownloadedBinary {
   readonly source: string;
 }
 
-/** Fetches Debian's nats-server. `use` gets the binary while it exists. */
+/** Downloads Debian's nats-server. The binary exists until `use` resolves. */
 export const withDebianDownload = async (
   use: (binary: DownloadedBinary) => Promise<string | undefined>,
 ): Promise<readonly string[]> =>

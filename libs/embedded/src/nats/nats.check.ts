@@ -4,8 +4,8 @@ import { EnvironmentFault } from '../faults.js';
 import { isNewEnough, NATS_API_LEVEL_MIN, NATS_VERSION_MIN } from './nats.version.js';
 
 /**
- * Refuses a server that would silently ignore what we depend on: older than 2.12, or a JetStream API level below 2 (a 2.12 server in a
- * cluster with older ones says so). Needs permission for `$JS.API.INFO`.
+ * Rejects a server that would silently ignore required features: older than 2.12, or a JetStream API level below 2 (as
+ * in a 2.12 server within an older cluster). Needs permission for `$JS.API.INFO`.
  */
 export const checkServer = async (connection: NatsConnection): Promise<void> => {
   const { version = '0.0.0', server_name: name = 'NATS' } = connection.info ?? {};

@@ -6,17 +6,17 @@ import type { AccountToken } from '../credentials/operator.store.js';
 export interface NatsConfig {
   readonly host: string;
   readonly port: number;
-  /** Where monitoring, which requires no credentials, listens; loopback by default. */
+  /** Address of the monitoring endpoint, which requires no credentials; loopback by default. */
   readonly monitorHost?: string;
   readonly monitorPort: number;
   readonly storeDir: string;
-  /** The most that JetStream keeps on disk; undefined: three quarters of what it finds free, as nats-server chooses. */
+  /** Maximum disk space of JetStream; undefined: nats-server's default, three quarters of the free space. */
   readonly storeMaxBytes?: number;
-  /** File with the server's certificate and key. With it the server requires TLS. */
+  /** File with the server's certificate and key. If set, the server requires TLS. */
   readonly certificateFile?: string;
-  /** Where it listens for websockets as well, by which agents pass where only HTTPS does; undefined: nowhere. */
+  /** Port for websockets, for agents that can only use HTTPS; undefined: none. */
   readonly websocketPort?: number;
-  /** Undefined: a single server. */
+  /** undefined: a single server. */
   readonly cluster?: NatsCluster;
   readonly auth: {
     readonly operatorJwt: string;
@@ -26,27 +26,27 @@ export interface NatsConfig {
   };
 }
 
-/** Servers that share their streams. Each has the same configuration, and its name from the command line (`--name`). */
+/** Servers that share their streams. All have the same configuration, and a name from the command line (`--name`). */
 export interface NatsCluster {
-  /** By which the servers reach each other; names of the certificate. */
+  /** Names by which the servers connect to each other; included in the certificate. */
   readonly hosts: readonly string[];
-  /** On each of them, for the others. */
+  /** Cluster port of each server. */
   readonly port: number;
-  /** What they trust of each other. */
+  /** CA for connections between the servers. */
   readonly caFile: string;
 }
 
 const CLUSTER_NAME = 'fairlead';
 
-/** Larger than any event or job; a cluster's body with its names fits a hundred times. */
+/** Larger than any event or job; a cluster's body with its names is a hundredth of it. */
 const PAYLOAD_MAX_BYTES = 1024 * 1024;
 
-/** A client shows its credential in its first line; nats-server's default of 4 KiB leaves room for some 80 permissions. */
+/** A client sends its credential in its first line; nats-server's default of 4 KiB allows about 80 permissions. */
 const CONTROL_LINE_MAX_BYTES = 16 * 1024;
 
 /**
- * The server's configuration. `sync_interval` must be quoted: bare, the server takes it for a number and falls back to two minutes,
- * and a power failure would lose events that were acknowledged.
+ * The server's configuration. `sync_interval` must be quoted: unquoted, the server parses a number and falls back to
+ * two minutes, and a power failure would lose acknowledged events.
  */
 export const natsConfig = ({
   host,
@@ -89,7 +89,7 @@ resolver_preload: {
 }
 `;
 
-/** The file is given twice: each of the two takes from it what it needs. */
+/** The file is given twice: each setting reads its own part. */
 const tlsConfig = (file: string): string => `
 tls {
   cert_file: ${quoted(file)}
@@ -99,7 +99,9 @@ tls {
 }
 `;
 
-/** Its clients authenticate as all others. Without a certificate it is for loopback, as the rest of the server is then. */
+/**
+ * Its clients authenticate like all others. Without a certificate it is for loopback only, like the rest of the server.
+ */
 const websocketConfig = (listen: string, file: string | undefined): string => `
 websocket {
   listen: ${quoted(listen)}
@@ -117,7 +119,10 @@ ${
 }
 `;
 
-/** A server lets in only one that has the certificate, too. Clients keep to the addresses that they are given: others may be out of their reach. */
+/**
+ * A server accepts only peers with the certificate. Clients keep to the configured addresses: advertised ones may be
+ * unreachable for them.
+ */
 const clusterConfig = (host: string, certificateFile: string, { hosts, port, caFile }: NatsCluster): string => `
 cluster {
   name: ${CLUSTER_NAME}

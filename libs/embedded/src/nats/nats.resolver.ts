@@ -10,14 +10,14 @@ import { byVersionDescending, isNewEnough, NATS_VERSION_MIN, parseNatsVersion } 
 import { withReleaseDownload } from './release.download.js';
 
 const VERSION_TIMEOUT_MS = 10_000;
-/** Debian installs the server where an ordinary user's PATH does not look. */
+/** Debian installs the server outside an ordinary user's PATH. */
 const MORE_FOLDERS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin'];
 const CACHED = /^nats-server-(\d+\.\d+\.\d+.*)$/;
 
 export interface NatsServerBinary {
   readonly path: string;
   readonly version: string;
-  /** Where it was found, for people: `NATS_SERVER_BIN`, `PATH`, `cache`, or the address it was fetched from. */
+  /** Where it was found, for people: `NATS_SERVER_BIN`, `PATH`, `cache`, or the download URL. */
   readonly source: string;
 }
 
@@ -31,8 +31,9 @@ type Verdict =
   { readonly status: 'fit'; readonly version: string } | { readonly status: 'unfit'; readonly reason: string };
 
 /**
- * A nats-server that is new enough: `NATS_SERVER_BIN`, else the one on PATH, else the newest in the cache, else a verified download into
- * the cache. (`NATS_URL`, a running server, is the caller's to honour.) Throws an `EnvironmentFault` that names all that was tried.
+ * Finds a sufficiently new nats-server: `NATS_SERVER_BIN`, else the one on PATH, else the newest in the cache, else a
+ * verified download into the cache. (The caller handles `NATS_URL`, a running server.) Throws an `EnvironmentFault`
+ * that names everything tried.
  */
 export const resolveNatsServer = async ({
   cacheDir,
@@ -119,12 +120,12 @@ const inCache = (cacheDir: string): readonly string[] => {
     .map((folder) => join(folder, 'nats-server'));
 };
 
-/** The file appears whole under its name, so that several who fetch at the same time do not harm each other. */
+/** The file is created atomically, so that concurrent downloads do not interfere. */
 const intoCache = (cacheDir: string, binary: string, version: string): string => {
   const folder = join(cacheDir, `nats-server-${version}`);
   const temporary = join(folder, `.${randomUUID()}`);
   makeFolder(folder);
-  chmodSync(folder, 0o755); // Whatever the umask: a folder that others may write is not used again.
+  chmodSync(folder, 0o755); // Regardless of the umask: a folder that others can write is not used again.
   copyFileSync(binary, temporary);
   chmodSync(temporary, 0o755);
   renameSync(temporary, join(folder, 'nats-server'));
@@ -136,6 +137,6 @@ const isExecutable = (path: string): boolean => {
     accessSync(path, constants.X_OK);
     return true;
   } catch {
-    return false; // Not there, or not for us: the next folder may have one.
+    return false; // Missing or not accessible: try the next folder.
   }
 };

@@ -26,15 +26,15 @@ export interface StartNatsOptions {
   readonly auth: NatsCredentials;
   readonly port?: number;
   readonly monitorPort?: number;
-  /** Where it listens for websockets as well; undefined: nowhere. */
+  /** Port for websockets; undefined: none. */
   readonly websocketPort?: number;
   /** The address to listen on; loopback by default. The monitoring port is always on loopback. */
   readonly host?: string;
-  /** The most that JetStream keeps on disk; undefined: as nats-server chooses. */
+  /** Maximum disk space of JetStream; undefined: nats-server's default. */
   readonly storeMaxBytes?: number;
-  /** With them everyone must use TLS. */
+  /** If set, all clients must use TLS. */
   readonly certificates?: NatsCertificates | undefined;
-  /** Who runs it; without one, it gets its own and `stop` ends that too. */
+  /** The supervisor that runs it; without one, it gets its own, which `stop` ends too. */
   readonly supervisor?: Supervisor;
 }
 
@@ -45,7 +45,10 @@ export interface RunningNats {
   stop(): Promise<void>;
 }
 
-/** Starts JetStream on files that are synced at each write, with the credentials' operator; resolves when the server is healthy. */
+/**
+ * Starts JetStream with files that are synced at each write, and the credentials' operator; resolves when the server is
+ * healthy.
+ */
 export const startNats = async (options: StartNatsOptions): Promise<RunningNats> => {
   const { dataDir, binary, auth, certificates, host = LOOPBACK } = options;
   const [freePort = 0, freeMonitorPort = 0] = await freePorts(dataDir, 2);
@@ -92,13 +95,13 @@ export const startNats = async (options: StartNatsOptions): Promise<RunningNats>
   };
 };
 
-/** How a client authenticates, and verifies the server; what is absent is not required. */
+/** How a client authenticates, and verifies the server; absent fields are not required. */
 export interface NatsIdentity {
   readonly credsFile: string | undefined;
   readonly caFile: string | undefined;
 }
 
-/** Connects once, and refuses a server that is too old. */
+/** Connects once, and rejects a server that is too old. */
 export const checkWith = async (url: string, { credsFile, caFile }: NatsIdentity): Promise<void> => {
   const connection = await connect({
     servers: [...natsServers(url)],

@@ -34,7 +34,7 @@ describe('a server that is too old', () => {
   const connected = (version: string): NatsConnection =>
     ({ info: { version, server_name: 'old-one' }, getServer: () => '127.0.0.1:4222' }) as unknown as NatsConnection;
 
-  it('is refused with its version and what to do', () =>
+  it('is refused with its version and a remedy', () =>
     expect(checkServer(connected('2.10.27'))).rejects.toMatchObject({
       code: 'nats-too-old',
       message: expect.stringMatching(
@@ -44,7 +44,7 @@ describe('a server that is too old', () => {
 });
 
 describe('the configuration of the server', () => {
-  it('is this text', () => {
+  it('matches this text', () => {
     const auth = {
       operatorJwt: 'OPERATOR-JWT',
       system: { publicKey: 'ASYSTEM', jwt: 'SYSTEM-JWT' },
@@ -70,7 +70,7 @@ describe('the configuration of the server', () => {
 });
 
 describe('the release archive', () => {
-  it('is pinned for the processors that Node runs on, and for no other system', () => {
+  it('is pinned for the CPUs supported by Node, and for no other system', () => {
     expect(releaseCpuOf('linux', 'x64')).toBe('amd64');
     expect(releaseCpuOf('linux', 'mips')).toBeUndefined();
     expect(releaseCpuOf('darwin', 'arm64')).toBeUndefined();
@@ -79,7 +79,7 @@ describe('the release archive', () => {
     );
   });
 
-  it('is not unpacked when its checksum is another one', async () => {
+  it('is not unpacked if its checksum differs', async () => {
     const use = (): never => {
       throw new Error('it was used');
     };
@@ -87,7 +87,7 @@ describe('the release archive', () => {
     expect(reasons).toEqual([expect.stringMatching(/its SHA-256 is [0-9a-f]{64}, not the pinned [0-9a-f]{64}$/)]);
   });
 
-  it('names the cause when it cannot be fetched', async () => {
+  it('reports why it cannot be downloaded', async () => {
     const fetching = (): Promise<never> =>
       Promise.reject(new TypeError('fetch failed', { cause: new Error('getaddrinfo ENOTFOUND') }));
     expect(await withReleaseDownload(() => Promise.resolve(undefined), fetching)).toEqual([

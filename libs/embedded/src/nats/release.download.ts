@@ -12,8 +12,8 @@ const UNPACK_TIMEOUT_MS = 20_000;
 const ARCHIVE_SIZE_MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * Fetches the pinned release archive and checks its SHA-256 before anything of it is unpacked or run. Resolves to the reasons why it
- * could not be downloaded; to none when `use` took the binary. `fetchArchive` is the network, replaced in tests.
+ * Downloads the pinned release archive and verifies its SHA-256 before anything is unpacked or run. Resolves to the
+ * reasons of a failure; to none if `use` accepted the binary. `fetchArchive` is the network, replaced in tests.
  */
 export const withReleaseDownload = async (
   use: (binary: DownloadedBinary) => Promise<string | undefined>,

@@ -1,7 +1,7 @@
 /**
- * The release archive for machines without Debian's apt, and what its SHA-256 must be.
- * Source of the numbers: the makers' own image definition, github.com/nats-io/nats-docker, `2.14.x/alpine3.22/Dockerfile` at commit aa0caa5
- * (2026-08-12), which downloads these very archives and checks them. To raise the version, take all of them from there together.
+ * The release archive for machines without Debian's apt, and its SHA-256. Source: NATS' own image definition,
+ * github.com/nats-io/nats-docker, `2.14.x/alpine3.22/Dockerfile` at commit aa0caa5 (2026-08-12), which downloads and
+ * verifies these archives. To raise the version, update all of them from there together.
  */
 export const NATS_RELEASE = {
   version: '2.14.5',
@@ -16,7 +16,7 @@ export const NATS_RELEASE = {
 
 export type ReleaseCpu = keyof typeof NATS_RELEASE.sha256;
 
-/** Node's names for processors in the release's words; undefined where there is no pinned archive. */
+/** The release's name for Node's CPU name; undefined if there is no pinned archive. */
 export const releaseCpuOf = (platform: NodeJS.Platform, arch: string): ReleaseCpu | undefined => {
   if (platform !== 'linux') return undefined;
   const names: Readonly<Record<string, ReleaseCpu>> = {

@@ -7,12 +7,12 @@ const DUPLICATE = new Set(['42710', '42P04', '23505']); // Role, database, or a 
 const NOT_SET_UP = new Set(['28P01', '28000', '3D000', '42501']); // Password, role, database, right to connect.
 const SET_UP_ATTEMPTS = 3;
 
-/** The database, and the role, of a service. */
+/** The name of a service's database and role. */
 export const databaseNameOf = (service: string): string => `fairlead_${service.replaceAll('-', '_')}`;
 
 /**
- * One database and one role per service; only the owner may connect. Resolves to the URL of each. Where they exist already, this costs
- * one connection each; the administrator's URL is used only for what is missing.
+ * One database and one role per service; only the owner may connect. Resolves to the URL of each. If they exist, this
+ * costs one connection each; the administrator's URL is used only for missing ones.
  */
 export const ensureServiceDatabases = async <Service extends string>(
   adminUrl: string,
@@ -53,7 +53,7 @@ const setUp = async (adminUrl: string, name: string, password: string): Promise<
     await withClient(adminUrl, async (client) => {
       await unlessThere(client, `create role ${owner} login password ${escapeLiteral(password)}`);
       await client.query(`alter role ${owner} login password ${escapeLiteral(password)}`);
-      // An administrator that is no superuser may give a database only to a role that it is a member of.
+      // An administrator that is not a superuser can only assign a database to a role of which it is a member.
       await client.query(`grant ${owner} to current_user`);
       await unlessThere(client, `create database ${owner} owner ${owner}`);
       await client.query(`revoke connect, temporary on database ${owner} from public`);
@@ -63,7 +63,9 @@ const setUp = async (adminUrl: string, name: string, password: string): Promise<
   }
 };
 
-/** Several may set up at the same time: "already there" is success, and "template1 is in use" passes. */
+/**
+ * Several processes may set up at the same time: "already exists" is success, and "template1 is in use" is transient.
+ */
 const unlessThere = async (client: Client, statement: string): Promise<void> => {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -10,13 +10,16 @@ import { lastWordsOf, runCommand } from '../process/command.js';
 const COPY_TIMEOUT_MS = 60_000;
 const CACHED = /^postgresql-(\d+)\.\d+$/;
 const INSTALLED = '/var/lib/dpkg/status';
-/** The server, and the libraries that this machine lacks; those of its just-in-time compiler and of its tools are not loaded. */
+/**
+ * The server, and libraries that this machine lacks; those of its just-in-time compiler and of its tools are not
+ * needed.
+ */
 const SERVER = /^postgresql-\d+$/;
 const LIBRARY = /^lib(?!llvm|z3|edit|bsd|readline|c-l10n)[a-z0-9.+-]+(?<!-perl)$/;
-/** `'<address>' <file> <bytes> <digest>`, as `apt-get --print-uris` lists what it would download. */
+/** `'<address>' <file> <bytes> <digest>`, the output of `apt-get --print-uris`. */
 const LISTED = /^'[^']+' ([a-z0-9.+-]+)_\S+\.deb \d+ /gm;
 
-/** Folders of one unpacked server. */
+/** Folders of an unpacked server. */
 export interface DebianPostgres {
   readonly binDir: string;
   readonly libDir: string;
@@ -24,9 +27,9 @@ export interface DebianPostgres {
 }
 
 interface FetchOptions {
-  /** Where the programs are kept; the user that runs the server can read it. */
+  /** Folder of the programs; readable for the user that runs the server. */
   readonly cacheDir: string;
-  /** The major version that is needed; without it, that of the distribution. */
+  /** The required major version; undefined: that of the distribution. */
   readonly major: number | undefined;
   /** dpkg's list of installed packages. */
   readonly installed: string | undefined;
@@ -35,7 +38,7 @@ interface FetchOptions {
   readonly versionOf: (server: Omit<DebianPostgres, 'major'>) => Promise<{ version: string } | { reason: string }>;
 }
 
-/** Servers that were fetched before, the newest first. */
+/** Cached servers, newest first. */
 export const cachedDebianPostgres = (cacheDir: string): readonly DebianPostgres[] => {
   if (!existsSync(cacheDir)) return [];
   return readdirSync(cacheDir)
@@ -45,8 +48,8 @@ export const cachedDebianPostgres = (cacheDir: string): readonly DebianPostgres[
 };
 
 /**
- * Fetches the PostgreSQL of the machine's own Debian release into the cache, with the libraries that this machine lacks. Nothing is
- * installed. Resolves to the reasons why it could not; to none if it is in the cache now.
+ * Downloads the PostgreSQL of the machine's own Debian release into the cache, with missing libraries. Nothing is
+ * installed. Resolves to the reasons of a failure; to none if it is now in the cache.
  */
 export const fetchDebianPostgres = async (options: FetchOptions): Promise<readonly string[]> => {
   const suite = /^VERSION_CODENAME=(\w+)$/m.exec(readOsRelease())?.[1];
@@ -85,7 +88,7 @@ const foldersIn = (root: string): Omit<DebianPostgres, 'major'> => {
   return { binDir: join(servers, server, 'bin'), libDir: join(lib, machine) };
 };
 
-/** The folder appears whole or not at all; of several who fetch at the same time one wins. */
+/** The folder is created atomically; of several concurrent downloads one wins. */
 const intoCache = async (root: string, folder: string): Promise<void> => {
   const temporary = `${folder}.${randomUUID()}`;
   makeFolder(join(folder, '..'));

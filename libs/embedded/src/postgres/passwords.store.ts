@@ -5,12 +5,12 @@ import { readIfAny, writeWhole } from '../folder/files.js';
 
 const PASSWORD_BYTES = 24;
 
-/** 32 letters and digits of base64url: no character that a URL would have to escape. */
+/** 32 characters of base64url: none that a URL would have to escape. */
 const newPassword = (): string => randomBytes(PASSWORD_BYTES).toString('base64url');
 
 export const superuserPasswordFile = (dataDir: string): string => join(dataDir, 'keys', 'postgres.password');
 
-/** The password of PostgreSQL's superuser, made once. */
+/** The password of PostgreSQL's superuser, created once. */
 export const ensureSuperuserPassword = (dataDir: string): string => {
   const file = superuserPasswordFile(dataDir);
   const known = readIfAny(file);
@@ -20,7 +20,7 @@ export const ensureSuperuserPassword = (dataDir: string): string => {
   return made;
 };
 
-/** The password of each service's role, made once. */
+/** The password of each service's role, created once. */
 export const ensureServicePasswords = (dataDir: string): Readonly<Record<ServiceName, string>> => {
   const file = join(dataDir, 'keys', 'databases.json');
   const known = JSON.parse(readIfAny(file) ?? '{}') as Partial<Record<ServiceName, string>>;

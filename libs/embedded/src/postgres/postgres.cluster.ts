@@ -17,8 +17,8 @@ export interface ClusterContext {
 }
 
 /**
- * Makes `<folder>/data` if there is none. `initdb` works in its own folder, and the result is moved into place: whoever is killed in the
- * middle leaves nothing that looks finished (`PG_VERSION` is among the first files).
+ * Creates `<folder>/data` if it does not exist. `initdb` runs in its own folder, and the result is moved into place: a
+ * crash leaves nothing that looks complete (`PG_VERSION` is among the first files).
  */
 export const ensureCluster = async (folder: string, context: ClusterContext): Promise<void> => {
   for (const name of readdirSync(folder)) {
@@ -60,7 +60,7 @@ const initialise = async (
   });
 };
 
-/** What a program is started with, so that it runs as that user and can get into the folder. */
+/** Options with which a program runs as that user and can enter the folder. */
 export const handover = ({
   identity,
   folderHandle,

@@ -1,10 +1,13 @@
 export interface PostgresConfig {
   readonly port: number;
-  /** False only for throwaway data: a killed server loses nothing then either, but after a power failure the files may be worthless. */
+  /** False only for throwaway data: a killed server still loses nothing, but a power failure may corrupt the files. */
   readonly durable: boolean;
 }
 
-/** A small server for a local event log: every commit reaches the disk, nothing is replicated, only this machine is listened to. */
+/**
+ * A small server for a local event log: every commit is durable, nothing is replicated, and it listens only on this
+ * machine.
+ */
 export const postgresConfig = ({ port, durable }: PostgresConfig): string => `listen_addresses = '127.0.0.1'
 port = ${port}
 unix_socket_directories = ''
@@ -38,11 +41,11 @@ timezone = 'UTC'
 log_timezone = 'UTC'
 `;
 
-/** Connections are accepted only from this machine, with a password. There is no socket and no other access. */
+/** Only connections from this machine with a password. There is no socket and no other access. */
 export const POSTGRES_HBA = `host all all 127.0.0.1/32 scram-sha-256
 `;
 
-/** `postgres (PostgreSQL) 18.4` and `postgres (PostgreSQL) 15.18 (Debian …)`; undefined when it is neither. */
+/** `postgres (PostgreSQL) 18.4` and `postgres (PostgreSQL) 15.18 (Debian …)`; undefined for anything else. */
 export const parsePostgresVersion = (output: string): { version: string; major: number } | undefined => {
   const [, version, major] = /\(PostgreSQL\) ((\d+)[\w.]*)/.exec(output) ?? [];
   return version === undefined ? undefined : { version, major: Number(major) };

@@ -9,7 +9,7 @@ import { resolvePostgres, type PostgresBinaries } from './postgres.resolver.js';
 import { postgresMajorOfData, startPostgres, type RunningPostgres } from './postgres.server.js';
 import { throwawayFolder } from '../environment/throwaway-folder.js';
 
-jest.setTimeout(120_000); // A busy machine; each wait in a test has its own deadline.
+jest.setTimeout(120_000); // For a busy machine; each wait in a test has its own deadline.
 
 const quiet = (): void => undefined;
 
@@ -23,7 +23,7 @@ const query = async (url: string, text: string): Promise<readonly Record<string,
   }
 };
 
-/** The machine's packages without PostgreSQL and what depends on it: what is installed is not fetched. */
+/** The machine's packages without PostgreSQL and its dependents: installed packages are not downloaded. */
 const withoutPostgres = (): string => {
   const list = '/var/lib/dpkg/status';
   let stanzas = existsSync(list) ? readFileSync(list, 'utf8').split('\n\n') : [];
@@ -44,7 +44,7 @@ const notChecked = (source: string, { message }: EnvironmentFault): void =>
     `\n!!! NOT CHECKED: PostgreSQL from ${source}, which this machine does not have: ${message}\n\n`,
   );
 
-/** That a source has none is an answer; every other failure is one of the code. */
+/** A missing source is a result; every other failure is a bug. */
 const unlessMissing = (error: unknown): EnvironmentFault => {
   if (error instanceof EnvironmentFault && error.code === 'postgres-missing') return error;
   throw error;
@@ -58,7 +58,7 @@ describe.each(['system', 'debian', 'npm'] as const)('PostgreSQL from %s', (sourc
 
   beforeAll(async () => {
     cacheDir = throwawayFolder();
-    chmodSync(cacheDir, 0o755); // As root: the unprivileged user must be able to run what is in it.
+    chmodSync(cacheDir, 0o755); // As root: the unprivileged user must be able to run its programs.
     dataDir = throwawayFolder(); // Mode 0700: the unprivileged user cannot enter it by its path.
     const installed = join(cacheDir, 'dpkg.status');
     writeFileSync(installed, withoutPostgres());
@@ -75,7 +75,7 @@ describe.each(['system', 'debian', 'npm'] as const)('PostgreSQL from %s', (sourc
 
   const running = (): RunningPostgres | undefined => postgres;
 
-  it('answers with a password, writes each commit to the disk, and listens on no socket', async () => {
+  it('requires a password, writes each commit to the disk, and listens on no socket', async () => {
     const server = running();
     if (server === undefined) return;
     const settings = `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as sync, current_setting('unix_socket_directories') as sockets`;
@@ -94,7 +94,7 @@ describe.each(['system', 'debian', 'npm'] as const)('PostgreSQL from %s', (sourc
     expect(Number(uid)).toBe(process.getuid?.() === 0 ? 65534 : process.getuid?.());
   });
 
-  it('gives each service a database that no other one may connect to', async () => {
+  it('gives each service a database to which no other can connect', async () => {
     const server = running();
     if (server === undefined) return;
     const urls = await ensureServiceDatabases(
@@ -110,14 +110,14 @@ describe.each(['system', 'debian', 'npm'] as const)('PostgreSQL from %s', (sourc
     );
   });
 
-  it('keeps the databases, and gives a role the password that its service has now', async () => {
+  it("keeps the databases, and updates a role's password to its service's current one", async () => {
     const server = running();
     if (server === undefined) return;
     const urls = await ensureServiceDatabases(server.adminUrl, ['gateway'], () => 'another-password');
     expect(await query(urls.gateway, 'select count(*)::int as rows from mine')).toEqual([{ rows: 0 }]);
   });
 
-  it('refuses to set up databases by a role that may not, and says what it needs', async () => {
+  it('refuses to set up databases with an unprivileged role, and names the missing privileges', async () => {
     const server = running();
     if (server === undefined) return;
     const urls = await ensureServiceDatabases(server.adminUrl, ['gateway'], () => 'another-password');
@@ -127,7 +127,7 @@ describe.each(['system', 'debian', 'npm'] as const)('PostgreSQL from %s', (sourc
     });
   });
 
-  it('is restored after a kill -9', async () => {
+  it('recovers after a kill -9', async () => {
     const server = running();
     if (server === undefined || binaries === undefined) return;
     const pid = server.pid ?? 0;
@@ -141,7 +141,7 @@ describe.each(['system', 'debian', 'npm'] as const)('PostgreSQL from %s', (sourc
   });
 });
 
-it('data of a version that is not there is refused with the version that is needed', async () => {
+it('data of a missing version are refused with the required version', async () => {
   const cacheDir = throwawayFolder();
   chmodSync(cacheDir, 0o755);
   const resolving = resolvePostgres({ cacheDir, log: quiet, major: 9, sources: ['system', 'npm'] });

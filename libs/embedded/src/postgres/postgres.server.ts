@@ -9,7 +9,7 @@ import type { PostgresBinaries } from './postgres.resolver.js';
 import { giveTo, postgresUser, type PostgresUser } from './postgres.user.js';
 
 export const POSTGRES_PROCESS = 'postgres';
-const READY_TIMEOUT_MS = 600_000; // Recovery after a crash replays up to max_wal_size; to end it early would only begin it again.
+const READY_TIMEOUT_MS = 600_000; // Crash recovery replays up to max_wal_size; interrupting it would only restart it.
 const STOP_TIMEOUT_MS = 15_000;
 
 export interface StartPostgresOptions {
@@ -22,19 +22,21 @@ export interface StartPostgresOptions {
 }
 
 export interface RunningPostgres {
-  /** For the superuser, with its password: never to be logged. */
+  /** For the superuser, with its password: never log it. */
   readonly adminUrl: string;
   readonly pid: number | undefined;
   stop(): Promise<void>;
 }
 
-/** The version that the data in this folder was written by; undefined when there is none yet. */
+/** The version that wrote the data in this folder; undefined if there is none yet. */
 export const postgresMajorOfData = (dataDir: string): number | undefined => {
   const text = readIfAny(join(dataDir, 'postgres', 'data', 'PG_VERSION'));
   return text === undefined ? undefined : Number(text.trim());
 };
 
-/** Makes the data folder if there is none, starts PostgreSQL on a loopback port, and resolves when it accepts connections. */
+/**
+ * Creates the data folder if needed, starts PostgreSQL on a loopback port, and resolves when it accepts connections.
+ */
 export const startPostgres = async (options: StartPostgresOptions): Promise<RunningPostgres> => {
   const { dataDir, binaries, durable = true } = options;
   const port = options.port ?? (await freePorts(dataDir, 1))[0] ?? 0;
@@ -56,7 +58,7 @@ export const startPostgres = async (options: StartPostgresOptions): Promise<Runn
       cwd: '/',
       ready: (line) => line.includes('database system is ready to accept connections'),
       readyTimeoutMs: READY_TIMEOUT_MS,
-      stopSignal: 'SIGINT', // "Fast shutdown": ends the sessions in good order; SIGTERM would wait for the clients to leave.
+      stopSignal: 'SIGINT', // "Fast shutdown": closes the sessions gracefully; SIGTERM would wait for the clients to disconnect.
       stopTimeoutMs: STOP_TIMEOUT_MS,
       ...handover(user),
     });

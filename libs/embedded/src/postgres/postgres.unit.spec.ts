@@ -10,10 +10,10 @@ import { parsePostgresVersion, postgresConfig } from './postgres.config.js';
 const golden = goldenBeside(import.meta.url);
 
 describe('the configuration of PostgreSQL', () => {
-  it('makes every commit reach the disk', () =>
+  it('makes every commit durable', () =>
     golden('postgresql.conf.golden', postgresConfig({ port: 20_003, durable: true })));
 
-  it('does not wait for the disk with throwaway data, and still hands each commit to the system, so that a kill loses none', () => {
+  it('does not wait for the disk with throwaway data, but hands each commit to the system, so that a kill loses none', () => {
     const text = postgresConfig({ port: 20_003, durable: false });
     expect(text).toContain("fsync = 'off'");
     expect(text).toContain("synchronous_commit = 'on'");
@@ -27,9 +27,9 @@ it.each([
   ['error while loading shared libraries', undefined],
 ])('the version in %j is %o', (output, version) => expect(parsePostgresVersion(output)).toEqual(version));
 
-it('a service and its database have one name', () => expect(databaseNameOf('infra-svc')).toBe('fairlead_infra_svc'));
+it('a service and its database share a name', () => expect(databaseNameOf('infra-svc')).toBe('fairlead_infra_svc'));
 
-describe('servers of Debian in the cache', () => {
+describe('cached servers of Debian', () => {
   let cacheDir: string;
   beforeEach(() => {
     cacheDir = newFolder('cache');
@@ -43,7 +43,7 @@ describe('servers of Debian in the cache', () => {
     return folder;
   };
 
-  it('are offered with their libraries, the newest first', () => {
+  it('are offered with their libraries, newest first', () => {
     for (const version of ['15.9', '17.2', '15.18']) keep(version);
     const found = cachedDebianPostgres(cacheDir);
     expect(found.map(({ major }) => major)).toEqual([17, 15, 15]);
@@ -54,7 +54,7 @@ describe('servers of Debian in the cache', () => {
     });
   });
 
-  it('that another user may have replaced are not', () => {
+  it('are not used if another user can have replaced them', () => {
     chmodSync(keep('15.18'), 0o777);
     expect(cachedDebianPostgres(cacheDir)).toEqual([]);
   });

@@ -13,9 +13,9 @@ export interface PostgresUser {
 }
 
 /**
- * As root, the folder is given to `nobody` and passed on as an open descriptor, and the programs reach it as `/proc/self/fd/3`: by its
- * path they could not, where the checkout is under a home folder that is closed to others (as root's is). The programs inherit the
- * descriptor from each other. An ordinary user runs PostgreSQL as itself, by the path.
+ * As root, the folder is given to `nobody` and passed on as an open descriptor, and the programs access it as
+ * `/proc/self/fd/3`: its path is inaccessible to them if the checkout is below a closed home folder (such as root's).
+ * The programs inherit the descriptor from each other. An ordinary user runs PostgreSQL as itself, by the path.
  */
 export const postgresUser = (folder: string): PostgresUser => {
   mkdirSync(folder, { recursive: true, mode: 0o700 });

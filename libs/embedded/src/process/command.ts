@@ -13,14 +13,14 @@ export interface CommandOptions {
 }
 
 export interface CommandResult {
-  /** Null when the command was ended by a signal, or could not be started. */
+  /** Null if the command was ended by a signal, or could not be started. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
   readonly timedOut: boolean;
 }
 
-/** Runs a short command to its end, at most `timeoutMs`; then it and its children are killed. Never throws: see the result. */
+/** Runs a short command for at most `timeoutMs`; then it and its children are killed. Never throws: see the result. */
 export const runCommand = (command: string, args: readonly string[], options: CommandOptions): Promise<CommandResult> =>
   new Promise((resolve) => {
     const child = spawn(command, args, spawnOptions(options));
@@ -56,10 +56,10 @@ const spawnOptions = ({ env, cwd, identity, folderHandle }: CommandOptions): Spa
   ...identity,
 });
 
-/** Sends a signal to a process group; a group that is gone is fine. */
+/** Sends a signal to a process group; a missing group is ignored. */
 export const signalGroup = (groupId: number, signal: NodeJS.Signals): void => signalOrGone(-groupId, signal);
 
-/** Sends a signal to one process; one that is gone is fine. */
+/** Sends a signal to one process; a missing process is ignored. */
 export const signalProcess = (pid: number, signal: NodeJS.Signals): void => signalOrGone(pid, signal);
 
 const signalOrGone = (target: number, signal: NodeJS.Signals): void => {

@@ -1,10 +1,10 @@
 import { errorCodeOf } from '@fairlead/contracts';
 import { readFileSync } from 'node:fs';
 
-/** Identifies a process permanently: its id alone may since have been reused. */
+/** Identifies a process permanently: its pid alone may since have been reused. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Boot and start time of the process; null where the system does not report it. */
+  /** Boot and start time of the process; null if the system does not report it. */
   readonly birth: string | null;
 }
 
@@ -12,7 +12,7 @@ export interface ProcessIdentity {
 const STATE = 0;
 const START_TIME = 19;
 
-/** The identity of a running process; undefined when there is none (a zombie has ended too). */
+/** The identity of a running process; undefined if there is none (a zombie has ended too). */
 export const identityOf = (pid: number): ProcessIdentity | undefined => {
   const stat = readOrUndefined(`/proc/${pid}/stat`);
   if (stat === undefined) return process.platform === 'linux' || !answers(pid) ? undefined : { pid, birth: null };
@@ -21,7 +21,7 @@ export const identityOf = (pid: number): ProcessIdentity | undefined => {
   return { pid, birth: `${bootId()}/${fields[START_TIME] ?? ''}` };
 };
 
-/** Whether that very process still runs. */
+/** Whether that very process is still running. */
 export const isAlive = (known: ProcessIdentity): boolean => {
   const current = identityOf(known.pid);
   return current !== undefined && (known.birth === null || current.birth === known.birth);
@@ -42,6 +42,6 @@ const readOrUndefined = (file: string): string | undefined => {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return undefined; // The process ended between two looks, or the system has no /proc.
+    return undefined; // The process ended between two reads, or the system has no /proc.
   }
 };

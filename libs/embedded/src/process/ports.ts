@@ -3,8 +3,8 @@ import { createServer } from 'node:net';
 export const LOOPBACK = '127.0.0.1';
 
 /**
- * Ports are taken below the kernel's ephemeral range (32768 and up on Linux): a client that keeps reconnecting to a closed port of that
- * range can be given the very same port as its own and then talks to itself, and the server never gets its address back.
+ * Ports are below the kernel's ephemeral range (32768 and up on Linux): a client that keeps reconnecting to a closed
+ * port of that range can be assigned the same port and connect to itself, and the server never gets its address back.
  */
 const RANGE = { first: 20_000, size: 10_000 } as const;
 const PROBES_MAX = 500;
@@ -17,7 +17,10 @@ export const isPortFree = (port: number): Promise<boolean> =>
     probe.listen({ host: LOOPBACK, port, exclusive: true }, () => probe.close(() => resolve(true)));
   });
 
-/** Free loopback ports, the same ones for the same seed while they are free, so that an address is likely to stay what it was. */
+/**
+ * Free loopback ports, the same ones for the same seed while they are free, so that an address is likely to stay the
+ * same.
+ */
 export const freePorts = async (seed: string, count: number): Promise<readonly number[]> => {
   const found: number[] = [];
   const start = hashOf(seed) % RANGE.size;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Asks until the answer is yes, or the deadline has passed. Returns whether it was yes. */
+/** Polls until the condition holds or the deadline has passed. Returns whether it held. */
 export const waitUntil = async (
   holds: () => boolean | Promise<boolean>,
   { timeoutMs, everyMs }: { timeoutMs: number; everyMs: number },

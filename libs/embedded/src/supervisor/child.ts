@@ -14,34 +14,43 @@ const PROBE_TIMEOUT_MS = 1_000;
 const LAST_WORDS_TIMEOUT_MS = 250;
 const TAIL_LINES = 80;
 const LINE_LENGTH_MAX = 1_000;
-/** A failure's message is bounded (4,000 characters); the quoted output must leave room for the sentence before it. */
+/** A failure's message is bounded (4,000 characters); the quoted output must leave space for the sentence before it. */
 const QUOTE_LENGTH_MAX = 3_000;
 const QUOTE_LINES = 20;
 const STACK_FRAME = /^\s+at /;
 
-/** A program to run, and how to detect that it is ready. With none of the three `ready…`, it is ready as soon as it runs. */
+/**
+ * A program to run, and how to detect that it is ready. Without any of the three `ready…`, it is ready as soon as it
+ * runs.
+ */
 export interface ProcessSpec {
   readonly name: string;
   readonly command: string;
   readonly args?: readonly string[];
-  /** The whole environment of the process; without it, this process' own. */
+  /** The whole environment of the process; absent: this process' own. */
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
   /** Ready at the first line (of either output) that this accepts. */
   readonly ready?: (line: string) => boolean;
-  /** Ready when this URL answers with 2xx. */
+  /** Ready when this URL returns 2xx. */
   readonly readyUrl?: string;
-  /** Ready when this resolves to true; it is asked again after false or an error. */
+  /** Ready when this resolves to true; it is retried after false or an error. */
   readonly readyWhen?: () => Promise<boolean>;
   readonly readyTimeoutMs?: number;
-  /** A line for its standard input. The program waits for it, so the ready timeout begins then; it never rejects. */
+  /**
+   * A line for its standard input. The program waits for it, so the ready timeout starts then; the promise never
+   * rejects.
+   */
   readonly input?: Promise<string>;
-  /** What the program waits for according to a line (a server that is down); each such line restarts the ready timeout. */
+  /**
+   * What the program is waiting for according to a line (a server that is down); each such line restarts the ready
+   * timeout.
+   */
   readonly waitsFor?: (line: string) => string | undefined;
   /** The signal that stops it, SIGTERM by default; SIGKILL follows after the timeout. */
   readonly stopSignal?: NodeJS.Signals;
   readonly stopTimeoutMs?: number;
-  /** Run as someone else (only root may). */
+  /** Runs as another user (requires root). */
   readonly identity?: { readonly uid: number; readonly gid: number };
   /** An open folder that the process sees as descriptor 3. */
   readonly folderHandle?: number;
@@ -50,11 +59,11 @@ export interface ProcessSpec {
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** Set when it could not be started at all. */
+  /** Set if it could not be started at all. */
   readonly error?: string;
 }
 
-/** One run of a program, in its own process group, so that a Ctrl-C in the terminal reaches only us. */
+/** One run of a program, in its own process group, so that a Ctrl-C in the terminal does not reach it. */
 export class Child {
   readonly exited: Promise<Exit>;
   private readonly process: ChildProcess;
@@ -77,7 +86,7 @@ export class Child {
     });
     if (this.process.pid !== undefined) warden.watch(this.process.pid, spec.stopSignal ?? 'SIGTERM');
     this.exited = this.watchExit();
-    this.process.stdin?.on('error', () => undefined); // The child closed its input, as it may.
+    this.process.stdin?.on('error', () => undefined); // The child closed its input, which is allowed.
     void spec.input?.then((line) => this.process.stdin?.write(`${line}\n`));
     for (const stream of [this.process.stdout, this.process.stderr]) {
       if (stream) createInterface({ input: stream }).on('line', (line) => this.hear(line));
@@ -98,8 +107,8 @@ export class Child {
   }
 
   /**
-   * Resolves when it is ready; throws a fault with its last output when it exits before, or is not ready in time. `onWaits` receives what it
-   * waits for meanwhile.
+   * Resolves when it is ready; throws a fault with its last output if it exits before, or is not ready in time.
+   * `onWaits` receives what it is waiting for.
    */
   async whenReady(onWaits: (waitsFor: string) => void = () => undefined): Promise<void> {
     await Promise.race([this.spec.input, this.exited]);
@@ -130,7 +139,7 @@ export class Child {
     if (!this.hasExited && this.process.pid !== undefined) signalProcess(this.process.pid, signal);
   }
 
-  /** Asks it to end, insists after the timeout, and resolves when nothing of it runs any more. */
+  /** Sends the stop signal, then SIGKILL after the timeout, and resolves when none of its processes is running. */
   async stop(): Promise<Exit> {
     if (this.process.pid !== undefined && !this.hasExited) {
       this.signal(this.spec.stopSignal ?? 'SIGTERM');
@@ -158,7 +167,7 @@ export class Child {
       if (readyUrl !== undefined) return await isOk(readyUrl);
       return readyWhen === undefined || (await readyWhen());
     } catch {
-      return false; // Not yet: it is checked again until the deadline, whose error quotes the output of the process.
+      return false; // Not yet: checked again until the deadline, whose error quotes the output of the process.
     }
   }
 
@@ -169,7 +178,7 @@ export class Child {
     for (const listener of this.lineListeners) listener(line);
   }
 
-  /** Ended means: the process is gone, its group is gone, and its last output has been read. */
+  /** Ended means: the process and its group are gone, and its last output has been read. */
   private watchExit(): Promise<Exit> {
     return new Promise((resolve) => {
       const end = (exit: Exit): void => {
@@ -186,7 +195,7 @@ export class Child {
           this.warden.forget(this.process.pid);
         }
         this.process.once('close', () => end({ code, signal }));
-        // Someone in another group may hold its output open; then that is not waited for.
+        // A process in another group may hold its output open; that is not waited for.
         setTimeout(() => end({ code, signal }), LAST_WORDS_TIMEOUT_MS).unref();
       });
     });
@@ -207,7 +216,7 @@ const isOk = (url: string): Promise<boolean> =>
 export const describeExit = ({ code, signal, error }: Exit): string =>
   error ?? (signal === null ? `exit code ${code ?? 'unknown'}` : `ended by ${signal}`);
 
-/** Log lines as the end of a message: the last ones that are words. Stack frames are left to the log. */
+/** Log lines as the end of a message: the last ones that are text. Stack frames are left to the log. */
 export const quoteLines = (lines: readonly string[]): string => {
   const words = lines.filter((line) => line.trim() !== '' && !STACK_FRAME.test(line)).slice(-QUOTE_LINES);
   while (words.join('\n').length > QUOTE_LENGTH_MAX && words.length > 1) words.shift();

@@ -1,19 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import { describeExit, quoteLines } from './child.js';
 
-describe('the last words of a process', () => {
-  it('are its last lines without empty ones and stack frames', () =>
+describe('the last output of a process', () => {
+  it('consists of its last lines without empty ones and stack frames', () =>
     expect(quoteLines(['booting', '', 'Error: no database', '    at connect (db.js:1:1)'])).toBe(
       ' Its last words:\n  booting\n  Error: no database',
     ));
 
-  it('leave room for the sentence before them', () => {
+  it('leaves space for the sentence before it', () => {
     const quoted = quoteLines(Array.from({ length: 80 }, (_, index) => `${index} ${'x'.repeat(900)}`));
     expect(quoted.length).toBeLessThan(3_100);
     expect(quoted).toContain('  79 xxx');
   });
 
-  it('are none when it said nothing', () => expect(quoteLines(['', '    at main (a.js:1:1)'])).toBe(''));
+  it('is empty if it printed nothing', () => expect(quoteLines(['', '    at main (a.js:1:1)'])).toBe(''));
 });
 
 it.each([

@@ -10,7 +10,7 @@ const GRACE_MS = 6_000;
 const INSIST_MS = 2_000;
 const POLL_MS = 20;
 
-/** Remembers a started process, so that a later owner of the folder can find it if this one dies without ending it. */
+/** Records a started process, so that a later owner of the folder can find it if this one dies without ending it. */
 export const rememberProcess = (runDir: string, name: string, pid: number): void => {
   mkdirSync(runDir, { recursive: true });
   writeFileSync(join(runDir, `${name}.pid`), JSON.stringify(identityOf(pid) ?? { pid, birth: null }));
@@ -20,8 +20,8 @@ export const forgetProcess = (runDir: string, name: string): void =>
   rmSync(join(runDir, `${name}.pid`), { force: true });
 
 /**
- * Ends what an owner that died left running: its warden is most likely at it, so first there is a wait, then SIGKILL.
- * Call it only as the holder of the folder's lock.
+ * Ends processes that a dead owner left running: its warden is probably doing that, so this waits first, then sends
+ * SIGKILL. Call it only while holding the folder's lock.
  */
 export const endLeftovers = async (runDir: string): Promise<void> => {
   const known = remembered(runDir);

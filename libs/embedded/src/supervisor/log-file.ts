@@ -4,9 +4,9 @@ import { dirname } from 'node:path';
 const SIZE_MAX_BYTES = 8 * 1024 * 1024;
 
 /**
- * The output of a process, in a file that stays below 8 MiB; one older file is kept beside it (`.1`).
- * Writing is synchronous: it ends in the page cache, and nothing can be lost or reordered around a crash or a rotation. What a full disk
- * does not accept is dropped, and the number of dropped lines is written as soon as there is space.
+ * The output of a process, in a file below 8 MiB; one older file is kept beside it (`.1`). Writes are synchronous: they
+ * end in the page cache, and nothing is lost or reordered by a crash or a rotation. Lines that a full disk rejects are
+ * dropped, and their number is written as soon as there is space.
  */
 export class LogFile {
   private descriptor: number;
@@ -24,13 +24,13 @@ export class LogFile {
   }
 
   write(text: string): void {
-    if (this.closed) return; // A last line of a process that was no longer waited for.
+    if (this.closed) return; // A last line of a process that is no longer waited for.
     try {
       if (this.linesLost > 0) this.append(`(${this.linesLost} lines could not be written)\n`);
       this.linesLost = 0;
       this.append(text);
     } catch {
-      this.linesLost += 1; // Of all that a full disk stops, a log must not be what ends the processes.
+      this.linesLost += 1; // A full disk must not end processes because of their log.
     }
   }
 

@@ -17,7 +17,7 @@ import type { Warden } from './warden.js';
 export type ReplicaState =
   | { readonly status: 'starting'; /** What it reports to wait for. */ readonly waitsFor?: string }
   | { readonly status: 'running'; readonly sinceMs: number }
-  /** It ended, why, and when it is started again; `crashes` in a row, 0 when its end is explained. */
+  /** It ended, why, and when it is restarted; `crashes` in a row, 0 if its end is excused. */
   | { readonly status: 'waiting'; readonly delayMs: number; readonly crashes: number; readonly reason: string }
   | { readonly status: 'held' }
   | { readonly status: 'stopped' }
@@ -32,15 +32,15 @@ export interface ReplicaContext {
 
 export interface ReplicaSpec extends ProcessSpec {
   readonly restart?: RestartPolicy;
-  /** Runs before each start, also before a restart. */
+  /** Runs before each start, including restarts. */
   readonly beforeStart?: () => Promise<void>;
-  /** Asked when it has ended: what explains that, so that it counts as no crash (a server that it needs is down). */
+  /** Called when it has ended: a reason for which that does not count as a crash (a server that it needs is down). */
   readonly excuse?: () => string | undefined;
 }
 
-/** "Something that I need is away; start me again later" (EX_TEMPFAIL of sysexits.h). */
+/** "A dependency is unavailable; restart me later" (EX_TEMPFAIL of sysexits.h). */
 export const EXIT_DEPENDENCY_AWAY = 75;
-/** Its configuration is invalid; before it was ever ready, a restart cannot help. */
+/** Its configuration is invalid; if it was never ready, a restart cannot help. */
 export const EXIT_CONFIGURATION = 2;
 
 interface End extends Ended {
@@ -48,7 +48,7 @@ interface End extends Ended {
   readonly final: boolean;
 }
 
-/** One supervised process through all its runs: restarted with a growing delay after crashes, until it is stopped. */
+/** A supervised process over all its runs: restarted with backoff after crashes, until it is stopped. */
 export class Replica {
   state: ReplicaState = { status: 'stopped' };
   restarts = 0;
@@ -69,7 +69,10 @@ export class Replica {
     return this.child?.running === true ? this.child.pid : undefined;
   }
 
-  /** Starts it and resolves when it is ready; throws when it was given up before it ever was. Later crashes show in `state` only. */
+  /**
+   * Starts it and resolves when it is ready; throws if it was abandoned before that. Later crashes appear only in
+   * `state`.
+   */
   start(): Promise<void> {
     this.stopping = new AbortController();
     this.record = NO_CRASHES;
@@ -86,7 +89,7 @@ export class Replica {
     this.child?.signal(signal);
   }
 
-  /** Ends it, with `first` as the first signal, and does not start it again. */
+  /** Ends it, with `first` as the first signal, and does not restart it. */
   async stop(after: 'stopped' | 'held', first?: NodeJS.Signals): Promise<void> {
     this.stopping.abort();
     if (first !== undefined) this.child?.signal(first);

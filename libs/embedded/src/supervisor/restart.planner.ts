@@ -1,11 +1,14 @@
-/** How a process is started again that ended unasked. */
+/** How a process that ended unexpectedly is restarted. */
 export interface RestartPolicy {
-  /** So many crashes before it was ready for the first time fail its start. What was ready once is restarted indefinitely. */
+  /**
+   * This many crashes before it was first ready fail its start. A process that was ready once is restarted
+   * indefinitely.
+   */
   readonly startTriesMax: number;
   /** Doubles with each crash, up to the maximum. */
   readonly delayMs: number;
   readonly delayMaxMs: number;
-  /** Each time it has served for so long, one crash is forgotten. */
+  /** Each time it has been ready for this long, one crash is forgiven. */
   readonly forgiveMs: number;
 }
 
@@ -16,17 +19,17 @@ export const RESTART_POLICY: RestartPolicy = {
   forgiveMs: 5_000,
 };
 
-/** Why it ended: by itself, or because of something that it cannot help (`excused`). */
+/** Why it ended: by itself, or because of something beyond its control (`excused`). */
 export interface Ended {
   readonly excused: boolean;
-  /** How long it was ready; 0 when it never was. */
+  /** How long it was ready; 0 if it never was. */
   readonly servedMs: number;
 }
 
-/** What is remembered from run to run. */
+/** State kept across runs. */
 export interface RestartRecord {
   readonly crashes: number;
-  /** Ends in a row that are no crashes. */
+  /** Consecutive ends that are not crashes. */
   readonly excuses: number;
 }
 
@@ -34,7 +37,7 @@ export const NO_CRASHES: RestartRecord = { crashes: 0, excuses: 0 };
 
 /** Its dependencies usually return within seconds; checking often is cheap. */
 const EXCUSED_DELAY_MAX_MS = 2_000;
-/** 2 to the power of more is beyond any maximum. */
+/** Higher powers of 2 exceed any maximum. */
 const CRASHES_COUNTED_MAX = 24;
 
 export const recordEnd = ({ crashes, excuses }: RestartRecord, ended: Ended, policy: RestartPolicy): RestartRecord => {
@@ -44,7 +47,10 @@ export const recordEnd = ({ crashes, excuses }: RestartRecord, ended: Ended, pol
     : { crashes: Math.min(left + 1, CRASHES_COUNTED_MAX), excuses: 0 };
 };
 
-/** How long to wait before the next start: the lot (0 to 1) takes up to half of it off, so that not all start at once. */
+/**
+ * Delay before the next start: the random lot (0 to 1) reduces it by up to half, so that processes do not all start at
+ * once.
+ */
 export const restartDelayMs = ({ crashes, excuses }: RestartRecord, policy: RestartPolicy, lot: number): number => {
   const [times, maxMs] =
     excuses > 0 ? [excuses, Math.min(EXCUSED_DELAY_MAX_MS, policy.delayMaxMs)] : [crashes, policy.delayMaxMs];

@@ -54,7 +54,7 @@ describe('a supervisor', () => {
   const pidOf = (name: string): number | undefined => supervisor.status().find((status) => status.name === name)?.pid;
   const log = (name: string): string => readFileSync(join(dataDir, 'logs', `${name}.log`), 'utf8');
 
-  it('waits until a process is ready, and keeps what it says', async () => {
+  it('waits until a process is ready, and logs its output', async () => {
     await supervisor.start(node('service', `console.error('booting'); ${SERVE}`));
     expect(supervisor.status()).toEqual([
       expect.objectContaining({ name: 'service', restarts: 0, state: expect.objectContaining({ status: 'running' }) }),
@@ -64,7 +64,7 @@ describe('a supervisor', () => {
     expect(log('service').split('\n').toSorted()).toEqual(['', 'booting', 'ready ']);
   });
 
-  it('asks a URL whether it is ready, again until it answers', async () => {
+  it('polls a URL for readiness', async () => {
     const script = `let n = 0; require('http').createServer((_, r) => { r.statusCode = ++n < 3 ? 503 : 200; r.end(); console.log('asked'); }).listen(0, '127.0.0.1', function () { console.log('port ' + this.address().port); })`;
     const port = Number(/port (\d+)/.exec((await probe(script)).said)?.[1]);
     await supervisor.start(
@@ -76,7 +76,7 @@ describe('a supervisor', () => {
     await until(() => log('web').match(/asked/g)?.length === 3);
   });
 
-  it('gives a process that waits for its input a line when there is one, again after a crash, and as much time as others from then on', async () => {
+  it('gives a process that waits for its input a line once there is one, again after a crash, with the full timeout from then on', async () => {
     let give = (_line: string): void => undefined;
     const input = new Promise<string>((resolve) => (give = resolve));
     const script = `process.stdin.once('data', (line) => { console.log('ready ' + line); setInterval(() => {}, 1000); })`;
@@ -98,7 +98,7 @@ describe('a supervisor', () => {
     await expect(starting).rejects.toThrow('service was stopped before it was ready');
   });
 
-  it('starts a killed process again, as often as it is killed', async () => {
+  it('restarts a killed process, however often it is killed', async () => {
     await supervisor.start(node('service', SERVE));
     for (const restarts of [1, 2]) {
       const before = pidOf('service');
@@ -113,7 +113,7 @@ describe('a supervisor', () => {
     await until(() => supervisor.status()[0]?.state.status === 'running');
   });
 
-  it('gives up one that crashes before it was ever ready, and says why with its last words', async () => {
+  it('abandons a process that crashes before it was ever ready, and quotes its last output', async () => {
     const starting = supervisor.start(node('service', `console.error('no database'); process.exit(3)`));
     await expect(starting).rejects.toMatchObject({
       code: 'crash-loop',
@@ -124,13 +124,13 @@ describe('a supervisor', () => {
     expect(states.filter((state) => state === 'service starting')).toHaveLength(3);
   });
 
-  it('does not try a configuration again that cannot be used', async () => {
+  it('does not retry an invalid configuration', async () => {
     const starting = supervisor.start(node('service', `console.error('PORT: not a number'); process.exit(2)`));
     await expect(starting).rejects.toMatchObject({ message: expect.stringContaining('PORT: not a number') });
     expect(states.filter((state) => state === 'service starting')).toHaveLength(1);
   });
 
-  it('starts one that always crashes again and again, ever later, while the others serve', async () => {
+  it('restarts a process that always crashes with backoff, while the others run', async () => {
     const crash = `console.log('ready'); setTimeout(() => { throw new Error('lost its mind') }, 20)`;
     const restart = { startTriesMax: 3, forgiveMs: 5_000, delayMs: 8, delayMaxMs: 60_000 };
     await supervisor.start(node('other', SERVE));
@@ -150,7 +150,7 @@ describe('a supervisor', () => {
     });
   });
 
-  it('counts no crash when it ended the process itself, when the process says that something it needs is away, or when that is known', async () => {
+  it('counts no crash if it ended the process itself, if the process reports a missing dependency, or if one is known', async () => {
     const restart = { startTriesMax: 1, forgiveMs: 5_000, delayMs: 1, delayMaxMs: 1 };
     await supervisor.start(node('killed', SERVE, { restart }));
     supervisor.kill('killed');
@@ -158,7 +158,7 @@ describe('a supervisor', () => {
     const marker = join(dataDir, 'database-is-up');
     const needy = (code: number): string =>
       `if (!require('fs').existsSync(${JSON.stringify(marker)})) process.exit(${code}); ${SERVE}`;
-    // A try that began before the database was up may end a moment after.
+    // An attempt that began before the database was up may end slightly later.
     const isUp = (): boolean => existsSync(marker) && Date.now() - statSync(marker).mtimeMs > 3_000;
     const started = Promise.all([
       supervisor.start(node('patient', needy(75), { restart })),
@@ -173,7 +173,7 @@ describe('a supervisor', () => {
     expect(waits.map(({ reason }) => reason)).toContainEqual(expect.stringMatching(/^The database is down\. /));
   });
 
-  it('gives one that reports what it waits for more time, and passes that on', async () => {
+  it('extends the timeout of a process that reports what it is waiting for, and passes that on', async () => {
     const script = `let n = 0; const timer = setInterval(() => { if (++n < 6) return console.log('waits for the database'); clearInterval(timer); ${SERVE} }, 500)`;
     const heard: string[] = [];
     const other = new Supervisor({
@@ -193,7 +193,7 @@ describe('a supervisor', () => {
     expect(new Set(heard)).toEqual(new Set(['the database']));
   });
 
-  it('tries again what fails before the start', async () => {
+  it('retries failures before the start', async () => {
     let failures = 0;
     const beforeStart = async (): Promise<void> => {
       failures += 1;
@@ -205,12 +205,12 @@ describe('a supervisor', () => {
     expect(waits.map(({ reason }) => reason)).toContainEqual('the port is taken');
   });
 
-  it('says what could not be started at all', async () => {
+  it('reports a program that could not be started at all', async () => {
     const starting = supervisor.start({ name: 'ghost', command: '/no/such/program', restart: NO_RESTART });
     await expect(starting).rejects.toMatchObject({ code: 'not-ready', message: expect.stringContaining('ENOENT') });
   });
 
-  it('ends one that is not ready in time', async () => {
+  it('ends a process that is not ready in time', async () => {
     const sleeper = {
       command: '/bin/sh',
       args: ['-c', 'echo hm; exec sleep 600'],
@@ -223,7 +223,7 @@ describe('a supervisor', () => {
     expect(pidOf('sleeper')).toBeUndefined();
   });
 
-  it('keeps a held process down, until it is resumed', async () => {
+  it('keeps a held process down until it is resumed', async () => {
     await supervisor.start(node('service', SERVE));
     const before = pidOf('service') ?? 0;
     await supervisor.hold('service', 'SIGKILL');
@@ -235,7 +235,7 @@ describe('a supervisor', () => {
     expect(pidOf('service')).not.toBe(before);
   });
 
-  it('runs as many replicas as asked for, each with what differs', async () => {
+  it('runs the requested number of replicas, each with its differences', async () => {
     await supervisor.start(
       node('service', SERVE, { forReplica: (n) => ({ env: { ...process.env, REPLICA: String(n) } }) }),
     );
@@ -248,7 +248,7 @@ describe('a supervisor', () => {
     expect(identityOf(third)).toBeUndefined();
   });
 
-  it('ends the last started first, and insists with one that does not listen', async () => {
+  it('ends the last started first, and kills one that ignores the signal', async () => {
     const deaf = `process.on('SIGTERM', () => console.log('no')); ${SERVE}`;
     await supervisor.start(node('first', SERVE));
     await supervisor.start(node('second', deaf, { stopTimeoutMs: 200 }));
@@ -257,7 +257,7 @@ describe('a supervisor', () => {
     expect(log('second')).toContain('no\n');
   });
 
-  it('ends what a process left behind, too', async () => {
+  it('ends processes left behind by a process, too', async () => {
     const parent = `const c = require('child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']); console.log('ready ' + c.pid); setInterval(() => {}, 1000)`;
     await supervisor.start(node('parent', parent));
     const grandchild = Number(/ready (\d+)/.exec(log('parent'))?.[1]);
@@ -276,7 +276,7 @@ describe('a supervisor', () => {
 });
 
 describe('a log', () => {
-  it('stays below its size, and keeps one older file', () => {
+  it('stays below its maximum size, and keeps one older file', () => {
     const folder = newFolder('log');
     const file = join(folder, 'service.log');
     const log = new LogFile(file, 20);

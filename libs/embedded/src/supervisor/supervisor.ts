@@ -9,7 +9,7 @@ import { Warden } from './warden.js';
 const REPLICAS_MAX = 64;
 
 export interface SupervisedSpec extends ReplicaSpec {
-  /** What differs for the second and further replicas (`scale`): a port, an environment variable. Counted from 1. */
+  /** Differences of the second and further replicas (`scale`): a port, an environment variable. Counted from 1. */
   readonly forReplica?: (replica: number) => Partial<ProcessSpec>;
 }
 
@@ -22,16 +22,16 @@ export interface ProcessStatus {
 }
 
 export interface SupervisorOptions {
-  /** Logs go to `<dataDir>/logs/<name>.log`, what runs is remembered in `<dataDir>/run`. */
+  /** Logs go to `<dataDir>/logs/<name>.log`, running processes are recorded in `<dataDir>/run`. */
   readonly dataDir: string;
-  /** The folder in `<dataDir>` that remembers what runs; two supervisors of one data folder need two. */
+  /** The folder in `<dataDir>` that records running processes; two supervisors of one data folder need two. */
   readonly runName?: string;
   readonly onState?: (name: string, state: ReplicaState) => void;
 }
 
 /**
- * Runs named processes: waits for their readiness, starts crashed ones again, and ends them all, in reverse order.
- * When this process itself dies, by whatever signal, they end too (see Warden).
+ * Runs named processes: waits for readiness, restarts crashed ones, and ends all of them, in reverse order. If this
+ * process itself dies, by whatever signal, they end too (see Warden).
  */
 export class Supervisor {
   private readonly specs = new Map<string, SupervisedSpec>();
@@ -46,8 +46,9 @@ export class Supervisor {
   }
 
   /**
-   * Starts a process and resolves when it is ready. Throws an `EnvironmentFault` with its last words when it does not come up. Once it
-   * was ready, it is restarted indefinitely: its state shows how often it crashes and why, and others continue.
+   * Starts a process and resolves when it is ready. Throws an `EnvironmentFault` with its last output if it does not
+   * start. After it was ready once, it is restarted indefinitely: its state shows how often it crashes and why, and
+   * others continue.
    */
   async start(spec: SupervisedSpec): Promise<void> {
     if (this.specs.has(spec.name)) throw new Error(`there is a process ${spec.name} already`);
@@ -62,13 +63,13 @@ export class Supervisor {
     }
   }
 
-  /** Ends a process in good order and starts it again. */
+  /** Ends a process gracefully and starts it again. */
   async restart(name: string): Promise<void> {
     await this.hold(name);
     await this.resume(name);
   }
 
-  /** Sends a signal and does nothing else: if the process ends by it, it is started again, and that counts as no crash. */
+  /** Only sends a signal: a process that ends by it is restarted, without counting a crash. */
   kill(name: string, signal: NodeJS.Signals = 'SIGKILL'): void {
     this.replica(name).signal(signal);
   }
@@ -84,7 +85,7 @@ export class Supervisor {
     await this.replica(name).start();
   }
 
-  /** Makes it so many replicas of a started process; the youngest are ended first. */
+  /** Scales a started process to this many replicas; the newest are ended first. */
   async scale(name: string, count: number): Promise<void> {
     const spec = this.specs.get(name);
     if (spec === undefined) throw new Error(`there is no process ${name}`);
@@ -101,7 +102,7 @@ export class Supervisor {
     return [...this.replicas].map(([name, { pid, state, restarts }]) => ({ name, pid, state, restarts }));
   }
 
-  /** Ends everything, the last started first. Resolves when nothing runs any more; may be called again. */
+  /** Ends everything, the last started first. Resolves when nothing is running any longer; may be called again. */
   async stop(): Promise<void> {
     for (const name of [...this.replicas.keys()].reverse()) await this.remove(name);
     this.specs.clear();
@@ -151,7 +152,7 @@ export class Supervisor {
 
 const replicaName = (name: string, n: number): string => (n === 1 ? name : `${name}-${n}`);
 
-/** Which replica of `name` that is; 0 when it is none. */
+/** The number of that replica of `name`; 0 if it is none. */
 const ordinalOf = (replica: string, name: string): number => {
   if (replica === name) return 1;
   const rest = replica.startsWith(`${name}-`) ? replica.slice(name.length + 1) : '';

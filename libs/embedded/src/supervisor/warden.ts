@@ -1,9 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 
 /**
- * Node offers no "die with your parent" (PR_SET_PDEATHSIG), and that would not reach grandchildren. So each owner of processes has a warden:
- * a small `sh` in its own session that reads from a pipe whose other end only the owner holds. However the owner ends, kill -9
- * included, the kernel closes the pipe; the warden then stops every process group that was registered, and exits.
+ * Node offers no "die with your parent" (PR_SET_PDEATHSIG), and that would not reach grandchildren. So each owner of
+ * processes has a warden: a small `sh` in its own session that reads from a pipe whose other end only the owner holds.
+ * However the owner ends, including by kill -9, the kernel closes the pipe; the warden then stops every registered
+ * process group, and exits.
  */
 const SCRIPT = `
 trap '' INT TERM HUP
@@ -38,7 +39,7 @@ export class Warden {
     else this.tell(`watch ${groupId} ${this.members.get(groupId) ?? 'TERM'}`);
   }
 
-  /** The group has ended; its number may belong to another one soon. */
+  /** The group has ended; its number may soon belong to another one. */
   forget(groupId: number): void {
     if (this.members.delete(groupId)) this.tell(`forget ${groupId}`);
   }
@@ -60,7 +61,7 @@ export class Warden {
     this.shell = shell;
     shell.unref();
     if (shell.stdin !== null && 'unref' in shell.stdin && typeof shell.stdin.unref === 'function') shell.stdin.unref();
-    shell.stdin?.on('error', () => undefined); // It was killed: 'exit' hires another one.
+    shell.stdin?.on('error', () => undefined); // It was killed: 'exit' starts another one.
     shell.on('exit', () => this.rehire(shell));
     shell.on('error', () => this.rehire(shell));
     for (const [groupId, signal] of this.members) this.tell(`watch ${groupId} ${signal}`);
