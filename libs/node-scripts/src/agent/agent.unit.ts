@@ -2,20 +2,20 @@ import { AGENT_PATHS } from '@fairlead/contracts';
 
 export const AGENT_UNIT = 'fairlead-agent.service';
 
-/** A new agent that was started so often and never said that it works is taken back. */
+/** A new agent that was started this often without reporting success is rolled back. */
 const AGENT_TRIES_MAX = 3;
 
 /**
- * The agent does little, and for years: memory counts more than speed. Young objects get 1 MiB instead of 16, so that the heap that the
- * preparation of a host needs does not stay.
+ * The agent does little, and runs for years: memory matters more than speed. The young generation gets 1 MiB instead of
+ * 16, so that the heap needed to prepare a host is not retained.
  */
 const NODE_OPTIONS = ['--max-semi-space-size=1', '--optimize-for-size'] as const;
 
 /**
- * The systemd unit of the node agent. It changes packages, files, units and settings of its host, so it runs as root and sees
- * the whole of it: what is taken away is only what none of that needs. A restart of the agent leaves a package installation
- * that it has begun alone (KillMode=process): a killed dpkg needs manual repair. It never stops trying, since nothing else repairs
- * the host, but from systemd 254 on ever more slowly.
+ * The systemd unit of the node agent. It changes packages, files, units and settings of its host, so it runs as root
+ * with full access; only unneeded privileges are dropped. A restart of the agent does not kill a package installation
+ * in progress (KillMode=process): a killed dpkg needs manual repair. It is restarted forever, since nothing else
+ * repairs the host, but with backoff on systemd 254 or later.
  */
 export const agentUnit = (): string => `[Unit]
 Description=Fairlead node agent
@@ -49,7 +49,9 @@ SystemCallArchitectures=native
 WantedBy=multi-user.target
 `;
 
-/** Counts the starts of an agent on trial, and puts back the one before when there were too many. Survives any crash and boot. */
+/**
+ * Counts the starts of an agent on trial, and restores the previous one after too many. Survives crashes and reboots.
+ */
 export const agentGuard = (): string => `#!/bin/sh
 # Runs before each start of the Fairlead agent.
 root="\${FAIRLEAD_ROOT:-}"

@@ -11,10 +11,10 @@ import { DEAD_PEERS, OLD_CONNECTIONS_KEPT, UNACKNOWLEDGED } from './api.backend.
 import { ADDRESSES } from './balancer.paths.js';
 import { hostPort } from './host.port.js';
 
-/** Where haproxy says, on the host itself, that it runs. Beside that of the balanced API. */
+/** Port on the host itself at which haproxy reports that it is running. Next to that of the load-balanced API. */
 export const ADDRESSES_MONITOR_PORT = 29_997;
 
-/** haproxy reads no more than 64 words of a line. */
+/** haproxy reads at most 64 words per line. */
 const NETWORKS_A_LINE = 20;
 
 const EVERYONE: ReadonlySet<string> = new Set(['0.0.0.0/0', '::/0']);
@@ -22,7 +22,7 @@ const EVERYONE: ReadonlySet<string> = new Set(['0.0.0.0/0', '::/0']);
 const chunks = <Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size));
 
-/** Networks of the other family mean nothing here. */
+/** Networks of the other address family are irrelevant here. */
 const allowLines = (address: string, allow: readonly string[]): string => {
   const family = allow.filter((network) => network.includes(':') === address.includes(':'));
   if (family.some((network) => EVERYONE.has(network))) return '';
@@ -30,13 +30,13 @@ const allowLines = (address: string, allow: readonly string[]): string => {
   return `${networks.join('')}  tcp-request connection reject unless allowed\n`;
 };
 
-/** TLS of a node is its own matter: its certificate names services, not nodes. */
+/** The certificate of a node is not verified: it names services, not nodes. */
 const checkLines = ({ protocol, path, code }: VirtualHealthCheck): string =>
   protocol === 'tcp' ? '' : `  option httpchk GET ${path}\n  http-check expect status ${code}\n`;
 
 /** Each node behind an address runs a kubelet, whose port is open to nodes. */
 const KUBELET_PORT = 10_250;
-/** The backend in which haproxy finds out which nodes are alive. Others have a dot in their names. */
+/** The backend in which haproxy checks which nodes are alive. Other names contain a dot. */
 const NODES = 'nodes';
 
 const defaultServer = ({ healthCheck, proxyProtocol }: Transport): string => {
@@ -53,8 +53,8 @@ const serverLine = ({ node, address, reserve }: Upstream, port: number, words = 
   `  server ${node} ${hostPort(address, port)}${words}${reserve === true ? ' backup' : ''}\n`;
 
 /**
- * A health check goes where connections go: with a NodePort, to any pod of the service. While Kubernetes does not know yet that a node is
- * dead, its pods let checks of nodes fail that are well. Where none passes, all that are alive get connections.
+ * A health check takes the path of connections: with a NodePort, to any pod of the service. Until Kubernetes notices
+ * that a node is dead, its pods fail checks of healthy nodes. If no node passes, all that are alive get connections.
  */
 const lastResort = (id: string, { proxyProtocol, backendPort }: Transport, upstreams: readonly Upstream[]): string =>
   upstreams.length === 0
@@ -79,7 +79,7 @@ ${checkLines(one.healthCheck)}  default-server ${defaultServer(one)}
 ${upstreams.map((upstream) => serverLine(upstream, one.backendPort, ` ${UNACKNOWLEDGED}`)).join('')}${lastResort(id, one, upstreams)}`;
 };
 
-/** Once for all addresses, as each node has one kubelet. */
+/** Once for all addresses, because each node has one kubelet. */
 const nodesBackend = (balancing: NodeLoadBalancing): string => {
   const all = balancing.addresses.flatMap(({ transports }) => transports.flatMap((one) => upstreamsOf(balancing, one)));
   const nodes = [...new Map(all.map((upstream) => [upstream.node, upstream])).values()];
@@ -93,8 +93,8 @@ ${nodes
 };
 
 /**
- * haproxy for every address that the node may hold. It binds all of them from the beginning (transparent), so that a node
- * that gets one answers at once, and learns what is behind each by checks of its own.
+ * haproxy for every address that the node may hold. It binds all of them from the start (transparent), so that a node
+ * answers as soon as it gets one, and checks the upstreams of each itself.
  */
 export const addressesHaproxyConfig = (
   balancing: NodeLoadBalancing,

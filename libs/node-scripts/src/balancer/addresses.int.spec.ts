@@ -23,9 +23,9 @@ describe('the configuration of virtual addresses', () => {
   };
 
   itWith('haproxy').each(['addresses.haproxy.cfg', 'addresses.haproxy.ipv6.cfg'])(
-    'is understood by haproxy: %s',
+    'is accepted by haproxy: %s',
     (name) => {
-      // Its own user need not be on this machine.
+      // haproxy's own user may not exist on this machine.
       const path = written(name, text(name).replaceAll(/^ {2}(user|group) haproxy\n/gm, ''));
       const { code, lines } = check('haproxy', ['-c', '-f', path]);
       expect([code, lines.filter((line) => !/NOTICE|Configuration file is valid/.test(line))]).toEqual([0, []]);
@@ -34,11 +34,11 @@ describe('the configuration of virtual addresses', () => {
 
   const device = Object.keys(networkInterfaces()).find((name) => name !== 'lo') ?? 'lo';
   itWith('keepalived').each(['addresses.keepalived.conf', 'addresses.keepalived.ipv6.conf'])(
-    'is understood by keepalived: %s',
+    'is accepted by keepalived: %s',
     (name) => {
       const path = written(name, text(name).replaceAll('@interface@', device).replaceAll('dev eth1', `dev ${device}`));
       const { lines } = check('keepalived', ['--config-test', '--use-file', path]);
-      // The script that it tracks is no file of this machine.
+      // The script that it tracks does not exist on this machine.
       expect(lines.filter((line) => !/check\.sh|haproxy_runs/.test(line))).toEqual([]);
     },
   );

@@ -3,7 +3,7 @@ import { ADDRESSES_MONITOR_PORT } from './addresses.haproxy.js';
 import { ADDRESSES } from './balancer.paths.js';
 import { INTERFACE } from './keepalived.config.js';
 
-/** Without peers nothing is sent to anyone in particular. */
+/** Without peers there is nobody to send advertisements to. */
 const peersOf = (self: string, peers: readonly string[]): string =>
   peers.length === 0
     ? ''
@@ -33,8 +33,8 @@ ${peersOf(self, peers)}  virtual_ipaddress {
 `;
 
 /**
- * keepalived for the addresses that a node may hold, each on its own: several nodes share the work. As with the address of
- * the API, peers are listed one by one, and whoever holds an address keeps it while it can.
+ * keepalived for the addresses that a node may hold, each on its own: several nodes share the work. As with the address
+ * of the API, peers are listed individually, and the holder of an address keeps it while it can.
  */
 export const addressesKeepalivedConfig = (
   node: string,
@@ -56,7 +56,7 @@ vrrp_script haproxy_runs {
 }
 ${addresses.map((address) => instance(self, address)).join('')}`;
 
-/** May this node hold an address? Yes while haproxy here answers: what is behind the address is the same for every node. */
+/** Whether this node may hold an address: while haproxy here answers, because all nodes have the same upstreams. */
 export const addressesCheck = `#!/bin/bash
 # Made by Fairlead for keepalived.
 exec 3<>/dev/tcp/127.0.0.1/${ADDRESSES_MONITOR_PORT} || exit 1

@@ -16,9 +16,9 @@ describe('the balancer of virtual addresses', () => {
     ['addresses.check.bash', addressesCheck],
     ['fairlead-addresses-haproxy.service', addressesHaproxyUnit],
     ['fairlead-addresses-keepalived.service', addressesKeepalivedUnit],
-  ])('is the same text as before: %s', (name, text) => golden(`${name}.golden`, text));
+  ])('matches its golden text: %s', (name, text) => golden(`${name}.golden`, text));
 
-  it('is the same text in whichever order nodes and peers are given', () => {
+  it('has the same text for any order of nodes and peers', () => {
     const [first, second] = LOAD_BALANCING.addresses;
     const pools = Object.fromEntries(
       Object.entries(LOAD_BALANCING.pools).map(([pool, nodes]) => [pool, nodes.toReversed()]),

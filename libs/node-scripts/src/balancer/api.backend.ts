@@ -1,4 +1,4 @@
-/** An API server behind a balancer. `at`: its address and port, as haproxy writes them. */
+/** An API server behind a load balancer. `at`: its address and port in haproxy's notation. */
 export interface BalancedServer {
   readonly name: string;
   readonly at: string;
@@ -7,28 +7,28 @@ export interface BalancedServer {
 export interface ApiBackend {
   readonly name: string;
   readonly healthPath: string;
-  /** How many checks in a row bring a server back. */
+  /** Successful checks in a row that restore a server. */
   readonly rise: number;
-  /** More words of every server. */
+  /** Additional options of every server. */
   readonly words?: string;
   readonly servers: readonly BalancedServer[];
 }
 
-/** How long an old process keeps its connections after a reload. It checks no server; only TCP notices a host that is gone. */
+/** How long an old process keeps its connections after a reload. It checks no servers; only TCP detects a dead host. */
 export const OLD_CONNECTIONS_KEPT = '30m';
 
 /**
- * When TCP ends a connection to a host that is gone: after 15 seconds without an acknowledgement. Probes of a silent connection begin
- * after ten. A process from before a reload has nothing else to find that out with, as it checks no server any more.
+ * TCP closes a connection to a dead host after 15 seconds without an acknowledgement. Probes of an idle connection
+ * start after ten. A process from before a reload has no other means, because it no longer checks servers.
  */
 export const DEAD_PEERS = `  option srvtcpka
   srvtcpka-idle 10s
   srvtcpka-intvl 2s`;
 
-/** A word of each server: haproxy 2.6 and 3.0 ignore it in a default-server. */
+/** A server option: haproxy 2.6 and 3.0 ignore it in a default-server. */
 export const UNACKNOWLEDGED = 'tcp-ut 15s';
 
-/** The backend in which haproxy finds out early which hosts are gone. */
+/** The backend in which haproxy quickly detects dead hosts. */
 const REACHABLE = 'reachable';
 
 const serverLines = (servers: readonly BalancedServer[], words = ''): string =>
@@ -46,11 +46,11 @@ const elsewhereLines = (backend: string, servers: readonly BalancedServer[]): st
   ].join('');
 
 /**
- * API servers behind one address. haproxy asks each for its health over TLS. One that fails three checks is taken out, and its
- * connections end, so that clients find another one. A connection that waits for a server at that moment is lost: haproxy 2.6 ends it,
- * and 3.0 never answers it. Only a host that is gone lets connections wait, so two cheap checks of whether it accepts any come first:
- * from the moment that they fail until the API server is taken out, three to four seconds later, new connections go elsewhere. Those that
- * already wait are given up after a second, and tried elsewhere.
+ * API servers behind one address. haproxy checks each one's health over TLS. A server that fails three checks is
+ * removed and its connections are closed, so that clients choose another one. A connection waiting for a server at that
+ * moment is lost: haproxy 2.6 closes it, and 3.0 never answers it. Connections only wait for dead hosts, so two cheap
+ * TCP checks come first: from their failure until the API server is removed, three to four seconds later, new
+ * connections go elsewhere. Waiting ones time out after a second, and are retried elsewhere.
  */
 export const apiBackends = ({ name, healthPath, rise, words = '', servers }: ApiBackend): string => `backend ${name}
   balance roundrobin

@@ -1,4 +1,4 @@
-/** One request: over which kind of connection, when it was begun, how long it took, and who answered, or what happened. */
+/** One request: its kind of connection, start, duration, and who answered, or the error. */
 export interface Asked {
   readonly kind: 'new' | 'kept' | 'watch';
   readonly at: number;
@@ -9,21 +9,21 @@ export interface Asked {
 export interface ApiClients {
   readonly host: string;
   readonly port: number;
-  /** Who must have answered before they begin. */
+  /** Servers that must have answered before the clients start. */
   readonly numbers: readonly number[];
   readonly folder: string;
   readonly forMs: number;
 }
 
 export const CUT_OFF = 'cut off';
-/** As long as clients of Kubernetes wait for a read. */
+/** The timeout of Kubernetes clients for a read. */
 const LIMIT_MS = 10_000;
 const MANY = 30_000;
 
 /**
- * A program: clients of an API, all at once. A request over a new connection ten times a second, each with a timer of its own; requests one
- * after the other over four connections that stay, as those of client-go; four watches. Once they have begun, the file `begun` is in the
- * folder, and after so long the file `seen`, with what they saw.
+ * A program that runs clients of an API concurrently: ten requests per second over new connections, each with its own
+ * timer; sequential requests over four kept connections, like those of client-go; four watches. Once they have started,
+ * the file `begun` is in the folder, and after the duration the file `seen` with the results.
  */
 export const apiClients = ({ host, port, numbers, folder, forMs }: ApiClients): readonly string[] => [
   '-e',

@@ -1,12 +1,15 @@
 import { ADDRESSES, BALANCER } from './balancer.paths.js';
 
-/** Files in /run that keep a keepalived or haproxy of the host's own, and ours from each other, apart. */
+/**
+ * Folder in /run that separates these from a keepalived or haproxy of the host itself; prefixes separate ours from each
+ * other.
+ */
 const RUN = '/run/fairlead';
 
 interface BalancerUnit {
   readonly description: string;
   readonly config: string;
-  /** Before the names of its files in /run. */
+  /** Prefix of its files in /run. */
   readonly prefix: string;
 }
 

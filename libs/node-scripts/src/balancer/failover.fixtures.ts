@@ -1,7 +1,7 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-/** Programs that are not on an ordinary PATH. */
+/** For programs that are not on an ordinary PATH. */
 const PATH = `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`;
 const env = { ...process.env, PATH };
 
@@ -22,7 +22,7 @@ export const canMakeNamespaces = (...programs: readonly ('haproxy' | 'keepalived
     }
   })();
 
-/** Machines on one switch, each a network namespace of this machine: nothing of it is seen outside. */
+/** Machines on one switch, each a network namespace of this machine, invisible from outside. */
 export class Machines {
   private readonly prefix = `fl${process.pid}`;
   private readonly names: string[] = [];
@@ -42,7 +42,7 @@ export class Machines {
     ip('-n', this.at(name), 'link', 'set', 'eth0', 'up');
   }
 
-  /** As if its cable was pulled, or its power. */
+  /** Like pulling its network cable or power. */
   cutOff(name: string): void {
     ip('-n', this.at('sw'), 'link', 'set', name, 'down');
   }
@@ -62,7 +62,7 @@ export class Machines {
     return child;
   }
 
-  /** What a server says to whoever connects; empty: it closes without a word, or nothing answers within a second. */
+  /** The output of a server on connect; empty: it closed without output, or did not answer within a second. */
   ask(name: string, address: string, port: number): string {
     const script = `exec 3<>/dev/tcp/${address}/${port} && read -r -t 1 line <&3 && echo "$line"`;
     const args = ['netns', 'exec', this.at(name), 'timeout', '1', 'bash', '-c', script];
@@ -91,7 +91,7 @@ export class Machines {
   }
 }
 
-/** A server that says its name, and, in hex, what it was sent within 100 ms of a connection. */
+/** A server that sends its name, and, in hex, what it received within 100 ms of a connection. */
 export const greeter = (name: string, port: number): readonly string[] => [
   '-e',
   `require('node:net').createServer((socket) => {

@@ -20,7 +20,7 @@ const WEB = 80;
 const PROXIED = 443;
 const UNSURE = 81;
 const KUBELET = 10_250;
-/** ORBITER's promise, measured from a client. */
+/** ORBITER's limit, measured by a client. */
 const BACK_WITHIN_MS = 15_000;
 const PATIENCE = { withinMs: BACK_WITHIN_MS };
 
@@ -58,7 +58,7 @@ const balancing = (self: Holder, behind: readonly (keyof typeof NODES)[]): NodeL
             backends: ['first'],
           },
           {
-            // No node passes this check: what listens there is not HTTP.
+            // No node passes this check: the server there does not speak HTTP.
             name: 'unsure',
             frontendPort: UNSURE,
             backendPort: 8080,
@@ -82,7 +82,7 @@ when('a virtual address that two nodes may hold', () => {
 
   const pathOf = (name: Holder, file: string): string => join(folder, name, file);
 
-  /** Our files are where this test may write, and their programs run as who runs the test. */
+  /** Files are written to the test's folder, and programs run as the test's user. */
   const write = (name: Holder, behind: readonly (keyof typeof NODES)[]): void => {
     const own = balancing(name, behind);
     const here = (text: string): string =>
@@ -118,7 +118,7 @@ when('a virtual address that two nodes may hold', () => {
 
   const otherOf = (name: Holder): Holder => (name === 'h1' ? 'h2' : 'h1');
 
-  /** The only one that holds the address, and is answered by. */
+  /** The only node that holds the address and answers at it. */
   const settled = async (): Promise<Holder> => {
     await eventuallyPasses(() => {
       expect(holders()).toHaveLength(1);
@@ -156,7 +156,7 @@ when('a virtual address that two nodes may hold', () => {
     rmSync(folder, { recursive: true });
   }, 60_000);
 
-  it('answers the clients that are allowed, from every node behind it', async () => {
+  it('answers permitted clients, from every node behind it', async () => {
     await eventuallyPasses(
       () =>
         expect(new Set([answer(), answer(), answer()].map((text) => text.slice(0, 2)))).toEqual(new Set(['n1', 'n2'])),
@@ -170,12 +170,12 @@ when('a virtual address that two nodes may hold', () => {
       expect.stringMatching(/^n[12]/),
     ]));
 
-  it('sends clients to the nodes whose kubelets answer as long as no node passes its health check', async () => {
+  it('sends clients to nodes with responding kubelets while no node passes its health check', async () => {
     const ask = (): string => machines.ask('client', ADDRESS, UNSURE).slice(0, 2);
     await eventuallyPasses(() => expect([ask(), ask(), ask(), ask()]).toEqual(['n1', 'n1', 'n1', 'n1']), PATIENCE);
   }, 30_000);
 
-  it('hands the address of the client on in a PROXY protocol header, where that is declared', () => {
+  it("forwards the client's address in a PROXY protocol header if declared", () => {
     const signature = '0d0a0d0a000d0a515549540a';
     const client = CLIENT.split('.')
       .map((part) => Number(part).toString(16).padStart(2, '0'))
@@ -186,14 +186,14 @@ when('a virtual address that two nodes may hold', () => {
     expect(machines.ask('client', ADDRESS, WEB)).not.toContain(signature);
   });
 
-  it('is back in less than 15 seconds when haproxy stops on its holder [ORBITER 26]', async () => {
+  it('recovers in less than 15 seconds when haproxy stops on its holder [ORBITER 26]', async () => {
     const holder = await settled();
     expect(await backAfter(() => ended(haproxy.get(holder)))).toBeLessThan(BACK_WITHIN_MS);
     expect(holders()).toEqual([otherOf(holder)]);
     startHaproxy(holder);
   }, 60_000);
 
-  it('is back in less than 15 seconds when its holder is gone, and is on one node only when that returns [ORBITER 26]', async () => {
+  it('recovers in less than 15 seconds when its holder is gone, and stays on one node when that returns [ORBITER 26]', async () => {
     const holder = await settled();
     expect(await backAfter(() => machines.cutOff(holder))).toBeLessThan(BACK_WITHIN_MS);
     machines.reconnect(holder);
@@ -201,7 +201,7 @@ when('a virtual address that two nodes may hold', () => {
     expect(answer()).toMatch(/^n[12]/);
   }, 60_000);
 
-  it('is handed over when its holder leaves', async () => {
+  it('is handed over when its holder shuts down', async () => {
     const holder = await settled();
     await ended(keepalived.get(holder));
     await eventuallyPasses(() => {
@@ -211,7 +211,7 @@ when('a virtual address that two nodes may hold', () => {
     startKeepalived(holder);
   }, 60_000);
 
-  it('loses no node that stays when another one leaves: the configuration is reloaded', async () => {
+  it('drops no remaining node when another one leaves: the configuration is reloaded', async () => {
     const holder = await settled();
     write(holder, ['n2']);
     haproxy.get(holder)?.kill('SIGUSR2');

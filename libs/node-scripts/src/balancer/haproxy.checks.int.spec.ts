@@ -14,18 +14,18 @@ import { API_PORT } from '../kubeadm/kubeadm.types.js';
 import { haproxyConfig, MONITOR_PORT } from './haproxy.config.js';
 
 const [FIRST, SECOND] = [HOST, '127.0.0.2'] as const;
-/** Longer than all checks that could take a server out. */
+/** Longer than all checks that could remove a server. */
 const LONG_MS = 9_000;
 const ANSWERED_AFTER_MS = 2_000;
-/** For a busy machine. */
+/** Tolerance for a busy machine. */
 const MORE_MS = 2_000;
-/** Three times: a second until the next check, and the time that the API server has to answer it. */
+/** Three times the interval of one second plus the API server's timeout. */
 const OUT_AFTER_MS = 3 * (1_000 + 5_000);
 const CASE_LIMIT_MS = 60_000;
 
 let balanced: Balanced;
 
-/** API servers at these addresses, and the haproxy of a control plane in front of them. Returns its port. */
+/** API servers at these addresses, behind the haproxy of a control plane. Returns its port. */
 const balance = async (health: Readonly<Record<string, Health>>, answersAfterMs: number): Promise<number> => {
   const [port, apiPort, monitorPort] = [await freePort(), await freePort(), await freePort()];
   for (const [address, answers] of Object.entries(health))
@@ -42,7 +42,7 @@ const balance = async (health: Readonly<Record<string, Health>>, answersAfterMs:
   return port;
 };
 
-describe('haproxy on the control planes of own hosts', () => {
+describe('haproxy on control planes of own hosts', () => {
   beforeEach(() => {
     balanced = new Balanced();
   });
@@ -53,7 +53,7 @@ describe('haproxy on the control planes of own hosts', () => {
     ['fails two health checks', (check) => ({ status: check === 2 || check === 3 ? 500 : 200, afterMs: 0 })],
   ];
   itWith('haproxy').each(busy)(
-    'leaves an API server the request that it answers when it %s: it is busy, not gone',
+    'does not interrupt the request of an API server that %s: it is busy, not dead',
     async (_what, health) => {
       expect(await askWhenItListens(await balance({ [FIRST]: health }, LONG_MS))).toBe(200);
     },
@@ -61,7 +61,7 @@ describe('haproxy on the control planes of own hosts', () => {
   );
 
   itWith('haproxy')(
-    'ends the requests of an API server that fails three health checks, so that clients find another one',
+    'closes the connections of an API server that fails three health checks, so that clients choose another one',
     async () => {
       const health: Health = (check) => ({ status: check === 1 ? 200 : 500, afterMs: 0 });
       expect(await askWhenItListens(await balance({ [FIRST]: health }, LONG_MS))).toBe('ECONNRESET');
@@ -70,7 +70,7 @@ describe('haproxy on the control planes of own hosts', () => {
   );
 
   itWith('haproxy')(
-    'ends the requests of an API server that accepts connections and answers nothing within 20 seconds',
+    'closes the connections of an API server that accepts connections but does not answer within 20 seconds',
     async () => {
       const health: Health = (check) => ({ status: 200, afterMs: check === 1 ? 0 : CASE_LIMIT_MS });
       const port = await balance({ [FIRST]: health }, CASE_LIMIT_MS);
@@ -82,7 +82,7 @@ describe('haproxy on the control planes of own hosts', () => {
   );
 
   itWith('haproxy')(
-    'sends requests elsewhere at once when the API server that had the fewest has just stopped',
+    'sends requests elsewhere at once when the API server with the fewest connections has just stopped',
     async () => {
       const port = await balance({ [FIRST]: HEALTHY, [SECOND]: HEALTHY }, ANSWERED_AFTER_MS);
       expect(await askWhenItListens(port)).toBe(200);

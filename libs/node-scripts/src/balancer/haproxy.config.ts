@@ -2,22 +2,26 @@ import { API_PORT } from '../kubeadm/kubeadm.types.js';
 import { apiBackends, DEAD_PEERS, OLD_CONNECTIONS_KEPT } from './api.backend.js';
 import { hostPort } from './host.port.js';
 
-/** A control plane, as its peers reach it. */
+/** A control plane with its address for peers. */
 export interface ControlPlanePeer {
   readonly name: string;
   readonly address: string;
 }
 
-/** Where haproxy says, on the host itself, whether it reaches an API server. Below the node ports and the ephemeral ones. */
+/**
+ * Port on the host itself at which haproxy reports whether it reaches an API server. Below the node ports and the
+ * ephemeral ports.
+ */
 export const MONITOR_PORT = 29_998;
 
 /**
- * haproxy in front of every API server. It passes TLS through, and asks each for /readyz. One that fails three checks is taken out
- * (`apiBackends`): after three seconds where it does not run, after six where its host is gone (each check waits a second for its
- * connection), and after eighteen where it accepts connections and does not answer. So long an API server may be slow: etcd alone has two
- * seconds for its own check. Without `timeout check`, a check would have one second for everything. A connection that an API server does
- * not accept within a second goes to another one, which costs no client its request. API servers take turns, because among those with the
- * fewest connections the next attempt may get the same one again.
+ * haproxy in front of all API servers. It passes TLS through, and checks /readyz of each. A server that fails three
+ * checks is removed (`apiBackends`): after three seconds if it is not running, after six if its host is dead (each
+ * check waits a second for its connection), and after eighteen if it accepts connections but does not answer. An API
+ * server may be slow for that long: etcd alone has two seconds for its own check. Without `timeout check`, a check
+ * would have one second in total. A connection that an API server does not accept within a second is retried on another
+ * one, which costs no client its request. Round robin, because the server with the fewest connections could be chosen
+ * again for the next attempt.
  */
 export const haproxyConfig = (
   listen: { readonly ipv6: boolean; readonly port: number },

@@ -14,12 +14,12 @@ const HOSTS = { cp1: '198.51.100.31', cp2: '198.51.100.32' } as const;
 const FIRST_NUMBER = 11;
 const NUMBERS = Object.keys(HOSTS).map((_name, at) => FIRST_NUMBER + at);
 const BALANCED_PORT = 9_998;
-/** Three checks, each a second after the one before, and a second for the connection of each. */
+/** Three checks, one second apart, each with a second for its connection. */
 const OUT_AFTER_MS = 3 * (1_000 + 1_000);
-/** As long as TCP waits for an acknowledgement, and until the probe after that. */
+/** TCP's timeout for an acknowledgement, plus the next probe. */
 const UNACKNOWLEDGED_MS = 15_000 + 2_000;
 const RELOADED_AFTER_MS = 2_000;
-/** For a busy machine. */
+/** Tolerance for a busy machine. */
 const MORE_MS = 3_000;
 const CASE_LIMIT_MS = 120_000;
 
@@ -55,7 +55,7 @@ whenPossible('haproxy on a control plane of own hosts, when the host of an API s
     removeFolder(folder);
   }, CASE_LIMIT_MS);
 
-  /** What clients see that have begun before the host of the first API server goes. */
+  /** The results of clients that started before the host of the first API server dies. */
   const whileHostGoes = async (forMs: number, before: () => void | Promise<void> = () => undefined) => {
     const program = apiClients({ host: HOST, port: BALANCED_PORT, numbers: NUMBERS, folder, forMs });
     const child = machines.start('lb', process.execPath, program);
@@ -72,12 +72,12 @@ whenPossible('haproxy on a control plane of own hosts, when the host of an API s
   };
 
   it(
-    'loses no request over a new connection, and ends the connections that it had within six seconds',
+    'loses no request over a new connection, and closes existing ones within six seconds',
     async () => {
       const { after, cutOff } = await whileHostGoes(2 * OUT_AFTER_MS);
       expect(after.filter(({ said }) => said !== `${NUMBERS[1]}`)).toEqual([]);
       expect(after.length).toBeGreaterThan(0);
-      // Connections take turns, so each kind has one at least to the host that is gone.
+      // Connections alternate between servers, so each kind has at least one to the dead host.
       for (const kind of ['kept', 'watch'] as const) {
         expect([kind, cutOff(kind).length > 0]).toEqual([kind, true]);
         expect(Math.max(...cutOff(kind))).toBeLessThan(OUT_AFTER_MS + MORE_MS);
@@ -87,7 +87,7 @@ whenPossible('haproxy on a control plane of own hosts, when the host of an API s
   );
 
   it(
-    'ends connections from before a reload within 17 seconds, although the old process no longer checks servers',
+    'closes connections from before a reload within 17 seconds, although the old process no longer checks servers',
     async () => {
       const { cutOff } = await whileHostGoes(2 * UNACKNOWLEDGED_MS, async () => {
         haproxy.kill('SIGUSR2');
@@ -95,14 +95,14 @@ whenPossible('haproxy on a control plane of own hosts, when the host of an API s
       });
       expect(cutOff('watch').length).toBeGreaterThan(0);
       expect(Math.max(...cutOff('watch'))).toBeLessThan(UNACKNOWLEDGED_MS + MORE_MS);
-      // Later than by a check: it was TCP that noticed.
+      // Later than a check would: TCP detected it.
       expect(Math.min(...cutOff('watch'))).toBeGreaterThan(OUT_AFTER_MS);
     },
     CASE_LIMIT_MS,
   );
 });
 
-/** An API server that says its number at once, or, where it is asked for a watch, nothing. */
+/** An API server that returns its number immediately, or nothing to a watch. */
 const apiServer = (folder: string, number: number): readonly string[] => [
   '-e',
   `const { readFileSync } = require('node:fs');

@@ -1,3 +1,3 @@
-/** As haproxy reads a place: an IPv6 address stands in brackets. */
+/** haproxy's notation: an IPv6 address is in brackets. */
 export const hostPort = (address: string, port: number): string =>
   address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;

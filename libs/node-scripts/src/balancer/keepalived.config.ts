@@ -9,21 +9,22 @@ export interface SharedAddress {
   readonly password: string;
 }
 
-/** Stands in the configuration for the interface that has the node's own address; found on the host. */
+/** Placeholder for the interface with the node's own address, which is found on the host. */
 export const INTERFACE = '@interface@';
 
-/** 254 is the highest that a router may have that does not own the address. */
+/** 254 is the maximum for a router that does not own the address. */
 const PRIORITY_FIRST = 250;
 /**
- * Whoever is next takes the address after three advertisements that did not come and (256 - priority) / 256 s. With a step of one, all
- * others do within milliseconds, and on a busy host two of them had it for a moment. Seven control planes are the most.
+ * The next router takes the address after three missing advertisements plus (256 - priority) / 256 s. With a step of
+ * one, all others would do so within milliseconds, and on a busy host two of them held it for a moment. There are at
+ * most seven control planes.
  */
 const PRIORITY_STEP = 30;
 
 /**
- * keepalived for the shared address. Peers are listed one by one (unicast), since many networks carry no multicast. Whoever has the
- * address keeps it (nopreempt), also when one with a higher priority comes back: each move costs every client its
- * connection. Priorities therefore only decide who is first, and who follows.
+ * keepalived for the shared address. Peers are listed individually (unicast), because many networks do not support
+ * multicast. The holder keeps the address (nopreempt), even when one with a higher priority returns: each move costs
+ * every client its connection. So priorities only decide who is first, and who follows.
  */
 export const keepalivedConfig = (
   { address, routerId, password }: SharedAddress,
@@ -70,9 +71,9 @@ ${others.length === 0 ? '' : `  unicast_peer {\n${others.map((peer) => `    ${pe
 };
 
 /**
- * May this host have the shared address? Yes while haproxy here reaches an API server, its own or another's. The host on
- * which the first one is being made may have it before, while haproxy runs: kubeadm init needs the address. `until`: the
- * file that is there when it is made; null: it is made elsewhere.
+ * Whether this host may hold the shared address: while haproxy here reaches an API server, its own or another's. The
+ * host on which the first one is being created may hold it earlier, while haproxy is running: kubeadm init needs the
+ * address. `until`: a file that exists once it is created; null: it is created elsewhere.
  */
 export const balancerCheck = (until: string | null): string => `#!/bin/bash
 # Made by Fairlead for keepalived.

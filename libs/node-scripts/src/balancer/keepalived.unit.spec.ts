@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { keepalivedConfig } from './keepalived.config.js';
 
-/** As many control planes as a cluster can have. */
+/** The maximum of control planes in a cluster. */
 const PEERS = Array.from({ length: 7 }, (_, at) => ({ name: `cp-${at + 1}`, address: `198.51.100.1${at}` }));
 /** An advertisement reaches a busy host within this time. */
 const HEARD_WITHIN_MS = 100;
 
-/** How long a host waits beyond three advertisements that did not come (RFC 3768, "skew time"). */
+/** How long a host waits beyond three missing advertisements (RFC 3768, "skew time"). */
 const skewMs = (text: string): number => ((256 - Number(/^ {2}priority (\d+)$/m.exec(text)?.[1])) / 256) * 1_000;
 
 describe('the shared address of control planes whose holder is gone', () => {

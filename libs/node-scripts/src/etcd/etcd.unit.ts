@@ -2,14 +2,14 @@ import { EXTERNAL_ETCD, etcdCheckFlags } from '@fairlead/contracts';
 import { clientUrlOf, peerUrlOf, type EtcdPeer } from './etcd.paths.js';
 
 export interface EtcdUnit {
-  /** Members accept only members with the same token. */
+  /** Members only accept members with the same token. */
   readonly token: string;
   /** `3.6.5` */
   readonly version: string;
   readonly self: EtcdPeer;
-  /** All that the etcd begins with, or has when this one joins it; itself as well. */
+  /** All members of the new etcd, or of the existing one that this member joins; including itself. */
   readonly members: readonly EtcdPeer[];
-  /** It joins an etcd that is there. A member that has data already looks at neither. */
+  /** It joins an existing etcd. A member that already has data ignores both fields. */
   readonly joins: boolean;
 }
 
@@ -39,7 +39,7 @@ const flags = ({ token, version, self, members, joins }: EtcdUnit): readonly str
   ];
 };
 
-/** It says that it is ready only once a majority is there, so nothing but systemd's patience may end its start. */
+/** etcd reports readiness only once a majority is running, so systemd must not time out its start. */
 export const etcdUnit = (unit: EtcdUnit): string => `[Unit]
 Description=A member of the etcd of a Kubernetes cluster (Fairlead)
 After=network-online.target

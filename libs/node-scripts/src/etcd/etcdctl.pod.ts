@@ -2,7 +2,7 @@ import { EXTERNAL_ETCD } from '@fairlead/contracts';
 import { stringify } from 'yaml';
 
 const NAME = 'etcdctl';
-/** Where kubeadm has the certificates of its own etcd, so that whoever enters either container uses the same paths. */
+/** kubeadm's path for the certificates of its own etcd, so that the paths are the same in either container. */
 const PKI = '/etc/kubernetes/pki/etcd';
 
 const readOnly = (name: string, hostPath: string, mountPath: string) => ({
@@ -11,8 +11,9 @@ const readOnly = (name: string, hostPath: string, mountPath: string) => ({
 });
 
 /**
- * The static pod through which the member of its host is reached over the Kubernetes API, as kubeadm's own etcd is through its pod. It
- * has the tools of etcd's image; `etcd gateway` is the program of that image that goes on running whatever becomes of the member.
+ * The static pod through which its host's member is reached over the Kubernetes API, like kubeadm's own etcd through
+ * its pod. It has the tools of etcd's image; `etcd gateway` is a program of that image that keeps running regardless of
+ * the member.
  */
 export const etcdctlPod = (image: string): string => {
   const volumes = [readOnly('pki', EXTERNAL_ETCD.pki, PKI), readOnly('data', EXTERNAL_ETCD.data, EXTERNAL_ETCD.data)];

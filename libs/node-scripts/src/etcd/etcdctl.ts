@@ -1,7 +1,7 @@
 import { EXTERNAL_ETCD } from '@fairlead/contracts';
 import { quote } from '../shell/quote.js';
 
-/** A function of the shell that asks the member of this host, by the certificate that is for looking at its health. */
+/** A shell function that runs etcdctl against this host's member, with the health check certificate. */
 export const ETCDCTL = `
 etcd() {
   pki="$root${EXTERNAL_ETCD.pki}"

@@ -3,8 +3,8 @@ import { AGENT_PATHS, HOST_CHANNEL_PATHS } from '@fairlead/contracts';
 export const HOST_UNIT = 'fairlead-host.service';
 
 /**
- * The unit of the channel of a host that has joined by itself. Steps run in it, as they would in a login of root, so nothing is taken
- * away from it; a restart of the agent does not touch it.
+ * The unit of the channel of a host that joined by itself. Steps run in it like in a login of root, so it keeps all
+ * privileges; a restart of the agent does not affect it.
  */
 export const hostUnit = (): string => `[Unit]
 Description=Fairlead channel of this host

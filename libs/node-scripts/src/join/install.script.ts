@@ -2,14 +2,14 @@ import { AGENT_PATHS, HOST_CHANNEL_PATHS } from '@fairlead/contracts';
 import { hostPath, quote } from '../shell/quote.js';
 import { HOST_UNIT, hostUnit } from './host.unit.js';
 
-/** What a host that joins by itself downloads, by checksum. */
+/** Downloads of a host that joins by itself, by checksum. */
 export interface InstallInput {
   readonly agentSha256: string;
-  /** For hosts without a Node runtime; `sha256` is that of the archive, `machine` as `uname -m` prints it. */
+  /** For hosts without a Node runtime; `sha256` is that of the archive, `machine` is the output of `uname -m`. */
   readonly runtime: { readonly sha256: string; readonly machine: string };
 }
 
-/** What the agent is built for (apps/node-agent/bundle.mjs). */
+/** The build target of the agent (apps/node-agent/bundle.mjs). */
 const NODE_MAJOR_MIN = 20;
 
 const usage = 'usage: install.sh --server <url> --cluster <namespace>/<name> [--ca <certificates, PEM in base64>]';
@@ -73,7 +73,7 @@ verified() {
 
 `;
 
-/** A host's own runtime first: its owner keeps it up to date. */
+/** Prefers the host's own runtime, which its owner keeps up to date. */
 const findNode = (
   runtime: InstallInput['runtime'],
 ): string => `mkdir -p "$root/opt/fairlead" "$root/etc/fairlead" "$root/var/lib/fairlead" "$root/etc/systemd/system"
@@ -120,9 +120,10 @@ echo 'fairlead: this host is connected. Everything else is done by Fairlead; see
 `;
 
 /**
- * Makes a host join by itself: it downloads the agent and, where there is none, a Node runtime, both verified by checksum, has the agent ask
- * to be admitted, and starts the channel by which Fairlead does the rest. The join token is read from the environment, so that no other user of
- * the host sees it among the arguments of a process. It may be repeated.
+ * Makes a host join by itself: it downloads the agent and, if needed, a Node runtime, both verified by checksum,
+ * requests admission through the agent, and starts the channel through which Fairlead does the rest. The join token is
+ * read from the environment, so that other users of the host do not see it among the arguments of a process.
+ * Idempotent.
  */
 export const installScript = ({ agentSha256, runtime }: InstallInput): string =>
   [ARGUMENTS, DOWNLOADS, findNode(runtime), installAgent(agentSha256)].join('');

@@ -1,7 +1,7 @@
 import type { Oidc } from '@fairlead/contracts';
 import { stringify } from 'yaml';
 
-/** A folder of its own is mounted: a single file that is replaced would stay the former one in the container. */
+/** The folder is mounted, not the file: a container keeps the old version of a replaced single file. */
 export const AUTHENTICATION_FOLDER = '/etc/kubernetes/authentication';
 export const AUTHENTICATION_FILE = `${AUTHENTICATION_FOLDER}/config.yaml`;
 
@@ -22,8 +22,8 @@ const authenticator = (oidc: Oidc): object => ({
 });
 
 /**
- * The file of kube-apiserver's --authentication-config: whose tokens it takes besides certificates. v1beta1 is what every supported release
- * reads; 1.30 to 1.33 do not know v1, and an upgrade can be rolled back to them.
+ * The file for kube-apiserver's --authentication-config: trusted token issuers besides certificates. Every supported
+ * release reads v1beta1; 1.30 to 1.33 do not know v1, and an upgrade can be rolled back to them.
  */
 export const authenticationConfig = (oidc: Oidc | undefined): string =>
   stringify(

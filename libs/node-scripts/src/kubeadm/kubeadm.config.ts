@@ -10,7 +10,7 @@ type Document = Readonly<Record<string, unknown>>;
 const yaml = (documents: readonly Document[]): string =>
   documents.map((document) => stringify(document, { lineWidth: 0 })).join('---\n');
 
-/** A token that only kubeadm init itself needs; each join gets fresh credentials of its own. */
+/** Only kubeadm init itself needs this token; each join gets new credentials. */
 const INIT_TOKEN_TTL = '15m0s';
 const API_SERVER_TIMEOUT = '4m0s';
 const DISCOVERY_TIMEOUT = '5m0s';
@@ -18,7 +18,7 @@ const DISCOVERY_TIMEOUT = '5m0s';
 const address = ({ host, port }: { host: string; port: number }): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
-/** v1beta4 made every extraArgs a list, so that an argument can be given twice. */
+/** v1beta4 turned extraArgs into lists, so that an argument can be given twice. */
 const extraArgs = (api: ClusterSettings['api'], args: Readonly<Record<string, string>>): unknown =>
   api === 'kubeadm.k8s.io/v1beta3' ? args : Object.entries(args).map(([name, value]) => ({ name, value }));
 
@@ -40,7 +40,7 @@ const nodeRegistration = (cluster: ClusterSettings, node: NodeSettings): Documen
   }),
 });
 
-/** With the file from the beginning, a change of it needs no other flags, and no restart. */
+/** If the file exists from the start, changing it needs no other flags and no restart. */
 const authentication = ({ api, authentication: content }: ClusterSettings): Document =>
   content === undefined
     ? {}
@@ -86,7 +86,7 @@ const clusterConfiguration = (cluster: ClusterSettings): Document => ({
       }),
 });
 
-/** The kubelet's field failCgroupV1 came with 1.31; an older one calls its whole configuration malformed. */
+/** kubelet 1.31 introduced the field failCgroupV1; older ones reject the whole configuration. */
 const FAIL_CGROUP_V1_SINCE_MINOR = 31;
 
 const kubeletSettings = ({ kubernetesVersion }: ClusterSettings, tuning: Tuning): Document => ({
@@ -104,18 +104,18 @@ const kubeletConfiguration = (cluster: ClusterSettings): Document => ({
   ...kubeletSettings(cluster, cluster.tuning),
 });
 
-/** Where kubeadm finds what is different on this node; an upgrade of the node must name the folder again. */
+/** kubeadm's patches for this node; an upgrade of the node must name the folder again. */
 export const PATCHES_FOLDER = '/etc/fairlead/kubeadm-patches';
 
 /**
- * Settings of the node's own kubelet in addition to those that the cluster has for all of them: every kubelet gets the configuration that
- * init wrote into the cluster, and a host may be of another kind than the first one. undefined: nothing differs.
+ * Settings of the node's own kubelet that differ from the cluster's: every kubelet gets the configuration that init
+ * wrote into the cluster, and a host may be of another kind than the first one. undefined: no difference.
  */
 export const kubeletPatch = (cluster: ClusterSettings, node: NodeSettings): string | undefined => {
   const desired = kubeletSettings(cluster, node.tuning);
   const given = kubeletSettings(cluster, cluster.tuning);
   const names = new Set([...Object.keys(given), ...Object.keys(desired)]);
-  // null takes a field away (merge patch), so that the kubelet's own default holds.
+  // null removes a field (merge patch), so that the kubelet's default applies.
   const differing = [...names]
     .filter((name) => desired[name] !== given[name])
     .map((name) => [name, desired[name] ?? null]);
@@ -130,7 +130,10 @@ const kubeProxyConfiguration = ({ tuning, podCidr }: ClusterSettings): Document 
   ...(tuning.tuneConntrack ? {} : { conntrack: { maxPerCore: 0, min: 0 } }),
 });
 
-/** Configuration of `kubeadm init` on the first control plane. `schedulable` removes its taint: workloads may run there. */
+/**
+ * Configuration of `kubeadm init` on the first control plane. `schedulable` removes its taint, so that workloads may
+ * run there.
+ */
 export const initConfig = (cluster: ClusterSettings, node: NodeSettings & { readonly schedulable: boolean }): string =>
   yaml([
     {
@@ -149,8 +152,8 @@ export const initConfig = (cluster: ClusterSettings, node: NodeSettings & { read
   ]);
 
 /**
- * What `kubeadm init phase upload-certs` needs to know, so that it neither asks the internet for the newest version nor the
- * host for a default route.
+ * Input of `kubeadm init phase upload-certs`, so that it neither looks up the newest version on the internet nor the
+ * host's default route.
  */
 export const uploadCertsConfig = (cluster: ClusterSettings, advertiseAddress: string): string =>
   yaml([

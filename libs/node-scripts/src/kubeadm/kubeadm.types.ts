@@ -1,23 +1,25 @@
-/** What kubeadm's configuration says the same way for every node of a cluster. */
+/** The part of kubeadm's configuration that is the same for every node of a cluster. */
 export interface ClusterSettings {
   readonly api: 'kubeadm.k8s.io/v1beta3' | 'kubeadm.k8s.io/v1beta4';
   /** `v1.34.4` */
   readonly kubernetesVersion: string;
   readonly clusterName: string;
-  /** The load balancer's address: what certificates and kubeconfigs name. */
+  /** The load balancer's address, which certificates and kubeconfigs contain. */
   readonly endpoint: Endpoint;
-  /** Addresses besides at which control planes are reached from outside of their network, e.g. through NAT. */
+  /** Additional addresses of the control planes for clients outside their network, e.g. through NAT. */
   readonly publicAddresses?: readonly string[];
   readonly podCidr: string;
-  /** Prefix length of each node's range of it; absent: Kubernetes' default. */
+  /** Prefix length of each node's pod range; absent: Kubernetes' default. */
   readonly nodeCidrMask?: number;
   readonly serviceCidr: string;
   readonly dnsDomain: string;
-  /** Where the members of an etcd that is not kubeadm's answer; null: kubeadm runs one on every control plane. */
+  /** Client URLs of an external etcd; null: kubeadm runs one on every control plane. */
   readonly etcdEndpoints: readonly string[] | null;
-  /** The content of the API servers' file for the authentication of users; absent: the cluster was made without one. */
+  /** Content of the API servers' authentication file; absent: the cluster was created without one. */
   readonly authentication?: string;
-  /** Of the host on which kubeadm init runs: what it says of kubelets and kube-proxy is written into the cluster. */
+  /**
+   * Tuning for the host on which kubeadm init runs: its kubelet and kube-proxy settings are written into the cluster.
+   */
   readonly tuning: Tuning;
 }
 
@@ -26,12 +28,12 @@ export interface Endpoint {
   readonly port: number;
 }
 
-/** What differs between kinds of hosts, not between clusters. */
+/** Settings that differ between kinds of hosts, not between clusters. */
 export interface Tuning {
   readonly cgroupDriver: 'systemd' | 'cgroupfs';
   readonly failSwapOn: boolean;
   readonly kubeProxyMode: 'iptables' | 'ipvs' | 'nftables';
-  /** False leaves the kernel's connection tracking limits alone, where hosts share a kernel. */
+  /** False leaves the kernel's connection tracking limits unchanged, for hosts that share a kernel. */
   readonly tuneConntrack: boolean;
   readonly imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
   readonly imageRepository?: string;
@@ -50,17 +52,19 @@ export const DEFAULT_TUNING: Tuning = {
   ignorePreflightErrors: [],
 };
 
-/** What one node is called, where it listens and what it is labelled with. */
+/** Name, address and labels of one node. */
 export interface NodeSettings {
   readonly name: string;
-  /** The node's own address: kubelets report it, and a control plane's API server advertises it. */
+  /** The node's own address: its kubelet reports it, and a control plane's API server advertises it. */
   readonly address: string;
   readonly providerId: string;
-  /** Only labels that a kubelet may give itself (NodeRestriction admission). */
+  /** Only labels that a kubelet may set itself (NodeRestriction admission). */
   readonly labels: Readonly<Record<string, string>>;
-  /** Of a worker, from its registration on; absent: none. */
+  /** Taints of a worker from its registration on; absent: none. */
   readonly taints?: readonly { readonly key: string; readonly value?: string | undefined; readonly effect: string }[];
-  /** Of the node's own host. Where its kubelet must be set differently from the cluster's, a kubeadm patch says so. */
+  /**
+   * Tuning for the node's own host. If its kubelet must differ from the cluster's settings, a kubeadm patch sets that.
+   */
   readonly tuning: Tuning;
 }
 

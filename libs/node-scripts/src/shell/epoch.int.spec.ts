@@ -21,12 +21,12 @@ describe('a step of an installation, on a host', () => {
   });
   afterEach(() => removeFolder(root));
 
-  it('leaves no epoch on a host that only the first installation has reached', () => {
+  it('writes no epoch on a host that only the first installation has used', () => {
     expect(run(1)).toMatchObject({ status: 0, stdout: 'changed\n' });
     expect(remembered()).toBeUndefined();
   });
 
-  it('is refused after one that has taken over has reached the host, and changes nothing', () => {
+  it('is rejected after a later installation has used the host, and changes nothing', () => {
     expect(run(2)).toMatchObject({ status: 0, stdout: 'changed\n' });
     expect(remembered()).toBe('2\n');
     const refused = run(1);
@@ -39,11 +39,12 @@ describe('a step of an installation, on a host', () => {
     expect(run(2).status).toBe(1);
   });
 
-  it('takes what is no number there for no epoch', () => {
+  it('ignores an invalid epoch', () => {
     run(2);
     writeFileSync(join(root, EPOCH_FILE), '$(reboot)\n');
     expect(run(1)).toMatchObject({ status: 0, stdout: 'changed\n', stderr: '' });
   });
 
-  it('needs a script that a shell runs', () => expect(() => underEpoch({ script: 'echo' }, 1)).toThrow('interpreter'));
+  it('requires a script with an interpreter line', () =>
+    expect(() => underEpoch({ script: 'echo' }, 1)).toThrow('interpreter'));
 });

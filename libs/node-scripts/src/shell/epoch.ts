@@ -1,6 +1,6 @@
 import { hostPath } from './quote.js';
 
-/** On hosts: the epoch of the installation that has taken over last; absent: none has. */
+/** On hosts: the epoch of the installation that took over last; absent: none did. */
 export const EPOCH_FILE = '/etc/fairlead/epoch';
 
 const SHEBANG = '#!/bin/sh\n';
@@ -22,7 +22,9 @@ const remember = (epoch: number): string => `if [ "\${fairlead_epoch:-1}" -lt ${
 fi
 `;
 
-/** The step does nothing on a host that has been reached by an installation of a later epoch, and leaves its own there. */
+/**
+ * The step does nothing on a host that an installation of a later epoch has used, and otherwise records its own epoch.
+ */
 export const underEpoch = <Rendered extends { readonly script: string }>(step: Rendered, epoch: number): Rendered => {
   if (!step.script.startsWith(SHEBANG)) throw new Error('a step begins with its interpreter');
   const body = step.script.slice(SHEBANG.length);

@@ -1,6 +1,6 @@
 import { quote } from './quote.js';
 
-/** The steps that Fairlead takes on a host; a step's name is also the beginning of its file's name there. */
+/** The steps that Fairlead runs on a host; a step's name is also the prefix of its file's name there. */
 export const STEPS = [
   'prepare',
   'verify',
@@ -30,13 +30,16 @@ export type StepName = (typeof STEPS)[number];
 
 export interface ScriptOptions {
   readonly step: StepName;
-  /** The host itself ends the step after this time, even if the connection is gone. */
+  /** The host itself ends the step after this time, even if the connection is lost. */
   readonly limitSeconds: number;
-  /** How long the step waits for another one that still runs on the host; null: it changes nothing, and waits for none. */
+  /**
+   * How long the step waits for another one that is still running on the host; null: it changes nothing, and does not
+   * wait.
+   */
   readonly lockSeconds: number | null;
 }
 
-/** Steps that change something never overlap on a host. */
+/** Steps that make changes never overlap on a host. */
 const lock = (
   lockSeconds: number,
 ): string => `# Steps of one host never overlap: flock where there is one, else a directory that names its holder.
@@ -66,16 +69,16 @@ for begun in "$root"/var/lib/fairlead/kubeadm-init.*.started; do
 done
 `;
 
-/** A step begins as soon as its files are there; what is older has lost whoever sent it. */
+/** A step starts as soon as its files exist; older files have lost their sender. */
 const UNBEGUN_MINUTES = 5;
 
-/** A login may set them, by /etc/environment for example. Commands of operators keep them. */
+/** A login may set them, for example by /etc/environment. Commands of operators keep them. */
 const WITHOUT_PROXIES = `
 # What a step asks is in the cluster or on this host. kubeadm would also give its proxies to the static pods that it writes.
 unset http_proxy https_proxy ftp_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY FTP_PROXY ALL_PROXY NO_PROXY
 `;
 
-/** What every script shares: one at a time per host, an end by itself, a log, and a result that a program can read. */
+/** The common part of every script: one step at a time per host, a timeout, a log, and a machine-readable result. */
 const prelude = ({ step, limitSeconds, lockSeconds }: ScriptOptions): string => `#!/bin/sh
 # Fairlead step "${step}". Rendered text: it may run again at any time and then changes only what is missing.
 set -eu
@@ -136,26 +139,26 @@ result() {
 
 ${lockSeconds === null ? '' : lock(lockSeconds)}`;
 
-/** A script as it goes to a host. */
+/** A script for a host. */
 export interface HostScript {
   readonly text: string;
   readonly limitSeconds: number;
 }
 
-/** A whole script: the shared beginning and what this step does. */
+/** A complete script: the common start and the step's own part. */
 export const script = (options: ScriptOptions, body: string): HostScript => ({
   text: `${prelude(options)}\n${body.trim()}\n`,
   limitSeconds: options.limitSeconds,
 });
 
 /**
- * From here on these files are gone when the step ends, however it ends; and what an earlier one left is gone with them. They belong into
- * /run, so that a host that loses its power has nothing of them on its disk.
+ * Deletes these files when the step ends, however it ends, and those left by an earlier one. They belong into /run, so
+ * that a power failure leaves none on the disk.
  */
 export const onlyDuringStep = (...paths: readonly string[]): string =>
   `trap 'rm -f ${paths.flatMap((path) => [`"$root${path}"`, `"$root${path}.new"`]).join(' ')}; clean_up' EXIT`;
 
-/** Writes a file of the host, in one piece or not at all. */
+/** Writes a file of the host atomically. */
 export const writeFile = (path: string, mode: string, content: string): string =>
   [
     `mkdir -p "$(dirname "$root${path}")"`,

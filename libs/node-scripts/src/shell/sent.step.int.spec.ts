@@ -11,7 +11,7 @@ const STEP = {
   input: { some: "it's" },
 };
 
-describe('a step that is sent to a host', () => {
+describe('a step sent to a host', () => {
   let root: string;
 
   beforeEach(() => {
@@ -27,27 +27,27 @@ describe('a step that is sent to a host', () => {
   };
   const file = (): string => join(root, stepFile(STEP.name));
 
-  it('runs from a file of its own that only its owner reads, and reads nothing itself', () => {
+  it('runs from its own file, readable only by its owner, and without standard input', () => {
     const { status, stdout, stderr } = run(sentStep(STEP).stdin);
     expect([status, stdout, stderr]).toEqual([0, "it's \\ verify-a1.sh", '']);
     expect(readFileSync(file(), 'utf8')).toBe(STEP.script);
     expect(statSync(file()).mode & 0o777).toBe(0o600);
   });
 
-  it('does nothing when it was cut off, wherever that was', () => {
+  it('does nothing if it was cut off at any point', () => {
     const { stdin } = sentStep(STEP);
     for (let length = 0; length < stdin.length - 'step\n'.length; length += 1) run(stdin.slice(0, length));
     expect(existsSync(file())).toBe(false);
   });
 
-  it('has nothing in its command line but a name', () => {
+  it('has only a name in its command line', () => {
     expect(sentStep(STEP).command).toBe('sh -s verify-a1');
     expect(nameOfSentStep('sh -s verify-a1')).toBe('verify-a1');
     expect(nameOfSentStep('sh -s a;b')).toBeUndefined();
     expect(() => sentStep({ ...STEP, name: 'verify-$(id)' })).toThrow('no name');
   });
 
-  it('says what was rendered into it, unless it was cut off', () => {
+  it('contains its input, unless it was cut off', () => {
     const { stdin } = sentStep({ ...STEP, script: '\n# input {"other":1}\nstep\n' });
     expect(inputOfSentStep(stdin)).toEqual({ input: STEP.input });
     expect(inputOfSentStep(stdin.slice(0, -1))).toBeUndefined();

@@ -4,22 +4,22 @@ import { quote } from '../shell/quote.js';
 import { script, writeFile, type HostScript } from '../shell/script.js';
 
 export interface AuthenticationInput {
-  /** The node's own address, at which its API server is asked whether it has read the file. */
+  /** The node's own address, at which its API server is queried for the time of its last reload. */
   readonly address: string;
-  /** What the file must contain. */
+  /** The required content of the file. */
   readonly content: string;
 }
 
 export interface AuthenticationResult {
-  /** False: the file was so already. */
+  /** False: the file was already up to date. */
   readonly changed: boolean;
 }
 
-/** kube-apiserver gives itself a minute for each attempt, and makes one each minute. */
+/** kube-apiserver limits each attempt to a minute, and makes one per minute. */
 const READ_WITHIN_SECONDS = 150;
 const LIMIT_SECONDS = 240;
 
-/** When it started, when it last took another file: seconds since 1970, and 0 where it never did. */
+/** Its start and its last successful reload: seconds since 1970, 0 for none. */
 const METRICS =
   '/^process_start_time_seconds / { if ($2 > at) at = $2 } ' +
   '/^apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds[{].*status="success"/ { if ($NF > at) at = $NF } ' +
@@ -28,8 +28,9 @@ const METRICS =
 const host = (address: string): string => (address.includes(':') ? `[${address}]` : address);
 
 /**
- * Replaces the API server's file for the authentication of users, and waits until the running API server has taken it: it goes on with the
- * former one while the new one is not valid, or while its issuer does not answer. kubelets and clients notice nothing.
+ * Replaces the API server's authentication file, and waits until the running API server has loaded it: it continues
+ * with the old one while the new one is invalid, or while its issuer does not answer. kubelets and clients are not
+ * affected.
  */
 export const authenticationScript = ({ address, content }: AuthenticationInput): HostScript =>
   script(

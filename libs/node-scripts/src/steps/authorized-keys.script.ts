@@ -2,11 +2,11 @@ import { quote } from '../shell/quote.js';
 import { script, type HostScript } from '../shell/script.js';
 
 export interface AuthorizedKeysInput {
-  /** Whose logins it is about. */
+  /** The user whose logins it changes. */
   readonly user: string;
   /** A public key, `<type> <base64> <comment>`, that must be able to log in; null: none is added. */
   readonly add: string | null;
-  /** Public keys that must not. */
+  /** Public keys that must not be able to log in. */
   readonly remove: readonly string[];
 }
 
@@ -16,14 +16,14 @@ export interface AuthorizedKeysResult {
 
 const PUBLIC_KEY = /^[a-z0-9@.-]+ ([A-Za-z0-9+/]+={0,2})( [^\n\r]*)?$/;
 
-/** What identifies a public key, whatever options and comment its line has. */
+/** The part of a line that identifies a public key, whatever its options and comment. */
 const blobOf = (publicKey: string): string => {
   const blob = PUBLIC_KEY.exec(publicKey)?.[1];
   if (blob === undefined) throw new Error('a public key is <type> <base64> <comment>');
   return blob;
 };
 
-/** cp keeps owner and mode, sync the new key: a host that loses its power would be locked otherwise. */
+/** cp preserves owner and mode; sync makes the new key durable: a power failure could otherwise lock the host. */
 const replace = (condition: string, lines: string): string => `
 if ${condition}; then
   cp -p "$keys" "$keys.fairlead"
@@ -44,7 +44,7 @@ const removed = (publicKey: string): string => {
   return replace(`grep -qF -- ${blob} "$keys"`, `grep -vF -- ${blob} "$keys" || true`);
 };
 
-/** Changes which keys of ours may log in; all other lines of the file stay. */
+/** Adds and removes Fairlead's keys; all other lines of the file are unchanged. */
 export const authorizedKeysScript = ({ user, add, remove }: AuthorizedKeysInput): HostScript =>
   script(
     { step: 'authorized-keys', limitSeconds: 60, lockSeconds: 30 },

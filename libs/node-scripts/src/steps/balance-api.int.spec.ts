@@ -19,7 +19,7 @@ beforeEach(() => {
 
 afterEach(() => host.remove());
 
-describe('the balanced API address', () => {
+describe('the load-balanced API address', () => {
   const stepOf = (peers: typeof PEERS | readonly (typeof PEERS)[number][], initialises = false): string =>
     renderStep('balance-api', {
       uid: UID,
@@ -43,7 +43,7 @@ describe('the balanced API address', () => {
       );
   });
 
-  it('is set up once, on the interface that has the own address', async () => {
+  it("is set up once, on the interface with the host's own address", async () => {
     expect((await host.run(stepOf(PEERS))).result).toEqual({ changed: true });
     expect(host.read('/etc/fairlead/balancer/keepalived.conf')).toMatch(/interface host0\n[^@]*\/32 dev host0/);
     expect((await host.run(stepOf(PEERS))).result).toEqual({ changed: false });
@@ -53,7 +53,7 @@ describe('the balanced API address', () => {
     ]);
   });
 
-  it('goes over to other control planes by a reload, which loses no connection', async () => {
+  it('switches to other control planes by a reload, which loses no connection', async () => {
     await host.run(stepOf(PEERS));
     expect((await host.run(stepOf(PEERS.slice(0, 2)))).result).toEqual({ changed: true });
     expect(host.read('/etc/fairlead/balancer/haproxy.cfg')).not.toContain(PEERS[2].name);
@@ -63,14 +63,14 @@ describe('the balanced API address', () => {
     ]);
   });
 
-  it('needs an interface with the own address, and says so', async () => {
+  it("requires an interface with the host's own address, and reports a missing one", async () => {
     host.standIn('ip', 'true');
     const { code, stderr } = await host.run(stepOf(PEERS));
     expect([code, stderr]).toEqual([1, 'no interface of this host has the address 198.18.7.11']);
   });
 
-  itWith('haproxy').each(['haproxy.cfg', 'haproxy.ipv6.cfg'])('is understood by haproxy: %s', (name) => {
-    // Its own user need not be on this machine.
+  itWith('haproxy').each(['haproxy.cfg', 'haproxy.ipv6.cfg'])('is accepted by haproxy: %s', (name) => {
+    // haproxy's own user may not exist on this machine.
     const text = readFileSync(join(GOLDEN, `${name}.golden`), 'utf8').replaceAll(/^ {2}(user|group) haproxy\n/gm, '');
     const { root } = host.write('/haproxy.cfg', text);
     const { code, lines } = check('haproxy', ['-c', '-f', join(root, 'haproxy.cfg')]);
@@ -78,15 +78,15 @@ describe('the balanced API address', () => {
   });
 
   const device = Object.keys(networkInterfaces()).find((name) => name !== 'lo') ?? 'lo';
-  itWith('keepalived')('is understood by keepalived', () => {
+  itWith('keepalived')('is accepted by keepalived', () => {
     const text = readFileSync(join(GOLDEN, 'keepalived.conf.golden'), 'utf8').replaceAll('@interface@', device);
     const { root } = host.write('/keepalived.conf', text);
     const { lines } = check('keepalived', ['--config-test', '--use-file', join(root, 'keepalived.conf')]);
-    // The script that it tracks is no file of this machine.
+    // The script that it tracks does not exist on this machine.
     expect(lines.filter((line) => !/check\.sh|reaches_an_api_server/.test(line))).toEqual([]);
   });
 
-  it.each(['balancer-check.bash', 'balancer-check.leader.bash'])('is understood by bash: %s', (name) => {
+  it.each(['balancer-check.bash', 'balancer-check.leader.bash'])('is accepted by bash: %s', (name) => {
     const { status, stderr } = spawnSync('bash', ['-n', join(GOLDEN, `${name}.golden`)], { encoding: 'utf8' });
     expect([status, stderr]).toEqual([0, '']);
   });

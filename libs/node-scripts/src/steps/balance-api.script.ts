@@ -7,15 +7,15 @@ import { script, writeFile, type HostScript } from '../shell/script.js';
 
 export interface BalanceApiInput {
   readonly uid: string;
-  /** The address that the control planes share, and the port of the API there. */
+  /** The shared address of the control planes, and the port of the API there. */
   readonly endpoint: { readonly host: string; readonly port: number };
   readonly routerId: number;
   readonly password: string;
   /** The control plane on which this runs. */
   readonly self: ControlPlanePeer;
-  /** All control planes, itself as well; the first of them gets the address first. */
+  /** All control planes, including itself; the first of them holds the address first. */
   readonly peers: readonly ControlPlanePeer[];
-  /** kubeadm init will run here. */
+  /** Whether kubeadm init will run here. */
   readonly initialises: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface BalanceApiResult {
 
 const [KEEPALIVED_UNIT, HAPROXY_UNIT] = BALANCER.units;
 
-/** Debian's packages start services of their own; ours have other units and files, so theirs are not needed. */
+/** Debian's packages start their own services; Fairlead's have other units and files, so Debian's are not needed. */
 const INSTALL = `
 missing=''
 for program in haproxy keepalived; do
@@ -42,8 +42,8 @@ if [ -n "$missing" ]; then
 fi`;
 
 /**
- * Puts haproxy in front of all API servers, and keepalived for the address that the control planes share, on one of them.
- * It changes nothing that is as it should be; where something is not, haproxy goes over to it without losing a connection.
+ * Runs haproxy in front of all API servers, and keepalived for the shared address of the control planes, on one of
+ * them. It changes only what differs; haproxy then reloads without losing a connection.
  */
 export const balanceApiScript = (input: BalanceApiInput): HostScript => {
   const { uid, endpoint, routerId, password, self, peers, initialises } = input;

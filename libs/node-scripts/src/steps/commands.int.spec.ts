@@ -23,7 +23,7 @@ describe("an operator's command", () => {
     return { ...others, stdout: text(stdout), stderr: text(stderr) };
   };
 
-  it('gets its words as they are, and its exit code and both outputs come back apart', async () => {
+  it('receives its arguments unchanged, and returns its exit code and both outputs separately', async () => {
     const odd = `a 'b' "c" $HOME \\ ; *`;
     expect(await ran(['printf', '%s|', odd, ''])).toMatchObject({ exitCode: 0, stdout: `${odd}||`, stderr: '' });
     const both = await ran(['sh', '-c', 'echo out; echo err >&2; exit 7']);
@@ -31,14 +31,14 @@ describe("an operator's command", () => {
     expect((await ran(['there-is-no-such-program'])).exitCode).toBe(127);
   });
 
-  it('goes on when it prints more than is kept, and is ended by its time limit', async () => {
+  it('continues if it prints more than is kept, and is ended by its time limit', async () => {
     const long = await ran(['sh', '-c', 'head -c 100000 /dev/zero | tr "\\0" x; exit 3'], { outputBytes: 10 });
     expect(long).toMatchObject({ exitCode: 3, stdout: 'xxxxxxxxxx', stdoutBytes: 100_000 });
     expect((await ran(['sleep', '30'], { timeoutSeconds: 1 })).exitCode).toBe(124);
   });
 });
 
-describe('a log that is followed', () => {
+describe('a followed log', () => {
   const JOURNAL = `case "$*" in
 *--after-cursor*i=9*) echo '-- cursor: s=1;i=9' ;;
 *--after-cursor*) cat "$root/new"; echo '-- cursor: s=1;i=9' ;;
@@ -62,18 +62,18 @@ esac`;
     expect(host.calls('journalctl').at(-1)).toContain('--unit kubelet --show-cursor --after-cursor s=1;i=7');
   });
 
-  it('brings no more than fits, whole lines, and counts the others', async () => {
+  it('returns only as much as fits, in whole lines, and counts the others', async () => {
     host.standIn('journalctl', JOURNAL).write('/new', `first\n${'x'.repeat(30)}\nlast\n`);
     expect(await read({ after: after('s=1;i=7') })).toMatchObject({ text: 'first\n', skipped: 2 });
   });
 
-  it('waits a while for a new line, and then reports that there is none', async () => {
+  it('waits for a new line, and then reports that there is none', async () => {
     host.standIn('journalctl', JOURNAL);
     expect(await read({ after: after('s=1;i=9') })).toMatchObject({ text: '', position: { cursor: 's=1;i=9' } });
     expect(host.calls('journalctl')).toHaveLength(2);
   });
 
-  it('of which nothing was there is read by time, and one that cannot be read fails with the words of journalctl', async () => {
+  it("without earlier lines is read by time, and an unreadable one fails with journalctl's message", async () => {
     host.standIn('journalctl', 'exit 0');
     expect(await read({ after: after(null) })).toMatchObject({ text: '', position: { cursor: null } });
     expect(host.calls('journalctl').at(-1)).toContain('--since @5');

@@ -7,21 +7,24 @@ export interface CredentialsInput {
   /** The address of the control plane on which this runs. */
   readonly address: string;
   readonly tokenTtlSeconds: number;
-  /** A control plane needs the certificates too: they are uploaded again under a fresh key (kubeadm deletes them after 2 h). */
+  /**
+   * A control plane needs the certificates too: they are uploaded again under a new key (kubeadm deletes them after 2
+   * h).
+   */
   readonly certificates: boolean;
 }
 
 export interface CredentialsResult {
   readonly token: string;
-  /** null: no certificates were asked for. */
+  /** null: no certificates were requested. */
   readonly certificateKey: string | null;
 }
 
 const UPLOAD_CONFIG = '/etc/fairlead/upload-certs.yaml';
-/** What kubeadm prints: the token and the key. Steps of a host never overlap. */
+/** kubeadm's output: the token and the key. Steps of a host never overlap. */
 const SAID = '/run/fairlead/credentials.said';
 
-/** Fresh credentials for one join, or for the joins of the next few minutes. Every run makes new ones. */
+/** New credentials for one join, or for all joins within a few minutes. Every run creates new ones. */
 export const credentialsScript = ({ cluster, address, tokenTtlSeconds, certificates }: CredentialsInput): HostScript =>
   script(
     { step: 'credentials', limitSeconds: 120, lockSeconds: 300 },

@@ -3,22 +3,22 @@ import { peerUrlOf, type EtcdPeer } from '../etcd/etcd.paths.js';
 import { quote } from '../shell/quote.js';
 import { script, type HostScript } from '../shell/script.js';
 
-/** The member that must be in etcd, and the control plane that it runs beside. */
+/** The member to add, and the control plane on which it runs. */
 export type EtcdAddMemberInput = EtcdPeer;
 
 export interface EtcdAddMemberResult {
-  /** False: etcd knew it already, by an earlier run of this step. */
+  /** False: etcd knew it already, from an earlier run of this step. */
   readonly changed: boolean;
-  /** All that etcd has now, the new one as well: what the new one must be started with. */
+  /** All current members of etcd, including the new one, which must be started with them. */
   readonly members: readonly { readonly name: string; readonly peerUrl: string }[];
 }
 
-/** For some seconds after a change of its members etcd refuses the next one (its option --strict-reconfig-check). */
+/** For some seconds after a membership change etcd rejects the next one (its option --strict-reconfig-check). */
 const TRIES_MAX = 8;
 
 /**
- * Announces a further member of the external etcd from one that it has. It is added as a learner, which has no vote: until it has all
- * data, neither its start nor its failure changes the quorum.
+ * Adds a member to the external etcd, through an existing one. It is added as a learner, which has no vote: until it
+ * has all data, neither its start nor its failure changes the quorum.
  */
 export const etcdAddMemberScript = (input: EtcdAddMemberInput): HostScript =>
   script(

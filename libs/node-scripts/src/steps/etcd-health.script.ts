@@ -3,18 +3,18 @@ import { ETCDCTL } from '../etcd/etcdctl.js';
 import { script, type HostScript } from '../shell/script.js';
 
 export interface EtcdHealthInput {
-  /** How many members the etcd has. */
+  /** The expected number of members. */
   readonly members: number;
 }
 
 export interface EtcdHealthResult {
-  /** That many are known, have started, and answer. */
+  /** This many are known, have started, and answer. */
   readonly members: number;
 }
 
 const HEALTHY_WITHIN_SECONDS = 120;
 
-/** Waits until the member of this host knows all others, and every one of them takes a proposal. */
+/** Waits until this host's member knows all others, and every one of them accepts a proposal. */
 export const etcdHealthScript = ({ members }: EtcdHealthInput): HostScript =>
   script(
     { step: 'etcd-health', limitSeconds: 180, lockSeconds: null },

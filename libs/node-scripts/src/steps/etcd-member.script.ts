@@ -10,7 +10,7 @@ export interface EtcdPair {
   readonly key: string;
 }
 
-/** What a member's host proves itself with; the authority's own key is not among them. */
+/** The certificates of a member's host; the CA's own key is not among them. */
 export interface EtcdCertificates {
   readonly ca: string;
   readonly server: EtcdPair;
@@ -21,26 +21,26 @@ export interface EtcdCertificates {
 
 export interface EtcdMemberInput {
   readonly uid: string;
-  /** The image whose programs run, and which etcd is in it: `registry.k8s.io/etcd:3.6.5-0`, `3.6.5`. */
+  /** The image with the programs, and its etcd version: `registry.k8s.io/etcd:3.6.5-0`, `3.6.5`. */
   readonly image: string;
   readonly version: string;
-  /** False: the host's software comes as files, and its agent brings the image with them. */
+  /** False: the host's software is installed from files, and its agent imports the image with them. */
   readonly pull: boolean;
   readonly self: EtcdPeer;
   readonly members: readonly EtcdPeer[];
-  /** False: the etcd begins with these members; true: it is there, and knows this one as a learner. */
+  /** False: a new etcd with these members; true: an existing one that knows this member as a learner. */
   readonly joins: boolean;
   readonly certificates: EtcdCertificates;
 }
 
 export interface EtcdMemberResult {
-  /** False: all of it was there already, by an earlier run of this step. */
+  /** False: everything existed already, from an earlier run of this step. */
   readonly changed: boolean;
 }
 
 const { unit, programs, pki, data } = EXTERNAL_ETCD;
 const IMAGE_AT = '/run/fairlead/etcd-image';
-/** Until the image is there. */
+/** Timeout for the image. */
 const IMAGE_SECONDS = 240;
 
 const foreignData = (uid: string): string => `
@@ -103,8 +103,8 @@ fi`;
 };
 
 /**
- * Makes the host run a member of the etcd that the cluster must have beside kubeadm. It does not wait for the others: a member is
- * ready once a majority is there, and all of them are started at the same time.
+ * Runs a member of the cluster's external etcd on the host. It does not wait for the others: a member is ready once a
+ * majority is running, and all of them are started at the same time.
  */
 export const etcdMemberScript = (input: EtcdMemberInput): HostScript => {
   const { uid, image, pull, version, self, members, joins, certificates } = input;

@@ -6,14 +6,14 @@ import { script, type HostScript } from '../shell/script.js';
 export type EtcdPromoteMemberInput = EtcdPeer;
 
 export interface EtcdPromoteMemberResult {
-  /** How many voting members etcd has now. */
+  /** The number of voting members afterwards. */
   readonly members: number;
 }
 
-/** A database of the largest size that etcd recommends (8 GiB) over a slow network. */
+/** For a database of the maximum size that etcd recommends (8 GiB) over a slow network. */
 const IN_SYNC_WITHIN_SECONDS = 900;
 
-/** Gives a learner its vote, as soon as it has all data of the leader. One that votes already is left as it is. */
+/** Promotes a learner as soon as it has all data of the leader. A voting member is left unchanged. */
 export const etcdPromoteMemberScript = (input: EtcdPromoteMemberInput): HostScript =>
   script(
     { step: 'etcd-promote-member', limitSeconds: 960, lockSeconds: null },

@@ -3,20 +3,20 @@ import { quote } from '../shell/quote.js';
 import { script, type HostScript } from '../shell/script.js';
 
 export interface EtcdRemoveMemberInput {
-  /** The control plane whose etcd member must go. */
+  /** The control plane whose etcd member is removed. */
   readonly member: string;
   /** Its own address: a member whose join was interrupted has no name yet. */
   readonly address: string;
   /** The control plane on which this runs. */
   readonly self: string;
-  /** The etcd is not kubeadm's: its members are units of the hosts. */
+  /** External etcd: its members are units of the hosts. */
   readonly external: boolean;
 }
 
 export interface EtcdRemoveMemberResult {
-  /** False: etcd did not know the member (any more). */
+  /** False: etcd does not know the member (any longer). */
   readonly changed: boolean;
-  /** Members that are left. */
+  /** Remaining members. */
   readonly members: number;
 }
 
@@ -24,8 +24,8 @@ export interface EtcdRemoveMemberResult {
 const REMOVAL_TRIES_MAX = 8;
 
 /**
- * Removes one member of etcd from a surviving control plane. Refused when the members that are left and healthy
- * would be no majority: the quorum is computed from etcd, not from anybody's record.
+ * Removes a member of etcd through a surviving control plane. Refused if the remaining healthy members would not be a
+ * majority: the quorum is computed from etcd itself, not from any record.
  */
 export const etcdRemoveMemberScript = ({ member, address, self, external }: EtcdRemoveMemberInput): HostScript =>
   script(

@@ -5,7 +5,7 @@ import { TestHost } from './host.fixtures.js';
 import { ETCD_MEMBER, UID } from './steps.fixtures.js';
 import { renderStep } from './steps.js';
 
-/** Files of a host, relative to its root, without the stand-ins and their notes. */
+/** Files of a host, relative to its root, without the stand-ins and their logs. */
 const filesOf = (root: string): readonly string[] =>
   readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -20,7 +20,7 @@ beforeEach(() => {
 
 afterEach(() => host.remove());
 
-describe('a member of an etcd beside kubeadm', () => {
+describe('a member of an external etcd', () => {
   const text = renderStep('etcd-member', ETCD_MEMBER).script;
   const UNIT = '/etc/systemd/system/fairlead-etcd.service';
   const ctr = `case "$*" in
@@ -39,7 +39,7 @@ esac`;
   start | restart) : >"$root/active";;
 esac`;
 
-  it('is put together from the image, and asked again changes nothing, with what certificates ever', async () => {
+  it('is set up from the image, and a second run changes nothing, whatever the certificates', async () => {
     host.standIn('ctr', ctr).standIn('systemctl', systemctl);
     expect(await host.run(text)).toMatchObject({ code: 0, result: { changed: true } });
     expect(host.calls('ctr').filter((call) => call.includes('pull'))).toHaveLength(1);
@@ -55,13 +55,13 @@ esac`;
     expect(host.calls('systemctl').filter((call) => /start/.test(call))).toHaveLength(1);
   });
 
-  it('that was interrupted before its authority was written gets all of its certificates again', async () => {
+  it('that was interrupted before its CA was written gets all of its certificates again', async () => {
     host.standIn('ctr', ctr).standIn('systemctl', systemctl).write('/etc/fairlead/etcd/server.crt', 'of another key');
     expect(await host.run(text)).toMatchObject({ code: 0, result: { changed: true } });
     expect(host.read('/etc/fairlead/etcd/server.crt')).toBe('certificate of the server\n');
   });
 
-  it('is started again where the run that should have done it was cut off', async () => {
+  it('is restarted if the run that should have done it was cut off', async () => {
     host
       .standIn('ctr', ctr)
       .standIn('systemctl', `[ "$1" != restart ] || [ -e "$root/repaired" ] || exit 1\n${systemctl}`);
@@ -72,7 +72,7 @@ esac`;
     expect(host.calls('systemctl').filter((call) => call.includes('restart'))).toHaveLength(2);
   });
 
-  it('does not begin where the data of another etcd are, and goes on with its own', async () => {
+  it('does not start with the data of another etcd, and continues with its own', async () => {
     host.standIn('ctr', ctr).standIn('systemctl', systemctl).write('/var/lib/etcd/member/wal/0.wal', 'of another');
     const { code, stderr } = await host.run(text);
     expect([code, stderr]).toEqual([1, expect.stringContaining('data of another etcd')]);
@@ -81,12 +81,12 @@ esac`;
     expect(await host.run(text)).toMatchObject({ code: 0, result: { changed: true } });
   });
 
-  it('fails with the error of containerd where its image cannot be pulled', async () => {
+  it("fails with containerd's error if its image cannot be pulled", async () => {
     host.standIn('ctr', 'case "$*" in *pull*) echo "no such host" >&2; exit 1;; esac').standIn('systemctl', systemctl);
     expect(await host.run(text)).toMatchObject({ code: 1, stderr: 'no such host' });
   });
 
-  it('waits for its image where the agent brings it', async () => {
+  it('waits for its image if the agent imports it', async () => {
     const list = `case "$*" in *' images list '*)
   if [ -e "$root/brought" ]; then echo registry.k8s.io/etcd:3.6.5-0; fi
   : >"$root/brought";;
@@ -114,7 +114,7 @@ case "$*" in *' member list'*) cat "$FAIRLEAD_ROOT/said/list";; *) cat "$FAIRLEA
     expect(await host.run(health)).toMatchObject({ code: 0, result: { members: 3 } });
   });
 
-  it('is gone from a host that is reset: unit, programs, certificates and data', async () => {
+  it('is removed from a host that is reset: unit, programs, certificates and data', async () => {
     host.standIn('ctr', ctr).standIn('systemctl', systemctl);
     await host.run(text);
     host.write('/var/lib/etcd/member/wal/0.wal', 'data');
@@ -144,32 +144,32 @@ case " $* " in
 esac`;
   const removed = (): readonly string[] => host.calls('etcdctl').filter((call) => call.includes('member remove'));
 
-  it('is removed from a survivor [CB-Ladybug 31]', async () => {
+  it('is removed through a survivor [CB-Ladybug 31]', async () => {
     host.standIn('etcdctl', etcdctl([1, 2, 3], [1, 2, 3]));
     expect((await host.run(text)).result).toEqual({ changed: true, members: 2 });
     expect(removed()).toEqual([expect.stringMatching(/member remove 3a$/)]);
   });
 
-  it('that is dead itself may go while the others are a majority of what is left', async () => {
+  it('may be removed when dead while the others are a majority of the rest', async () => {
     host.standIn('etcdctl', etcdctl([1, 2, 3], [1, 2]));
     expect((await host.run(text)).result).toEqual({ changed: true, members: 2 });
   });
 
-  it('stays when the healthy ones that are left would be no majority', async () => {
+  it('is kept if the remaining healthy ones would not be a majority', async () => {
     host.standIn('etcdctl', etcdctl([1, 2, 3], [1, 3]));
     const { code, stderr } = await host.run(text);
     expect([code, stderr]).toEqual([1, 'removing etcd member cp-3 would leave 1 healthy of 2, and 2 are needed']);
     expect(removed()).toEqual([]);
   });
 
-  it('that has no name yet, because its join was interrupted, is known by its address', async () => {
+  it('without a name, because its join was interrupted, is identified by its address', async () => {
     const unstarted = "'3a, unstarted, , https://10.0.0.3:2380, , true'";
     host.standIn('etcdctl', etcdctl([1], [1]).replace("printf '%s\\n' ", `printf '%s\\n' ${unstarted} `));
     expect((await host.run(text)).result).toEqual({ changed: true, members: 1 });
     expect(removed()).toEqual([expect.stringMatching(/member remove 3a$/)]);
   });
 
-  it('that etcd does not know needs no removal', async () => {
+  it('unknown to etcd needs no removal', async () => {
     host.standIn('etcdctl', etcdctl([1, 2], [1, 2]));
     expect((await host.run(text)).result).toEqual({ changed: false, members: 2 });
   });
@@ -181,7 +181,10 @@ describe('a further member of an external etcd', () => {
   const voter = '1a, started, cp-1, https://10.0.0.1:2380, https://10.0.0.1:2379, false';
   const announced = '4a, unstarted, , https://10.0.0.4:2380, , true';
 
-  /** `list`: what `member list` prints before the member is added; the first additions and promotions are refused so often. */
+  /**
+   * `list`: the output of `member list` before the member is added; this many additions and promotions are rejected
+   * first.
+   */
   const etcdctl = (list: string, refusals = 0): void => {
     host.write('/list', `${list}\n`).write('/refusals', 'x'.repeat(refusals));
     host.write(
@@ -207,7 +210,7 @@ esac
   };
   const calls = (verb: string): readonly string[] => host.calls('etcdctl').filter((call) => call.includes(verb));
 
-  it('is announced as a learner, once, and gets all members, also itself', async () => {
+  it('is added as a learner, once, and receives all members, including itself', async () => {
     etcdctl(voter, 2);
     const members = [
       { name: 'cp-1', peerUrl: 'https://10.0.0.1:2380' },
@@ -223,7 +226,7 @@ esac
     );
   });
 
-  it('is not added where etcd goes on refusing, and not in the place of another one', async () => {
+  it('is not added while etcd rejects it, and does not replace another one', async () => {
     etcdctl(voter, 99);
     expect(await host.run(add.script)).toMatchObject({
       code: 1,
@@ -236,7 +239,7 @@ esac
     });
   });
 
-  it('gets its vote once it has caught up', async () => {
+  it('is promoted once it has caught up', async () => {
     etcdctl(`${voter}\n${announced.replace('unstarted, ', 'started, cp-4')}`, 2);
     expect((await host.run(promote.script)).result).toEqual({ members: 2 });
     expect(calls('member promote')).toEqual(Array.from({ length: 3 }, () => expect.stringMatching(/promote 4a$/)));
@@ -244,7 +247,7 @@ esac
     expect(calls('member promote')).toHaveLength(3);
   });
 
-  it('says nothing to another host that is no name and no address of a member', () => {
+  it('passes only valid names and addresses of members to another host', () => {
     const said = (name: string, peerUrl: string) =>
       add.result.safeParse({
         changed: true,
@@ -258,7 +261,7 @@ esac
     expect(said('cp-1', 'https://10.0.0.1:2380,x=http://evil:2380')).toBe(false);
   });
 
-  it('is the one that its API server uses, also where kubeadm was given all former members', async () => {
+  it('is used by its API server, even if kubeadm was given all former members', async () => {
     const api = '/etc/kubernetes/manifests/kube-apiserver.yaml';
     const old = 'https://10.0.0.1:2379,https://10.0.0.2:2379';
     host
@@ -288,7 +291,7 @@ esac`,
     expect(host.calls('kubectl')).toHaveLength(before);
   });
 
-  it('is reached over the Kubernetes API by a static pod of the image that it runs from', async () => {
+  it('is reached over the Kubernetes API by a static pod of its own image', async () => {
     const text = renderStep('etcdctl', {}).script;
     expect(await host.run(text)).toMatchObject({
       code: 1,
@@ -302,7 +305,7 @@ esac`,
   });
 });
 
-it('the snapshot of a restore that has failed goes, with what an upload of it left that did not end', async () => {
+it('the snapshot of a failed restore is deleted, with the remains of an interrupted upload', async () => {
   const snapshot = '/var/lib/fairlead/etcd-snapshot.db';
   host
     .write(snapshot, 'secret')

@@ -4,19 +4,19 @@ import { LOCAL_ETCD } from '../etcd/etcd.paths.js';
 import { hostPath } from '../shell/quote.js';
 import { script, writeFile, type HostScript } from '../shell/script.js';
 
-/** Its image is that of the host's member, which an upgrade may have replaced since the cluster was made. */
+/** Its image is that of the host's member, which an upgrade may have replaced since the cluster was created. */
 export type EtcdctlInput = Readonly<Record<string, never>>;
 
 export interface EtcdctlResult {
-  /** False: the pod was there already. */
+  /** False: the pod existed already. */
   readonly changed: boolean;
 }
 
 const IMAGE = 'ETCD_IMAGE';
 
 /**
- * In a cluster from before API servers used the member of their own host, kubeadm has made this one name all members of that time. These
- * leave one after the other, so it, and whatever kubeadm makes from now on, gets the other address.
+ * In a cluster from before API servers used their own host's member, kubeadm configured this one with all members of
+ * that time. These leave one by one, so it, and whatever kubeadm generates later, is changed to the local URL.
  */
 const USE_OWN_MEMBER = `
 api="$root/etc/kubernetes/manifests/kube-apiserver.yaml"
@@ -38,7 +38,7 @@ if grep -q -- '--etcd-servers=' "$api" 2>/dev/null && ! grep -q -- '--etcd-serve
   mv "$root/etc/kubernetes/fairlead-own-member.yaml" "$api"
 fi`;
 
-/** Makes a control plane use the member of the external etcd beside it, and its kubelet run etcdctl there. */
+/** Makes a control plane use its own member of the external etcd, and its kubelet run etcdctl there. */
 export const etcdctlScript = (): HostScript =>
   script(
     { step: 'etcdctl', limitSeconds: 60, lockSeconds: 60 },

@@ -1,10 +1,10 @@
 import { AGENT_PATHS } from '@fairlead/contracts';
 import { hostPath } from '../shell/quote.js';
 
-/** Files that nodes get their own of, relative to the root. */
+/** Files that nodes replace, relative to the root. */
 const FILES = ['etc/hostname', 'etc/containerd/config.toml'];
 
-/** Settings of the kernel that the agent, kubelets, kube-proxy and network plugins change, below /proc/sys. */
+/** Kernel settings that the agent, kubelets, kube-proxy and network plugins change, below /proc/sys. */
 const SETTINGS = [
   'net/ipv4/ip_forward',
   'net/ipv6/conf/all/forwarding',
@@ -23,10 +23,10 @@ const SETTINGS = [
   'kernel/keys/root_maxbytes',
 ];
 
-/** How swapItem of the agent marks the lines of /etc/fstab that it takes out. */
+/** How the agent's swapItem marks the lines that it disables in /etc/fstab. */
 const SWAP_OFF = 's/^# \\(.*\\) # fairlead: swap off$/\\1/';
 
-/** Keeps what the agent is about to change, once: a host that has an agent already is no longer as it was. */
+/** Saves what the agent will change, once: a host that already has an agent is no longer in its original state. */
 export const rememberHost = `
 before=${hostPath(AGENT_PATHS.before)}
 if [ ! -e "$before" ] && [ ! -e ${hostPath(AGENT_PATHS.config)} ]; then
@@ -45,7 +45,10 @@ if [ ! -e "$before" ] && [ ! -e ${hostPath(AGENT_PATHS.config)} ]; then
   mv "$before.new" "$before"
 fi`;
 
-/** Puts back what rememberHost kept, after the agent has stopped; it can be repeated. A host from before this is left as it is. */
+/**
+ * Restores what rememberHost saved, after the agent has stopped; idempotent. A host from before this feature is left
+ * unchanged.
+ */
 export const restoreHost = `
 before=${hostPath(AGENT_PATHS.before)}
 if [ -d "$before" ]; then

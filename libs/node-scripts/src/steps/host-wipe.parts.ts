@@ -2,17 +2,17 @@ import { AGENT_PATHS, HOST_BASELINE, type HostBaseline } from '@fairlead/contrac
 import { hostPath, quote } from '../shell/quote.js';
 
 export interface Wipe {
-  /** What the host was like when it was taken; null: that is not known, and not compared. */
+  /** State of the host when it was allocated; null: unknown, and not compared. */
   readonly baseline: HostBaseline | null;
-  /** The agent's runtime was there before, and is the host's own: it stays, and is compared. Otherwise it goes. */
+  /** The agent's runtime is the host's own: it is kept and compared. Otherwise it is removed. */
   readonly keepRuntime: boolean;
 }
 
 const PARTS = Object.keys(HOST_BASELINE) as (keyof HostBaseline)[];
 
 /**
- * One digest for each part of a host through which its last user could come back. What packages and Fairlead change while the
- * host is a node is left out: links that enable units, accounts that cannot log in, Fairlead's own units.
+ * One digest per part of a host through which its previous user could regain access. Excludes what packages and
+ * Fairlead change while the host is a node: links that enable units, accounts that cannot log in, Fairlead's own units.
  */
 export const BASELINE = `
 entries() {
@@ -58,10 +58,10 @@ digest() { part "$1" | sha256sum | cut -c 1-32; }
 /** The baseline as a JSON object. */
 export const BASELINE_JSON = `{${PARTS.map((name) => `\\"${name}\\":\\"$(digest ${name})\\"`).join(',')}}`;
 
-/** Folders in which a cluster leaves what others must not find; the runtime is stopped meanwhile. */
+/** Folders with data of a cluster that others must not see; the runtime is stopped meanwhile. */
 const EMPTIED = ['var/lib/containerd', 'run/containerd', 'var/log/pods', 'var/log/containers'];
 
-/** Programs that the agent puts in place where no package brings them; it does so again for the next cluster. */
+/** Programs that the agent installs without a package; it installs them again for the next cluster. */
 const PROGRAMS = 'usr/bin/kubeadm usr/bin/kubelet usr/bin/kubectl usr/local/bin/etcdctl opt/cni/bin/*';
 
 const PACKAGES = 'kubeadm kubelet kubectl kubernetes-cni cri-tools containerd containerd.io runc haproxy keepalived';
@@ -73,7 +73,9 @@ const SETTINGS = [
   '/etc/systemd/system/containerd.service.d/fairlead-proxy.conf',
 ];
 
-/** Takes away what a reset leaves for the next node of the same cluster: images, the runtime's state, logs, steps, programs. */
+/**
+ * Removes what a reset keeps for the next node of the same cluster: images, the runtime's state, logs, steps, programs.
+ */
 export const wipe = ({ keepRuntime }: Wipe): string => `
 # A mount that could not be taken away is left alone, and reported.
 empty() {
@@ -118,7 +120,10 @@ if [ -z "$root" ]; then quiet systemctl daemon-reload; fi
 rm -f ${[AGENT_PATHS.nodeArchive, ...(keepRuntime ? [] : [AGENT_PATHS.node])].map(hostPath).join(' ')}
 `;
 
-/** Checks that all of it is gone, and that the rest is as it was when the host was taken. `remains` receives what is not. */
+/**
+ * Checks that everything is removed, and that the rest is as it was when the host was allocated. `remains` receives the
+ * differences.
+ */
 export const wiped = ({ baseline, keepRuntime }: Wipe): string => `
 for folder in ${EMPTIED.join(' ')}; do
   if [ -n "$(find "$root/$folder" -mindepth 1 -print -quit 2>/dev/null)" ]; then remains "there are files in /$folder"; fi

@@ -11,19 +11,19 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** A folder that stands for a host: a real /bin/sh, real files below a root, and stand-ins for what a node has. */
+/** A folder that simulates a host: a real /bin/sh, real files below a root, and stand-ins for a node's programs. */
 export class TestHost {
   readonly root = newFolder('host');
   private readonly bin = join(this.root, 'stand-ins');
   private runs = 0;
-  /** Of whoever logs in, besides what every step has. */
+  /** Additional environment of the login. */
   login: Readonly<Record<string, string>> = {};
 
   constructor(private readonly path = process.env['PATH'] ?? '') {
     mkdirSync(this.bin);
   }
 
-  /** A program of the host. `$root` is the host's; each call is noted in `calls`. */
+  /** A stand-in for a program of the host. `$root` is the host's; each call is logged in `calls`. */
   standIn(name: string, text: string): this {
     const body = `#!/bin/sh\nroot="$FAIRLEAD_ROOT"\necho "${name} $*" >>"$root/calls"\n${text}\n`;
     writeFileSync(join(this.bin, name), body);
@@ -47,8 +47,8 @@ export class TestHost {
   }
 
   /**
-   * Runs a script as services have it run: as a file of its own, from what a shell reads. `sudoUser`: as root for that user, in whose home sudo
-   * begins.
+   * Runs a script like services do: from its own file, read by a shell. `sudoUser`: as root for that user, in whose
+   * home sudo starts.
    */
   run(script: string, sudoUser?: string): Promise<Ran> {
     const { command, stdin } = sentStep({ name: `step-${(this.runs += 1)}`, script, input: {} });

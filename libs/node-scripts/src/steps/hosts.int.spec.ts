@@ -45,14 +45,14 @@ describe('prepare', () => {
 
   const bring = (content = program): TestHost => host.write('/opt/fairlead/agent.next.mjs', content);
 
-  it('asks for the bundle where it is missing or another one [CB-Ladybug 13]', async () => {
+  it('requests the bundle if it is missing or differs [CB-Ladybug 13]', async () => {
     expect((await host.run(text())).result).toEqual({ agent: 'missing', node: 'present', bundle: 'present' });
     bring('half a bundle');
     expect((await host.run(text())).result).toEqual({ agent: 'missing', node: 'present', bundle: 'present' });
     expect(restarts()).toBe(0);
   });
 
-  it('leaves the agent of another node alone, and says whose it is', async () => {
+  it('does not replace the agent of another node, and reports that node', async () => {
     bring();
     const other = { ...AGENT_CONFIG, node: 'other-w-1-bbbbb' };
     host.write('/etc/fairlead/agent.json', JSON.stringify(other, null, 2));
@@ -65,7 +65,7 @@ describe('prepare', () => {
     expect(JSON.parse(host.read('/etc/fairlead/agent.json') ?? '')).toEqual(other);
   });
 
-  it('starts the agent with its configuration and credentials, readable for root only [CB-Ladybug 13]', async () => {
+  it('starts the agent with its configuration and credentials, readable only by root [CB-Ladybug 13]', async () => {
     bring();
     expect((await host.run(text())).result).toEqual({ agent: 'started', node: 'present', bundle: 'present' });
     expect(JSON.parse(host.read('/etc/fairlead/agent.json') ?? '')).toEqual(AGENT_CONFIG);
@@ -74,7 +74,7 @@ describe('prepare', () => {
     expect(mode.stdout.trim()).toBe('600');
   });
 
-  it('leaves a running agent alone, and restarts it for a new configuration', async () => {
+  it('does not touch a running agent, and restarts it for a new configuration', async () => {
     bring();
     await host.run(text());
     await host.run(text());
@@ -83,7 +83,7 @@ describe('prepare', () => {
     expect(restarts()).toBe(2);
   });
 
-  it('restarts a running agent for new credentials alone where that is asked for', async () => {
+  it('restarts a running agent for new credentials if requested', async () => {
     bring();
     await host.run(text());
     expect((await host.run(text(AGENT_CONFIG.heartbeatIntervalMs, true))).result).toMatchObject({ agent: 'started' });
@@ -92,7 +92,7 @@ describe('prepare', () => {
     expect(restarts()).toBe(2);
   });
 
-  it('fails within a minute, with the error of the agent, when it does not reach NATS, and starts it again the next time', async () => {
+  it("fails within a minute with the agent's error if it does not reach NATS, and starts it again the next time", async () => {
     const words = 'nats://127.0.0.1:4222 cannot be reached from this host: connection refused';
     const deaf = `if (process.argv[2] === '--check') console.log(${JSON.stringify(words)});\n`;
     bring(deaf);
@@ -121,13 +121,13 @@ describe('prepare', () => {
     });
     const newer = (): string => text().replaceAll(sha256, createHash('sha256').update('// newer\n').digest('hex'));
 
-    it('takes the new one for good once it says that it works', async () => {
+    it('keeps the new one once it reports success', async () => {
       host.standIn('systemctl', `${connects}; rm -f "$root/var/lib/fairlead/agent.trial"`);
       expect((await host.run(newer())).result).toEqual({ agent: 'started', node: 'present', bundle: 'present' });
       expect(host.read('/opt/fairlead/agent.mjs')).toBe('// newer\n');
     });
 
-    it('puts the one before back, with its configuration, when the new one is started again and again', async () => {
+    it('restores the previous one and its configuration if the new one is restarted repeatedly', async () => {
       const before = host.read('/etc/fairlead/agent.json');
       const startTwice = 'sh "$root/opt/fairlead/agent-guard"; sh "$root/opt/fairlead/agent-guard"';
       host.standIn('systemctl', `if [ "$1" = restart ]; then ${startTwice}; ${startTwice}; fi`);
@@ -142,7 +142,7 @@ describe('prepare', () => {
     });
   });
 
-  it('unpacks a bundle once, whole or not at all', async () => {
+  it('unpacks a bundle once, atomically', async () => {
     const source = newFolder('bundle');
     writeFileSync(join(source, 'catalogue.json'), '{}');
     const archive = spawnSync('tar', ['-C', source, '-czf', '-', 'catalogue.json']).stdout;
@@ -167,7 +167,7 @@ describe('prepare', () => {
     expect((await host.run(withBundle)).result).toMatchObject({ agent: 'started', bundle: 'present' });
   });
 
-  describe('where the host has no Node', () => {
+  describe('on a host without Node', () => {
     const archive = gzipSync('#!/bin/sh\necho v20.20.2\n');
     const own = {
       sha256: createHash('sha256').update('#!/bin/sh\necho v20.20.2\n').digest('hex'),
@@ -185,7 +185,7 @@ describe('prepare', () => {
       }).script;
     const deliver = (content: Buffer): void => writeFileSync(join(host.root, 'opt/fairlead/node.gz'), content);
 
-    it('asks for ours, unpacks it, and starts the agent with it', async () => {
+    it("requests Fairlead's runtime, unpacks it, and starts the agent with it", async () => {
       bring();
       expect((await host.run(without())).result).toEqual({ agent: 'missing', node: 'missing', bundle: 'present' });
       deliver(archive);
@@ -194,12 +194,12 @@ describe('prepare', () => {
       expect((await host.run(without())).result).toEqual({ agent: 'started', node: 'present', bundle: 'present' });
     });
 
-    it('says so when ours is for another machine', async () => {
+    it('reports a runtime for another machine', async () => {
       const { stderr } = await host.run(without({ machine: 'aarch64' }));
       expect(stderr).toContain('is for aarch64, not for');
     });
 
-    it('says so when ours does not run there', async () => {
+    it('reports a runtime that does not run there', async () => {
       const broken = '#!/nonexistent/ld-musl\n';
       bring();
       await host.run(without());
@@ -223,13 +223,13 @@ describe('verify', () => {
     'v1.34.4$(touch "$root/executed")',
     'v1.34.4`touch "$root/executed"`',
     `v1.34.4'; touch "$root/executed"; '`,
-  ])('executes nothing of a version: %s', async (kubernetesVersion) => {
+  ])('executes nothing from a version: %s', async (kubernetesVersion) => {
     const input = { controlPlane: true, address: CONTROL_PLANE.address, kubernetesVersion, failSwapOn: true };
     expect((await host.run(renderStep('verify', input).script)).code).toBe(0);
     expect(host.read('/executed')).toBeUndefined();
   });
 
-  it('finds nothing wrong with a host that has what kubeadm needs', async () => {
+  it("finds no problem on a host that meets kubeadm's requirements", async () => {
     host
       .standIn('kubeadm', 'echo v1.34.4')
       .standIn('kubelet', 'echo "Kubernetes v1.34.4"')
@@ -237,7 +237,7 @@ describe('verify', () => {
     expect((await host.run(text)).result).toEqual({ problems: [] });
   });
 
-  it('names everything that is wrong at once [ORBITER 6]', async () => {
+  it('reports all problems at once [ORBITER 6]', async () => {
     host
       .standIn('kubeadm', 'echo v1.33.13')
       .standIn('kubelet', 'exit 127')
@@ -258,7 +258,7 @@ describe('verify', () => {
   });
 });
 
-describe('the look at a host', () => {
+describe('the inspection of a host', () => {
   const text = renderStep('look', {}).script;
   const look = async (): Promise<LookResult> => {
     const { result } = await host.run(text);
@@ -272,7 +272,7 @@ describe('the look at a host', () => {
     host.standIn('systemctl', '[ "$1" != is-active ]').standIn('id', 'echo 0');
   });
 
-  it('reports its size, and no problem of a host that is free', async () => {
+  it('reports its size, and no problem of a free host', async () => {
     const found = await look();
     expect(found.memoryMiB).toBeGreaterThan(100);
     expect(found.facts.clock).toBeGreaterThan(1_700_000_000);
@@ -286,17 +286,17 @@ describe('the look at a host', () => {
     ['var/lib/kubelet/pki/kubelet.crt', /^\/var\/lib\/kubelet\/pki\/kubelet.crt is left/],
     ['var/lib/rancher/k3s/server/token', /^\/var\/lib\/rancher\/k3s is left/],
     ['sys/class/net/flannel.1', /^the interface flannel.1 is left/],
-  ])('finds what another cluster left: %s', async (path, words) => {
+  ])('finds remains of another cluster: %s', async (path, words) => {
     host.write(`/${path}`, 'x');
     expect(await problems()).toEqual([expect.stringMatching(words)]);
   });
 
-  it('names the node of an agent that is there already', async () => {
+  it('names the node of an existing agent', async () => {
     host.write('/etc/fairlead/agent.json', JSON.stringify(AGENT_CONFIG, null, 2));
     expect(await problems()).toEqual([`it has an agent of another cluster (node ${AGENT_CONFIG.node})`]);
   });
 
-  it('finds a kubelet that runs, and ports that are in use', async () => {
+  it('finds a running kubelet, and ports in use', async () => {
     host
       .standIn('systemctl', '[ "$*" = "is-active --quiet k3s-agent.service" ]')
       .write(
@@ -310,7 +310,7 @@ describe('the look at a host', () => {
     ]);
   });
 
-  it('compares the address of the inventory with those of its interfaces, in both families', async () => {
+  it('compares the address in the inventory with those of its interfaces, in both families', async () => {
     const trie = '  |-- 10.77.0.2\n        /32 host LOCAL\n  |-- 10.77.0.255\n        /32 link BROADCAST\n';
     host
       .write('/proc/net/fib_trie', `Local:\n  +-- 0.0.0.0/0 3 0 5\n${trie}`)
@@ -322,7 +322,7 @@ describe('the look at a host', () => {
     ]);
   });
 
-  it('finds folders in which nothing runs, and file systems that are read-only or full', async () => {
+  it('finds folders without execute permission, and file systems that are read-only or full', async () => {
     host
       .standIn(
         'df',
@@ -339,7 +339,7 @@ describe('the look at a host', () => {
     );
   });
 
-  it('tries no address unless it is given some, and says which of them answer', async () => {
+  it('probes only given addresses, and reports which of them answer', async () => {
     host
       .standIn('ping', 'for last; do :; done; [ "$last" = 198.51.100.9 ]')
       .standIn('ip', 'exit 0')
@@ -351,7 +351,7 @@ describe('the look at a host', () => {
     expect(DEFINED.parse(result).facts.answering).toEqual(['198.51.100.9']);
   });
 
-  it('reads a result below whatever a login prints', () => {
+  it('finds the result below other output of a login', () => {
     const noise = 'Welcome to Ubuntu\n{"problems":[]}\nFAIRLEAD-RESULT is a word\n';
     expect(parseResult(`${noise}FAIRLEAD-RESULT {"cpus":2}\n`)).toEqual({ cpus: 2 });
   });
@@ -368,7 +368,7 @@ describe('the authorized keys of a host', () => {
     host.standIn('getent', 'echo "$2:x:1000:1000::/home/$2:/bin/sh"').standIn('chown', '');
   });
 
-  it('get one more and lose one, and all other lines stay as they are, also without a line end and with options', async () => {
+  it('gain and lose one, and all other lines are unchanged, even without a line end and with options', async () => {
     const others = `# mine\nfrom="192.0.2.0/24" ${key('x')}\n${key('o')}`;
     host.write(KEYS, others);
     expect(await change(key('n'))).toMatchObject({ code: 0, result: { changed: true } });
@@ -377,21 +377,21 @@ describe('the authorized keys of a host', () => {
     expect(host.read(KEYS)).toBe(`# mine\nfrom="192.0.2.0/24" ${key('x')}\n${key('n')}\n`);
   });
 
-  it('are not changed again by a step that is repeated', async () => {
+  it('are not changed by a repeated step', async () => {
     host.write(KEYS, `${key('o')}\n`);
     await change(key('n'), [key('o')]);
     expect(await change(key('n'), [key('o')])).toMatchObject({ code: 0, result: { changed: false } });
     expect(host.read(KEYS)).toBe(`${key('n')}\n`);
   });
 
-  it('are created for a user that has none; an unknown user is a failure', async () => {
+  it('are created for a user without any; an unknown user is a failure', async () => {
     expect(await change(key('n'))).toMatchObject({ code: 0, result: { changed: true } });
     expect(host.read(KEYS)).toBe(`${key('n')}\n`);
     host.standIn('getent', 'exit 2');
     expect(await change(key('n'))).toMatchObject({ code: 1, stderr: 'there is no user ops' });
   });
 
-  it('lose a key whatever options and comment its line has, and hold none that is not a public key', async () => {
+  it("lose a key whatever its line's options and comment, and accept only public keys", async () => {
     host.write(KEYS, `no-pty ${key('o')} more words\n`);
     await change(null, [key('o')]);
     expect(host.read(KEYS)).toBe('');

@@ -9,7 +9,7 @@ export interface KubeadmInitInput {
   readonly uid: string;
   readonly cluster: ClusterSettings;
   readonly node: NodeSettings;
-  /** Workloads may run on the control plane: its taint is removed. */
+  /** Whether workloads may run on the control plane: its taint is removed. */
   readonly schedulable: boolean;
 }
 
@@ -21,7 +21,7 @@ export interface KubeadmInitResult {
 }
 
 const INIT_CONFIG = '/run/fairlead/kubeadm-init.yaml';
-/** Where it was before. */
+/** Its former location. */
 const OLD_INIT_CONFIG = '/etc/fairlead/kubeadm-init.yaml';
 
 /** No node has joined such a control plane, and its next CA would not be the one that signed these keys. */
@@ -29,8 +29,9 @@ const EMPTY_ETCD = `${ETCDCTL}
     run etcd del '' --prefix`;
 
 /**
- * `kubeadm init`, exactly once: on a host that has finished it, it reports so and changes nothing; one on which it was interrupted
- * is cleaned first (no node has joined such a control plane); one with another cluster's control plane is refused.
+ * `kubeadm init`, exactly once: on a host that has finished it, it reports that and changes nothing; an interrupted one
+ * is cleaned up first (no node has joined such a control plane); a host with another cluster's control plane is
+ * rejected.
  */
 export const kubeadmInitScript = ({ uid, cluster, node, schedulable }: KubeadmInitInput): HostScript =>
   script(

@@ -14,7 +14,7 @@ export interface KubeadmJoinWorkerInput {
 
 export interface KubeadmJoinControlPlaneInput extends KubeadmJoinWorkerInput {
   readonly credentials: JoinCredentials & { readonly certificateKey: string };
-  /** An earlier join of this host was interrupted, and etcd no longer knows a member of it: clean up and begin again. */
+  /** An earlier join of this host was interrupted, and etcd no longer has its member: clean up and start again. */
   readonly afterInterruption: boolean;
 }
 
@@ -25,18 +25,20 @@ export interface KubeadmJoinResult {
 
 export interface KubeadmJoinControlPlaneResult extends KubeadmJoinResult {
   /**
-   * An earlier join was interrupted and nothing was done now: it may have left a member in etcd, which must leave before its
-   * host is cleaned. Two members, one of them without its data, are no majority any more.
+   * An earlier join was interrupted, and this run did nothing: it may have left a member in etcd, which must be removed
+   * before its host is cleaned up. Of two members, one without its data leaves no majority.
    */
   readonly interrupted: boolean;
 }
 
-/** It holds the token, and of a control plane the key to all certificates. */
+/** Contains the token, and for a control plane the key to all certificates. */
 const JOIN_CONFIG = '/run/fairlead/kubeadm-join.yaml';
-/** Where it was before. */
+/** Its former location. */
 const OLD_JOIN_CONFIG = '/etc/fairlead/kubeadm-join.yaml';
 
-/** The agent brings images while others prepare; a kubelet that asks for one too early looks again only much later. */
+/**
+ * The agent imports images while other hosts prepare; a kubelet that asks for one too early retries only much later.
+ */
 const AWAIT_IMAGES = `
 waited=0
 while [ -e ${hostPath(AGENT_PATHS.imagesPending)} ] && [ "$waited" -lt 900 ]; do
@@ -57,9 +59,9 @@ interface JoinOptions<Result extends KubeadmJoinResult> {
   readonly config: string;
   readonly already: Result;
   readonly done: Result;
-  /** What is done where an earlier join was interrupted. */
+  /** What to do if an earlier join was interrupted. */
   readonly interrupted: string;
-  /** What else kubeadm needs on the host. */
+  /** Other files that kubeadm needs on the host. */
   readonly files?: string;
 }
 
@@ -99,8 +101,8 @@ ${resultOf(done)}
 `;
 
 /**
- * Joins a further control plane; a finished join is left alone. Of an interrupted one it says so and touches nothing, unless
- * the caller states that etcd has no member of it any more: then it is cleaned and begun again.
+ * Joins a further control plane; a finished join is left unchanged. An interrupted one is only reported, unless the
+ * caller states that etcd no longer has a member of it: then it is cleaned up and started again.
  */
 export const kubeadmJoinControlPlaneScript = (input: KubeadmJoinControlPlaneInput): HostScript =>
   script(
@@ -117,7 +119,7 @@ export const kubeadmJoinControlPlaneScript = (input: KubeadmJoinControlPlaneInpu
     }),
   );
 
-/** Joins a worker; an interrupted join is cleaned and begun again, a finished one is left alone. */
+/** Joins a worker; an interrupted join is cleaned up and started again, a finished one is left unchanged. */
 export const kubeadmJoinWorkerScript = (input: KubeadmJoinWorkerInput): HostScript =>
   script(
     { step: 'kubeadm-join-worker', limitSeconds: 600, lockSeconds: 600 },

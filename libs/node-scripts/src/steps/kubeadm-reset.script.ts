@@ -17,24 +17,27 @@ import { BASELINE, wipe as wiping, wiped, type Wipe } from './host-wipe.parts.js
 import { emptyFolder } from './kubeadm.parts.js';
 
 export interface KubeadmResetInput {
-  /** Also takes the agent and its configuration off the host. */
+  /** Also removes the agent and its configuration. */
   readonly removeAgent: boolean;
-  /** The incarnation of the cluster that the host is taken from: one that is another's by now is left alone. */
+  /**
+   * The incarnation of the cluster that releases the host: a host that meanwhile belongs to another one is left
+   * unchanged.
+   */
   readonly of: string;
   /**
-   * The host goes back to its owner: images, the runtime's state, logs, steps and programs go as well, and what stays is compared with
-   * what it was like when the host was taken. Absent: software and images stay.
+   * The host is returned to its owner: images, the runtime's state, logs, steps and programs are removed as well, and
+   * the rest is compared with its state when the host was allocated. Absent: software and images are kept.
    */
   readonly wipe?: Wipe;
 }
 
 export interface KubeadmResetResult {
   readonly changed: boolean;
-  /** What could not be removed, one sentence each; empty: the host is as if it never had been a node. */
+  /** What could not be removed, one sentence each; empty: the host is as if it had never been a node. */
   readonly left: readonly string[];
 }
 
-/** Interfaces that Kubernetes and the network plugins of the catalogue make. */
+/** Interfaces created by Kubernetes and the supported network plugins. */
 export const DEVICES =
   '^(cni0|flannel([.]|-v6[.])[0-9]+|kube-ipvs0|kube-bridge|nodelocaldns|kilo0|cali[0-9a-f]+|vxlan([.]|-v6[.])calico|wireguard([.]|-v6[.])cali|cilium_.*|lxc[0-9a-f]+|lxc_health)$';
 
@@ -42,7 +45,7 @@ export const DEVICES =
 export const RULES = 'KUBE-|CNI-|FLANNEL-|cali[-:]|CILIUM_|KILO-';
 export const TABLES = 'kube-proxy|flannel-ipv[46]|cni_|calico';
 
-/** What kubelets, etcd and those plugins keep. */
+/** Data of kubelets, etcd and those plugins. */
 const FOLDERS = [
   'etc/kubernetes',
   'var/lib/etcd',
@@ -57,7 +60,7 @@ const FOLDERS = [
 
 export const PORTS = [API_PORT, 2379, 2380, 10250, 10257, 10259];
 
-/** How the host is looked at; each prints names, one a line. */
+/** Shell functions that inspect the host; each prints names, one per line. */
 export const LOOKS = `
 has() { command -v "$1" >/dev/null 2>&1; }
 quiet() { "$@" >>"$log" 2>&1 9>&- || true; }
@@ -128,7 +131,7 @@ if [ -d "$root/var/lib/fairlead" ]; then
   find "$root/var/lib/fairlead" -mindepth 1 -maxdepth 1 ! -name steps -exec rm -rf {} + >>"$log" 2>&1 || true
 fi`;
 
-/** Firewall and SSH server as they were before. */
+/** Restores the original firewall and SSH server. */
 const NETWORK = `
 quiet systemctl stop ${FIREWALL_UNDO_UNIT}.timer
 if [ -e ${hostPath(NETWORK_PATHS.firewall.unit)} ]; then
@@ -165,7 +168,10 @@ if [ -e "$root/etc/systemd/system/${EXTERNAL_ETCD.unit}" ]; then
 fi
 for folder in ${[EXTERNAL_ETCD.pki, EXTERNAL_ETCD.client, EXTERNAL_ETCD.programs].map(hostPath).join(' ')}; do hollow "$folder"; done`;
 
-/** What a container runtime and the kernel hold is the host's own: a simulated host has none, and must not touch ours. */
+/**
+ * State of the container runtime and the kernel exists only on real hosts: a simulated host has none, and must not
+ * touch this machine's.
+ */
 const KERNEL = `
 if [ -z "$root" ]; then
   for container in $(tasks tasks); do
@@ -266,9 +272,9 @@ fi`;
 const RESULT = `result "{\\"changed\\":$changed,\\"left\\":[$left]}"`;
 
 /**
- * Makes the host one that never was a node, so that it can be used again, and looks whether it is. Every part is left alone
- * where it is clean; software and images stay, unless the host is wiped. It asks nothing of the cluster, which may be gone: an etcd member that must be
- * removed is removed from a survivor, before.
+ * Resets the host to a state in which it can be used again, and checks the result. Clean parts are not touched;
+ * software and images are kept, unless the host is wiped. It does not contact the cluster, which may be gone: its etcd
+ * member is removed through a survivor before.
  */
 export const kubeadmResetScript = ({ removeAgent, of, wipe }: KubeadmResetInput): HostScript =>
   script(

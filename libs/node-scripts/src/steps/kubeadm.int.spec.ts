@@ -26,7 +26,7 @@ describe('kubeadm init', () => {
   const kubeadm = (before = ''): string =>
     `[ "$1" = init ] || exit 0\n${before}\nmkdir -p "$root/etc/kubernetes"; echo kubeconfig >"$root/etc/kubernetes/admin.conf"`;
 
-  it('runs once; asked again it gives the same answer and changes nothing', async () => {
+  it('runs once; a second run returns the same result and changes nothing', async () => {
     host.standIn('kubeadm', kubeadm());
     expect(await host.run(text)).toMatchObject({ code: 0, result: { changed: true, kubeconfig: KUBECONFIG } });
     expect(await host.run(text)).toMatchObject({ code: 0, result: { changed: false, kubeconfig: KUBECONFIG } });
@@ -34,19 +34,19 @@ describe('kubeadm init', () => {
     expect(host.calls('kubeadm')[0]).toContain('--config');
   });
 
-  it('leaves neither super-admin.conf, which is past RBAC, nor its configuration on the disk', async () => {
+  it('leaves neither super-admin.conf, which bypasses RBAC, nor its configuration on the disk', async () => {
     host.standIn('kubeadm', `${kubeadm()}; echo all >"$root/etc/kubernetes/super-admin.conf"`);
     expect((await host.run(text)).code).toBe(0);
     expect(host.read('/etc/kubernetes/super-admin.conf')).toBeUndefined();
     expect(host.read('/run/fairlead/kubeadm-init.yaml')).toBeUndefined();
     expect(host.read('/etc/fairlead/kubeadm-init.yaml')).toBeUndefined();
-    // Also one that is there from before this was so.
+    // Also one left by an earlier release.
     host.write('/etc/kubernetes/super-admin.conf', 'all');
     expect((await host.run(text)).result).toEqual({ changed: false, kubeconfig: KUBECONFIG });
     expect(host.read('/etc/kubernetes/super-admin.conf')).toBeUndefined();
   });
 
-  it('is refused on a host that is the control plane of something else', async () => {
+  it('is rejected on a host that is another control plane', async () => {
     host.standIn('kubeadm', kubeadm()).write('/etc/kubernetes/admin.conf', 'of another cluster');
     const { code, stderr } = await host.run(text);
     expect([code, stderr]).toEqual([1, expect.stringContaining('refusing to initialise it again')]);
@@ -54,7 +54,7 @@ describe('kubeadm init', () => {
     expect(host.read('/etc/kubernetes/admin.conf')).toBe('of another cluster');
   });
 
-  it('that was interrupted empties an etcd that is not its own, and lets its data be', async () => {
+  it('that was interrupted empties an external etcd, and leaves its data folder alone', async () => {
     const external = renderStep('kubeadm-init', {
       uid: UID,
       cluster: ETCD_CLUSTER,
@@ -74,7 +74,7 @@ describe('kubeadm init', () => {
     expect(host.calls('etcdctl')).toHaveLength(1);
   });
 
-  it('that was interrupted is cleaned and begun again', async () => {
+  it('that was interrupted is cleaned up and started again', async () => {
     host.standIn(
       'kubeadm',
       `${kubeadm()}; [ -e "$root/well" ] || { touch "$root/well"; echo "no space left" >&2; exit 1; }`,
@@ -86,7 +86,7 @@ describe('kubeadm init', () => {
     expect(host.read('/var/lib/etcd/member/wal')).toBeUndefined();
   });
 
-  it('has no proxy of the login: it would write that into the static pods, and reach the API through it', async () => {
+  it('ignores a proxy of the login: it would write it into the static pods, and access the API through it', async () => {
     const names = ['http_proxy', 'https_proxy', 'no_proxy', 'all_proxy', 'ftp_proxy'];
     const proxies = [...names, ...names.map((name) => name.toUpperCase())];
     host.login = Object.fromEntries(proxies.map((name) => [name, 'http://10.0.0.1:3128']));
@@ -109,7 +109,7 @@ describe('how users sign in', () => {
   const READ = 'apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds';
   const [former, content] = [authenticationConfig(undefined), authenticationConfig(OIDC)];
   const step = renderStep('authentication', { address: '198.18.7.11', content }).script;
-  /** What the API server says: when it started, and when it last took another file. */
+  /** Metrics of the API server: its start, and its last reloads. */
   const says = (startedAt: number, ...reloads: readonly string[]): void => {
     host.standIn(
       'kubectl',
@@ -118,7 +118,7 @@ describe('how users sign in', () => {
   };
   const seconds = (offset: number): number => Date.now() / 1_000 + offset;
 
-  it('is another file, once the API server at the own address of the node has taken it', async () => {
+  it("changes with the file once the API server at the node's own address has loaded it", async () => {
     host.write(FILE, former);
     says(seconds(-600), `${READ}{apiserver_id_hash="sha256:ab",status="success"} ${seconds(60).toExponential()}`);
     expect(await host.run(step)).toMatchObject({ code: 0, result: { changed: true } });
@@ -127,13 +127,13 @@ describe('how users sign in', () => {
     expect(await host.run(step)).toMatchObject({ code: 0, result: { changed: false } });
   });
 
-  it('is what an API server that was started since has read', async () => {
+  it('changes when an API server started since has read the file', async () => {
     host.write(FILE, content);
     says(seconds(60));
     expect(await host.run(step)).toMatchObject({ code: 0, result: { changed: false } });
   });
 
-  it('has not changed while the API server refuses the file, or has read only the one before', async () => {
+  it('is unchanged while the API server rejects the file, or has only read the previous one', async () => {
     host.write(FILE, former);
     const impatient = step.replace('-lt 150', '-lt 2');
     says(
@@ -148,7 +148,7 @@ describe('how users sign in', () => {
     expect(host.read('/var/log/fairlead/authentication.log')).toContain('connection refused');
   });
 
-  it('cannot change where the API server was started without the file', async () => {
+  it('cannot change if the API server was started without the file', async () => {
     const { code, stderr } = await host.run(step);
     expect([code, stderr]).toEqual([1, expect.stringContaining('was started without a file')]);
     expect(host.read(FILE)).toBeUndefined();
@@ -172,7 +172,7 @@ describe('joins', () => {
   ];
   const left = () => LEFT.filter((path) => host.read(path) !== undefined);
 
-  it('once, with the credentials nowhere on the host afterwards', async () => {
+  it('run once, and leave no credentials on the host', async () => {
     host.standIn('kubeadm', kubeadm);
     expect(await host.run(worker.script)).toMatchObject({ code: 0, result: { changed: true } });
     expect(await host.run(worker.script)).toMatchObject({ code: 0, result: { changed: false } });
@@ -181,7 +181,7 @@ describe('joins', () => {
     expect(left()).toEqual([]);
   });
 
-  it('leave no token for a reader of the disk where kubeadm fails, or where an earlier step was killed', async () => {
+  it('leave no token on the disk if kubeadm fails, or if an earlier step was killed', async () => {
     host.standIn('kubeadm', `${kubeadm}; exit 1`).write('/etc/fairlead/kubeadm-join.yaml', 'token: of before');
     expect((await host.run(worker.script)).code).toBe(1);
     expect(host.read('/seen.yaml')).toContain(CREDENTIALS.token);
@@ -191,7 +191,7 @@ describe('joins', () => {
     expect(stdout.split('\n').filter((file) => file !== '' && !file.endsWith('/seen.yaml'))).toEqual([]);
   });
 
-  it('show their token to no reader of arguments and environments', async () => {
+  it('do not reveal their token in arguments or environments', async () => {
     host.standIn('kubeadm', kubeadm);
     await host.run(worker.script);
     expect(host.read('/environment')).toContain('PATH=');
@@ -199,13 +199,13 @@ describe('joins', () => {
     expect(host.calls('kubeadm').join('\n')).not.toContain(CREDENTIALS.token);
   });
 
-  it('a host that is a node of something else is refused', async () => {
+  it('a host that is a node of another cluster is rejected', async () => {
     host.standIn('kubeadm', kubeadm).write('/etc/kubernetes/kubelet.conf', 'of another cluster');
     expect(await host.run(worker.script)).toMatchObject({ code: 1, stderr: expect.stringContaining('refusing') });
     expect(host.calls('kubeadm')).toEqual([]);
   });
 
-  it('an interrupted one is cleaned and begun again', async () => {
+  it('an interrupted one is cleaned up and started again', async () => {
     host.standIn('kubeadm', `${kubeadm}\n[ -e "$root/well" ] || { touch "$root/well"; exit 1; }`);
     expect((await host.run(worker.script)).code).toBe(1);
     expect(await host.run(worker.script)).toMatchObject({ code: 0, result: { changed: true } });
@@ -224,7 +224,7 @@ describe('the join of a control plane that was interrupted', () => {
     }).script;
   const calls = (): readonly (string | undefined)[] => host.calls('kubeadm').map((call) => call.split(' ')[1]);
 
-  it('is left as it is until its member has left etcd, then cleaned and begun again', async () => {
+  it('is left unchanged until its member has left etcd, then cleaned up and started again', async () => {
     host.standIn(
       'kubeadm',
       `[ "$1" = join ] || exit 0
@@ -251,7 +251,7 @@ describe('credentials', () => {
   }).script;
   const key = 'cd'.repeat(32);
 
-  it('are found among what kubeadm says beside them [CB-Ladybug 16]', async () => {
+  it("are found within kubeadm's other output [CB-Ladybug 16]", async () => {
     host.standIn(
       'kubeadm',
       `case "$1" in token) echo "W1121 a warning" >&2; echo abcdef.0123456789abcdef;;
@@ -263,7 +263,7 @@ describe('credentials', () => {
     expect(host.read('/run/fairlead/credentials.said')).toBeUndefined();
   });
 
-  it('that were half made are not left on the host for a reader of the disk', async () => {
+  it('that were interrupted are not left on the disk', async () => {
     host.standIn('kubeadm', 'case "$1" in token) echo abcdef.0123456789abcdef;; *) exit 1;; esac');
     expect((await host.run(text)).code).toBe(1);
     const { stdout } = spawnSync('grep', ['-rlF', '0123456789abcdef', host.root], { encoding: 'utf8' });
@@ -271,7 +271,7 @@ describe('credentials', () => {
     expect(host.read('/etc/fairlead/upload-certs.yaml')).toBeUndefined();
   });
 
-  it('that kubeadm does not print are a failure, not an empty answer', async () => {
+  it('that kubeadm does not print are a failure, not an empty result', async () => {
     host.standIn('kubeadm', 'echo nothing of use');
     expect(await host.run(text)).toMatchObject({ code: 1, stderr: 'kubeadm token create printed no token' });
   });
@@ -280,7 +280,7 @@ describe('credentials', () => {
 describe('kubeadm reset', () => {
   const text = renderStep('kubeadm-reset', { removeAgent: true, of: UID }).script;
 
-  it('of a host that is given back removes what a user who is not root has uploaded, and steps of earlier releases there', async () => {
+  it("on a returned host removes a non-root user's uploads, and steps of earlier releases there", async () => {
     host.standIn('systemctl', 'exit 0');
     const home = '/home/ops';
     const gone = [`${home}/.fairlead/${'a'.repeat(64)}`, `${home}/.fairlead/steps/kubeadm-join-worker-1.json`];
@@ -291,7 +291,7 @@ describe('kubeadm reset', () => {
     expect(host.read(`${home}/.fairlead/instance/file`)).toBe('something');
   });
 
-  it('ends what the agent had begun and left behind, such as an apt-get', async () => {
+  it('ends processes that the agent left behind, such as an apt-get', async () => {
     host.standIn('systemctl', 'exit 0').write('/etc/systemd/system/fairlead-agent.service', 'u');
     const begun = spawn('sleep', ['60']);
     const ended = new Promise((resolve) => begun.once('exit', (_code, signal) => resolve(signal)));
@@ -300,7 +300,7 @@ describe('kubeadm reset', () => {
     expect(await ended).toBe('SIGTERM');
   });
 
-  it('makes the host one that never was a node; a second time there is nothing to do', async () => {
+  it('makes the host one that never was a node; a second run has nothing to do', async () => {
     const gone = [
       '/etc/fairlead/nats.creds',
       '/etc/fairlead/balancer/keepalived.conf',
@@ -328,7 +328,7 @@ describe('kubeadm reset', () => {
     ]);
   });
 
-  it('takes away what Cilium keeps in memory, and leaves the maps of others', async () => {
+  it('removes what Cilium keeps in memory, and leaves the maps of others', async () => {
     const gone = [
       '/run/cilium/state/health',
       '/run/cilium/hubble.sock.pid',
@@ -347,7 +347,7 @@ describe('kubeadm reset', () => {
     expect(host.read('/sys/fs/bpf/tc/globals/of_somebody')).toBe('pinned');
   });
 
-  it('says that it could not take away what Cilium keeps', async () => {
+  it('reports that it could not remove what Cilium keeps', async () => {
     host
       .standIn('systemctl', 'exit 0')
       .standIn('rm', 'case "$*" in *bpf/cilium*) exit 1;; esac; exec /bin/rm "$@"')
@@ -355,7 +355,7 @@ describe('kubeadm reset', () => {
     expect((await host.run(text)).result).toMatchObject({ left: ['there are files in /sys/fs/bpf/cilium'] });
   });
 
-  it('leaves a host alone that belongs to another cluster by now', async () => {
+  it('does not touch a host that meanwhile belongs to another cluster', async () => {
     const config = (uid: string): string => JSON.stringify({ uid }, null, 2);
     host
       .standIn('systemctl', 'exit 0')
@@ -371,7 +371,7 @@ describe('kubeadm reset', () => {
     expect(host.read('/etc/kubernetes/pki/ca.key')).toBeUndefined();
   });
 
-  it('goes on where kubeadm fails, and says what is left instead of calling the host clean', async () => {
+  it('continues if kubeadm fails, and reports what is left instead of success', async () => {
     host
       .standIn('kubeadm', 'echo no >&2; exit 1')
       .standIn('systemctl', 'exit 0')

@@ -6,11 +6,11 @@ import { BASELINE, BASELINE_JSON } from './host-wipe.parts.js';
 import { DEVICES, PORTS, RULES, TABLES } from './kubeadm-reset.script.js';
 
 export interface LookInput {
-  /** Addresses that something in the network of the host may have already; absent: none is tried. */
+  /** Addresses that may already be in use in the host's network; absent: none is probed. */
   readonly probe?: readonly string[];
 }
 
-/** Most addresses that one look tries: each may take two seconds. */
+/** Maximum addresses per inspection: each probe may take two seconds. */
 export const PROBES_MAX = 4;
 const ITEMS_MAX = 100;
 const text = z.string().max(300);
@@ -20,45 +20,45 @@ const Folder = z.strictObject({
   path: text,
   freeMiB: z.number().min(0),
   usedPercent: z.number().min(0).max(100),
-  /** Of its mount. */
+  /** Mount options. */
   options: text,
 });
 
-/** Everything about a host that decides whether it can become a node. An empty text: the host does not say. */
+/** Everything that determines whether a host can become a node. An empty text: not reported. */
 export const HostFacts = z.strictObject({
-  /** Number of the user that commands run as. */
+  /** Uid of the user that runs commands. */
   user: text,
   hasSystemd: z.boolean(),
-  /** As `uname` prints them. */
+  /** From `uname`. */
   machine: text,
   kernel: text,
   machineId: text,
   productUuid: text,
-  /** Addresses of its interfaces; IPv6 as 32 hexadecimal digits. Empty: the kernel does not say. */
+  /** Addresses of its interfaces; IPv6 as 32 hexadecimal digits. Empty: not reported by the kernel. */
   addresses: texts,
   /** Its clock, in seconds since 1970. */
   clock: z.number(),
-  /** Files and folders that another cluster has left. */
+  /** Files and folders left by another cluster. */
   leftovers: texts,
-  /** What runs of another cluster. */
+  /** Running units of another cluster. */
   units: texts,
-  /** Network interfaces that another cluster has left. */
+  /** Network interfaces left by another cluster. */
   devices: texts,
-  /** Containers that run in the namespace of Kubernetes in containerd. */
+  /** Containers running in containerd's Kubernetes namespace. */
   containers: texts,
-  /** Tables of nftables and chains of iptables that another cluster has left. */
+  /** nftables tables and iptables chains left by another cluster. */
   rules: texts,
-  /** Ports of Kubernetes that something listens on. */
+  /** Kubernetes ports that are in use. */
   ports: z.array(z.int()).max(ITEMS_MAX),
-  /** The node that an agent on the host works for; null: there is no agent. */
+  /** The node of an existing agent on the host; null: no agent. */
   agent: z.strictObject({ node: text }).nullable(),
   folders: z.array(Folder).max(ITEMS_MAX),
-  /** Those of the probed addresses that answer. */
+  /** The probed addresses that answered. */
   answering: texts,
 });
 export type HostFacts = z.infer<typeof HostFacts>;
 
-/** What a host is, before it is anybody's. */
+/** The size and state of a free host. */
 export interface LookResult {
   readonly cpus: number;
   readonly memoryMiB: number;
@@ -66,10 +66,10 @@ export interface LookResult {
   readonly baseline: HostBaseline;
 }
 
-/** Where nodes keep programs that they run, and what they write most. */
+/** Folders with a node's programs and most of its data. */
 const FOLDERS = ['/var/lib', '/opt', '/usr/bin', '/etc', '/tmp'];
 
-/** Folders of which any file is that of a cluster. */
+/** Folders in which any file belongs to a cluster. */
 const CLUSTER_FOLDERS = ['etc/kubernetes', 'var/lib/kubelet', 'var/lib/etcd', 'etc/cni/net.d'];
 const CLUSTER_PATHS = [
   'etc/rancher/k3s',
@@ -181,7 +181,7 @@ folders() {
   done
 }`;
 
-/** In the same network, what drops pings has answered ARP or a neighbour solicitation before. */
+/** Within the same network, a machine that drops pings still answers ARP or neighbour solicitations. */
 const probing = (addresses: readonly string[]): string => `
 answering() {
   for address in ${addresses.map(quote).join(' ')}; do
@@ -208,11 +208,13 @@ const FACTS = [
   '\\"agent\\":$agent',
   '\\"folders\\":[$(folders)]',
   '\\"answering\\":[$(answering | list)]',
-  // Last, so that what was slow is not taken for a clock that is behind.
+  // Last, so that a slow inspection is not mistaken for a clock that is behind.
   '\\"clock\\":$(date +%s)',
 ].join(',');
 
-/** Looks at a host of an inventory and changes nothing: its size, and everything that decides whether it can become a node. */
+/**
+ * Inspects an inventory host without changes: its size, and everything that determines whether it can become a node.
+ */
 export const lookScript = ({ probe = [] }: LookInput): HostScript =>
   script(
     { step: 'look', limitSeconds: 30, lockSeconds: null },

@@ -1,31 +1,31 @@
 import { isSameAddress } from '@fairlead/contracts';
 import type { HostFacts } from './look.script.js';
 
-/** When a look was sent and answered, in milliseconds since 1970 by the clock of Fairlead. */
+/** When an inspection was sent and answered, in milliseconds since 1970 by Fairlead's clock. */
 export interface LookedAt {
   readonly sentMs: number;
   readonly answeredMs: number;
 }
 
-/** What is expected of a host besides what it is. */
+/** Expectations of a host beyond its own state. */
 export interface Expected {
-  /** The address of the node it becomes; null: its provider knows it. */
+  /** The address of its node; null: determined by its provider. */
   readonly address: string | null;
   /** null: its clock is not compared. */
   readonly lookedAt: LookedAt | null;
 }
 
-/** Certificates begin when they are signed: a clock further behind finds them not yet valid. */
+/** Certificates are valid from their signing: to a clock further behind they are not valid yet. */
 export const CLOCK_TOLERANCE_MS = 5_000;
-/** Kubelets taint a node at 15 % (imagefs.available). */
+/** Kubelets taint a node when 15 % are left (imagefs.available). */
 const USED_PERCENT_MAX = 85;
-/** Images of the control plane and of a network plugin. */
+/** For images of the control plane and of a network plugin. */
 const FREE_MIB_MIN = { '/var/lib': 2_048, '/opt': 300, '/usr/bin': 300 } as const;
-/** In which programs of a node, or of its containers, run. */
+/** Folders in which programs of a node, or of its containers, run. */
 const EXECUTABLE = ['/var/lib', '/opt', '/usr/bin'];
 const WRITTEN = ['/var/lib', '/opt', '/usr/bin', '/etc', '/tmp'];
 const MACHINES = ['x86_64', 'aarch64', 'ppc64le', 's390x'];
-/** kubeadm's preflight refuses older ones. */
+/** kubeadm's preflight rejects older ones. */
 const KERNEL_MIN = { major: 4, minor: 19 } as const;
 const SHOWN_MAX = 4;
 const NODE_FILES = /^\/(etc\/kubernetes\/(kubelet|admin)\.conf|var\/lib\/etcd\/member(\/.*)?)$/;
@@ -33,14 +33,14 @@ const NODE_FILES = /^\/(etc\/kubernetes\/(kubelet|admin)\.conf|var\/lib\/etcd\/m
 const few = (items: readonly string[]): string =>
   items.slice(0, SHOWN_MAX).join(', ') + (items.length > SHOWN_MAX ? ` and ${items.length - SHOWN_MAX} more` : '');
 
-/** The kernel prints addresses of IPv6 as 32 digits. */
+/** The kernel prints IPv6 addresses as 32 digits. */
 const readable = (address: string): string =>
   /^[0-9a-f]{32}$/.test(address) ? (address.match(/.{4}/g) ?? []).join(':') : address;
 
 const isLoopback = (address: string): boolean => /^127\./.test(address) || isSameAddress(address, '::1');
 const isLinkLocal = (address: string): boolean => /^(169\.254\.|fe80:)/.test(address);
 
-/** The addresses of the host that others could reach it at. */
+/** The addresses at which others could reach the host. */
 export const ownAddresses = ({ addresses }: Pick<HostFacts, 'addresses'>): readonly string[] =>
   addresses.map(readable).filter((address) => !isLoopback(address) && !isLinkLocal(address));
 
@@ -136,7 +136,7 @@ const folderProblems = ({ folders }: HostFacts): readonly string[] =>
     ];
   });
 
-/** Why a host cannot become a node now, one sentence each, which says what to do; empty: it can, by everything that a look sees. */
+/** Why a host cannot become a node now, one sentence each with a remedy; empty: the inspection found no problem. */
 export const problemsOfHost = (facts: HostFacts, { address, lookedAt }: Expected): readonly string[] => [
   ...machineProblems(facts),
   ...addressProblems(facts, address),
@@ -145,10 +145,10 @@ export const problemsOfHost = (facts: HostFacts, { address, lookedAt }: Expected
   ...folderProblems(facts),
 ];
 
-/** What identifies a host. */
+/** The identity of a host. */
 export interface Identified {
   readonly name: string;
-  /** SHA256:<base64>; null: not known. */
+  /** SHA256:<base64>; null: unknown. */
   readonly hostKey: string | null;
   readonly facts: Pick<HostFacts, 'machineId' | 'addresses'>;
 }
@@ -162,11 +162,11 @@ const isSameMachine = (one: Identified, other: Identified): boolean => {
   return machineId === '' ? one.hostKey === other.hostKey : machineId === other.facts.machineId;
 };
 
-/** The host before it, in order, that is the same machine under another name; undefined: there is none. */
+/** An earlier host of the list that is the same machine under another name; undefined: none. */
 export const sameMachine = (host: Identified, before: readonly Identified[]): Identified | undefined =>
   before.find((other) => isSameMachine(host, other));
 
-/** What a host has in common with another one that was copied from the same image; undefined: nothing. */
+/** What a host shares with another one that was cloned from the same image; undefined: nothing. */
 export const cloneWarning = (host: Identified, others: readonly Identified[]): string | undefined => {
   const { machineId } = host.facts;
   const twin = others.find((other) => machineId !== '' && other.facts.machineId === machineId);

@@ -8,7 +8,7 @@ const NOW_MS = 1_764_350_000_000;
 const AT = { sentMs: NOW_MS, answeredMs: NOW_MS + 1_200 };
 const ADDRESS = '10.77.0.2';
 
-/** A machine as an administrator would describe it; what a look prints of it is written down from this, and nothing else. */
+/** A machine as an administrator would describe it; the facts of its inspection derive only from this. */
 interface Machine {
   readonly isRoot: boolean;
   readonly init: 'systemd' | 'openrc';
@@ -69,7 +69,7 @@ const look = (machine: Machine): HostFacts => ({
   })),
 });
 
-/** The oracle: what each property of a machine that keeps it from being a node has to be called. */
+/** The oracle: the expected message for each property that prevents a machine from becoming a node. */
 const obstacles = (machine: Machine): readonly RegExp[] => {
   const runsFrom = ['/var/lib', '/opt', '/usr/bin'];
   const mounted = (how: string) => FOLDERS.filter((path) => machine.mounts[path] === how);
@@ -97,7 +97,7 @@ const obstacles = (machine: Machine): readonly RegExp[] => {
   return cases.filter(([stands]) => stands).map(([, words]) => words);
 };
 
-/** Mostly sound, so that many have one fault, some two, and some none. */
+/** Mostly sound, so that many machines have one fault, some two, and some none. */
 const mostly = <T>(sound: T, ...faulty: readonly T[]): fc.Arbitrary<T> =>
   fc.oneof({ arbitrary: fc.constant(sound), weight: 12 }, { arbitrary: fc.constantFrom(...faulty), weight: 1 });
 
@@ -126,7 +126,7 @@ const expectedOf = (machine: Machine) => ({
 });
 
 describe('the verdict on a host', () => {
-  it('accepts exactly the machines that can become a node, and names everything that keeps the others from it', () => {
+  it('accepts exactly the machines that can become a node, and names every obstacle of the others', () => {
     fc.assert(
       fc.property(machines, (machine) => {
         const found = problemsOfHost(look(machine), expectedOf(machine));
@@ -138,13 +138,13 @@ describe('the verdict on a host', () => {
     );
   });
 
-  it('does not blame a host for a look that was slow', () => {
+  it('does not reject a host for a slow inspection', () => {
     const slow = { sentMs: NOW_MS, answeredMs: NOW_MS + 25_000 };
     const facts = { ...FREE_HOST, clock: Math.floor(NOW_MS / 1_000) + 20 };
     expect(problemsOfHost(facts, { address: null, lookedAt: slow })).toEqual([]);
   });
 
-  it('says how far its clock is off', () => {
+  it('states how far its clock is off', () => {
     const off = (seconds: number) =>
       problemsOfHost({ ...FREE_HOST, clock: NOW_MS / 1_000 + seconds }, { address: null, lookedAt: AT })[0];
     expect(off(-129_600)).toMatch(/^its clock is 36 h behind the clock of Fairlead: /);
@@ -161,7 +161,7 @@ describe('hosts of one inventory', () => {
   });
   const one = host('m1', 'aa', ['10.0.0.1', '10.0.0.3']);
 
-  it('are the same machine when they have its machine-id and all of its addresses', () => {
+  it('are the same machine if they share the machine-id and all addresses', () => {
     expect(sameMachine(host('m3', 'aa', ['10.0.0.3', '10.0.0.1']), [one])?.name).toBe('m1');
     expect(sameMachine(host('m2', 'aa', ['10.0.0.2']), [one])).toBeUndefined();
     expect(sameMachine(host('m2', 'bb', ['10.0.0.1', '10.0.0.3']), [one])).toBeUndefined();

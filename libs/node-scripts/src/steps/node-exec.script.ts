@@ -2,15 +2,15 @@ import { quote } from '../shell/quote.js';
 import { script, type HostScript } from '../shell/script.js';
 
 export interface NodeExecInput {
-  /** Program and arguments; no shell reads them. */
+  /** Program and arguments, without a shell. */
   readonly command: readonly string[];
   readonly timeoutSeconds: number;
-  /** How much of each of standard output and standard error is kept. */
+  /** Maximum bytes kept of standard output and standard error each. */
   readonly outputBytes: number;
 }
 
 export interface NodeExecResult {
-  /** 124: it was ended by its time limit. */
+  /** 124: it exceeded its time limit. */
   readonly exitCode: number;
   /** Base64. */
   readonly stdout: string;
@@ -19,13 +19,13 @@ export interface NodeExecResult {
   readonly stderrBytes: number;
 }
 
-/** Until a command that does not end at SIGTERM is killed, and its output is sent. */
+/** Until a command that ignores SIGTERM is killed, and its output is sent. */
 const GRACE_SECONDS = 5;
 const SENDING_SECONDS = 30;
 
 /**
- * Runs an operator's command once. Unlike other steps it is never repeated: whoever sends it records that before. What does not fit is read
- * and counted, so that the command goes on.
+ * Runs an operator's command once. Unlike other steps it is never repeated: the sender records that before. Output
+ * beyond the limit is read and counted, so that the command continues.
  */
 export const nodeExecScript = ({ command, timeoutSeconds, outputBytes }: NodeExecInput): HostScript =>
   script(

@@ -4,12 +4,12 @@ import { script, type HostScript } from '../shell/script.js';
 
 export interface NodeLogInput {
   readonly unit: LogUnit;
-  /** null: from the beginning, i.e. the last lines. */
+  /** null: start with the last lines. */
   readonly after: LogPosition | null;
-  /** Without `after`: so many, and only what was logged within this time; null: however old they are. */
+  /** Without `after`: this many, and only those logged within this time; null: of any age. */
   readonly lines: number;
   readonly sinceSeconds: number | null;
-  /** How much is sent. */
+  /** Maximum bytes sent. */
   readonly bytes: number;
   /** How long it waits for the first new line. */
   readonly waitSeconds: number;
@@ -18,23 +18,24 @@ export interface NodeLogInput {
 export interface NodeLogResult {
   /** Base64. */
   readonly text: string;
-  /** Lines that came after those that are sent. */
+  /** Number of lines after those that are sent. */
   readonly skipped: number;
   readonly position: LogPosition;
 }
 
-/** Beyond the time that it waits. */
+/** In addition to the waiting time. */
 const READING_SECONDS = 30;
 
-/** What journalctl is asked for after its fixed options, as words of the shell. */
+/** journalctl's arguments after its fixed options, as shell words. */
 const asked = ({ after, lines, sinceSeconds }: NodeLogInput): string => {
   if (after === null) return sinceSeconds === null ? `--lines ${lines}` : `--since -${sinceSeconds}s`;
   return after.cursor === null ? `--since @${after.time}` : `--after-cursor ${quote(after.cursor)}`;
 };
 
 /**
- * Reads what a unit has logged since a position, and waits a while for the first line. The oldest lines are sent, so that what is left out is one
- * gap at the end. With --since, --lines means the first ones to some versions of journalctl and the last ones to others.
+ * Reads a unit's log after a position, and waits for the first line. The oldest lines are sent, so that omitted ones
+ * form one gap at the end. With --since, some versions of journalctl apply --lines to the first lines and others to the
+ * last.
  */
 export const nodeLogScript = (input: NodeLogInput): HostScript => {
   const { unit, after, lines, bytes, waitSeconds } = input;

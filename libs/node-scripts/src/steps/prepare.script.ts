@@ -4,10 +4,10 @@ import { hostPath, quote } from '../shell/quote.js';
 import { script, writeFile, type HostScript } from '../shell/script.js';
 import { rememberHost } from './host-before.parts.js';
 
-/** A Node runtime that can be brought to a host that has none. */
+/** A Node runtime that can be uploaded to a host without one. */
 export interface OwnRuntime {
   readonly sha256: string;
-  /** As `uname -m` prints it on the machine that it runs on. */
+  /** The output of `uname -m` on machines that can run it. */
   readonly machine: string;
   /** `v20.20.2` */
   readonly version: string;
@@ -16,21 +16,22 @@ export interface OwnRuntime {
 export interface PrepareInput {
   readonly agent: { readonly sha256: string; readonly version: string };
   readonly config: AgentConfig;
-  /** The text of the node's NATS credentials file; null where the server asks for none. */
+  /** The text of the node's NATS credentials file; null if the server requires none. */
   readonly credentials: string | null;
-  /** Where the host may have a Node runtime. */
+  /** Path of the host's own Node runtime, if any. */
   readonly nodeBinary: string;
-  /** The bundle with the host's software; null: its software comes from elsewhere. */
+  /** The bundle with the host's software; null: installed from another source. */
   readonly bundle: { readonly sha256: string } | null;
-  /** What the host gets where it has none; null: then it is an error. */
+  /** The runtime to upload to a host without one; null: that is an error. */
   readonly ownNode: OwnRuntime | null;
-  /** Restarts an agent that runs although nothing of it has changed but its credentials. */
+  /** Restarts a running agent even if only its credentials have changed. */
   readonly restart?: boolean;
 }
 
 /**
- * `agent: missing` asks for the bundle to be put at AGENT_PATHS.nextProgram, `node: missing` for our runtime, in gzip, at
- * AGENT_PATHS.nodeArchive, `bundle: missing` for the bundle at AGENT_PATHS.bundle; the step is then run again.
+ * `agent: missing` requests an upload of the bundle to AGENT_PATHS.nextProgram, `node: missing` one of the runtime,
+ * gzipped, to AGENT_PATHS.nodeArchive, `bundle: missing` one of the bundle to AGENT_PATHS.bundle; the step is then run
+ * again.
  */
 export interface PrepareResult {
   readonly agent: 'started' | 'missing';
@@ -38,10 +39,13 @@ export interface PrepareResult {
   readonly bundle: 'present' | 'missing';
 }
 
-/** What the bundle is built for (apps/node-agent/bundle.mjs). */
+/** The build target of the bundle (apps/node-agent/bundle.mjs). */
 const NODE_MAJOR_MIN = 20;
 const TRIAL_SECONDS = 100;
-/** With the check after it less than a minute: a NATS that cannot be reached is said while someone still looks. */
+/**
+ * Together with the following check less than a minute: an unreachable NATS is reported while someone is still
+ * watching.
+ */
 const CONNECT_SECONDS = 30;
 const CHECK_SECONDS = 20;
 
@@ -110,7 +114,10 @@ if [ "$(cat "$mirror/.bundle" 2>/dev/null || true)" != ${quote(bundle.sha256)} ]
   fi
 fi`;
 
-/** Where Fairlead connects from: the firewall of the host goes on accepting it. sudo hides it from what it runs, but not its own. */
+/**
+ * Records the address from which Fairlead connects, for the host's firewall. sudo hides the variable from its children,
+ * but keeps it in its own environment.
+ */
 const REMEMBER_CLIENT = `
 clients=${hostPath(NETWORK_PATHS.sshClients)}
 pid=$$
@@ -194,7 +201,7 @@ if [ -n "$is_restarted" ] && [ ! -e "$connected" ]; then
 fi
 result '{"agent":"started","node":"present","bundle":"present"}'`;
 
-/** One machine is one node: a second agent would take the place of the first, and its node would be gone without a word. */
+/** One machine is one node: a second agent would replace the first, and its node would disappear silently. */
 const otherNode = ({ uid, node }: AgentConfig): string =>
   `
 if [ -e ${hostPath(AGENT_PATHS.config)} ]; then
@@ -205,9 +212,9 @@ if [ -e ${hostPath(AGENT_PATHS.config)} ]; then
 fi`.trim();
 
 /**
- * Puts the agent, its configuration, credentials and unit on the host and starts it, if the bundle with this checksum and a
- * Node runtime are there. A running agent is restarted only when something of it has changed; a new bundle takes the place of
- * one that ran for good only once it has said that it works.
+ * Installs the agent, its configuration, credentials and unit on the host and starts it, if the bundle with this
+ * checksum and a Node runtime are there. A running agent is restarted only if something changed; a new bundle
+ * permanently replaces a working one only after it has reported success.
  */
 export const prepareScript = (input: PrepareInput): HostScript => {
   const { agent, config, credentials, nodeBinary, ownNode, bundle } = input;

@@ -7,7 +7,9 @@ export interface ReadKubeconfigResult {
   readonly kubeconfig: string;
 }
 
-/** Reads the administrator's kubeconfig of a control plane, which kubeadm renews with its certificates. Changes nothing. */
+/**
+ * Reads the administrator's kubeconfig on a control plane, which kubeadm renews with its certificates. Changes nothing.
+ */
 export const readKubeconfigScript = (): HostScript =>
   script(
     { step: 'read-kubeconfig', limitSeconds: 30, lockSeconds: null },

@@ -13,11 +13,11 @@ import { LOOKS } from './kubeadm-reset.script.js';
 import { CLUSTER, CONTROL_PLANE, PEERS, SHARED, UID } from './steps.fixtures.js';
 import { renderStep } from './steps.js';
 
-/** What real tools printed, with their version in the file's name: our scripts read exactly this. */
+/** Output of real tools, with their version in the file's name: the scripts parse exactly this. */
 const recorded = (name: string): string =>
   readFileSync(new URL(`recorded/etcdctl-3.6.8.${name}.txt`, import.meta.url), 'utf8');
 
-describe('what etcdctl of a real cluster prints', () => {
+describe('recorded output of etcdctl on a real cluster', () => {
   let host: TestHost;
   const remove = renderStep('etcd-remove-member', {
     member: 'e3',
@@ -27,7 +27,7 @@ describe('what etcdctl of a real cluster prints', () => {
   }).script;
   const removals = (): readonly string[] => host.calls('etcdctl').filter((call) => call.includes('member remove'));
 
-  /** etcdctl that prints what was recorded; it refuses the first removals so often. */
+  /** etcdctl with recorded output; this many removals are rejected first. */
   const etcdctl = (list: string, refusals = 0): void => {
     host
       .write('/list', recorded(list))
@@ -56,13 +56,13 @@ esac`,
     expect(removals()).toEqual([expect.stringMatching(/member remove e1d4df4423670a2d$/)]);
   });
 
-  it('names the member that an interrupted join left, which has no name, by its address', async () => {
+  it('names the member left by an interrupted join, which has no name, by its address', async () => {
     etcdctl('member-list.interrupted-join');
     expect((await host.run(remove)).result).toEqual({ changed: true, members: 2 });
     expect(removals()).toEqual([expect.stringMatching(/member remove ac199d40b5bd2d1$/)]);
   });
 
-  it('is asked again while etcd refuses to change its membership, and not for ever', async () => {
+  it('is retried while etcd rejects membership changes, but not forever', async () => {
     etcdctl('member-list', 3);
     expect((await host.run(remove)).result).toEqual({ changed: true, members: 2 });
     expect(removals()).toHaveLength(4);
@@ -79,7 +79,7 @@ const bash = (text: string): Promise<number | null> =>
     child.on('close', resolve);
   });
 
-describe.each(RECORDED_VERSIONS)('what the tools of a real control plane of %s print', (kubernetes) => {
+describe.each(RECORDED_VERSIONS)('recorded output of tools on a real control plane of %s', (kubernetes) => {
   let host: TestHost;
   const said = (question: Question): string => recordedOnHost(kubernetes, QUESTIONS[question]);
   const prints = (question: Question): string => {
@@ -92,7 +92,7 @@ describe.each(RECORDED_VERSIONS)('what the tools of a real control plane of %s p
   });
   afterEach(() => host.remove());
 
-  it('holds the token and the key of a join', async () => {
+  it('contains the token and the key of a join', async () => {
     host.standIn(
       'kubeadm',
       `case " $* " in *" token create "*) ${prints('token')};; *" upload-certs "*) ${prints('certificateKey')};; esac`,
@@ -104,7 +104,7 @@ describe.each(RECORDED_VERSIONS)('what the tools of a real control plane of %s p
     });
   });
 
-  it('says which versions are there, and which ports are taken', async () => {
+  it('contains versions and used ports', async () => {
     host
       .standIn('kubeadm', prints('kubeadm'))
       .standIn('kubelet', prints('kubelet'))
@@ -118,7 +118,7 @@ describe.each(RECORDED_VERSIONS)('what the tools of a real control plane of %s p
     expect(JSON.stringify(result)).not.toMatch(/kubeadm is|kubelet is/);
   });
 
-  it('names the interface that has an address', async () => {
+  it('names the interface with an address', async () => {
     const [, address = ''] = / inet (198\.18\.64\.\d+)\//.exec(said('addresses')) ?? [];
     host
       .standIn('ip', prints('addresses'))
@@ -133,25 +133,25 @@ describe.each(RECORDED_VERSIONS)('what the tools of a real control plane of %s p
     expect(host.read('/etc/fairlead/balancer/keepalived.conf')).toContain('interface host0');
   });
 
-  /** What one of the looks of a reset prints, as the reset reads it: word by word. */
+  /** The output of one inspection function of a reset, as the reset parses it: word by word. */
   const seenBy = async (look: string): Promise<unknown> => {
     const body = `${LOOKS}\nseen=''\nfor each in $(${look}); do seen="$seen\${seen:+,}$(json_text "$each")"; done\nresult "[$seen]"`;
     return (await host.run(script({ step: 'kubeadm-reset', limitSeconds: 30, lockSeconds: null }, body).text)).result;
   };
 
-  it('names the interfaces that a reset takes away, and no other', async () => {
+  it('names the interfaces that a reset removes, and no others', async () => {
     host.standIn('ip', prints('links'));
     expect(await seenBy('devices')).toEqual(['cni0']);
   });
 
-  it('names the nftables tables that a reset takes away', async () => {
+  it('names the nftables tables that a reset removes', async () => {
     host.standIn('nft', prints('tables'));
     expect(await seenBy('tables')).toEqual(expect.arrayContaining(['ip', 'kube-proxy']));
   });
 
   it('names the sets that a reset destroys', () => expect(said('sets')).toMatch(/^KUBE-RECORDED$/m));
 
-  it('names the containers that a reset ends', async () => {
+  it('names the containers that a reset stops', async () => {
     const socket = join(host.root, 'run/containerd/containerd.sock');
     mkdirSync(dirname(socket), { recursive: true });
     const runtime = createServer().listen(socket);
@@ -169,12 +169,12 @@ describe.each(RECORDED_VERSIONS)('what the tools of a real control plane of %s p
   it('shows whether a process listens on a port', () =>
     expect([said('apiListener').trim() !== '', said('noListener').trim() !== '']).toEqual([true, false]));
 
-  it('holds what a reset looks for in the rules of iptables', () => expect(said('rules')).toMatch(/^:KUBE-/m));
+  it('contains what a reset searches for in iptables rules', () => expect(said('rules')).toMatch(/^:KUBE-/m));
 
-  it('is a route to the pods of each other node, where a network makes some', () =>
+  it('is a route to the pods of each other node, if a network creates them', () =>
     expect(said('podRoutes')).toMatch(/^10\.244\.\d+\.0\/24 dev cni0 /));
 
-  it('shows what a host is, and the user that asks it', () =>
+  it("shows the host's facts, and the user of the inspection", () =>
     expect([said('machine'), said('user')]).toEqual(['x86_64\n', '0\n']));
 
   it.each([
@@ -183,7 +183,7 @@ describe.each(RECORDED_VERSIONS)('what the tools of a real control plane of %s p
   ] as const)('%s', async (_title, question, code) => {
     const monitor = createServer((client) => {
       client.once('data', () => client.end(said(question)));
-      client.on('error', () => client.destroy()); // The check goes when it has read the first line.
+      client.on('error', () => client.destroy()); // The check disconnects after the first line.
     });
     await new Promise<void>((resolve) => monitor.listen(0, '127.0.0.1', resolve));
     const { port } = monitor.address() as AddressInfo;
@@ -195,7 +195,7 @@ describe.each(RECORDED_VERSIONS)('what the tools of a real control plane of %s p
     }
   });
 
-  it('has no fault in what we write for haproxy, keepalived and systemd', () => {
+  it('reports no fault in the configurations for haproxy, keepalived and systemd', () => {
     expect(said('haproxyCheck')).toMatch(/^Configuration file is valid$/m);
     expect(said('keepalivedCheck')).toBe('');
     expect(said('units')).toBe('');

@@ -6,7 +6,7 @@ export type RemoveSnapshotInput = Readonly<Record<string, never>>;
 
 export type RemoveSnapshotResult = Readonly<Record<string, never>>;
 
-/** Removes the snapshot that a restore was to begin with, and what an upload of it left that did not end. */
+/** Deletes the snapshot for a restore, and the remains of an interrupted upload. */
 export const removeSnapshotScript = (): HostScript =>
   script(
     { step: 'remove-snapshot', limitSeconds: 60, lockSeconds: 30 },

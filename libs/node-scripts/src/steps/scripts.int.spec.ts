@@ -14,7 +14,7 @@ const GOLDEN = fileURLToPath(new URL('golden/', import.meta.url));
 
 const scripts = readdirSync(GOLDEN).filter((name) => name.endsWith('.sh.golden'));
 
-/** Files of a host, relative to its root, without the stand-ins and their notes. */
+/** Files of a host, relative to its root, without the stand-ins and their logs. */
 const filesOf = (root: string): readonly string[] =>
   readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -30,17 +30,17 @@ beforeEach(() => {
 afterEach(() => host.remove());
 
 describe('every script', () => {
-  it.each(scripts)('is understood by a POSIX shell: %s', (name) => {
+  it.each(scripts)('is accepted by a POSIX shell: %s', (name) => {
     const { status, stderr } = spawnSync('/bin/sh', ['-n', join(GOLDEN, name)], { encoding: 'utf8' });
     expect([status, stderr]).toEqual([0, '']);
   });
 
-  itWith('shellcheck').each(scripts)('has nothing that shellcheck complains about: %s', (name) => {
-    // SC2016: what looks like an expansion in single quotes is content, quoted on purpose.
+  itWith('shellcheck').each(scripts)('has no shellcheck findings: %s', (name) => {
+    // SC2016: apparent expansions in single quotes are content, quoted on purpose.
     expect(check('shellcheck', ['--shell=sh', '--exclude=SC2016', join(GOLDEN, name)]).lines).toEqual([]);
   });
 
-  it.each(scripts)('names no absolute path without the root before it: %s', (name) => {
+  it.each(scripts)('prefixes every absolute path with the root: %s', (name) => {
     const text = readFileSync(join(GOLDEN, name), 'utf8');
     const commands = text
       .split('\n')
@@ -50,7 +50,7 @@ describe('every script', () => {
     const unrooted = commands
       .map((line) => line.replaceAll(/"?\$root"?\/|unix:\/\/\S+|2?>>?\/dev\/null/g, ''))
       .filter((line) => /(^|[\s"'=<>])\/(etc|var|run|opt|proc|usr)\//.test(line));
-    // A program that the host is asked for, what is said to people, and paths inside the etcd pod or a configuration.
+    // A program that is looked up on the host, messages for people, and paths inside the etcd pod or a configuration.
     const rooted =
       /node=\/(opt|usr)|for (?:place|folder) in |= \/opt|problem '|fail '|--[a-z-]+=\/(etc|var)|(ca|cert|key)File: |resolvConf: |directory: |(mountPath|hostPath|path|value|authentication-config): |^(Exec|Environment=)|'R! \/var/;
     expect(unrooted.filter((line) => !rooted.test(line))).toEqual([]);
@@ -59,7 +59,7 @@ describe('every script', () => {
   const sleeper = (limitSeconds: number): string =>
     script({ step: 'verify', limitSeconds, lockSeconds: 5 }, 'sleep 60\nresult "{}"').text;
 
-  it('ends by itself when its time is over, with no one connected', async () => {
+  it('ends by itself at its time limit, without a connection', async () => {
     const begunAt = Date.now();
     const { code, result } = await host.run(sleeper(1));
     expect(code).not.toBe(0);
@@ -72,7 +72,7 @@ describe('every script', () => {
     expect(readdirSync(join(host.root, 'var/lib/fairlead/steps'))).toEqual([]);
   });
 
-  it('reports the last output of a command that failed, and keeps all of it in a log', async () => {
+  it('reports the last output of a failed command, and logs all of it', async () => {
     host.standIn(
       'kubeadm',
       'i=0; while [ $i -lt 100 ]; do echo "line $i"; i=$((i + 1)); done; echo "the end" >&2; exit 7',
@@ -85,7 +85,7 @@ describe('every script', () => {
     expect(host.read('/var/log/fairlead/verify.log')).toMatch(/^line 0\n/);
   });
 
-  it('gives values with quotes, backslashes and line ends in its result as JSON', async () => {
+  it('returns values with quotes, backslashes and line ends as JSON', async () => {
     const body = `value='a "quoted" \\ and\ta tab'\nresult "{\\"value\\":$(json_text "$value")}"`;
     const { result } = await host.run(script({ step: 'verify', limitSeconds: 5, lockSeconds: 5 }, body).text);
     expect(result).toEqual({ value: 'a "quoted" \\ and a tab' });
@@ -94,7 +94,10 @@ describe('every script', () => {
 
 describe('every unit', () => {
   const units = readdirSync(GOLDEN).filter((name) => name.endsWith('.service.golden'));
-  /** What says something about this machine, and not about the unit: programs that only a host has, words that only a newer systemd knows. */
+  /**
+   * Messages about this machine, not the unit: programs that only hosts have, options that only newer systemd versions
+   * know.
+   */
   const OF_THIS_MACHINE = /is not executable: No such file|Unknown key '(RestartSteps|RestartMaxDelaySec)'/;
 
   const faultsOf = (name: string, text: string): readonly string[] => {
@@ -103,7 +106,7 @@ describe('every unit', () => {
     return lines.filter((line) => line.includes(name) && !OF_THIS_MACHINE.test(line));
   };
 
-  itWith('systemd-analyze').each(units)('is understood by systemd: %s', (golden) => {
+  itWith('systemd-analyze').each(units)('is accepted by systemd: %s', (golden) => {
     const name = golden.replace('.golden', '');
     const text = readFileSync(join(GOLDEN, golden), 'utf8');
     expect(faultsOf(name, text)).toEqual([]);
@@ -112,7 +115,7 @@ describe('every unit', () => {
 });
 
 describe('a step that is killed', () => {
-  /** `kubeadm` kills the shell of the step, which has no last word then. */
+  /** `kubeadm` kills the shell of the step, which then cannot clean up. */
   const KILLS = 'kill -9 $PPID; sleep 0.2; exit 1';
   const init = renderStep('kubeadm-init', {
     uid: UID,
@@ -136,7 +139,7 @@ describe('a step that is killed', () => {
     ['init', init, 'mkdir -p "$root/etc/kubernetes"; echo all >"$root/etc/kubernetes/super-admin.conf"'],
     ['join', join, ':'],
   ])(
-    'in kubeadm %s leaves nothing of its parameters, and the next step what kubeadm was given',
+    "in kubeadm %s leaves none of its parameters, and the next step removes kubeadm's input",
     async (_, text, before) => {
       host.standIn('kubeadm', `[ "$1" != reset ] || exit 0\n${before}\n${KILLS}`);
       expect((await host.run(text)).code).not.toBe(0);
@@ -148,7 +151,7 @@ describe('a step that is killed', () => {
     },
   );
 
-  it('before it began is removed by the next one, once it is sure that it does not begin', async () => {
+  it('before it started is removed by the next one, once it is certain that it does not start', async () => {
     const steps = '/var/lib/fairlead/steps';
     host.write(`${steps}/kubeadm-join-worker-1.json`, CREDENTIALS.token).write(`${steps}/verify-2.json`, '{}');
     const minutesAgo = Date.now() / 1_000 - 6 * 60;
@@ -157,7 +160,7 @@ describe('a step that is killed', () => {
     expect(left()).toEqual(['var/lib/fairlead/steps/verify-2.json']);
   });
 
-  it('takes nothing from a control plane that is not ours', async () => {
+  it('removes nothing from a foreign control plane', async () => {
     host.write('/etc/kubernetes/super-admin.conf', 'theirs');
     expect((await host.run(look)).code).toBe(0);
     expect(host.read('/etc/kubernetes/super-admin.conf')).toBe('theirs');
@@ -194,7 +197,7 @@ describe('on a host without flock', () => {
     expect(bare.read('/order')).toBe('in\nout\nin\nout\n');
   });
 
-  it('the lock of a holder that is gone is taken over', async () => {
+  it('the lock of a dead holder is taken over', async () => {
     bare.write('/run/fairlead/step.lock.d/pid', '999999999');
     expect((await bare.run(text)).code).toBe(0);
   });

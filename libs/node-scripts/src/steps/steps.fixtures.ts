@@ -4,7 +4,7 @@ import { DEFAULT_TUNING, type ClusterSettings, type NodeSettings } from '../kube
 
 export const UID = '6f9619ff-8b86-4d01-b42d-00cf4fc964ff';
 
-/** What a host was like before it was taken. */
+/** State of a host before it was allocated. */
 export const BASELINE: HostBaseline = {
   sshKeys: '1'.repeat(32),
   sshServer: '2'.repeat(32),
@@ -40,7 +40,7 @@ export const CLUSTER: ClusterSettings = {
   tuning: DEFAULT_TUNING,
 };
 
-/** Whose etcd runs beside kubeadm. */
+/** A cluster with an external etcd. */
 export const ETCD_CLUSTER: ClusterSettings = {
   ...CLUSTER,
   etcdEndpoints: ['https://127.0.0.1:2379'],
@@ -52,7 +52,7 @@ export const OLD_CLUSTER: ClusterSettings = {
   kubernetesVersion: 'v1.30.14',
 };
 
-/** Hosts that share a kernel with others and have their images already, as containers do. */
+/** Hosts that share a kernel with others and have their images already, like containers. */
 export const CONTAINER_CLUSTER: ClusterSettings = {
   ...CLUSTER,
   tuning: {

@@ -45,7 +45,7 @@ import {
 } from './verify-snapshot.script.js';
 import { verifyScript, type VerifyInput, type VerifyResult } from './verify.script.js';
 
-/** What each step is given; the same value is sent beside its script, for simulated hosts. */
+/** The input of each step; also sent beside its script, for simulated hosts. */
 export interface StepInputs {
   readonly prepare: PrepareInput;
   readonly verify: VerifyInput;
@@ -72,7 +72,7 @@ export interface StepInputs {
   readonly 'node-log': NodeLogInput;
 }
 
-/** What each step prints as its FAIRLEAD-RESULT. */
+/** The FAIRLEAD-RESULT that each step prints. */
 export interface StepResults {
   readonly prepare: PrepareResult;
   readonly verify: VerifyResult;
@@ -99,23 +99,23 @@ export interface StepResults {
   readonly 'node-log': NodeLogResult;
 }
 
-/** One step on one host, ready to be carried there. */
+/** One rendered step for one host. */
 export interface RenderedStep<Step extends StepName> {
   readonly step: Step;
   readonly script: string;
   readonly input: StepInputs[Step];
   readonly result: z.ZodType<StepResults[Step]>;
-  /** After this time the host has ended the step by itself. */
+  /** After this time the host itself has ended the step. */
   readonly limitMs: number;
 }
 
 const changed = z.strictObject({ changed: z.boolean() });
 
-/** What one host says of the members goes into the unit of another: nothing else gets through. */
+/** Members reported by one host are written into the unit of another: only these patterns are accepted. */
 const MEMBER_NAME = /^[a-z0-9][a-z0-9.-]{0,252}$/;
 const PEER_URL = /^https:\/\/[0-9a-f.:[\]]{2,64}:2380$/;
 const MEMBERS_MAX = 16;
-/** Of the output of an operator's command, in Base64. */
+/** Maximum length of an operator's command output, in Base64. */
 const OUTPUT_LENGTH_MAX = 512 * 1_024;
 const WORDS_LENGTH_MAX = 4_000;
 const words = z.string().max(WORDS_LENGTH_MAX);

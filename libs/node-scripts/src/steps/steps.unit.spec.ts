@@ -37,7 +37,7 @@ const golden = goldenBeside(import.meta.url);
 
 const expectGolden = (name: string, text: string): void => golden(`${name}.golden`, text);
 
-/** As clusters of earlier releases are. */
+/** Like clusters of earlier releases. */
 const { authentication: _file, ...withoutFile } = CLUSTER;
 
 const schedulable = (value: boolean) => ({ ...CONTROL_PLANE, schedulable: value });
@@ -221,7 +221,7 @@ it.each([
     renderStep('authentication', { address: CONTROL_PLANE.address, content: authenticationConfig(OIDC) }).script,
   ],
   ['read-kubeconfig.sh', renderStep('read-kubeconfig', {}).script],
-])('%s is the text that was reviewed', (name, text) => expectGolden(name, text));
+])('%s matches its reviewed text', (name, text) => expectGolden(name, text));
 
 describe('an API server', () => {
   const node = { ...CONTROL_PLANE, name: 'demo-cp-2-k3m9d', address: '198.18.7.12' };
@@ -230,20 +230,20 @@ describe('an API server', () => {
     ['init', initConfig(CLUSTER, { ...node, schedulable: false })],
     ['join', joinControlPlaneConfig(CLUSTER, node, CREDENTIALS)],
   ])(
-    'advertises the address of its own host by kubeadm %s, and the cluster names none for all [CB-Ladybug 17]',
+    "advertises its own host's address by kubeadm %s, and the cluster sets none for all [CB-Ladybug 17]",
     (_command, text) => {
       expect([...text.matchAll(/advertise\S* (\S+)/gu)].map(([, address]) => address)).toEqual([node.address]);
     },
   );
 });
 
-describe("a kubelet gets, beside the cluster's own configuration,", () => {
-  it('nothing on a host of the same kind as the first control plane', () => {
+describe('"a kubelet patch"', () => {
+  it('is empty on a host of the same kind as the first control plane', () => {
     expect(kubeletPatch(CLUSTER, WORKER)).toBeUndefined();
     expect(kubeletPatch(CONTAINER_CLUSTER, CONTAINER_NODE)).toBeUndefined();
   });
 
-  it('what its own host needs, and that what only the others need does not hold for it', () => {
+  it('contains what its own host needs, and resets what only the others need', () => {
     expect(kubeletPatch(CLUSTER, CONTAINER_NODE)).toBe(
       'cgroupDriver: cgroupfs\nfailSwapOn: false\nfailCgroupV1: false\nresolvConf: /etc/resolv.conf\n',
     );
@@ -252,7 +252,7 @@ describe("a kubelet gets, beside the cluster's own configuration,", () => {
     );
   });
 
-  it('nothing that its version does not know', () => {
+  it('contains nothing that its version does not know', () => {
     const old = { ...CONTAINER_CLUSTER, kubernetesVersion: 'v1.30.14' };
     expect(initConfig(old, { ...CONTAINER_NODE, schedulable: false })).not.toContain('failCgroupV1');
     expect(kubeletPatch({ ...old, tuning: CLUSTER.tuning }, CONTAINER_NODE)).not.toContain('failCgroupV1');

@@ -2,36 +2,36 @@ import { EXTERNAL_ETCD } from '@fairlead/contracts';
 import { hostPath } from '../shell/quote.js';
 import { script, writeFile, type HostScript } from '../shell/script.js';
 
-/** What a verification needs of its host, in a folder of its own. */
+/** Everything that a verification writes is in this folder. */
 const FOLDER = '/var/lib/fairlead/etcd-verification';
 export const VERIFIED_SNAPSHOT = `${FOLDER}/snapshot.db`;
 
 const UNIT = 'fairlead-etcd-verification';
-/** Deletes the folder where the step that made it never came to its end. */
+/** Deletes the folder if the step that created it never finished. */
 const END_UNIT = `${UNIT}-end`;
 const END_SECONDS = 3_600;
-/** The same after a reboot, which ends that timer. */
+/** The same after a reboot, which stops that timer. */
 const TMPFILES = `/etc/tmpfiles.d/${UNIT}.conf`;
 const PROGRAM = `${FOLDER}/verify.sh`;
 const IMAGE_AT = '/run/fairlead/etcd-verification-image';
 
 const MIB = 1_024 ** 2;
 const KIB = 1_024;
-/** The snapshot, the database that is restored from it, and room to grow. */
+/** The snapshot, the database restored from it, and room to grow. */
 const DISK_COPIES = 3;
-/** Two segments of the log of etcd, 64 MiB each, and their successors. */
+/** Two segments of etcd's log, 64 MiB each, and their successors. */
 const DISK_SPARE_KIB = 300 * KIB;
 const MEMORY_SPARE_MIB = 512;
 const UNIT_SECONDS = 1_200;
 const START_SECONDS = 300;
 
 export interface PrepareVerificationInput {
-  /** Size of the snapshot. */
+  /** Size of the snapshot in bytes. */
   readonly bytes: number;
 }
 
 export interface PrepareVerificationResult {
-  /** null: the snapshot may come. */
+  /** null: the snapshot can be uploaded. */
   readonly problem: string | null;
 }
 
@@ -42,7 +42,7 @@ export interface VerifySnapshotResult {
   readonly problem: string | null;
   readonly status: { readonly hash: number; readonly revision: number; readonly totalKey: number } | null;
   readonly revision: number | null;
-  /** Keys of Kubernetes. */
+  /** Number of Kubernetes keys. */
   readonly objects: number | null;
 }
 
@@ -57,8 +57,9 @@ end_verification() {
 }`;
 
 /**
- * Ends a verification that an earlier step left, and checks that the disk, which is often that of the cluster's etcd, has room for another
- * one. What is written from then on is deleted an hour later, whatever becomes of Fairlead.
+ * Ends a verification that an earlier step left, and checks that the disk, which is often that of the cluster's etcd,
+ * has enough space for another one. Everything written from then on is deleted an hour later, whatever happens to
+ * Fairlead.
  */
 export const prepareVerificationScript = ({ bytes }: PrepareVerificationInput): HostScript =>
   script(
@@ -93,7 +94,7 @@ fi`;
 const SCRATCH = 'http://127.0.0.1:12379';
 const SCRATCH_PEER = 'http://127.0.0.1:12380';
 
-/** Runs in the unit, which has a network of its own: no port of the host is taken, and nothing else reaches this etcd. */
+/** Runs in the unit, which has a private network: it uses no port of the host, and nothing else reaches this etcd. */
 const VERIFY = `#!/bin/sh
 set -eu
 folder=$1
@@ -130,8 +131,8 @@ wait "$etcd" || true
 const number = (name: string): string => `sed -n 's/.*"${name}" *: *\\([0-9][0-9]*\\).*/\\1/p'`;
 
 /**
- * Restores the snapshot into a scratch etcd, starts it, and reads all of it. Processes, memory and time are bounded by a unit of systemd, and
- * nothing of it is left when the step ends.
+ * Restores the snapshot into a scratch etcd, starts it, and reads all keys. A systemd unit limits processes, memory and
+ * time, and nothing of it is left when the step ends.
  */
 export const verifySnapshotScript = ({ bytes }: VerifySnapshotInput): HostScript => {
   const memoryMib = MEMORY_SPARE_MIB + Math.ceil((2 * bytes) / MIB);

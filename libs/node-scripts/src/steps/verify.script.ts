@@ -11,7 +11,7 @@ export interface VerifyInput {
 }
 
 export interface VerifyResult {
-  /** What kubeadm's preflight would complain about, one sentence each; empty: nothing. */
+  /** Problems that kubeadm's preflight would report, one sentence each; empty: none. */
   readonly problems: readonly string[];
 }
 
@@ -19,7 +19,7 @@ export interface VerifyResult {
 const WORKER_PORTS = [10250];
 const CONTROL_PLANE_PORTS = [6443, 2379, 2380, 10250, 10257, 10259];
 
-/** Looks at the host and changes nothing: is there all that kubeadm's preflight asks for? */
+/** Checks, without changes, that the host meets the requirements of kubeadm's preflight. */
 export const verifyScript = ({ controlPlane, address, kubernetesVersion, failSwapOn }: VerifyInput): HostScript =>
   script(
     { step: 'verify', limitSeconds: 60, lockSeconds: 30 },
