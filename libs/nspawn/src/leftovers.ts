@@ -11,7 +11,7 @@ export interface Leftover {
   readonly what: string;
 }
 
-/** By what the things of one state folder are recognised, also when its records are gone. */
+/** Identifies resources of one state folder, even without its records. */
 export interface Marks {
   readonly stateDir: string;
   readonly groupPrefix: string;
@@ -23,7 +23,7 @@ export interface Marks {
 const HOST_FOLDERS = ['hosts', 'balancers', 'networks', 'trash'];
 const NSPAWN_FOLDERS = ['/run/systemd/nspawn/propagate', '/run/systemd/nspawn/unix-export'];
 
-/** Everything that is left, looked for where it would be and not in our own records. Empty after everything was deleted. */
+/** All leftovers, found by inspecting the machine, not the records. Empty after everything was deleted. */
 export const leftovers = async (marks: Marks): Promise<readonly Leftover[]> => [
   ...processes(marks),
   ...mounts(marks),
@@ -39,7 +39,7 @@ const as =
   (kind: Leftover['kind']) =>
   (what: string): Leftover => ({ kind, what });
 
-/** By their command lines, and by the groups that they are in: what runs inside a host names nothing of ours. */
+/** By command lines, and by groups: processes inside a host contain none of our names. */
 const processes = ({ stateDir, groupPrefix }: Marks): readonly Leftover[] =>
   runningProcesses()
     .filter(

@@ -20,7 +20,7 @@ import { isInOwnNetwork, runInOwnNetwork, whyNoHosts } from './testing.js';
 const RUN_MS = 600_000;
 const TEST_MS = 120_000;
 const NETWORK = 'spec';
-// capability.h of the kernel.
+// From the kernel's capability.h.
 const CAPABILITIES_WITHHELD = {
   sys_module: 16n,
   sys_rawio: 17n,
@@ -42,7 +42,7 @@ const hostsStory = (): void => {
   const client = generateHostKey('spec');
   let local: Local;
 
-  /** As after a restart of the process: nothing is known but what is on disk. */
+  /** As after a restart of the process: only the state on disk is known. */
   const reopened = (): Local => openLocal(places);
   const made = async (name: string): Promise<void> => {
     await local.hosts.ensure({
@@ -90,7 +90,7 @@ const hostsStory = (): void => {
     removeFolder(stateDir);
   }, TEST_MS);
 
-  it('are reached by SSH under the key that we vouch for, as root and as a user with sudo', async () => {
+  it('accept SSH with the known host key, as root and as a user with sudo', async () => {
     const scan = spawnSync('ssh-keyscan', ['-t', 'ed25519', addressOf('one')], { encoding: 'utf8' });
     const known = join(stateDir, 'known_hosts');
     writeFileSync(known, scan.stdout);
@@ -100,7 +100,7 @@ const hostsStory = (): void => {
     expect(ssh('ops', 'one', known, 'sudo', '-n', 'id', '-u').stdout.trim()).toBe('0');
   });
 
-  it('are whole machines: systemd runs, containerd answers, Node and the mirror are there', async () => {
+  it('are whole machines: systemd runs, containerd answers, Node and the mirror are available', async () => {
     await inside('one', 'systemctl is-system-running --wait');
     expect(await inside('one', 'ctr version')).toContain('Server');
     expect(await inside('one', '/opt/fairlead/node --version')).toBe(process.version);
@@ -113,7 +113,7 @@ const hostsStory = (): void => {
     await inside('one', 'sysctl -w vm.overcommit_memory=1 kernel.panic=10 vm.panic_on_oom=1');
     expect(readFileSync('/proc/sys/vm/overcommit_memory', 'utf8')).toBe(before);
     expect((await local.hosts.execute('one', ['sysctl', '-w', 'kernel.hostname=x', 'fs.file-max=1'])).code).not.toBe(0);
-    // Looked at, not tried: where it failed, the test would set the machine's clock.
+    // Inspected, not tried: a failure would set the machine's clock.
     for (const process of ['1', 'self']) {
       const bounds = BigInt(`0x${await inside('one', `sed -n 's/^CapBnd:[[:space:]]*//p' /proc/${process}/status`)}`);
       const held = Object.entries(CAPABILITIES_WITHHELD).filter(([, right]) => ((bounds >> right) & 1n) === 1n);
@@ -122,7 +122,7 @@ const hostsStory = (): void => {
     expect(await inside('one', 'wc -l </proc/swaps')).toBe('1');
   });
 
-  it('reach each other and us, and nothing else; a foreign name is refused at once', async () => {
+  it('reach each other and Fairlead, and nothing else; a lookup of an external name is refused at once', async () => {
     expect(await pings('one', 'two')).toBe(true);
     const { uplink } = local.networks.find(NETWORK)!;
     await inside('one', `ping -c 1 -W 1 ${uplink}`);
@@ -132,13 +132,13 @@ const hostsStory = (): void => {
     expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 
-  it('find us and the balancers at the same hardware address, whichever of them come and go', () => {
+  it('see Fairlead and the load balancers at constant hardware addresses, whichever hosts come and go', () => {
     const { namespace } = local.networks.find(NETWORK)!;
     const ip = (...words: readonly string[]): string =>
       spawnSync('ip', ['-n', namespace, ...words], { encoding: 'utf8' }).stdout;
     const bridgeAddress = (): string => /link\/ether (\S+)/.exec(ip('link', 'show', BRIDGE))?.[1] ?? '';
     const before = bridgeAddress();
-    // Of the addresses of its ports, a bridge would take the lowest one.
+    // Of its ports' addresses, a bridge would take the lowest one.
     ip('link', 'add', 'lowest', 'address', '02:00:00:00:00:00', 'type', 'veth', 'peer', 'name', 'peer');
     ip('link', 'set', 'lowest', 'master', BRIDGE);
     const during = bridgeAddress();
@@ -146,13 +146,13 @@ const hostsStory = (): void => {
     expect([before, during, bridgeAddress()]).toEqual([expect.stringMatching(/^02:/), before, before]);
   });
 
-  it('are made once: asking again changes nothing', async () => {
+  it('are created once: a second request changes nothing', async () => {
     const before = local.hosts.find('one');
     await made('one');
     expect(local.hosts.find('one')).toEqual(before);
   });
 
-  it('come back when they reboot themselves, with what they had, also while no one of us is there', async () => {
+  it('come back after a reboot with their data, even without a running Fairlead', async () => {
     await inside(
       'one',
       'echo kept >/var/lib/etcd/kept; echo kept >/root/kept; (sleep 0.2; systemctl reboot) >/dev/null 2>&1 &',
@@ -163,7 +163,7 @@ const hostsStory = (): void => {
     expect(await inside('one', 'cat /var/lib/etcd/kept /root/kept')).toBe('kept\nkept');
   });
 
-  it('lose their power without notice, and stay off until they are started', async () => {
+  it('lose power without notice, and stay off until they are started', async () => {
     await inside('two', 'echo kept >/root/kept && sync');
     await local.hosts.powerCut('two');
     expect(local.hosts.find('two')?.status).toBe('stopped');
@@ -176,7 +176,7 @@ const hostsStory = (): void => {
     expect(await pings('one', 'two')).toBe(true);
   });
 
-  it('get their power back while something of an earlier keeper still holds its lock', async () => {
+  it('are powered on while something of an earlier keeper still holds its lock', async () => {
     await local.hosts.powerCut('two');
     const holder = spawn('flock', [join(stateDir, 'hosts', 'two', 'lock'), 'sleep', '1']);
     const released = new Promise((resolve) => holder.once('close', resolve));
@@ -186,7 +186,7 @@ const hostsStory = (): void => {
     await released;
   });
 
-  it('are cut off and joined again, and a reboot does not join them', async () => {
+  it('are partitioned and reconnected, and a reboot does not reconnect them', async () => {
     await local.hosts.partition('two');
     expect(await pings('one', 'two')).toBe(false);
     await local.hosts.stop('two');
@@ -202,7 +202,7 @@ const hostsStory = (): void => {
     expect(await waitUntil(() => pings('one', 'two'), { timeoutMs: TEST_MS, everyMs: 50 })).toBe(true);
   });
 
-  it('are found again by another process, which can do everything with them', async () => {
+  it('are found by another process, which can manage them fully', async () => {
     const other = reopened();
     expect(other.hosts.all()).toEqual(local.hosts.all());
     await other.hosts.stop('two');
@@ -211,7 +211,7 @@ const hostsStory = (): void => {
     await reached('two');
   });
 
-  it('whose keeper was killed are ended and booted again, once, when they are resumed', async () => {
+  it('with a killed keeper are ended and booted again, once, by resume', async () => {
     const keeper = JSON.parse(readFileSync(join(stateDir, 'hosts', 'two', 'keeper.pid'), 'utf8')) as ProcessIdentity;
     process.kill(keeper.pid, 'SIGKILL');
     expect(await waitUntil(() => !isAlive(keeper), { timeoutMs: 5_000, everyMs: 10 })).toBe(true);
@@ -221,11 +221,11 @@ const hostsStory = (): void => {
     await reached('two');
     expect(local.hosts.find('two')).toMatchObject({ status: 'running', boots: boots + 1 });
     const firsts = (await local.leftovers()).filter(({ what }) => /systemd\/systemd$|\/init$/.test(what));
-    expect(firsts).toHaveLength(2); // One in each host.
+    expect(firsts).toHaveLength(2); // One per host.
     expect(await pings('one', 'two')).toBe(true);
   });
 
-  it('are shut down together and leave nothing but files; all of it comes back', async () => {
+  it('are suspended together and leave only files; everything is resumed', async () => {
     await local.suspend();
     const left = (await local.leftovers()).filter(({ kind }) => kind !== 'file');
     expect(left).toEqual([]);
@@ -233,8 +233,8 @@ const hostsStory = (): void => {
     await Promise.all(['one', 'two'].map(reached));
   });
 
-  it('get a limit of memory that holds', async () => {
-    // A service of the host is in its group; who enters by nsenter is not.
+  it('have an effective memory limit', async () => {
+    // A service of the host is in its group; a process entered by nsenter is not.
     const unit = await local.hosts.execute('one', [
       ...['systemd-run', '--pipe', '--wait', '--quiet', '/opt/fairlead/node', '-e'],
       'const kept = []; for (let at = 0; at < 40; at += 1) kept.push(Buffer.alloc(64 << 20, 1)); console.log("all")',
@@ -242,7 +242,7 @@ const hostsStory = (): void => {
     expect(unit.stdout).not.toContain('all');
   });
 
-  describe('a balancer', () => {
+  describe('a load balancer', () => {
     const answersAt = (address: string): Promise<boolean> =>
       new Promise((resolve) => {
         const socket = connect({ host: address, port: 6443 });
@@ -252,7 +252,7 @@ const hostsStory = (): void => {
       });
     const desired = { name: 'default.demo', network: NETWORK, port: 6443, healthPath: '/readyz' };
 
-    it('sends connections to its targets alone once it was asked to, however often these change', async () => {
+    it('sends connections only to its current targets, however often these change', async () => {
       const ask = 'show servers state control-planes';
       const folder = join(stateDir, 'balancers', 'default.demo');
       for (const names of [['one'], ['one', 'two'], ['two'], []]) {
@@ -263,7 +263,7 @@ const hostsStory = (): void => {
       }
     });
 
-    it('takes up a change that was interrupted before haproxy knew of it', async () => {
+    it('applies an interrupted change that haproxy had not seen', async () => {
       const [one, two] = ['one', 'two'].map((name) => ({ name, address: addressOf(name), port: 6443 }));
       const { address, port } = await local.balancers.ensure({ ...desired, targets: [one!] });
       const folder = join(stateDir, 'balancers', 'default.demo');
@@ -274,7 +274,7 @@ const hostsStory = (): void => {
       expect(serversIn(answer)).toEqual([`two ${addressOf('two')}:6443`]);
     });
 
-    it('has an address at once, keeps it, and comes back when its haproxy dies', async () => {
+    it('has an address at once, keeps it, and recovers when its haproxy dies', async () => {
       const { address } = await local.balancers.ensure({ ...desired, targets: [] });
       expect(await answersAt(address)).toBe(true);
       const targets = [{ name: 'one', address: addressOf('one'), port: 6443 }];
@@ -289,7 +289,7 @@ const hostsStory = (): void => {
     });
   });
 
-  describe('are wiped as hosts of an inventory are', () => {
+  describe('are wiped like inventory hosts', () => {
     const IMAGE = 'example.org/secret:1';
     const step = async <Name extends StepName>(rendered: RenderedStep<Name>): Promise<StepResults[Name]> => {
       const script = `/var/lib/fairlead/steps/${rendered.step}-spec.sh`;
@@ -300,7 +300,7 @@ const hostsStory = (): void => {
     const wiped = (baseline: HostBaseline) =>
       step(renderStep('kubeadm-reset', { removeAgent: true, of: 'spec', wipe: { baseline, keepRuntime: true } }));
 
-    it('of images, the state of the runtime and what a cluster left; containerd runs again', async () => {
+    it("of images, the runtime's state and a cluster's remains; containerd runs again", async () => {
       const { baseline } = await step(renderStep('look', {}));
       await inside(
         'one',
@@ -320,7 +320,7 @@ const hostsStory = (): void => {
       expect((await step(renderStep('look', {}))).baseline).toEqual(baseline);
     });
 
-    it('and a way back in is found', async () => {
+    it('and a backdoor is found', async () => {
       const { baseline } = await step(renderStep('look', {}));
       const file = '/etc/systemd/system/back.service';
       await inside('one', `echo '[Service]' >${file}; echo 'back:x:0:0::/root:/bin/sh' >>/etc/passwd`);
@@ -333,7 +333,7 @@ const hostsStory = (): void => {
     });
   });
 
-  it('leave nothing when they are deleted: no process, mount, device, namespace, group or file', async () => {
+  it('leave nothing after deletion: no process, mount, device, namespace, group or file', async () => {
     const hosts = local.hosts.all().map(({ name }) => name);
     expect((await local.leftovers()).map(({ kind }) => kind)).toEqual(
       expect.arrayContaining(['process', 'device', 'namespace', 'group', 'file']),

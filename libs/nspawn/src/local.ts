@@ -10,20 +10,20 @@ export interface Local {
   readonly networks: Networks;
   readonly hosts: Hosts;
   readonly balancers: Balancers;
-  /** Brings back what was up when it was last seen: networks, hosts that had power, balancers. */
+  /** Restores what was running: networks, hosts that had power, load balancers. */
   resume(): Promise<void>;
-  /** Shuts everything down and leaves nothing but files: `resume` brings it back. */
+  /** Shuts everything down and leaves only files: `resume` restores it. */
   suspend(): Promise<void>;
-  /** Deletes everything of the state folder: hosts, balancers, networks. */
+  /** Deletes everything of the state folder: hosts, load balancers, networks. */
   clear(): Promise<void>;
-  /** What of it is still there, by looking at the machine. `of`: networks and hosts that are no longer recorded. */
+  /** Leftovers found by inspecting the machine. `of`: networks and hosts that are no longer recorded. */
   leftovers(of?: {
     readonly networks?: readonly string[];
     readonly hosts?: readonly string[];
   }): Promise<readonly Leftover[]>;
 }
 
-/** Throws a WorldFailure when hosts cannot stand in these folders. */
+/** Throws a WorldFailure if these folders are unsuitable for hosts. */
 export const openLocal = (desired: Places): Local => {
   const places = realPlaces(desired);
   const { stateDir } = places;

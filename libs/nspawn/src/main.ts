@@ -64,7 +64,7 @@ const refuseUnable = async (folder: string): Promise<void> => {
   if (found.length > 0) throw new Error(found.join('\n'));
 };
 
-/** A key pair for whoever has given none. */
+/** Creates a key pair if none is given. */
 const publicKey = (options: Options, stateDir: string): string => {
   if (options.key !== undefined) return readFileSync(options.key, 'utf8');
   const file = join(stateDir, 'id_ed25519');
@@ -117,7 +117,7 @@ const up = async (desired: number): Promise<void> => {
   say(`${desired} answer SSH after ${((performance.now() - startedAt) / 1_000).toFixed(1)} s, in ${cidr}`);
 };
 
-/** Those that are named, else all. */
+/** The named ones, or all. */
 const chosen = (hosts: Hosts, names: readonly string[]): readonly string[] =>
   names.length > 0 ? names : hosts.all().map(({ name }) => name);
 

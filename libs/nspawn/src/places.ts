@@ -3,24 +3,27 @@ import { realpathSync } from 'node:fs';
 import { WorldFailure } from '@fairlead/contracts';
 import { makeFolder } from '@fairlead/embedded/process';
 
-/** Where a set of hosts lives on this machine. */
+/** The folders of a set of hosts on this machine. */
 export interface Places {
-  /** Everything about the hosts: what they are, and their disks. Outlives every process; needs a file system that overlays can stand on. */
+  /**
+   * Everything about the hosts: their properties and disks. Outlives every process; requires a file system that
+   * supports overlays.
+   */
   readonly stateDir: string;
-  /** What is large and can be made again: root file systems. Outside of every checkout. */
+  /** Large files that can be recreated: root file systems. Outside of every checkout. */
   readonly cacheDir: string;
 }
 
-/** Two sets of hosts never share a name of a device, a namespace or a group: these follow from the state folder. */
+/** Two sets of hosts never share the name of a device, a namespace or a group: these derive from the state folder. */
 export const tagOf = (...parts: readonly string[]): string =>
   createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, TAG_LENGTH);
 
 const TAG_LENGTH = 8;
-/** overlayfs takes its folders as one option string; these characters end a folder in it. */
+/** overlayfs takes its folders as one option string, in which these characters end a folder. */
 const UNUSABLE = /[:,\\\s"]/;
 const PRIVATE = 0o700;
 
-/** The same places by their true paths. Throws when hosts cannot stand there. */
+/** The same folders by their real paths. Throws if they are unsuitable for hosts. */
 export const realPlaces = ({ stateDir, cacheDir }: Places): Places => {
   for (const folder of [stateDir, cacheDir]) {
     if (UNUSABLE.test(folder)) {

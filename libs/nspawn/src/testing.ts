@@ -4,13 +4,16 @@ import { cacheFolder } from '@fairlead/mirror';
 import { obstacles } from './machine/requirements.js';
 import { hasRootfs } from './rootfs/rootfs.js';
 
-/** Set in the network namespace that specs of hosts run in. */
+/** Set in the network namespace in which specs of hosts run. */
 const INSIDE = 'FAIRLEAD_OWN_NETWORK';
 const OUTPUT_MAX = 200_000;
 
 export const isInOwnNetwork = (): boolean => process.env[INSIDE] === 'yes';
 
-/** Why hosts cannot be made here now, in one line; undefined: they can. Prints it on the terminal, so that a skip is not mistaken for a pass. */
+/**
+ * Why hosts cannot be created here, in one line; undefined: they can. Prints it on the terminal, so that a skip is not
+ * mistaken for a pass.
+ */
 export const whyNoHosts = async (): Promise<string | undefined> => {
   const found = [
     ...(await obstacles()),
@@ -25,8 +28,8 @@ export const whyNoHosts = async (): Promise<string | undefined> => {
 };
 
 /**
- * Runs a spec again by itself in a network namespace that has only a loopback device: no packet of it
- * ever meets the machine's. Rejects with its output when it fails.
+ * Runs a spec again by itself in a network namespace that has only a loopback device, isolated from the machine's
+ * network. Rejects with its output if it fails.
  */
 export const runInOwnNetwork = (specUrl: string): Promise<void> =>
   new Promise((resolve, reject) => {

@@ -3,7 +3,7 @@ import { askWhenItListens, Balanced, freePort, HOST, type Health } from '../../.
 import { itWith } from '../../../../test/recorded/checkers.js';
 import { haproxyConfig } from './haproxy.config.js';
 
-/** Longer than all checks that could take the server out. */
+/** Longer than all checks that could remove the server. */
 const ANSWERED_AFTER_MS = 9_000;
 const CASE_LIMIT_MS = 60_000;
 
@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => balanced.end());
 
-/** An API server that takes long for each request, behind a balancer. Returns the balancer's port. */
+/** An API server that is slow for each request, behind a load balancer. Returns the load balancer's port. */
 const balance = async (health: Health): Promise<number> => {
   const [port, apiPort] = [await freePort(), await freePort()];
   await balanced.serve(HOST, apiPort, health, ANSWERED_AFTER_MS);
@@ -23,13 +23,13 @@ const balance = async (health: Health): Promise<number> => {
   return port;
 };
 
-describe('a balancer in front of an API server that is answering a request', () => {
+describe('a load balancer in front of an API server that is answering a request', () => {
   const busy: readonly (readonly [string, Health])[] = [
     ['needs three seconds for each health check', () => ({ status: 200, afterMs: 3_000 })],
     ['fails two health checks', (check) => ({ status: check === 2 || check === 3 ? 500 : 200, afterMs: 0 })],
   ];
   itWith('haproxy').each(busy)(
-    'leaves it the request when it %s: it is busy, not gone',
+    'does not interrupt the request if it %s: it is busy, not dead',
     async (_what, health) => {
       expect(await askWhenItListens(await balance(health))).toBe(200);
     },
@@ -37,7 +37,7 @@ describe('a balancer in front of an API server that is answering a request', () 
   );
 
   itWith('haproxy')(
-    'ends the request when it fails three of them, so that the client finds another API server',
+    'closes the connection if it fails three of them, so that the client chooses another API server',
     async () => {
       const port = await balance((check) => ({ status: check === 1 ? 200 : 500, afterMs: 0 }));
       expect(await askWhenItListens(port)).toBe('ECONNRESET');

@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => removeFolder(folder));
 
-/** What haproxy itself has against the text. */
+/** haproxy's own errors about the text. */
 const faultsOf = (text: string): readonly string[] => {
   const file = join(folder, 'haproxy.cfg');
   writeFileSync(file, text);
@@ -20,7 +20,7 @@ const faultsOf = (text: string): readonly string[] => {
   return code === 0 ? faults : [...faults, `exit code ${code}`];
 };
 
-itWith('haproxy').each([0, 1, 3])('haproxy understands a balancer over %d API servers', (count) => {
+itWith('haproxy').each([0, 1, 3])('haproxy accepts the configuration for %d API servers', (count) => {
   const targets = Array.from({ length: count }, (_, at) => ({
     name: `cp-${at}`,
     address: `198.18.7.${11 + at}`,

@@ -28,7 +28,7 @@ const Balancer = z.strictObject({
   address: z.string(),
   port: z.int(),
 });
-/** A balancer that exists: its address never changes. */
+/** An existing load balancer: its address never changes. */
 export type Balancer = z.infer<typeof Balancer>;
 
 export interface DesiredBalancer {
@@ -42,7 +42,7 @@ export interface DesiredBalancer {
 
 const NAME = /^[a-z0-9]([a-z0-9.-]{0,126}[a-z0-9])?$/;
 const START_TIMEOUT_MS = 5_000;
-/** How long a haproxy may take until it serves with a changed configuration, and how often it gets the signal to reload. */
+/** How long haproxy may take to serve with a changed configuration, and how often it is signalled to reload. */
 const RELOAD_TIMEOUT_MS = 2_000;
 const RELOADS_MAX = 5;
 const END_TIMEOUT_MS = 5_000;
@@ -51,7 +51,7 @@ const POLL_MS = 10;
 const WORDS_MAX = 500;
 const FOLDER_MODE = 0o700;
 
-/** Balancers in the hosts' namespaces. What they are is on disk, as with hosts. */
+/** Load balancers in the hosts' namespaces. Their state is on disk, as with hosts. */
 export class Balancers {
   private readonly turns = new Turns();
 
@@ -70,14 +70,14 @@ export class Balancers {
     return text === undefined ? undefined : Balancer.parse(JSON.parse(text));
   }
 
-  /** Whether something keeps it up now. */
+  /** Whether its keeper is running. */
   isKept(name: string): boolean {
     return this.keeper(name) !== undefined;
   }
 
   /**
-   * The balancer exists, keeps its address, and sends new connections to these targets alone from now on: whoever took one of them away
-   * may end it. A change of them loses no connection.
+   * The load balancer exists, keeps its address, and from now on sends new connections only to these targets: a removed
+   * target may then be stopped. A change of targets loses no connection.
    */
   ensure(desired: DesiredBalancer): Promise<Balancer> {
     return this.turns.of(desired.name, async () => {
@@ -94,12 +94,12 @@ export class Balancers {
     });
   }
 
-  /** Ends what keeps them up; `resume` brings them back as they were. */
+  /** Stops the keepers; `resume` restores the load balancers. */
   async suspend(): Promise<void> {
     await Promise.all(this.all().map(({ name }) => this.turns.of(name, () => this.end(name))));
   }
 
-  /** Restarts what is no longer running, for example after the machine itself was switched off. */
+  /** Restarts what is no longer running, for example after a reboot of the machine. */
   async resume(): Promise<void> {
     const lost = this.all().filter(({ name }) => !this.isKept(name));
     await Promise.all(
@@ -113,7 +113,7 @@ export class Balancers {
     );
   }
 
-  /** Nothing of it is left. */
+  /** Deletes all of it. */
   delete(name: string): Promise<void> {
     return this.turns.of(name, async () => {
       const balancer = this.find(name);
@@ -177,7 +177,7 @@ export class Balancers {
     throw failure(name, `its haproxy has not taken its targets${this.lastWords(name)}`, true);
   }
 
-  /** haproxy judges a new configuration before it replaces the one that works. */
+  /** haproxy validates a new configuration before it replaces the current one. */
   private async configure(name: string, config: string): Promise<void> {
     const next = this.at(name, `${BALANCER_FILES.config}.next`);
     writeFileSync(next, config);
@@ -218,7 +218,7 @@ export class Balancers {
     throw failure(name, `processes ${left().join(', ')} of it do not end`, true);
   }
 
-  /** What haproxy printed last, as the end of a sentence. */
+  /** haproxy's last output, as the end of a sentence. */
   private lastWords(name: string): string {
     const words = (readIfAny(this.at(name, BALANCER_FILES.log)) ?? '').slice(-WORDS_MAX).trim();
     return words === '' ? '' : `; it printed: ${words}`;
@@ -236,7 +236,7 @@ export class Balancers {
   }
 }
 
-/** Hosts and balancers claim addresses of one network; a balancer's owner is none that a host could be called. */
+/** Hosts and load balancers claim addresses of the same network; this owner name is not a valid host name. */
 const ownerOf = (name: string): string => `balancer/${name}`;
 
 const failure = (target: string, message: string, retryable: boolean): WorldFailure =>

@@ -6,8 +6,8 @@ import { balancerKeeperScript } from './keeper.script.js';
 
 const golden = goldenBeside(import.meta.url);
 
-describe('the text that makes a balancer', () => {
-  it('balances over the API servers whose health check succeeds [CB-Ladybug 15]', () =>
+describe('the files of a load balancer', () => {
+  it('balance over the API servers whose health check succeeds [CB-Ladybug 15]', () =>
     golden(
       'haproxy.cfg.golden',
       haproxyConfig({
@@ -21,7 +21,7 @@ describe('the text that makes a balancer', () => {
       }),
     ));
 
-  it('keeps it in the namespace of the hosts', () =>
+  it('keep it in the namespace of the hosts', () =>
     golden(
       'keeper.sh.golden',
       balancerKeeperScript({
@@ -35,7 +35,7 @@ describe('the text that makes a balancer', () => {
 });
 
 describe('the servers of a running haproxy', () => {
-  // As haproxy 2.6.12 printed it.
+  // Output of haproxy 2.6.12.
   const answer = [
     '1',
     '# be_id be_name srv_id srv_name srv_addr srv_op_state srv_admin_state srv_uweight srv_iweight srv_time_since_last_change srv_check_status srv_check_result srv_check_health srv_check_state srv_agent_state bk_f_forced_id srv_f_forced_id srv_fqdn srv_port srvrecord srv_use_ssl srv_check_port srv_check_addr srv_agent_addr srv_agent_port',
@@ -51,7 +51,7 @@ describe('the servers of a running haproxy', () => {
       serverOf({ name: 'demo-cp-2-bbbbb', address: '198.18.7.12', port: 6443 }),
     ]));
 
-  it('are none in an answer without any, and in one that is no answer', () => {
+  it('are empty for a response without servers, and for an invalid one', () => {
     expect(serversIn(answer.split('\n').slice(0, 2).join('\n'))).toEqual([]);
     expect(serversIn("Can't find backend.\n")).toEqual([]);
   });

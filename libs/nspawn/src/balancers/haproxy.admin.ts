@@ -4,10 +4,10 @@ import { connect } from 'node:net';
 const ANSWER_TIMEOUT_MS = 1_000;
 const ANSWER_MAX = 100_000;
 
-/** What a running haproxy answers to a command at its socket; undefined: it does not answer, or not as a whole. */
+/** The response of a running haproxy to a command on its socket; undefined: no complete response. */
 export const askHaproxy = (folder: string, socketName: string, command: string): Promise<string | undefined> =>
   new Promise((resolve) => {
-    // By way of the open folder: a socket's whole path may be longer than the 107 bytes that the kernel takes.
+    // Through the open folder: a socket's whole path may exceed the kernel's limit of 107 bytes.
     const at = openSync(folder, 'r');
     const socket = connect(`/proc/self/fd/${at}/${socketName}`);
     let answer = '';

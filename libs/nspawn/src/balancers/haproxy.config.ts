@@ -1,6 +1,6 @@
 import { apiBackends, DEAD_PEERS, hostPort, OLD_CONNECTIONS_KEPT } from '@fairlead/node-scripts';
 
-/** A balancer: one address and port in front of the API servers of one cluster. */
+/** A load balancer: one address and port in front of the API servers of one cluster. */
 export interface BalancerConfig {
   readonly address: string;
   readonly port: number;
@@ -8,15 +8,16 @@ export interface BalancerConfig {
   readonly targets: readonly { readonly name: string; readonly address: string; readonly port: number }[];
 }
 
-/** Where a running haproxy takes commands, in the balancer's folder. */
+/** The admin socket of a running haproxy, in the load balancer's folder. */
 export const ADMIN_SOCKET = 'admin.sock';
 
 /**
- * TCP to whichever API server says over TLS that it is ready; who has failed three checks loses its connections, so that clients go
- * elsewhere instead of waiting (`apiBackends`). A host that is gone does not accept a check's connection, which is known after a second;
- * one that accepts it and is slow has five seconds to answer, more than etcd has for an API server's own check of it. API servers answer
- * idle watches within an hour. After a reload the old process hands its listening sockets to the new one, and keeps its connections.
- * It connects from its own address, which a firewall of control planes lets in.
+ * TCP to any API server that reports over TLS that it is ready; one that fails three checks loses its connections, so
+ * that clients go elsewhere instead of waiting (`apiBackends`). A dead host does not accept a check's connection, which
+ * is known after a second; one that accepts it and is slow has five seconds to answer, more than etcd has for an API
+ * server's own check of it. API servers answer idle watches within an hour. After a reload the old process hands its
+ * listening sockets to the new one, and keeps its connections. It connects from its own address, which the control
+ * planes' firewall accepts.
  */
 export const haproxyConfig = ({ address, port, healthPath, targets }: BalancerConfig): string => `global
   stats socket unix@./${ADMIN_SOCKET} mode 600 level admin expose-fd listeners

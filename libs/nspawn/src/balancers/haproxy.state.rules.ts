@@ -1,16 +1,16 @@
-/** Its answer names the servers of the backend with their addresses (haproxy's management guide, "show servers state"). */
+/** Lists the servers of the backend with their addresses (haproxy's management guide, "show servers state"). */
 export const ASK_SERVERS = 'show servers state control-planes';
 
 const FIELDS = { name: 3, address: 4, port: 18 } as const;
 
-/** One server as haproxy has it, to be compared with another one. */
+/** A server in a form for comparison. */
 export const serverOf = (server: {
   readonly name: string;
   readonly address: string;
   readonly port: number | string;
 }): string => `${server.name} ${server.address}:${server.port}`;
 
-/** The servers in an answer, in order: after a line with the format's version and one that names the fields, each has a line. */
+/** The servers in a response, in order: one line each, after the format's version and the field names. */
 export const serversIn = (answer: string): readonly string[] =>
   answer
     .split('\n')

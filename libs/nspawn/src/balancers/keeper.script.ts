@@ -12,8 +12,8 @@ export const BALANCER_FILES = {
 const RESTART_PAUSE_SECONDS = 1;
 
 /**
- * Keeps one balancer in the hosts' namespace, as a host's keeper keeps a host: a haproxy that dies is started again, and dies with its keeper.
- * HUP: read the configuration again without losing a connection.
+ * Keeps one load balancer in the hosts' namespace, like a host's keeper keeps a host: a haproxy that dies is restarted,
+ * and dies with its keeper. HUP: reload the configuration without losing a connection.
  */
 export const balancerKeeperScript = (at: {
   readonly name: string;

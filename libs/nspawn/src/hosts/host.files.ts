@@ -1,6 +1,6 @@
 import { SUDO_USER } from '../rootfs/recipe.rules.js';
 
-/** A file of one host that its layers do not have. */
+/** A file of one host that its layers lack. */
 export interface HostFile {
   readonly path: string;
   readonly content: string;
@@ -21,8 +21,8 @@ export interface HostIdentity {
 }
 
 /**
- * What makes a host this host. Its name server is the bridge, where nothing listens on that port: a look-up of a foreign name is
- * refused at once instead of timing out, and CoreDNS sees no loop, as it would at 127.0.0.1.
+ * The files that are specific to a host. Its name server is the bridge, where nothing listens on that port: a lookup of
+ * an external name is refused at once instead of timing out, and CoreDNS detects no loop, as it would at 127.0.0.1.
  */
 export const hostFiles = (host: HostIdentity): readonly HostFile[] => {
   const keys = host.authorizedKeys.map((key) => `${key.trim()}\n`).join('');
@@ -42,8 +42,8 @@ export const hostFiles = (host: HostIdentity): readonly HostFile[] => {
 const plain = (path: string, content: string): HostFile => ({ path, content, mode: 0o644, owner: ROOT });
 
 /**
- * The hardware address follows from the other one: whoever gets the address of a host that is gone is known to its neighbours at once,
- * who would otherwise talk to the old one for half a minute.
+ * The hardware address derives from the IP address: neighbours immediately know a new host with a reused address,
+ * instead of sending to the old one for half a minute.
  */
 const hardwareAddress = (address: string): string =>
   ['02', 'fa', ...address.split('.').map((part) => Number(part).toString(16).padStart(2, '0'))].join(':');
@@ -61,7 +61,7 @@ LinkLocalAddressing=no
 IPv6AcceptRA=no
 `;
 
-/** Folders of the upper layer whose owner or mode differ from 0:0 755; overlayfs takes the upper one's. */
+/** Folders of the upper layer whose owner or mode differ from 0:0 755; overlayfs uses those of the upper layer. */
 export const HOST_FOLDERS: readonly Omit<HostFile, 'content'>[] = [
   { path: 'root', mode: 0o700, owner: ROOT },
   { path: 'root/.ssh', mode: 0o700, owner: ROOT },

@@ -1,4 +1,4 @@
-/** A length and the bytes: how SSH writes strings (RFC 4251, section 5). */
+/** A length and the bytes: SSH's encoding of strings (RFC 4251, section 5). */
 const field = (content: Buffer | string): Buffer => {
   const bytes = Buffer.from(content);
   const length = Buffer.alloc(4);
@@ -16,10 +16,13 @@ const publicBlob = (publicKey: Buffer): Buffer => Buffer.concat([field(KIND), fi
 export const publicKeyLine = (publicKey: Buffer, comment: string): string =>
   `${KIND} ${publicBlob(publicKey).toString('base64')} ${comment}\n`;
 
-/** The bytes of which `SHA256:<base64>` fingerprints are made. */
+/** The bytes hashed by `SHA256:<base64>` fingerprints. */
 export const fingerprintInput = (publicKey: Buffer): Buffer => publicBlob(publicKey);
 
-/** An unencrypted private key as OpenSSH keeps it (PROTOCOL.key). `check` is any number; `seed` and `publicKey` are 32 raw bytes each. */
+/**
+ * An unencrypted private key in OpenSSH's format (PROTOCOL.key). `check` is any number; `seed` and `publicKey` are 32
+ * raw bytes each.
+ */
 export const privateKeyFile = (
   { seed, publicKey }: { readonly seed: Buffer; readonly publicKey: Buffer },
   comment: string,

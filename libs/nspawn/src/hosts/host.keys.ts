@@ -1,11 +1,11 @@
 import { createHash, generateKeyPairSync, randomInt } from 'node:crypto';
 import { fingerprintInput, privateKeyFile, publicKeyLine } from './host.keys.rules.js';
 
-/** The key by which a host proves itself. We make it, so we can vouch for it before the host has ever run. */
+/** The SSH host key. Created by Fairlead, so it is known before the host has ever run. */
 export interface HostKey {
   readonly privateKeyFile: string;
   readonly publicKeyLine: string;
-  /** `SHA256:<base64>`, as ssh-keygen -l writes it. */
+  /** `SHA256:<base64>`, the format of ssh-keygen -l. */
   readonly fingerprint: string;
 }
 
@@ -14,7 +14,7 @@ const RAW_LENGTH = 32;
 
 export const generateHostKey = (comment: string): HostKey => {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-  // RFC 8410: both encodings end in the 32 raw bytes.
+  // RFC 8410: both encodings end with the 32 raw bytes.
   const seed = privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(-RAW_LENGTH);
   const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(-RAW_LENGTH);
   const digest = createHash('sha256').update(fingerprintInput(raw)).digest('base64').replace(/=+$/, '');

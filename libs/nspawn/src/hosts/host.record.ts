@@ -1,17 +1,20 @@
 import * as z from 'zod';
 
-/** What a host is, for as long as it exists. Written once, before anything of it is made. */
+/** A host's permanent properties. Written once, before anything of it is created. */
 export const HostRecord = z.strictObject({
   name: z.string(),
-  /** Names its group, its devices and its folder in systemd's eyes; 10 characters, because a device's name has at most 15. */
+  /**
+   * Part of the names of its group, its devices and its systemd machine; 10 characters, because a device's name has at
+   * most 15.
+   */
   tag: z.string(),
   network: z.string(),
   address: z.string(),
   cpus: z.number().positive().nullable(),
   memoryMiB: z.int().positive().nullable(),
-  /** Folders under the host's own file system, the uppermost first. */
+  /** Folders below the host's own file system, uppermost first. */
   layers: z.array(z.string()),
-  /** Folders of the machine that the host sees read-only: host path to machine path. */
+  /** Folders of the machine that are mounted read-only: host path to machine path. */
   readOnly: z.record(z.string(), z.string()),
   hostKey: z.string(),
   machineId: z.string(),
@@ -20,15 +23,18 @@ export const HostRecord = z.strictObject({
 });
 export type HostRecord = z.infer<typeof HostRecord>;
 
-/** What a host must have. off: it was switched off, by itself or by us. on: it runs, or must again as soon as someone looks. */
+/**
+ * The desired power state. off: it was switched off, by itself or by us. on: it is running, or will be started again at
+ * the next check.
+ */
 export type Power = 'on' | 'off';
 
-/** Where everything of a host lies in its folder. */
+/** Files in a host's folder. */
 export const HOST_FILES = {
   record: 'host.json',
-  /** Whether all files of the host are there; before that nothing of it runs. */
+  /** Exists once all files of the host are complete; nothing of it runs before. */
   prepared: 'prepared',
-  /** Whether it has ever answered. */
+  /** Exists once it has answered. */
   reached: 'reached',
   power: 'power',
   bridge: 'bridge',
@@ -37,7 +43,7 @@ export const HOST_FILES = {
   bootIdentity: 'boot.pid',
   boots: 'boots',
   ended: 'ended',
-  /** systemd-nspawn's own lock, by device and inode of the host's root, which only its keeper sees. */
+  /** systemd-nspawn's own lock, by device and inode of the host's root, which only its keeper can determine. */
   nspawnLock: 'nspawn.lock',
   console: 'console.log',
   upper: 'upper',
@@ -46,5 +52,7 @@ export const HOST_FILES = {
   state: 'state',
 } as const;
 
-/** Folders that must not lie on an overlay: container runtimes lay overlays of their own there, and etcd syncs each write. */
+/**
+ * Folders that must not be on an overlay: container runtimes mount their own overlays there, and etcd syncs each write.
+ */
 export const STATE_FOLDERS = ['containerd', 'kubelet', 'etcd'] as const;

@@ -17,7 +17,7 @@ import { HOST_FILES, HostRecord, STATE_FOLDERS, type Power } from './host.record
 const FOLDER_MODE = 0o755;
 const SCRIPT_MODE = 0o700;
 
-/** The hosts of one state folder as they are on disk: the truth, whoever asks and whatever has died. */
+/** The hosts of one state folder. The disk is the source of truth, for every process and after every crash. */
 export class HostStore {
   constructor(private readonly stateDir: string) {}
 
@@ -44,7 +44,9 @@ export class HostStore {
     return existsSync(this.at(name, HOST_FILES.prepared));
   }
 
-  /** Everything that must be there before a host boots for the first time. Done again from the start if it was cut short. */
+  /**
+   * Creates everything that a host needs before its first boot. An interrupted preparation starts from the beginning.
+   */
   prepare(
     name: string,
     host: {
@@ -101,7 +103,9 @@ export class HostStore {
     writeWhole(this.at(name, HOST_FILES.bridge), `${bridge}\n`);
   }
 
-  /** How the host last ended: the exit code of systemd-nspawn. undefined: it runs, or has never ended by itself. */
+  /**
+   * The exit code of systemd-nspawn when the host last ended. undefined: it is running, or has never ended by itself.
+   */
   ended(name: string): number | undefined {
     const text = this.read(name, HOST_FILES.ended);
     return text === undefined ? undefined : Number(text);
@@ -112,7 +116,7 @@ export class HostStore {
     return this.read(name, HOST_FILES.nspawnLock);
   }
 
-  /** How often it was booted. */
+  /** Number of boots. */
   boots(name: string): number {
     return (this.read(name, HOST_FILES.boots) ?? '').split('\n').filter(Boolean).length;
   }
@@ -130,7 +134,7 @@ export class HostStore {
     return this.at(name, HOST_FILES.console);
   }
 
-  /** Takes the host out of sight at once, then its files. */
+  /** Hides the host at once, then deletes its files. */
   erase(name: string): void {
     const trash = join(this.stateDir, 'trash');
     mkdirSync(trash, { recursive: true, mode: SCRIPT_MODE });
@@ -155,7 +159,7 @@ export class HostStore {
   }
 }
 
-/** The only child of a process, which of systemd-nspawn is the host's own first process. */
+/** The only child of a process; for systemd-nspawn, the host's init process. */
 export const childOf = (pid: number): number | undefined => {
   const child = readdirSync('/proc').find((name) => /^\d+$/.test(name) && parentOf(name) === pid);
   return child === undefined ? undefined : Number(child);
@@ -168,6 +172,6 @@ const parentOf = (pid: string): number | undefined => {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[PARENT]);
   } catch {
-    return undefined; // It ended between two looks.
+    return undefined; // It ended between two reads.
   }
 };

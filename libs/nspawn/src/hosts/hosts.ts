@@ -23,32 +23,32 @@ import { untilGreets } from './reach.js';
 export interface DesiredHost {
   /** A host name: lowercase letters, digits and hyphens. */
   readonly name: string;
-  /** A network that exists. */
+  /** An existing network. */
   readonly network: string;
-  /** Absent: the default one. */
+  /** Absent: the default. */
   readonly system?: HostSystem;
-  /** OpenSSH public keys that open root and the sudo user. */
+  /** OpenSSH public keys that can log in as root and as the sudo user. */
   readonly authorizedKeys: readonly string[];
-  /** null: as much as the machine has. */
+  /** null: unlimited. */
   readonly cpus: number | null;
   readonly memoryMiB: number | null;
-  /** Folders of the machine that the host sees read-only: host path to machine path. Those that are not there are left out. */
+  /** Folders of the machine that are mounted read-only: host path to machine path. Missing folders are skipped. */
   readonly readOnly: Readonly<Record<string, string>>;
   /** Arbitrary data of its creator. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** running: it has power, and answers sooner or later. stopped: it has none. creating: it was cut short while being made. */
+/** running: it has power, and answers sooner or later. stopped: no power. creating: its creation was interrupted. */
 export type HostStatus = 'creating' | 'running' | 'stopped';
 
 export interface Host extends Omit<HostRecord, 'layers' | 'machineId'> {
   readonly status: HostStatus;
   /** It has answered SSH at least once. */
   readonly reached: boolean;
-  /** How often it was booted: a reboot counts. */
+  /** Number of boots, including reboots. */
   readonly boots: number;
   readonly partitioned: boolean;
-  /** What the host printed while it booted and ended. */
+  /** The host's console output. */
   readonly consoleFile: string;
 }
 
@@ -61,10 +61,10 @@ const MACHINE_ID_BYTES = 16;
 const CONSOLE_TAIL = 2_000;
 const COMMAND_TIMEOUT_MS = 30_000;
 
-/** What systemd-nspawn and its machine leave behind when they are killed, by the host's tag. */
+/** Leftovers of a killed systemd-nspawn and its machine, by the host's tag. */
 const REMNANTS = ['/run/systemd/nspawn/propagate', '/run/systemd/nspawn/unix-export'];
 
-/** Local hosts: what they are is on disk, so every instance of this class, in any process, knows the same ones. */
+/** Local hosts. Their state is on disk, so every instance of this class, in any process, sees the same ones. */
 export class Hosts {
   private readonly store: HostStore;
   private readonly turns = new Turns();
@@ -94,7 +94,7 @@ export class Hosts {
     };
   }
 
-  /** The host exists and has power. One that exists is left as it is. */
+  /** The host exists and has power. An existing one is left unchanged. */
   ensure(desired: DesiredHost): Promise<Host> {
     return this.turns.of(desired.name, async () => {
       const record = this.store.find(desired.name) ?? (await this.define(desired));
@@ -104,7 +104,7 @@ export class Hosts {
     });
   }
 
-  /** Resolves when the host answers SSH. Rejects when it loses its power before, with what it printed last. */
+  /** Resolves when the host answers SSH. Rejects if it loses power before, with its last console output. */
   async untilReachable(name: string, signal: AbortSignal): Promise<Host> {
     const { address } = this.found(name);
     const gone = (): boolean => this.store.keeper(name) === undefined;
@@ -119,25 +119,25 @@ export class Hosts {
     });
   }
 
-  /** Gives power to every host that had it when it was last seen: after the machine itself was switched off, none has. */
+  /** Powers on every host that should be on: after a reboot of the machine, none is running. */
   async resume(): Promise<void> {
     const lost = this.all().filter(({ name, status }) => status === 'stopped' && this.store.power(name) === 'on');
     await Promise.all(lost.map(({ name }) => this.start(name)));
   }
 
-  /** Shuts down every host; `resume` gives power again to those that had it. */
+  /** Shuts down every host; `resume` powers those on again that were on. */
   async suspend(): Promise<void> {
     const desired = this.all().filter(({ name }) => this.store.power(name) === 'on');
     await Promise.all(this.all().map(({ name }) => this.stop(name)));
     for (const { name } of desired) this.store.setPower(name, 'on');
   }
 
-  /** Gives power to a host that has none. */
+  /** Powers on a stopped host. */
   start(name: string): Promise<void> {
     return this.turns.of(name, () => this.power(this.known(name)));
   }
 
-  /** Asks the host to power itself off, and takes its power when it has not done so in time. */
+  /** Asks the host to shut down, and cuts its power after the timeout. */
   stop(name: string, timeoutMs = END_TIMEOUT_MS): Promise<void> {
     return this.turns.of(name, async () => {
       const boot = this.store.boot(name);
@@ -151,7 +151,7 @@ export class Hosts {
     });
   }
 
-  /** The host's first process dies without a word, as all of it does when its power fails. Its disk keeps what was written. */
+  /** Kills the host's init process, like a power failure. Its disk keeps what was written. */
   powerCut(name: string): Promise<void> {
     return this.turns.of(name, async () => {
       const boot = this.store.boot(name);
@@ -160,11 +160,11 @@ export class Hosts {
       if (first !== undefined) signalProcess(first, 'SIGKILL');
       const off = (): boolean => this.store.keeper(name) === undefined;
       await waitUntil(off, { timeoutMs: END_TIMEOUT_MS, everyMs: POLL_MS });
-      await this.end(this.known(name)); // Also of a host without a keeper.
+      await this.end(this.known(name)); // Also for a host without a keeper.
     });
   }
 
-  /** Cuts the host off in both directions, also after a reboot; its link stays up. */
+  /** Cuts the host off in both directions, including after a reboot; its link stays up. */
   partition(name: string): Promise<void> {
     return this.turns.of(name, () => this.plugInto(name, VOID));
   }
@@ -173,20 +173,21 @@ export class Hosts {
     return this.turns.of(name, () => this.plugInto(name, BRIDGE));
   }
 
-  /** Nothing of the host is left: no process, group, device or file. One that is not there is gone already. */
+  /** Deletes everything of the host: processes, group, devices and files. A missing host is already deleted. */
   delete(name: string): Promise<void> {
     return this.turns.of(name, async () => {
       const record = this.store.find(name);
       if (record !== undefined) await this.end(record);
-      // Also of a host that was cut short before anything but its address was there.
+      // Also for a host whose creation was interrupted after its address was claimed.
       for (const network of this.networks.all()) this.claimsOf(network.name).release(name);
       this.store.erase(name);
     });
   }
 
   /**
-   * Runs a program inside a running host, as root, in all of its namespaces, with no more rights than the host itself has: who only
-   * enters namespaces keeps the machine's, and could set its clock. Rejects when the host has no power; never for what the program does.
+   * Runs a program inside a running host, as root, in all of its namespaces, with only the host's own privileges:
+   * entering namespaces alone keeps the machine's, which could set its clock. Rejects if the host has no power; never
+   * because of the program's result.
    */
   async execute(name: string, words: readonly string[], timeoutMs = COMMAND_TIMEOUT_MS): Promise<CommandResult> {
     const boot = this.store.boot(name);
@@ -201,14 +202,14 @@ export class Hosts {
     });
   }
 
-  /** What a host printed last, as the end of a sentence. */
+  /** The host's last console output, as the end of a sentence. */
   lastWords(name: string): string {
     const file = this.store.console(name);
     const words = existsSync(file) ? readFileSync(file, 'utf8').slice(-CONSOLE_TAIL).trim() : '';
     return words === '' ? '' : `; it printed: ${words}`;
   }
 
-  /** Prefix of the names of all groups that hosts of this state folder have. */
+  /** Prefix of the names of all groups of hosts in this state folder. */
   groupPrefix(): string {
     return `${GROUP_PREFIX}${tagOf(this.places.stateDir)}-`;
   }
@@ -272,7 +273,7 @@ export class Hosts {
     return this.prepare(record, desired.authorizedKeys);
   }
 
-  /** Its key is new each time, so the record follows with it; only a prepared host ever answers. */
+  /** Its key is new each time, and so is the record; only a prepared host ever answers. */
   private prepare(unkeyed: HostRecord, authorizedKeys: readonly string[]): HostRecord {
     const { name } = unkeyed;
     const hostKey = generateHostKey(`root@${name}`);
@@ -306,13 +307,13 @@ export class Hosts {
 
   private startKeeper(record: HostRecord): { readonly ended: () => boolean } {
     const keeper = join(this.store.folderOf(record.name), HOST_FILES.keeper);
-    // /proc/sys/net is the host's own and may be written, everything else there is the machine's.
+    // /proc/sys/net is the host's own and writable, everything else there belongs to the machine.
     const env = { SYSTEMD_NSPAWN_API_VFS_WRITABLE: 'network' };
     const groups = machineGroupsFor(this.groupName(record));
     return startDetached(['sh', keeper, ...groups], this.store.console(record.name), env);
   }
 
-  /** Takes the power from a host, whatever is left of it. */
+  /** Cuts a host's power, whatever is still running of it. */
   private async end(record: HostRecord): Promise<void> {
     const { name, network } = record;
     this.store.setPower(name, 'off');
@@ -333,7 +334,7 @@ export class Hosts {
     if (lock !== undefined) rmSync(join(NSPAWN_LOCKS, lock), { force: true });
   }
 
-  /** The host's end of its cable goes with its namespace, which the kernel takes down a moment after its last process. */
+  /** The host's end of its cable is removed with its namespace, shortly after its last process. */
   private async removePort({ name, tag }: HostRecord, network: HostNetwork | undefined): Promise<void> {
     if (network === undefined || !existsSync(join('/run/netns', network.namespace))) return;
     const port = portOf(tag);

@@ -23,18 +23,18 @@ const HOST: HostRecord = {
   createdAt: '2026-01-01T00:00:00.000Z',
 };
 
-describe('the text that makes a host', () => {
-  it('keeps it: boots it, boots it again after a reboot, and cleans up behind it', () =>
+describe('the scripts and files of a host', () => {
+  it('keep it: boot it, boot it again after a reboot, and clean up afterwards', () =>
     golden('keeper.sh.golden', keeperScript(HOST, '/srv/state/hosts/demo', 'fairlead-0123abcd')));
 
-  it('limits nothing where nothing was asked for', () => {
+  it('set no limits if none were requested', () => {
     const free = keeperScript({ ...HOST, cpus: null, memoryMiB: null }, '/srv', 'n');
     expect(free).not.toMatch(/memory\.|cpu\.(cfs|max)/);
   });
 
-  it('turns packages into a host without identity', () => golden('customize.sh.golden', customizeScript()));
+  it('turn packages into a host without identity', () => golden('customize.sh.golden', customizeScript()));
 
-  it('gives it a name, an address, a name server that refuses, and the keys that open it', () => {
+  it('set its name, its address, a name server that refuses, and its login keys', () => {
     const files = hostFiles({
       ...HOST,
       prefix: 24,
@@ -47,7 +47,7 @@ describe('the text that makes a host', () => {
     golden('host.files.golden', [...folders, ...listing].join('\n'));
   });
 
-  it('vouches for a key that is another one for each host', () => {
+  it('contain a different known key for each host', () => {
     const [one, other] = [generateHostKey('a'), generateHostKey('b')];
     expect(one.fingerprint).toMatch(/^SHA256:[A-Za-z0-9+/]{43}$/);
     expect(one.fingerprint).not.toBe(other.fingerprint);

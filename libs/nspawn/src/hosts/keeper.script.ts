@@ -2,22 +2,23 @@ import { quote } from '@fairlead/node-scripts';
 import { IDENTITY_FUNCTION } from '../machine/keeper.parts.js';
 import { HOST_FILES, STATE_FOLDERS, type HostRecord } from './host.record.js';
 
-/** Where systemd-nspawn locks the folders that it runs; it removes no lock when it is killed. */
+/** systemd-nspawn's locks for running folders; it does not remove them when it is killed. */
 export const NSPAWN_LOCKS = '/run/systemd/nspawn/locks';
-/** systemd-nspawn ends so when its payload asked for a reboot (systemd-nspawn(1), --keep-unit). */
+/** Exit code of systemd-nspawn after its payload requested a reboot (systemd-nspawn(1), --keep-unit). */
 const REBOOT_CODE = 133;
 const CPU_PERIOD_US = 100_000;
 const BYTES_PER_MIB = 1_048_576;
-/** A host that reboots itself sooner than this each time is not given the machine's whole attention. */
+/** Minimum delay between reboots, so that a host in a reboot loop does not saturate the machine. */
 const REBOOT_PAUSE_SECONDS = 0.2;
 const GROUP_TRIES_MAX = 100;
 const LOCK_WAIT_SECONDS = 10;
 
 /**
- * What a host may not do, though it is privileged in its own namespaces, because no node's software asks for it: set the machine's clock or
- * wake it, load its modules, reach its hardware's ports and memory, switch its process accounting, read its audit log, keep it from suspending,
- * change its security modules' policies, or restore processes from images. Everything else a node's software may ask for; systemd-nspawn's
- * filter keeps swapon, kexec and the like from it. That does not make hosts a security boundary: root of a host can still make device nodes.
+ * Capabilities withheld from hosts, although they are privileged in their own namespaces, because no node software
+ * needs them: setting the machine's clock or waking it, loading modules, accessing hardware ports and memory, switching
+ * process accounting, reading the audit log, blocking suspend, changing policies of security modules, and restoring
+ * processes from images. Node software may use all others; systemd-nspawn's filter blocks swapon, kexec and the like.
+ * This does not make hosts a security boundary: root of a host can still create device nodes.
  */
 export const WITHHELD = [
   'sys_time',
@@ -37,10 +38,10 @@ const CAPABILITIES = [
 ];
 const CALLS = 'bpf perf_event_open @keyring';
 
-/** systemd-nspawn names the bridge's end of a host's cable so. */
+/** systemd-nspawn's name for the bridge's end of a host's cable. */
 export const portOf = (tag: string): string => `vb-${tag}`;
 
-/** The command line that boots a host; `bridge` is only known when it is booted. */
+/** The command line that boots a host; `bridge` is only known at boot time. */
 const nspawnArguments = ({ name, tag, readOnly, machineId }: HostRecord, folder: string): readonly string[] => [
   '--quiet',
   `--directory=${folder}/${HOST_FILES.root}`,
@@ -62,10 +63,10 @@ const nspawnArguments = ({ name, tag, readOnly, machineId }: HostRecord, folder:
 ];
 
 /**
- * Keeps one host: boots it, boots it again when it reboots itself, and ends when it is off. It is all that runs of a host beside the
- * host itself, has no owner process, and is found again by what it records; a second one for the same host ends by itself. The host's file
- * system is mounted for it alone, so the mount goes when it and the host have ended.
- * Arguments: the host's groups, one in each hierarchy.
+ * Keeps one host: boots it, boots it again when it reboots itself, and ends when it is off. It is the only other
+ * process of a host, has no parent process, and is found again by what it records; a second one for the same host
+ * exits. The host's file system is mounted only in its namespace, so the mount disappears when it and the host have
+ * ended. Arguments: the host's groups, one in each hierarchy.
  */
 export const keeperScript = (host: HostRecord, folder: string, namespace: string): string => `#!/bin/sh
 # Keeps the local host ${host.name}.
@@ -148,7 +149,7 @@ ${limits(host)}  done
 const overlayOptions = ({ layers }: HostRecord, folder: string): string =>
   `lowerdir=${layers.join(':')},upperdir=${folder}/${HOST_FILES.upper},workdir=${folder}/${HOST_FILES.work}`;
 
-/** Limits where the machine has the controller, in either version's words. */
+/** Limits, if the machine has the controller, in the syntax of either version. */
 const limits = ({ cpus, memoryMiB }: HostRecord): string => {
   const lines: string[] = [];
   if (memoryMiB !== null) {

@@ -5,7 +5,7 @@ const SSH_PORT = 22;
 const TRY_TIMEOUT_MS = 1_000;
 const PAUSE_MS = 40;
 
-/** Whether an SSH server greets there now. */
+/** Whether an SSH server sends its greeting now. */
 const greets = (address: string, signal: AbortSignal): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect({ host: address, port: SSH_PORT });
@@ -22,12 +22,12 @@ const greets = (address: string, signal: AbortSignal): Promise<boolean> =>
     socket.once('close', () => end(false));
   });
 
-/** Resolves to whether the host answers SSH before `isGone` says that there is none, or the signal aborts (then it rejects). */
+/** Resolves to whether the host answers SSH before `isGone` returns true; rejects if the signal aborts. */
 export const untilGreets = async (address: string, isGone: () => boolean, signal: AbortSignal): Promise<boolean> => {
   for (;;) {
     signal.throwIfAborted();
     if (await greets(address, signal)) return true;
     if (isGone()) return false;
-    await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined); // The next round says why.
+    await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined); // The next round reports the reason.
   }
 };

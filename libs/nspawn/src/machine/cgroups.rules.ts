@@ -1,15 +1,15 @@
-/** One hierarchy of control groups that this machine has mounted, and where in it we are. */
+/** A mounted control group hierarchy of this machine, and this process' group in it. */
 export interface Hierarchy {
-  /** Where it is mounted, e.g. /sys/fs/cgroup/memory. */
+  /** Mount point, e.g. /sys/fs/cgroup/memory. */
   readonly mount: string;
   readonly version: 1 | 2;
   /** Controllers, or `name=systemd`; empty for version 2. */
   readonly controllers: readonly string[];
-  /** Our own group in it, from its root: / or /some/group. */
+  /** This process' group in it, from its root: / or /some/group. */
   readonly own: string;
 }
 
-/** From /proc/self/mountinfo and /proc/self/cgroup (cgroups(7)). A hierarchy that is mounted nowhere is left out. */
+/** Parses /proc/self/mountinfo and /proc/self/cgroup (cgroups(7)). Hierarchies that are not mounted are omitted. */
 export const hierarchiesOf = (mountinfo: string, selfCgroup: string): readonly Hierarchy[] => {
   const mounts = mountinfo.split('\n').flatMap(mountOf);
   return selfCgroup
@@ -37,13 +37,14 @@ const mountOf = (
   return [{ mount, version: type === 'cgroup' ? 1 : 2, options: options.split(',') }];
 };
 
-/** Hosts run on version 2 alone only where the machine does: systemd-nspawn gives a host what its machine has. */
+/** Hosts use only version 2 if the machine does: systemd-nspawn gives a host the machine's hierarchies. */
 export const isUnified = (hierarchies: readonly Hierarchy[]): boolean =>
   hierarchies.length > 0 && hierarchies.every(({ version }) => version === 2);
 
 /**
- * The group of a host in each hierarchy. In version 1 it is below our own, so that what limits us limits the host. In version 2 a
- * group that holds processes cannot hold groups with controllers (cgroups(7), "no internal processes"): there it stands beside ours.
+ * The group of a host in each hierarchy. In version 1 it is below our own, so that our limits apply to the host. In
+ * version 2 a group with processes cannot contain groups with controllers (cgroups(7), "no internal processes"): there
+ * it is a sibling of ours.
  */
 export const groupsFor = (name: string, hierarchies: readonly Hierarchy[]): readonly string[] =>
   hierarchies.map(({ mount, version, own }) => {

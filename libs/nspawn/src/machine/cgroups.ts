@@ -10,7 +10,7 @@ export const machineIsUnified = (): boolean => isUnified(machineHierarchies());
 
 export const machineGroupsFor = (name: string): readonly string[] => groupsFor(name, machineHierarchies());
 
-/** Folders of a group and of all groups in it, the innermost first. */
+/** Folders of a group and of all groups within it, innermost first. */
 const withInner = (group: string): readonly string[] => {
   if (!existsSync(group)) return [];
   return [...foldersIn(group).flatMap((inner) => withInner(join(group, inner))), group];
@@ -22,17 +22,17 @@ const foldersIn = (folder: string): readonly string[] => {
       .filter((entry: Dirent) => entry.isDirectory())
       .map(({ name }) => name);
   } catch {
-    return []; // It went away between two looks.
+    return []; // It disappeared between two reads.
   }
 };
 
-/** Every process in a group and in the groups in it. */
+/** Every process in a group and in the groups within it. */
 const processesIn = (group: string): readonly number[] =>
   withInner(group).flatMap((folder) => {
     try {
       return readFileSync(join(folder, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number);
     } catch {
-      return []; // It went away between two looks.
+      return []; // It disappeared between two reads.
     }
   });
 
@@ -54,7 +54,7 @@ const kill = (pid: number): void => {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended by itself: that is what was desired. What cannot be killed keeps its group, which is reported.
+    // It has ended by itself, as desired. A group with a process that cannot be killed is kept and reported.
   }
 };
 
@@ -62,11 +62,11 @@ const removeIfEmpty = (folder: string): void => {
   try {
     rmdirSync(folder);
   } catch {
-    // Something still ends in it: the next try, or the caller, sees it.
+    // Something in it is still ending: the next attempt, or the caller, detects that.
   }
 };
 
-/** All groups of this machine whose name begins so, wherever they stand; `depthMax` bounds the search. */
+/** All groups of this machine with this name prefix, in any hierarchy; `depthMax` bounds the search. */
 export const groupsNamed = (prefix: string, depthMax = 6): readonly string[] =>
   machineHierarchies().flatMap(({ mount }) => search(mount, prefix, depthMax));
 

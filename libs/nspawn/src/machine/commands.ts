@@ -4,13 +4,16 @@ import { lastWordsOf, runCommand } from '@fairlead/embedded/process';
 const TIMEOUT_MS = 20_000;
 
 export interface Run {
-  /** What it is for, in words: the operation of the failure. */
+  /** Its purpose: the operation of a failure. */
   readonly operation: string;
   readonly target: string;
   readonly timeoutMs?: number;
 }
 
-/** Runs a program of this machine and answers with what it printed. Rejects with a WorldFailure that holds its words. */
+/**
+ * Runs a program of this machine and resolves to its output. Rejects with a WorldFailure with the program's error
+ * output.
+ */
 export const run = async (at: Run, command: string, args: readonly string[]): Promise<string> => {
   const result = await runCommand(command, args, {
     timeoutMs: at.timeoutMs ?? TIMEOUT_MS,

@@ -4,8 +4,8 @@ import { closeSync, openSync } from 'node:fs';
 const SECRET_MODE = 0o600;
 
 /**
- * Starts a program in its own session and mount namespace: it continues without us, and its mounts are private. What is
- * unmounted here is unmounted for it, too. `ended` reports whether it has, as long as this process runs.
+ * Starts a program in its own session and mount namespace: it outlives this process, and its mounts are private. What
+ * is unmounted here is also unmounted there. `ended` reports its end while this process is running.
  */
 export const startDetached = (
   words: readonly string[],

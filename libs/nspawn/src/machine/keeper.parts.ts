@@ -1,4 +1,7 @@
-/** A shell function that records the identity of a process as `ProcessIdentity` reads it: its id and its start time. */
+/**
+ * A shell function that records the identity of a process in the format of `ProcessIdentity`: its pid and its start
+ * time.
+ */
 export const IDENTITY_FUNCTION = `# identity PID FILE: a process for ever, by its number and the moment of its start.
 identity() {
   read -r boot_id </proc/sys/kernel/random/boot_id

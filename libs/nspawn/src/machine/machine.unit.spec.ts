@@ -10,8 +10,8 @@ const FINE = {
   watches: { limit: 128, used: 5 },
 };
 
-describe('a machine that cannot have hosts', () => {
-  it('is refused with everything that is in the way at once, and what helps', () => {
+describe('an unsuitable machine', () => {
+  it('is refused with all obstacles at once, each with a remedy', () => {
     const obstacles = obstaclesOf({ ...FINE, isRoot: false, missingPrograms: ['ip', 'systemd-nspawn', 'nsenter'] });
     expect(obstacles).toHaveLength(2);
     expect(obstacles[1]).toBe(
@@ -20,21 +20,21 @@ describe('a machine that cannot have hosts', () => {
     );
   });
 
-  it('is refused with nothing else when it does not run Linux', () =>
+  it('is refused with nothing else if it does not run Linux', () =>
     expect(obstaclesOf({ ...FINE, platform: 'darwin', isRoot: false })).toEqual([
       'local hosts need Linux; this is darwin',
     ]));
 
-  it('has no obstacle when all is there', () => expect(obstaclesOf(FINE)).toEqual([]));
+  it('has no obstacle if every requirement is met', () => expect(obstaclesOf(FINE)).toEqual([]));
 
-  it('whose hosts would watch more files than its kernel lets root is refused with how to allow more', () => {
+  it('with too low a limit of inotify instances is refused with the way to raise it', () => {
     expect(obstaclesOf({ ...FINE, watches: { limit: 128, used: 110 } })).toEqual([
       "a cluster of 1 + 0 hosts has up to 26 inotify instances, and 110 of root's 128 are in use. " +
         'Allow more: sysctl -w fs.inotify.max_user_instances=512',
     ]);
   });
 
-  it('has room for a worker more beside five hosts, where it has none for another control plane', () => {
+  it('has capacity for another worker beside five hosts, if not for another control plane', () => {
     const watches = { limit: 128, used: 5 + 107 };
     expect(obstaclesOf({ ...FINE, watches })).toHaveLength(1);
     expect(obstaclesOf({ ...FINE, watches }, 5)).toEqual([]);
@@ -44,12 +44,12 @@ describe('a machine that cannot have hosts', () => {
     ]);
   });
 
-  it('has room for one cluster of five hosts where its kernel allows as much as most do, and not for two', () => {
+  it('has capacity for one cluster of five hosts with the usual kernel limits, but not for two', () => {
     expect(noRoomToWatch(FINE.watches, 3, 2)).toBeUndefined();
     expect(noRoomToWatch({ ...FINE.watches, used: 5 + 107 }, 3, 2)).toMatch(/^a cluster of 3 \+ 2 hosts/);
   });
 
-  it('whose disk is so full that kubelets would taint their nodes is refused with how much to free', () => {
+  it('with a disk so full that kubelets would taint their nodes is refused with the space to free', () => {
     const disk = { folder: '/srv/hosts', totalBytes: 100 * 2 ** 30, freeBytes: 12 * 2 ** 30 };
     expect(obstaclesOf({ ...FINE, disk })).toEqual([
       'the file system of /srv/hosts is 88 % full, and from 85 % on kubelets taint their nodes with disk-pressure and evict pods. ' +
@@ -61,7 +61,7 @@ describe('a machine that cannot have hosts', () => {
   it('names each package once', () => expect(installLine(['nsenter', 'unshare', 'flock'])).toMatch(/ util-linux$/));
 });
 
-/** As on a Debian 12 machine with version 1, and with all controllers mounted by themselves. */
+/** Like a Debian 12 machine with version 1, with each controller mounted separately. */
 const V1_MOUNTS = `24 1 0:21 / /sys/fs/cgroup ro,nosuid - tmpfs tmpfs ro
 25 24 0:22 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct
 26 24 0:23 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory
@@ -73,7 +73,7 @@ const V1_SELF = '4:cpu,cpuacct:/\n3:memory:/jobs/17\n2:pids:/\n1:name=systemd:/u
 const V2_MOUNTS = '24 1 0:21 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw,nsdelegate\n';
 
 describe('the groups of a host', () => {
-  it('stand below our own in each hierarchy of version 1 that is mounted', () => {
+  it('are below our own in each mounted hierarchy of version 1', () => {
     const hierarchies = hierarchiesOf(V1_MOUNTS, V1_SELF);
     expect(isUnified(hierarchies)).toBe(false);
     expect(groupsFor('host-a', hierarchies)).toEqual([
@@ -88,7 +88,7 @@ describe('the groups of a host', () => {
     ['/', '/sys/fs/cgroup/host-a'],
     ['/system.slice/fairlead.service', '/sys/fs/cgroup/system.slice/host-a'],
     ['/fairlead', '/sys/fs/cgroup/host-a'],
-  ])('stand beside ours (%s) in version 2, where a group of processes has no groups', (own, expected) => {
+  ])('are siblings of ours (%s) in version 2, where a group with processes has no groups', (own, expected) => {
     const hierarchies = hierarchiesOf(V2_MOUNTS, `0::${own}\n`);
     expect(isUnified(hierarchies)).toBe(true);
     expect(groupsFor('host-a', hierarchies)).toEqual([expected]);

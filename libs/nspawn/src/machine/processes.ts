@@ -8,7 +8,7 @@ export interface RunningProcess {
   readonly groups: string;
 }
 
-/** Every process of this machine but ourselves. A zombie has ended: only its parent has not asked how. */
+/** Every process of this machine except ourselves. A zombie has ended: only its parent has not collected it. */
 export const runningProcesses = (): readonly RunningProcess[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -24,6 +24,6 @@ const textOf = (file: string): string => {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return ''; // It ended between two looks.
+    return ''; // It ended between two reads.
   }
 };

@@ -1,4 +1,4 @@
-/** Programs that hosts need on the machine, and the Debian package that holds each. */
+/** Programs that hosts need on the machine, and the Debian package of each. */
 const PACKAGES: readonly (readonly [program: string, debianPackage: string])[] = [
   ['systemd-nspawn', 'systemd-container'],
   ['mmdebstrap', 'mmdebstrap'],
@@ -12,36 +12,38 @@ const PACKAGES: readonly (readonly [program: string, debianPackage: string])[] =
 
 export const REQUIRED_PROGRAMS = PACKAGES.map(([program]) => program);
 
-/** What was found on the machine. */
+/** Facts about the machine. */
 export interface Findings {
   readonly platform: string;
   readonly isRoot: boolean;
   readonly missingPrograms: readonly string[];
   readonly hasOverlay: boolean;
   readonly watches: FileWatches;
-  /** Absent: no folder was named. */
+  /** Absent: no folder was given. */
   readonly disk?: DiskRoom;
 }
 
-/** How many inotify instances root may have, on the machine and all its hosts together, and has. Most kernels begin with 128. */
+/**
+ * Limit and use of root's inotify instances, for the machine and all its hosts together. Most kernels default to 128.
+ */
 export interface FileWatches {
   readonly limit: number;
   readonly used: number;
 }
 
-/** The file system that hosts stand on. */
+/** The file system of the hosts. */
 export interface DiskRoom {
   readonly folder: string;
   readonly totalBytes: number;
-  /** To whoever is not root, as kubelets count it. */
+  /** Available to non-root users, as kubelets count it. */
   readonly freeBytes: number;
 }
 
-/** A kubelet whose images have less than 15 % of their file system free evicts pods and taints its node with disk-pressure. */
+/** A kubelet with less than 15 % free on its image file system evicts pods and taints its node with disk-pressure. */
 const DISK_FREE_MIN = 0.15;
 const GIB = 1_024 ** 3;
 
-/** What helps where kubelets would find too little room; undefined: there is enough. */
+/** The remedy if kubelets would find too little free space; undefined: it is sufficient. */
 export const noRoomOnDisk = ({ folder, totalBytes, freeBytes }: DiskRoom): string | undefined => {
   if (totalBytes === 0 || freeBytes / totalBytes >= DISK_FREE_MIN) return undefined;
   const full = Math.floor((1 - freeBytes / totalBytes) * 100);
@@ -52,10 +54,10 @@ export const noRoomOnDisk = ({ folder, totalBytes, freeBytes }: DiskRoom): strin
   );
 };
 
-/** What systemd, containerd, the kubelet and Kubernetes' own programs have of them on one host. */
+/** Inotify instances of systemd, containerd, the kubelet and Kubernetes' own programs on one host. */
 const WATCHES = { controlPlane: 26, worker: 15 } as const;
 
-/** What helps where a cluster would exceed the limit; undefined: it has room. A kubelet without any does not run. */
+/** The remedy if a cluster would exceed the limit; undefined: it would not. A kubelet without any does not run. */
 export const noRoomToWatch = (
   { limit, used }: FileWatches,
   controlPlanes: number,
@@ -71,8 +73,8 @@ export const noRoomToWatch = (
 };
 
 /**
- * What is in the way of local hosts, each with what helps. Empty: nothing. The first of a folder is a control plane; where some run
- * already, the next one may be a worker, which needs less.
+ * The obstacles to local hosts, each with a remedy. Empty: none. The first host of a folder is a control plane; if some
+ * are running, the next one may be a worker, which needs less.
  */
 export const obstaclesOf = (findings: Findings, hostsRunning = 0): readonly string[] => {
   const { platform, isRoot, missingPrograms, hasOverlay, watches, disk } = findings;
@@ -90,7 +92,7 @@ export const obstaclesOf = (findings: Findings, hostsRunning = 0): readonly stri
   ];
 };
 
-/** The command that installs what is missing, on Debian and its descendants. */
+/** The command that installs missing programs, on Debian and its derivatives. */
 export const installLine = (missingPrograms: readonly string[]): string =>
   `apt-get install --yes --no-install-recommends ${packagesOf(missingPrograms).join(' ')}`;
 

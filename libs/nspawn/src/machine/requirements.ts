@@ -10,7 +10,10 @@ import {
 } from './requirements.rules.js';
 
 const MODPROBE_TIMEOUT_MS = 10_000;
-/** What hosts use of the kernel and cannot load themselves. Built in on many machines, and then modprobe has nothing to do. */
+/**
+ * Kernel modules that hosts need and cannot load themselves. Built in on many machines, where modprobe has nothing to
+ * do.
+ */
 const MODULES = ['overlay', 'veth', 'bridge', 'br_netfilter', 'nf_tables', 'nf_conntrack'];
 
 const isOnPath = (program: string): boolean =>
@@ -27,13 +30,13 @@ const hasOverlay = (): boolean => {
   try {
     return /\boverlay$/m.test(readFileSync('/proc/filesystems', 'utf8'));
   } catch {
-    return false; // No /proc: not a Linux that we can use.
+    return false; // No /proc: an unsuitable Linux.
   }
 };
 
 const ROOT = 0;
 
-/** A process that ends while it is looked at has nothing open. */
+/** A process that ends during the inspection has nothing open. */
 const unlessGone = <T>(look: () => T, otherwise: T): T => {
   try {
     return look();
@@ -49,14 +52,14 @@ const watchesOf = (process: string): number => {
     .length;
 };
 
-/** Counted among root's processes, those of all hosts included. */
+/** Counts root's processes, including those of all hosts. */
 export const fileWatches = (): FileWatches => {
   const limit = unlessGone(() => Number(readFileSync('/proc/sys/fs/inotify/max_user_instances', 'utf8')), Infinity);
   const processes = unlessGone(() => readdirSync('/proc'), []).filter((name) => /^\d+$/.test(name));
   return { limit, used: processes.reduce((sum, name) => sum + watchesOf(join('/proc', name)), 0) };
 };
 
-/** Of a folder that need not exist yet. */
+/** For a folder that need not exist yet. */
 export const diskRoom = (folder: string): DiskRoom => {
   const found = unlessGone(() => statfsSync(folder), undefined);
   if (found === undefined && dirname(folder) !== folder) return { ...diskRoom(dirname(folder)), folder };
@@ -64,21 +67,21 @@ export const diskRoom = (folder: string): DiskRoom => {
   return { folder, totalBytes: blocks * bsize, freeBytes: bavail * bsize };
 };
 
-/** Where hosts come, and what is there already. */
+/** The location of new hosts, and the number of running ones. */
 interface HostsPlace {
   readonly hostsRunning?: number;
-  /** The folder of their disks; absent: its room is not looked at. */
+  /** The folder of their disks; absent: free space is not checked. */
   readonly folder?: string;
 }
 
-/** What is in the way of a host more on this machine; empty: nothing. Loads kernel modules where that is possible and needed. */
+/** The obstacles to another host on this machine; empty: none. Loads kernel modules if possible and needed. */
 export const obstacles = async ({ hostsRunning = 0, folder }: HostsPlace = {}): Promise<readonly string[]> =>
   obstaclesOf({ ...(await findings()), ...(folder === undefined ? {} : { disk: diskRoom(folder) }) }, hostsRunning);
 
 export const findings = async (): Promise<Findings> => {
   const isRoot = process.getuid?.() === 0;
   if (process.platform === 'linux' && isRoot && isOnPath('modprobe')) {
-    // What cannot be loaded may be built in; where it is missing, whoever needs it says so.
+    // A module that cannot be loaded may be built in; if it is missing, its users report that.
     await runCommand('modprobe', ['--all', '--quiet', ...MODULES], { timeoutMs: MODPROBE_TIMEOUT_MS });
   }
   return {

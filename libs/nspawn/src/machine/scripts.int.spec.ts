@@ -8,14 +8,14 @@ import { check, itWith } from '../../../../test/recorded/checkers.js';
 const golden = (path: string): string => fileURLToPath(new URL(`../${path}.golden`, import.meta.url));
 const SCRIPTS = ['hosts/golden/customize.sh', 'hosts/golden/keeper.sh', 'balancers/golden/keeper.sh'];
 
-describe('the scripts that make and keep hosts and balancers', () => {
-  itWith('shellcheck').each(SCRIPTS)('have nothing that shellcheck complains about: %s', (path) => {
-    // SC2016: what looks like an expansion in single quotes is content, quoted on purpose.
+describe('the scripts that create and keep hosts and load balancers', () => {
+  itWith('shellcheck').each(SCRIPTS)('have no shellcheck findings: %s', (path) => {
+    // SC2016: apparent expansions in single quotes are content, quoted on purpose.
     expect(check('shellcheck', ['--shell=sh', '--exclude=SC2016', golden(path)]).lines).toEqual([]);
   });
 });
 
-describe('the unit that keeps the settings of a host from its machine', () => {
+describe("the unit that isolates a host's settings from its machine", () => {
   let folder: string;
   beforeEach(() => {
     folder = newFolder('unit');
@@ -26,11 +26,11 @@ describe('the unit that keeps the settings of a host from its machine', () => {
     const file = join(folder, 'machine-guard.service');
     writeFileSync(file, text);
     const { lines } = check('systemd-analyze', ['verify', '--man=no', '--recursive-errors=no', file]);
-    // The program is one of the host, and not of this machine.
+    // The program exists on the host, not on this machine.
     return lines.filter((line) => line.includes('machine-guard') && !/is not executable: No such file/.test(line));
   };
 
-  itWith('systemd-analyze')('is understood by systemd', () => {
+  itWith('systemd-analyze')('is accepted by systemd', () => {
     const script = readFileSync(golden('hosts/golden/customize.sh'), 'utf8');
     const [, unit = ''] = /<<'MACHINE_GUARD_UNIT'\n([^]*?)MACHINE_GUARD_UNIT\n/.exec(script) ?? [];
     expect(unit).toContain('ExecStart=');

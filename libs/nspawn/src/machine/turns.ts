@@ -1,4 +1,4 @@
-/** What is done to one thing is done in turn; different things do not wait for each other. */
+/** Serializes operations per name; different names do not wait for each other. */
 export class Turns {
   private readonly last = new Map<string, Promise<unknown>>();
 

@@ -1,22 +1,22 @@
 import ipaddr from 'ipaddr.js';
 
-/** RFC 2544's range for benchmarks: no machine's real network is in it. */
+/** RFC 2544's range for benchmarks, which no real network uses. */
 export const HOST_RANGE = '198.18.0.0/15';
 const PREFIX_MIN = 16;
 const PREFIX_MAX = 26;
 
-/** Who has which address in a network of hosts. */
+/** The addresses in a network of hosts. */
 export interface AddressPlan {
   readonly prefix: number;
-  /** The bridge: the hosts' gateway and the name server that refuses. */
+  /** The bridge: the hosts' gateway, and the name server that refuses. */
   readonly gateway: string;
-  /** Where Fairlead is, seen from the hosts. */
+  /** Fairlead's address, as seen by the hosts. */
   readonly uplink: string;
   readonly hosts: { readonly first: number; readonly last: number };
   readonly balancers: { readonly first: number; readonly last: number };
 }
 
-/** Low addresses stay free, for whoever shares the network by hand. */
+/** Low addresses are reserved for manual use. */
 const FIRST_HOST_OFFSET = 11;
 const BALANCERS_MAX = 32;
 
@@ -27,7 +27,7 @@ const toNumber = (address: string): number =>
 
 export const toAddress = (value: number): string => [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join('.');
 
-/** undefined: not a network that hosts can have. */
+/** undefined: not a valid network for hosts. */
 export const addressPlanOf = (cidr: string): AddressPlan | undefined => {
   const parsed = parse(cidr);
   if (parsed === undefined) return undefined;
@@ -52,7 +52,7 @@ const parse = (cidr: string): { readonly base: number; readonly prefix: number }
   return base % 2 ** (32 - prefix) === 0 ? { base, prefix } : undefined;
 };
 
-/** Whether two networks have an address in common. */
+/** Whether two networks overlap. */
 export const overlap = (one: string, other: string): boolean => {
   const [first, firstPrefix] = ipaddr.IPv4.parseCIDR(one);
   const [second, secondPrefix] = ipaddr.IPv4.parseCIDR(other);

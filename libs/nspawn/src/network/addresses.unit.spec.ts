@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { addressPlanOf, overlap, toAddress } from './addresses.rules.js';
 
 describe('the addresses of a network of hosts', () => {
-  it('are the bridge, the hosts, the balancers and Fairlead, in this order', () => {
+  it('are the bridge, the hosts, the load balancers and Fairlead, in this order', () => {
     const plan = addressPlanOf('198.18.7.0/24')!;
     expect(plan).toMatchObject({ prefix: 24, gateway: '198.18.7.1', uplink: '198.18.7.254' });
     expect([plan.hosts.first, plan.hosts.last].map(toAddress)).toEqual(['198.18.7.11', '198.18.7.221']);
@@ -11,11 +11,11 @@ describe('the addresses of a network of hosts', () => {
   });
 
   it.each(['192.168.1.0/24', '198.20.0.0/24', '198.18.0.0/15', '198.18.7.0/27', '198.18.7.1/24', 'somewhere', '::/64'])(
-    'are none in %s, which is not a network for hosts',
+    'are undefined for %s, which is not a valid network for hosts',
     (cidr) => expect(addressPlanOf(cidr)).toBeUndefined(),
   );
 
-  it('never mean two things at once', () => {
+  it('are never assigned twice', () => {
     fc.assert(
       fc.property(fc.integer({ min: 16, max: 26 }), fc.integer({ min: 0, max: 2 ** 17 - 1 }), (prefix, offset) => {
         const size = 2 ** (32 - prefix);

@@ -10,8 +10,8 @@ export interface ClaimRange {
 }
 
 /**
- * Who has which address: a file per address that names its owner. It appears whole and only where there is none, so that two who
- * want the same address at once do not both get it.
+ * Who owns which address: a file per address that names its owner. It is created atomically and never overwrites one,
+ * so that two concurrent claims of the same address cannot both succeed.
  */
 export class AddressClaims {
   private readonly folder: string;
@@ -20,7 +20,7 @@ export class AddressClaims {
     this.folder = join(networkFolder, 'addresses');
   }
 
-  /** The owner's address: the one it has, else the first that is free. */
+  /** The owner's address: its existing one, else the first free one. */
   claim(owner: string, { first, last }: ClaimRange): string {
     mkdirSync(this.folder, { recursive: true });
     const held = this.of(owner);
@@ -51,7 +51,7 @@ export class AddressClaims {
     try {
       return readFileSync(join(this.folder, address), 'utf8');
     } catch {
-      return undefined; // Released between two looks.
+      return undefined; // Released between two reads.
     }
   }
 
@@ -62,7 +62,7 @@ export class AddressClaims {
       linkSync(temporary, join(this.folder, address));
       return true;
     } catch {
-      return false; // Someone was faster: the next one.
+      return false; // Another claim was faster: try the next one.
     } finally {
       rmSync(temporary);
     }

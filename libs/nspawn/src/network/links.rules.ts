@@ -1,23 +1,23 @@
 import { overlap } from './addresses.rules.js';
 
-/** A device, as `ip -json address show` and `ip -json link show` print it. */
+/** A device, as printed by `ip -json address show` and `ip -json link show`. */
 export interface Link {
   readonly ifname: string;
   readonly addr_info?: readonly { readonly local?: string; readonly prefixlen?: number; readonly family?: string }[];
 }
 
-/** What `ip -json` printed; of no device at all it prints nothing. */
+/** Parses the output of `ip -json`, which prints nothing if there is no device. */
 export const linksIn = (printed: string): readonly Link[] =>
   printed.trim() === '' ? [] : (JSON.parse(printed) as readonly Link[]);
 
-/** What `ip` prints for a device that is gone, for example with its namespace. */
+/** The error of `ip` for a missing device, for example one removed with its namespace. */
 export const saysNoDevice = (words: string): boolean => /Cannot find device/.test(words);
 
-/** What `ip` prints for an address that its device does not have. */
+/** The error of `ip` for an address that its device does not have. */
 export const saysNoAddress = (words: string): boolean =>
   /Address not found|Cannot assign requested address/.test(words);
 
-/** Whose address is in that range, and which one; the device that is to have it does not count. */
+/** The device with an address in that range, and the address, except for the device that should have it. */
 export const addressWithin = (
   links: readonly Link[],
   { cidr, except }: { readonly cidr: string; readonly except: string },

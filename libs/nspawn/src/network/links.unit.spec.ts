@@ -3,29 +3,29 @@ import { QUESTIONS } from '../../../../test/recorded/questions.js';
 import { recorded, RECORDED_VERSIONS } from '../../../../test/recorded/recorded.js';
 import { addressWithin, linksIn, saysNoAddress, saysNoDevice } from './links.rules.js';
 
-describe.each(RECORDED_VERSIONS)('what ip printed of the devices of a host with Kubernetes %s', (kubernetes) => {
+describe.each(RECORDED_VERSIONS)('recorded devices of a host with Kubernetes %s', (kubernetes) => {
   const addresses = linksIn(recorded(kubernetes, QUESTIONS.addressesJson));
 
-  it('names them all, with addresses and without', () => {
+  it('are all parsed, with and without addresses', () => {
     const names = addresses.map(({ ifname }) => ifname);
     expect(names).toEqual(expect.arrayContaining(['lo', 'host0', 'cni0']));
     expect(linksIn(recorded(kubernetes, QUESTIONS.linksJson)).map(({ ifname }) => ifname)).toEqual(names);
   });
 
-  it('names the address that a range would take', () => {
+  it('include the address that overlaps a range', () => {
     const taken = { device: 'host0', address: expect.stringMatching(/^198\.18\.64\.\d+$/) };
     expect(addressWithin(addresses, { cidr: '198.18.64.0/24', except: 'fl0123' })).toEqual(taken);
     expect(addressWithin(addresses, { cidr: '198.18.0.0/16', except: 'fl0123' })).toEqual(taken);
   });
 
-  it('leaves out the device that is to have it, and ranges that no one has', () => {
+  it('exclude the device that should have it, and ranges not in use', () => {
     expect(addressWithin(addresses, { cidr: '198.18.64.0/24', except: 'host0' })).toBeUndefined();
     expect(addressWithin(addresses, { cidr: '198.19.0.0/16', except: 'fl0123' })).toBeUndefined();
   });
 });
 
 it.each(RECORDED_VERSIONS)(
-  'what ip says of a link that is gone already is distinguished from a failure: %s',
+  'an error of ip about a link that is already gone is distinguished from a failure: %s',
   (kubernetes) => {
     const said = (question: 'noDevice' | 'noDeviceOfAddress' | 'noAddress'): string =>
       recorded(kubernetes, QUESTIONS[question]);

@@ -7,7 +7,7 @@ import { tagOf } from '../places.js';
 import { addressPlanOf, HOST_RANGE, overlap, type AddressPlan } from './addresses.rules.js';
 import { addressWithin, linksIn, type Link } from './links.rules.js';
 
-/** A network of hosts: a separate namespace with a bridge, and one veth pair that joins it to where Fairlead runs. */
+/** A network of hosts: a separate namespace with a bridge, and a veth pair that connects it to Fairlead's namespace. */
 export interface HostNetwork {
   readonly name: string;
   readonly cidr: string;
@@ -16,14 +16,17 @@ export interface HostNetwork {
   /** The device on Fairlead's side. */
   readonly device: string;
   readonly gateway: string;
-  /** The address on Fairlead's side: what hosts reach Fairlead at. */
+  /** The address on Fairlead's side, at which hosts reach Fairlead. */
   readonly uplink: string;
 }
 
 export const BRIDGE = 'br0';
 /** A bridge that is down: hosts on it keep a carrier and reach nothing. */
 export const VOID = 'void';
-/** Without one of its own, a bridge has the lowest address of its ports: who knows another one loses it when a host comes or goes. */
+/**
+ * Without its own address, a bridge takes the lowest of its ports: cached addresses would become invalid when a host
+ * comes or goes.
+ */
 const BRIDGE_ADDRESS = '02:00:00:00:00:01';
 const UPLINK_PORT = 'uplink';
 const NAMESPACES = '/run/netns';
@@ -58,7 +61,7 @@ export class Networks {
     return join(this.stateDir, 'networks', name);
   }
 
-  /** Makes what is missing of the network, and leaves one that exists with the range that it has. */
+  /** Creates what is missing of the network; an existing one keeps its range. */
   async ensure(name: string, cidr: string): Promise<HostNetwork> {
     const network = this.find(name) ?? (await this.define(name, cidr));
     await this.ensureNamespace(network);
@@ -66,7 +69,7 @@ export class Networks {
     return network;
   }
 
-  /** Nothing of it is up any more; `ensure` brings it back as it was. Nothing may be on it. */
+  /** Takes it down; `ensure` restores it. Nothing may be connected to it. */
   async takeDown(name: string): Promise<void> {
     const network = this.find(name);
     if (network === undefined) return;
@@ -76,7 +79,7 @@ export class Networks {
     }
   }
 
-  /** Nothing may be on it any more. */
+  /** Nothing may be connected to it. */
   async remove(name: string): Promise<void> {
     await this.takeDown(name);
     rmSync(this.folderOf(name), { recursive: true, force: true });
@@ -104,7 +107,7 @@ export class Networks {
     return network;
   }
 
-  /** Another Fairlead on this machine, or someone's own network, may have the range. */
+  /** Another Fairlead on this machine, or a foreign network, may use the range. */
   private async refuseTakenHere({ name, cidr, device }: HostNetwork): Promise<void> {
     const printed = await run({ operation: 'ensure network', target: name }, 'ip', ['-json', 'address', 'show']);
     const clash = addressWithin(linksIn(printed), { cidr, except: device });
@@ -114,7 +117,7 @@ export class Networks {
   private async ensureNamespace({ name, namespace, gateway, cidr }: HostNetwork): Promise<void> {
     const at = { operation: 'ensure network', target: name };
     if (!(await isNamespace(namespace))) {
-      // A crash between making the name and the namespace leaves a name that is none.
+      // A crash between the creation of the name and of the namespace leaves an invalid name.
       rmSync(join(NAMESPACES, namespace), { force: true });
       await run(at, 'ip', ['netns', 'add', namespace]);
     }
@@ -128,14 +131,18 @@ export class Networks {
       `address replace ${gateway}/${cidr.split('/')[1] ?? ''} dev ${BRIDGE}`,
       `link set ${BRIDGE} up`,
     ]);
-    // A new namespace has the machine's settings: one that routes must not make a way out of its hosts.
+    // A new namespace inherits the machine's settings: with forwarding enabled, it would route its hosts to the
+    // outside.
     await run(at, 'nsenter', [
       `--net=${join(NAMESPACES, namespace)}`,
       ...['sh', '-c', 'echo 0 >/proc/sys/net/ipv4/ip_forward'],
     ]);
   }
 
-  /** The pair goes with either end's namespace, so one that is not whole is gone or is someone's who has ended. */
+  /**
+   * The pair is removed with either end's namespace, so an incomplete one is gone or belongs to a process that has
+   * ended.
+   */
   private async ensureUplink({ name, namespace, device, uplink, cidr }: HostNetwork): Promise<void> {
     const at = { operation: 'ensure network', target: name };
     const inside = (await devicesOf(namespace, name)).has(UPLINK_PORT);
@@ -164,7 +171,7 @@ export const devicesOf = async (namespace: string, target: string): Promise<Read
   return new Map(links.map((link) => [link.ifname, link]));
 };
 
-/** In the namespace that this process is in; /sys may be another one's. */
+/** In the namespace of this process; /sys may belong to another one. */
 const hasDevice = async (device: string): Promise<boolean> => {
   const printed = await run({ operation: 'look at the network', target: device }, 'ip', ['-json', 'link', 'show']);
   return linksIn(printed).some(({ ifname }) => ifname === device);
@@ -175,7 +182,7 @@ const removeDevice = async (device: string): Promise<void> => {
     await run({ operation: 'delete network', target: device }, 'ip', ['link', 'delete', device]);
 };
 
-/** Changes in the hosts' namespace, one after the other. */
+/** Changes in the hosts' namespace, in order. */
 const batch = async (
   at: { readonly operation: string; readonly target: string },
   namespace: string,

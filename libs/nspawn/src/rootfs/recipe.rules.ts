@@ -1,4 +1,4 @@
-/** The systems that hosts can have, by ID-VERSION_ID of their /etc/os-release. To add another Debian, add a line. */
+/** Operating systems of hosts, by ID-VERSION_ID of their /etc/os-release. To add another Debian, add a line. */
 export const HOST_SYSTEMS = {
   'debian-13': { suite: 'trixie', title: 'Debian 13 (trixie)' },
   'debian-12': { suite: 'bookworm', title: 'Debian 12 (bookworm)' },
@@ -7,8 +7,8 @@ export type HostSystem = keyof typeof HOST_SYSTEMS;
 export const DEFAULT_SYSTEM: HostSystem = 'debian-13';
 
 /**
- * What every host's root file system is made of: a Debian server with what Kubernetes asks of a node, and nothing of Kubernetes itself.
- * It holds no key and no identity: those are put into each host when it is made.
+ * The content of every host's root file system: a Debian server with Kubernetes' requirements for a node, and nothing
+ * of Kubernetes itself. It contains no key and no identity: those are added to each host when it is created.
  */
 const RECIPE = {
   packages: [
@@ -44,10 +44,12 @@ const RECIPE = {
   ],
 } as const;
 
-/** The ordinary user of every host, who may do anything by `sudo -n`. */
+/** The ordinary user of every host, with passwordless `sudo -n`. */
 export const SUDO_USER = { name: 'ops', id: 1000 } as const;
 
-/** Keys that a kubelet, or host preparation, sets for the whole kernel: each host gets a private file in their place. */
+/**
+ * Keys that a kubelet, or host preparation, sets for the whole kernel: each host gets a private file in their place.
+ */
 const KERNEL_WIDE_KEYS = [
   'kernel/keys/root_maxbytes',
   'kernel/keys/root_maxkeys',
@@ -61,8 +63,9 @@ const KERNEL_WIDE_KEYS = [
 ] as const;
 
 /**
- * Runs in each host before anything else of ours. systemd-nspawn mounts the controllers of cgroup v1 read-only; a kubelet needs to make
- * groups. Everything under /proc/sys but the network's is read-only, so that no host changes its machine; what must look writable is.
+ * Runs in each host before anything else of Fairlead. systemd-nspawn mounts the cgroup v1 controllers read-only, but a
+ * kubelet must create groups. Everything below /proc/sys except the network's is read-only, so that no host changes its
+ * machine; files that must look writable are replaced.
  */
 const MACHINE_GUARD = `#!/bin/sh
 for controller in /sys/fs/cgroup/*/; do
@@ -108,7 +111,7 @@ const MASKED = [
   'systemd-networkd-wait-online.service',
 ];
 
-/** What is done to the unpacked packages: a script for mmdebstrap that gets the root as its first argument. */
+/** Modifies the unpacked packages: a script for mmdebstrap with the root as its first argument. */
 export const customizeScript = (): string => `#!/bin/sh
 set -eu
 root=$1
@@ -133,10 +136,10 @@ rm -rf "$root"/var/lib/containerd "$root"/var/cache/apt/archives "$root"/var/lib
 mkdir -p "$root/opt/fairlead" "$root/var/lib/containerd" "$root/var/lib/apt/lists/partial" "$root/var/cache/apt/archives/partial"
 `;
 
-/** Documentation and translations are a third of it, and unused there. */
+/** Documentation and translations are a third of the size, and unused there. */
 const LEFT_OUT = ['/usr/share/man/*', '/usr/share/doc/*', '/usr/share/locale/*', '/usr/share/info/*'];
 
-/** mmdebstrap's arguments; the customize script is in a file, because it reads hooks as shell. */
+/** mmdebstrap's arguments; the customize script is in a file, because it interprets hooks as shell. */
 export const mmdebstrapArguments = (
   system: HostSystem,
   into: string,
@@ -157,7 +160,7 @@ export const mmdebstrapArguments = (
   ...mirrors,
 ];
 
-/** Everything that the outcome depends on, but for what Debian has changed since: two equal recipes share a root file system. */
+/** Everything that determines the result, except changes in Debian: equal recipes share a root file system. */
 export const recipeText = (system: HostSystem): string =>
   JSON.stringify({
     suite: HOST_SYSTEMS[system].suite,

@@ -25,10 +25,10 @@ import {
   type HostSystem,
 } from './recipe.rules.js';
 
-/** The file systems that all hosts share, read-only; a host's own is laid over them. The first is the uppermost. */
+/** The read-only file systems shared by all hosts; a host's own is mounted over them. The first is the uppermost. */
 export interface RootLayers {
   readonly base: string;
-  /** Holds /opt/fairlead/node: the Node runtime that runs us. */
+  /** Contains /opt/fairlead/node: the Node runtime of this process. */
   readonly node: string;
   readonly nodeSha256: string;
 }
@@ -45,11 +45,11 @@ const digest = (content: string | Buffer): string => createHash('sha256').update
 const baseFolder = (cacheDir: string, system: HostSystem): string =>
   join(cacheDir, 'hosts', `${HOST_SYSTEMS[system].suite}-${digest(recipeText(system)).slice(0, DIGEST_LENGTH)}`);
 
-/** Whether hosts can be made without building anything first. */
+/** Whether hosts can be created without building a root file system. */
 export const hasRootfs = (cacheDir: string, system = DEFAULT_SYSTEM): boolean =>
   existsSync(baseFolder(cacheDir, system));
 
-/** The layers under every host: built where they are missing (about a minute and a half), whole or not at all. */
+/** The layers below every host: missing ones are built (about a minute and a half), atomically. */
 export const ensureRootfs = async (
   cacheDir: string,
   progress: Progress = () => undefined,
@@ -61,8 +61,8 @@ export const ensureRootfs = async (
 };
 
 /**
- * Of several that build at once, one does it and the others wait for it: flock(1) holds the lock as long as the build lives. The build
- * looks again when it has the lock.
+ * Of several concurrent builds, one runs and the others wait: flock(1) holds the lock while the build is running. The
+ * build checks again once it has the lock.
  */
 const buildBase = async (system: HostSystem, base: string, progress: Progress): Promise<void> => {
   const scratch = mkdtempSync(join(tmpdir(), 'fairlead-rootfs-'));
@@ -130,7 +130,9 @@ const follow = (
     });
   });
 
-/** A layer with the Node runtime that runs us, so that agents need none to be brought. Another Node is another layer. */
+/**
+ * A layer with the Node runtime of this process, so that agents need no upload of one. Another Node is another layer.
+ */
 const ensureNodeLayer = async (cacheDir: string, base: string): Promise<Pick<RootLayers, 'node' | 'nodeSha256'>> => {
   const nodeSha256 = digest(readFileSync(process.execPath));
   const layer = join(cacheDir, 'hosts', `node-${process.version}-${nodeSha256.slice(0, DIGEST_LENGTH)}`);
@@ -147,7 +149,7 @@ const ensureNodeLayer = async (cacheDir: string, base: string): Promise<Pick<Roo
   return { node: layer, nodeSha256 };
 };
 
-/** Two may make the same layer at once; either is as good. */
+/** Two processes may create the same layer concurrently; either is fine. */
 const publish = (partial: string, layer: string): void => {
   try {
     renameSync(partial, layer);
@@ -157,7 +159,9 @@ const publish = (partial: string, layer: string): void => {
   }
 };
 
-/** A Node that is linked against libraries which hosts do not have does not work there: it is reported here, not by a failing agent. */
+/**
+ * A Node linked against libraries that hosts lack does not work there: this is reported here, not by a failing agent.
+ */
 const provesItself = async (layer: string, base: string): Promise<void> => {
   const target = process.execPath;
   const mount = 'mount -t overlay overlay -o "lowerdir=$1:$2" "$3" && exec chroot "$3" /opt/fairlead/node --version';
