@@ -3,19 +3,19 @@ import { open, rename, rm } from 'node:fs/promises';
 import { dirname, join, basename } from 'node:path';
 import type { Bytes } from './bytes.js';
 
-/** Beside its target, so that the rename at the end stays within a file system; each writer has its own. */
+/** Beside its target, so that the rename at the end stays within a file system; each writer has its own file. */
 const beside = (path: string): string => join(dirname(path), `.${basename(path)}.${randomUUID()}.part`);
 
 /**
- * Writes a file that appears whole or not at all: beside it, flushed to the disk, renamed. Whatever ends the bytes early
- * leaves nothing behind.
+ * Writes a file atomically: a temporary file beside it, flushed to the disk, renamed. If the input ends early, nothing
+ * is left behind.
  */
 export const writeWhole = async (path: string, bytes: Bytes | string, mode = 0o644): Promise<void> => {
   const temporary = beside(path);
   try {
     const file = await open(temporary, 'w', mode);
     try {
-      await file.chmod(mode); // The umask does not decide what others may run.
+      await file.chmod(mode); // Regardless of the umask.
       if (typeof bytes === 'string') await file.writeFile(bytes);
       else for await (const chunk of bytes) await file.write(chunk);
       await file.sync();

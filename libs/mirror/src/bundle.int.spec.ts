@@ -78,7 +78,7 @@ describe('a bundle', () => {
     expect((await bundleOf(server.url)).sha256).toBe(fromFolder.sha256);
   });
 
-  it('that is unpacked is a mirror again, with programs that can be run', async () => {
+  it('is a mirror again when it is unpacked, with executable programs', async () => {
     await bundleOf(mirror);
     const unpacked = join(folder, 'unpacked');
     mkdirSync(unpacked);
@@ -98,20 +98,20 @@ describe('a bundle', () => {
     expect(again.sha256).toBe(sha256Of(file));
   });
 
-  it('of a version that the mirror has not is refused with the versions that it has', async () => {
+  it('of a version that the mirror lacks is refused with the available versions', async () => {
     const request = { source: openSource(mirror), trust: { unsigned: true } as const, versions: ['v1.36.3'], file };
     await expect(createBundle(request)).rejects.toThrow('it has no v1.36.3, only v1.33.13, v1.34.4');
     nothingWritten();
   });
 
-  it('of a place without a catalogue is refused with what makes one', async () => {
+  it('of a location without a catalogue is refused with how to create one', async () => {
     rmSync(join(mirror, 'catalogue.json'));
     await expect(bundleOf(server.url)).rejects.toThrow(/no catalogue\.json.*npm run kubernetes:build/);
   });
 });
 
-describe('a file that is not the one of the catalogue', () => {
-  it.each(['a folder', 'a server'])('is refused with its name when the mirror is %s', async (where) => {
+describe('a file that differs from the catalogue', () => {
+  it.each(['a folder', 'a server'])('is refused with its name if the mirror is %s', async (where) => {
     const content = readFileSync(join(mirror, ETCD));
     content[0] = 0x58;
     writeFileSync(join(mirror, ETCD), content);
@@ -122,7 +122,7 @@ describe('a file that is not the one of the catalogue', () => {
     nothingWritten();
   });
 
-  it('is refused when it is longer or shorter than the catalogue says', async () => {
+  it('is refused if it is longer or shorter than the catalogue states', async () => {
     writeFileSync(join(mirror, ETCD), 'short');
     await expect(bundleOf(mirror)).rejects.toThrow(/5 bytes instead of/);
     writeFileSync(join(mirror, ETCD), 'x'.repeat(1000));
@@ -132,7 +132,7 @@ describe('a file that is not the one of the catalogue', () => {
 });
 
 describe('a server', () => {
-  /** Sends half of the kubelet and hangs up, so many times. */
+  /** Sends half of the kubelet and disconnects, this many times. */
   const hangUp = (times: number) => {
     let left = times;
     server.interfere = (path, from, answer: ServerResponse) => {
@@ -146,7 +146,7 @@ describe('a server', () => {
     };
   };
 
-  it('that hangs up is asked for the rest', async () => {
+  it('that disconnects is asked for the rest', async () => {
     hangUp(3);
     await bundleOf(server.url);
     const asked = server.requests.filter((request) => request.startsWith(KUBELET));
@@ -155,7 +155,7 @@ describe('a server', () => {
     expect((await inspectBundle(file)).sha256).toBe(sha256Of(file));
   });
 
-  it('that does not support ranges is read again from the start, skipping what exists already', async () => {
+  it('without support for ranges is read again from the start, skipping what is already downloaded', async () => {
     hangUp(1);
     const { interfere } = server;
     server.interfere = (path, _from, answer) => interfere(path, 0, answer) ?? wholly(path, answer);
@@ -167,7 +167,7 @@ describe('a server', () => {
     await inspectBundle(file);
   });
 
-  it('that is down for a while is asked again; if it stays down, that is an error after five attempts', async () => {
+  it('that is down is retried, and fails after five attempts', async () => {
     let busy = 3;
     server.interfere = (path, _, answer) => {
       if (path !== ETCD || busy-- <= 0) return undefined;
@@ -181,19 +181,19 @@ describe('a server', () => {
     expect(server.requests.filter((path) => path === ETCD)).toHaveLength(5);
   });
 
-  it('that refuses is asked once', async () => {
+  it('that rejects a request is asked once', async () => {
     rmSync(join(mirror, ETCD));
     await expect(bundleOf(server.url)).rejects.toMatchObject({ operation: `fetch ${ETCD}`, retryable: false });
     expect(server.requests.filter((path) => path === ETCD)).toHaveLength(1);
     nothingWritten();
   });
 
-  it('that falls silent is given up', async () => {
+  it('that stops sending is abandoned', async () => {
     server.interfere = (path) => (path === ETCD ? true : undefined);
     await expect(bundleOf(server.url, { idleTimeoutMs: 50 })).rejects.toThrow('no answer for 0.05 s');
   });
 
-  it('is asked by the next run only for what the one before it did not get', async () => {
+  it('is asked by the next run only for what the previous one did not download', async () => {
     server.interfere = (path, _, answer) => (path === ETCD ? (answer.writeHead(403).end(), true) : undefined);
     await expect(bundleOf(server.url)).rejects.toThrow('HTTP 403');
     expect(readdirSync(downloads).length).toBeGreaterThan(0);
@@ -205,7 +205,7 @@ describe('a server', () => {
   });
 });
 
-describe('downloads of several processes into one folder', () => {
+describe('downloads by several processes into one folder', () => {
   const kubeletBy = async (pid: number): Promise<Buffer> => {
     const source = openSource(server.url, { retryDelayMs: 1 });
     const { files } = await catalogueOf(source, { catalogueSha256 });
@@ -218,13 +218,13 @@ describe('downloads of several processes into one folder', () => {
     return Buffer.concat(parts);
   };
 
-  it('do not write into the files of each other', async () => {
+  it("do not write into each other's files", async () => {
     const whole = readFileSync(join(mirror, KUBELET));
     expect(await Promise.all([kubeletBy(process.pid), kubeletBy(process.ppid)])).toEqual([whole, whole]);
     expect(readdirSync(downloads)).toEqual([sha256Of(join(mirror, KUBELET))]);
   });
 
-  it('go on where a process that has ended stopped', async () => {
+  it('resume those of a process that has ended', async () => {
     const whole = readFileSync(join(mirror, KUBELET));
     const ended = spawnSync('true').pid;
     mkdirSync(downloads);
@@ -236,7 +236,7 @@ describe('downloads of several processes into one folder', () => {
 });
 
 describe('Ctrl-C', () => {
-  it('leaves no file, and what was downloaded for the next time', async () => {
+  it('leaves no file, and keeps downloads for the next run', async () => {
     const interrupted = new AbortController();
     server.interfere = (path, from, answer) => {
       if (path !== KUBELET || from > 0) return undefined;
@@ -254,16 +254,16 @@ describe('Ctrl-C', () => {
 });
 
 describe('reading a bundle', () => {
-  /** The archive with something done to its tar. */
+  /** The archive with a modified tar. */
   const rewrite = (change: (tar: Buffer) => Buffer): void =>
     writeFileSync(file, gzipSync(change(gunzipSync(readFileSync(file)))));
 
-  it('gives its versions, what stands in for what, and its checksum', async () => {
+  it('returns its versions, substitutions, and checksum', async () => {
     const made = await bundleOf(mirror);
     expect(await inspectBundle(file)).toEqual(made);
   });
 
-  it('refuses a file that was tampered with, by its name', async () => {
+  it('refuses a modified file, by its name', async () => {
     await bundleOf(mirror);
     rewrite((tar) => {
       tar.write('X', tar.indexOf('etcd for v1.34.4'));
@@ -272,7 +272,7 @@ describe('reading a bundle', () => {
     await expect(inspectBundle(file)).rejects.toMatchObject({ operation: `verify ${ETCD}` });
   });
 
-  it('refuses what is cut off, what is no archive, and a file that no one named', async () => {
+  it('refuses truncated files, files that are not archives, and unlisted members', async () => {
     await bundleOf(mirror);
     const whole = readFileSync(file);
     writeFileSync(file, whole.subarray(0, whole.length - 100));

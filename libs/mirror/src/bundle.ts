@@ -24,12 +24,12 @@ import type { MirrorSource } from './source.js';
 import { fileEntry, readTar, TAR_END, TarError, tarHeader, tarPadding } from './tar.js';
 
 /**
- * A bundle is the part of a mirror that some versions need, as one gzipped tar: its catalogue first, then every file in the
- * mirror's own layout. The same mirror, versions and key give the same bytes.
+ * A bundle is the part of a mirror that some versions need, as one gzipped tar: its catalogue first, then every file in
+ * the mirror's own layout. The same mirror, versions and key give the same bytes.
  */
 
 export interface Progress {
-  /** What is being read. */
+  /** The file being read. */
   readonly path: string;
   /** Bytes of the files, before compression. */
   readonly doneBytes: number;
@@ -38,13 +38,13 @@ export interface Progress {
 
 export interface BundleRequest {
   readonly source: MirrorSource;
-  /** Why the source's catalogue may be believed. */
+  /** How the source's catalogue is verified. */
   readonly trust: MirrorTrust;
-  /** PEM of the key that signs the bundle and the catalogue in it; absent: neither is signed. */
+  /** PEM of the key that signs the bundle and its catalogue; absent: unsigned. */
   readonly signingKey?: string;
   readonly versions: readonly string[];
   readonly file: string;
-  /** Where files of a URL are kept until the bundle is whole; absent: they are read from the source as they are needed. */
+  /** Cache for downloaded files until the bundle is complete; absent: they are streamed from the source. */
   readonly downloads?: Downloads;
   readonly onProgress?: (progress: Progress) => void;
 }
@@ -53,11 +53,11 @@ export interface Bundle extends Digest {
   readonly catalogue: MirrorCatalogue;
 }
 
-/** More than this costs much time and saves little: Go's programs shrink to about a third either way. */
+/** Higher levels are slow and save little: Go programs shrink to about a third at any level. */
 const GZIP_LEVEL = 4;
 const CATALOGUE_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Makes the archive whole or not at all. Throws WorldFailure, naming the file, when one is not what the catalogue says. */
+/** Creates the archive atomically. Throws WorldFailure with the file's name if one differs from the catalogue. */
 export const createBundle = async (request: BundleRequest): Promise<Bundle> => {
   const { source, trust, versions, file, downloads, signingKey } = request;
   const catalogue = partOf(await catalogueOf(source, trust), versions, source.location);
@@ -108,14 +108,17 @@ function* member(path: string, content: Buffer): Generator<Uint8Array, void> {
   yield tarPadding(content.length);
 }
 
-/** A failure of either end is the reader's to see: the pipeline destroys the other one. */
+/** Errors of either stream are reported to the reader: the pipeline destroys the other one. */
 const gzipped = (bytes: Bytes): Bytes => {
   const gzip = createGzip({ level: GZIP_LEVEL });
   pipeline(Readable.from(bytes, { objectMode: false }), gzip, () => undefined);
   return gzip;
 };
 
-/** Reads all of a bundle: every file is there, is the one of the catalogue, and nothing else is. Throws WorldFailure. */
+/**
+ * Reads and verifies a whole bundle: every file of the catalogue is there with the right content, and nothing else.
+ * Throws WorldFailure.
+ */
 export const inspectBundle = async (path: string): Promise<Bundle> => {
   const hash = createHash('sha256');
   let size = 0;
@@ -150,7 +153,7 @@ const verifyMembers = async (archive: Bytes, location: string): Promise<MirrorCa
       for (const file of catalogue.files) missing.set(file.path, file);
       continue;
     }
-    // Whoever unpacks the bundle verifies it; here the archive is checked against its catalogue.
+    // The signature is verified when the bundle is unpacked; here the archive is checked against its catalogue.
     if (entry.path === signatureOf(mirrorPaths.catalogue)) {
       await textOf(content);
       continue;

@@ -10,7 +10,7 @@ export const bytesOfFile = (path: string): Bytes => createReadStream(path, { hig
 
 export interface Digest {
   readonly sha256: string;
-  /** Bytes. */
+  /** In bytes. */
   readonly size: number;
 }
 
@@ -26,7 +26,7 @@ export const digestOf = async (bytes: Bytes): Promise<Digest> => {
 
 export const digestOfFile = (path: string): Promise<Digest> => digestOf(bytesOfFile(path));
 
-/** The same bytes; fails with the file's name as soon as they are too many, or at their end when they are not those. */
+/** The same bytes; fails with the file's name as soon as there are too many, or at the end if the checksum differs. */
 export async function* verified(bytes: Bytes, file: MirrorFile, location: string): AsyncGenerator<Uint8Array, void> {
   const hash = createHash('sha256');
   let size = 0;

@@ -13,8 +13,8 @@ import { catalogueFault } from './signatures.js';
 import type { MirrorSource } from './source.js';
 
 /**
- * Reads a mirror's catalogue, once it is pinned or signed as its reader asks for. Throws WorldFailure, with what to do, when there
- * is none or it is another one.
+ * Reads a mirror's catalogue after verifying its pin or signature. Throws WorldFailure with a remedy if it is missing
+ * or does not match.
  */
 export const catalogueOf = async (source: MirrorSource, trust: MirrorTrust): Promise<MirrorCatalogue> => {
   const fault = trustFault(source.location, isOfficial(source.location), trust);
@@ -34,16 +34,16 @@ export const catalogueOf = async (source: MirrorSource, trust: MirrorTrust): Pro
 const failure = (operation: string, target: string, message: string): WorldFailure =>
   new WorldFailure({ operation, target, message, retryable: false });
 
-/** The same catalogue gives the same bytes. */
+/** Deterministic: the same catalogue gives the same bytes. */
 export const catalogueText = (catalogue: MirrorCatalogue): string => `${JSON.stringify(catalogue, undefined, 1)}\n`;
 
-/** The file that lies beside this one, as `sha256sum --check` reads it. */
+/** The checksum file beside this one, in the format of `sha256sum --check`. */
 export const sha256Text = ({ path, sha256 }: MirrorFile): string => `${sha256}  ${path.split('/').at(-1) ?? path}\n`;
 
-/** Files that the official sites publish a `.sha256` of, and that whoever knows no catalogue verifies by it. */
+/** Files for which the official sites publish a `.sha256`, used for verification without a catalogue. */
 export const hasSha256Beside = (path: string): boolean =>
   path.startsWith('release/') || path.startsWith('cni-plugins/');
 
-/** Programs are made executable, so that an unpacked mirror can be used as it lies. */
+/** Programs are executable, so that an unpacked mirror can be used directly. */
 export const modeOf = (path: string): number =>
   /^(release|tools|conformance)\/(?!.*\.tar$)/.test(path) ? 0o755 : 0o644;

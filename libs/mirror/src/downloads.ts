@@ -8,8 +8,7 @@ import { digestOfFile, verified, type Bytes } from './bytes.js';
 import type { MirrorSource } from './source.js';
 
 /**
- * Files of a URL on their way into a bundle, by their checksum: a download that was cut off goes on where it stopped, in
- * this process or in the next one.
+ * Downloads for a bundle, by checksum: an interrupted download resumes where it stopped, in this process or the next.
  */
 export class Downloads {
   constructor(
@@ -17,12 +16,12 @@ export class Downloads {
     private readonly pid = process.pid,
   ) {}
 
-  /** The file's bytes, downloaded before the first of them is given. */
+  /** The file's bytes, completely downloaded before the first is returned. */
   async *fetch(file: MirrorFile, source: MirrorSource): AsyncGenerator<Uint8Array, void> {
     yield* createReadStream(await this.ensure(file, source), { highWaterMark: 1 << 20 });
   }
 
-  /** Removes what a bundle now holds. */
+  /** Removes files that a bundle now contains. */
   async forget(files: readonly MirrorFile[]): Promise<void> {
     for (const file of files) await rm(this.pathOf(file), { force: true });
   }
@@ -31,7 +30,7 @@ export class Downloads {
     return join(this.folder, sha256);
   }
 
-  /** Verified before it gets its name; a part that turns out to be wrong is thrown away, so that the next try is a new one. */
+  /** Verified before the file gets its final name; a corrupt part is deleted, so that the next attempt starts again. */
   private async ensure(file: MirrorFile, source: MirrorSource): Promise<string> {
     const path = this.pathOf(file);
     const whole = await sizeOf(path);
@@ -46,7 +45,10 @@ export class Downloads {
     return path;
   }
 
-  /** This process' own part of a file, so that no other writes into it; it may begin as that of a process that has ended. */
+  /**
+   * This process' own part of a file, so that no other process writes to it; may continue that of a process that has
+   * ended.
+   */
   private async claimPart({ sha256 }: MirrorFile): Promise<string> {
     const names = await readdir(this.folder);
     const own = `${sha256}.${this.pid}.part`;
@@ -76,7 +78,7 @@ const isLeft = (name: string): boolean => {
   return pid !== undefined && !isAlive({ pid: Number(pid), birth: null });
 };
 
-/** It is not when another process has just claimed it. */
+/** The file may be missing if another process has just claimed it. */
 const renameIfThere = async (from: string, to: string): Promise<void> => {
   try {
     await rename(from, to);
@@ -92,7 +94,7 @@ const append = async (path: string, bytes: Bytes, sizeMax: number): Promise<void
     for await (const chunk of bytes) {
       await file.write(chunk);
       size += chunk.byteLength;
-      if (size > sizeMax) return; // Too long to be it; the check after this says so.
+      if (size > sizeMax) return; // Too long; the subsequent check reports that.
     }
     await file.sync();
   } finally {

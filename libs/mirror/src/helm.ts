@@ -4,10 +4,10 @@ import { cacheFolder } from './cache.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What `npm run helm:build` builds, and what the tests have run. */
+/** The version built by `npm run helm:build`, used by the tests. */
 export const HELM_VERSION = 'v3.19.5';
 
-/** Where `npm run helm:build` puts it. */
+/** Output of `npm run helm:build`. */
 export const builtHelm = (env: Environment): string => join(cacheFolder(env), 'helm', HELM_VERSION, 'helm');
 
 const isExecutable = (file: string): boolean => {
@@ -19,7 +19,7 @@ const isExecutable = (file: string): boolean => {
   }
 };
 
-/** The helm of this machine: HELM_PROGRAM, else the one that was built here, else the one on the PATH; undefined: there is none. */
+/** The helm of this machine: HELM_PROGRAM, else the one built here, else the one on the PATH; undefined: none. */
 export const findHelm = (env: Environment): string | undefined => {
   const onPath = (env['PATH'] ?? '').split(delimiter).filter(isAbsolute);
   const candidates = [env['HELM_PROGRAM'] ?? '', builtHelm(env), ...onPath.map((folder) => join(folder, 'helm'))];

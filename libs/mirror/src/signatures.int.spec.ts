@@ -34,7 +34,7 @@ describe('a catalogue', () => {
     writeFileSync(file, readFileSync(file, 'utf8').replace('3.6.8', '3.6.9'));
   };
 
-  it('is read when a trusted key has signed it, or it is the pinned one', async () => {
+  it('is accepted if a trusted key signed it, or if it is pinned', async () => {
     await signMirror(mirror, ours.privateKey);
     const { sha256 } = await digestOfFile(join(mirror, 'catalogue.json'));
     expect((await read({ signedBy: [theirs.publicKey, ours.publicKey] })).releases).toHaveLength(2);
@@ -49,26 +49,26 @@ describe('a catalogue', () => {
     await expect(read({ catalogueSha256: sha256 })).rejects.toThrow(`not ${sha256}`);
   });
 
-  it('that someone else signed again is refused', async () => {
+  it('that another key signed again is refused', async () => {
     tamper();
     await signMirror(mirror, theirs.privateKey);
     await expect(read({ signedBy: [ours.publicKey] })).rejects.toThrow('none of the keys');
   });
 
-  it('with a signature under the name of a trusted key is refused', async () => {
+  it('with a forged signature under the name of a trusted key is refused', async () => {
     await signMirror(mirror, theirs.privateKey);
     const file = join(mirror, 'catalogue.json.sig');
     writeFileSync(file, readFileSync(file, 'utf8').replace(theirs.publicKey, ours.publicKey));
     await expect(read({ signedBy: [ours.publicKey] })).rejects.toThrow('none of the keys');
   });
 
-  it('without a signature is refused, unless it is said that it may be', async () => {
+  it('without a signature is refused, unless explicitly allowed', async () => {
     await expect(read({ signedBy: [ours.publicKey] })).rejects.toThrow('it is not signed');
     await expect(read({})).rejects.toThrow('says nothing by which its files can be checked');
     expect((await read({ unsigned: true })).releases).toHaveLength(2);
   });
 
-  it('over http is never read unsigned, and is read when it is pinned', async () => {
+  it('over http is never accepted unsigned, only pinned', async () => {
     const server = new MirrorServer(mirror);
     await server.start();
     try {
@@ -90,14 +90,14 @@ describe('a signed bundle', () => {
   };
   const file = (): string => join(folder, 'k.tar.gz');
 
-  it('names its signer, is whole, and unpacks into a signed mirror', async () => {
+  it('names its signer, is complete, and unpacks into a signed mirror', async () => {
     const { sha256 } = await bundleOf(ours.privateKey);
     expect(await bundleSigner(file(), sha256, [ours.publicKey])).toBe(ours.publicKey);
     expect((await inspectBundle(file())).sha256).toBe(sha256);
     expect(gunzipSync(readFileSync(file())).includes('catalogue.json.sig')).toBe(true);
   });
 
-  it('that was changed is refused, also when it is whole in itself', async () => {
+  it('that was changed is refused, even if it is consistent', async () => {
     await bundleOf(ours.privateKey);
     const other = gzipSync(gunzipSync(readFileSync(file())), { level: 1 });
     writeFileSync(file(), other);
@@ -105,14 +105,14 @@ describe('a signed bundle', () => {
     await expect(bundleSigner(file(), sha256, [ours.publicKey])).rejects.toThrow('none of the keys');
   });
 
-  it('is not believed by the signature of the one that lay there before', async () => {
+  it('is not accepted by the signature of its predecessor', async () => {
     await bundleOf(ours.privateKey);
     const { sha256 } = await bundleOf();
     expect(existsSync(`${file()}.sig`)).toBe(false);
     await expect(bundleSigner(file(), sha256, [ours.publicKey])).rejects.toThrow('it is not signed');
   });
 
-  it('is signed as a bundle: a signature of a catalogue with the same checksum does not count', async () => {
+  it('has its own kind of signature: one of a catalogue with the same checksum is not valid', async () => {
     const { sha256 } = await bundleOf();
     const text = signatureText(ours.privateKey, 'catalogue', sha256);
     expect(signerOf(text, 'catalogue', sha256, [ours.publicKey])).toBe(ours.publicKey);
@@ -123,14 +123,14 @@ describe('a signed bundle', () => {
 });
 
 describe('a signing key', () => {
-  it('is made once, for its owner alone', async () => {
+  it('is created once, for its owner only', async () => {
     const made = await ensureSigningKey(join(folder, 'keys', 'mirror.pem'));
     expect(statSync(join(folder, 'keys', 'mirror.pem')).mode & 0o777).toBe(0o600);
     expect(await ensureSigningKey(join(folder, 'keys', 'mirror.pem'))).toEqual(made);
     expect(readdirSync(join(folder, 'keys'))).toEqual(['mirror.pem']);
   });
 
-  it('is an Ed25519 key, and what is none is refused without its text', () => {
+  it('is an Ed25519 key, and any other is refused without its text', () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     expect(() => publicKeyOf(pem)).toThrow('it is ec');

@@ -18,14 +18,14 @@ import {
 
 /** Detached Ed25519 signatures of catalogues and bundles: a `.sig` file of lines `<public key> <signature>` beside each. */
 
-/** What DER puts before the 32 bytes of an Ed25519 public key (RFC 8410). */
+/** DER prefix of the 32 bytes of an Ed25519 public key (RFC 8410). */
 const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 const SCHEME = 'ed25519:';
 
 export interface SigningKeyPair {
   /** PKCS #8, PEM. */
   readonly privateKey: string;
-  /** As connections take it. */
+  /** In the format of connection settings. */
   readonly publicKey: string;
 }
 
@@ -37,17 +37,17 @@ export const newSigningKey = (): SigningKeyPair => {
   };
 };
 
-/** The public key of a private one in PEM. Throws WorldFailure, without its text, when it is no Ed25519 key. */
+/** The public key of a private one in PEM. Throws WorldFailure, without the text, if it is not an Ed25519 key. */
 export const publicKeyOf = (privateKey: string): string => textOfKey(createPublicKey(privateKeyIn(privateKey)));
 
-/** The content of the `.sig` file beside what has this SHA-256. */
+/** The content of the `.sig` file for a file with this SHA-256. */
 export const signatureText = (privateKey: string, kind: SignedKind, sha256: string): string => {
   const key = privateKeyIn(privateKey);
   const signature = sign(null, Buffer.from(signedStatement(kind, sha256)), key).toString('base64');
   return `${textOfKey(createPublicKey(key))} ${signature}\n`;
 };
 
-/** The trusted key that signed it; undefined: none did. */
+/** The trusted key that signed it; undefined: none. */
 export const signerOf = (
   text: string,
   kind: SignedKind,
@@ -61,7 +61,7 @@ export const signerOf = (
   )?.key;
 };
 
-/** Why this catalogue must not be used, as the end of a sentence; undefined: it is pinned or signed as is asked for. */
+/** Why this catalogue must not be used, as the end of a sentence; undefined: it is pinned or signed as required. */
 export const catalogueFault = async (
   text: string,
   { catalogueSha256, signedBy }: MirrorTrust,

@@ -8,7 +8,7 @@ import { newSigningKey, publicKeyOf, signatureText, signerOf } from './signature
 
 const PRIVATE = 0o600;
 
-/** Signs the catalogue of a mirror in a folder; the signature lies beside it. */
+/** Signs the catalogue of a mirror in a folder; the signature is written beside it. */
 export const signMirror = async (folder: string, privateKey: string): Promise<void> => {
   const catalogue = join(folder, mirrorPaths.catalogue);
   await signFile(catalogue, 'catalogue', privateKey);
@@ -21,7 +21,7 @@ const signFile = async (file: string, kind: 'catalogue' | 'bundle', privateKey: 
   await writeWhole(signatureOf(file), signatureText(privateKey, kind, sha256));
 };
 
-/** The key of these that signed the archive with this checksum. Throws WorldFailure when none did. */
+/** The trusted key that signed the archive with this checksum. Throws WorldFailure if none did. */
 export const bundleSigner = async (file: string, sha256: string, trusted: readonly string[]): Promise<string> => {
   const text = await textOf(signatureOf(file));
   const signer = text === undefined ? undefined : signerOf(text, 'bundle', sha256, trusted);
@@ -37,10 +37,10 @@ export const bundleSigner = async (file: string, sha256: string, trusted: readon
   });
 };
 
-/** A signature of what was there before says nothing of what is there now. */
+/** A signature of the previous file is not valid for the current one. */
 export const removeSignature = (file: string): Promise<void> => rm(signatureOf(file), { force: true });
 
-/** Makes the key where there is none yet. Answers with its PEM and its public half. */
+/** Creates the key if it does not exist. Returns its PEM and its public key. */
 export const ensureSigningKey = async (file: string): Promise<{ privateKey: string; publicKey: string }> => {
   const known = await textOf(file);
   if (known !== undefined) return { privateKey: known, publicKey: publicKeyOf(known) };

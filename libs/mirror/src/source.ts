@@ -7,17 +7,17 @@ import type { Bytes } from './bytes.js';
 /** A mirror at a URL or in a folder. */
 export interface MirrorSource {
   readonly location: string;
-  /** A small file; undefined when there is none of that path. Throws WorldFailure when the mirror cannot be asked. */
+  /** A small file; undefined if it does not exist. Throws WorldFailure if the mirror is unreachable. */
   readText(path: string): Promise<string | undefined>;
-  /** A file's bytes from an offset on; what is read may be wrong and must be verified by the reader. */
+  /** A file's bytes from an offset on; the reader must verify them. */
   read(path: string, from?: number): Bytes;
 }
 
 export interface SourceOptions {
   readonly signal?: AbortSignal;
-  /** Silence of a server after which a request is given up and tried again. */
+  /** Idle time of a server after which a request is aborted and retried. */
   readonly idleTimeoutMs?: number;
-  /** Before the second attempt; doubled before each further one. */
+  /** Delay before the second attempt; doubled before each further one. */
   readonly retryDelayMs?: number;
 }
 
@@ -62,7 +62,7 @@ class FolderSource implements MirrorSource {
   }
 }
 
-/** A server said no, and would say so again. */
+/** The server rejected the request permanently. */
 class Answered extends Error {}
 
 class HttpSource implements MirrorSource {
@@ -88,7 +88,7 @@ class HttpSource implements MirrorSource {
     return Buffer.concat(parts).toString('utf8');
   }
 
-  /** Each failed attempt goes on where the one before it ended; one that brought something counts as a fresh start. */
+  /** Each attempt resumes where the previous one ended; one that made progress resets the count. */
   async *read(path: string, from = 0): AsyncGenerator<Uint8Array, void> {
     let at = from;
     for (let attempt = 1; ; attempt += 1) {
@@ -125,7 +125,7 @@ class HttpSource implements MirrorSource {
         headers: from > 0 ? { range: `bytes=${from}-` } : {},
       });
       const body = bodyOf(answer, from);
-      // A server that knows no ranges sends all of it again: what is there already is passed over.
+      // A server without support for ranges sends everything again: the part that is already there is skipped.
       let skip = answer.status === 206 ? 0 : from;
       for await (const chunk of body) {
         timer.refresh();
@@ -135,14 +135,14 @@ class HttpSource implements MirrorSource {
       }
     } finally {
       clearTimeout(timer);
-      idle.abort(); // Whoever stops reading early must not keep the connection.
+      idle.abort(); // A reader that stops early must not keep the connection.
     }
   }
 }
 
 class NotThere extends Answered {}
 
-/** 5xx, 408 and 429 pass; other refusals do not. 416 says that nothing is left from there on. */
+/** 5xx, 408 and 429 are transient; other errors are not. 416 means that nothing is left from that offset. */
 const bodyOf = (answer: Response, from: number): Bytes => {
   if (answer.status === 416 && from > 0) return nothing();
   if (answer.ok && answer.body !== null) return answer.body;
@@ -152,7 +152,7 @@ const bodyOf = (answer: Response, from: number): Bytes => {
   throw passing ? new Error(words) : new Answered(words);
 };
 
-/** What is left of a file that is there already. */
+/** The rest of a file that is already complete. */
 async function* nothing(): AsyncGenerator<Uint8Array, void> {}
 
 const failure = (operation: string, target: string, error: unknown): WorldFailure =>

@@ -1,24 +1,24 @@
 import type { Bytes } from './bytes.js';
 
 /**
- * Tar archives, written so that the same content gives the same bytes: every owner is root, every time is 1970. Read are
- * ustar and GNU's long names, which is what dpkg-deb, GNU tar and this writer make.
+ * Reproducible tar archives: the same content gives the same bytes, every owner is root, every time is 1970. Reads
+ * ustar and GNU long names, which dpkg-deb, GNU tar and this writer create.
  */
 export interface TarEntry {
   readonly path: string;
   readonly type: 'file' | 'directory' | 'symlink';
   /** Permission bits. */
   readonly mode: number;
-  /** Bytes of content; 0 for all but files. */
+  /** Bytes of content; 0 except for files. */
   readonly size: number;
-  /** What a symlink points to; empty for all others. */
+  /** Target of a symlink; empty for others. */
   readonly target: string;
 }
 
 const BLOCK = 512;
 const TYPE_FLAGS = { file: '0', directory: '5', symlink: '2' } as const;
 const SIZE_MAX = 8 ** 11 - 1;
-/** GNU's long names are paths: more than this is not a path. */
+/** GNU long names are paths: a longer one is not a path. */
 const LONG_NAME_MAX = 8192;
 
 /** Ends an archive. */
@@ -46,10 +46,10 @@ export const symlinkEntry = (path: string, target: string): TarEntry => ({
   target,
 });
 
-/** How many zero bytes follow content of this size. */
+/** The padding after content of this size. */
 export const tarPadding = (size: number): Buffer => Buffer.alloc((BLOCK - (size % BLOCK)) % BLOCK);
 
-/** A ustar header. Throws RangeError for what ustar cannot say: long paths, and files of 8 GiB or more. */
+/** A ustar header. Throws RangeError for what ustar cannot represent: long paths, and files of 8 GiB or more. */
 export const tarHeader = (entry: TarEntry): Buffer => {
   if (entry.size > SIZE_MAX) throw new RangeError(`${entry.path} is too large for a tar archive`);
   const [prefix, name] = splitPath(entry.type === 'directory' ? `${entry.path}/` : entry.path);
@@ -76,7 +76,7 @@ const octal = (value: number, digits: number): string => value.toString(8).padSt
 
 const checksumOf = (header: Buffer): number => header.reduce((sum, byte) => sum + byte, 0);
 
-/** ustar keeps 100 bytes of name and 155 of folders before it. */
+/** ustar has 100 bytes for the name and 155 for the folders before it. */
 const splitPath = (path: string): readonly [prefix: string, name: string] => {
   if (Buffer.byteLength(path) <= 100) return ['', path];
   for (let at = path.indexOf('/'); at > 0; at = path.indexOf('/', at + 1)) {
@@ -88,16 +88,16 @@ const splitPath = (path: string): readonly [prefix: string, name: string] => {
 
 export interface TarMember {
   readonly entry: TarEntry;
-  /** Must be read before the next member is asked for; what is left is skipped. */
+  /** Must be read before the next member is requested; the rest is skipped. */
   readonly content: Bytes;
 }
 
-/** The archive cannot be read: it ends too early, or is none. */
+/** The archive cannot be read: it is truncated, or not a tar archive. */
 export class TarError extends Error {
   override readonly name = 'TarError';
 }
 
-/** Reads the members one after another. Kinds other than files, directories and symlinks are passed over. */
+/** Reads the members one by one. Kinds other than files, directories and symlinks are skipped. */
 export async function* readTar(archive: Bytes): AsyncGenerator<TarMember, void, undefined> {
   const reader = new BlockReader(archive);
   let longPath: string | undefined;
@@ -122,7 +122,7 @@ export async function* readTar(archive: Bytes): AsyncGenerator<TarMember, void, 
       yield { entry, content };
     }
     [longPath, longTarget] = [undefined, undefined];
-    for await (const _ of content) continue; // What the caller left.
+    for await (const _ of content) continue; // What the caller did not read.
   }
 }
 
@@ -159,7 +159,7 @@ const parseHeader = (header: Buffer) => {
   };
 };
 
-/** Gives a stream's bytes in the portions that tar has. */
+/** Splits a stream into the blocks of tar. */
 class BlockReader {
   private readonly chunks: AsyncIterator<Uint8Array>;
   private rest: Buffer = Buffer.alloc(0);
@@ -187,7 +187,7 @@ class BlockReader {
     return parts;
   }
 
-  /** Content and the padding behind it; may be read in two goes, by the caller and by whoever skips the rest. */
+  /** Content and its padding; may be read partly by the caller, and the rest by whoever skips it. */
   content(size: number): AsyncIterableIterator<Buffer> {
     let missing = size;
     let padding = tarPadding(size).length;
@@ -208,7 +208,7 @@ class BlockReader {
     return content;
   }
 
-  /** At least one byte and at most so many; undefined at the end of the stream. */
+  /** At least one byte and at most this many; undefined at the end of the stream. */
   private async some(most: number): Promise<Buffer | undefined> {
     while (this.rest.length === 0) {
       const { done, value } = await this.chunks.next();

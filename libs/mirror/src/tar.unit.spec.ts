@@ -21,7 +21,7 @@ const archive = (...members: readonly (readonly [TarEntry, string?])[]): Buffer 
     TAR_END,
   ]);
 
-/** The bytes in portions of a size that fits no header. */
+/** The bytes in chunks of a size that fits no header. */
 async function* portions(bytes: Buffer, size = 700): AsyncGenerator<Uint8Array, void> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
@@ -46,7 +46,7 @@ const SAMPLE = archive(
 );
 
 describe('a tar archive', () => {
-  it('says the same when it is read', async () => {
+  it('survives a round trip', async () => {
     expect(await contentsOf(SAMPLE)).toEqual({
       etc: '',
       'etc/hostname': 'node\n',
@@ -56,7 +56,7 @@ describe('a tar archive', () => {
     });
   });
 
-  it('goes on behind a file of which only a part was read', async () => {
+  it('continues after a partially read file', async () => {
     const paths: string[] = [];
     for await (const { entry, content } of readTar(portions(SAMPLE))) {
       paths.push(entry.path);
@@ -65,7 +65,7 @@ describe('a tar archive', () => {
     expect(paths).toEqual(['etc', 'etc/hostname', 'lib', LONG, 'empty']);
   });
 
-  it('is understood by tar, and names root as the owner and 1970 as the time of everything', () => {
+  it('is readable by tar, with root as the owner and 1970 as the time of everything', () => {
     const { stdout } = spawnSync('tar', ['--list', '--verbose', '--utc', '--file', '-'], {
       input: SAMPLE,
       encoding: 'utf8',
@@ -77,7 +77,7 @@ describe('a tar archive', () => {
     ]);
   });
 
-  it('of GNU tar is read, long names included', async () => {
+  it('of GNU tar is readable, including long names', async () => {
     const folder = newFolder('tar');
     const deep = `${'long-name-'.repeat(12)}/${'another-'.repeat(12)}`;
     try {
@@ -101,7 +101,7 @@ describe('a tar archive', () => {
     await expect(contentsOf(bytes)).rejects.toThrow(TarError);
   });
 
-  it('cannot have a file of 8 GiB, or a name that ustar cannot say', () => {
+  it('cannot have a file of 8 GiB, or a name that ustar cannot represent', () => {
     expect(() => tarHeader(fileEntry('large', 8 * 1024 ** 3))).toThrow(RangeError);
     expect(() => tarHeader(fileEntry('x'.repeat(101), 0))).toThrow(RangeError);
   });

@@ -61,10 +61,10 @@ export const writeSampleMirror = (folder: string): void => {
   writeFileSync(join(folder, mirrorPaths.catalogue), JSON.stringify(sampleCatalogue()));
 };
 
-/** What may be said instead of the file; undefined lets the server answer as it should. */
+/** Replaces the server's response for a file; undefined lets the server answer normally. */
 export type Interference = (path: string, from: number, answer: ServerResponse) => true | undefined;
 
-/** A folder at a URL of the loopback, with servers' bad habits on demand. */
+/** A folder at a loopback URL, with misbehaviour of servers on demand. */
 export class MirrorServer {
   readonly requests: string[] = [];
   interfere: Interference = () => undefined;
