@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** Why certificates in PEM cannot be read; undefined: they can. */
+/** Why PEM certificates cannot be parsed; undefined: they can be. */
 export const certificateFault = (pem: string): string | undefined => {
   for (const certificate of pem.match(CERTIFICATE) ?? []) {
     try {

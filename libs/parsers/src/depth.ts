@@ -1,4 +1,4 @@
-/** Whether arrays and objects are nested deeper than `levels`. Allocates nothing, and never looks deeper. */
+/** Whether arrays and objects are nested deeper than `levels`. Allocates nothing, and stops at that depth. */
 export const isDeeperThan = (value: unknown, levels: number): boolean => {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;

@@ -1,7 +1,7 @@
 import { DEPTH_MAX, type ParseLimits } from './limits.js';
 import { malformed, tooDeep, tooLong, tooManyValues } from './parse.failure.js';
 
-/** About 20 MB of memory once they are built. */
+/** About 20 MB of memory when parsed. */
 const VALUES_MAX = 200_000;
 
 const QUOTE = 0x22;
@@ -9,7 +9,7 @@ const BACKSLASH = 0x5c;
 const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b]);
 const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d]);
 const SEPARATORS: ReadonlySet<number> = new Set([0x2c, 0x3a]);
-/** Every character that matters outside of strings has a code below this one. */
+/** Every significant character outside strings has a code below this one. */
 const CODES = 128;
 
 const [OTHER, OPENS, CLOSES, SEPARATES, QUOTES] = [0, 1, 2, 3, 4];
@@ -20,7 +20,7 @@ const KINDS = Uint8Array.from({ length: CODES }, (_, code) => {
   return code === QUOTE ? QUOTES : OTHER;
 });
 
-/** Where the string that begins at `start` ends. */
+/** The end of the string that begins at `start`. */
 const endOfString = (text: string, start: number): number => {
   for (let at = start + 1; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -30,7 +30,7 @@ const endOfString = (text: string, start: number): number => {
   return text.length;
 };
 
-/** Looks at depth and number of values before anything is built. Whether the text is JSON is for JSON.parse to find. */
+/** Checks depth and number of values before anything is built. Whether the text is valid JSON is left to JSON.parse. */
 const checkShape = (text: string, depthMax: number, valuesMax: number): void => {
   let depth = 0;
   let values = 1;
@@ -48,7 +48,7 @@ const checkShape = (text: string, depthMax: number, valuesMax: number): void => 
 };
 
 /**
- * The value of a JSON text from outside. Takes time in proportion to its length.
+ * Parses untrusted JSON. Takes time in proportion to its length.
  * @throws ParseFailure
  */
 export const parseJson = (
@@ -64,7 +64,7 @@ export const parseJson = (
   }
 };
 
-/** The same for those that check the value by a schema, which refuses undefined. */
+/** The same for callers that validate the value by a schema that rejects undefined. */
 export const parseJsonOrUndefined = (text: string, limits: ParseLimits): unknown => {
   try {
     return parseJson(text, limits);

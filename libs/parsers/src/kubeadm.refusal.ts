@@ -1,11 +1,11 @@
 import type { ParseLimits } from './limits.js';
 import { tooLong } from './parse.failure.js';
 
-/** Why kubeadm ended with an error. */
+/** Why kubeadm failed. */
 export interface KubeadmRefusal {
-  /** Preflight checks that failed, as `--ignore-preflight-errors` names them; empty: it failed elsewhere. */
+  /** Failed preflight checks, as named by `--ignore-preflight-errors`; empty: it failed elsewhere. */
   readonly checks: readonly string[];
-  /** Each reason in kubeadm's own words. */
+  /** Each reason as printed by kubeadm. */
   readonly words: readonly string[];
 }
 
@@ -13,12 +13,12 @@ const REASONS_MAX = 10;
 const WORDS_LENGTH_MAX = 500;
 
 const CHECK = /^\s*\[ERROR ([A-Za-z][\w.-]{0,99})\]: (.*)$/;
-/** Of klog: level, date, time, thread, file and line. */
+/** klog's prefix: level, date, time, thread, file and line. */
 const LOG_LINE = /^[IWEF]\d{4} /;
-/** What kubeadm says around its reasons. */
+/** kubeadm's lines around its reasons. */
 const AROUND =
   /^(?:\[preflight\] (?:If you know what|Some fatal errors)|To see the stack trace|Please fix the misalignments|error: error execution phase \S+: \[preflight\] Some fatal errors)/;
-/** `[preflight] …`, `[upgrade/config] …`, `error: …`: kubeadm says something else. */
+/** `[preflight] …`, `[upgrade/config] …`, `error: …`: the start of another message. */
 const NEXT_SENTENCE = /^(?:\[[a-z][a-z/-]*\] |error: )/;
 const BULLET = /^\s+- (.*)$/;
 const LAST_WORDS = /^(?:error: |\[[\w/-]+\] FATAL: )(.*)$/;
@@ -29,7 +29,7 @@ const bounded = (reasons: readonly string[]): readonly string[] =>
     .slice(0, REASONS_MAX)
     .map((reason) => (reason.length > WORDS_LENGTH_MAX ? `${reason.slice(0, WORDS_LENGTH_MAX)}…` : reason));
 
-/** A reason goes on until the next one, or until kubeadm says something else. */
+/** A reason extends to the next one, or to another message. */
 const checksIn = (lines: readonly string[]): readonly { readonly check: string; readonly words: string }[] => {
   const found: { check: string; words: string }[] = [];
   let isOpen = false;
@@ -44,7 +44,7 @@ const checksIn = (lines: readonly string[]): readonly { readonly check: string; 
   return found;
 };
 
-/** `[upgrade/version] FATAL: … due to these fatal errors:` lists them; everything else is said in one sentence. */
+/** `[upgrade/version] FATAL: … due to these fatal errors:` lists them; any other failure is one sentence. */
 const otherWords = (lines: readonly string[]): readonly string[] => {
   const at = lines.findLastIndex((line) => LAST_WORDS.test(line));
   if (at === -1) return lines.slice(-3);
@@ -53,7 +53,7 @@ const otherWords = (lines: readonly string[]): readonly string[] => {
 };
 
 /**
- * What kubeadm 1.30 or later wrote to its standard error before it ended with an error.
+ * Parses the standard error of a failed kubeadm 1.30 or later.
  * @throws ParseFailure
  */
 export const parseKubeadmRefusal = (text: string, { lengthMax }: Pick<ParseLimits, 'lengthMax'>): KubeadmRefusal => {

@@ -3,8 +3,8 @@ import { ParseFailure, parseKubeadmRefusal } from './index.js';
 
 const refusal = (text: string) => parseKubeadmRefusal(text, { lengthMax: 16_384 });
 
-describe('What kubeadm says when it refuses an upgrade', () => {
-  it('is each failed check with its words, without what kubeadm says around them', () =>
+describe('The reasons for which kubeadm refuses an upgrade', () => {
+  it('are the failed checks with their messages, without the lines around them', () =>
     expect(
       refusal(
         [
@@ -25,7 +25,7 @@ describe('What kubeadm says when it refuses an upgrade', () => {
       ],
     }));
 
-  it('keeps the plugins that it names on a line of their own (kubeadm#2830)', () =>
+  it('keep plugins that are listed on separate lines (kubeadm#2830)', () =>
     expect(
       refusal(
         [
@@ -42,7 +42,7 @@ describe('What kubeadm says when it refuses an upgrade', () => {
       ],
     }));
 
-  it('is the list of what makes the version impossible', () =>
+  it('are the list of reasons why the version is impossible', () =>
     expect(
       refusal(
         [
@@ -61,7 +61,7 @@ describe('What kubeadm says when it refuses an upgrade', () => {
       ],
     }));
 
-  it('is the last sentence otherwise, and bounded', () => {
+  it('are the last sentence otherwise, and bounded', () => {
     expect(refusal('[upgrade] working\nerror: unable to fetch the kubeadm-config ConfigMap: nope\n')).toEqual({
       checks: [],
       words: ['unable to fetch the kubeadm-config ConfigMap: nope'],

@@ -4,10 +4,10 @@ const FIELDS_MAX = 100;
 const NAME_LENGTH_MAX = 100;
 const DIGEST_LENGTH = 8;
 
-/** A document of its own kind, and feature gates, which are compared one by one. */
+/** The document's own metadata, and feature gates, which are compared individually. */
 const NOT_COMPARED: readonly string[] = ['apiVersion', 'kind', 'metadata', 'featureGates'];
 
-/** What kubeadm writes for a field that is not set; releases differ in the fields that they write so. */
+/** kubeadm's representation of an unset field; releases differ in the fields that they write this way. */
 const isUnset = (value: unknown): boolean =>
   value === null || value === '' || value === 0 || value === '0' || value === '0s';
 
@@ -23,7 +23,7 @@ const leavesOf = (value: unknown, path: string): readonly (readonly [string, unk
 const FNV_OFFSET = 0x81_1c_9d_c5;
 const FNV_PRIME = 0x01_00_01_93;
 
-/** FNV-1a, 32 bits: different values differ; none of them is protected. */
+/** FNV-1a, 32 bits: detects differences; not a protection of the value. */
 const digestOf = (value: unknown): string => {
   let hash = FNV_OFFSET;
   for (const character of JSON.stringify(value)) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), FNV_PRIME);
@@ -33,12 +33,12 @@ const digestOf = (value: unknown): string => {
 const isGates = (value: unknown): value is Readonly<Record<string, boolean>> =>
   isObject(value) && Object.values(value).every((one) => typeof one === 'boolean');
 
-/** What a KubeletConfiguration sets. */
+/** The settings of a KubeletConfiguration. */
 export interface KubeletConfiguration {
-  /** Empty where they are no gates. */
+  /** Empty if they are invalid. */
   readonly featureGates: Readonly<Record<string, boolean>>;
   /**
-   * Of everything else, by the path of each field, such as `evictionHard.memory.available`, a digest of its value, so that two configurations
+   * A digest per field for everything else, by path such as `evictionHard.memory.available`, so that two configurations
    * can be compared without their values. At most 100.
    */
   readonly fields: Readonly<Record<string, string>>;

@@ -1,12 +1,12 @@
-/** What a text may contain. A parser refuses whatever is more before it has built it. */
+/** Limits of a text. A parser rejects whatever exceeds them before it is built. */
 export interface ParseLimits {
   /** Characters. */
   readonly lengthMax: number;
-  /** Arrays and objects within each other. */
+  /** Nesting of arrays and objects. */
   readonly depthMax?: number;
-  /** Keys, scalars, arrays and objects together. */
+  /** Keys, scalars, arrays and objects in total. */
   readonly valuesMax?: number;
 }
 
-/** Serializers and schemas recurse. The deepest resource of Kubernetes has about 20 levels. */
+/** Serializers and schemas are recursive. The deepest Kubernetes resource has about 20 levels. */
 export const DEPTH_MAX = 64;

@@ -9,7 +9,10 @@ export type ParseFailureReason =
   | 'too-slow'
   | 'too-much-memory';
 
-/** Why a text is refused. The message is part of a sentence: "it ...". It may quote a few words of the text, without control characters. */
+/**
+ * Why a text is rejected. The message continues a sentence: "it ...". It may quote a few words of the text, without
+ * control characters.
+ */
 export class ParseFailure extends Error {
   override readonly name = 'ParseFailure';
 
@@ -32,6 +35,6 @@ export const tooManyValues = (valuesMax: number): ParseFailure =>
 
 const WORDS_LENGTH_MAX = 200;
 
-/** The words of a parser, which may quote the text. */
+/** The message of a parser, which may quote the text. */
 export const malformed = (words: string): ParseFailure =>
   new ParseFailure('malformed', words.slice(0, WORDS_LENGTH_MAX).replaceAll(/[\p{Cc}\p{Cf}\p{Cs}]+/gu, ' '));

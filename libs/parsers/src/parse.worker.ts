@@ -5,7 +5,7 @@ import { select } from './select.js';
 import type { LargeText, WorkerAnswer } from './worker.js';
 import { parseYaml } from './yaml.js';
 
-/** The thread of `parseInWorker`: one text, one answer. */
+/** The worker thread of `parseInWorker`: one text, one result. */
 
 const answerTo = ({ format, bytes, limits, selection, resultLengthMax }: LargeText): WorkerAnswer => {
   try {

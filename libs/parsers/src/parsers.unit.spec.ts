@@ -24,13 +24,13 @@ const ends = (parse: () => unknown): void => {
 };
 const names = (texts: Readonly<Record<string, WorstText>>): readonly string[] => Object.keys(texts);
 
-describe('JSON from outside', () => {
+describe('untrusted JSON', () => {
   it.each(names(WORST_JSON))('takes at most 200 ms per MiB: %s', (shape) => {
     const text = WORST_JSON[shape]!(MEBIBYTE);
     expect(promiseBrokenBy(text.length, () => ends(() => parseJson(text, { lengthMax })))).toBeUndefined();
   });
 
-  it('is refused when it is longer, deeper or has more values than its reader allows, before it is built', () => {
+  it('is rejected before it is built if it is longer or deeper or has more values than allowed', () => {
     const text = '{"a": ["x,:[{", "\\"[", 1]}';
     expect(parseJson(text, { lengthMax: 30, depthMax: 2, valuesMax: 6 })).toEqual({ a: ['x,:[{', '"[', 1] });
     expect(failure(() => parseJson(text, { lengthMax: 10 }))).toBe('too-long: it has more than 10 characters');
@@ -44,20 +44,20 @@ describe('JSON from outside', () => {
     expect(parseJsonOrUndefined('[1,', { lengthMax: 30 })).toBeUndefined();
   });
 
-  it('keeps names such as __proto__ as fields of their own', () => {
+  it('keeps names such as __proto__ as own properties', () => {
     const value = parseJson('{"__proto__": {"admin": true}}', { lengthMax }) as { admin?: boolean };
     expect([value.admin, Object.keys(value)]).toEqual([undefined, ['__proto__']]);
   });
 });
 
-describe('YAML from outside', () => {
+describe('untrusted YAML', () => {
   it.each(names(WORST_YAML))('takes at most 200 ms per MiB: %s', (shape) => {
     const text = WORST_YAML[shape]!(MEBIBYTE / 4);
     const work = () => ends(() => parseYamlDocuments(text, { lengthMax, aliases: 'allowed' }));
     expect(promiseBrokenBy(text.length, work)).toBeUndefined();
   });
 
-  it('is YAML 1.2: JSON is YAML, and words such as "no" are strings', () => {
+  it('is YAML 1.2: JSON is valid, and words such as "no" are strings', () => {
     const text = 'a: no\nb: 0x1F\nc: [1, "2", null, true]\nd: |\n  x\n  y\n? e\n: {f: 2026-01-31}\n';
     expect(parseYaml(text, { lengthMax })).toEqual({
       ...{ a: 'no', b: 31, c: [1, '2', null, true], d: 'x\ny\n', e: { f: '2026-01-31' } },
@@ -66,12 +66,12 @@ describe('YAML from outside', () => {
     expect(parseYaml('', { lengthMax })).toBeNull();
   });
 
-  it('has strings alone where its reader takes nothing else', () => {
+  it('has only strings if its reader accepts nothing else', () => {
     expect(parseYaml('a: 1\nb: ~', { lengthMax, scalars: 'strings' })).toEqual({ a: '1', b: '~' });
     expect(failure(() => parseYaml('a: !!str 1', { lengthMax, scalars: 'strings' }))).toBe('tags: it has YAML tags');
   });
 
-  it('is refused when it is longer, deeper or has more values or documents than its reader allows', () => {
+  it('is rejected if it is longer or deeper or has more values or documents than allowed', () => {
     expect(failure(() => parseYaml('a: 1', { lengthMax: 3 }))).toBe('too-long: it has more than 3 characters');
     expect(parseYaml('[[1]]', { lengthMax, depthMax: 2 })).toEqual([[1]]);
     expect(failure(() => parseYaml('[[[1]]]', { lengthMax, depthMax: 2 }))).toBe(
@@ -88,7 +88,7 @@ describe('YAML from outside', () => {
     );
   });
 
-  it('has no aliases unless its reader allows them, and then none that stand for more than it may have', () => {
+  it('has no aliases unless allowed, and then none that expand beyond its limits', () => {
     const text = 'a: &x [1, 2]\nb: *x\n';
     expect(failure(() => parseYaml(text, { lengthMax }))).toBe('aliases: it has YAML anchors or aliases');
     expect(parseYaml(text, { lengthMax, aliases: 'allowed' })).toEqual({ a: [1, 2], b: [1, 2] });
@@ -98,7 +98,7 @@ describe('YAML from outside', () => {
     expect(failure(() => parseYaml('&a [*a]', { lengthMax, aliases: 'allowed' }))).toMatch(/^(too-deep|malformed)/);
   });
 
-  it('says where it is wrong, in few words and without control characters', () => {
+  it('is rejected with the location, in few words and without control characters', () => {
     expect(failure(() => parseYaml('a: 1\nb: c: d', { lengthMax }))).toBe(
       'malformed: bad indentation of a mapping entry (line 2, column 5)',
     );
@@ -110,14 +110,14 @@ describe('YAML from outside', () => {
     expect(words).not.toMatch(/\p{Cc}/u);
   });
 
-  it('keeps names such as __proto__ as fields of their own', () => {
+  it('keeps names such as __proto__ as own properties', () => {
     const value = parseYaml('__proto__: {admin: true}', { lengthMax }) as { admin?: boolean };
     expect([value.admin, Object.keys(value)]).toEqual([undefined, ['__proto__']]);
   });
 });
 
 describe('a selection of a value', () => {
-  it('is what is at a path, with some fields of each object of a list', () => {
+  it('is the value at a path, with some fields of each object of a list', () => {
     const value = { a: { b: [{ c: 1, d: 2 }, { d: 3 }, 4, 5] } };
     const selection = { path: ['a', 'b'], fields: ['c'], itemsMax: 3 };
     expect(select(value, selection)).toEqual([{ c: 1 }, { c: undefined }, 4]);

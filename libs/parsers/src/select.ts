@@ -1,10 +1,10 @@
 import { ParseFailure } from './parse.failure.js';
 
-/** A part of a value: what is at a path of keys and, of each object in a list there, only some fields. */
+/** A part of a value: the value at a path of keys and, for a list of objects there, only some fields of each. */
 export interface Selection {
   readonly path: readonly string[];
   readonly fields?: readonly string[];
-  /** Longer lists are cut. */
+  /** Longer lists are truncated. */
   readonly itemsMax?: number;
 }
 
@@ -20,8 +20,8 @@ const valueAt = (value: unknown, path: readonly string[]): unknown =>
   }, value);
 
 /**
- * undefined: nothing is there. Items of the list that are not objects are left as they are.
- * @throws ParseFailure: what the path leads through is missing
+ * undefined: nothing is there. Items of the list that are not objects are unchanged.
+ * @throws ParseFailure: a parent on the path is missing
  */
 export const select = (value: unknown, { path, fields, itemsMax }: Selection): unknown => {
   const found = valueAt(value, path);

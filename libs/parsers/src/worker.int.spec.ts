@@ -23,7 +23,7 @@ const failure = async (text: LargeText, limits: Partial<WorkerLimits> = {}): Pro
   }
 };
 
-/** Of the event loop. */
+/** Turns of the event loop. */
 let turns = 0;
 let turn: NodeJS.Timeout;
 beforeEach(() => {
@@ -32,8 +32,8 @@ beforeEach(() => {
 });
 afterEach(() => clearInterval(turn));
 
-describe('a large text from outside', () => {
-  it('is parsed in a thread of its own, and only the part that is read comes back', async () => {
+describe('a large untrusted text', () => {
+  it('is parsed in a worker thread, and only the selected part is returned', async () => {
     const items = Array.from({ length: 30_000 }, (_, at) => `  - {version: 1.0.${at}, words: ${'x'.repeat(60)}}\n`);
     const text = `other: [1]\nentries:\n  a.b:\n${items.join('')}`;
     const selection = { path: ['entries', 'a.b'], fields: ['version'], itemsMax: 2 };
@@ -42,11 +42,11 @@ describe('a large text from outside', () => {
       { version: '1.0.1' },
     ]);
     expect(await parseInWorker(large(text, { selection: { path: ['entries', 'none'] } }), LIMITS)).toBeUndefined();
-    // Others had their turn all the time.
+    // The event loop was never blocked.
     expect(turns).toBeGreaterThan(20);
   });
 
-  it('is JSON as well', async () => {
+  it('may be JSON', async () => {
     const text = large('{"items": [{"a": 1, "b": 2}]}', {
       format: 'json',
       selection: { path: ['items'], fields: ['a'] },
@@ -54,17 +54,17 @@ describe('a large text from outside', () => {
     expect(await parseInWorker(text, LIMITS)).toEqual([{ a: 1 }]);
   });
 
-  it('is given up at the deadline', async () => {
+  it('is abandoned at the deadline', async () => {
     const text = large(WORST_YAML['many keys in one flow map']!(16 * MEBIBYTE));
     expect(await failure(text, { deadlineMs: 20 })).toBe('too-slow: it takes longer than 0.02 s');
   });
 
-  it('is given up when it takes too much memory, and its thread alone ends', async () => {
+  it('is abandoned if it takes too much memory, and only its thread ends', async () => {
     const text = large(WORST_YAML['many keys in one flow map']!(16 * MEBIBYTE));
     expect(await failure(text, { memoryMb: 16 })).toBe('too-much-memory: it takes more than 16 MiB of memory');
   });
 
-  it('is refused by the same limits as any other, and when its part is too long', async () => {
+  it('is rejected by the same limits as any other, and if its part is too long', async () => {
     expect(await failure(large('a: [', {}))).toMatch(/^malformed: .*line 2/);
     expect(await failure(large('[1, 2]', { limits: { lengthMax: 10, valuesMax: 2 } }))).toMatch(/^too-many-values/);
     expect(await failure(large('[1, 2]', { resultLengthMax: 3 }))).toBe(

@@ -6,26 +6,26 @@ import { DEPTH_MAX, type ParseLimits } from './limits.js';
 import { ParseFailure, type ParseFailureReason } from './parse.failure.js';
 import type { Selection } from './select.js';
 
-/** A text that is too large for the thread that serves everyone. */
+/** A text that is too large for the main thread. */
 export interface LargeText {
   readonly format: 'json' | 'yaml';
   /** UTF-8. */
   readonly bytes: Uint8Array;
   readonly limits: ParseLimits;
-  /** Only this part comes back. */
+  /** Only this part is returned. */
   readonly selection: Selection;
-  /** Characters of that part as JSON. */
+  /** Maximum length of that part as JSON. */
   readonly resultLengthMax: number;
 }
 
 export interface WorkerLimits {
   readonly deadlineMs: number;
-  /** MiB of memory for values; the text itself is not counted. */
+  /** MiB of memory for values, without the text itself. */
   readonly memoryMb: number;
   readonly signal: AbortSignal;
 }
 
-/** What a worker answers: the selected part as JSON, or why the text is refused. */
+/** A worker's result: the selected part as JSON, or why the text is rejected. */
 export type WorkerAnswer =
   { readonly json: string } | { readonly reason: ParseFailureReason; readonly message: string };
 
@@ -51,7 +51,7 @@ const valueOf = (answer: WorkerAnswer, resultLengthMax: number): unknown => {
   return answer.json === '' ? undefined : parseJson(answer.json, limits);
 };
 
-/** The first of these: an answer, a fault, the deadline, the end of the signal. */
+/** Whichever comes first: a result, an error, the deadline, or the abort of the signal. */
 const answerOf = (worker: Worker, limits: WorkerLimits, ended: AbortSignal): Promise<WorkerAnswer> => {
   const { deadlineMs, signal } = limits;
   return new Promise<WorkerAnswer>((resolve, reject) => {
@@ -66,8 +66,8 @@ const answerOf = (worker: Worker, limits: WorkerLimits, ended: AbortSignal): Pro
 };
 
 /**
- * Parses a text in a thread of its own, which ends at the deadline or when it needs too much memory.
- * @returns the selected part; undefined: the text does not have it
+ * Parses a text in a worker thread, which is terminated at the deadline or if it needs too much memory.
+ * @returns the selected part; undefined: the text lacks it
  * @throws ParseFailure, or the reason of the signal
  */
 export const parseInWorker = async (text: LargeText, limits: WorkerLimits): Promise<unknown> => {

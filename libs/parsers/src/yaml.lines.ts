@@ -1,4 +1,4 @@
-/** A node of a YAML text, with the line where it begins, counted from 1. A value begins at its key. */
+/** A node of a YAML text, with its first line, counted from 1. A value begins at its key. */
 export interface LineNode {
   readonly line: number;
   readonly children: LineNode[];
@@ -6,16 +6,16 @@ export interface LineNode {
   result: unknown;
 }
 
-/** What js-yaml passes to a listener, beyond its published types. */
+/** The argument of js-yaml's listener, beyond its published types. */
 interface State {
   readonly line: number;
   readonly kind: unknown;
   readonly result: unknown;
 }
 
-/** Remembers where nodes begin while js-yaml reads a text. */
+/** Records where nodes begin while js-yaml parses a text. */
 export class LineTree {
-  /** One for each document. */
+  /** One per document. */
   readonly roots: LineNode[] = [];
   private readonly path: LineNode[] = [];
 
@@ -38,7 +38,7 @@ const childAt = ({ kind, children }: LineNode, part: PropertyKey): LineNode | un
   return at === -1 ? undefined : children[at + 1];
 };
 
-/** The line of what a path leads to, or of the nearest thing above it that the text has. */
+/** The line of the value at a path, or of its nearest existing parent. */
 export const lineAt = (root: LineNode, path: readonly PropertyKey[]): number => {
   const [first, ...rest] = path;
   const child = first === undefined ? undefined : childAt(root, first);

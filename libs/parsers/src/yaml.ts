@@ -5,19 +5,19 @@ import { malformed, ParseFailure, tooDeep, tooLong, tooManyValues } from './pars
 import { lineAt, LineTree } from './yaml.lines.js';
 
 export interface YamlLimits extends ParseLimits {
-  /** strings: every scalar is a string as it is written, and no node has a tag. */
+  /** strings: every scalar is a string as written, and no node has a tag. */
   readonly scalars?: 'core' | 'strings';
-  /** Whether nodes may be repeated by aliases. Each repetition counts as values; cycles are refused. */
+  /** Whether aliases are allowed. Each repetition counts as values; cycles are rejected. */
   readonly aliases?: 'refused' | 'allowed';
 }
 
-/** A value of YAML takes about 2 µs, and has 10 to 40 characters in what people and programs write. */
+/** A YAML value takes about 2 µs, and typically has 10 to 40 characters. */
 const VALUES_MAX = 50_000;
 const DEFAULTS = { depthMax: DEPTH_MAX, valuesMax: VALUES_MAX, scalars: 'core', aliases: 'refused' } as const;
-/** Of one text. */
+/** Per text. */
 const DOCUMENTS_MAX = 1_000;
 
-/** What js-yaml passes to a listener, beyond its published types. */
+/** The argument of js-yaml's listener, beyond its published types. */
 type Node = State & {
   readonly tag: string | null;
   readonly anchor: string | null;
@@ -49,7 +49,7 @@ class Counter {
   }
 }
 
-/** Counts what a value has once its aliases are written out, and stops at the limits. */
+/** Counts values with aliases expanded, and stops at the limits. */
 const checkExpanded = (documents: readonly unknown[], { depthMax, valuesMax }: Required<YamlLimits>): void => {
   let values = 0;
   const visit = (value: unknown, depth: number): void => {
@@ -66,15 +66,15 @@ const failureOf = (error: unknown, { depthMax }: Required<YamlLimits>): unknown 
   if (!(error instanceof YAMLException)) return error;
   const { reason, mark } = error;
   if (reason.startsWith('nesting exceeded')) return tooDeep(depthMax);
-  // A text that cannot be read at all has no mark.
+  // Some errors have no mark.
   const at =
     (mark as typeof mark | undefined) === undefined ? '' : ` (line ${mark.line + 1}, column ${mark.column + 1})`;
   return malformed(`${reason}${at}`);
 };
 
 /**
- * The documents of a YAML 1.2 text from outside, JSON included. Takes time in proportion to its length: keys are compared by their
- * names, and nothing is built beyond the limits. No merge keys, dates or binary values; repeated keys are refused.
+ * Parses the documents of untrusted YAML 1.2, including JSON. Takes time in proportion to its length: keys are compared
+ * by name, and nothing is built beyond the limits. No merge keys, dates or binary values; duplicate keys are rejected.
  * @throws ParseFailure
  */
 export const parseYamlDocuments = (text: string, limits: YamlLimits): readonly unknown[] =>
@@ -86,7 +86,7 @@ const documentsOf = (text: string, limits: YamlLimits, lines: LineTree | undefin
   const counter = new Counter(all);
   const options = {
     schema: all.scalars === 'strings' ? FAILSAFE_SCHEMA : CORE_SCHEMA,
-    // It counts a scalar, and what may turn out to be a key, as levels.
+    // js-yaml counts a scalar, and a potential key, as levels.
     maxDepth: all.depthMax + 2,
     listener:
       lines === undefined
@@ -108,10 +108,10 @@ const documentsOf = (text: string, limits: YamlLimits, lines: LineTree | undefin
   }
 };
 
-/** A document, and where its parts are. */
+/** A document, and the lines of its parts. */
 export interface PlacedDocument {
   readonly value: unknown;
-  /** The line of what a path leads to, or of the nearest thing above it; counted from 1. */
+  /** The line of the value at a path, or of its nearest existing parent; counted from 1. */
   readonly lineOf: (path: readonly PropertyKey[]) => number;
 }
 
