@@ -4,8 +4,8 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Compares text with `golden/<name>` beside the spec: `goldenBeside(import.meta.url)`. What people and programs read is reviewed as text;
- * UPDATE_GOLDEN=1 writes it.
+ * Compares text with `golden/<name>` beside the spec: `goldenBeside(import.meta.url)`. Text for people and programs is
+ * reviewed in these files; UPDATE_GOLDEN=1 writes them.
  */
 export const goldenBeside =
   (specUrl: string | URL) =>

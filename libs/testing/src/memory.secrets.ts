@@ -1,4 +1,6 @@
-/** Secrets in memory with the promises of the real store: those of an owner are unreadable once its key is destroyed. */
+/**
+ * Secrets in memory with the contract of the real store: those of an owner are unreadable once its key is destroyed.
+ */
 export class MemorySecrets {
   readonly values = new Map<string, { readonly value: string; readonly owner: string }>();
 

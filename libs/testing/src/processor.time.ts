@@ -1,13 +1,13 @@
-/** What parsing of text from outside may take without a pause, on a machine that does the yardstick in its time. */
+/** Maximum CPU time to parse untrusted text without a pause, on a machine with the yardstick's speed. */
 const PROMISE_MS_PER_MIB = 200;
 const MEBIBYTE = 1_048_576;
-/** Below this, the clock of a process and its compiler count more than the parser. It is not noticed. */
+/** Below this, clock resolution and compilation dominate, so shorter times are ignored. */
 const NOTICED_MS = 25;
-/** What the yardstick took on the machine on which the promise was measured. */
+/** Duration of the yardstick on the machine for which the limit was defined. */
 const YARDSTICK_MS = 30;
 const ATTEMPTS = 3;
 
-/** Of this process: what others do on the machine meanwhile does not count. */
+/** CPU time of this process: other load on the machine does not count. */
 const processorMs = (work: () => unknown): number => {
   const before = process.cpuUsage();
   work();
@@ -17,7 +17,7 @@ const processorMs = (work: () => unknown): number => {
 
 const YARDSTICK = `[${Array.from({ length: 30_000 }, (_, at) => `{"k${at % 5_000}":"${at.toString(36)}"}`).join(',')}]`;
 
-/** Work of the kind that parsers do: characters, maps and strings. */
+/** Work like that of parsers: characters, maps and strings. */
 const yardstick = (): unknown => {
   let sum = 0;
   for (let at = 0; at < YARDSTICK.length; at += 1) sum += YARDSTICK.charCodeAt(at);
@@ -31,17 +31,16 @@ const fastest = (work: () => unknown, enough: number, attempts: number): number 
   return best;
 };
 
-/** Caches, collectors of garbage and compilers, which others on the machine disturb. */
+/** Tolerance for caches, garbage collection and compilation, which other load affects. */
 const NOISE = 2;
 
-/** How many times longer than in the promise this machine takes now; at least once. */
+/** How many times slower than the reference this machine currently is; at least one. */
 const slowness = (): number => Math.max(1, fastest(yardstick, 0, 2) / YARDSTICK_MS);
 
 /**
- * Whether a text was worked on within the promise: 200 ms per MiB of processor time without a pause. Where the machine is slower than
- * the one of the promise, a yardstick shows by how much, and the best of a few attempts counts. What grows with the square of the
- * length takes tens of times longer and is found on any machine.
- *
+ * Whether work on a text took at most 200 ms of CPU time per MiB without a pause. On slower machines a yardstick scales
+ * the limit, and the best of a few attempts counts. Quadratic behaviour takes tens of times longer and is detected on
+ * any machine.
  * @returns undefined, or by how much it took longer
  */
 export const promiseBrokenBy = (length: number, work: () => unknown): string | undefined => {

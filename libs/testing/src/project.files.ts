@@ -2,8 +2,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * The project's own files that match one of the patterns, relative to its root, sorted: everything but what .gitignore names. As in git, `*`
- * also matches `/`. It needs no git, so that a machine without it runs every spec.
+ * The project's own files that match one of the patterns, relative to its root, sorted: everything not matched by
+ * .gitignore. As in git, `*` also matches `/`. Does not require git, so that a machine without it runs every spec.
  */
 export const projectFiles = (root: string, ...patterns: readonly string[]): readonly string[] => {
   const isIgnored = ignoredBy(readFileSync(join(root, '.gitignore'), 'utf8'));
@@ -44,5 +44,5 @@ const ruleOf = (line: string): IsIgnored => {
 
 const expressionOf = (pattern: string): RegExp => new RegExp(`^${escaped(pattern).replaceAll('*', '.*')}$`, 'u');
 
-/** All but `*`, which has a meaning. */
+/** All special characters except `*`. */
 const escaped = (text: string): string => text.replaceAll(/[.+?^${}()|[\]\\]/gu, '\\$&');

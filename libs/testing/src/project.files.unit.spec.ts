@@ -24,7 +24,7 @@ describe('the files of the project', () => {
 
   afterEach(() => removeFolder(root));
 
-  it('are those that .gitignore does not name, in each folder below', () => {
+  it('are those that no .gitignore rule matches, in each folder', () => {
     expect(projectFiles(root, '*')).toEqual(['.gitignore', 'a.ts', 'apps/generated/g.ts', 'libs/client/b.ts']);
   });
 
@@ -32,7 +32,7 @@ describe('the files of the project', () => {
     expect(projectFiles(root, 'libs/*.ts', 'a.ts')).toEqual(['a.ts', 'libs/client/b.ts']);
   });
 
-  it('are not guessed from a .gitignore of another form', () => {
+  it('are not guessed from an unsupported .gitignore', () => {
     writes('.gitignore', '!kept\n');
     expect(() => projectFiles(root, '*')).toThrow('.gitignore: "!kept" has a form that projectFiles does not read');
   });

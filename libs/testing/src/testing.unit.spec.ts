@@ -18,7 +18,7 @@ describe('seeded randomness', () => {
 });
 
 describe('waiting', () => {
-  it('returns the first answer that is truthy, or that fits', async () => {
+  it('returns the first result that is truthy, or that fits', async () => {
     let asked = 0;
     expect(await eventually(() => (++asked < 3 ? undefined : 'here'), { everyMs: 1 })).toBe('here');
     expect(
@@ -30,7 +30,7 @@ describe('waiting', () => {
     ).toBe(6);
   });
 
-  it('rejects at the deadline with what was awaited and the last answer', async () => {
+  it('rejects at the deadline with the condition and the last result', async () => {
     const never = eventually(
       () => ['joining'],
       () => false,
@@ -39,7 +39,7 @@ describe('waiting', () => {
     await expect(never).rejects.toThrow('not within 0.005 s: the worker is Ready; the last answer: ["joining"]');
   });
 
-  it('ends at once when the question itself fails', async () => {
+  it('ends at once if the poll itself fails', async () => {
     const broken = eventually(() => Promise.reject(new Error('connection refused')), { withinMs: 60_000 });
     await expect(broken).rejects.toThrow('connection refused');
   });

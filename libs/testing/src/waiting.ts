@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How long a condition may take. The default is generous: a loaded CI machine is several times slower than an idle one. */
+/**
+ * How long a condition may take. The default is generous: a loaded CI machine is several times slower than an idle one.
+ */
 export interface Patience {
   readonly withinMs?: number;
   readonly everyMs?: number;
-  /** What is awaited, for the error at the deadline. */
+  /** The awaited condition, for the error at the deadline. */
   readonly what?: string;
 }
 
@@ -23,8 +25,8 @@ const shown = (value: unknown): string => {
 type Truthy<T> = Exclude<T, false | null | undefined | 0 | ''>;
 
 /**
- * Asks until the answer fits, by default until it is truthy, and returns that answer. Rejects at the deadline with the last answer; an error of
- * `look` ends the wait at once, because it is not a result.
+ * Polls until the result fits, by default until it is truthy, and returns that result. Rejects at the deadline with the
+ * last result; an error of `look` ends the wait at once, because it is not a result.
  */
 export function eventually<T>(look: () => T | Promise<T>, patience?: Patience): Promise<Truthy<T>>;
 export function eventually<T>(look: () => T | Promise<T>, fits: (value: T) => boolean, patience?: Patience): Promise<T>;

@@ -1,6 +1,6 @@
 /**
- * Texts that take a parser the longest, by what they are written in. Each has about `length` characters, and none is longer. A parser
- * may refuse them; it may not take long.
+ * Worst-case texts for parsers, by format. Each has about `length` characters, and none is longer. A parser may reject
+ * them, but must not take long.
  */
 export type WorstText = (length: number) => string;
 
@@ -32,7 +32,7 @@ const nested =
     return `${open.repeat(levels)}${inner}${close.repeat(levels)}`;
   };
 
-/** Each line is indented by one space more than the line before. */
+/** Each line is indented by one more space than the previous one. */
 const indented: WorstText = (length) => {
   const lines: string[] = [];
   let left = length;
@@ -43,7 +43,7 @@ const indented: WorstText = (length) => {
   return lines.join('');
 };
 
-/** The same with an anchor or a tag in each line, of which a parser must find out to what they belong. */
+/** The same with an anchor or a tag in each line, whose target a parser must find. */
 const indentedWith =
   (property: string): WorstText =>
   (length) => {
@@ -56,7 +56,7 @@ const indentedWith =
     return `${lines.join('')}a: 1`;
   };
 
-/** Ten aliases of ten aliases of …, and then as many as there is room for. */
+/** Ten aliases of ten aliases of …, and then as many as fit. */
 const laughs: WorstText = (length) => {
   const levels = filled(
     (at) => `a${at}: &a${at} [${`*a${at - 1},`.repeat(at === 0 ? 0 : 9)}x]\n`,
@@ -131,7 +131,7 @@ export const WORST_YAML: Readonly<Record<string, WorstText>> = {
   'carriage returns': repeated('\r'),
 };
 
-/** What takes regular expressions and lists of lines the longest. */
+/** Worst cases for regular expressions and line-based parsers. */
 export const WORST_LINES: Readonly<Record<string, WorstText>> = {
   'line breaks alone': repeated('\n'),
   'lines of one character': repeated('a\n'),
