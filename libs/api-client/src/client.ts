@@ -4,11 +4,11 @@ import type { components, paths } from '../generated/openapi.js';
 export type Schemas = components['schemas'];
 
 export interface FairleadClientOptions {
-  /** Where the gateway is, e.g. `http://127.0.0.1:8080`. */
+  /** The gateway's URL, e.g. `http://127.0.0.1:8080`. */
   readonly baseUrl: string;
   /** An API token. */
   readonly token: string;
-  /** Another fetch, e.g. one with a proxy. */
+  /** A custom fetch, e.g. one with a proxy. */
   readonly fetch?: (request: Request) => Promise<Response>;
 }
 
@@ -23,8 +23,8 @@ const withToken = (token: string): Middleware => ({
 });
 
 /**
- * A client of the REST API: `await client.GET('/ns/{namespace}/clusters', { params: { path: { namespace } } })` answers with
- * `data`, or with `error`, which names a stable code. It throws only when the gateway cannot be reached.
+ * A client of the REST API: `await client.GET('/ns/{namespace}/clusters', { params: { path: { namespace } } })`
+ * resolves to `data`, or to `error`, which contains a stable code. It throws only if the gateway is unreachable.
  */
 export const createFairleadClient = ({ baseUrl, token, fetch }: FairleadClientOptions): FairleadClient => {
   const client = createClient<paths>({ baseUrl, ...(fetch === undefined ? {} : { fetch }) });

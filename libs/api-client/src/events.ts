@@ -5,7 +5,7 @@ import { messages, StreamFailed } from './messages.js';
 export type FairleadEvent = Schemas['Event'];
 
 export interface EventsOptions extends FairleadClientOptions {
-  /** Left out: the whole log, for which the token must be an administrator's. */
+  /** Absent: the whole log, which requires an administrator's token. */
   readonly of?: { readonly namespace: string; readonly cluster: string };
   /** Only events after this sequence. */
   readonly after?: number;
@@ -13,9 +13,9 @@ export interface EventsOptions extends FairleadClientOptions {
   readonly types?: readonly string[];
   /** Ends the stream. */
   readonly signal: AbortSignal;
-  /** A connection was accepted. */
+  /** Called when a connection was accepted. */
   readonly onConnected?: () => void;
-  /** A connection broke or was not accepted; another one is tried. */
+  /** Called when a connection broke or was rejected, before it is retried. */
   readonly onDisconnected?: (words: string) => void;
 }
 
@@ -62,8 +62,9 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
 const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /**
- * The events after `after`, and then each new one as it happens, in order, none twice. Takes a lost connection up again after
- * the last event that was seen. Ends with the signal; throws StreamFailed when the gateway refuses, or is away for five minutes.
+ * The events after `after`, and then each new one as it happens, in order, without duplicates. Reconnects after the
+ * last received event. Ends with the signal; throws StreamFailed if the gateway refuses, or is unreachable for five
+ * minutes.
  */
 export async function* events(options: EventsOptions): AsyncGenerator<FairleadEvent> {
   let last = options.after ?? 0;

@@ -7,7 +7,7 @@ const frame = (seq: number): string => `id: ${seq}\nevent: ClusterReady\ndata: $
 const streamOf = (...chunks: string[]): Response =>
   new Response(new Blob(chunks).stream(), { headers: { 'content-type': 'text/event-stream' } });
 
-/** Answers with one after the other, and remembers what it was asked. */
+/** Returns the responses one by one, and records the requests. */
 const scripted = (...answers: readonly (Response | Error)[]) => {
   const asked: Request[] = [];
   const fetch = async (request: Request): Promise<Response> => {
@@ -51,14 +51,14 @@ describe('the stream of events', () => {
     ]);
   });
 
-  it('puts an event together that comes in pieces', async () => {
+  it('assembles an event that arrives in chunks', async () => {
     const text = frame(5);
     const { fetch } = scripted(streamOf(text.slice(0, 9), text.slice(9, 30), text.slice(30)));
     const next = await events(options(fetch, new AbortController().signal)).next();
     expect(next.value).toEqual({ seq: 5 });
   });
 
-  it('fails with the code of a refusal, and does not ask again', async () => {
+  it('fails with the code of a refusal, without a retry', async () => {
     const refusal = Response.json({ reason: 'cluster.unknown', message: 'no such cluster' }, { status: 404 });
     const { asked, fetch } = scripted(refusal);
     const failed = await events(options(fetch, new AbortController().signal))
@@ -69,7 +69,7 @@ describe('the stream of events', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('asks again after a 503, which ends by itself', async () => {
+  it('retries after a 503, which is transient', async () => {
     const { asked, fetch } = scripted(Response.json({}, { status: 503 }), streamOf(frame(5)));
     const next = await events(options(fetch, new AbortController().signal)).next();
     expect([next.value?.seq, asked.length]).toEqual([5, 2]);
@@ -86,7 +86,7 @@ describe('the stream of events', () => {
 });
 
 describe('the client', () => {
-  it('sends the token, and answers with data or with the refusal', async () => {
+  it('sends the token, and returns data or the refusal', async () => {
     const { asked, fetch } = scripted(
       Response.json({ kind: 'NamespaceList', items: [] }),
       Response.json({ reason: 'auth.token-unknown' }, { status: 401 }),

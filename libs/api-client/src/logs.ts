@@ -9,17 +9,17 @@ export interface LogsOptions extends StreamOptions {
 export interface LogLines {
   /** Whole lines. */
   readonly text: string;
-  /** So many came after them, faster than they could be sent. */
+  /** Number of lines after them that were logged faster than they could be sent. */
   readonly skipped: number;
 }
 
-/** The gateway says why it ends. */
+/** The gateway's reason for the end. */
 export interface LogEnd {
   readonly reason: string;
   readonly message: string;
 }
 
-/** Of one message of a stream. */
+/** Per message of a stream. */
 const MESSAGE_LENGTH_MAX = 2 * 1_048_576;
 
 const urlOf = ({ baseUrl, of: { namespace, cluster, node }, query }: LogsOptions): URL => {
@@ -31,8 +31,9 @@ const urlOf = ({ baseUrl, of: { namespace, cluster, node }, query }: LogsOptions
 };
 
 /**
- * The log of a unit on a node, and its lines as they are logged. Returns why the gateway has ended it; undefined: the signal did.
- * Throws StreamFailed when the gateway refuses, or the connection breaks: each connection is a request that is recorded, so none is opened again.
+ * The log of a unit on a node, line by line as it is logged. Returns why the gateway ended it; undefined: the signal
+ * did. Throws StreamFailed if the gateway refuses, or the connection breaks: each connection is a recorded request, so
+ * it does not reconnect.
  */
 export async function* nodeLogs(options: LogsOptions): AsyncGenerator<LogLines, LogEnd | undefined> {
   try {
