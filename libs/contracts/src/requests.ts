@@ -38,7 +38,7 @@ import { PROVIDER_ID_MAX } from './watch.js';
  * and documents the rule, and the gateway's rules refuse it with its code.
  */
 
-/** Most node sets in one request. */
+/** Maximum node sets per request. */
 export const NODE_SETS_MAX = 50;
 
 const text = z.string().max(TEXT_LENGTH_MAX);
