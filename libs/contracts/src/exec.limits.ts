@@ -8,7 +8,7 @@ export const EXEC_LIMITS = {
   outputBytes: 256 * 1_024,
   timeoutSeconds: { default: 60, max: 600 },
   /**
-   * A request that could not start within this time is abandoned: nobody expects a command to run long after it was
+   * A request that could not start within this time is abandoned: a command must not run unexpectedly long after it was
    * requested.
    */
   beginSeconds: 60,

@@ -463,7 +463,7 @@ describe('the plan of a change', () => {
       expect(faults({})).toEqual([]);
     });
 
-    describe('of the machine template of control planes', () => {
+    describe('whose machine template changes', () => {
       const large = { machineType: 'lab.large' };
       const three = [1, 2, 3].map((index) => ({
         ...member(`cp-${index}`, 'control-plane', index !== 3),

@@ -186,7 +186,7 @@ describe('the queue of tasks', () => {
     expect(began).toEqual(['a/Join']);
   });
 
-  it('aborts running tasks when the service stops, and starts no more', async () => {
+  it('aborts running tasks when the service stops, and starts none', async () => {
     const { queue, offer, began, running, end } = queueOf({ concurrency: 1 });
     offer(task('a', 'Join'));
     offer(task('b', 'Join'));

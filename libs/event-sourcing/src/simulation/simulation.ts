@@ -143,7 +143,7 @@ export abstract class Simulation implements Chances {
   }
 
   /**
-   * Waits while no one needs a turn but Node has work in progress, such as generating a key. False: nothing is in
+   * Waits while no replica needs a turn but Node has work in progress, such as generating a key. False: nothing is in
    * progress.
    */
   private async settled(): Promise<boolean> {

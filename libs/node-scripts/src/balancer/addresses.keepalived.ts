@@ -3,7 +3,7 @@ import { ADDRESSES_MONITOR_PORT } from './addresses.haproxy.js';
 import { ADDRESSES } from './balancer.paths.js';
 import { INTERFACE } from './keepalived.config.js';
 
-/** Without peers there is nobody to send advertisements to. */
+/** Without peers, advertisements have no recipients. */
 const peersOf = (self: string, peers: readonly string[]): string =>
   peers.length === 0
     ? ''

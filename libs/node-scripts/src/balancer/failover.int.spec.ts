@@ -58,7 +58,7 @@ const balancing = (self: Holder, behind: readonly (keyof typeof NODES)[]): NodeL
             backends: ['first'],
           },
           {
-            // No node passes this check: the server there does not speak HTTP.
+            // No node passes this check: the server there does not use HTTP.
             name: 'unsure',
             frontendPort: UNSURE,
             backendPort: 8080,
