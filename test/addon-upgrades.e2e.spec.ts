@@ -58,7 +58,7 @@ describe('add-ons and an upgrade of Kubernetes', () => {
   afterAll(() => system?.stop(), 60_000);
 
   it(
-    'an add-on that does not support the target keeps the upgrade waiting, by its name',
+    'an add-on that does not support the target blocks the upgrade, which names it',
     async () => {
       const before = await put(NEW, objects('guard', 'a', { kubernetes: { max: '1.33' } }), objects('later', 'a'));
       const { findings } = (await until('UpgradeWaiting', before)).data;
@@ -70,7 +70,7 @@ describe('add-ons and an upgrade of Kubernetes', () => {
   );
 
   it(
-    'those that go first are deployed before the control plane, and those that go after it when the upgrade has ended; a gate sees them before any worker',
+    'pre-upgrade add-ons are deployed before the control plane, and post-upgrade ones after the upgrade; a gate sees them before any worker',
     async () => {
       const guard = objects('guard', 'b', { kubernetes: { max: '1.34' } });
       const before = await put(NEW, guard, objects('later', 'b', { upgradeOrder: 'after' }));

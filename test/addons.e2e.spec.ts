@@ -61,7 +61,7 @@ const manifest = (...addons: readonly Declared[]) => ({
   },
 });
 
-/** The whole product in the lab, a simulation, with the real helm, and a chart of this story's own. */
+/** The whole product in the lab, a simulation, with the real helm and a chart of this story. */
 (helm === undefined ? describe.skip : describe)('the add-ons of a cluster', () => {
   const repository = new ChartServer();
   const folder = newFolder('addons');
@@ -140,7 +140,7 @@ const manifest = (...addons: readonly Declared[]) => ({
   );
 
   it(
-    'are upgraded by their values, and values that render the same change nothing [azimuth 20]',
+    'are upgraded when their values change, and not by values that render the same objects [azimuth 20]',
     async () => {
       const before = await declare(FIRST, paint({ colour: 'green' }));
       expect((await until('AddonDeployed', before, 'paint')).data.revision).toBe(2);
@@ -151,7 +151,7 @@ const manifest = (...addons: readonly Declared[]) => ({
   );
 
   it(
-    'that were deleted outside Fairlead are seen and installed again [azimuth 27]',
+    'are detected and installed again if they were deleted outside Fairlead [azimuth 27]',
     async () => {
       const before = await lastSeq();
       await helmed('uninstall', 'paint', '-n', 'art');
@@ -166,7 +166,7 @@ const manifest = (...addons: readonly Declared[]) => ({
   );
 
   it(
-    'that fail make the cluster Degraded by their name, and never Failed [azimuth 20]',
+    'make the cluster Degraded with their name if they fail, and never Failed [azimuth 20]',
     async () => {
       const before = await declare(FIRST, paint({ broken: true }));
       expect((await until('AddonFailed', before, 'paint')).data.cause.message).toContain('the colour is not known');
@@ -181,7 +181,7 @@ const manifest = (...addons: readonly Declared[]) => ({
   );
 
   it(
-    'of class bootstrap are there before the cluster is Ready, and no add-on of class normal is begun before [azimuth 19]',
+    'of class bootstrap are installed before the cluster is Ready, and no add-on of class normal is started before [azimuth 19]',
     async () => {
       const events = await system.events('shop');
       const ready = events.find(({ type }) => type === 'ClusterReady')?.meta.seq ?? 0;
@@ -197,7 +197,7 @@ const manifest = (...addons: readonly Declared[]) => ({
   );
 
   it(
-    'whose objects were changed or deleted behind Helm and behind Fairlead are repaired, or only reported [azimuth 27]',
+    'are repaired or only reported if their objects were changed or deleted behind Helm and Fairlead [azimuth 27]',
     async () => {
       const before = await declare(FIRST, paint({ colour: 'green' }, { policy: 'report' }));
       await until('AddonDeployed', before, 'paint');
@@ -228,7 +228,7 @@ const manifest = (...addons: readonly Declared[]) => ({
   );
 
   it(
-    'get sealed values, which are in no event, log, answer or failure; setting them again upgrades the release',
+    'use sealed values, which appear in no event, log, response or failure; setting them again upgrades the release',
     async () => {
       const seal = async (lock: string): Promise<void> => {
         const file = join(folder, 'sealed.yaml');
@@ -263,7 +263,7 @@ const manifest = (...addons: readonly Declared[]) => ({
   );
 
   it(
-    'come by a chart of a private repository or registry, whose credentials are sealed',
+    'are installed from a chart of a private repository or registry, whose credentials are sealed',
     async () => {
       const registry = new ChartRegistry();
       await registry.start();
@@ -287,7 +287,7 @@ const manifest = (...addons: readonly Declared[]) => ({
   );
 
   it(
-    'are installed from the catalogue by one command, and shown for people and programs',
+    'are installed from the catalogue by one command, and listed for people and programs',
     async () => {
       const before = await lastSeq();
       const options = ['--name', 'second', '--into', 'art', '--yes', '--no-wait'];
@@ -304,7 +304,7 @@ const manifest = (...addons: readonly Declared[]) => ({
   );
 
   it(
-    'that are no longer declared are uninstalled, over kill -9 of bootstrap-svc [azimuth 20]',
+    'are uninstalled when they are no longer declared, despite kill -9 of bootstrap-svc [azimuth 20]',
     async () => {
       const before = await declare(FIRST);
       system.kill('bootstrap-svc');

@@ -42,7 +42,7 @@ describe('an application of the catalogue', () => {
     JSON.parse((await fairlead('show', 'grafana', '--output', 'json')).stdout) as ApplicationView;
   const versions = async (): Promise<readonly string[]> => (await shown()).versions.map(({ version }) => version);
   const charts = new Map<string, Buffer>();
-  /** A version is the same archive each time. */
+  /** A version has the same archive each time. */
   const publish = async (...published: readonly string[]): Promise<void> => {
     for (const version of published)
       if (!charts.has(version)) charts.set(version, await chartOf(`{"title":"${version}"}`));
@@ -80,7 +80,7 @@ describe('an application of the catalogue', () => {
   );
 
   it(
-    'gets a new version on request, over kill -9 of infra-svc, and downloads no known one again [azimuth 33]',
+    'gets a new version on request, despite kill -9 of infra-svc, and downloads no known one again [azimuth 33]',
     async () => {
       await publish('8.1.0', '8.2.0', '8.3.0', '8.4.0');
       repository.hold('/grafana-8.4.0.tgz');
@@ -96,7 +96,7 @@ describe('an application of the catalogue', () => {
   );
 
   it(
-    'says that no version matches, and which ones there are, and is deleted [azimuth 33]',
+    'reports that no version matches and which ones exist, and is deleted [azimuth 33]',
     async () => {
       const { code, stdout, stderr } = await register('10.x');
       expect([code, stdout]).toEqual([1, '']);

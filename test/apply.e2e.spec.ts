@@ -6,7 +6,7 @@ const TIMEOUT_MS = 240_000;
 const machines = { connection: 'lab', machineType: 'lab.medium' };
 const web = (replicas: number) => ({ name: 'web', replicas, ...machines });
 
-describe('a cluster that is declared', () => {
+describe('a declared cluster', () => {
   let system: System;
   const path = '/ns/default/clusters/shop/manifest';
   const manifest = (...pools: readonly object[]) => ({
@@ -22,7 +22,7 @@ describe('a cluster that is declared', () => {
     const minSeq = (await log()).at(-1)?.meta.seq ?? 0;
     return (await system.call<ClusterManifestView>('GET', `${path}?minSeq=${minSeq}`)).body;
   };
-  /** The pools with their sizes, as declared, and as they are Ready. */
+  /** The pools with their declared sizes and their Ready nodes. */
   const pools = async () => {
     const { spec, status } = await read();
     return spec.pools.map(({ name, replicas }) => {
@@ -31,7 +31,7 @@ describe('a cluster that is declared', () => {
     });
   };
 
-  /** Applies it, and waits until everything that it asked for is done. */
+  /** Applies it, and waits until every requested step is done. */
   const carryOut = async (body: unknown): Promise<ClusterManifestView> => {
     const planned = await apply(body, '?dryRun=All');
     const { status, body: applied } = await apply(body);
@@ -65,7 +65,7 @@ describe('a cluster that is declared', () => {
   );
 
   it(
-    'has as many nodes as its manifest says: 4, 1, none, and 2 again; what happens is what the dry run said',
+    'has as many nodes as its manifest declares: 4, 1, none, and 2 again; the steps match the dry run',
     async () => {
       for (const replicas of [4, 1, 0, 2]) {
         await carryOut(manifest(web(replicas)));
@@ -78,7 +78,7 @@ describe('a cluster that is declared', () => {
   );
 
   it(
-    'may have several pools, and loses one that its manifest no longer names',
+    'may have several pools, and loses one that its manifest no longer declares',
     async () => {
       await carryOut(manifest(web(1), { name: 'batch', replicas: 1, ...machines }));
       expect(await pools()).toEqual([
@@ -91,7 +91,7 @@ describe('a cluster that is declared', () => {
     TIMEOUT_MS,
   );
 
-  it('refuses a manifest that was made from an earlier one', async () => {
+  it('refuses a manifest based on an earlier version', async () => {
     const { metadata, spec } = await read();
     const stale = { ...manifest(), metadata: { ...metadata, resourceVersion: '1' }, spec };
     const { status, body } = await apply(stale);
@@ -99,7 +99,7 @@ describe('a cluster that is declared', () => {
   });
 
   it(
-    'whose request was rejected is created by a corrected manifest, also where that changes what a cluster keeps',
+    'with a rejected request is created by a corrected manifest, even if that changes immutable fields',
     async () => {
       const corrected = '/ns/default/clusters/corrected/manifest';
       const body = (podCidr: string, controlPlane = machines) => ({
@@ -113,7 +113,7 @@ describe('a cluster that is declared', () => {
         },
       });
       const put = (manifestOf: object) => system.call<ErrorView>('PUT', corrected, manifestOf);
-      // That of the lab's machines is in it.
+      // The range of the lab's machines overlaps it.
       expect((await put(body('192.168.0.0/16'))).status).toBe(202);
       const { meta, data } = await system.until('corrected', ({ type }) => type === 'ClusterRejected', TIMEOUT_MS);
       expect(data).toMatchObject({ code: 'cluster.network-overlap' });
@@ -130,7 +130,7 @@ describe('a cluster that is declared', () => {
   );
 
   it(
-    'whose machines the provider refuses is no longer changed: the refusal names the way on, and a retry works',
+    'whose machines the provider refuses cannot be changed: the refusal names the next step, and a retry works',
     async () => {
       const stuck = '/ns/default/clusters/stuck';
       const body = (machineType: string) => ({
@@ -157,7 +157,7 @@ describe('a cluster that is declared', () => {
   );
 
   it(
-    'and one that was made by a request have manifests alike: sent back, they change nothing',
+    'has the same kind of manifest as one created by a request: sent back, neither changes anything',
     async () => {
       const asked = clusterBody('plain', { controlPlanes: 1, workers: 1 });
       expect((await system.call('POST', '/ns/default/clusters', asked)).status).toBe(202);

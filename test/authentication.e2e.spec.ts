@@ -64,10 +64,10 @@ describe('users of a cluster sign in at an identity provider', () => {
     await latter?.stop();
   }, 60_000);
 
-  it('members of its groups have the role, others get 403, and tokens that are over or of others 401 [azimuth 6]', async () => {
+  it('members of its groups have the role, others get 403, and expired or foreign tokens 401 [azimuth 6]', async () => {
     expect(await answers(await former!.token(member))).toEqual([200]);
     expect(await answers(await former!.token({ ...member, groups: ['/platform-users', '/others'] }))).toEqual([200]);
-    // Whoever leaves the group has the role until the last token with the group is over.
+    // A user who leaves the group keeps the role until the last token with the group expires.
     expect(await answers(await former!.token({ ...member, groups: ['/others'] }))).toEqual([403]);
     expect(await answers(await former!.token({ preferred_username: 'alice' }))).toEqual([403]);
     expect(await answers(await former!.token(member, -120))).toEqual([401]);
@@ -78,7 +78,7 @@ describe('users of a cluster sign in at an identity provider', () => {
     expect(await answers(forged)).toEqual([401]);
   });
 
-  it('with a kubeconfig that has no secret, and signs in by the device flow [azimuth 29]', async () => {
+  it('with a kubeconfig without secrets, by the device flow [azimuth 29]', async () => {
     const { status, body } = await system.call<string>('GET', `${CLUSTER}/kubeconfig/oidc`);
     expect(status).toBe(200);
     const { users } = parse(body) as { users: unknown };
@@ -105,7 +105,7 @@ describe('users of a cluster sign in at an identity provider', () => {
   });
 
   it(
-    'of another provider after a change, without a restart, and on control planes that join later',
+    'at another provider after a change, without a restart, and on control planes that join later',
     async () => {
       const dryRun = await system.call<ClusterManifestView>('PATCH', `${CLUSTER}/manifest?dryRun=All`, {
         spec: { authentication: { oidc: { issuerUrl: latter!.url } } },
@@ -132,7 +132,7 @@ describe('users of a cluster sign in at an identity provider', () => {
   );
 
   it(
-    'no longer, one control plane after the other, when the manifest no longer declares it',
+    'no longer, one control plane after the other, once the manifest does not declare it',
     async () => {
       const before = await lastSeq();
       await until(({ type, meta }) => type === 'ClusterReady' && meta.seq > 0);

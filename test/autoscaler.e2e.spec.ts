@@ -35,7 +35,7 @@ describe('a pool that an autoscaler scales by gRPC', () => {
   }, 60_000);
 
   it(
-    'grows from no node to two, and becomes empty again, node by node',
+    'grows from no node to two, and shrinks to none, node by node',
     async () => {
       const { body } = await system.call<{ spec: { pools: object[] } }>('GET', `${path}/manifest`);
       const burst = { name: 'burst', connection: 'lab', machineType: 'lab.small', autoscaling: { min: 0, max: 2 } };

@@ -11,11 +11,11 @@ import { startSystem, type System } from './system/system.js';
 
 const TIMEOUT_MS = 300_000;
 const MINUTE_MS = 60_000;
-/** A manifest is applied, and its reconciler has seen it, in less time. */
+/** A manifest is applied and seen by its reconciler within this time. */
 const APPLIED_MS = 4_000;
 const machines = { connection: 'lab', machineType: 'lab.medium' };
 
-/** The etcd of the first is kubeadm's, and that of the second runs beside it. */
+/** The first has kubeadm's etcd, the second an external one. */
 const CLUSTERS = [
   { name: 'stacked', controlPlane: { replicas: 1, ...machines } },
   { name: 'outside', controlPlane: { replicas: 3, ...machines, etcd: 'external' } },
@@ -23,14 +23,17 @@ const CLUSTERS = [
 type Cluster = (typeof CLUSTERS)[number];
 type Name = Cluster['name'];
 
-/** Twice an hour, first in the next minute: a run comes a minute after that at the latest, and the one after it in ten minutes. */
+/** Twice an hour, first in the next minute: a run is due at most a minute later, and the next one in ten minutes. */
 const soon = (): string => {
   const minute = new Date(Date.now() + APPLIED_MS + MINUTE_MS).getUTCMinutes();
   return `${minute},${(minute + 10) % 60} * * * *`;
 };
 
-/** In the light lab, since it mostly waits; test/restore verifies with the steps' own scripts, and the story etcd-external on real hosts. */
-describe('snapshots of etcd by schedule', () => {
+/**
+ * In the light lab, because it mostly waits; test/restore verifies with the real step scripts, and the story
+ * etcd-external on real hosts.
+ */
+describe('scheduled etcd snapshots', () => {
   let system: System;
   const named = (names: readonly Name[]) => CLUSTERS.filter(({ name }) => names.includes(name));
   const pathOf = (cluster: Name): string => `/ns/default/clusters/${cluster}`;
@@ -64,7 +67,7 @@ describe('snapshots of etcd by schedule', () => {
     const path = `${pathOf(cluster)}/etcd/snapshots?minSeq=${await lastSeq(cluster)}`;
     return (await system.call<EtcdSnapshotList>('GET', path)).body.items;
   };
-  /** `BackupsHealthy` of the cluster. */
+  /** The cluster's condition `BackupsHealthy`. */
   const health = async (cluster: Name) => {
     const path = `${pathOf(cluster)}/manifest?minSeq=${await lastSeq(cluster)}`;
     const { body } = await system.call<ClusterManifestView>('GET', path);
@@ -76,7 +79,7 @@ describe('snapshots of etcd by schedule', () => {
     return found !== null && !found.deleted;
   };
 
-  /** Takes one by a schedule that begins now; answers with its name, once it was verified. */
+  /** Takes one by a schedule that starts now; returns its name once it was verified. */
   const backedUp = async (cluster: Cluster): Promise<string> => {
     const [{ name }, after, schedule] = [cluster, await lastSeq(cluster.name), soon()];
     await apply(cluster, { schedule, keep: 1 });
@@ -105,7 +108,7 @@ describe('snapshots of etcd by schedule', () => {
   afterAll(() => system?.stop(), 60_000);
 
   it(
-    'are taken, stored and verified in a scratch etcd, also where etcd is external; the oldest is deleted as soon as there are too many',
+    'are taken, stored and verified in a scratch etcd, also with an external etcd; the oldest is deleted when there are too many',
     async () => {
       const first = await Promise.all(CLUSTERS.map(backedUp));
       for (const [at, { name }] of CLUSTERS.entries())
@@ -125,7 +128,7 @@ describe('snapshots of etcd by schedule', () => {
   );
 
   it(
-    'that were tampered with do not pass a verification: it is an event, and a condition of the cluster',
+    'fail verification if they were modified, which is an event and a condition of the cluster',
     async () => {
       const [{ name }] = named(['stacked']) as [Cluster];
       const [snapshot = ''] = (await listed(name)).map((one) => one.name);

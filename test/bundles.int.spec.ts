@@ -7,7 +7,10 @@ import { createContext, runInContext } from 'node:vm';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** Our libraries by their sources, whether they are built or not. Other packages stay outside, unless they are bundled too. */
+/**
+ * Resolves Fairlead's libraries to their sources, whether or not they are built. Other packages stay external, unless
+ * they are bundled too.
+ */
 const ourSources = (packages: 'bundled' | 'outside'): Plugin => ({
   name: 'our-sources',
   setup: ({ onResolve }) => {
@@ -37,7 +40,7 @@ const bundled = async ({ text, platform, packages }: Entry): Promise<{ code: str
     format: platform === 'browser' ? 'iife' : 'esm',
     globalName: 'fairlead',
     outdir: '.',
-    // Modules that are imported when they are needed get files of their own, as Node.js loads them.
+    // Dynamically imported modules get separate files, as Node.js loads them.
     splitting: platform === 'node',
     target: 'es2022',
     plugins: [ourSources(packages)],
@@ -62,7 +65,7 @@ describe('the programs', () => {
     async (main) => expect(await domainOf(program(main))).toEqual([]),
   );
 
-  it('apps/cli/src/main.ts loads what judges a document, and neither members nor narrative', async () =>
+  it('apps/cli/src/main.ts loads the validation of documents, but neither members nor narrative', async () =>
     expect(await domainOf(program('apps/cli/src/main.ts'))).toEqual([
       'attempts.ts',
       'manifest/cluster.template.resolve.ts',
@@ -79,13 +82,13 @@ describe('the programs', () => {
       'rules/template.rules.ts',
     ]));
 
-  it('load the narrative only if they word an event', async () => {
+  it('load the narrative only to describe an event', async () => {
     const text = `import { sentenceOfEvent } from '@fairlead/domain'; ${program('apps/node-agent/src/main.ts')} console.log(sentenceOfEvent);`;
     expect(await domainOf(text)).toContain('narrative.ts');
   });
 });
 
-/** What judges a document, folds events and decides a manifest. Beside it, what carries a verdict out of the browser. */
+/** Validates a document, folds events and decides a manifest, and returns the verdict from the browser context. */
 const JUDGING = `
   import { documentFaults, sentenceOfEvent } from '@fairlead/domain';
   import { ClusterManifest, isRefusal, specOfManifest } from '@fairlead/contracts';
@@ -139,11 +142,11 @@ const OVERLAPPING = {
 
 const LARGER = { ...MANIFEST, spec: { ...MANIFEST.spec, pools: [{ ...MANIFEST.spec.pools[0], replicas: 4 }] } };
 
-/** What every browser has beyond ECMAScript, of what the libraries use. */
+/** The browser features beyond ECMAScript that the libraries use. */
 const browser = (): ReturnType<typeof createContext> => createContext({ URL, TextEncoder, TextDecoder });
 
 describe('in a browser', () => {
-  it('a manifest is judged, planned, decided and narrated as in the gateway', async () => {
+  it('a manifest is validated, planned, decided and narrated as in the gateway', async () => {
     const { code } = await bundled({ text: JUDGING, platform: 'browser', packages: 'bundled' });
     const context = browser();
     expect(runInContext(`[typeof process, typeof require, typeof Buffer].join()`, context)).toBe(
@@ -166,7 +169,7 @@ describe('in a browser', () => {
     });
   });
 
-  it('nothing of Node.js is there: what imports it is not bundled', async () => {
+  it('nothing of Node.js is available: modules that import it are not bundled', async () => {
     const text = `export { readFileSync } from 'node:fs';`;
     await expect(bundled({ text, platform: 'browser', packages: 'bundled' })).rejects.toThrow('node:fs');
   });

@@ -6,7 +6,7 @@ import pg from 'pg';
 import { clusterBody, SERVICE_NAMES, startSystem, type System } from './system/system.js';
 
 const CANARY = 'canary7f3a91secret';
-/** However it was written down. */
+/** In every encoding. */
 const TRACES = [CANARY, Buffer.from(CANARY).toString('hex'), Buffer.from(CANARY).toString('base64').slice(0, 20)];
 const CREATE_TIMEOUT_MS = 120_000;
 
@@ -25,7 +25,7 @@ interface Attempt {
   readonly accepted: boolean;
 }
 
-/** Every place in which a client can put a secret: where it belongs, and where it does not. */
+/** Every place in which a client can put a secret, right or wrong. */
 const attempts = (endpoint: string): readonly Attempt[] => {
   const lab = (settings: Readonly<Record<string, unknown>>, more = {}): Attempt['body'] => ({
     provider: 'lab',
@@ -104,7 +104,7 @@ const logsOf = (dataDir: string): string =>
     .map((file) => readFileSync(join(dataDir, 'logs', file), 'utf8'))
     .join('\n');
 
-describe('a secret that a client gives', () => {
+describe('a secret sent by a client', () => {
   let system: System;
   const answers: string[] = [];
 
@@ -137,9 +137,9 @@ describe('a secret that a client gives', () => {
     for (const trace of [...TRACES, system.token]) expect(text.includes(trace)).toBe(false);
   };
 
-  it('is in no answer of the API', () => nowhereIn(answers.join('\n')));
+  it('is in no response of the API', () => nowhereIn(answers.join('\n')));
 
-  it('is in no message of any stream, the log and the sealed secrets included [ORBITER 28]', async () => {
+  it('is in no message of any stream, including the log and the sealed secrets [ORBITER 28]', async () => {
     const text = await streamsOf(await jetstreamManager(system.admin));
     expect(text).toContain('ConnectionRegistered');
     nowhereIn(text);
@@ -151,7 +151,7 @@ describe('a secret that a client gives', () => {
     nowhereIn(text);
   });
 
-  it('is in no log file of any service, at the level debug [ORBITER 28]', () => {
+  it('is in no log file of any service at the level debug [ORBITER 28]', () => {
     const text = logsOf(system.environment.dataDir);
     expect(text).toContain('FAIRLEAD READY gateway');
     nowhereIn(text);

@@ -25,7 +25,7 @@ const run = promisify(execFile);
 const CHECKOUT = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
 const COMPOSE_FILE = join(CHECKOUT, 'docker-compose.yml');
 const PROGRAMS = SERVICES;
-/** All that stays: the services, and the revoker, which has no database and no secrets to open. */
+/** Long-running containers: the services, and the revoker, which has no database and no secrets to open. */
 const STAYING = [...PROGRAMS, 'revoker'] as const;
 const SCALABLE: readonly string[] = PROGRAMS;
 const NATS_CONFIG = '/secrets/nats/nats.conf';
@@ -70,7 +70,7 @@ const serviceOf = (name: string): ComposeService => {
   return service;
 };
 
-/** `NAME=value` pairs of the image's ENV lines: every container has them too. */
+/** `NAME=value` pairs of the image's ENV lines, which apply to every container. */
 const imageEnvironment = Object.fromEntries(
   [...dockerfile.matchAll(/^ENV (.+)$/gm)].flatMap(([, pairs = '']) =>
     [...pairs.matchAll(/(\w+)=(?:"([^"]*)"|(\S+))/g)].map(([, name = '', quoted, bare]) => [
@@ -97,14 +97,14 @@ const mountsOf = (name: string): readonly Mount[] =>
     return { volume, path, readOnly: mode === 'ro' };
   });
 
-/** Volumes that hold secrets in files: all but the data of the two servers and the bundles. */
+/** Volumes that contain secrets in files: all but the data of the two servers and the bundles. */
 const secretMountsOf = (name: string): readonly Mount[] =>
   mountsOf(name).filter(({ volume }) => !['nats', 'postgres', 'bundles'].includes(volume));
 
-/** Which containers mount keys of others, to hand them out; both end before a service starts. */
+/** Containers that mount others' keys to distribute them; both end before a service starts. */
 const ONE_OFF = ['keys', 'stores'];
 
-/** As Compose does where no variable is set: `${NAME:-default}` is the default. */
+/** Like Compose if no variable is set: `${NAME:-default}` is the default. */
 const interpolated = (text: string): string => {
   const inner = text.replaceAll(/\$\{\w+:-([^${}]*)\}/g, '$1');
   return inner === text ? text : interpolated(inner);
@@ -113,14 +113,14 @@ const interpolated = (text: string): string => {
 describe('docker-compose.yml', () => {
   const ours = Object.entries(compose.services).filter(([, { image }]) => image === 'fairlead:latest');
 
-  it('runs every program of the image by an entry point that the build makes', () => {
+  it('runs every program of the image through an entry point created by the build', () => {
     expect(ours.map(([name]) => name).sort()).toEqual(['keys', 'stores', ...STAYING].sort());
     for (const [, { command }] of ours) expect(existsSync(join(CHECKOUT, command[0] ?? ''))).toBe(true);
     for (const name of STAYING) expect(serviceOf(name).command).toEqual([`apps/${name}/dist/bundle.mjs`]);
     expect(ours.filter(([, { build }]) => build !== undefined).map(([name]) => name)).toEqual(['keys']);
   });
 
-  it('copies into the image only what exists, and from the checkout what the build reads', () => {
+  it('copies only existing files into the image, and from the checkout those that the build reads', () => {
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+)$/gm)].flatMap(([, words = '']) =>
       words.split(/\s+/).slice(0, -1),
     );
@@ -130,7 +130,7 @@ describe('docker-compose.yml', () => {
     expect(dockerfile).toContain(`--uid ${serviceOf('nats').user ?? 'no user'} `);
   });
 
-  it('names only services and volumes that it has', () => {
+  it('refers only to its own services and volumes', () => {
     for (const [name, { depends_on: needed = {}, volumes }] of Object.entries(compose.services)) {
       for (const other of Object.keys(needed)) expect([name, other in compose.services]).toEqual([name, true]);
       for (const volume of volumes)
@@ -138,7 +138,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('waits for what answers or has ended, and looks after the health of everything that stays', () => {
+  it('waits for containers to be healthy or completed, and checks the health of every long-running one', () => {
     for (const [name, { depends_on: needed = {}, restart, healthcheck }] of Object.entries(compose.services)) {
       for (const [other, { condition }] of Object.entries(needed)) {
         const stays = serviceOf(other).restart !== undefined;
@@ -152,7 +152,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('lets every service be scaled: no name and no single port of the machine is taken by one container', () => {
+  it('allows scaling of every service: no container has a fixed name or a single port of the machine', () => {
     for (const name of SCALABLE) {
       const { container_name: containerName, ports = [] } = serviceOf(name);
       expect([name, containerName]).toEqual([name, undefined]);
@@ -160,12 +160,12 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('publishes nothing beyond this machine unless that is configured', () => {
+  it('publishes nothing beyond this machine unless configured', () => {
     for (const { ports = [] } of Object.values(compose.services))
       for (const port of ports) expect(interpolated(port)).toMatch(/^127\.0\.0\.1:/);
   });
 
-  it('gives each service what it cannot start without, its own credential and its own database', () => {
+  it('gives each service its required settings, its own credential and its own database', () => {
     for (const name of PROGRAMS) {
       expect(environmentOf(name)).toMatchObject({
         NATS_URL: '${FAIRLEAD_NATS_URL:-tls://nats:4222}',
@@ -181,12 +181,12 @@ describe('docker-compose.yml', () => {
     expect(existsSync(bundle.replace(/^\/fairlead/, CHECKOUT))).toBe(true);
   });
 
-  it('gives services and NATS the settings for memory that an embedded instance gives them', () => {
+  it('gives services and NATS the memory settings of an embedded instance', () => {
     for (const name of STAYING) expect(environmentOf(name)).toMatchObject(SERVICE_MEMORY);
     expect(serviceOf('nats').environment).toMatchObject(NATS_MEMORY);
   });
 
-  it('mounts the volume that has every key only where keys are made, and into each other container its own, read-only', () => {
+  it('mounts the volume with all keys only where keys are created, and into each other container its own, read-only', () => {
     const mounts = Object.fromEntries(
       Object.keys(compose.services)
         .filter((name) => !ONE_OFF.includes(name))
@@ -204,7 +204,7 @@ describe('docker-compose.yml', () => {
     for (const name of ONE_OFF) expect([name, serviceOf(name).restart]).toEqual([name, undefined]);
   });
 
-  it('gives each volume one path in every container, so that what is handed out is what is read', () => {
+  it('gives each volume the same path in every container, so that distributed files are found', () => {
     const paths = new Map<string, Set<string>>();
     for (const name of Object.keys(compose.services))
       for (const { volume, path } of mountsOf(name)) paths.set(volume, (paths.get(volume) ?? new Set()).add(path));
@@ -212,7 +212,7 @@ describe('docker-compose.yml', () => {
     expect([...paths.keys()].sort()).toEqual(Object.keys(compose.volumes).sort());
   });
 
-  it('makes each folder of the volumes of our image in the image, for a new volume takes its owner from there', () => {
+  it("creates each volume's folder in the image, because a new volume inherits its owner from there", () => {
     const made = dockerfile
       .split(/[\n&]+/)
       .filter((line) => line.includes('install -d'))
@@ -224,7 +224,7 @@ describe('docker-compose.yml', () => {
     expect(made.sort()).toEqual([...secret, ['/bundles', '0755'], ['/nats', '0755']].sort());
   });
 
-  it('lets no container write its image, gain rights, or take more than its share of the machine', () => {
+  it('prevents containers from writing their image, gaining privileges, or exceeding their share of the machine', () => {
     for (const [name, service] of Object.entries(compose.services)) {
       expect([name, service]).toEqual([
         name,
@@ -244,7 +244,7 @@ describe('docker-compose.yml', () => {
     expect(added).toEqual([['postgres', ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETGID', 'SETUID']]]);
   });
 
-  it('is accepted by Docker Compose itself, where that is installed', () => {
+  it('is accepted by Docker Compose itself, if that is installed', () => {
     if (spawnSync('docker', ['compose', 'version']).status !== 0) {
       process.stderr.write('NOT CHECKED: there is no "docker compose" here to read docker-compose.yml\n');
       return;
@@ -256,7 +256,10 @@ describe('docker-compose.yml', () => {
   });
 });
 
-/** What Compose would start, on this machine: its paths are in a temporary folder, its hosts are loopback, its ports free ones. */
+/**
+ * Runs what Compose would start as processes on this machine: paths are in a temporary folder, hosts are loopback,
+ * ports are free ones.
+ */
 class Replay {
   readonly folder = newFolder('compose');
   readonly supervisor = new Supervisor({ dataDir: join(this.folder, 'processes') });
@@ -289,7 +292,7 @@ class Replay {
       .replaceAll('/fairlead/', `${CHECKOUT}/`);
   }
 
-  /** Runs a container that ends, as its command says; throws with its output when it fails. */
+  /** Runs a one-off container's command; throws with its output if it fails. */
   async provision(name: 'keys' | 'stores'): Promise<string> {
     const args = serviceOf(name).command.map((arg) => this.here(arg));
     const { stderr } = await run(process.execPath, args, {
@@ -327,7 +330,7 @@ class Replay {
     });
   }
 
-  /** In a folder of its own, with the password that the keys' container made. */
+  /** In a separate folder, with the password created by the keys' container. */
   async startPostgres(): Promise<void> {
     const binaries = await resolvePostgres({ cacheDir: cacheFolder(process.env, this.folder), log: () => undefined });
     await startPostgres({
@@ -340,7 +343,7 @@ class Replay {
   }
 
   async startService(name: (typeof STAYING)[number]): Promise<void> {
-    // The helm of the image is not on this machine, and no add-on is installed here.
+    // The image's helm is not available on this machine, and no add-on is installed here.
     const { HELM_PROGRAM: _helm, ...image } = environmentOf(name);
     const environment = Object.entries(image).map(([key, value]) => [key, this.here(value)]);
     await this.supervisor.start({
@@ -360,7 +363,7 @@ class Replay {
     });
   }
 
-  /** Stands for the hosts, which Compose does not bring. */
+  /** Simulates the hosts, which are not part of Compose. */
   async startLab(token: string): Promise<void> {
     await this.supervisor.start({
       name: 'lab',
@@ -396,10 +399,10 @@ class Replay {
   }
 }
 
-/** A container has no information about what started it. */
+/** Containers do not inherit the environment. */
 const bareEnvironment = (): NodeJS.ProcessEnv => ({ PATH: process.env['PATH'], HOME: tmpdir(), LOG_LEVEL: 'warn' });
 
-/** The files in a folder and below it, by their path in there. */
+/** All files below a folder, by relative path. */
 const filesIn = (folder: string): readonly string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -409,7 +412,7 @@ const filesIn = (folder: string): readonly string[] =>
 const textsIn = (folder: string): Readonly<Record<string, string>> =>
   Object.fromEntries(filesIn(folder).map((file) => [file, readFileSync(join(folder, file), 'utf8')]));
 
-/** Every secret that there is, by what it opens. */
+/** Every secret, by what it opens. */
 const secretsOf = (data: string): Readonly<Record<string, string>> => {
   const text = (file: string): string => readFileSync(join(data, file), 'utf8').trim();
   const json = (file: string) => JSON.parse(text(file)) as Readonly<Record<string, string>>;
@@ -431,7 +434,7 @@ const secretsOf = (data: string): Readonly<Record<string, string>> => {
   };
 };
 
-describe('what docker-compose.yml starts, as processes of this machine', () => {
+describe('the processes of docker-compose.yml on this machine', () => {
   let replay: Replay;
 
   beforeAll(async () => {
@@ -444,7 +447,7 @@ describe('what docker-compose.yml starts, as processes of this machine', () => {
 
   afterAll(() => replay?.end(), 60_000);
 
-  it('is ready, every service of it', async () => {
+  it('are ready, with every service', async () => {
     for (const name of PROGRAMS) {
       const response = await fetch(`${replay.url(name)}/readyz`);
       expect([name, response.status, await response.json()]).toMatchObject([
@@ -455,7 +458,7 @@ describe('what docker-compose.yml starts, as processes of this machine', () => {
     }
   });
 
-  it('keeps its secrets from other users of the machine', () => {
+  it('hide their secrets from other users of the machine', () => {
     for (const root of [replay.here('/secrets'), join(replay.data, 'keys'), join(replay.data, 'creds')]) {
       const entries = readdirSync(root, { recursive: true, encoding: 'utf8' }).map((entry) => join(root, entry));
       const open = [root, ...entries].filter((entry) => (statSync(entry).mode & 0o077) !== 0);
@@ -464,7 +467,7 @@ describe('what docker-compose.yml starts, as processes of this machine', () => {
     }
   });
 
-  it('hands out exactly the folders that docker-compose.yml mounts, with the files that the services read and no other', () => {
+  it('receive exactly the folders that docker-compose.yml mounts, with the files that the services read and no others', () => {
     const service = ['database-url', 'master.key', 'nats-ca.pem', 'nats.creds'];
     const handedOut = Object.fromEntries(
       readdirSync(replay.here('/secrets')).map((holder) => [holder, filesIn(replay.here(`/secrets/${holder}`))]),
@@ -485,14 +488,14 @@ describe('what docker-compose.yml starts, as processes of this machine', () => {
       const readable = secretMountsOf(name).flatMap(({ path }) =>
         filesIn(replay.here(path)).map((file) => `${path}/${file}`),
       );
-      // A folder, of whose file system only the free space is looked at.
+      // A folder of which only the free space of its file system is checked.
       const { NATS_STORE_DIR: _folder, ...environment } = environmentOf(name);
       const named = Object.values(environment).filter((value) => value.startsWith('/secrets/'));
       expect([name, named.sort()]).toEqual([name, readable.sort()]);
     }
   });
 
-  it('lets a container read no secret of another one, whatever file it would be in', () => {
+  it('cannot read any secret of another container, whatever file it is in', () => {
     const secrets = Object.entries(secretsOf(replay.data));
     for (const [name, value] of secrets) expect([name, value.length > 20]).toEqual([name, true]);
     const readable = Object.fromEntries(
@@ -516,7 +519,7 @@ describe('what docker-compose.yml starts, as processes of this machine', () => {
     });
   });
 
-  it('changes no key, credential or database when it is provisioned again', async () => {
+  it('keep every key, credential and database when provisioned again', async () => {
     const all = () => [
       ...['keys', 'creds'].map((name) => textsIn(join(replay.data, name))),
       textsIn(replay.here('/secrets')),
@@ -528,7 +531,7 @@ describe('what docker-compose.yml starts, as processes of this machine', () => {
   }, 60_000);
 
   it(
-    'makes a cluster of simulated hosts Ready',
+    'make a cluster of simulated hosts Ready',
     async () => {
       const token = 'a-token-for-the-lab';
       await replay.startLab(token);
@@ -554,7 +557,7 @@ describe('what docker-compose.yml starts, as processes of this machine', () => {
   );
 });
 
-/** CB-Ladybug's phase that the cluster ends in (`Provisioned` is its word for Ready), or the one that it is in when the time is over. */
+/** CB-Ladybug's final phase of the cluster (`Provisioned` means Ready), or its current one at the deadline. */
 const finalPhase = async (
   replay: Replay,
   sinceSeq: number,

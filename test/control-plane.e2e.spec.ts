@@ -19,7 +19,7 @@ describe('the control planes of a cluster', () => {
     metadata: { name: 'shop' },
     spec: {
       serviceType: 'single',
-      // Each step is seen to save etcd, however soon it follows the one before.
+      // Each step takes its own etcd snapshot, however soon it follows the previous one.
       etcdSnapshotMaxAge: '0s',
       controlPlane: { replicas, ...machines, machineType },
       pools: [{ name: 'web', replicas: 1, ...machines }],
@@ -39,7 +39,7 @@ describe('the control planes of a cluster', () => {
       [],
     );
 
-  /** Applies it, and waits until everything that it asked for is done. */
+  /** Applies it, and waits until every requested step is done. */
   const carryOut = async (replicas: number): Promise<void> => {
     const { status, body } = await apply(replicas);
     expect([status, body.message]).toEqual([202, undefined]);
@@ -51,7 +51,7 @@ describe('the control planes of a cluster', () => {
       await system.until('shop', (event) => event.type === 'VmDeleted' && event.data.name === node, TIMEOUT_MS);
   };
 
-  /** The events of one control plane's removal, in the order in which they came. */
+  /** The events of one control plane's removal, in order. */
   const course = async (node: string): Promise<readonly EventType[]> => {
     const kinds: ReadonlySet<EventType> = new Set<EventType>([
       'ControlPlaneRemovalStarted',
@@ -65,7 +65,7 @@ describe('the control planes of a cluster', () => {
     const all = await log();
     const from = all.findIndex((event) => event.type === 'ControlPlaneRemovalStarted' && event.data.node === node);
     const to = all.findIndex((event) => event.type === 'VmDeleted' && event.data.name === node);
-    // The machine of the one before may be deleted while this one leaves.
+    // The machine of the previous one may be deleted while this one leaves.
     const isOfAnother = ({ type, data }: StoredEvent): boolean =>
       (type === 'ControlPlaneRemovalStarted' && data.node !== node) || (type === 'VmDeleted' && data.name !== node);
     return all
@@ -88,7 +88,7 @@ describe('the control planes of a cluster', () => {
   }, 60_000);
 
   it(
-    'grow from 1 to 3 and to 5 by the manifest, and the load balancer sends requests to all of them [ORBITER 3, CB-Ladybug 30]',
+    'are scaled from 1 to 3 and to 5 by the manifest, and the load balancer sends requests to all of them [ORBITER 3, CB-Ladybug 30]',
     async () => {
       for (const replicas of [3, 5]) {
         await carryOut(replicas);
@@ -101,7 +101,7 @@ describe('the control planes of a cluster', () => {
   );
 
   it(
-    'shrink to 3, one after the other, each after a snapshot of etcd, and out of the load balancer before it leaves etcd [ORBITER 3, ORBITER 33, Cluster API 22]',
+    'are scaled down to 3, one after the other, each after an etcd snapshot, and leave the load balancer before etcd [ORBITER 3, ORBITER 33, Cluster API 22]',
     async () => {
       await carryOut(3);
       const gone = (await log()).flatMap((event) => (event.type === 'NodeRemoved' ? [event.data.node] : []));
@@ -121,7 +121,7 @@ describe('the control planes of a cluster', () => {
     TIMEOUT_MS,
   );
 
-  /** How often the replacement of a node was completed, and its node and machine left. */
+  /** How often a node's replacement was completed, and its node and machine were deleted. */
   const completed = async (node: string): Promise<readonly number[]> => {
     const all = await log();
     return (['NodeReplacementReady', 'NodeRemoved', 'VmDeleted'] as const).map(
@@ -134,7 +134,7 @@ describe('the control planes of a cluster', () => {
   };
 
   it(
-    'replace the initial one: the new one joins first, and another one takes its part before it leaves [ORBITER 21]',
+    'replace the initial one: the new one joins first, and another one takes its role before it leaves [ORBITER 21]',
     async () => {
       const before = await nodes();
       const initial = before.find(({ leader }) => leader)?.name ?? '';
@@ -167,7 +167,7 @@ describe('the control planes of a cluster', () => {
   );
 
   it(
-    'a healthy one is not removed to leave an even number; one whose machine is dead is, the first one included',
+    'are not scaled to an even number by removing a healthy one; one with a dead machine is removed, even the first',
     async () => {
       const initial = (await nodes()).find(({ leader }) => leader)?.name ?? '';
       const refused = await system.call<ErrorView>('DELETE', `${path}/nodes/${initial}`);
@@ -193,7 +193,7 @@ describe('the control planes of a cluster', () => {
   );
 
   it(
-    'replace one whose machine is dead, which leaves etcd and its pool first, once [ORBITER 21]',
+    'replace one with a dead machine, which leaves etcd and its pool first, once [ORBITER 21]',
     async () => {
       const [victim] = await nodes();
       const created = (await log()).find(
@@ -215,7 +215,7 @@ describe('the control planes of a cluster', () => {
   );
 
   it(
-    'are all replaced by a change of their machine type, one after the other, the initial one last [Cluster API 21]',
+    'are all replaced after a change of their machine type, one after the other, the initial one last [Cluster API 21]',
     async () => {
       const before = await nodes();
       const since = await seqOf();
@@ -237,7 +237,7 @@ describe('the control planes of a cluster', () => {
   );
 
   it(
-    'shrink to 1, and the same manifest again records nothing; the API answered all the time [ORBITER 20]',
+    'are scaled down to 1, and the same manifest again records nothing; the API answered all the time [ORBITER 20]',
     async () => {
       await carryOut(1);
       expect(await nodes()).toHaveLength(1);

@@ -2,10 +2,10 @@ import type { StoredEvent } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { Course, type Seen } from './growth/growth.course.js';
 
-/** Of every `npm test`, which takes fewer of other simulations. */
+/** For every `npm test`, which runs fewer seeds of other simulations. */
 const SEEDS = Number(process.env['SIM_SEEDS_CONVERGENCE'] ?? process.env['SIM_SEEDS'] ?? 100);
 const FIRST = Number(process.env['SIM_SEED'] ?? 1);
-/** Seconds on a machine of its own; patience for one that others use. */
+/** Takes seconds on an idle machine; long enough for a loaded one. */
 const LIMIT_MS = 600_000;
 const STEPS = 16;
 
@@ -31,7 +31,7 @@ describe('a cluster whose manifest changes at random, while machines, nodes, hos
           const quiet = world.events.length;
           world.run();
           expect(world.events.length).toBe(quiet);
-          // In a world that is well, no machine is made that goes again, and none goes twice.
+          // Without faults, no machine is created only to be deleted, and none is deleted twice.
           if (!course.apply()) throw new Error('a manifest was refused although nothing is under way');
           world.run();
           course.expectAsDeclared();
@@ -42,7 +42,7 @@ describe('a cluster whose manifest changes at random, while machines, nodes, hos
           throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
         }
       }
-      // A single seed is one that failed before.
+      // A single seed reproduces an earlier failure.
       if (SEEDS === 1) return;
       for (const step of ['applied', 'scaled', 'refused', 'failed', 'lost', 'replaced', 'crashed'])
         expect([step, (seen[step] ?? 0) > SEEDS / 5]).toEqual([step, true]);

@@ -8,10 +8,13 @@ import { clusterBody, SERVICE_NAMES, startSystem, type System } from './system/s
 const CREATE_TIMEOUT_MS = 120_000;
 
 const ALL = process.env['FAIRLEAD_CRASH'] === 'all';
-/** Killed at so many events of each service: `test/crash.sim.spec.ts` kills at all of them, and `npm run test:all` really does. */
+/**
+ * Kills each service at this many events: `test/crash.sim.spec.ts` kills at all of them, and so does `npm run test:all`
+ * for real.
+ */
 const SAMPLED = ALL ? Infinity : 2;
 const SEED = Number(process.env['FAIRLEAD_SEED'] ?? seedOfDay(new Date()));
-/** How long a service is away that catches up. */
+/** How long a service that catches up is stopped. */
 const AWAY_MS = ALL ? 60_000 : 10_000;
 
 const ready = ({ type }: StoredEvent): boolean => type === 'ClusterReady' || type === 'ClusterFailed';
@@ -29,7 +32,7 @@ describe('a create in which services are killed', () => {
   };
   const finished = async (name: string): Promise<StoredEvent[]> => {
     const end = await system.until(name, ready, CREATE_TIMEOUT_MS);
-    // What agents report after that, when their permission to change has ended, arrives at any time.
+    // Agents' later reports, after their permission to change has ended, arrive at any time.
     const events = (await system.events(name)).filter(({ meta }) => meta.seq <= end.meta.seq);
     if (end.type !== 'ClusterReady') throw new Error(`${name} failed: ${JSON.stringify(end.data)}`);
     return events;
@@ -66,7 +69,7 @@ describe('a create in which services are killed', () => {
   );
 
   it(
-    'finishes by itself when NATS, and then PostgreSQL, is killed in the middle and comes back',
+    'finishes without intervention when NATS, and then PostgreSQL, is killed and restarted in the middle',
     async () => {
       await create('no-nats');
       await system.until('no-nats', ({ type }) => type === 'VmsCreated', CREATE_TIMEOUT_MS);
@@ -83,7 +86,7 @@ describe('a create in which services are killed', () => {
   );
 
   it(
-    'goes on with one service stopped, which catches up when it is back',
+    'continues with one service stopped, which catches up when it is back',
     async () => {
       await system.supervisor.hold('upgrade-svc');
       await create('late');
@@ -98,7 +101,7 @@ describe('a create in which services are killed', () => {
   );
 });
 
-/** What a client does while the gateway is being started again: it asks once more, with the same key. */
+/** Like a client during a restart of the gateway: retries with the same key. */
 const whileRefused = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -110,7 +113,7 @@ const whileRefused = async <Answer>(ask: () => Promise<Answer>): Promise<Answer>
   }
 };
 
-/** Kills the service the moment the cluster has so many facts that count. */
+/** Kills the service as soon as the cluster has this many relevant facts. */
 const killAt = async (
   system: System,
   cluster: string,

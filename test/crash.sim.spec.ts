@@ -3,7 +3,10 @@ import type { ClusterLease } from '@fairlead/contracts';
 import { BROKEN, CrashWorld, SERVICES, type Failing, type Kill, type Service } from './crash/crash.world.js';
 import { outcome } from './crash/outcome.js';
 
-/** A hundred seeds of other simulations are one order of the services here; with fewer than 25 each service leaves some events out, and not the same. */
+/**
+ * A hundred seeds of other simulations equal one order of the services here; with fewer than 25, each service skips
+ * some events, and different ones.
+ */
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 100);
 const ROUNDS = Math.ceil(SEEDS / 100);
 const EVERY = SEEDS >= 25 ? 1 : Math.ceil(25 / SEEDS);
@@ -22,7 +25,7 @@ const worldAfter = async (seed: number, kill?: Kill, failing?: Failing, lease?: 
   }
 };
 
-/** A failing seed is a named story: who was killed, when, and what happened. */
+/** The name of a failing seed: who was killed, when, and what happened. */
 const nameOf = (seed: number, world: CrashWorld, kill?: Kill): string => {
   const killed =
     kill === undefined ? 'nobody is killed' : `${kill.service} is killed ${kill.when} event ${kill.boundary}`;
@@ -30,7 +33,7 @@ const nameOf = (seed: number, world: CrashWorld, kill?: Kill): string => {
   return `seed ${seed}, ${killed}\n  ${events.join('\n  ')}`;
 };
 
-/** Its rows and states are those that follow from the log, whoever was killed while they were written. */
+/** Rows and states follow from the log, whoever was killed while they were written. */
 const expectFolded = async (world: CrashWorld): Promise<void> => {
   for (const [name, program] of Object.entries(world.programs)) {
     const rows = Object.fromEntries(program.database.documents);
@@ -40,7 +43,7 @@ const expectFolded = async (world: CrashWorld): Promise<void> => {
 
 const outcomeOf = (world: CrashWorld): readonly string[] => outcome(world.events, 'demo');
 
-/** What must hold at the end, whatever was killed. */
+/** Checks all invariants at the end, whatever was killed. */
 const expectWhole = async (world: CrashWorld): Promise<void> => {
   expect(world.count('VmCreated')).toBe(MACHINES);
   expect([...world.cloud.creations].filter(([, times]) => times !== 1)).toEqual([]);
@@ -51,7 +54,7 @@ const expectWhole = async (world: CrashWorld): Promise<void> => {
   await expectFolded(world);
 };
 
-/** Machines come after their reservation and go before it, and nothing stays reserved. */
+/** Machines are created after their reservation and deleted before it, and nothing stays reserved. */
 const expectReleased = (world: CrashWorld): void => {
   expect(world.cloud.reservations.size).toBe(0);
   expect(
@@ -80,7 +83,7 @@ const expectSurvived = async (
 };
 
 describe('a cluster that is created and deleted while services are killed', () => {
-  it('says the same in every order of the services', async () => {
+  it('has the same outcome in every order of the services', async () => {
     const worlds = await Promise.all([1, 2, 3, 4, 5].map((seed) => worldAfter(seed)));
     const [first] = worlds;
     for (const world of worlds) {
@@ -115,9 +118,9 @@ const LEASE: ClusterLease = {
 /** Most of its events are those of every creation and deletion. */
 const EVERY_RESERVED = 4 * EVERY;
 
-describe('a cluster with a reservation that is created, and deleted because it ends, while services are killed', () => {
+describe('a cluster with a reservation that is created, and deleted at its end, while services are killed', () => {
   it.each(SERVICES)(
-    'ends the same when %s is killed, and leaves nothing reserved [azimuth 26]',
+    'has the same outcome when %s is killed, and leaves nothing reserved [azimuth 26]',
     async (service: Service) => {
       const undisturbed = await worldAfter(SEED_FIRST, undefined, undefined, LEASE);
       expectReleased(undisturbed);
@@ -130,7 +133,7 @@ describe('a cluster with a reservation that is created, and deleted because it e
   );
 });
 
-/** What is left when a creation has failed and was cleaned up: the shared resources of the connection, and the record. */
+/** What remains after a failed creation was cleaned up: the shared resources of the connection, and the record. */
 const expectCleanedUp = async (world: CrashWorld): Promise<void> => {
   expect([world.cloud.machines.size, world.cloud.balancers.size]).toEqual([0, 0]);
   const shared = ['infra-svc.ssh-key.lab'];
@@ -171,7 +174,7 @@ const FAILING: readonly Failing[] = [
   { service: 'bootstrap-svc', step: 'kubeadm-join-worker' },
 ];
 
-/** Attempts that fail are events, too: of those, fewer are a moment at which to be killed. */
+/** Failed attempts are events, too, so services are killed at fewer of them. */
 const EVERY_FAILING = 12 * EVERY;
 
 describe('a cluster whose creation fails, with onFailure: cleanup', () => {

@@ -13,7 +13,7 @@ const run = promisify(execFile);
 const golden = goldenBeside(import.meta.url);
 const CREATE_TIMEOUT_MS = 120_000;
 
-/** The design's order: each event of the left must come before every one of the right. */
+/** The order required by the design: each event on the left must precede every one on the right. */
 const ORDER: readonly (readonly [string, string])[] = [
   ['ClusterRequested', 'ClusterAccepted'],
   ['ClusterAccepted', 'VmsPlanned'],
@@ -50,7 +50,8 @@ describe('one request becomes a running cluster', () => {
     expect(answer.status).toBe(202);
     expect(answer.headers.get('location')).toMatch(/\/ns\/default\/clusters\/demo$/);
     await system.until('demo', ({ type }) => type === 'ClusterReady' || type === 'ClusterFailed', CREATE_TIMEOUT_MS);
-    // What follows Ready (the agents' permission to change their nodes ends then) is not part of the create.
+    // Events after Ready (such as the end of the agents' permission to change their nodes) are not part of the
+    // creation.
     const log = await system.events('demo');
     events = log.slice(0, log.findIndex(({ type }) => type === 'ClusterReady') + 1);
     kubeconfig = join(system.environment.dataDir, 'demo.kubeconfig');
@@ -69,7 +70,7 @@ describe('one request becomes a running cluster', () => {
       const first = events.findIndex(({ type }) => type === after);
       expect([before, after, last >= 0 && first > last]).toEqual([before, after, true]);
     }
-    // When an agent looks at its certificates, its own clock says: on a slow machine before the cluster is Ready.
+    // An agent checks its certificates by its own clock: on a slow machine before the cluster is Ready.
     golden('create-3-2.story.golden', story(events.filter(({ type }) => type !== 'CertificatesReported')));
   });
 
@@ -85,7 +86,7 @@ describe('one request becomes a running cluster', () => {
     ).toBe(1);
   });
 
-  it('answers kubectl with five Ready nodes of the asked version [CB-Ladybug 19, CB-Ladybug 20]', async () => {
+  it('answers kubectl with five Ready nodes of the requested version [CB-Ladybug 19, CB-Ladybug 20]', async () => {
     const nodes = JSON.parse(await kubectl('get', 'nodes', '-o', 'json')) as {
       items: { status: { conditions: { type: string; status: string }[]; nodeInfo: { kubeletVersion: string } } }[];
     };
@@ -135,7 +136,7 @@ describe('one request becomes a running cluster', () => {
     expect([...perNode.values()]).toEqual([5, 5]);
   });
 
-  it('names the load balancer in the kubeconfig and in the certificates, and answers there while the initial control plane is off [CB-Ladybug 15]', async () => {
+  it('uses the load balancer in the kubeconfig and in the certificates, and answers there while the initial control plane is off [CB-Ladybug 15]', async () => {
     const balancer = events.find((event) => event.type === 'LoadBalancerReady');
     const address = balancer?.type === 'LoadBalancerReady' ? `https://${balancer.data.host}:${balancer.data.port}` : '';
     expect(readFileSync(kubeconfig, 'utf8')).toContain(address);

@@ -21,7 +21,7 @@ const manifest = (version: string | undefined, replicas: number) => ({
     serviceType: 'single',
     controlPlane: { replicas: 1, ...machines },
     pools: [{ name: 'web', replicas, ...machines }],
-    // The agent leaves the stopped kubelet as it is.
+    // The agent does not restart the stopped kubelet.
     drift: 'report',
   },
 });
@@ -69,7 +69,7 @@ describe('a version that is declared while a node is not Ready', () => {
   afterAll(() => system?.stop(), 60_000);
 
   it(
-    'stays declared, waits with its reason, and its upgrade goes on by itself when the node is Ready [Cluster API 23]',
+    'stays declared, waits with its reason, and is upgraded to without intervention when the node is Ready [Cluster API 23]',
     async () => {
       const [sick = ''] = await workers();
       const before = await lastSeq();

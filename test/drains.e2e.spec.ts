@@ -14,7 +14,7 @@ const TIMEOUT_MS = 240_000;
 const PATH = '/ns/default/clusters/shop';
 const machines = { connection: 'lab', machineType: 'lab.medium' };
 
-/** A Deployment of two pods, and a budget that lets none of them go. */
+/** A Deployment with two pods, and a budget that allows no eviction. */
 const guarded = (minAvailable: number): readonly object[] => [
   {
     apiVersion: 'apps/v1',
@@ -48,7 +48,7 @@ const attachedTo = (node: string): object => ({
   spec: { attacher: 'drains.fairlead.dev', nodeName: node, source: { persistentVolumeName: 'data' } },
 });
 
-describe('a worker that is removed, with pods that may not leave', () => {
+describe('the removal of a worker whose pods may not leave', () => {
   let system: System;
   let kubectl: (...args: string[]) => Promise<string>;
 
@@ -67,7 +67,7 @@ describe('a worker that is removed, with pods that may not leave', () => {
         seen === type && meta.seq > seq && (node === undefined || ('node' in data && data.node === node)),
       TIMEOUT_MS,
     );
-  /** The node of the first pod of the Deployment. */
+  /** The node of the Deployment's first pod. */
   const nodeOfWeb = (): Promise<string> =>
     eventually(
       async () => (await kubectl('get', 'pods', '-l', 'app=web', '-o', 'jsonpath={.items[0].spec.nodeName}')).trim(),
@@ -95,7 +95,7 @@ describe('a worker that is removed, with pods that may not leave', () => {
   afterAll(() => system?.stop(), 60_000);
 
   it(
-    'stays when its removal is cancelled: it is uncordoned, its pods were not evicted, and its pool counts it again',
+    'can be cancelled: the node is uncordoned, its pods were not evicted, and its pool counts it again',
     async () => {
       const node = await nodeOfWeb();
       const { seq } = await system
@@ -118,7 +118,7 @@ describe('a worker that is removed, with pods that may not leave', () => {
     TIMEOUT_MS,
   );
 
-  /** One pod on this node that tolerates every taint: whenever it is evicted, the next one is made there. */
+  /** One pod on this node that tolerates every taint: whenever it is evicted, it is recreated there. */
   const helper = (node: string): object => ({
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -138,7 +138,7 @@ describe('a worker that is removed, with pods that may not leave', () => {
   });
 
   it(
-    'waits for an eviction that a webhook denies, in its words, and goes when it is allowed, with pods that come back [issue 31]',
+    'waits for an eviction that a webhook denies, with its message, and completes when it is allowed, despite returning pods [issue 31]',
     async () => {
       await apply([
         helper(
@@ -181,7 +181,7 @@ describe('a worker that is removed, with pods that may not leave', () => {
   };
 
   it(
-    'goes at once when a drain rule says that its pods are skipped, also while its drain waits [Cluster API 27]',
+    'completes at once if a drain rule skips its pods, even while its drain waits [Cluster API 27]',
     async () => {
       const node = await nodeOfWeb();
       await system.call('DELETE', `${PATH}/nodes/${node}`);
@@ -196,7 +196,7 @@ describe('a worker that is removed, with pods that may not leave', () => {
   );
 
   it(
-    'is emptied in the order of several rules: pods that end by themselves, then those that are evicted, group by group, then its volumes [Cluster API 27]',
+    'drains in the order of several rules: pods that end by themselves, then evicted ones group by group, then its volumes [Cluster API 27]',
     async () => {
       const node = await nodeOfWeb();
       const { body: kubeconfig } = await system.call<string>('GET', `${PATH}/kubeconfig/administrator`);
@@ -211,7 +211,7 @@ describe('a worker that is removed, with pods that may not leave', () => {
           ]),
         );
       };
-      /** No pod is asked to go before those of an earlier group are gone. */
+      /** No pod is evicted before those of an earlier group are gone. */
       const left = async (): Promise<readonly string[]> => {
         const now = await pods();
         const names = ['batch', 'front', 'db'].filter((name) => now.has(name));

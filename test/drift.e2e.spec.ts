@@ -23,7 +23,7 @@ const manifest = (drift: 'repair' | 'report') => ({
   },
 });
 
-/** The whole product in the lab, a simulation: an agent on each host looks at its software. */
+/** The whole product in the lab, a simulation: an agent on each host checks its software. */
 describe('a node whose host is changed by hand', () => {
   let system: System;
   let worker = '';
@@ -53,7 +53,7 @@ describe('a node whose host is changed by hand', () => {
   afterAll(() => system?.stop(), 60_000);
 
   it(
-    'is shown where the cluster declares report, and repaired without a drain once it declares repair [ORBITER 10]',
+    'is reported while the cluster declares report, and repaired without a drain once it declares repair [ORBITER 10]',
     async () => {
       const before = await lastSeq();
       await exec('apt-mark', 'unhold', 'kubelet');
@@ -69,7 +69,7 @@ describe('a node whose host is changed by hand', () => {
       });
 
       const declared = await lastSeq();
-      // Nothing is requested that one could wait for.
+      // There is no request to wait for.
       expect((await system.call('PUT', `${PATH}/manifest`, manifest('repair'))).status).toBe(200);
       await until('DriftRepaired', declared);
       expect(await condition()).toMatchObject({ status: 'True' });

@@ -6,13 +6,13 @@ import { clusterBody, startSystem, type System } from './system/system.js';
 
 const TIMEOUT_MS = 300_000;
 const CLUSTER = '/ns/default/clusters/ended';
-/** kubeadm's certificates are valid for 365 days; these end so long after kubeadm has made them. */
+/** kubeadm's certificates are valid for 365 days; these expire this long after their creation. */
 const LEFT_SECONDS = 110;
 const CONTROL_PLANES = 3;
 const DAY_SECONDS = 24 * 3_600;
 const AGE_DAYS = 365 - LEFT_SECONDS / DAY_SECONDS;
 
-/** The whole product in the lab; nothing renews certificates by itself. */
+/** The whole product in the lab; nothing renews certificates automatically. */
 describe('F: a cluster whose certificates have ended', () => {
   let system: System;
 
@@ -48,7 +48,7 @@ describe('F: a cluster whose certificates have ended', () => {
       TIMEOUT_MS,
     );
 
-  /** What agents were permitted to do before the plan. */
+  /** Agents' permissions before the plan. */
   const renewalsOf = async (id: string): Promise<readonly (boolean | undefined)[]> =>
     (await system.events('ended')).flatMap((event) =>
       event.type === 'DesiredVersionsSet' && event.data.change?.id === `${id}-ended`
@@ -56,7 +56,7 @@ describe('F: a cluster whose certificates have ended', () => {
         : [],
     );
 
-  /** Control planes with a certificate that has ended, by what their agents reported. */
+  /** Number of control planes with an expired certificate, as reported by their agents. */
   const endedOn = async (): Promise<number> => {
     const reported = (await system.events('ended')).flatMap((event) =>
       event.type === 'CertificatesReported'
@@ -86,12 +86,12 @@ describe('F: a cluster whose certificates have ended', () => {
       (seen) => seen === 'refused',
       { withinMs: TIMEOUT_MS, everyMs: 1_000 },
     );
-    // Those of control planes that joined later end later.
+    // Certificates of control planes that joined later expire later.
     await eventually(endedOn, (nodes) => nodes === CONTROL_PLANES, { withinMs: TIMEOUT_MS, everyMs: 1_000 });
   }, 2 * TIMEOUT_MS);
   afterAll(() => system?.stop(), 60_000);
 
-  it('says which have ended, and the command that renews them without the API', async () => {
+  it('reports the expired ones, and the command that renews them without the API', async () => {
     const { body } = await system.call<ClusterView>('GET', CLUSTER);
     const condition = body.conditions?.find(({ type }) => type === 'CertificatesValid');
     expect(condition).toMatchObject({ status: 'False' });
@@ -102,7 +102,7 @@ describe('F: a cluster whose certificates have ended', () => {
   });
 
   it(
-    'has its renewal rejected by a dry run, which changes nothing, with the certificates and that command',
+    'has its renewal rejected by a dry run, without changes, with the certificates and that command',
     async () => {
       const id = await request({ renewCertificates: true, pools: [] }, '?dryRun=true');
       const rejected = await until('UpgradeRejected', id);
@@ -113,7 +113,7 @@ describe('F: a cluster whose certificates have ended', () => {
   );
 
   it(
-    'has them renewed through the agents on request, and goes on with a new kubeconfig',
+    'renews them through the agents on request, and continues with a new kubeconfig',
     async () => {
       const id = await request({ renewCertificates: true, pools: [] });
       const planned = await until('UpgradePlanned', id);

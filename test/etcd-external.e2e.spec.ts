@@ -17,7 +17,7 @@ interface Refused {
   readonly code?: string;
 }
 
-/** The last of so many. */
+/** Matches the last of this many. */
 const last = (type: StoredEvent['type'], count: number): ((event: StoredEvent) => boolean) => {
   let seen = 0;
   return (event) => {
@@ -38,8 +38,11 @@ const answered = async (ask: () => Promise<unknown>, tries = TRIES_MAX): Promise
   }
 };
 
-/** Hosts of the lab, with the steps' own scripts and without: units, certificates, etcdctl and kubeadm are used as on any host. */
-describe.each([{ light: true }, { light: false }])('an etcd beside kubeadm (light lab: $light)', ({ light }) => {
+/**
+ * Hosts of the lab, with and without the real step scripts: units, certificates, etcdctl and kubeadm are used as on any
+ * host.
+ */
+describe.each([{ light: true }, { light: false }])('an external etcd (light lab: $light)', ({ light }) => {
   let system: System;
   let events: readonly StoredEvent[];
   let kubernetes: KubernetesClient;
@@ -56,7 +59,7 @@ describe.each([{ light: true }, { light: false }])('an etcd beside kubeadm (ligh
     expect(await refusal('POST', '/ns/default/clusters', bodyOf(1))).toMatch(/^400 .*cluster\.etcd-external-count/);
     expect((await system.call('POST', '/ns/default/clusters', bodyOf(3))).status).toBe(202);
     await system.until('outside', last('NodeBootstrapped', 4), TIMEOUT_MS);
-    // In the middle of what comes next: a step that was cut off is done again.
+    // During the next step: an interrupted step is repeated.
     system.kill('bootstrap-svc');
     const over = ({ type }: StoredEvent): boolean => type === 'ClusterReady' || type === 'ClusterFailed';
     await system.until('outside', over, TIMEOUT_MS);
@@ -69,7 +72,7 @@ describe.each([{ light: true }, { light: false }])('an etcd beside kubeadm (ligh
     await system?.stop();
   }, 60_000);
 
-  it('has a healthy member beside each control plane before kubeadm begins, though bootstrap-svc was killed then [CB-Ladybug 22]', () => {
+  it('has a healthy member on each control plane before kubeadm begins, despite a kill of bootstrap-svc [CB-Ladybug 22]', () => {
     const types = events.map(({ type }) => type);
     expect(types).toContain('ClusterReady');
     expect(types.filter((type) => type === 'EtcdReady')).toHaveLength(1);
@@ -84,11 +87,11 @@ describe.each([{ light: true }, { light: false }])('an etcd beside kubeadm (ligh
     );
   });
 
-  it('says nothing of its keys in the log', () => {
+  it('reveals none of its keys in the log', () => {
     expect(JSON.stringify(events)).not.toContain('PRIVATE KEY');
   });
 
-  it('has no pod of etcd, and four Ready nodes', async () => {
+  it('has no etcd pod, and four Ready nodes', async () => {
     const { items: pods } = await kubernetes.core.listNamespacedPod({ namespace: 'kube-system' });
     const components = pods.map(({ metadata }) => metadata?.labels?.['component']);
     expect(components.filter((component) => component === 'kube-apiserver')).toHaveLength(3);
@@ -97,13 +100,13 @@ describe.each([{ light: true }, { light: false }])('an etcd beside kubeadm (ligh
     expect(nodes).toHaveLength(4);
   });
 
-  it('goes on with two of three members, and stands still with one', async () => {
+  it('continues with two of three members, and stops with one', async () => {
     const machines = events.flatMap((event) => (event.type === 'VmsCreated' ? event.data.machines : []));
     const others = machines.filter(({ role, leader }) => role === 'control-plane' && !leader);
     const power = (machine: (typeof machines)[number] | undefined, action: string): Promise<unknown> =>
       system.lab('POST', `/v1/machines/${machine?.providerId.split('/').at(-1)}/power`, { action });
     await power(others[0], 'stop');
-    // The first connection may be one to the API server that has just gone.
+    // The first connection may go to the API server that has just stopped.
     await answered(() => make('two-of-three'));
     await power(others[1], 'stop');
     await expect(make('one-of-three')).rejects.toThrow();
@@ -119,7 +122,7 @@ describe.each([{ light: true }, { light: false }])('an etcd beside kubeadm (ligh
 });
 
 it(
-  'an external etcd of five that does not come up fails the create with its reason; a retry goes on, also where kubeadm is interrupted later',
+  'an external etcd of five that does not start fails the creation with its reason; a retry continues, even after kubeadm is interrupted later',
   async () => {
     const system = await startSystem({ light: false });
     const failing = (...items: readonly object[]): Promise<unknown> => system.lab('PUT', '/v1/faults', { items });

@@ -11,7 +11,10 @@ const [OLD, NEW] = ['v1.33.13', 'v1.34.4'];
 const CLUSTER = '/ns/default/clusters/outside';
 const machines = { connection: 'lab', machineType: 'lab.medium' };
 
-/** Hosts of the lab, with the steps' own scripts and without: units, certificates, etcdctl and kubeadm are used as on any host. */
+/**
+ * Hosts of the lab, with and without the real step scripts: units, certificates, etcdctl and kubeadm are used as on any
+ * host.
+ */
 describe.each([{ light: true }, { light: false }])(
   'the members of an external etcd (light lab: $light)',
   ({ light }) => {
@@ -43,7 +46,7 @@ describe.each([{ light: true }, { light: false }])(
     const since = async (seq: number): Promise<readonly StoredEvent[]> =>
       (await log()).filter(({ meta }) => meta.seq > seq);
 
-    /** What etcd itself says, by a container on a control plane: names of members that have started, and votes. */
+    /** etcd's own list, from a container on a control plane: names of started members, and votes. */
     const members = async (): Promise<readonly string[]> => {
       const [first] = await controlPlanes();
       const { stdout } = await kubernetes.exec({
@@ -59,7 +62,7 @@ describe.each([{ light: true }, { light: false }])(
         .toSorted();
     };
 
-    /** Every control plane is Ready and has a member, and etcd has no other. */
+    /** Every control plane is Ready and has a member, and etcd has no others. */
     const expectWhole = async (count: number): Promise<void> => {
       const whole = Array.from({ length: count }, () => true);
       const readiness = async () => (await controlPlanes()).map(({ ready }) => ready);
@@ -69,7 +72,7 @@ describe.each([{ light: true }, { light: false }])(
       expect(await members()).toEqual((await controlPlanes()).map(({ name }) => name).toSorted());
     };
 
-    /** Applies it, and waits until everything that it asked for is done. */
+    /** Applies it, and waits until every requested step is done. */
     const carryOut = async (replicas: number): Promise<void> => {
       const { status, body } = await apply(replicas);
       expect([status, body.message]).toEqual([202, undefined]);
@@ -79,7 +82,7 @@ describe.each([{ light: true }, { light: false }])(
       for (const { name } of leaving) await until((event) => event.type === 'VmDeleted' && event.data.name === name);
     };
 
-    /** Its machine is deleted behind Fairlead's back. */
+    /** Its machine is deleted outside Fairlead. */
     const destroy = async (node: string): Promise<void> => {
       const created = (await log()).find((event) => event.type === 'VmCreated' && event.data.machine.name === node);
       const id = created?.type === 'VmCreated' ? created.data.machine.providerId.replace('lab://', '') : '';
@@ -112,7 +115,7 @@ describe.each([{ light: true }, { light: false }])(
     }, 60_000);
 
     it(
-      'grow from 3 to 5 by the manifest: each is a learner until it has all data, and its control plane joins after it',
+      'are scaled from 3 to 5 by the manifest: each is a learner until it has all data, and its control plane joins afterwards',
       async () => {
         await expectWhole(3);
         const before = await controlPlanes();
@@ -138,7 +141,7 @@ describe.each([{ light: true }, { light: false }])(
     );
 
     it(
-      'shrink to 3, one after the other, each after a snapshot; another number is refused',
+      'are scaled down to 3, one after the other, each after a snapshot; other numbers are refused',
       async () => {
         for (const replicas of [1, 4]) {
           const { status, body } = await apply(replicas);
@@ -170,7 +173,7 @@ describe.each([{ light: true }, { light: false }])(
     );
 
     it(
-      'are saved and set back like those of kubeadm',
+      'are saved and restored like those of kubeadm',
       async () => {
         await make('before');
         const from = await seqOf();
@@ -195,7 +198,7 @@ describe.each([{ light: true }, { light: false }])(
     );
 
     it(
-      'are replaced by command, also the initial one, and also one whose machine is gone, which leaves first',
+      'are replaced by command, including the initial one and one without a machine, which leaves first',
       async () => {
         const initial = (await controlPlanes()).find(({ leader }) => leader)?.name ?? '';
         expect((await system.call('POST', `${CLUSTER}/nodes/${initial}/replace`, {})).status).toBe(202);
@@ -240,7 +243,7 @@ describe.each([{ light: true }, { light: false }])(
     );
 
     it(
-      'are all replaced by a change of the machine type; the API answered all the time',
+      'are all replaced after a change of the machine type; the API answered all the time',
       async () => {
         const from = await seqOf();
         machineType = 'lab.large';

@@ -8,7 +8,7 @@ const TIMEOUT_MS = 240_000;
 const ENV = { SSH_TRIES_MAX: '3', SSH_DEADLINE_MS: '5000', INFRA_PROVIDER_TIMEOUT_MS: '10000' };
 const ended = ({ type }: StoredEvent): boolean => type === 'ClusterReady' || type === 'ClusterFailed';
 
-/** An API that accepts requests and, while it hangs, answers none of them. */
+/** A proxy that accepts requests and, while it hangs, answers none of them. */
 const hangingProxy = async (target: string) => {
   let isHanging = false;
   const server = createServer((asked, answer) => {
@@ -32,7 +32,7 @@ const hangingProxy = async (target: string) => {
   };
 };
 
-describe('a world that fails', () => {
+describe('external failures', () => {
   let system: System;
 
   beforeAll(async () => {
@@ -72,7 +72,7 @@ describe('a world that fails', () => {
   };
 
   it(
-    'a machine that fails in the group fails the create with the provider`s words; retry makes it [CB-Ladybug 11]',
+    'a machine that fails in the group fails the creation with the provider`s message; a retry creates it [CB-Ladybug 11]',
     async () => {
       const { view } = await failing('boot', {
         kind: 'boot-failure',
@@ -89,7 +89,7 @@ describe('a world that fails', () => {
   );
 
   it(
-    'an SSH that never comes fails the create and names the node; retry goes on from there',
+    "a host without SSH fails the creation with the node's name; a retry continues from there",
     async () => {
       const { view, end } = await failing('deaf', { kind: 'ssh-never', machine: 'deaf-w-*' });
       expect(view.status).toMatchObject({ phase: 'Failed', reason: 'BootstrapFailed' });
@@ -103,7 +103,7 @@ describe('a world that fails', () => {
   );
 
   it(
-    'a kubeadm that fails is quoted in one sentence; retry runs it again and nothing before it',
+    'a failing kubeadm is quoted in one sentence; a retry runs only it again',
     async () => {
       const { view } = await failing('stuck', {
         kind: 'command-failure',
@@ -122,7 +122,7 @@ describe('a world that fails', () => {
   );
 
   it(
-    'a POST below /ladybug over a create that failed deletes what was made, and creates the cluster again [CB-Ladybug 27]',
+    'a POST below /ladybug after a failed creation deletes its resources, and creates the cluster again [CB-Ladybug 27]',
     async () => {
       const body = { ...clusterBody('again', { controlPlanes: 1, workers: 1 }), serviceType: 'single' };
       const { end } = await failing('again', { kind: 'boot-failure', machine: 'again-w-*', message: 'no room' });
@@ -141,7 +141,7 @@ describe('a world that fails', () => {
   );
 
   it(
-    'a delete in the middle of a failing create cleans up, too',
+    'a deletion during a failing creation cleans up, too',
     async () => {
       await failing('gone', { kind: 'ssh-never', machine: 'gone-*' });
       await deleted('gone');
@@ -150,7 +150,7 @@ describe('a world that fails', () => {
   );
 
   it(
-    'a kubeadm that fails with onFailure: cleanup leaves no machine, and its reason in the history [CB-Ladybug 26]',
+    'a failing kubeadm with onFailure: cleanup leaves no machine, and its reason in the history [CB-Ladybug 26]',
     async () => {
       const fault = {
         kind: 'command-failure',
@@ -180,7 +180,7 @@ describe('a world that fails', () => {
   );
 
   it(
-    'a spec that does not exist is refused before anything is recorded or made',
+    'an unknown spec is refused before anything is recorded or created',
     async () => {
       const before = await system.made();
       const body = {

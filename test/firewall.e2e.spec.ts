@@ -6,7 +6,7 @@ const TIMEOUT_MS = 120_000;
 const machines = { connection: 'lab', machineType: 'lab.medium' };
 const CLUSTER = '/ns/default/clusters/walled';
 
-// The lab filters no packets: that rules do what they say, apps/node-agent/src/network/firewall.int.spec.ts shows with the kernel.
+// The lab does not filter packets: apps/node-agent/src/network/firewall.int.spec.ts tests the rules with the kernel.
 describe.each([{ light: true }, { light: false }])(
   'a cluster that declares a firewall, on hosts with light: $light',
   ({ light }) => {
@@ -43,7 +43,7 @@ describe.each([{ light: true }, { light: false }])(
     afterAll(() => system?.stop(), 60_000);
 
     it(
-      'has it on every node from its creation on',
+      'has it on every node from its creation',
       async () => {
         await applied(2, 0);
         const failures = (await log()).filter(({ type }) => type === 'NodeNetworkFailed');
@@ -55,7 +55,7 @@ describe.each([{ light: true }, { light: false }])(
     );
 
     it(
-      'opens its nodes to one more, and forgets all of it when it is declared no longer',
+      'opens its nodes to a new one, and removes all of it when it is no longer declared',
       async () => {
         const before = await last();
         expect((await put(manifest(2, NETWORK))).status).toBe(202);

@@ -7,7 +7,7 @@ import { ELSEWHERE, ENTRANCES } from './foreign-text/entrances.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Functions that read a format, the bounded ones included. */
+/** Functions that parse a format, including the bounded ones. */
 const PARSERS =
   /\bJSON\.parse\(|\bparse(?:Json|JsonOrUndefined|Yaml|YamlDocuments|InWorker)\(|new X509Certificate\(|createGunzip\(|new Cron\(|\bvalidRange\(|\bsatisfies\(|\bparseKey\(|\bfromBER\(|useBodyParser\(|import \{[^}]*\bparse[^}]*\} from 'yaml'/;
 
@@ -25,10 +25,10 @@ const sources = ['apps', 'libs'].flatMap((group) =>
 const isListed = (file: string, places: readonly string[]): boolean =>
   places.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place));
 
-/** What takes seconds for a MiB takes too long for an eighth of it, too. */
+/** An input that takes seconds per MiB takes too long for an eighth of it, too. */
 const FED_MAX = 131_072;
 
-/** A refusal is an answer, too. */
+/** A refusal is a result, too. */
 const quietly = (work: () => unknown): void => {
   try {
     work();
@@ -37,8 +37,8 @@ const quietly = (work: () => unknown): void => {
   }
 };
 
-describe('text from outside', () => {
-  it('enters where a table lists it, and nowhere else', () => {
+describe('untrusted text', () => {
+  it('enters only where a table lists it', () => {
     const places = [...ENTRANCES.map(({ file }) => file), ...Object.keys(ELSEWHERE), ...Object.keys(OWN_DATA)];
     const parsing = sources.filter((file) => PARSERS.test(readFileSync(`${root}${file}`, 'utf8')));
     expect(parsing.filter((file) => !isListed(file, places))).toEqual([]);
@@ -63,7 +63,7 @@ describe('text from outside', () => {
     },
   );
 
-  it('that is refused for its length takes no time at all', () => {
+  it('that is refused for its length takes no time', () => {
     const longer = ENTRANCES.filter(({ file }) => file !== 'apps/gateway/src/http/body.ts').filter(
       ({ lengthMax }) => lengthMax < 5 * 1_048_576,
     );

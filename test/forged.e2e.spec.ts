@@ -21,16 +21,16 @@ import { clusterBody, startSystem, type System } from './system/system.js';
 const TIMEOUT_MS = 300_000;
 const CLUSTER = '/ns/default/clusters/demo';
 
-/** The whole product in the lab, and root of one worker who uses the NATS credential that lies on its host. */
+/** The whole product in the lab, and root of one worker, who uses the NATS credential on its host. */
 describe('root of a worker', () => {
   let system: System;
   let log: JetStreamManager;
   let uid: string;
   let worker: { readonly address: NodeAddress; readonly nc: NatsConnection };
   let controlPlane: string;
-  /** How many `DesiredVersionsSet` of the control plane there were before the attacks. */
+  /** Number of `DesiredVersionsSet` of the control plane before the attacks. */
   let wanted: number;
-  /** The server's refusals of what the worker tried. */
+  /** The server's refusals of the worker's attempts. */
   const refused: string[] = [];
 
   const credsOf = (role: 'cp' | 'w'): string => {
@@ -45,12 +45,12 @@ describe('root of a worker', () => {
   const nodeOf = (creds: string): string => claimsOfCreds(creds).name.split('/')[2] ?? '';
   const subjectOf = (context: string, type: EventType): string =>
     eventSubject({ namespace: 'default', cluster: 'demo', context }, type);
-  /** The bytes of the newest message, as the log has them. */
+  /** The newest message, as stored in the log. */
   const newest = async (subject: string): Promise<Record<string, unknown>> =>
     (await log.streams.getMessage(STREAMS.events, { last_by_subj: subject }))?.json() ?? {};
   const count = async (type: EventType, context: string): Promise<number> =>
     (await system.events('demo')).filter((event) => event.type === type && event.meta.context === context).length;
-  /** Everything that the worker sent before was read, once what comes after it was. */
+  /** Once a later message was read, all earlier ones of the worker were, too. */
   const untilRejected = (after: number): Promise<unknown> =>
     system.until('demo', ({ type, meta }) => type === 'AgentMessagesRejected' && meta.seq > after, TIMEOUT_MS);
   const lastSequence = async (): Promise<number> => (await log.streams.info(STREAMS.events)).state.last_seq;
@@ -82,7 +82,7 @@ describe('root of a worker', () => {
   }, 60_000);
 
   it(
-    'does not write DesiredVersionsSet for the control plane by a request whose reply subject is another subject of the log',
+    'cannot write DesiredVersionsSet for the control plane by a request whose reply subject is another subject of the log',
     async () => {
       const { nc, address } = worker;
       const desired = subjectOf(`desired-${controlPlane}`, 'DesiredVersionsSet');
@@ -105,7 +105,7 @@ describe('root of a worker', () => {
         '',
         { reply: desired },
       );
-      // What an agent may send today is answered to no reply subject either.
+      // An agent's permitted messages are not answered on a reply subject either.
       nc.publish(agentSyncSubject(address), forged, { reply: desired });
       nc.publish(heartbeatSubject(address.namespace, address.cluster, address.node), forged, { reply: desired });
       await nc.flush();
@@ -117,7 +117,7 @@ describe('root of a worker', () => {
   );
 
   it(
-    'does not delete its cluster by an event on its own subject whose body says ClusterDeletionRequested by user/alice',
+    'cannot delete its cluster by an event on its own subject whose body claims ClusterDeletionRequested by user/alice',
     async () => {
       const { nc, address } = worker;
       refused.length = 0;
@@ -131,10 +131,10 @@ describe('root of a worker', () => {
         source: '/gateway',
         data: { uid },
       });
-      // As it once deleted a cluster: on the node's own context of the log, whatever type the subject names.
+      // The former attack: on the node's own context of the log, whatever type the subject names.
       for (const type of ['NodeReady', 'ClusterDeletionRequested'] as const)
         nc.publish(subjectOf(`node-${address.node}`, type), forged);
-      // And where agents state facts today; the second does not count as a fact, and is reported.
+      // The current subjects of agents' facts; the second does not count as a fact, and is reported.
       nc.publish(agentFactSubject(address, 'ClusterDeletionRequested'), forged);
       nc.publish(agentFactSubject(address, 'NodeReady'), forged);
       await nc.flush();

@@ -40,19 +40,19 @@ describe('a fresh clone with an empty home', () => {
     const second = await newcomer.starts(SECOND_START_TIMEOUT_MS);
     expect(second).toEqual({ code: 0, output: expect.stringContaining('The cluster demo is Ready.') });
     expect(second.output).not.toMatch(/installing the packages|building \.\.\./);
-    // Another cluster would have another authority.
+    // Another cluster would have another CA.
     expect(authorityIn(newcomer.kubeconfig)).toBe(authority);
     expect(newcomer.leftovers()).toEqual([]);
   };
 
   it(
-    'becomes a Ready cluster by "npm start", leaves nothing running, and knows its cluster at the second start',
+    'becomes a Ready cluster by "npm start", leaves nothing running, and reuses its cluster at the second start',
     () => story(),
     FIRST_START_TIMEOUT_MS + SECOND_START_TIMEOUT_MS,
   );
 
   it(
-    'does so for an ordinary user, too',
+    'does the same for an ordinary user',
     async () => {
       if (!isRoot) return skipLoudly('only root can become another ordinary user; the first story was told as one');
       await story(ORDINARY);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { minimalMachine, obstacleToMinimalMachine } from './system/minimal.machine.js';
 import { FIRST_START_TIMEOUT_MS, Newcomer, ORDINARY, SECOND_START_TIMEOUT_MS } from './system/newcomer.js';
 
-/** As long as CI may take. */
+/** CI's time limit. */
 const TEST_TIMEOUT_MS = 5_400_000;
 const LINES_MAX = 200;
 
@@ -47,7 +47,7 @@ when("a machine with Debian's required packages, Node.js and npm, and nothing el
   });
 });
 
-/** The steps of a run, its failures, and how each run of jest ended. */
+/** The steps of a run, its failures, and the result of each run of jest. */
 const endOf = (output: string): string =>
   output
     .split('\n')

@@ -14,7 +14,7 @@ interface Operation {
   readonly message: string;
 }
 
-describe('growth that fails', () => {
+describe('failed scaling', () => {
   let system: System;
   const path = '/ns/default/clusters/grow';
 
@@ -74,7 +74,7 @@ describe('growth that fails', () => {
   );
 
   it(
-    'machines of a failed request that were kept are made by a retry, and a request that was kept is given up',
+    'machines of a failed request that were kept are created by a retry, and a kept request can be abandoned',
     async () => {
       const nodes = (await view()).nodes.length;
       await faults({ kind: 'boot-failure', machine: 'grow-w-*', message: 'InsufficientInstanceCapacity' });
@@ -102,7 +102,7 @@ describe('growth that fails', () => {
   );
 
   it(
-    'a worker that cannot join does not fail the cluster, and leaves with its machine [CB-Ladybug 29]',
+    'a worker that cannot join does not fail the cluster, and is removed with its machine [CB-Ladybug 29]',
     async () => {
       const nodes = (await view()).nodes.length;
       await faults({ kind: 'command-failure', machine: 'grow-w-*', command: 'kubeadm join*', message: 'no such host' });
@@ -118,7 +118,7 @@ describe('growth that fails', () => {
   );
 
   it(
-    'a machine that the provider does not delete is shown, does not swallow later requests, and goes with a retry',
+    'a machine that the provider does not delete is shown, does not block later requests, and is deleted by a retry',
     async () => {
       const { nodes } = await view();
       const worker = nodes.find(({ role }) => role === 'worker')?.name ?? '';
@@ -141,7 +141,7 @@ describe('growth that fails', () => {
   );
 
   it(
-    'a cluster whose machine the provider does not delete says so while it is deleted, and is gone after a retry',
+    'a cluster whose machine the provider does not delete reports that during its deletion, and is deleted by a retry',
     async () => {
       await faults({ kind: 'delete-failure', message: 'termination protection', machine: 'grow-*' });
       const seq = await lastSeq();

@@ -18,7 +18,7 @@ import { GrowthWorld } from './growth/growth.world.js';
 
 type Way = Parameters<GrowthWorld['command']>[0];
 
-/** Commands that are documented, in the order in which a person would try them. The end of the cluster is the last resort. */
+/** Documented commands, in the order in which a person would try them. Deleting the cluster is the last resort. */
 const WAYS: readonly (readonly Way[])[] = [
   [],
   ['retry'],
@@ -33,7 +33,7 @@ const WAYS: readonly (readonly Way[])[] = [
 ];
 const LAST_RESORTS: readonly (readonly Way[])[] = [['delete'], ['release', 'delete'], ['delete', 'retry']];
 
-/** How far what was asked for had come when the world began to fail: before the first job, after each, and late. */
+/** How far the request had progressed when the failures begin: before the first job, after each, and late. */
 const MOMENTS = [0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 26, 30];
 
 const failing = (state: string, failure: Failure, moment: number): GrowthWorld => {
@@ -78,7 +78,7 @@ const countOf = (world: GrowthWorld, type: EventType, node: string): number =>
 
 const pairs = Object.keys(STATES).flatMap((state) => FAILURES.map((failure) => [state, failure] as const));
 
-describe('whatever fails for good, at any moment, there is a way out by documented commands', () => {
+describe('permanent failures at any moment can be resolved by documented commands', () => {
   it.each(pairs)('while %s: %s', (state, failure) => {
     for (const moment of MOMENTS) {
       const failed = failing(state, failure, moment);
@@ -86,7 +86,7 @@ describe('whatever fails for good, at any moment, there is a way out by document
       const exit = exitOf(world);
       const trouble = `${world().trouble() ?? ''}: ${world().types().slice(-12).join(' ')}`;
       expect([moment, exit === undefined ? trouble : 'out']).toEqual([moment, 'out']);
-      // Nothing that fails costs the cluster that serves already.
+      // No failure may cost a cluster that is already serving.
       const isLastResort = exit?.way.includes('delete') === true && state !== 'deleting the cluster';
       expect([moment, exit?.way, isLastResort]).toEqual([moment, exit?.way, false]);
       if (state === 'creating' || state === 'deleting the cluster') continue;
@@ -98,13 +98,13 @@ describe('whatever fails for good, at any moment, there is a way out by document
     ['create', 'VmsFailed'],
     ['join', 'NodesFailed'],
     ['unreachable', 'NodesFailed'],
-  ] as const)('a request whose machines are rolled back needs no command at all: %s', (failure, reported) => {
+  ] as const)('a request whose machines are rolled back needs no command: %s', (failure, reported) => {
     const world = failing('adding and joining nodes (rollback)', failure, 0);
     expect(world.types()).toContain(reported);
     expect(world.trouble()).toBeUndefined();
   });
 
-  it('a worker is replaced by one with a new name: the new one first, or the old one', () => {
+  it('a worker is replaced by one with a new name, create-first or remove-first', () => {
     for (const order of ['create-first', 'remove-first'] as const) {
       const world = provisioned();
       const [before, old] = [world.members(), worker(world)];
@@ -119,7 +119,7 @@ describe('whatever fails for good, at any moment, there is a way out by document
     }
   });
 
-  it('the initial control plane is replaced, the new one first or the old one; another one takes its part, and the request is completed once [ORBITER 21]', () => {
+  it('the initial control plane is replaced, create-first or remove-first; another one takes its role, and the request is completed once [ORBITER 21]', () => {
     for (const order of ['create-first', 'remove-first'] as const) {
       const world = provisioned();
       const [before, old] = [world.members(), initialControlPlane(world)];
@@ -141,7 +141,7 @@ describe('whatever fails for good, at any moment, there is a way out by document
     }
   });
 
-  it('a control plane beside an external etcd is replaced: its member votes before it joins, and goes with the old one', () => {
+  it('a control plane with an external etcd is replaced: its member votes before it joins, and leaves with the old one', () => {
     for (const order of ['create-first', 'remove-first'] as const) {
       const world = provisionedOutside();
       const [before, old] = [world.members(), initialControlPlane(world)];
@@ -160,7 +160,7 @@ describe('whatever fails for good, at any moment, there is a way out by document
   });
 
   it.each(['create', 'join', 'unreachable'] as const)(
-    'a new node that fails (%s) leaves the node that it was to replace in place',
+    'a new node that fails (%s) leaves the old node in place',
     (failure) => {
       const world = provisioned();
       const before = world.members();
@@ -171,7 +171,7 @@ describe('whatever fails for good, at any moment, there is a way out by document
     },
   );
 
-  it('a node that was removed first gets its successor by a retry; abandoned, its pool is smaller', () => {
+  it('a node that was removed first gets its successor by a retry; if abandoned, its pool shrinks', () => {
     const failed = (): GrowthWorld => failing('replacing a worker, remove-first', 'create', 0);
     const size = provisioned().members().length;
     expect(failed().trouble()).toBe('a request for nodes is not done');
@@ -186,7 +186,7 @@ describe('whatever fails for good, at any moment, there is a way out by document
     expect([abandoned.trouble(), abandoned.members().length]).toEqual([undefined, size - 1]);
   });
 
-  it('a worker that cannot join while the cluster is created can be removed, and the cluster is Provisioned', () => {
+  it('a worker that cannot join during the creation can be removed, and the cluster is Provisioned', () => {
     const world = failing('creating', 'join', 17);
     expect(world.trouble()).toBe('it is Failed');
     expect(leadsOut(() => failing('creating', 'join', 17), { way: ['remove-failed'], healed: false })).toBe(true);
@@ -203,7 +203,7 @@ describe('whatever fails for good, at any moment, there is a way out by document
     expect(leadsOut(world, { way: ['retry'], healed: true })).toBe(true);
   });
 
-  it('a deletion that the provider refuses is recorded again and again, ever later', () => {
+  it('a deletion that the provider refuses is recorded repeatedly, with backoff', () => {
     const world = failing('draining, removing and deleting a worker', 'delete', 0);
     const next = world.events.flatMap((event) =>
       event.type === 'VmDeletionFailed' ? [Date.parse(event.data.nextAttemptAt) - Date.parse(event.meta.time)] : [],
@@ -214,7 +214,7 @@ describe('whatever fails for good, at any moment, there is a way out by document
   });
 });
 
-describe('what services write when a cluster grows', () => {
+describe('the rows that services write when a cluster is scaled', () => {
   const services = [
     gatewayService(readGatewaySettings({})),
     infraService(readInfraSettings({})),
@@ -242,7 +242,7 @@ describe('what services write when a cluster grows', () => {
       meta.seq,
     );
 
-  /** Bytes that each projection and process writes for two more workers, by its name. */
+  /** Bytes written by each projection and process for two more workers, by name. */
   const writtenAt = (workers: number): ReadonlyMap<string, number> => {
     const world = new GrowthWorld();
     world.create(1, workers);
@@ -264,10 +264,10 @@ describe('what services write when a cluster grows', () => {
     return written;
   };
 
-  /** It names each node of the cluster, in some 30 bytes. */
+  /** Lists each node of the cluster, in about 30 bytes. */
   const MANIFESTS = 'gateway manifests';
 
-  it('is about as much in a cluster of 200 nodes as in one of 50', () => {
+  it('have about the same size in a cluster of 200 nodes as in one of 50', () => {
     const [small, large] = [writtenAt(50), writtenAt(200)];
     const sum = (written: ReadonlyMap<string, number>): number =>
       [...written.values()].reduce((one, other) => one + other);

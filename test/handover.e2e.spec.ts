@@ -27,7 +27,7 @@ interface Ended {
   readonly err: string;
 }
 
-/** `fairlead handover ...` as a process of its own, which is killed after so long if that is given. */
+/** `fairlead handover ...` in a separate process, killed after this time if given. */
 const handover = (args: readonly string[], killAfterMs?: number): Promise<Ended> =>
   new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [CLI, 'handover', ...args, '-o', 'json'], { stdio: 'pipe' });
@@ -48,7 +48,7 @@ const succeeds = async (args: readonly string[]): Promise<Ended['out']> => {
   return out;
 };
 
-describe('an installation with a cluster that is handed over while both run, by commands that are killed', () => {
+describe('the handover of a running installation with a cluster, by commands that are killed', () => {
   let source: System;
   let environment: TestEnvironment;
   let target: System;
@@ -99,11 +99,11 @@ describe('an installation with a cluster that is handed over while both run, by 
   }, 60_000);
 
   it(
-    'answers reads and refuses commands at the source after the fence, and its services no longer run [Cluster API 32]',
+    'makes the source refuse commands and answer reads after the fence, and stops its services [Cluster API 32]',
     async () => {
       const { target: key } = await succeeds(['prepare', ...at({ environment })]);
       const exporting = ['export', ...at(source), '--to', key ?? '', '--file', file()];
-      // Wherever the kill hits: before the fence, while services stop, or while the file is written.
+      // At any stage: before the fence, while services stop, or while the file is written.
       for (const killAfterMs of [700, 1_500, 6_000]) await handover(exporting, killAfterMs);
       await succeeds(exporting);
       expect(await stateOf(source)).toMatchObject({ state: 'fenced', holdsLog: false, epoch: 1 });
@@ -119,7 +119,7 @@ describe('an installation with a cluster that is handed over while both run, by 
   );
 
   it(
-    'works on at the source after a cancellation, as if nothing had been',
+    'can be cancelled, after which the source works as before',
     async () => {
       await succeeds(['cancel', ...at(source)]);
       await eventually(async () => (await stateOf(source)).holdsLog);
@@ -133,7 +133,7 @@ describe('an installation with a cluster that is handed over while both run, by 
   );
 
   it(
-    'is at the target with its history, where the cluster is scaled; no machine was touched meanwhile, and the source stays as it was [ORBITER 30, Cluster API 32]',
+    'moves the history to the target, where the cluster is scaled; no machine was touched meanwhile, and the source is unchanged [ORBITER 30, Cluster API 32]',
     async () => {
       const { target: key } = await succeeds(['prepare', ...at({ environment })]);
       const exported = await succeeds(['export', ...at(source), '--to', key ?? '', '--file', file()]);
@@ -181,7 +181,7 @@ describe('an installation with a cluster that is handed over while both run, by 
         409,
         'installation.handed-over',
       ]);
-      // Its services have had time to act, had they been able to.
+      // Enough time for its services to act, if they could.
       for (const service of INNER_SERVICES) source.kill(service);
       await sleep(5_000);
       expect(await source.events('shop')).toEqual(history);

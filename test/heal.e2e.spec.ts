@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const TIMEOUT_MS = 240_000;
 const machines = { connection: 'lab', machineType: 'lab.medium' };
 const path = '/ns/default/clusters/shop';
-/** Long enough for the silence of two machines that fail at once to be noticed. */
+/** Long enough to detect the silence of two machines that fail at once. */
 const soon = { unhealthyAfter: '5s', retryPeriod: '0s', minHealthyPeriod: '0s' };
 
 interface LabMachine {
@@ -56,7 +56,7 @@ describe('a cluster whose pools have health checks', () => {
   const faults = async (...items: readonly object[]): Promise<void> => {
     expect((await system.lab('PUT', '/v1/faults', { items })).status).toBe(200);
   };
-  /** As pools, nodes and conditions show it. */
+  /** As shown by pools, nodes and conditions. */
   const shown = async (
     name: string,
   ): Promise<{ readonly ready: boolean; readonly line: string; readonly pool: number }> => {
@@ -80,7 +80,7 @@ describe('a cluster whose pools have health checks', () => {
     const env = {
       NODE_LOST_AFTER_MS: '2000',
       AGENT_HEARTBEAT_INTERVAL_MS: '300',
-      // What providers list is another story.
+      // Other stories cover provider lists.
       INFRA_WATCH_INTERVAL_MS: '3600000',
       NODES_WATCH_INTERVAL_MS: '400',
       NODE_WITHOUT_MACHINE_LIMIT_MS: '20000',
@@ -90,7 +90,7 @@ describe('a cluster whose pools have health checks', () => {
     system = await startSystem({ light: true, env });
     const spec = {
       serviceType: 'single',
-      // Health checks deal with a kubelet that was stopped, not its agent.
+      // The health checks must handle a stopped kubelet, not its agent.
       drift: 'report',
       controlPlane: { replicas: 1, ...machines },
       pools: [
@@ -106,7 +106,7 @@ describe('a cluster whose pools have health checks', () => {
   afterAll(() => system?.stop(), 60_000);
 
   it(
-    'gets a new node in the place of one whose host was destroyed, over kill -9 of upgrade-svc',
+    'replaces a node whose host was destroyed, despite kill -9 of upgrade-svc',
     async () => {
       const [victim = ''] = await readyNodes('web');
       const before = await lastSeq();
@@ -135,7 +135,7 @@ describe('a cluster whose pools have health checks', () => {
   );
 
   it(
-    'has in its audit what led to the replacement, back to the silence of the node [Cluster API 35]',
+    'has in its audit the causes of the replacement, back to the silence of the node [Cluster API 35]',
     async () => {
       const stated = JSON.parse(await fairlead('audit', 'shop', '--output', 'json')) as { items: readonly Audited[] };
       const causes = (type: EventType): readonly string[] =>
@@ -148,7 +148,7 @@ describe('a cluster whose pools have health checks', () => {
   );
 
   it(
-    'repairs none of two nodes where one may be unhealthy, and says so; when one is back, the other is replaced [Cluster API 26]',
+    'repairs none of two nodes if only one may be unhealthy, and reports that; when one recovers, the other is replaced [Cluster API 26]',
     async () => {
       const [first = '', second = ''] = await readyNodes('web');
       const before = await lastSeq();
@@ -181,7 +181,7 @@ describe('a cluster whose pools have health checks', () => {
   );
 
   it(
-    'reboots a node whose agent answers before it replaces it',
+    'reboots a node whose agent answers before replacing it',
     async () => {
       const [sick = ''] = await readyNodes('batch');
       const before = await lastSeq();
@@ -202,7 +202,7 @@ describe('a cluster whose pools have health checks', () => {
   );
 
   it(
-    'reboots a node whose kubelet was stopped after another difference of its software, and shows it as not Ready meanwhile',
+    'reboots a node whose kubelet was stopped after another difference of its software, and shows it NotReady meanwhile',
     async () => {
       const [victim = ''] = await readyNodes('batch');
       const before = await lastSeq();
@@ -222,7 +222,7 @@ describe('a cluster whose pools have health checks', () => {
   );
 
   it(
-    'shows a node whose kubelet is stopped as not Ready wherever it shows nodes, until the kubelet runs again',
+    'shows a node with a stopped kubelet as NotReady in every view, until the kubelet runs again',
     async () => {
       const [plain = ''] = await readyNodes('plain');
       const before = await lastSeq();
@@ -241,7 +241,7 @@ describe('a cluster whose pools have health checks', () => {
   );
 
   it(
-    'shows a node whose container runtime is stopped as not Ready, and Ready again when that runs',
+    'shows a node with a stopped container runtime as NotReady, and Ready again when that runs',
     async () => {
       const [plain = ''] = await readyNodes('plain');
       const before = await lastSeq();
@@ -259,7 +259,7 @@ describe('a cluster whose pools have health checks', () => {
   );
 
   it(
-    'shows a node whose kubelet crashes at each start, for lack of a container runtime, as not Ready until it starts',
+    'shows a node whose kubelet crashes at each start, without a container runtime, as NotReady until it starts',
     async () => {
       const [plain = ''] = await readyNodes('plain');
       const before = await lastSeq();
@@ -291,7 +291,7 @@ describe('a cluster whose pools have health checks', () => {
   );
 
   it(
-    'shows a node whose disk is full as Kubernetes does: Ready, with DiskPressure, until there is room again',
+    'shows a node with a full disk like Kubernetes does: Ready, with DiskPressure, until space is freed',
     async () => {
       const [plain = ''] = await readyNodes('plain');
       const before = await lastSeq();
@@ -308,7 +308,7 @@ describe('a cluster whose pools have health checks', () => {
   );
 
   it(
-    'contradicts what an agent has reported last, where only the list of Nodes shows that its kubelet is stopped',
+    'contradicts the last report of an agent if only the list of Nodes shows that its kubelet is stopped',
     async () => {
       const [plain = ''] = await readyNodes('plain');
       const before = await lastSeq();
@@ -325,7 +325,7 @@ describe('a cluster whose pools have health checks', () => {
   );
 
   it(
-    'replaces a node whose Node object was deleted from outside, although its agent reports it as Ready',
+    'replaces a node whose Node object was deleted externally, although its agent reports Ready',
     async () => {
       const [victim = ''] = await readyNodes('web');
       const before = await lastSeq();
@@ -352,7 +352,7 @@ describe('a cluster whose pools have health checks', () => {
   );
 
   it(
-    'shows an addon that was deleted from outside as failed until it runs again [azimuth 20]',
+    'shows an addon that was deleted externally as failed until it runs again [azimuth 20]',
     async () => {
       const before = await lastSeq();
       const { body } = await system.call<string>('GET', `${path}/kubeconfig/administrator`);
@@ -382,7 +382,7 @@ describe('a cluster whose pools have health checks', () => {
   );
 
   it(
-    'gives a control plane whose Node was deleted and registered again the labels and the taint of kubeadm',
+    "gives a control plane whose Node was deleted and registered again kubeadm's labels and taint",
     async () => {
       const name = (await nodes()).find(({ role }) => role === 'control-plane')?.name ?? '';
       const before = await lastSeq();
@@ -392,7 +392,7 @@ describe('a cluster whose pools have health checks', () => {
         const { status: reported } = await kubernetes.core.readNode({ name });
         await kubernetes.core.deleteNode({ name });
         await until('NodeMissing', before, name);
-        // As its kubelet does, which may give itself neither.
+        // Like its kubelet, which may set neither itself.
         const registered = { metadata: { name }, spec: {}, status: { nodeInfo: reported!.nodeInfo! } };
         await kubernetes.core.createNode({ body: registered });
         await until('NodeReturned', before, name);
@@ -413,7 +413,7 @@ describe('a cluster whose pools have health checks', () => {
   );
 
   it(
-    'shows a Node without a machine, and a node that Kubernetes lacks, until both are over; the first is deleted [ORBITER 23]',
+    'shows a Node without a machine, and a node missing in Kubernetes, until both are resolved; the first is deleted [ORBITER 23]',
     async () => {
       const { body: kubeconfig } = await system.call<string>('GET', `${path}/kubeconfig/administrator`);
       const kubernetes = new KubernetesClient('shop', kubeconfig, () => undefined);
@@ -437,7 +437,7 @@ describe('a cluster whose pools have health checks', () => {
         expect(stated).toContain(`Kubernetes has no Node object of ${plain}`);
         expect(stated).toContain('no machine is recorded of stray.example.org');
 
-        // As its kubelet registers it, which is not Ready at first.
+        // Like its kubelet's registration, which is NotReady at first.
         const body = { metadata: { name: plain }, spec: {}, status: { nodeInfo: status!.nodeInfo! } };
         await kubernetes.core.createNode({ body });
         await until('NodeReturned', before, plain);
@@ -463,7 +463,7 @@ describe('a cluster whose pools have health checks', () => {
   );
 
   it(
-    'has a node again whose Node object was deleted once its host is rebooted, and replaces nothing where no health check asks for it',
+    'restores a node whose Node object was deleted once its host is rebooted, and replaces nothing without a health check',
     async () => {
       const [plain = ''] = await readyNodes('plain');
       expect(plain).not.toBe('');
@@ -478,7 +478,7 @@ describe('a cluster whose pools have health checks', () => {
         const action = { action: 'reboot' };
         expect((await system.lab('POST', `/v1/machines/${await idOf(plain)}/power`, action)).status).toBe(200);
         await until('NodeReturned', before, plain);
-        // Its kubelet has registered the same node: as a look matches it.
+        // Its kubelet has registered the same node, which a poll matches by this.
         const { spec } = await kubernetes.core.readNode({ name: plain });
         expect(spec?.providerID).toBe(`lab://${await idOf(plain)}`);
         await eventually(

@@ -44,7 +44,7 @@ describe('hooks of a cluster', () => {
   const asked: Asked[] = [];
   const received: { readonly signature: string; readonly body: string }[] = [];
   const path = '/ns/default/clusters/hooked';
-  /** What the hook does with its next call at a point. */
+  /** The hook's response to its next call at a point. */
   const script = new Map<string, readonly object[]>();
   const ofHooks = async (point: string): Promise<readonly string[]> =>
     (await system.events('hooked')).flatMap(({ type, data }) =>
@@ -78,7 +78,7 @@ describe('hooks of a cluster', () => {
   }, 60_000);
 
   it(
-    'hold a creation before its first machine, and are shown as its reason [Cluster API 29]',
+    'block a creation before its first machine, and are shown as its reason [Cluster API 29]',
     async () => {
       const hooks = [{ name: 'quota', points: ['BeforeCreate'], url, timeout: '5s' }];
       script.set('BeforeCreate', [{ status: 'Success', retryAfterSeconds: 1, message: 'approval is pending' }]);
@@ -99,7 +99,7 @@ describe('hooks of a cluster', () => {
   );
 
   it(
-    'hold an upgrade before its first change: asked for time, then silent, and then its end is asked for [Cluster API 29]',
+    'block an upgrade before its first change by requesting time and by silence, and are called at its end [Cluster API 29]',
     async () => {
       const { body } = await system.call<{ spec: object }>('GET', `${path}/manifest`);
       const hooks = [{ name: 'change-board', points: ['BeforeUpgrade'], url, timeout: '5s' }];
@@ -133,7 +133,7 @@ describe('hooks of a cluster', () => {
   );
 
   it(
-    'hold each drain of an upgrade, and are asked after it [Cluster API 29]',
+    'block each drain of an upgrade, and are called after it [Cluster API 29]',
     async () => {
       const { body } = await system.call<{ spec: object }>('GET', `${path}/manifest`);
       const hooks = [
@@ -170,7 +170,7 @@ describe('hooks of a cluster', () => {
   );
 
   it(
-    'hold a drain that is requested, which its operation and the cluster show, and are asked after it [Cluster API 29]',
+    'block a requested drain, which its operation and the cluster show, and are called after it [Cluster API 29]',
     async () => {
       const { body } = await system.call<{ spec: object }>('GET', `${path}/manifest`);
       const hooks = [{ name: 'traffic', points: ['BeforeNodeDrain', 'AfterNodeDrain'], url, timeout: '5s' }];
@@ -207,7 +207,7 @@ describe('hooks of a cluster', () => {
   );
 
   it(
-    'are signed with the secret that they name, fail without it, and can be skipped once [Cluster API 29]',
+    'are signed with their secret, fail without it, and can be skipped once [Cluster API 29]',
     async () => {
       const { body } = await system.call<{ spec: object }>('GET', `${path}/manifest`);
       const hooks = [{ name: 'signed', points: ['BeforeNodeDrain'], url, timeout: '5s', secretName: 'inventory' }];
@@ -248,7 +248,7 @@ describe('hooks of a cluster', () => {
   );
 
   it(
-    'hold a drain twice, fail under one policy and not under the other, and are asked before the cluster goes [Cluster API 29]',
+    'block a drain twice, fail under one policy and not the other, and are called before the cluster is deleted [Cluster API 29]',
     async () => {
       const { body } = await system.call<{ spec: object }>('GET', `${path}/manifest`);
       const points = [

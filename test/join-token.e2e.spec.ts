@@ -6,12 +6,12 @@ import { clusterBody, startSystem, type System } from './system/system.js';
 const TIMEOUT_MS = 240_000;
 const NAME = 'late';
 const CLUSTER = `/ns/default/clusters/${NAME}`;
-/** The shortest: workers share a token for half a minute. */
+/** The minimum: workers share a token for half a minute. */
 const TTL_S = 60;
-/** On a machine that takes longer than that, a worker gets a new token as a matter of course. */
+/** On a slower machine, a worker gets a new token as usual. */
 const TRIES_MAX = 4;
 
-describe('a token with which nodes join (light lab)', () => {
+describe('a token for joins (light lab)', () => {
   let system: System;
   let kubernetes: KubernetesClient;
 
@@ -21,7 +21,7 @@ describe('a token with which nodes join (light lab)', () => {
     ({ type, meta }: StoredEvent): boolean =>
       type === 'ClusterReady' && meta.seq > seq;
 
-  /** What Kubernetes does to a token whose time is over: kubeadm no longer finds it. */
+  /** Expires the tokens like Kubernetes: kubeadm no longer finds them. */
   const endTokens = async (): Promise<number> => {
     const { items } = await kubernetes.core.listNamespacedSecret({ namespace: 'kube-system' });
     const tokens = items
@@ -49,7 +49,7 @@ describe('a token with which nodes join (light lab)', () => {
   }, 60_000);
 
   it(
-    'ends before a node has joined with it: the node gets another one in the same attempt, which is recorded, and joins [Cluster API 20]',
+    'expires before a node has joined with it: the node gets another one in the same attempt, which is recorded, and joins [Cluster API 20]',
     async () => {
       for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
         const seq = await lastSeq();

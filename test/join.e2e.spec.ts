@@ -44,7 +44,7 @@ interface LabMachine {
   readonly sshUser: string;
 }
 
-/** A machine that no provider of Fairlead knows, and a person at its console. */
+/** A machine unknown to every provider, and a person at its console. */
 const strangeMachine = async (system: System, name: string): Promise<{ machine: LabMachine; console: NodeSSH }> => {
   const key = ssh2.utils.generateKeyPairSync('ed25519');
   await system.lab('PUT', '/v1/networks/elsewhere', { cidr: '10.9.0.0/16', subnet: '10.9.1.0/24' });
@@ -106,12 +106,12 @@ describe('hosts that join by themselves (lab)', () => {
   };
 
   it(
-    'run one command, and become Ready nodes of their pool with no connection to them',
+    'run one command, and become Ready nodes of their pool without any connection to them',
     async () => {
       const issued = await token();
       const seq = await lastSeq();
       const command = joinCommandOf({ server: system.server, ca: undefined, issued, script: issued.script });
-      // From now on nothing gets into the host: its SSH server never answers again.
+      // From now on the host is unreachable: its SSH server never answers again.
       await system.lab('PUT', '/v1/faults', { items: [{ kind: 'ssh-never', machine: host.machine.name }] });
       const { code, stderr, stdout } = await host.console.execCommand(command);
       if (code !== 0) throw new Error(`the command ended with ${code}: ${stderr}${stdout}`);
@@ -128,7 +128,7 @@ describe('hosts that join by themselves (lab)', () => {
   );
 
   it(
-    'become nodes by the bootstrap data of their pool, however many run the same',
+    'become nodes by the bootstrap data of their pool, which any number of hosts may run',
     async () => {
       const read = await system.call<BootstrapDataView>(
         'GET',
@@ -167,7 +167,7 @@ describe('hosts that join by themselves (lab)', () => {
   });
 
   it(
-    'are upgraded by their own connection',
+    'are upgraded through their own connection',
     async () => {
       await system.call('POST', `${CLUSTER}/nodes/abandon`, undefined, { Prefer: 'wait=60' });
       await system.until(NAME, ({ type }) => type === 'VmDeleted', TIMEOUT_MS);
@@ -185,9 +185,9 @@ describe('hosts that join by themselves (lab)', () => {
   );
 
   it(
-    'are made by a provider with the bootstrap data of their pool, and joined without SSH [Cluster API 4]',
+    'are created by a provider with the bootstrap data of their pool, and join without SSH [Cluster API 4]',
     async () => {
-      // Nothing gets into any worker that is made from now on.
+      // No worker created from now on is reachable.
       await system.lab('PUT', '/v1/faults', { items: [{ kind: 'ssh-never', machine: `${NAME}-w-*` }] });
       const seq = await lastSeq();
       const { body } = await system.call<ClusterManifestView>('GET', `${CLUSTER}/manifest`);
@@ -216,7 +216,7 @@ describe('hosts that join by themselves (lab)', () => {
   );
 
   it(
-    'are reset and removed by it',
+    'are reset and removed through it',
     async () => {
       const seq = await lastSeq();
       expect((await system.call('DELETE', `${CLUSTER}/nodes/${node}`)).status).toBe(202);

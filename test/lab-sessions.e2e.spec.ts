@@ -13,7 +13,7 @@ interface Machine {
 
 const OPENINGS = 20;
 
-// The bundle and not its sources: ssh2 distinguishes its channels by the names of their classes.
+// The bundle, not its sources: ssh2 distinguishes its channels by the names of their classes.
 describe('the built lab', () => {
   let system: System;
 

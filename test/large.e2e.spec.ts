@@ -10,12 +10,12 @@ const LIMIT_MS = 15 * MINUTE_MS;
 
 const print = (text: string): void => void process.stdout.write(`\n${text}\n`);
 
-describe('the size of what one machine holds in the lab', () => {
+describe('the capacity of one machine in the lab', () => {
   it(
     'is 1,000 clusters of one node, Running within 15 minutes; memory and idle CPU are printed [Cluster API 34]',
     async () => {
       const startedAt = Date.now();
-      // It rejects when one of them fails, or when not all are Ready in time.
+      // It rejects if one of them fails, or if not all are Ready in time.
       const figures: readonly Figure[] = await benchClusters(1_000);
       print(tableOf(figures, 1));
       expect(figures.map(({ name }) => name)).toEqual(
@@ -60,7 +60,7 @@ describe('a cluster of 3 control planes and 500 workers with the default network
   );
 
   it(
-    'is refused a 501st worker with the numbers, and takes another one in the place of one that leaves',
+    'is refused a 501st worker with the numbers, and accepts another one in place of one that leaves',
     async () => {
       const { metadata, spec } = (await system.call<ClusterManifestView>('GET', `${path}/manifest`)).body;
       expect([metadata.name, spec.network.podCidr]).toEqual(['large', '10.244.0.0/16']);

@@ -36,7 +36,7 @@ const manifest = (name: string, lease: object | undefined): object => ({
   },
 });
 
-describe('a cluster with an end', () => {
+describe('a cluster with a limited lifetime', () => {
   let system: System;
   const pathOf = (name: string): string => `/ns/default/clusters/${name}`;
   const refusalOf = async (asked: Promise<{ readonly status: number; readonly body: unknown }>) => {
@@ -69,7 +69,7 @@ describe('a cluster with an end', () => {
   afterAll(() => system?.stop(), 60_000);
 
   it(
-    'is Failed with the words of the cloud when that denies its reservation, and leaves nothing behind [azimuth 8]',
+    "is Failed with the cloud's message if that denies its reservation, and leaves nothing behind [azimuth 8]",
     async () => {
       await deny('not enough capacity in lab-1 until Christmas');
       expect((await put('denied', { endsAt: fromNow(HOUR_MS) })).status).toBe(202);
@@ -88,7 +88,7 @@ describe('a cluster with an end', () => {
   );
 
   it(
-    'is Pending with its start until its reservation begins, and then gets machines of the reserved sizes [azimuth 9, azimuth 10]',
+    'is Pending with its start time until its reservation begins, and then gets machines of the reserved sizes [azimuth 9, azimuth 10]',
     async () => {
       const startsAt = fromNow(20 * SECOND_MS);
       const endsAt = fromNow(HOUR_MS);
@@ -138,14 +138,14 @@ describe('a cluster with an end', () => {
     TIMEOUT_MS,
   );
 
-  it('cannot lose its end while machines are reserved, nor get one that is over', async () => {
+  it('cannot lose its end while machines are reserved, nor get one in the past', async () => {
     const over = { endsAt: fromNow(-HOUR_MS) };
     expect(await refusalOf(put('booked', undefined))).toEqual([409, 'cluster.lease-reserved']);
     expect(await refusalOf(put('late', over))).toEqual([422, 'cluster.lease-over']);
   });
 
   it(
-    'is warned of at the times that were asked for, once each, although the gateway is killed in between, and then deleted: machines before the reservation, and that before its name is free [azimuth 12, azimuth 14]',
+    'is announced by warnings at the declared times, once each, despite a kill of the gateway, and then deleted: machines before the reservation, and that before its name is free [azimuth 12, azimuth 14]',
     async () => {
       const before = (await declared('booked')).spec.lease;
       const endsAt = fromNow(60 * SECOND_MS);

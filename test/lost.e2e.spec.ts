@@ -11,7 +11,7 @@ interface View {
   readonly status: { readonly phase: string };
 }
 
-/** The status with which the API server of a cluster answers; undefined: it does not. */
+/** The status returned by the API server of a cluster; undefined: no answer. */
 const readyz = (endpoint: string): Promise<number | undefined> =>
   new Promise((resolve) => {
     const asked = request(`${endpoint}/readyz`, { rejectUnauthorized: false, timeout: PROBE_TIMEOUT_MS }, (answer) => {
@@ -23,7 +23,7 @@ const readyz = (endpoint: string): Promise<number | undefined> =>
     asked.end();
   });
 
-/** As if the disk of PostgreSQL had been lost, and an empty database was provided. */
+/** As if PostgreSQL's disk was lost, and an empty database was provided. */
 const empty = async (connectionString: string): Promise<number> => {
   const database = new pg.Client({ connectionString });
   await database.connect();
@@ -38,7 +38,7 @@ const empty = async (connectionString: string): Promise<number> => {
   }
 };
 
-describe('Fairlead, of which nothing is left but its log and its keys', () => {
+describe('Fairlead with only its log and its keys left', () => {
   let system: System;
 
   beforeAll(async () => {
@@ -47,7 +47,7 @@ describe('Fairlead, of which nothing is left but its log and its keys', () => {
   afterAll(() => system?.stop(), 60_000);
 
   it(
-    'is rebuilt from the log while its clusters run: it shows what it showed, and creates no machine twice [ORBITER 29]',
+    'is rebuilt from the log while its clusters run: it shows the same as before, and creates no machine twice [ORBITER 29]',
     async () => {
       const read = async (name: string): Promise<View> =>
         (await system.call<View>('GET', `/ns/default/clusters/${name}`)).body;

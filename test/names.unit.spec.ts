@@ -28,7 +28,7 @@ const OWN = { namespace: 'default', cluster: 'demo' };
 
 type Data = Readonly<Record<string, unknown>>;
 
-/** bootstrap-svc has none. */
+/** bootstrap-svc has no projections. */
 const projections = [
   gatewayService(readGatewaySettings({})),
   infraService(readInfraSettings({})),
@@ -55,7 +55,7 @@ const placeOf = (type: EventType, data: Data): StreamId => {
   }
 };
 
-/** Reads the data as if its writer had stated it where the sample belongs. */
+/** Reads the data as if its writer had stated it in the sample's stream. */
 const stated = (type: EventType, at: StreamId, data: Data): StoredEvent | undefined => {
   const { source, actor } = writerOf(at, type);
   const envelope = {
@@ -88,17 +88,18 @@ const changed = (value: unknown, next: () => string | undefined): unknown => {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, changed(inner, next)]));
 };
 
-/** Whether the row belongs to what the event's subject names. */
+/** Whether the row belongs to the subject of the event. */
 const isOwnRow = (key: string, { type, data, meta }: StoredEvent): boolean => {
   const own = `${meta.namespace}/${meta.cluster}`;
   switch (scopeOf(EVENTS[type])) {
     case 'namespace':
       return key === meta.namespace;
     case 'installation': {
-      // Contexts that all connections share have one writer, which names the connection in the data; others carry the name themselves.
+      // Contexts shared by all connections have one writer, which names the connection in the data; others contain the
+      // name themselves.
       const named = /^(?:resources|stock|catalogue)-(.+)$/.exec(meta.context)?.[1];
       const shared = meta.context === 'ssh-keys' ? (data as Data)['connection'] : (data as Data)['name'];
-      // Rows of the versions of an application begin with its name.
+      // Rows of an application's versions begin with its name.
       return key === (named ?? shared) || (named !== undefined && key.startsWith(`${named}/`));
     }
     default:
@@ -119,12 +120,12 @@ const foreignRows = (projection: Projection<unknown>, event: StoredEvent): reado
   return [...keys, ...named.map(([key]) => key)];
 };
 
-describe('whatever an event says in its data', () => {
-  it('covers the projections of every service', () => {
+describe('an event with foreign data', () => {
+  it('is tried on the projections of every service', () => {
     expect(projections.length).toBeGreaterThanOrEqual(17);
   });
 
-  it.each(TYPES)('%s is rejected or changes only rows of what its subject names', (type) => {
+  it.each(TYPES)('%s is rejected or changes only rows of its subject', (type) => {
     const sample = sampleOf(type);
     const at = placeOf(type, sample);
     expect(stated(type, at, sample)).toBeDefined();
@@ -146,7 +147,7 @@ describe('whatever an event says in its data', () => {
     );
   });
 
-  it('finds a projection that trusts the data', () => {
+  it('is detected in a projection that trusts the data', () => {
     const careless: Projection<unknown> = {
       name: 'careless',
       table: 'careless',

@@ -18,7 +18,7 @@ describe('the network of a cluster', () => {
     ['multi', 'canal'],
     ['multi', 'kilo'],
   ])(
-    'of serviceType %s may be %s: it is installed, rolled out, and the cluster becomes Ready [CB-Ladybug 19]',
+    'of serviceType %s may be %s: it is installed and rolled out, and the cluster becomes Ready [CB-Ladybug 19]',
     async (serviceType, networkCni) => {
       const body = clusterBody(networkCni, { controlPlanes: 1, workers: 1 });
       const asked = await system.call('POST', '/ns/default/clusters', {

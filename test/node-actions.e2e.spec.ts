@@ -31,7 +31,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** The whole product in the lab, and operators who ask its nodes for something. */
+/** The whole product in the lab, and operators' requests about its nodes. */
 describe('nodes that are rebooted, drained and cordoned on request', () => {
   let system: System;
 
@@ -70,7 +70,7 @@ describe('nodes that are rebooted, drained and cordoned on request', () => {
       return { code, stdout, stderr };
     }
   };
-  /** A command that goes on until it is interrupted. */
+  /** A command that runs until it is interrupted. */
   const start = (...args: string[]) => {
     const env = { ...process.env, FAIRLEAD_SERVER: system.server, FAIRLEAD_TOKEN: system.token, NODE_OPTIONS: '' };
     const child = spawn(process.execPath, [join(CHECKOUT, 'apps', 'cli', 'dist', 'main.js'), ...args], { env });
@@ -85,7 +85,7 @@ describe('nodes that are rebooted, drained and cordoned on request', () => {
       },
     };
   };
-  /** What Kubernetes says of the node. */
+  /** Whether Kubernetes reports the node as cordoned. */
   const isCordoned = async (name: string): Promise<boolean> => {
     const { body } = await system.call<string>('GET', `${path}/kubeconfig/administrator`);
     const kubernetes = new KubernetesClient('shop', body, () => undefined);
@@ -120,7 +120,7 @@ describe('nodes that are rebooted, drained and cordoned on request', () => {
   afterAll(() => system?.stop(), 60_000);
 
   it(
-    'reboots a selection one after the other, the one whose agent is away once it is back, and each exactly once [ORBITER 22]',
+    'reboots a selection one by one, those with an unreachable agent once it is back, and each exactly once [ORBITER 22]',
     async () => {
       const [here = '', away = ''] = await namesIn('web');
       const before = await lastSeq();
@@ -150,7 +150,7 @@ describe('nodes that are rebooted, drained and cordoned on request', () => {
   );
 
   it(
-    'cordons and drains nodes with a reason that lasts over a reboot, and undoes only its own cordons',
+    'cordons and drains nodes with a reason that survives a reboot, and reverts only its own cordons',
     async () => {
       const [first = '', second = ''] = await namesIn('web');
       await fairlead('node', 'cordon', 'shop', first, '--reason', 'bad disks', '--wait');
@@ -170,7 +170,7 @@ describe('nodes that are rebooted, drained and cordoned on request', () => {
   );
 
   it(
-    'asks before nodes are taken down or a cluster is deleted, and refuses an unknown node with the nearest name [ORBITER 31]',
+    'asks for confirmation before nodes are taken down or a cluster is deleted, and refuses an unknown node with the nearest name [ORBITER 31]',
     async () => {
       const [first = ''] = await namesIn('web');
       const before = await lastSeq();
@@ -189,7 +189,7 @@ describe('nodes that are rebooted, drained and cordoned on request', () => {
   );
 
   it(
-    'holds nodes by label and releases them, on record with the reason and who asked [ORBITER 31]',
+    'holds nodes by label and releases them, recorded with reason and user [ORBITER 31]',
     async () => {
       const web = await namesIn('web');
       const before = await lastSeq();
@@ -209,7 +209,7 @@ describe('nodes that are rebooted, drained and cordoned on request', () => {
   );
 
   it(
-    'runs a command on a node once and reads logs, on record without the output [ORBITER 31]',
+    'runs a command on a node once and reads logs, recorded without the output [ORBITER 31]',
     async () => {
       const [first = ''] = await namesIn('web');
       const before = await lastSeq();
@@ -239,7 +239,7 @@ describe('nodes that are rebooted, drained and cordoned on request', () => {
       const [finished] = await since(before, 'NodeExecFinished', first);
       expect(finished?.data).toMatchObject({ exitCode: 0, stdoutBytes: first.length + 1, truncated: false });
       expect(await since(before, 'NodeExecStarted', first)).toHaveLength(3);
-      // Nothing is asked of the host when its reader has gone, and the audit has two entries for all that was read.
+      // The host is not queried after its reader has disconnected, and the audit has two entries for the whole read.
       const agent = ['--unit', 'fairlead-agent', '--lines', '3'];
       const follow = start('node', 'logs', 'shop', first, ...agent, '--follow');
       await eventually(() => follow.stdout() !== '', { withinMs: TIMEOUT_MS });
@@ -252,7 +252,7 @@ describe('nodes that are rebooted, drained and cordoned on request', () => {
       expect((await since(before, 'NodeLogsFollowRequested', first)).map(({ data }) => data.unit)).toEqual([
         'fairlead-agent',
       ]);
-      // A pause is when hosts are looked at by hand.
+      // Operators inspect hosts during a pause.
       expect((await fairlead('cluster', 'pause', 'shop', '--reason', 'a look at its hosts')).code).toBe(0);
       expect(await fairlead('node', 'exec', 'shop', first, '--', 'hostname')).toMatchObject({ code: 0 });
       const drained = await fairlead('node', 'drain', 'shop', first, '--yes');

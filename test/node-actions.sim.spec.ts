@@ -30,11 +30,11 @@ const NODES = ['w-1', 'w-2', 'w-3'];
 
 const fact = (type: string, data: object): Fact => ({ type, data: { uid, ...data } }) as unknown as Fact;
 
-/** A host with the agent's own code for changes; its agent and its power fail, and it boots by itself. */
+/** A host with the agent's own code for changes; its agent crashes, its power fails, and it reboots spontaneously. */
 class Machine {
   readonly host = new ModelHost();
   online = true;
-  /** Times at which it booted without being asked. */
+  /** Times of unrequested boots. */
   readonly ownBoots: string[] = [];
   known: DesiredOfAgent | undefined;
   private done = 0;
@@ -70,7 +70,7 @@ class Machine {
     if (isDone) this.say(fact('NodeReady', { node: this.name, revision: known.revision, software: {} }));
   }
 
-  /** What it has stated on its disk reaches the log in order, once. */
+  /** The facts on its disk reach the log in order, once. */
   private report(): void {
     const { host, name: node } = this;
     const facts = host.facts.slice(this.done);
@@ -83,11 +83,13 @@ class Machine {
   }
 }
 
-/** upgrade-svc's own code over one log; each of its tasks may crash before its effect, after it, and be delivered twice. */
+/**
+ * upgrade-svc's own code over one log; each of its tasks may crash before or after its effect, and be delivered twice.
+ */
 class World {
   readonly log: StoredEvent[] = [];
   readonly machines: ReadonlyMap<string, Machine>;
-  /** By node, whose mark its cordon has. */
+  /** The mark of each node's cordon. */
   readonly cordons = new Map<string, string>();
   now = START;
   private readonly follower = new Follower(actionsReconciler, 'upgrade-svc');
@@ -119,7 +121,7 @@ class World {
     this.append(fact('ClusterSpecChanged', { revision: 1, spec: { ...declaredOf(begun.data.spec), hooks } }));
   }
 
-  /** Nodes that were cordoned to be drained before the hook of that drain had let them go. */
+  /** Nodes that were cordoned for a drain before the drain's hook allowed it. */
   get cordonedTooSoon(): readonly string[] {
     if (this.state.status === 'absent' || this.state.hooks === undefined) return [];
     return this.log.flatMap(({ type, data }, at) => {
@@ -240,7 +242,7 @@ class World {
     if (!isRefusal(news)) for (const one of news) this.append(one);
   }
 
-  /** The agent is given what is desired of its node. */
+  /** The agent receives the desired state of its node. */
   sync(machine: Machine): void {
     const state = this.desired.get(machine.name);
     if (!machine.online || state?.status !== 'set') return;
@@ -273,7 +275,10 @@ const outcomeOf = (end: StoredEvent | undefined): string => {
   return end?.type ?? 'it never ended';
 };
 
-/** An outcome, and how often the host was rebooted for it. A boot between the record of the reboot and its call is the one that was asked for. */
+/**
+ * An outcome, and the expected number of reboots. A boot between the record of the reboot and its call counts as the
+ * requested one.
+ */
 const expectedOf = (outcome: string, ordered: number, bootedAlone: boolean): readonly [string, number] => {
   switch (outcome) {
     case 'BootedSince':
@@ -321,8 +326,8 @@ const live = async (seed: number): Promise<Lived> => {
   return { world, requestedAt };
 };
 
-describe('a reboot of nodes whose agents are away, crash and boot by themselves, under a service that crashes', () => {
-  it(`happens exactly once per node, or not at all where the node has booted since the request (${SEEDS} seeds) [ORBITER 22]`, async () => {
+describe('a reboot of nodes whose agents are unreachable, crash and reboot spontaneously, under a crashing service', () => {
+  it(`happens exactly once per node, or not at all if the node has booted since the request (${SEEDS} seeds) [ORBITER 22]`, async () => {
     const seen: Record<string, number> = {};
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed += 1) {
       const { world, requestedAt } = await live(seed);
@@ -344,7 +349,7 @@ describe('a reboot of nodes whose agents are away, crash and boot by themselves,
       }
       for (const { type } of world.log) seen[type] = (seen[type] ?? 0) + 1;
     }
-    // A simulation in which nothing happens proves nothing.
+    // A simulation without activity proves nothing.
     for (const type of [
       ...['ordered', 'NodeActionPostponed', 'NodeActionVoided', 'NodeLost', 'NodeActionUncordoned'],
       'NodeActionHookBlocked',

@@ -7,7 +7,7 @@ const TIMEOUT_MS = 60_000;
 const CREATE_TIMEOUT_MS = 90_000;
 /** Three minor versions of six nodes. */
 const UPGRADE_TIMEOUT_MS = 200_000;
-/** Less than that: the wait then prints the story so far. */
+/** Shorter, so that the wait then prints the story so far. */
 const ROLLOUT_MS = 150_000;
 const CLUSTER = '/ns/default/clusters/shop';
 const machines = { connection: 'lab', machineType: 'lab.medium' };
@@ -15,7 +15,7 @@ const machines = { connection: 'lab', machineType: 'lab.medium' };
 const isEnd = ({ type }: StoredEvent): boolean =>
   type === 'RolloutCompleted' || type === 'RolloutHalted' || type === 'UpgradeRejected';
 
-/** What an operator does with one cluster over its life, each step after the other. */
+/** An operator's work on one cluster over its life, step by step. */
 describe('a cluster of 3 control planes and 3 workers', () => {
   let system: System;
 
@@ -54,7 +54,7 @@ describe('a cluster of 3 control planes and 3 workers', () => {
     await system.call('POST', `${CLUSTER}/upgrades/${id}/approve`, { planHash });
     return after(since, (event) => isEnd(event) && 'upgradeId' in event.data && event.data.upgradeId === id, timeoutMs);
   };
-  /** Every node is Ready at the version, and there is no machine besides. */
+  /** Every node is Ready at the version, and there are no other machines. */
   const expectWhole = async (controlPlanes: number, count: number, version: string): Promise<void> => {
     const now = await nodes();
     expect(now.map(({ role, ready, software }) => [role, ready, `v${software['kubelet']}`]).toSorted()).toEqual([
@@ -90,7 +90,7 @@ describe('a cluster of 3 control planes and 3 workers', () => {
   );
 
   it(
-    'loses a worker, and a control plane whose host has died, and gets both again [ORBITER 34]',
+    'loses a worker, and a control plane with a dead host, and regains both [ORBITER 34]',
     async () => {
       const [worker] = await workers();
       await removed(await command('DELETE', `/nodes/${worker?.name}`), worker?.name);
@@ -112,7 +112,7 @@ describe('a cluster of 3 control planes and 3 workers', () => {
   );
 
   it(
-    'reboots its workers, one after the other [ORBITER 34]',
+    'reboots its workers, one by one [ORBITER 34]',
     async () => {
       const since = await seqNow();
       const end = await changed({ reboot: true, controlPlane: false }, TIMEOUT_MS);
@@ -127,7 +127,7 @@ describe('a cluster of 3 control planes and 3 workers', () => {
   );
 
   it(
-    'gets a new worker in the place of another [ORBITER 34]',
+    'replaces a worker [ORBITER 34]',
     async () => {
       const before = (await workers()).map(({ name }) => name);
       await removed(await command('POST', `/nodes/${before[0]}/replace`, { reason: 'its disk fails' }), before[0]);

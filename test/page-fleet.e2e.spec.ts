@@ -37,7 +37,7 @@ inBrowser("the operator's page with 1,000 clusters", () => {
     execFileSync(process.execPath, [join(CHECKOUT, 'tools/page.mjs'), '--if-changed'], { cwd: CHECKOUT });
     if ('reason' in chromium) return;
     [system, browser] = await Promise.all([startSystem({ light: true }), launchChromium(chromium)]);
-    // What the clusters are made of does not matter to a list, and the machine is left to the browser.
+    // The content of the clusters does not matter for a list, and leaves the machine to the browser.
     await system.supervisor.hold('infra-svc');
     const names = Array.from({ length: CLUSTERS }, (_, index) => `c${String(index).padStart(4, '0')}`);
     for (let from = 0; from < names.length; from += AT_ONCE)
@@ -62,7 +62,7 @@ inBrowser("the operator's page with 1,000 clusters", () => {
   }, TIMEOUT_MS);
 
   it(
-    'can be used within one second',
+    'is usable within one second',
     async () => {
       const durations: number[] = [];
       for (let round = 0; round < LOADS; round += 1) durations.push(await load());
@@ -79,7 +79,7 @@ inBrowser("the operator's page with 1,000 clusters", () => {
   );
 
   it(
-    'shows the last of them when it is scrolled to the end',
+    'shows the last of them when scrolled to the end',
     async () => {
       const last = page.getByRole('link', { name: 'c0999' });
       await page.getByRole('link', { name: 'c0000' }).hover();

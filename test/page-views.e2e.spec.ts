@@ -39,7 +39,7 @@ inBrowser("the views of the operator's page", () => {
   let browser: Browser;
   let reader: PageReader;
   let page: Page;
-  /** Asks for more time until it consents. */
+  /** Requests more time until it consents. */
   let hook: Server;
   const of = 'clusters/default/shop';
   const shop = '/ns/default/clusters/shop';
@@ -84,7 +84,7 @@ inBrowser("the views of the operator's page", () => {
   }, TIMEOUT_MS);
 
   it(
-    'show the life of a node, each mark of which is an event',
+    'show the history of a node, each mark of which is an event',
     async () => {
       const [node = ''] = await workers();
       await open(`${of}/nodes`);
@@ -100,7 +100,7 @@ inBrowser("the views of the operator's page", () => {
   );
 
   it(
-    'show the difference of two moments as the API does, by the events that made it',
+    'show the difference between two times like the API, with the causing events',
     async () => {
       const events = await system.events('shop');
       const ready = events.find(({ type }) => type === 'ClusterReady')!.meta.time;
@@ -119,7 +119,7 @@ inBrowser("the views of the operator's page", () => {
   );
 
   it(
-    'take a snapshot of etcd, and say that it was proved by restoring it',
+    'take an etcd snapshot, and report that it was verified by a restore',
     async () => {
       await open(`${of}/snapshots`);
       await page.getByRole('button', { name: 'Take a snapshot …' }).click();
@@ -135,7 +135,7 @@ inBrowser("the views of the operator's page", () => {
   );
 
   it(
-    'show what a hook holds, and go on without it with a reason',
+    'show what a hook blocks, and skip it with a reason',
     async () => {
       const [, , node = ''] = await workers();
       expect((await system.call('DELETE', `${shop}/nodes/${node}`)).status).toBe(202);
@@ -177,7 +177,7 @@ inBrowser("the views of the operator's page", () => {
   };
 
   it(
-    'have no serious fault of accessibility, and are pictured, light and dark',
+    'have no serious accessibility violation, with screenshots in light and dark',
     async () => {
       const found: string[] = [];
       if (areKept) mkdirSync(PICTURES, { recursive: true });
@@ -199,7 +199,7 @@ inBrowser("the views of the operator's page", () => {
   );
 
   it(
-    'offer a viewer nothing that would be refused',
+    'offer a viewer no action that would be refused',
     async () => {
       const roles = [{ namespace: 'default', role: 'viewer' }];
       const { body } = await system.call<CreatedTokenView>('POST', '/tokens', { name: 'viewer', roles });
@@ -223,5 +223,5 @@ inBrowser("the views of the operator's page", () => {
     TIMEOUT_MS,
   );
 
-  it('break no policy and throw no error', () => expect(reader.complaints).toEqual([]));
+  it('violate no policy and throw no error', () => expect(reader.complaints).toEqual([]));
 });

@@ -29,7 +29,7 @@ const chromium = await findChromium();
 if ('reason' in chromium) process.stderr.write(`\n!!! NOT CHECKED in a browser: ${chromium.reason}\n\n`);
 const inBrowser = 'reason' in chromium ? describe.skip : describe;
 
-/** What people see of the page goes through a real browser; what happened is read from the API and the log. */
+/** User-visible behaviour is tested in a real browser; results are read from the API and the log. */
 inBrowser("the operator's page", () => {
   let system: System;
   let browser: Browser;
@@ -63,7 +63,7 @@ inBrowser("the operator's page", () => {
   });
 
   it(
-    'signs in with a one-time code, which leaves the address, and which opens nothing twice',
+    'signs in with a one-time code, which disappears from the address, and cannot be used twice',
     async () => {
       expect(page.url()).not.toContain('sign-in');
       const code = await reader.codeFor(system.token);
@@ -84,7 +84,7 @@ inBrowser("the operator's page", () => {
   );
 
   it(
-    'creates a cluster with a form and its manifest side by side, judged while it is typed, and shows it until it is Ready',
+    'creates a cluster with a form beside its manifest, validated while typing, and shows it until it is Ready',
     async () => {
       await open('create');
       const editor = page.getByLabel('Manifest', { exact: true });
@@ -99,7 +99,7 @@ inBrowser("the operator's page", () => {
       await page.locator('.cm-lint-marker-error').first().waitFor();
       expect(await editor.textContent()).toContain('controlPlane: { replicas: 2');
       expect(await page.getByRole('button', { name: 'Create', exact: true }).isDisabled()).toBe(true);
-      // What the browser refuses by the same rules, the gateway is not asked.
+      // The gateway is not called for what the browser already refuses.
       await page.waitForTimeout(1_000);
       expect(asked.filter((one) => one.startsWith('PUT'))).toEqual([]);
       await editor.fill(MANIFEST);
@@ -118,7 +118,7 @@ inBrowser("the operator's page", () => {
   );
 
   it(
-    'has no serious fault of accessibility on any view',
+    'has no serious accessibility violation in any view',
     async () => {
       const operations = (await system.call<{ items: { id: string }[] }>('GET', '/ns/default/clusters/shop/operations'))
         .body;
@@ -162,7 +162,7 @@ inBrowser("the operator's page", () => {
   );
 
   it(
-    'edits a cluster: the browser says which node would leave, as the gateway does',
+    'edits a cluster: the browser predicts which node would leave, like the gateway',
     async () => {
       await open('clusters/default/shop/edit');
       await page.locator('input[name="spec.pools[0].replicas"]').fill('1');
@@ -176,7 +176,7 @@ inBrowser("the operator's page", () => {
   );
 
   it(
-    'shows the fleet at an earlier moment as GET ?at= has it',
+    'shows the fleet at an earlier time like GET ?at=',
     async () => {
       const events = await system.events('shop');
       const ready = events.find(({ type }) => type === 'VmCreated')!;
@@ -197,7 +197,7 @@ inBrowser("the operator's page", () => {
   );
 
   it(
-    'draws the causes of an event, and says them in one sentence',
+    'draws the causes of an event, and describes them in one sentence',
     async () => {
       const events = await system.events('shop');
       const created = events.find(({ type }) => type === 'VmCreated')!;
@@ -238,7 +238,7 @@ inBrowser("the operator's page", () => {
   );
 
   it(
-    'shows the plan of an upgrade, requests it, waits for the approval of its hash, and aborts it',
+    'shows the plan of an upgrade, requests it, waits for approval of its hash, and aborts it',
     async () => {
       await open('clusters/default/shop/upgrade');
       await page.getByLabel(/Kubernetes version/).fill('1.35.4');
@@ -267,7 +267,7 @@ inBrowser("the operator's page", () => {
   );
 
   it(
-    'explains a failure, and offers to retry',
+    'explains a failure, and offers a retry',
     async () => {
       await system.lab('PUT', '/v1/faults', { items: [{ kind: 'quota' }] });
       const manifest = MANIFEST.replace('name: shop', 'name: broken');
@@ -284,7 +284,7 @@ inBrowser("the operator's page", () => {
   );
 
   it(
-    'offers a viewer nothing that would be refused',
+    'offers a viewer no action that would be refused',
     async () => {
       const { body } = await system.call<CreatedTokenView>('POST', '/tokens', {
         name: 'viewer',
@@ -321,7 +321,7 @@ inBrowser("the operator's page", () => {
   );
 
   it(
-    'says since when the gateway does not answer, and goes on by itself when it does',
+    'shows since when the gateway has been unreachable, and continues when it is back',
     async () => {
       await open('');
       await page.getByRole('link', { name: 'shop' }).waitFor();
@@ -337,7 +337,7 @@ inBrowser("the operator's page", () => {
     TIMEOUT_MS,
   );
 
-  it('has broken no policy and thrown no error', () => {
+  it('violated no policy and threw no error', () => {
     expect(existsSync(BUILT)).toBe(true);
     expect(reader.complaints).toEqual([]);
   });

@@ -7,7 +7,7 @@ const TIMEOUT_MS = 240_000;
 const machines = { connection: 'lab', machineType: 'lab.medium' };
 const CLUSTER = '/ns/default/clusters/shop';
 
-describe('a cluster that is paused while it grows', () => {
+describe('a cluster that is paused during a scale-up', () => {
   let system: System;
   const manifest = (replicas: number, more: object = {}) => ({
     apiVersion: 'fairlead.dev/v1alpha1',
@@ -38,7 +38,7 @@ describe('a cluster that is paused while it grows', () => {
     expect((await call('PUT', '/manifest', manifest(2))).status).toBe(202);
     const planned = (event: StoredEvent): boolean => event.type === 'VmsPlanned' && event.data.requestId !== undefined;
     await system.until('shop', planned, TIMEOUT_MS);
-    // The provider has been asked for both.
+    // Both were requested from the provider.
     await eventually(async () => (await system.standing())['machines'] === 3, { withinMs: TIMEOUT_MS / 2 });
     const { status, body } = await call('POST', '/pause', { reason: 'the provider is under maintenance' });
     expect([status, body.status.state, body.status.reasons]).toEqual([200, 'Paused', ['ClusterPaused']]);
@@ -46,7 +46,7 @@ describe('a cluster that is paused while it grows', () => {
   }, TIMEOUT_MS);
   afterAll(() => system?.stop(), 60_000);
 
-  it('shows why and since when it is paused, and is not paused twice [Cluster API 30]', async () => {
+  it('shows the reason and time of its pause, and is not paused twice [Cluster API 30]', async () => {
     const again = await call('POST', '/pause', { reason: 'another' });
     expect(again.status).toBe(200);
     const condition = again.body.conditions.find(({ type }) => type === 'Paused');
@@ -56,7 +56,7 @@ describe('a cluster that is paused while it grows', () => {
     expect([body.spec.paused, body.status?.phase, body.status?.state]).toEqual([true, 'Provisioned', 'Paused']);
   });
 
-  it('refuses every change, its deletion included, and answers reads [azimuth 25]', async () => {
+  it('refuses every change, including its deletion, and answers reads [azimuth 25]', async () => {
     const paused = [409, 'cluster.paused'];
     expect(await refusal('DELETE', '')).toEqual(paused);
     expect(await refusal('PUT', '/manifest', manifest(3))).toEqual(paused);
@@ -65,14 +65,14 @@ describe('a cluster that is paused while it grows', () => {
     );
     expect(await refusal('POST', '/etcd/snapshots')).toEqual(paused);
     expect((await call('GET', '/nodes')).status).toBe(200);
-    // A manifest without the field leaves the pause as it is.
+    // A manifest without the field keeps the pause.
     expect((await call('PUT', '/manifest', manifest(2))).status).toBe(200);
   });
 
   it(
-    'has its machines, whose creation was in progress, and nothing else done; resumed by its manifest, it is as declared [Cluster API 30]',
+    'gets the machines whose creation was in progress, and nothing else; resumed by its manifest, it is as declared [Cluster API 30]',
     async () => {
-      // The request to the provider was sent before: it is awaited, so that no machine is forgotten.
+      // The request to the provider was already sent: it is awaited, so that no machine is forgotten.
       await until('VmCreated', pausedAt);
       expect((await call('PUT', '/manifest', manifest(2, { paused: false }))).status).toBe(200);
       const resumedAt = (await until('ClusterResumed')).meta.seq;

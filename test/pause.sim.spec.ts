@@ -5,9 +5,9 @@ import type { GrowthWorld } from './growth/growth.world.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 25);
 const FIRST_SEED = Number(process.env['SIM_SEED'] ?? 1);
-/** How far the cluster had come when it was paused: before the first job, after each, and late. */
+/** How far the cluster had progressed when it was paused: before the first job, after each, and late. */
 const MOMENTS = [0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 26, 30];
-/** Longer than any time limit. */
+/** Longer than any timeout. */
 const PAUSE_MS = 3 * 24 * 3_600_000;
 const PAUSES_MAX = 6;
 const JOBS_BETWEEN_MAX = 8;
@@ -24,7 +24,7 @@ const uninterrupted = (state: string): object => {
   return world.outcome();
 };
 
-/** Pauses, lets time pass, delivers everything again, and resumes; answers with what was done meanwhile. */
+/** Pauses, lets time pass, delivers everything again, and resumes; returns the effects meanwhile. */
 const pauseOnce = (world: GrowthWorld): readonly string[] => {
   world.command('pause');
   expect(world.refused).toBeUndefined();
@@ -42,7 +42,7 @@ const pauseOnce = (world: GrowthWorld): readonly string[] => {
 
 describe('a cluster that is paused', () => {
   it.each(PAUSABLE)(
-    'while %s, at any moment: nothing is done meanwhile, and it ends as without the pause [Cluster API 30, azimuth 25]',
+    'while %s, at any moment: nothing is done meanwhile, and the outcome is the same as without the pause [Cluster API 30, azimuth 25]',
     (state) => {
       const expected = uninterrupted(state);
       for (const moment of MOMENTS) {
@@ -57,7 +57,7 @@ describe('a cluster that is paused', () => {
   );
 
   it.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
-    'again and again, at random moments, loses nothing (seed %i) [Cluster API 30]',
+    'repeatedly, at random moments, loses nothing (seed %i) [Cluster API 30]',
     (seed) => {
       const random = seededRandom(seed);
       const below = (limit: number): number => Math.floor(random() * limit);
@@ -73,7 +73,7 @@ describe('a cluster that is paused', () => {
     },
   );
 
-  it.each(PAUSABLE)('while %s, refuses what would change it, its deletion included [azimuth 25]', (state) => {
+  it.each(PAUSABLE)('while %s, refuses changes, including its deletion [azimuth 25]', (state) => {
     for (const moment of MOMENTS) {
       const world = begun(state);
       if (moment > 0) world.run(moment);
@@ -81,7 +81,7 @@ describe('a cluster that is paused', () => {
       const { length } = world.events;
       for (const change of CHANGES) {
         world.command(change);
-        // What there is nothing of to retry or to give up is refused for that.
+        // If there is nothing to retry or to abandon, that is the reason of the refusal.
         expect([moment, world.refused]).toEqual([
           moment,
           expect.stringMatching(/^(cluster\.paused|cluster\.not-failed|nodes\.nothing-to-abandon)$/u),

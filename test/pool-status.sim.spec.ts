@@ -7,10 +7,10 @@ import { nodesProjection, type NodeDoc } from '../apps/gateway/src/nodes/nodes.p
 import { Course } from './growth/growth.course.js';
 import { GrowthWorld } from './growth/growth.world.js';
 
-/** Of every `npm test`, which takes fewer of other simulations. */
+/** For every `npm test`, which runs fewer seeds of other simulations. */
 const SEEDS = Number(process.env['SIM_SEEDS_CONVERGENCE'] ?? process.env['SIM_SEEDS'] ?? 100);
 const FIRST = Number(process.env['SIM_SEED'] ?? 1);
-/** Seconds on a machine of its own; patience for one that others use. */
+/** Takes seconds on an idle machine; long enough for a loaded one. */
 const LIMIT_MS = 600_000;
 const STEPS = 12;
 const JOBS_MAX = 1_000;
@@ -20,7 +20,7 @@ class Gateway {
   private readonly nodes = new Map<string, NodeDoc>();
   private cluster: PresentCluster | undefined;
   private now = '';
-  /** Is called with the status of each pool, after each event. */
+  /** Called with the status of each pool, after each event. */
   seen: (pool: PoolStatus, declared: number | undefined) => void = () => undefined;
 
   constructor(readonly world: GrowthWorld) {
@@ -54,7 +54,7 @@ class Gateway {
     return manifestView(this.world.declared, rows).status?.pools ?? [];
   }
 
-  /** What an agent reports, to the gateway alone. */
+  /** An agent's report, sent only to the gateway. */
   hears(fact: Fact): void {
     const seq = this.world.events.length + 1;
     this.read(stored(fact, seq, { time: this.now }));
@@ -74,7 +74,7 @@ const isConsistent = (pool: PoolStatus): boolean => {
   );
 };
 
-/** Of one pool, after one event. */
+/** Checks one pool after one event. */
 const expectWhole = (world: GrowthWorld, pool: PoolStatus, declared: number | undefined): void => {
   if (!isConsistent(pool)) throw new Error(`not consistent: ${JSON.stringify(pool)}`);
   const isWhole = pool.availableReplicas === declared && pool.replicas === declared;
@@ -110,7 +110,7 @@ describe('the status of a pool', () => {
           course.settle();
           expectAtRest(gateway);
           expect(course.apply()).toBe(true);
-          // While a pool is not as declared, there are tasks or timers; once every pool is, there are none.
+          // While a pool differs from its declaration, there are tasks or timers; otherwise there are none.
           for (let jobs = 0; jobs < JOBS_MAX && !isAtRest(gateway); jobs += 1) {
             if (course.world.pending === 0) throw new Error('nothing is done about a pool that is not as declared');
             course.world.run(1);
@@ -125,7 +125,7 @@ describe('the status of a pool', () => {
     LIMIT_MS,
   );
 
-  it('has no updated replicas when its machines change, and then ever more of them [Cluster API 13]', () => {
+  it('has no updated replicas after a change of its machines, and then increasingly more [Cluster API 13]', () => {
     const gateway = Gateway.ofTwoWorkers();
     const course: number[] = [];
     gateway.seen = ({ updatedReplicas }) => {
@@ -134,7 +134,7 @@ describe('the status of a pool', () => {
     gateway.world.declare({ machineType: 'lab.large' });
     gateway.world.run();
     expect(gateway.world.trouble()).toBeUndefined();
-    // It is recorded first which rollout is requested, and then for which machines.
+    // The requested rollout is recorded before its machines.
     expect(course).toEqual([2, 0, 1, 2]);
   });
 
@@ -155,7 +155,7 @@ describe('the status of a pool', () => {
     expect(world.apply(pools)).toBe(true);
     expect(world.events).toHaveLength(length);
     world.run();
-    // Once the first of its nodes has joined it grows, as a MachinePool of Cluster API does.
+    // Once its first node has joined it scales, like a MachinePool of Cluster API.
     const provisioned = ['Pending 0', 'Provisioning 0', 'Provisioning 1', 'Provisioned 2'];
     expect(course).toEqual([...provisioned, 'ScalingUp 2', 'Running 2']);
   });
@@ -182,7 +182,7 @@ describe('the status of a pool', () => {
     ]);
   });
 
-  it('follows from the health of its nodes, which have no machine objects in Kubernetes [Cluster API 14]', () => {
+  it('derives from the health of its nodes, which have no machine objects in Kubernetes [Cluster API 14]', () => {
     const gateway = Gateway.ofTwoWorkers();
     const [node] = Object.entries(gateway.world.declared.nodes).flatMap(([name, pool]) =>
       pool === 'worker-1' ? [name] : [],

@@ -34,7 +34,7 @@ describe('a pool', () => {
     return (await system.call<ClusterManifestView>('GET', `${path}?minSeq=${minSeq}`)).body;
   };
   const status = async () => (await read()).status?.pools[0];
-  /** The last change is done: every machine that came has its node, every one that had to leave is gone. */
+  /** The last change is complete: every new machine has its node, and every removed one is gone. */
   const settled = async (replicas: number): Promise<void> => {
     await eventually(
       async () => ({ ...(await status()), machines: (await system.standing())['machines'] }),
@@ -43,7 +43,7 @@ describe('a pool', () => {
       { withinMs: SETTLED_WITHIN_MS },
     );
   };
-  /** The workers, as the Kubernetes API has them. */
+  /** The workers in the Kubernetes API. */
   const workers = async () => {
     const { items } = await kubernetes.core.listNode();
     return items.filter(({ metadata }) => metadata?.name?.includes('-w-') === true);
@@ -64,7 +64,7 @@ describe('a pool', () => {
   }, 60_000);
 
   it(
-    'gives its nodes labels and taints when they join, in the zones that it names',
+    'gives its nodes labels and taints when they join, in the declared zones',
     async () => {
       const labels = { tier: 'web', 'node-role.kubernetes.io/web': '' };
       await apply(3, { labels, taints: [TAINT], zones: ['lab-1a'] });
@@ -87,7 +87,7 @@ describe('a pool', () => {
   );
 
   it(
-    'changes labels and taints of the nodes that it has, and leaves those of others',
+    'changes labels and taints of its existing nodes, and not those set by others',
     async () => {
       const [first] = await workers();
       const name = first?.metadata?.name ?? '';
@@ -112,7 +112,7 @@ describe('a pool', () => {
   );
 
   it(
-    'has the nodes replaced that someone selects, one after the other, each by a new one that joins first',
+    'replaces selected nodes one by one, each by a new one that joins first',
     async () => {
       const before = (await workers()).map(({ metadata }) => metadata?.name ?? '').toSorted();
       const asked = before.slice(0, 2);
@@ -138,7 +138,7 @@ describe('a pool', () => {
   );
 
   it(
-    'that is scaled to 5 and, before those have joined, to 1, has 1 node that was there before [Cluster API 15]',
+    'that is scaled to 5 and, before those have joined, to 1, keeps 1 existing node [Cluster API 15]',
     async () => {
       const before = (await workers()).map(({ metadata }) => metadata?.name);
       await apply(5, { labels: { tier: 'front' } });
@@ -151,7 +151,7 @@ describe('a pool', () => {
   );
 
   it(
-    'may have no nodes, and some again [Cluster API 15]',
+    'may be scaled to 0 and back [Cluster API 15]',
     async () => {
       for (const replicas of [0, 2]) {
         await apply(replicas, { labels: { tier: 'front' } });

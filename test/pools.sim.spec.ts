@@ -6,7 +6,7 @@ import { GrowthWorld } from './growth/growth.world.js';
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 25);
 const FIRST = Number(process.env['SIM_SEED'] ?? 1);
 const CHANGES = 8;
-/** Machines that cannot be made, nodes that cannot join, and services that read nothing for a while. */
+/** Machines that cannot be created, nodes that cannot join, and services that read nothing for a while. */
 const FAILURES: readonly Failure[] = ['create', 'join', 'quarantined-bootstrap', 'quarantined-machines'];
 
 const begun = (): GrowthWorld => {
@@ -19,7 +19,7 @@ const begun = (): GrowthWorld => {
 const sizesOf = ({ declared }: GrowthWorld): Readonly<Record<string, number>> =>
   Object.fromEntries(declared.spec.pools.map(({ name, replicas }) => [name, replicas]));
 
-/** How many nodes Kubernetes has of each declared pool. */
+/** Number of nodes in Kubernetes of each declared pool. */
 const nodesOf = (world: GrowthWorld): Readonly<Record<string, number>> =>
   Object.fromEntries(
     world.declared.spec.pools.map(({ name }) => [
@@ -28,7 +28,7 @@ const nodesOf = (world: GrowthWorld): Readonly<Record<string, number>> =>
     ]),
   );
 
-describe('pools that are scaled in any order, whatever has happened of the change before', () => {
+describe('pools that are scaled in any order, whatever the state of the previous change', () => {
   it.each(Array.from({ length: SEEDS }, (_, index) => FIRST + index))(
     'end as they were declared last, although requests failed, and then nothing changes (seed %i) [Cluster API 15]',
     (seed) => {
@@ -57,7 +57,7 @@ describe('pools that are scaled in any order, whatever has happened of the chang
     },
   );
 
-  it('removes nodes that have not joined before those that serve [Cluster API 15]', () => {
+  it('remove nodes that have not joined before those that serve [Cluster API 15]', () => {
     const world = begun();
     const serving = [...world.kubernetes].sort();
     expect(world.apply([{ name: 'worker-1', replicas: 5 }])).toBe(true);
@@ -69,7 +69,7 @@ describe('pools that are scaled in any order, whatever has happened of the chang
     expect(drained.filter((node) => serving.includes(node))).toEqual([]);
   });
 
-  it('scales a pool to 0 and back [Cluster API 15]', () => {
+  it('can be scaled to 0 and back [Cluster API 15]', () => {
     const world = begun();
     for (const replicas of [0, 3]) {
       world.apply([{ name: 'worker-1', replicas }]);
@@ -78,7 +78,7 @@ describe('pools that are scaled in any order, whatever has happened of the chang
     }
   });
 
-  it('gives nodes the labels of their pool, also those that exist', () => {
+  it('label their nodes, including existing ones', () => {
     const world = begun();
     world.apply([{ name: 'worker-1', replicas: 3, labels: { tier: 'web' } }]);
     world.run();
@@ -86,7 +86,7 @@ describe('pools that are scaled in any order, whatever has happened of the chang
     expect(labelled).toEqual([{ tier: 'web' }, { tier: 'web' }, { tier: 'web' }]);
   });
 
-  it('gives each node the labels of its own pool, once, although tasks are delivered again and again [Cluster API 3]', () => {
+  it('label each node for its own pool, once, despite repeated deliveries of tasks [Cluster API 3]', () => {
     const world = begun();
     const labels = { 'worker-1': { tier: 'web' }, b: { tier: 'db' } };
     world.apply([

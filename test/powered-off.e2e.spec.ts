@@ -11,13 +11,13 @@ const TIMEOUT_MS = 300_000;
 const LIFETIME_S = 60;
 
 /** The whole product in the lab, and a worker that is powered off. */
-describe('a host that is off for longer than the NATS credential of its agent lasts', () => {
+describe("a host that is off for longer than the lifetime of its agent's NATS credential", () => {
   let system: System;
   let worker: Machine | undefined;
 
   const until = (type: StoredEvent['type'], after = 0): Promise<StoredEvent> =>
     system.until('off', (event) => event.type === type && event.meta.seq > after && isOfWorker(event), TIMEOUT_MS);
-  /** Or of no node, or before it is known which one the worker is. */
+  /** Also matches events of no node, or before the worker is known. */
   const isOfWorker = ({ data }: StoredEvent): boolean =>
     !('node' in data) || worker === undefined || data.node === worker.name;
   const power = (action: 'power-cut' | 'start'): Promise<unknown> =>

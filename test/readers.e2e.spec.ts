@@ -40,7 +40,7 @@ interface ApiAnswer {
   readonly body: { readonly message?: string; readonly status?: { readonly userInfo?: unknown }; items?: unknown[] };
 }
 
-/** As kubectl asks: by the certificate of a kubeconfig and nothing else. */
+/** Like kubectl: only with the certificate of a kubeconfig. */
 const askApi = ({ server, ca, certificate, key }: Credential, path: string, body?: object): Promise<ApiAnswer> =>
   new Promise((resolve, reject) => {
     const method = body === undefined ? 'GET' : 'POST';
@@ -122,7 +122,7 @@ describe('kubeconfigs of operators', () => {
   }, 300_000);
   afterAll(() => system?.stop(), 60_000);
 
-  it('name each operator by the token, to the API as in the log, and let it do everything', async () => {
+  it('name each operator by the token, both in the API and in the log, and grant full access', async () => {
     for (const reader of [alice, bob]) {
       const { status, headers, body } = await as(reader, `${CLUSTER}/kubeconfig`);
       expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
@@ -142,7 +142,7 @@ describe('kubeconfigs of operators', () => {
     }
   });
 
-  it('are valid for as long as asked for, between ten minutes and a day', async () => {
+  it('are valid for the requested time, between ten minutes and a day', async () => {
     const { body } = await as(alice, `${CLUSTER}/kubeconfig?ttlSeconds=600`);
     const { validTo } = new X509Certificate(credentialIn(body).certificate);
     expect(Date.parse(validTo) - Date.now()).toBeLessThanOrEqual(600_000);
@@ -150,7 +150,7 @@ describe('kubeconfigs of operators', () => {
       expect((await as(alice, `${CLUSTER}/kubeconfig?ttlSeconds=${ttl}`)).status).toBe(400);
   });
 
-  it('let no one do anything once the group is not bound, until the next one is issued', async () => {
+  it('grant nothing while the group is not bound, until the next one is issued', async () => {
     const credential = credentialIn((await as(alice, `${CLUSTER}/kubeconfig`)).body);
     const administrator = await system.call<string>('GET', `${CLUSTER}/kubeconfig/administrator`);
     expect(administrator.status).toBe(200);
@@ -171,7 +171,7 @@ describe('kubeconfigs of operators', () => {
     expect((await askApi(credential, '/api/v1/nodes')).status).toBe(200);
   });
 
-  it('are for operators: a viewer gets none by any route, and only administrators of all namespaces the administrator', async () => {
+  it("are for operators: a viewer gets none by any route, and only administrators of all namespaces the administrator's", async () => {
     for (const path of [`${CLUSTER}/kubeconfig`, `${CLUSTER}/kubeconfig/administrator`])
       expect((await as(viewer, path)).status).toBe(403);
     expect((await as(alice, `${CLUSTER}/kubeconfig/administrator`)).status).toBe(403);
@@ -180,7 +180,7 @@ describe('kubeconfigs of operators', () => {
     expect(reads).toHaveLength(1);
   });
 
-  it("are below CB-Ladybug's base the operator's own, and the same while half of its time is left", async () => {
+  it("are below CB-Ladybug's base the operator's own, and reused while half of the lifetime is left", async () => {
     const configOf = async (path: string): Promise<string> => {
       const { body } = await system.call<{ clusterConfig: string; items?: { clusterConfig: string }[] }>(
         ...(['GET', path, undefined, { authorization: `Bearer ${bob.token}` }] as const),
@@ -200,7 +200,7 @@ describe('kubeconfigs of operators', () => {
   it('are sealed once for each operator, and their keys are in no stream, table or log file [ORBITER 28]', async () => {
     const keys = given.flatMap((text) => {
       const { key } = credentialIn(text);
-      // The secret number itself, however it is encoded around.
+      // The secret number itself, in every encoding.
       const { d = '' } = createPrivateKey(key).export({ format: 'jwk' });
       const raw = Buffer.from(d, 'base64url');
       return [key.split('\n')[1] ?? '', Buffer.from(key).toString('base64').slice(40, 120), d, raw.toString('hex')];

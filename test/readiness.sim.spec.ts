@@ -29,11 +29,14 @@ import { ABSENT, type Remediation } from '../apps/upgrade-svc/src/remediation/re
 const NODE = 'demo-w-1';
 const KEY = `default/demo/${NODE}`;
 const RUNS = 1_000;
-/** Seconds on a machine of its own; patience for one that others use. */
+/** Takes seconds on an idle machine; long enough for a loaded one. */
 const LIMIT_MS = 300_000;
 
 type Word = 'ready' | 'not-ready' | 'absent';
-/** `honest`: as it is built. `blind`: its watch of the Node object shows nothing. `wrong`: it reports its node as Ready, whatever happens. */
+/**
+ * `honest`: the real agent. `blind`: its watch of the Node object shows nothing. `wrong`: it reports its node as Ready,
+ * whatever happens.
+ */
 type Agent = 'honest' | 'blind' | 'wrong';
 
 type Step =
@@ -68,10 +71,10 @@ const steps = fc.oneof<fc.Arbitrary<Step>[]>(
   fc.constantFrom('list' as const, 'outage' as const, 'restart' as const).map((what) => ({ do: what })),
 );
 
-/** What an agent reports follows from what it has reported before. */
+/** An agent's report depends on its earlier reports. */
 const honestSteps = steps.filter((step) => step.do !== 'agent' || step.agent !== 'wrong');
 
-/** One node: Kubernetes, its agent, the list of Nodes, and everything that follows from the log. */
+/** One node: Kubernetes, its agent, the list of Nodes, and everything that derives from the log. */
 class World {
   private readonly log: StoredEvent[] = [];
   private presence = presence.initial;
@@ -180,7 +183,7 @@ class World {
     for (const fact of facts as readonly Fact[]) this.record(fact);
   }
 
-  /** What Fairlead shows of the node, and what it decides by. */
+  /** The readiness of the node that Fairlead shows, and that on which it decides. */
   get shown(): Readonly<Record<string, boolean>> {
     const doc = this.doc!;
     const member = this.remediation.status === 'absent' ? undefined : this.remediation.members[NODE];
@@ -208,9 +211,9 @@ class World {
 const all = (shown: Readonly<Record<string, boolean>>, is: boolean): readonly string[] =>
   Object.entries(shown).flatMap(([what, ready]) => (ready === is ? [] : [what]));
 
-describe('what Fairlead shows of a node', () => {
+describe('the readiness of a node in Fairlead', () => {
   it(
-    'is never better than what Kubernetes says, two lists later at the latest, for every combination of differences, failures, agents and words',
+    'is never better than in Kubernetes, after at most two lists, for every combination of differences, failures, agents and reports',
     () => {
       fc.assert(
         fc.property(fc.array(steps, { maxLength: 20 }), (course) => {
@@ -227,7 +230,7 @@ describe('what Fairlead shows of a node', () => {
   );
 
   it(
-    'is never better at once where an agent sees its Node object, whatever else differs or fails',
+    'is never better immediately if an agent sees its Node object, whatever else differs or fails',
     () => {
       fc.assert(
         fc.property(fc.array(honestSteps, { maxLength: 20 }), hosts, (course, host) => {
@@ -247,7 +250,7 @@ describe('what Fairlead shows of a node', () => {
   );
 
   it(
-    'is Ready again two lists after Kubernetes says so, with nothing left over from what was wrong',
+    'is Ready again two lists after Kubernetes, without any remaining problem',
     () => {
       fc.assert(
         fc.property(fc.array(steps, { maxLength: 20 }), (course) => {
@@ -256,7 +259,7 @@ describe('what Fairlead shows of a node', () => {
           world.take({ do: 'heartbeats', lost: false });
           world.take({ do: 'kubernetes', word: 'ready' });
           world.take({ do: 'agent', agent: 'honest' });
-          // Kubernetes and the host are as desired: the agent that changed its host has done so.
+          // Kubernetes and the host are as desired: the agent that changed its host has finished.
           world.take({ do: 'host', host: {} });
           world.list();
           world.list();

@@ -10,7 +10,7 @@ const machines = { connection: 'lab', machineType: 'lab.medium' };
 const CLUSTER = '/ns/default/clusters/demo';
 const REALM = '/ns/default/realms/company';
 const CLIENT = 'kube-default.demo';
-/** A cluster that waits for a realm goes on so long after it is ready, at most. */
+/** A cluster that waits for a realm continues at most this long after it is ready. */
 const GOES_ON_WITHIN_MS = 15_000;
 
 describe('users of a cluster sign in at a realm of its namespace', () => {
@@ -34,7 +34,7 @@ describe('users of a cluster sign in at a realm of its namespace', () => {
   };
 
   it(
-    'that is not registered yet: the creation waits, says so once, and requests no machine [azimuth 1, azimuth 4]',
+    'that is not registered yet: the creation waits, reports that once, and requests no machine [azimuth 1, azimuth 4]',
     async () => {
       const { status } = await system.call('PUT', `${CLUSTER}/manifest`, {
         apiVersion: 'fairlead.dev/v1alpha1',
@@ -57,7 +57,7 @@ describe('users of a cluster sign in at a realm of its namespace', () => {
   );
 
   it(
-    'that is not ready: the reason names it, and the creation goes on when it is [azimuth 2]',
+    'that is not ready: the reason names it, and the creation continues when it is [azimuth 2]',
     async () => {
       expect(await register('not-the-secret')).toMatchObject({ status: 200 });
       const blocked = await until('IdentityBlocked', ({ data }) => 'realm' in data && data.realm === 'company');
@@ -71,7 +71,7 @@ describe('users of a cluster sign in at a realm of its namespace', () => {
       });
       const ready = Date.now();
       await register(system.labAccess.token);
-      // Between the intent and its outcome: another process ends what this one has begun.
+      // Between the intent and its outcome: another process completes it.
       await until('IdentityRequested');
       system.kill('infra-svc');
       const identity = await until('IdentityReady');
@@ -86,7 +86,7 @@ describe('users of a cluster sign in at a realm of its namespace', () => {
     TIMEOUT_MS,
   );
 
-  it('with one client and one group of the cluster, whose members have its role, and no other users [azimuth 3, azimuth 5]', async () => {
+  it('with one client and one group for the cluster, whose members have its role, and no other users [azimuth 3, azimuth 5]', async () => {
     const ask = await realmAdmin(realm, system.labAccess.token);
     const clients = await ask<readonly object[]>('clients');
     expect(clients.body).toMatchObject([{ clientId: CLIENT, publicClient: true }]);
@@ -110,13 +110,13 @@ describe('users of a cluster sign in at a realm of its namespace', () => {
     expect(await askNodes(server, ca, await signIn(realm, CLIENT, 'alice'))).toBe(403);
   });
 
-  it('which cannot be deleted while a cluster uses it', async () => {
+  it('that cannot be deleted while a cluster uses it', async () => {
     const { status, body } = await system.call('DELETE', REALM);
     expect([status, body]).toMatchObject([409, { reason: 'realm.in-use', message: expect.stringContaining('demo') }]);
   });
 
   it(
-    'and neither client nor group is left when the cluster is deleted, nor its secret anywhere in the log',
+    'without a client, a group or a secret left in the log after the cluster is deleted',
     async () => {
       await system.call('DELETE', CLUSTER);
       await until('ClusterDeleted');

@@ -48,7 +48,7 @@ describe('the projections of every service', () => {
   };
 
   it.each(SERVICE_NAMES)(
-    '%s: made again from the log they equal the live ones, while clusters are being built',
+    '%s: rebuilt from the log they equal the live ones, while clusters are being created',
     async (service) => {
       const name = `meanwhile-${service.split('-')[0]}`;
       await system.call('POST', '/ns/default/clusters', clusterBody(name, { controlPlanes: 1, workers: 1 }));
@@ -59,7 +59,7 @@ describe('the projections of every service', () => {
   );
 
   it(
-    'lack a node that left while their service was down, and equal the log as before; another cluster is what it was [azimuth 27]',
+    'lack a node that left while their service was down, and equal the log as before; another cluster is unchanged [azimuth 27]',
     async () => {
       const read = (path: string) => system.call<Listed>('GET', `/ns/default/clusters/${path}`);
       await system.until('built-1', ({ type }) => type === 'ClusterReady', TIMEOUT_MS);
@@ -74,7 +74,7 @@ describe('the projections of every service', () => {
           ({ role }) => role === 'worker',
         )?.name;
         expect(node).toBeDefined();
-        // The gateway takes the request before it is killed; the others are not there when it is made.
+        // The gateway accepts the request before it is killed; the others are down when it is made.
         if (service !== 'gateway') await system.supervisor.hold(service, 'SIGKILL');
         expect((await system.call('DELETE', `/ns/default/clusters/built-1/nodes/${node}`)).status).toBe(202);
         if (service === 'gateway') await system.supervisor.hold(service, 'SIGKILL');
@@ -96,7 +96,7 @@ describe('the projections of every service', () => {
   );
 
   it(
-    'come back when their rows are dropped',
+    'are restored when their rows are deleted',
     async () => {
       await Promise.all(
         [1, 2, 3, 4].map((index) => system.until(`built-${index}`, ({ type }) => type === 'ClusterReady', TIMEOUT_MS)),

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { clusterBody, startSystem, type System } from './system/system.js';
 
 const TIMEOUT_MS = 240_000;
-/** Less than that: the wait then prints the story so far. */
+/** Shorter, so that the wait then prints the story so far. */
 const ROLLOUT_MS = 150_000;
 
 /** One cluster in the lab, which simulates hosts; an agent on each host changes its software. */
@@ -54,7 +54,7 @@ describe('the releases of an installation', () => {
   afterAll(() => system?.stop(), 60_000);
 
   it(
-    'lead to a later patch of the minor version that runs, and back to an earlier one [ORBITER 14]',
+    'allow upgrades to a later patch of the current minor version, and downgrades to an earlier one [ORBITER 14]',
     async () => {
       await upgraded('patches', 'v1.34.9');
       expect(await kubelets('patches')).toEqual(['v1.34.9', 'v1.34.9']);
@@ -66,7 +66,7 @@ describe('the releases of an installation', () => {
   );
 
   it(
-    'have a security patch that came out after Fairlead, as soon as it is added',
+    'include a security patch released after Fairlead, as soon as it is added',
     async () => {
       expect((await planned('patches', 'v1.34.12')).phase).toBe('Rejected');
       const { version: _version, ...row }: KubernetesRelease = { ...releaseOf('v1.34.11')!, sha256: null };
@@ -81,7 +81,7 @@ describe('the releases of an installation', () => {
   );
 
   it(
-    'lead out of 1.30, minor by minor [ORBITER 14]',
+    'allow upgrades from 1.30, minor by minor [ORBITER 14]',
     async () => {
       await create('old', 'v1.30.14');
       const { plan } = await upgraded('old', 'v1.33.13');

@@ -17,8 +17,8 @@ const clientCertificate = (kubeconfig: string): X509Certificate => {
 };
 const daysLeft = (end: string): number => (Date.parse(end) - Date.now()) / DAY_MS;
 
-/** The whole product in the lab, with no request except for the cluster. */
-describe('F: a cluster whose certificates end soon', () => {
+/** The whole product in the lab, with no request except that for the cluster. */
+describe('F: a cluster whose certificates expire soon', () => {
   let system: System;
   let first: string;
 
@@ -53,7 +53,7 @@ describe('F: a cluster whose certificates end soon', () => {
   afterAll(() => system?.stop(), 60_000);
 
   it(
-    'is warned of, and renewed by a rollout that begins by itself',
+    'is warned about, and renewed by a rollout that begins automatically',
     async () => {
       expect(daysLeft(clientCertificate(first).validTo)).toBeLessThan(365 - AGE_DAYS);
       const warned = await until('CertificatesExpiring');
@@ -80,7 +80,7 @@ describe('F: a cluster whose certificates end soon', () => {
   );
 
   it(
-    'has a new kubeconfig for its users, once, by which upgrade-svc goes on, too',
+    'has a new kubeconfig for its users, once, which upgrade-svc also uses',
     async () => {
       const refreshed = await until('KubeconfigRefreshed');
       const now = await kubeconfig();

@@ -18,7 +18,7 @@ describe('two replicas of every service', () => {
   afterAll(() => system?.stop(), 60_000);
 
   it(
-    'do nothing twice and keep the order of every cluster, also when one of each is killed',
+    'do nothing twice and keep the order of every cluster, even if one of each is killed',
     async () => {
       const names = Array.from({ length: CLUSTERS }, (_, index) => `pair-${index}`);
       for (const name of names) {

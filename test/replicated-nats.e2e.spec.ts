@@ -20,7 +20,7 @@ interface Asked {
   readonly seq: number;
 }
 
-/** Asks for one namespace after the other, each until it is made, as a pipeline does. */
+/** Creates one namespace after another, each retried until it is created, like a pipeline. */
 class Pipeline {
   private running = true;
   readonly made: Asked[] = [];
@@ -53,7 +53,7 @@ class Pipeline {
   }
 }
 
-describe('three NATS servers, of which one is killed and another loses its disk', () => {
+describe('three NATS servers, one of which is killed and another loses its disk', () => {
   let folder: string;
   let nats: NatsCluster;
   let system: System;
@@ -108,7 +108,7 @@ describe('three NATS servers, of which one is killed and another loses its disk'
     return Number(line?.split(' ').at(-1));
   };
 
-  it('keep every store three times when "fairlead provision stores --replicas 3" has raised it, and lower none', async () => {
+  it('have three replicas of every store after "fairlead provision stores --replicas 3", which lowers none', async () => {
     const single = await nats.provisionStores();
     expect(single.map(({ name, replicas, notes }) => [name, replicas, notes])).toEqual(
       STORES.map((name) => [name, 1, ['created']]),
@@ -119,7 +119,7 @@ describe('three NATS servers, of which one is killed and another loses its disk'
     const raised = await nats.provisionStores('--replicas', '3');
     expect(raised.map(({ name, replicas }) => [name, replicas])).toEqual(STORES.map((name) => [name, 3]));
     await untilInSync();
-    // Asked for fewer: nothing is lowered, and the difference is shown.
+    // With a lower number nothing is lowered, and the difference is shown.
     const table = await nats.provisionStoresTable('--replicas', '1');
     for (const name of STORES)
       expect(table).toMatch(
@@ -129,7 +129,7 @@ describe('three NATS servers, of which one is killed and another loses its disk'
   }, 180_000);
 
   it(
-    'lose no event and record none twice, and the clusters that are being created get ready',
+    'lose and duplicate no event, and the clusters being created become Ready',
     async () => {
       system = await startSystem({ environment: nats.environment(), lab: true, light: true });
       expect((await system.call('POST', '/ns', { name: 'default' })).status).toBeLessThan(300);
@@ -154,7 +154,7 @@ describe('three NATS servers, of which one is killed and another loses its disk'
       );
       expect(await gauge('EVENTS', 'configured')).toBe(3);
 
-      // Its disk is lost, too. It gets all from the others, and then the next leader dies.
+      // Its disk is lost, too. It is restored from the others, and then the next leader dies.
       nats.wipe(first);
       await nats.resume(first);
       await untilInSync();
@@ -190,14 +190,14 @@ describe('three NATS servers, of which one is killed and another loses its disk'
       }
       expect(await system.made()).toMatchObject({ machine: 8, network: 1, firewall: 1, sshKey: 1 });
 
-      // Every answer that a namespace was made has its event, once.
+      // Every response about a created namespace has its event, once.
       const made = entries.filter(({ event }) => event?.type === 'NamespaceCreated');
       const bySeq = new Map(made.map(({ event }) => [event!.meta.seq, event!.meta.namespace]));
       for (const { namespace, seq } of pipeline.made) {
         expect([namespace, bySeq.get(seq)]).toEqual([namespace, namespace]);
         expect(made.filter(({ event }) => event?.meta.namespace === namespace)).toHaveLength(1);
       }
-      // The server whose disk was lost has all of the log by itself.
+      // The server that lost its disk has the whole log by itself.
       await (
         await nats.connect()
       ).request('$JS.API.STREAM.LEADER.STEPDOWN.EVENTS', JSON.stringify({ placement: { preferred: first } }));

@@ -10,7 +10,7 @@ const NEW = 'v1.35.4';
 const PATH = '/ns/default/clusters/shop';
 const machines = { connection: 'lab', machineType: 'lab.medium' };
 
-/** A pod on this node that tolerates every taint: whenever it is evicted, the next one is made there. */
+/** A pod on this node that tolerates every taint: whenever it is evicted, it is recreated there. */
 const helper = (node: string) => ({
   apiVersion: 'apps/v1',
   kind: 'Deployment',
@@ -30,7 +30,7 @@ const helper = (node: string) => ({
 });
 
 /** In the lab, with stand-ins for kubeadm and etcd. */
-describe('a cluster with pods that come back, drained in several ways, upgraded, and set back to an earlier snapshot', () => {
+describe('a cluster with returning pods that is drained in several ways, upgraded, and restored from an earlier snapshot', () => {
   let system: System;
   let kubernetes: KubernetesClient;
   let worker: string;
@@ -48,7 +48,7 @@ describe('a cluster with pods that come back, drained in several ways, upgraded,
     if (answer.status >= 300) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
     return answer.body;
   };
-  /** Requests it of one node, and waits until the node is through. */
+  /** Requests the action for one node, and waits until it is done. */
   const act = async (action: string, node: string): Promise<void> => {
     const before = await lastSeq();
     await post('/nodes/actions', { action, select: { nodes: [node] }, reason: 'a story' });
@@ -105,7 +105,7 @@ describe('a cluster with pods that come back, drained in several ways, upgraded,
   }, 60_000);
 
   it(
-    'is drained and rebooted on request: each evicts the pod that was there once, and ends with its successor on the node',
+    'is drained and rebooted on request: each evicts the existing pod once, and ends despite its successor on the node',
     async () => {
       for (const action of ['drain', 'uncordon', 'reboot']) {
         const before = await helperUid();
@@ -124,7 +124,7 @@ describe('a cluster with pods that come back, drained in several ways, upgraded,
   );
 
   it(
-    'is upgraded: the same holds, and nodes are uncordoned, except the one that an operator cordoned',
+    'is upgraded likewise, and nodes are uncordoned, except the one that an operator cordoned',
     async () => {
       await post<EtcdRequestView>('/etcd/snapshots', {});
       await until(0, 'EtcdSnapshotTaken');
@@ -147,12 +147,12 @@ describe('a cluster with pods that come back, drained in several ways, upgraded,
   );
 
   it(
-    'is restored from the snapshot of the earlier version: add-ons are those of the nodes, and cordons those of today, also of a node that joined since',
+    'is restored from the snapshot of the earlier version: add-ons match the nodes, and cordons are the current ones, including a node that joined later',
     async () => {
       const [taken] = (await system.events('shop')).flatMap((event) =>
         event.type === 'EtcdSnapshotTaken' ? [event.data.snapshot] : [],
       );
-      // It joins after the snapshot, which does not have it.
+      // It joins after the snapshot, which does not contain it.
       const headers = { 'content-type': 'application/merge-patch+json' };
       const pools = [{ name: 'web', replicas: 3, ...machines, labels: { tier: 'web' } }];
       const joining = await lastSeq();

@@ -14,13 +14,15 @@ import { clusterBody, startSystem, type System } from './system/system.js';
 
 const TIMEOUT_MS = 300_000;
 const WITHIN_MS = 2_000;
-/** bootstrap-svc answers a node no more often. */
+/** Minimum interval of bootstrap-svc's answers to a node. */
 const ASKED_AGAIN_MS = 10_500;
 const CLUSTER = '/ns/default/clusters/left';
 const FOREIGN_USER = `U${'A'.repeat(55)}`;
 
-/** The whole product in the lab, and a thief who copied the credentials of its hosts and uses them beside the agents. */
-describe('credentials that were stolen from hosts', () => {
+/**
+ * The whole product in the lab, and a thief who copied the credentials of its hosts and uses them beside the agents.
+ */
+describe('credentials stolen from hosts', () => {
   let system: System;
   let uid: string;
   let worker: Stolen;
@@ -89,7 +91,7 @@ describe('credentials that were stolen from hosts', () => {
     await system?.stop();
   }, 60_000);
 
-  it('are of users that the log names, each of one node', async () => {
+  it('belong to users named in the log, each of one node', async () => {
     const issued = (await system.events('left')).flatMap((event) =>
       event.type === 'AgentCredentialIssued' ? [[event.data.node, event.data.user]] : [],
     );
@@ -97,7 +99,7 @@ describe('credentials that were stolen from hosts', () => {
       expect(issued).toContainEqual([node, claimsOfCreds(creds).sub]);
   });
 
-  it('bring no claims for another user, whom no removal would revoke', async () => {
+  it('cannot get claims for another user, whom no removal would revoke', async () => {
     expect(await renewed(worker, FOREIGN_USER)).toBeUndefined();
     await new Promise((resolve) => setTimeout(resolve, ASKED_AGAIN_MS));
     const { sub } = claimsOfCreds(worker.creds);
@@ -105,7 +107,7 @@ describe('credentials that were stolen from hosts', () => {
   }, 60_000);
 
   it(
-    'are worth nothing once their node is removed, and those of the other node go on',
+    'are invalid once their node is removed, while those of the other node remain valid',
     async () => {
       expect((await system.call('DELETE', `${CLUSTER}/nodes/${worker.node}`)).status).toBeLessThan(300);
       await until(({ type, data }) => type === 'NodeRemoved' && 'node' in data && data.node === worker.node);
@@ -118,7 +120,7 @@ describe('credentials that were stolen from hosts', () => {
   );
 
   it(
-    'are worth nothing once their cluster is deleted, also after a kill -9 of NATS',
+    'are invalid once their cluster is deleted, even after a kill -9 of NATS',
     async () => {
       expect((await system.call('DELETE', CLUSTER)).status).toBeLessThan(300);
       await until(({ type }) => type === 'ClusterDismantled');

@@ -19,7 +19,7 @@ const W1 = { namespace: 'default', cluster: 'demo', node: 'w1' };
 const W2 = { ...W1, node: 'w2' };
 const LOST_MS = 300;
 
-/** The server's response to an attempt: its error message when it refuses. */
+/** The server's error message for an attempt; undefined if it is accepted. */
 const refusalOf = async (nc: NatsConnection, attempt: () => unknown): Promise<string | undefined> => {
   const refused = (async () => {
     for await (const status of nc.status()) if (status.type === 'error') return status.error.message;
@@ -62,7 +62,7 @@ describe('the NATS server', () => {
     await environment?.stop();
   }, 30_000);
 
-  it('refuses an agent that publishes facts or heartbeats of another node, or facts of a service', async () => {
+  it("rejects an agent's facts or heartbeats of another node, and facts of a service", async () => {
     expect(await publishing(node, heartbeatSubject('default', 'demo', 'w1'))).toBeUndefined();
     expect(await publishing(node, agentFactSubject(W1, 'NodeReady'))).toBeUndefined();
     for (const subject of [
@@ -82,7 +82,7 @@ describe('the NATS server', () => {
       ]);
   });
 
-  it('gives an agent no API of JetStream, no bucket, no system subject and no inbox', async () => {
+  it('denies an agent the JetStream API, buckets, system subjects and inboxes', async () => {
     for (const subject of [
       '$JS.API.INFO',
       `$JS.API.STREAM.INFO.${STREAMS.events}`,
@@ -123,7 +123,7 @@ describe('the NATS server', () => {
       ]);
   });
 
-  /** Everything that reaches the account of the services while the attempt is under way. */
+  /** Everything that reaches the services' account during the attempt. */
   const arrivals = async (attempt: () => void): Promise<string[]> => {
     const seen: string[] = [];
     const subscription = admin.subscribe('>', {
@@ -139,7 +139,7 @@ describe('the NATS server', () => {
     return seen;
   };
 
-  it('answers no reply subject that an agent chose: a write to the log by the server`s own answer', async () => {
+  it('ignores reply subjects chosen by an agent, which would write to the log through the server`s own acknowledgement', async () => {
     const evt = eventSubject({ namespace: 'default', cluster: 'demo', context: 'request' }, 'ClusterDeletionRequested');
     const desired = eventSubject(
       { namespace: 'default', cluster: 'demo', context: 'desired-cp1' },
@@ -165,7 +165,7 @@ describe('the NATS server', () => {
     expect([...new Set(seen)].sort()).toEqual([fact, heartbeat].sort());
   });
 
-  it('takes no header of an agent for an order: batches, roll-ups, ids, expectations, traces, schedules', async () => {
+  it('ignores JetStream headers from an agent: batches, roll-ups, ids, expectations, traces, schedules', async () => {
     const fact = agentFactSubject(W1, 'NodeReady');
     const evt = eventSubject({ namespace: 'default', cluster: 'demo', context: 'request' }, 'ClusterRequested');
     const jsm = await jetstreamManager(admin);
@@ -197,14 +197,14 @@ describe('the NATS server', () => {
     expect([after.messages, after.last_seq]).toEqual([before.messages, before.last_seq]);
   });
 
-  it('keeps a flood of one node to its own share, and room for its neighbour', async () => {
+  it('limits a flood of one node to its own share, without affecting its neighbour', async () => {
     const jsm = await jetstreamManager(admin);
     const neighbour = await connectNode(W2);
     for (let n = 0; n < 2_000; n += 1) node.publish(agentFactSubject(W1, 'ProbeFailed'), 'x'.repeat(1_000));
     await node.flush();
     neighbour.publish(agentFactSubject(W2, 'NodeReady'), '{}');
     await neighbour.flush();
-    // The server stores what was published without an acknowledgement a moment after it has taken it.
+    // Without an acknowledgement, the server stores a message slightly after receiving it.
     const stored = async () =>
       (await jsm.streams.info(STREAMS.agentFacts, { subjects_filter: '>' })).state.subjects ?? {};
     await eventually(async () => (await stored())[agentFactSubject(W2, 'NodeReady')] === 1);
@@ -212,11 +212,11 @@ describe('the NATS server', () => {
     await neighbour.close();
   });
 
-  it('ends the connection of an agent whose message is larger than any fact', async () => {
+  it('closes the connection of an agent whose message is larger than any fact', async () => {
     const w3 = { ...W1, node: 'w3' };
     const large = await connectNode(w3);
     expect(large.info?.max_payload).toBe(AGENT_MESSAGE_MAX_BYTES);
-    // A client of the attacker's own does not refuse by itself.
+    // An attacker's client would not enforce the limit itself.
     Object.assign(large.info ?? {}, { max_payload: 2 * AGENT_MESSAGE_MAX_BYTES });
     const refused = refusalOf(large, () =>
       large.publish(agentFactSubject(w3, 'NodeReady'), 'x'.repeat(AGENT_MESSAGE_MAX_BYTES + 1)),
@@ -228,7 +228,7 @@ describe('the NATS server', () => {
     await large.close();
   });
 
-  it('refuses a service that states another service`s facts', async () => {
+  it('rejects a service that states another service`s facts', async () => {
     const infra = await environment.connect('infra-svc');
     expect(await publishing(infra, 'evt.1.default.demo.machines.VmsPlanned')).toBeUndefined();
     for (const subject of [

@@ -15,7 +15,7 @@ import { GrowthWorld } from './growth/growth.world.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 100);
 const FIRST = Number(process.env['SIM_SEED'] ?? 1);
-/** Seconds on a machine of its own; patience for one that others use. */
+/** Takes seconds on an idle machine; long enough for a loaded one. */
 const LIMIT_MS = 600_000;
 const CHANGES_MAX = 8;
 const RETRIES_MAX = 12;
@@ -39,21 +39,21 @@ const provisioned = (workers: number): GrowthWorld => {
   return world;
 };
 
-/** Of every event: `expect` would take most of the time. */
+/** For every event: `expect` would dominate the run time. */
 const holds = (what: string, is: boolean, { type, meta }: StoredEvent): void => {
   if (!is) throw new Error(`not any more after ${type} (${meta.seq}): ${what}`);
 };
 
-/** Nodes of the pool that are as declared, and serve. */
+/** Nodes of the pool that match the declaration, and serve. */
 const upToDate = (world: GrowthWorld): number => {
   const { declared, machines } = world.pool();
   return machines.filter(({ spec, serves }) => serves && spec === declared?.machineType).length;
 };
 
-/** Replacements that have begun, and whose old and new node have not both done their part. */
+/** Replacements in progress. */
 const underWay = (world: GrowthWorld): number => Object.keys(world.declared.replaced ?? {}).length;
 
-/** A pool never has more machines than allowed, and never fewer nodes that serve; a canary is alone. */
+/** A pool never exceeds its maximum of machines, nor falls below its minimum of serving nodes; a canary is alone. */
 const guard = (world: GrowthWorld, rollout: PoolRollout): void => {
   const { declared } = world.pool();
   const { surge, unavailable } = rolloutLimits(rollout, declared?.replicas ?? 0);
@@ -106,7 +106,7 @@ const change = (
 
 describe('the nodes of a pool whose machine template changes', () => {
   it(
-    'are replaced, whatever fails and however often minds change: converges, within its limits, and without oscillation [Cluster API 25]',
+    'are replaced, whatever fails and however often it changes: converges, within its limits, and without oscillation [Cluster API 25]',
     () => {
       for (let seed = FIRST; seed < FIRST + SEEDS; seed += 1) {
         const random = seededRandom(seed);
@@ -127,7 +127,7 @@ describe('the nodes of a pool whose machine template changes', () => {
           expect(world.pool().machines).toHaveLength(replicas ?? 0);
           world.run();
           expect(planned(world)).toBe(before);
-          // The same once more replaces each node once.
+          // The same change once more replaces each node once.
           expect(world.declare({ machineType: 'lab.small' })).toBe(true);
           world.run();
           expect([outdated(world), planned(world) - before]).toEqual([[], replicas]);
@@ -139,7 +139,7 @@ describe('the nodes of a pool whose machine template changes', () => {
     LIMIT_MS,
   );
 
-  it('stop at the first failure with its cause, serve meanwhile, and go on with a retry', () => {
+  it('stop at the first failure with its cause, serve meanwhile, and continue after a retry', () => {
     const world = provisioned(3);
     world.fail('create');
     world.declare({ machineType: 'lab.large' });
@@ -157,7 +157,7 @@ describe('the nodes of a pool whose machine template changes', () => {
     { canary: true, together: [1, 4] },
     { canary: false, together: [4, 4] },
   ])(
-    'are replaced as one at first, and as the limits allow once a new one serves, or together (canary: $canary)',
+    'are replaced one at first, and within the limits once a new one serves, or all within the limits (canary: $canary)',
     ({ canary, together }) => {
       const world = provisioned(4);
       const rollout = { strategy: 'RollingUpdate', maxSurge: '100%', maxUnavailable: 0, canary } as const;
@@ -180,7 +180,7 @@ describe('the nodes of a pool whose machine template changes', () => {
     { maxSurge: 0, maxUnavailable: 1 },
     { maxSurge: 2, maxUnavailable: 1 },
   ])(
-    'are replaced no faster than new ones are Ready for minReadySeconds ($maxSurge and $maxUnavailable) [Cluster API 10]',
+    'are replaced only as fast as new ones are Ready for minReadySeconds ($maxSurge and $maxUnavailable) [Cluster API 10]',
     (limits) => {
       const minReadySeconds = 600;
       const world = provisioned(3);
@@ -205,7 +205,7 @@ describe('the nodes of a pool whose machine template changes', () => {
     },
   );
 
-  it('wait for a new one that is not Ready in between as if it had just come [Cluster API 10]', () => {
+  it('treat a new one that becomes NotReady in between like one that has just joined [Cluster API 10]', () => {
     const world = provisioned(2);
     world.declare({ minReadySeconds: 600 });
     world.declare({ machineType: 'lab.large' });
@@ -221,7 +221,7 @@ describe('the nodes of a pool whose machine template changes', () => {
     expect([world.trouble(), outdated(world)]).toEqual([undefined, []]);
   });
 
-  it('are left as they are, but for the canary, when that cannot be made', () => {
+  it('are left unchanged, except the canary, if that cannot be created', () => {
     const world = provisioned(4);
     world.fail('create');
     world.declare({
@@ -255,7 +255,7 @@ describe('the nodes of a pool whose machine template changes', () => {
     expect(world.events.flatMap((event) => unexplained(world.events, event) ?? [])).toEqual([]);
   });
 
-  it('are replaced when the last outdated machine is deleted, and not when its node has left', () => {
+  it('are replaced when the last outdated machine is deleted, not when its node has left', () => {
     const world = provisioned(2);
     const before = world.pool().machines.map(({ name }) => name);
     const left: number[] = [];
@@ -268,7 +268,7 @@ describe('the nodes of a pool whose machine template changes', () => {
     expect([world.trouble(), left]).toEqual([undefined, [2, 1, 0]]);
   });
 
-  it('do not wait for a machine that its provider does not delete, which is attempted further', () => {
+  it('do not wait for a machine that its provider does not delete, which is retried', () => {
     const world = provisioned(1);
     world.fail('delete');
     world.declare({ machineType: 'lab.large' });
@@ -279,7 +279,7 @@ describe('the nodes of a pool whose machine template changes', () => {
     expect([world.trouble(), world.provider.size]).toEqual([undefined, 2]);
   });
 
-  it('stay with OnDelete until someone replaces them [Cluster API 25]', () => {
+  it('are kept with OnDelete until someone replaces them [Cluster API 25]', () => {
     const world = provisioned(2);
     const onDelete = { strategy: 'OnDelete', maxSurge: 1, maxUnavailable: 0, canary: true } as const;
     world.declare({ machineType: 'lab.large', rollout: onDelete });
@@ -295,7 +295,7 @@ describe('the nodes of a pool whose machine template changes', () => {
     ]);
   });
 
-  it('stay with OnDelete that is declared during their rollout, but for the one that is being replaced [Cluster API 25]', () => {
+  it('are kept if OnDelete is declared during their rollout, except the one being replaced [Cluster API 25]', () => {
     const world = provisioned(3);
     world.declare({ machineType: 'lab.large' });
     world.run(4);
@@ -307,7 +307,7 @@ describe('the nodes of a pool whose machine template changes', () => {
     expect([world.trouble(), planned(world), outdated(world).length]).toEqual([undefined, 1, 2]);
   });
 
-  it('are left out while they are excluded from changes, which is reported', () => {
+  it('are skipped while they are excluded from changes, which is reported', () => {
     const world = provisioned(3);
     const [held] = world.pool().machines;
     world.hold(held!.name, true);
@@ -320,7 +320,7 @@ describe('the nodes of a pool whose machine template changes', () => {
     ]);
   });
 
-  it('are replaced by what was declared last, also when that is what they were made like', () => {
+  it('are replaced according to the last declaration, even if that equals their original settings', () => {
     const world = provisioned(3);
     const before = world.pool().declared!.machineType;
     world.declare({ machineType: 'lab.large' });
@@ -329,11 +329,11 @@ describe('the nodes of a pool whose machine template changes', () => {
     expect(world.declare({ machineType: before })).toBe(true);
     world.run();
     expect([world.trouble(), outdated(world)]).toEqual([undefined, []]);
-    // The new node of the replacement that was under way is replaced in turn.
+    // The new node of the replacement in progress is replaced in turn.
     expect(planned(world)).toBe(2);
   });
 
-  it('hold up upgrades and other changes of nodes, and can be given up', () => {
+  it('block upgrades and other changes of nodes, and can be abandoned', () => {
     const world = provisioned(3);
     world.declare({ machineType: 'lab.large' });
     world.run(6);
@@ -367,7 +367,10 @@ const outdatedControlPlanes = (world: GrowthWorld): readonly string[] => {
   return machines.filter(({ spec }) => spec !== declared.machineType).map(({ name }) => name);
 };
 
-/** One control plane changes at a time, no more are missing than declared, and each change begins while all others are Ready. */
+/**
+ * One control plane changes at a time, at most the allowed number is missing, and each change begins while all others
+ * are Ready.
+ */
 const guardControlPlanes = (world: GrowthWorld): void => {
   const { declared } = world.controlPlanes();
   const { replicas } = declared;
@@ -388,7 +391,7 @@ const guardControlPlanes = (world: GrowthWorld): void => {
   };
 };
 
-/** Nodes that are not Ready become so again. */
+/** NotReady nodes become Ready again. */
 const recover = (world: GrowthWorld): void =>
   world
     .controlPlanes()
@@ -437,7 +440,7 @@ describe('the control planes of a cluster whose machine template changes', () =>
     LIMIT_MS,
   );
 
-  it('go from 3 to 4 and back three times, the initial one last [Cluster API 21]', () => {
+  it('alternate between 3 and 4 three times, the initial one last [Cluster API 21]', () => {
     const world = withControlPlanes(3, 1);
     const before = world.controlPlanes().machines.map(({ name }) => name);
     const sizes: number[] = [];
@@ -463,7 +466,7 @@ describe('the control planes of a cluster whose machine template changes', () =>
     expect([world.trouble(), outdatedControlPlanes(world), sizes]).toEqual([undefined, [], [3, 2, 3, 2, 3, 2]]);
   });
 
-  it('wait while another one is not Ready, and go on when it is', () => {
+  it('wait while another one is NotReady, and continue when it is Ready', () => {
     const world = withControlPlanes(3, 1);
     const [, second, third] = world.controlPlanes().machines.map(({ name }) => name);
     world.setReady(second!, false);
@@ -479,7 +482,7 @@ describe('the control planes of a cluster whose machine template changes', () =>
   });
 
   it.each([1, 0] as const)(
-    'can be given up at any moment, and wait while the cluster is paused (maxSurge %i)',
+    'can be abandoned at any moment, and wait while the cluster is paused (maxSurge %i)',
     (maxSurge) => {
       for (let moment = 1; moment <= 40; moment += 3) {
         const world = withControlPlanes(3, maxSurge);
@@ -503,7 +506,7 @@ describe('the control planes of a cluster whose machine template changes', () =>
     },
   );
 
-  it('are replaced beside a growth from 1 to 3 once the new ones have joined', () => {
+  it('are replaced during a scale-up from 1 to 3 once the new ones have joined', () => {
     const world = withControlPlanes(1, 1);
     expect(world.declareControlPlane({ replicas: 3, machineType: 'lab.large' })).toBe(true);
     world.run();
@@ -517,18 +520,18 @@ describe('the control planes of a cluster whose machine template changes', () =>
   });
 });
 
-/** Some of the nodes of the first pool, at least one. */
+/** Some nodes of the first pool, at least one. */
 const someOf = (world: GrowthWorld, random: () => number): readonly string[] => {
   const names = world.pool().machines.map(({ name }) => name);
   const some = names.filter(() => random() < 0.6);
   return some.length === 0 ? names.slice(0, 1) : some;
 };
 
-/** Names of the nodes whose replacement was planned, in that order. */
+/** Names of the nodes whose replacement was planned, in order. */
 const replacedIn = (world: GrowthWorld): readonly string[] =>
   world.events.flatMap((event) => (event.type === 'NodeReplacementPlanned' ? [event.data.node] : []));
 
-describe('nodes that someone asks to be replaced', () => {
+describe('nodes selected for replacement', () => {
   it(
     'are all replaced by new ones, and no others, whatever fails: within the limits of their pool, the canary alone',
     () => {
@@ -571,7 +574,7 @@ describe('nodes that someone asks to be replaced', () => {
     LIMIT_MS,
   );
 
-  it('are control planes, too, one at a time and the initial one last, beside a pool of workers', () => {
+  it('may be control planes, one at a time and the initial one last, beside a pool of workers', () => {
     const world = withControlPlanes(3, 1);
     guardControlPlanes(world);
     const before = world.controlPlanes().machines.map(({ name }) => name);
@@ -589,7 +592,7 @@ describe('nodes that someone asks to be replaced', () => {
     expect(left.filter((name) => before.includes(name) || name === worker!.name)).toEqual([]);
   });
 
-  it('stop at the first failure, with the reason; other nodes wait, a retry goes on, and abandon ends it', () => {
+  it('stop at the first failure, with the reason; other nodes wait, a retry continues, and abandon ends it', () => {
     const world = provisioned(3);
     const names = world.pool().machines.map(({ name }) => name);
     world.fail('create');
@@ -612,7 +615,7 @@ describe('nodes that someone asks to be replaced', () => {
     ]);
   });
 
-  it('are asked for again when their pool is changed after a failure, so that none is forgotten', () => {
+  it('are requested again if their pool is changed after a failure, so that none is forgotten', () => {
     const world = provisioned(3);
     const names = world.pool().machines.map(({ name }) => name);
     world.fail('create');
@@ -628,7 +631,7 @@ describe('nodes that someone asks to be replaced', () => {
     ]);
   });
 
-  it('keep other changes of their pools waiting, and what is held meanwhile is left as it is', () => {
+  it('block other changes of their pools, and nodes held meanwhile are left unchanged', () => {
     const world = provisioned(3);
     const names = world.pool().machines.map(({ name }) => name);
     expect(world.replaceSelected({ pools: ['worker-1'] })).toBe(true);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { SERVED } from '../apps/gateway/src/autoscaler/autoscaler.fixtures.js';
 import { prepareWorld, request, startTestGateway, type TestGateway } from '../apps/gateway/src/gateway.fixtures.js';
 
-/** Answers that are promised: never an error of the gateway's own, always a documented status with a body of its documented shape. */
+/** Guarantees for responses: never a server error, always a documented status and a body of the documented shape. */
 const CHECKS = 'not_a_server_error,status_code_conformance,response_schema_conformance';
 
 /** Streams do not end. */
@@ -18,12 +18,12 @@ const GRACE_SECONDS = 120;
 let gateway: TestGateway;
 const folder = newFolder('schemathesis');
 
-// All requests come from one token, as fast as they can.
+// All requests use one token, without rate limits.
 for (const what of ['TOKEN_CHANGES', 'TOKEN_READS', 'NAMESPACE_CHANGES', 'NAMESPACE_READS'])
   process.env[`${what}_LIMIT`] = '100000/1000000';
 
 beforeAll(async () => {
-  // Without an address for autoscalers, their credentials are answered with 503, which is no fault.
+  // Without an address for autoscalers, requests for their credentials return 503, which would not be a fault.
   gateway = await startTestGateway({ variables: SERVED });
   await prepareWorld(gateway);
   await gateway.ask('POST', '/ns/default/clusters', { body: request('demo') });
@@ -34,7 +34,7 @@ afterAll(async () => {
   removeFolder(folder);
 }, 30_000);
 
-/** What there is, so that commands get further than 404. What deletes it is given names of its own making. */
+/** Names of existing objects, so that commands get further than 404. Deletions use generated names. */
 const PLACES = `[parameters]
 "path.namespace" = "default"
 "path.cluster" = "demo"
@@ -45,7 +45,7 @@ include-method = "DELETE"
 parameters = { "path.namespace" = "gone", "path.cluster" = "gone", "path.connection" = "gone" }
 `;
 
-/** Once with any names, once with the names of what there is. */
+/** Once with any names, once with those of existing objects. */
 const RUNS = [
   { title: 'any names', config: '' },
   { title: 'names of what there is', config: PLACES },
@@ -85,9 +85,9 @@ const schemathesis = (config: string): Promise<{ readonly code: number | null; r
   });
 };
 
-describe('what schemathesis sends by the OpenAPI document', () => {
+describe('requests that schemathesis generates from the OpenAPI document', () => {
   it.each(RUNS)(
-    'is answered as the document says, never by an error of ours: $title',
+    'are answered as documented, never by a server error: $title',
     async ({ config }) => {
       const { code, output } = await schemathesis(config);
       process.stdout.write(output);
@@ -96,7 +96,7 @@ describe('what schemathesis sends by the OpenAPI document', () => {
     (SECONDS + GRACE_SECONDS + 10) * 1000,
   );
 
-  it('leaves a gateway that takes the next command', async () => {
+  it('leave a gateway that accepts the next command', async () => {
     await gateway.ask('POST', '/ns', { body: { name: 'after' } });
     await gateway.ask('PUT', '/connections/after', {
       body: { provider: 'lab', namespaces: ['after'], settings: { endpoint: 'http://127.0.0.1:1' } },

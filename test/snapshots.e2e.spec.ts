@@ -26,8 +26,8 @@ const manifest = ({ replicas, version, age }: Declared) => ({
   },
 });
 
-/** The whole product in the lab, a simulation: etcd of a cluster is saved by its own tools. */
-describe('the snapshots of etcd of a cluster', () => {
+/** The whole product in the lab, a simulation: a cluster's etcd is saved by its own tools. */
+describe('the etcd snapshots of a cluster', () => {
   let system: System;
   let declared: Declared = { replicas: 1, version: OLD, age: '0s' };
 
@@ -39,7 +39,7 @@ describe('the snapshots of etcd of a cluster', () => {
     const before = await lastSeq();
     declared = { ...declared, ...change };
     const { status, body } = await system.call<ClusterManifestView>('PUT', `${PATH}/manifest`, manifest(declared));
-    // 200: it asks for no work.
+    // 200: no work is requested.
     expect([[200, 202].includes(status), (body as { message?: string }).message]).toEqual([true, undefined]);
     return before;
   };
@@ -59,7 +59,7 @@ describe('the snapshots of etcd of a cluster', () => {
     return course(before);
   };
 
-  /** What happens to control planes from there, in order: s, etcd is saved; else the change that begins. */
+  /** The events of control planes from there, in order: s for an etcd snapshot, otherwise the change that begins. */
   const course = async (from: number, to = Infinity): Promise<string> => {
     const all = await log();
     const names: ReadonlySet<string> = new Set(
@@ -104,7 +104,7 @@ describe('the snapshots of etcd of a cluster', () => {
   afterAll(() => system?.stop(), 60_000);
 
   it(
-    'are taken before every step that changes a control plane, where none may be older than that step [ORBITER 33]',
+    'are taken before every step that changes a control plane, if the maximum age is 0 [ORBITER 33]',
     async () => {
       const created = await lastSeq();
       expect(await course(0, created)).toBe('');
@@ -138,7 +138,7 @@ describe('the snapshots of etcd of a cluster', () => {
   );
 
   it(
-    'are not taken again while one is younger than the stated age',
+    'are not taken again while one is within the maximum age',
     async () => {
       await declare({ age: '1h' });
       const [first = ''] = await controlPlanes();

@@ -43,7 +43,7 @@ describe('the SSH key of a connection', () => {
   }, 60_000);
 
   it(
-    'is rotated on every host while the cluster runs, over kill -9 of bootstrap-svc and infra-svc on the way',
+    'is rotated on every host while the cluster runs, despite kill -9 of bootstrap-svc and infra-svc meanwhile',
     async () => {
       expect(await hostsOpenTo(former)).toEqual([true, true, true]);
       expect((await system.call('POST', PATH, {})).status).toBe(202);
@@ -64,7 +64,7 @@ describe('the SSH key of a connection', () => {
   );
 
   it(
-    'opens hosts that are added later; the cluster is deleted as any other',
+    'is accepted by hosts added later; the cluster is deleted like any other',
     async () => {
       const worker = [{ connection: 'lab', count: 1, spec: 'lab.medium' }];
       const { meta } = (await system.events('demo')).at(-1)!;

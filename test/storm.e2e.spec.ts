@@ -11,7 +11,7 @@ const LOST_AFTER_MS = 12_000;
 const AWAY_MS = 18_000;
 const TIMEOUT_MS = 180_000;
 
-describe('agents whose connections all return at once', () => {
+describe('agents that all reconnect at once', () => {
   let system: System;
   let fleet: Fleet;
 
@@ -26,7 +26,7 @@ describe('agents whose connections all return at once', () => {
   });
 
   it(
-    'are answered, and no node is called lost that was silent only because NATS was away; the one that died meanwhile is',
+    "are answered, and no node is reported lost that was silent only because of NATS' outage; the one that died meanwhile is",
     async () => {
       await system.environment.killNats();
       fleet.forget();
@@ -34,10 +34,10 @@ describe('agents whose connections all return at once', () => {
       await sleep(AWAY_MS);
       const backAtMs = performance.now();
       await system.environment.startNats();
-      await ensureStreams(await system.environment.connect()); // As `fairlead up` does: those in memory are gone.
+      await ensureStreams(await system.environment.connect()); // Like `fairlead up`: streams in memory are gone.
       expect(await fleet.returned(backAtMs, TIMEOUT_MS / 2)).toHaveLength(AGENTS - 1);
       await eventually(async () => (await fleet.lost()).includes(dead), { withinMs: 4 * LOST_AFTER_MS, everyMs: 500 });
-      await sleep(LOST_AFTER_MS); // Another one that was silent since NATS returned would be called lost by now.
+      await sleep(LOST_AFTER_MS); // Any other node silent since NATS returned would be reported lost by now.
       expect(await fleet.lost()).toEqual([dead]);
     },
     TIMEOUT_MS,

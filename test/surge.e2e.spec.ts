@@ -22,7 +22,7 @@ const extraIn = (event: StoredEvent): string | undefined =>
     ? event.data.machines.find(({ surge }) => surge !== undefined)?.name
     : undefined;
 
-/** How many workers there were at every moment, according to the events. */
+/** The number of workers over time, according to the events. */
 const workersThere = (log: readonly StoredEvent[]): readonly number[] => {
   const extra = new Set(log.flatMap((event) => extraIn(event) ?? []));
   const away = new Set<string>();
@@ -56,7 +56,7 @@ describe('a pool is upgraded with a surge machine', () => {
     const log = await system.events('demo');
     return log.slice(log.findIndex(({ type, data }) => type === 'UpgradeRequested' && data.upgradeId === id));
   };
-  /** The first such event after the upgrade was asked for, or its end. */
+  /** The first such event after the request of the upgrade, or its end. */
   const recorded = async (id: string, desired: (event: StoredEvent) => boolean): Promise<StoredEvent> => {
     let begun = false;
     return system.until(
@@ -87,7 +87,7 @@ describe('a pool is upgraded with a surge machine', () => {
 
   afterAll(() => system?.stop(), 60_000);
 
-  it('which its plan shows, with its reason and its place', async () => {
+  it('which its plan shows, with its reason and position', async () => {
     const plan = await fairlead('upgrade', 'plan', 'demo', '--to', NEW, '--max-surge', '1', '--max-unavailable', '0');
     expect(plan).toContain('Pool worker-1: 1 at a time of 2, with 1 extra');
     expect(plan).toMatch(/Add surge nodes .*1 surge node in worker-1 first, to keep its capacity \(D2\)/);
@@ -96,7 +96,7 @@ describe('a pool is upgraded with a surge machine', () => {
   }, 60_000);
 
   it(
-    'which comes first, at the target, over kill -9 of every service on the way; no one scales the pool meanwhile',
+    'which is created first, at the target version, despite kill -9 of every service meanwhile; the pool cannot be scaled meanwhile',
     async () => {
       const id = await asked({ version: NEW, strategy: SURGE });
       await recorded(id, ({ type }) => type === 'SurgeRequested');
@@ -135,7 +135,7 @@ describe('a pool is upgraded with a surge machine', () => {
   );
 
   it(
-    'which goes when the upgrade is aborted while it comes',
+    'which is removed if the upgrade is aborted during its creation',
     async () => {
       const id = await asked({ reboot: true, controlPlane: false, strategy: SURGE });
       await recorded(id, (event) => event.type === 'VmsPlanned');
@@ -160,7 +160,7 @@ describe('a pool is upgraded with a surge machine', () => {
   );
 
   it(
-    'which goes with its cluster, when that is deleted in the middle',
+    'which is removed with its cluster, if that is deleted in the middle',
     async () => {
       const id = await asked({ reboot: true, controlPlane: false, strategy: SURGE });
       await recorded(id, (event) => event.type === 'VmCreated');

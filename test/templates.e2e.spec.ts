@@ -51,7 +51,7 @@ describe('a cluster with a template', () => {
   }, TIMEOUT_MS);
   afterAll(() => system?.stop(), 60_000);
 
-  it('has its values when it is Ready, and keeps it from being deleted', async () => {
+  it('has its values when it is Ready, and prevents its deletion', async () => {
     await system.until('shop', ({ type }) => type === 'ClusterReady', TIMEOUT_MS);
     const { spec, status } = await read();
     expect([spec.version, spec.pools[0]?.connection, status?.template?.name]).toEqual([OLD, 'lab', 'old']);
@@ -65,7 +65,7 @@ describe('a cluster with a template', () => {
   });
 
   it(
-    'is upgraded by naming another template, its addons with it, and lets go of the former one',
+    'is upgraded by naming another template, including its addons, and releases the former one',
     async () => {
       const { status, body } = await put(manifest('new'));
       expect([status, body.spec.version]).toEqual([202, NEW]);

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { clusterBody, SERVICE_NAMES, startSystem, type System } from './system/system.js';
 
 const CREATE_TIMEOUT_MS = 120_000;
-/** Any that is not what embedded servers listen on: to NATS it is one that hosts of other machines call. */
+/** Any address other than the loopback addresses of embedded servers: NATS treats it like one for other machines. */
 const ADDRESS = '127.0.0.9';
 
 interface Connections {
   readonly connections: readonly { readonly name?: string; readonly tls_version?: string }[];
 }
 
-describe('NATS on an address that other machines reach', () => {
+describe('NATS at an address for other machines', () => {
   let system: System;
 
   beforeAll(async () => {
@@ -19,7 +19,7 @@ describe('NATS on an address that other machines reach', () => {
   afterAll(() => system?.stop(), 60_000);
 
   it(
-    'is used by TLS alone, by every service and by the agents that it brings to a cluster',
+    'is used only by TLS, by every service and by the agents that it installs',
     async () => {
       await system.call('POST', '/ns/default/clusters', clusterBody('safe', { controlPlanes: 1, workers: 1 }));
       const end = await system.until('safe', ({ type }) => /^Cluster(Ready|Failed)$/.test(type), CREATE_TIMEOUT_MS);

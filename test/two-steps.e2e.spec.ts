@@ -5,19 +5,19 @@ import { clusterBody, startSystem, type System } from './system/system.js';
 
 const [OLD, NEW] = ['v1.33.13', 'v1.34.4'];
 const TIMEOUT_MS = 240_000;
-/** Less than that: the wait then prints the story so far. */
+/** Shorter, so that the wait then prints the story so far. */
 const ROLLOUT_MS = 200_000;
 const CLUSTER = '/ns/default/clusters/careful';
 const EMULATED = '--emulated-version=1.33';
 const COMPONENTS = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'];
 
-/** The whole product in the lab; kubeadm's stand-in applies the patches that the agents give it. */
+/** The whole product in the lab; kubeadm's stand-in applies the patches from the agents. */
 describe('G5: an upgrade in two steps', () => {
   let system: System;
   let kubernetes: KubernetesClient;
   let upgrade: UpgradeView;
 
-  /** What runs of each component in kube-system: its version and the flags that it has beside kubeadm's own. */
+  /** The running components in kube-system: version, and flags besides kubeadm's own. */
   const running = async (): Promise<readonly string[]> => {
     const { items } = await kubernetes.core.listNamespacedPod({ namespace: 'kube-system' });
     return items
@@ -58,7 +58,7 @@ describe('G5: an upgrade in two steps', () => {
   }, 90_000);
 
   it(
-    'runs the new binaries as the old version on every control plane before one begins with the new',
+    "runs the new binaries with the old version's behaviour on every control plane before the second pass begins",
     async () => {
       await system.call('POST', `${CLUSTER}/upgrades/${upgrade.id}/approve`, { planHash: upgrade.planHash });
       const second = upgrade.plan?.operations.find(
@@ -75,7 +75,7 @@ describe('G5: an upgrade in two steps', () => {
   );
 
   it(
-    'ends with the new version everywhere, and no flag of the first step',
+    'ends with the new version everywhere, and no flag of the first pass',
     async () => {
       const end = await system.until(
         'careful',

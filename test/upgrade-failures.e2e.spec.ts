@@ -72,7 +72,7 @@ describe('kubeadm that refuses an upgrade', () => {
   };
 
   it(
-    'already in its dry run is a finding of the plan in its own words, and nothing has changed; an override ignores the check',
+    "in its dry run is a finding of the plan with kubeadm's message, without changes; an override ignores the check",
     async () => {
       const refusal = { kind: 'upgrade-refused', message: WORDS };
       await system.lab('PUT', '/v1/faults', { items: [refusal] });
@@ -98,7 +98,7 @@ describe('kubeadm that refuses an upgrade', () => {
   );
 
   it(
-    'on the control plane is seen within seconds; an abort leaves nothing cordoned, and every node Ready',
+    'on the control plane is detected within seconds; an abort leaves nothing cordoned, and every node Ready',
     async () => {
       await fault('kubeadm upgrade apply*');
       const body = { ...manifest, spec: { ...manifest.spec, version: TO } };
@@ -127,7 +127,7 @@ describe('kubeadm that refuses an upgrade', () => {
   );
 
   it(
-    'on a worker is seen within seconds, and a retry completes the upgrade once the cause is gone',
+    'on a worker is detected within seconds, and a retry completes the upgrade once the cause is gone',
     async () => {
       await fault('kubeadm upgrade node*');
       const seq = await lastSeq();

@@ -10,8 +10,8 @@ import { RolloutSimulation } from '../apps/upgrade-svc/test/rollout.simulation.j
 import { asked, beginning, toVersion, UPGRADE } from '../apps/upgrade-svc/test/rollout.story.js';
 
 /**
- * Every failure of a rollout, met by every command: the gateway decides whether the command is accepted, upgrade-svc what follows, and the
- * view is what `upgrade status` shows. Agents, Kubernetes and etcd are the model's.
+ * Every failure of a rollout combined with every command: the gateway decides whether the command is accepted,
+ * upgrade-svc what follows, and the view is the output of `upgrade status`. Agents, Kubernetes and etcd are a model.
  */
 
 const FROM = '1.33.13';
@@ -19,13 +19,13 @@ const WORDS = '[ERROR CoreDNSUnsupportedPlugins]: there are unsupported plugins 
 
 interface Trouble {
   readonly name: string;
-  /** The node that fails; null: an operation on the whole cluster does. */
+  /** The node that fails; null: an operation on the whole cluster fails. */
   readonly node: NodeName | null;
   readonly begin: (simulation: RolloutSimulation) => void;
   readonly heal: (simulation: RolloutSimulation) => void;
   readonly strategy?: Record<string, unknown>;
   readonly target?: Parameters<typeof asked>[0];
-  /** What of its words must be shown; absent: WORDS. */
+  /** The part of the message that must be shown; absent: WORDS. */
   readonly words?: string;
   readonly model?: () => Model;
 }
@@ -196,7 +196,7 @@ const failuresOf = ({ log }: RolloutSimulation): readonly StoredEvent<'Operation
       event.type === 'OperationFailed' && event.data.nextAttemptAt === null,
   );
 
-/** What is left behind on a node that an operator would have to find and undo. */
+/** What is left on a node for an operator to find and revert. */
 const leftOn = ({ model }: RolloutSimulation, node: string): readonly string[] => {
   const { cordoned, ready, desired, software } = model.nodes[node]!;
   const differs = Object.entries(desired.software).some(([what, version]) => software[what] !== version);
@@ -214,7 +214,7 @@ const leftBehind = (simulation: RolloutSimulation, but: readonly string[] = []):
   ...simulation.model.surge.machines.map(({ name }) => `${name} is left`),
 ];
 
-/** Whether anything has failed: a pool that may continue without surge nodes does. */
+/** Whether anything has failed: a pool that may continue without surge nodes has. */
 const hasFailed = (simulation: RolloutSimulation): boolean =>
   failuresOf(simulation).length > 0 || simulation.count('NodeQuarantined') > 0;
 
@@ -249,7 +249,8 @@ const WAYS: Readonly<Record<string, Way>> = {
         const isAway = isSilentNode(simulation, node);
         expect(leftOn(simulation, node)).toEqual(isAway ? expect.anything() : []);
         if (ended(simulation) === 'Halted') steer(simulation, 'ResumeUpgrade');
-        // A node that is away counts in the budget of its pool, whoever skipped it (D2): once it is back, the rollout resumes by itself.
+        // An unreachable node counts in the budget of its pool, whoever skipped it (D2): once it is back, the rollout
+        // resumes automatically.
         expect(ended(simulation)).toBe(isAway ? 'Paused' : 'Completed');
         if (isAway) {
           simulation.happens(node, { cordoned: false, cordonedBy: null });
@@ -280,7 +281,7 @@ const WAYS: Readonly<Record<string, Way>> = {
     expect(ended(simulation)).toBe('Aborted');
     const away = isSilentNode(simulation, trouble.node) ? [trouble.node ?? ''] : [];
     expect(leftBehind(simulation, away)).toEqual([]);
-    // Of a node that is not Ready the end names the way: "fairlead node uncordon", once it is.
+    // For a NotReady node the final report names the next step: "fairlead node uncordon", once it is Ready.
     expect(viewOf(simulation).nextActions.filter((action) => action.includes('node uncordon'))).toHaveLength(
       away.length,
     );
@@ -304,7 +305,7 @@ const isSilentNode = (simulation: RolloutSimulation, node: string | null): boole
 
 const NEXT = 'u-9n4x7t2w';
 
-/** Of the same target, after the first upgrade has ended. */
+/** The same target again, after the first upgrade has ended. */
 const again = (simulation: RolloutSimulation): void => {
   withModel(simulation, (model) => ({ ...model, applied: [] }));
   simulation.atOnce = 1;

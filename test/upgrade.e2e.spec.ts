@@ -18,7 +18,7 @@ const PODS = 4;
 const ended = ({ type }: StoredEvent): boolean =>
   type === 'RolloutCompleted' || type === 'RolloutHalted' || type === 'RolloutAborted';
 
-/** A plan without the name of the upgrade that it was made for. */
+/** A plan without the name of its upgrade. */
 const withoutId = (plan: UpgradePlan | null | undefined): unknown =>
   JSON.parse(JSON.stringify(plan ?? null).replaceAll(plan?.upgradeId ?? 'none', '<upgrade>'));
 
@@ -87,7 +87,7 @@ describe('a cluster of 3 control planes and 2 workers is upgraded under load', (
   };
   const nodes = async (): Promise<readonly NodeItem[]> =>
     (JSON.parse(await kubectl('get', 'nodes', '-o', 'json')) as { items: NodeItem[] }).items;
-  /** Asks for a change, approves its plan by hash, and waits for its end. */
+  /** Requests a change, approves its plan by hash, and waits for its end. */
   const changed = async (request: object): Promise<{ readonly view: UpgradeView; readonly end: StoredEvent }> => {
     const view = await post('/upgrades', request, 60);
     await post(`/upgrades/${view.id}/approve`, { planHash: view.planHash });
@@ -124,7 +124,7 @@ describe('a cluster of 3 control planes and 2 workers is upgraded under load', (
 
   afterAll(() => system?.stop(), 60_000);
 
-  it('answers a what-if with the plan, names the budget that stands in the way, and touches nothing', async () => {
+  it('answers a what-if with the plan, names the blocking budget, and changes nothing', async () => {
     whatIf = await post('/upgrades?dryRun=true', { version: NEW });
     expect(whatIf.findings.filter(({ severity }) => severity === 'refuse')).toEqual([]);
     expect(JSON.stringify(whatIf.findings.filter(({ rule }) => rule === 'B7'))).toContain('default/web');
@@ -137,7 +137,7 @@ describe('a cluster of 3 control planes and 2 workers is upgraded under load', (
     expect(await fairlead('upgrade', 'plan', 'demo', '--to', NEW)).toContain(workers[0]);
   }, 60_000);
 
-  it('runs the plan that the what-if showed, when its hash is approved', async () => {
+  it('runs the plan of the what-if once its hash is approved', async () => {
     upgrade = await post('/upgrades', { version: NEW }, 60);
     expect(upgrade.phase).toBe('Planned');
     expect(withoutId(upgrade.plan)).toEqual(withoutId(whatIf.plan));
@@ -148,7 +148,7 @@ describe('a cluster of 3 control planes and 2 workers is upgraded under load', (
   }, 60_000);
 
   it(
-    'names the budget that refuses, and its pods, over a kill -9 of upgrade-svc, and goes on when they may move',
+    'names the refusing budget and its pods, despite a kill -9 of upgrade-svc, and continues when they may be evicted',
     async () => {
       await stated(upgrade.id, ({ type }) => type === 'UpgradeAllowed');
       system.kill('upgrade-svc');
@@ -164,7 +164,7 @@ describe('a cluster of 3 control planes and 2 workers is upgraded under load', (
     ROLLOUT_TIMEOUT_MS,
   );
 
-  it('took control planes one by one, then the canary, then the other worker, and never two at once', async () => {
+  it('upgraded control planes one by one, then the canary, then the other worker, and never two at once', async () => {
     const log = await of(upgrade.id);
     const allowed = log.flatMap((event) => (event.type === 'UpgradeAllowed' ? [event.data.node] : []));
     expect(allowed.slice(0, 3).every((node) => node.includes('-cp-'))).toBe(true);
@@ -198,7 +198,7 @@ describe('a cluster of 3 control planes and 2 workers is upgraded under load', (
   }, 60_000);
 
   it(
-    'renews the certificates of the control planes, and kubectl still gets in',
+    'renews the certificates of the control planes, and kubectl still has access',
     async () => {
       const { end, view } = await changed({ renewCertificates: true, pools: [] });
       expect({ type: end.type, data: end.data }).toMatchObject({
@@ -214,7 +214,7 @@ describe('a cluster of 3 control planes and 2 workers is upgraded under load', (
   );
 
   it(
-    'boots the workers, but not the one that is held',
+    'reboots the workers, except the held one',
     async () => {
       const [held = '', other = ''] = workers;
       const hold = await system.call('PUT', `${PATH}/nodes/${held}/updates`, { disabled: true, reason: 'a long test' });

@@ -59,7 +59,7 @@ const GOOD: readonly (readonly [string, Manifest])[] = [
   ],
 ];
 
-/** One fault each: what it breaks, and the codes that both must give. */
+/** One fault each: its name, and the manifest that both must refuse with the same codes. */
 const BAD: readonly (readonly [string, Manifest])[] = [
   ['an unknown field', spec({ netwrok: {} })],
   [
@@ -166,7 +166,7 @@ const byGateway = async (manifest: Manifest): Promise<readonly string[]> => {
 };
 
 describe('fairlead validate and the gateway', () => {
-  it.each(GOOD)('accept both: %s', async (_what, manifest) => {
+  it.each(GOOD)('both accept: %s', async (_what, manifest) => {
     expect([await byValidate(manifest), await byGateway(manifest)]).toEqual([[], []]);
   });
 
@@ -176,7 +176,7 @@ describe('fairlead validate and the gateway', () => {
     expect(await byValidate(manifest)).toEqual(refused);
   });
 
-  it('tries most rules', async () => {
+  it('cover most rules', async () => {
     const codes = new Set<string>();
     for (const [, manifest] of BAD)
       for (const fault of await byValidate(manifest)) codes.add(fault.split(' ')[0] ?? '');

@@ -19,7 +19,8 @@ interface LabMachine {
   readonly name: string;
 }
 
-// Light hosts simulate VRRP and haproxy: the real programs are run by libs/node-scripts/src/balancer and npm run e2e:real -- day-two.
+// Light hosts simulate VRRP and haproxy: libs/node-scripts/src/balancer and npm run e2e:real -- day-two run the real
+// programs.
 describe('a virtual address of a cluster', () => {
   let system: System;
 
@@ -68,7 +69,7 @@ describe('a virtual address of a cluster', () => {
     const env = {
       NODE_LOST_AFTER_MS: '2000',
       AGENT_HEARTBEAT_INTERVAL_MS: '300',
-      // What providers list is another story.
+      // Other stories cover provider lists.
       INFRA_WATCH_INTERVAL_MS: '3600000',
       METRICS_NAMES: 'show',
     };
@@ -83,7 +84,7 @@ describe('a virtual address of a cluster', () => {
   afterAll(() => system?.stop(), 60_000);
 
   it(
-    'is held by a node of its holders once it is declared, and says which nodes answer behind it [ORBITER 32]',
+    'is held by one of its holders once it is declared, and reports which upstream nodes answer [ORBITER 32]',
     async () => {
       expect(await apply([INGRESS])).toBe(200);
       const seen = await whenAddress(({ holder, transports }) => holder !== null && transports[0]?.up === 2);
@@ -97,7 +98,7 @@ describe('a virtual address of a cluster', () => {
   );
 
   it(
-    'moves when its holder stops, and stays where it is when that one is back',
+    'moves when its holder stops, and is not moved back when that returns',
     async () => {
       const { holder } = (await address())!;
       await power(holder!, 'power-cut');
@@ -116,7 +117,7 @@ describe('a virtual address of a cluster', () => {
   );
 
   it(
-    'is handed over by a holder that is drained, which holds it again when it takes pods and no other node can',
+    'is handed over by a drained holder, which takes it again when it is schedulable and no other node can',
     async () => {
       const { holder } = (await address())!;
       const asked = await system.call('POST', `${CLUSTER}/nodes/actions`, {
@@ -138,7 +139,7 @@ describe('a virtual address of a cluster', () => {
   );
 
   it(
-    'says which node behind it does not answer, and that none does, and that all do again',
+    'reports which upstream node does not answer, that none does, and that all recovered',
     async () => {
       const [first = '', second = ''] = await namesIn('web');
       await power(first, 'power-cut');

@@ -16,7 +16,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** The real command in a process of its own. */
+/** The real command in a separate process. */
 class Command {
   readonly ended: Promise<Ended>;
   stdout = '';
@@ -40,7 +40,7 @@ class Command {
 
 const machines = { connection: 'lab', machineType: 'lab.medium' };
 
-describe('a command that waits', () => {
+describe('a waiting command', () => {
   let system: System;
   let hook: Server;
   let hookUrl = '';
@@ -56,7 +56,7 @@ describe('a command that waits', () => {
     );
   const run = (...args: readonly string[]): Promise<Ended> => start(...args).ended;
 
-  /** SIGKILL; the supervisor starts it again. */
+  /** SIGKILL; the supervisor restarts it. */
   const killGateway = async (command: Command): Promise<void> => {
     const before = command.stderr.split('answers again').length;
     system.kill('gateway');
@@ -81,7 +81,7 @@ describe('a command that waits', () => {
   }, 60_000);
 
   it(
-    'shows each try of a host that does not answer, and survives kill -9 of the gateway without saying anything twice',
+    'shows each attempt to reach a host that does not answer, and survives kill -9 of the gateway without repeated output',
     async () => {
       await system.lab('PUT', '/v1/faults', {
         items: [{ kind: 'ssh-slow', machine: 'shop-w-*', delayMs: 60_000, times: 2 }],
@@ -111,7 +111,7 @@ describe('a command that waits', () => {
   );
 
   it(
-    'ends with 130 at Ctrl-C, says how to come back, and nothing of the past is followed',
+    'exits with 130 on Ctrl-C and shows how to resume; past events are not followed',
     async () => {
       const watching = start('cluster', 'describe', 'shop', '--watch');
       await watching.says(/shop {2}Running: nothing is in progress/);
@@ -128,7 +128,7 @@ describe('a command that waits', () => {
   );
 
   it(
-    'shows the restore of etcd step by step, and describe has it afterwards',
+    'shows the etcd restore step by step, and describe shows it afterwards',
     async () => {
       const snapshot = await run('etcd', 'snapshot', 'shop', '--wait', '-o', 'name');
       expect(snapshot).toMatchObject({ code: 0, stderr: expect.stringContaining('shop  Take a snapshot: done (') });
@@ -141,7 +141,7 @@ describe('a command that waits', () => {
   );
 
   it(
-    'names the hook that holds a deletion in every view, and goes on once it is skipped, over another kill -9',
+    'names the hook that blocks a deletion in every view, and continues once it is skipped, despite another kill -9',
     async () => {
       const deleting = start('cluster', 'delete', 'shop', '--yes', '--wait');
       await deleting.says(/the hook backup \(BeforeClusterDelete\) failed: .* \(attempt 1, next in /);

@@ -50,7 +50,7 @@ describe('the machines of a connection', () => {
   afterAll(() => system?.stop(), 60_000);
 
   it(
-    'are looked at again and again, and nothing is stated while nothing changes',
+    'are polled repeatedly, and nothing is recorded while nothing changes',
     async () => {
       await looked('answered', 3);
       const before = (await log()).filter(({ meta }) => meta.context === 'machines').length;
@@ -62,7 +62,7 @@ describe('the machines of a connection', () => {
   );
 
   it(
-    'are not gone because the provider does not answer',
+    'are not considered gone while the provider does not answer',
     async () => {
       const before = (await log()).filter(({ meta }) => meta.context === 'machines').length;
       await system.lab('PUT', '/v1/faults', { items: [{ kind: 'api-slow', delayMs: 3_000 }] });
@@ -75,7 +75,7 @@ describe('the machines of a connection', () => {
   );
 
   it(
-    'are replaced when one is destroyed outside of Fairlead: the pool has its declared size again [Cluster API 17]',
+    'are replaced when one is destroyed outside Fairlead: the pool regains its declared size [Cluster API 17]',
     async () => {
       const victim = (await labMachines()).find(({ name }) => name.includes('-w-'))!;
       const destroyedAtMs = performance.now();
@@ -107,7 +107,7 @@ describe('the machines of a connection', () => {
   );
 
   it(
-    'have in their audit what led to the replacement, back to what was seen of the provider [Cluster API 35]',
+    'have in their audit the causes of the replacement, back to the poll of the provider [Cluster API 35]',
     async () => {
       const { body } = await system.call<AuditView>('GET', `${path}/audit`);
       const gone = body.items.find(({ type }) => type === 'VmGone')!;
@@ -121,7 +121,7 @@ describe('the machines of a connection', () => {
   );
 
   it(
-    'that have another address after a boot are shown with both until their nodes are replaced: by a health check, once there is one',
+    'with another address after a boot are shown with both until their nodes are replaced by a health check',
     async () => {
       const nodesNow = async () =>
         (await system.call<NodeList>('GET', `${path}/nodes?minSeq=${(await log()).at(-1)!.meta.seq}`)).body.items;
@@ -141,7 +141,7 @@ describe('the machines of a connection', () => {
         reason: 'MachinesMoved',
         message: expect.stringContaining(`fairlead node replace`),
       });
-      // Its agent answers, and its kubelet works with the address that it joined with.
+      // Its agent answers, and its kubelet works with the address from its join.
       const isReady = ({ name, ready }: NodeList['items'][number]): boolean => name === moved.name && ready;
       await eventually(nodesNow, (items) => items.some(isReady), { withinMs: TIMEOUT_MS, everyMs: 100 });
       await looked('answered', 3);
@@ -182,7 +182,7 @@ describe('the machines of a connection', () => {
   };
 
   it(
-    'that no cluster has planned are adopted by command: a pool grows by one, which is Ready and deleted with its node',
+    'planned by no cluster are adopted by command: a pool grows by one, which is Ready and deleted with its node',
     async () => {
       await stray('stray-w-2-zzzzz');
       const [found] = await eventually(orphans, (items) => items.length > 0, { withinMs: TIMEOUT_MS, everyMs: 100 });
@@ -225,9 +225,9 @@ describe('the machines of a connection', () => {
   );
 
   it(
-    'that have the SSH key of another installation are not adopted, and nothing is changed',
+    'with the SSH key of another installation are not adopted, and nothing is changed',
     async () => {
-      // Its private half is unknown: 32 bytes are all that the format needs.
+      // Its private key is unknown: the format only needs 32 bytes.
       const publicKey = `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI${'A'.repeat(43)} other`;
       expect((await system.lab('PUT', '/v1/ssh-keys/other', { publicKey })).status).toBe(200);
       await stray('stray-w-3-zzzzz', 'other');
@@ -246,7 +246,7 @@ describe('the machines of a connection', () => {
   );
 
   it(
-    'that no cluster has planned are listed, stay, and are deleted by command',
+    'planned by no cluster are listed, kept, and deleted by command',
     async () => {
       const machine = { name: 'stray-w-1-zzzzz' };
       await stray(machine.name);

@@ -8,11 +8,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CertificateAuthority } from '@fairlead/lab/testing/certificates';
 import { newFolder, removeFolder } from '@fairlead/testing';
 
-/** Where clients find the balancer. */
+/** The address of the load balancer. */
 export const HOST = '127.0.0.1';
 const PATH = `${process.env['PATH'] ?? ''}:/usr/sbin`;
 
-/** How an API server answers its health checks, by their number: with which status, after how long. */
+/** How an API server answers its health checks, by their number: status and delay. */
 export type Health = (check: number) => { readonly status: number; readonly afterMs: number };
 export const HEALTHY: Health = () => ({ status: 200, afterMs: 0 });
 
@@ -27,7 +27,7 @@ export const freePort = async (): Promise<number> => {
   return port;
 };
 
-/** What a stand-in for an API server at these addresses serves with. */
+/** The serving certificate of a stand-in for an API server at these addresses. */
 export const servingCertificate = async (
   addresses: readonly string[],
 ): Promise<{ readonly cert: string; readonly key: string }> => {
@@ -37,13 +37,13 @@ export const servingCertificate = async (
   return { cert: certPem, key: keyPem };
 };
 
-/** Stand-ins for API servers, all at one port of several loopback addresses, and an haproxy in front of them. */
+/** Stand-ins for API servers at one port of several loopback addresses, and an haproxy in front of them. */
 export class Balanced {
   private readonly folder = newFolder('balancer');
   private readonly servers = new Map<string, Server>();
   private haproxy: ChildProcess | undefined;
 
-  /** An API server that answers every request after so long, and its health checks as they say. */
+  /** An API server that answers every request with this delay, and its health checks as specified. */
   async serve(address: string, port: number, health: Health, answersAfterMs: number): Promise<void> {
     const certificate = await servingCertificate([address]);
     let checks = 0;
@@ -57,7 +57,7 @@ export class Balanced {
     this.servers.set(address, server);
   }
 
-  /** It does not listen any more, and its connections have ended. */
+  /** Stops listening and closes its connections. */
   stopServing(address: string): void {
     const server = this.servers.get(address);
     server?.close();
@@ -82,7 +82,7 @@ export class Balanced {
   }
 }
 
-/** The status of one request through the balancer, over a connection of its own, or why there is none. */
+/** The status of one request through the load balancer, over a new connection, or the error. */
 export const ask = (port: number): Promise<number | string> =>
   new Promise((resolve) => {
     const options = { host: HOST, port, path: '/api', rejectUnauthorized: false, agent: false };

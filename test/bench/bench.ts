@@ -19,7 +19,7 @@ import { measureYardstick, scoreOf, yardstickLine } from './yardstick.js';
 
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
-/** How many `clusters` makes: for a comparison of two versions that run at the same time. */
+/** Number of clusters of `clusters`, for comparing two versions that run at the same time. */
 const CLUSTERS = Number(process.env['FAIRLEAD_BENCH_CLUSTERS'] ?? 300);
 
 const BENCHES: Readonly<Record<string, () => Promise<Figure[]>>> = {
@@ -63,7 +63,7 @@ const measureAll = async (names: readonly string[]): Promise<Figure[]> => {
   return figures;
 };
 
-/** The programs that a measurement starts read the arguments for Node.js from the environment. */
+/** Programs started by a measurement read the arguments for Node.js from the environment. */
 const prepareProfiles = (): string => {
   const folder = join(CHECKOUT, 'dist', 'bench', 'profiles');
   rmSync(folder, { recursive: true, force: true });

@@ -8,18 +8,21 @@ import { privateMiBOfTree, useOf, useOfTree, wakeUpsOf, wakeUpsOfTree, type Proc
 
 const TIMEOUT_MS = 15 * 60_000;
 const REQUESTS_AT_ONCE = 64;
-/** How long each of the two windows lasts in which nothing is asked for. 0: their figures are left out. */
+/** Duration of each of the two idle windows. 0: their figures are omitted. */
 const IDLE_SECONDS = Number(process.env['FAIRLEAD_BENCH_IDLE_SECONDS'] ?? 60);
 /**
- * Seconds after the last cluster was Ready at which the first window begins. What has just begun or ended is over by then: the services
- * write positions, agents their first reports, and connections to PostgreSQL that were opened under load are closed, each of which ends a
- * process. What is left of the burst are V8's collections: 20 to 150 s after it each program marks and sweeps its whole heap once or twice,
- * 0.1 to 0.5 s of CPU each, and returns memory.
+ * Start of the first window, in seconds after the last cluster was Ready. Initial work is finished then: the services
+ * write positions, agents their first reports, and connections to PostgreSQL opened under load are closed, each of
+ * which ends a process. What remains of the burst are V8's collections: 20 to 150 s after it each program marks and
+ * sweeps its whole heap once or twice, 0.1 to 0.5 s of CPU each, and returns memory.
  */
 const AFTER_BURST_SECONDS = 30;
-/** At which the second one begins, which is compared with the goal: these collections are over, and only what always goes on is left. */
+/**
+ * Start of the second one, which is compared with the goal: these collections are finished, and only continuous work is
+ * left.
+ */
 const SETTLE_SECONDS = Number(process.env['FAIRLEAD_BENCH_SETTLE_SECONDS'] ?? 210);
-/** Of each service that shares its work among them. */
+/** Replicas of each service that shares its work among them. */
 const REPLICAS = Number(process.env['FAIRLEAD_BENCH_REPLICAS'] ?? 1);
 const SCALED_SERVICES = SERVICE_NAMES.filter((name) => name !== 'gateway');
 const POLL_MS = 10;
@@ -64,12 +67,12 @@ const requestAll = async (system: System, names: readonly string[], size: Size):
 };
 
 interface Endings {
-  /** Resolves when so many clusters of the system are Ready; rejects when one has failed. */
+  /** Resolves when this many clusters of the system are Ready; rejects when one has failed. */
   ready(count: number): Promise<void>;
   close(): void;
 }
 
-/** Which clusters are Ready, as the server pushes it: each question about the subjects of a thousand clusters keeps it busy. */
+/** Tracks Ready clusters by pushed events: each query of a thousand clusters' subjects would load the server. */
 const watchEndings = ({ admin }: System): Endings => {
   let [readyCount, failed] = [0, ''];
   const subscriptions = ['ClusterReady', 'ClusterFailed'].map((type) =>
@@ -116,19 +119,22 @@ const THOUSAND: Goals = {
   idlePercent: 5,
 };
 
-/** So many single-node clusters, all requested at once, lab delays 0, until every one is Ready; then idle. */
+/** Single-node clusters, all requested at once, lab delays 0, until every one is Ready; then idle. */
 export const benchClusters = (count: number): Promise<Figure[]> => {
   const goals = count === THOUSAND_CLUSTERS ? THOUSAND : {};
   return benchCreation({ count, size: SINGLE_NODE, light: true, goals, what: `${count} clusters` });
 };
 
-/** A single-node cluster, lab delays 0, until it is Ready, and then another one; then idle. */
+/** A single-node cluster, lab delays 0, until it is Ready, then the next one; then idle. */
 export const benchOne = (): Promise<Figure[]> => {
   const what = `${CLUSTERS_IN_TURN} clusters, one after the other`;
   return benchCreation({ count: CLUSTERS_IN_TURN, inTurn: true, size: SINGLE_NODE, light: true, goals: ONE, what });
 };
 
-/** One cluster of 3 control planes and 2 workers, whose hosts are real shells with an agent each, lab delays 0; then idle. */
+/**
+ * One cluster of 3 control planes and 2 workers, whose hosts are real shells with an agent each, lab delays 0; then
+ * idle.
+ */
 export const benchFiveNodes = (): Promise<Figure[]> =>
   benchCreation({ count: 1, size: FIVE_NODES, light: false, goals: FIVE, what: 'a cluster of 3 + 2' });
 
@@ -138,7 +144,7 @@ export const benchLarge = (): Promise<Figure[]> =>
 
 interface Creation {
   readonly count: number;
-  /** Each is requested when the one before is Ready, instead of all at once. */
+  /** Each is requested when the previous one is Ready, instead of all at once. */
   readonly inTurn?: boolean;
   readonly size: Size;
   readonly light: boolean;
@@ -173,7 +179,7 @@ const benchCreation = async (creation: Creation): Promise<Figure[]> => {
   }
 };
 
-/** Resolves, when all are Ready, to the seconds that this took: of all together, or of each one where they are created in turn. */
+/** Resolves, when all are Ready, to the seconds taken: in total, or for each one if they are created in turn. */
 const createAll = async (
   system: System,
   endings: Endings,
@@ -193,7 +199,7 @@ const createAll = async (
   return seconds;
 };
 
-/** A backend of PostgreSQL reports what it has done within a second, and nothing says that it has. */
+/** A PostgreSQL backend reports its work within a second, without a notification. */
 const STATISTICS_DELAY_MS = 1_500;
 
 const newCounts = async (system: System, before: readonly Count[]): Promise<[readonly Count[], readonly Count[]]> => {
@@ -201,14 +207,14 @@ const newCounts = async (system: System, before: readonly Count[]): Promise<[rea
   return [before, await countsOf(system)];
 };
 
-/** What its processes do not share. */
+/** Memory that its processes do not share. */
 const postgresMemory = (system: System): number =>
   system.environment.supervisor
     .status()
     .filter(({ name }) => name === POSTGRES)
     .reduce((sum, { pid }) => sum + (pid === undefined ? 0 : privateMiBOfTree(pid)), 0);
 
-/** What a program does while nothing happens: percent of a core, and wake-ups per second. */
+/** Idle activity of a program: percent of a core, and wake-ups per second. */
 interface Idle {
   readonly cpu: number;
   readonly wakeUps: number;
@@ -231,7 +237,7 @@ const idleUses = (system: System): ReadonlyMap<string, Idle> =>
     }),
   );
 
-/** A time in which nothing was asked for. */
+/** A time without any request. */
 interface IdleWindow {
   readonly name: string;
   /** Seconds after the last cluster was Ready. */
@@ -278,7 +284,7 @@ interface Measured extends Creation {
   readonly idle: readonly IdleWindow[];
 }
 
-/** A number that should be less than its goal, if it has one. */
+/** A number that should be below its goal, if it has one. */
 const below = (
   name: string,
   value: number,
@@ -371,7 +377,7 @@ const idleFigures = (
 const totalOf = (values: readonly (readonly [string, number])[]): number =>
   values.reduce((sum, [, value]) => sum + value, 0);
 
-/** A sum and what it consists of. */
+/** A sum and its parts. */
 const parts = (
   name: string,
   values: readonly (readonly [string, number])[],

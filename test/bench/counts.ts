@@ -39,7 +39,7 @@ interface Connected {
 const CONNECTIONS_MAX = 100_000;
 const AGENT = /^agent .*/;
 
-/** What each program has sent to NATS and got from it, over the connections that are open. */
+/** Messages that each program has sent to and received from NATS over its open connections. */
 const messagesByProgram = async ({ environment }: System): Promise<Counts> => {
   const { monitorUrl } = environment.nats;
   if (monitorUrl === undefined) return {};
@@ -57,7 +57,7 @@ const messagesByProgram = async ({ environment }: System): Promise<Counts> => {
   return counts;
 };
 
-/** How many messages were ever stored in the log. */
+/** Number of messages ever stored in the log. */
 const storedOf = async ({ admin }: System): Promise<Counts> => {
   const lastSeqOf = async (stream: string): Promise<number> => {
     const info = await admin.request(`$JS.API.STREAM.INFO.${stream}`, '', { timeout: 30_000 });
@@ -66,7 +66,7 @@ const storedOf = async ({ admin }: System): Promise<Counts> => {
   return { events: await lastSeqOf(STREAMS.events) };
 };
 
-/** What all connections but this one wrote; a backend reports it within a second, and when it is idle. */
+/** Writes of all other connections; a backend reports them within a second, and when it is idle. */
 const databaseOf = async ({ environment }: System): Promise<Record<'commits' | 'syncs', Counts>> => {
   const client = new pg.Client({ connectionString: environment.databaseAdminUrl });
   await client.connect();
@@ -93,7 +93,7 @@ export interface Count {
   readonly of: Counts;
 }
 
-/** Work done so far, which the machine's other load does not change. */
+/** Work done so far, independent of other load on the machine. */
 export const countsOf = async (system: System): Promise<readonly Count[]> => {
   const { commits, syncs } = await databaseOf(system);
   return [
@@ -107,12 +107,12 @@ export const countsOf = async (system: System): Promise<readonly Count[]> => {
 };
 
 interface Counted {
-  /** Of what there were `count`, e.g. `fact`. */
+  /** The unit counted by `count`, e.g. `fact`. */
   readonly each: string;
   readonly count: number;
 }
 
-/** The difference of two counts, for each of what was done in between. */
+/** The difference of two counts, per unit done in between. */
 export const countFigures = (
   before: readonly Count[],
   after: readonly Count[],

@@ -17,7 +17,7 @@ import { countFigures, countsOf } from './counts.js';
 import { distributionOf, lineOf, scaled, times, type Figure } from './figures.js';
 
 const NODES = 25;
-/** Below what a node may state at once (240). */
+/** Below a node's burst limit (240). */
 const FACTS_OF_NODE = 160;
 const RATE_PER_SECOND = 100;
 const SOFTWARE = { kubelet: '1.34.4' };
@@ -40,7 +40,7 @@ const planOf = (node: string): MachinePlan =>
     rootDisk: { type: 'default', size: 'default' },
   }) as MachinePlan;
 
-/** Reports when a row of the nodes is committed: PostgreSQL notifies at the commit, so that nothing has to be polled. */
+/** Reports when a row of the nodes is committed: PostgreSQL notifies at the commit, so nothing is polled. */
 class Commits {
   private readonly waiting = new Map<string, () => void>();
 
@@ -64,7 +64,7 @@ class Commits {
     return commits;
   }
 
-  /** The next commit of the node's row. */
+  /** Resolves at the next commit of the node's row. */
   next(node: string): Promise<void> {
     return new Promise((resolve) => this.waiting.set(`${ADDRESS.namespace}/${ADDRESS.cluster}/${node}`, resolve));
   }
@@ -79,7 +79,7 @@ interface Parts {
   readonly commits: Readonly<Record<Watched, Commits>>;
 }
 
-/** The node with a credential that it could have on its host. */
+/** Connects as the node, with a credential like the one on its host. */
 const connectNode = (system: System, node: string): Promise<NatsConnection> => {
   const { url, nodeSigningFile = '' } = system.environment.nats;
   const signing = JSON.parse(readFileSync(nodeSigningFile, 'utf8')) as NodeSigning;
@@ -97,7 +97,10 @@ const factOf = (node: string, index: number): Pick<Fact, 'type' | 'data'> =>
 
 type Lags = Readonly<Record<Watched | 'answer', number[]>>;
 
-/** States fact after fact, each once the one before is in both databases: a row does not show which fact changed it. */
+/**
+ * States one fact after another, each after the previous one is in both databases: a row does not show which fact
+ * changed it.
+ */
 const stateFacts = async ({ system, commits }: Parts, node: string, lags: Lags): Promise<void> => {
   const nc = await connectNode(system, node);
   let answered: (answer: { readonly rejected: string | null }) => void = () => undefined;
@@ -139,7 +142,7 @@ const orLost = async (over: Promise<unknown>, node: string): Promise<void> => {
   }
 };
 
-/** Nodes in the services' rows, without machines: infra-svc is stopped. */
+/** Nodes in the services' rows without machines: infra-svc is stopped. */
 const planNodes = async ({ system, commits }: Parts, nodes: readonly string[]): Promise<void> => {
   await Promise.all(['infra-svc', 'bootstrap-svc'].map((name) => system.supervisor.hold(name)));
   const known = Promise.all(WATCHED.flatMap((service) => nodes.map((node) => commits[service].next(node))));
@@ -158,7 +161,7 @@ const planNodes = async ({ system, commits }: Parts, nodes: readonly string[]): 
   await orLost(known, 'the plan');
 };
 
-/** From a fact that a node states to the row that shows it, at a steady rate, with fsync in NATS and PostgreSQL. */
+/** From a node's fact to the row that shows it, at a steady rate, with fsync in NATS and PostgreSQL. */
 export const benchFacts = async (): Promise<Figure[]> => {
   const system = await startSystem({ light: true, durable: true });
   const { databases } = system.environment;

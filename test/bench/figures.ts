@@ -1,4 +1,4 @@
-/** A distribution in the few numbers that people compare. */
+/** A distribution, summarized for comparison. */
 export interface Distribution {
   readonly count: number;
   readonly min: number;
@@ -30,8 +30,8 @@ export const lineOf = ({ count, p50, p90, p99, max }: Distribution, unit: string
 };
 
 /**
- * One line of the report. A time is given as measured, and normalised: as it would be on the machine of the reference, which takes
- * `factor` times as long.
+ * One line of the report. A time is given as measured, and normalised to the reference machine, which takes `factor`
+ * times as long.
  */
 export interface Figure {
   readonly name: string;
@@ -40,7 +40,7 @@ export interface Figure {
   readonly met?: (factor: number) => boolean;
 }
 
-/** What does not depend on the speed of the machine, such as memory. */
+/** A figure that does not depend on the speed of the machine, such as memory. */
 export const fixed = (name: string, value: string): Figure => ({ name, value: () => value });
 
 export const scaled = (distribution: Distribution, factor: number): Distribution => ({
@@ -57,7 +57,7 @@ export const times = (name: string, values: readonly number[], unit: string, dig
   return { name, value: (factor) => lineOf(scaled(distribution, factor), unit, digits) };
 };
 
-/** Goals are judged by what is normalised. */
+/** Goals apply to normalised values. */
 export const tableOf = (figures: readonly Figure[], factor: number): string =>
   [
     '| What | Measured | Normalised | Goal | |',

@@ -27,7 +27,7 @@ const pidOf = (system: System, name: string): number =>
 const natsPid = (system: System): number =>
   system.environment.supervisor.status().find(({ name }) => name.includes('nats'))?.pid ?? 0;
 
-/** The heartbeats of so many agents at their usual interval, and what watching them costs. */
+/** The heartbeats of this many agents at their usual interval, and the cost of monitoring them. */
 export const benchHeartbeats = async (): Promise<Figure[]> => {
   const system = await startSystem({ light: true });
   try {
@@ -35,7 +35,7 @@ export const benchHeartbeats = async (): Promise<Figure[]> => {
       subject: heartbeatSubject('bench', `c-${index % 1_000}`, `n-${index}`),
       text: JSON.stringify(beat(`n-${index}`)),
     }));
-    // A first heartbeat of each agent, for which upgrade-svc allocates memory: the ones that follow need none.
+    // The first heartbeat of each agent, for which upgrade-svc allocates memory; later ones need none.
     for (const { subject, text } of beats) system.admin.publish(subject, text);
     await system.admin.flush();
     await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));

@@ -15,7 +15,7 @@ const MEMORY_MAX_MIB = 300;
 const KIBIBYTE = 1_024;
 const MEBIBYTE = KIBIBYTE * KIBIBYTE;
 
-/** The damage of one input to a process of its own, with the code that reads it in a service and nothing else. */
+/** Measures the effect of one input on a separate process that runs only the code that reads it in a service. */
 const damageOf = async (attack: Attack): Promise<Damage> => {
   const child = fork(WORKER, {
     env: { ...process.env, ...SERVICE_MEMORY },
@@ -40,7 +40,7 @@ const figureOf = (name: string, { end, tookMs, blockedMs, rssBeforeMiB, rssPeakM
   met: (factor) => blockedMs * factor < BLOCKED_MAX_MS && rssPeakMiB < MEMORY_MAX_MIB,
 });
 
-/** Keys of one map, of which the parser compares each with all before it. */
+/** Keys of one map, each of which the parser compares with all previous ones. */
 const manyKeys = (bytes: number): string => {
   const keys: string[] = [];
   for (let length = 0; length < bytes; length += (keys.at(-1)?.length ?? 0) + 1) keys.push(`k${keys.length}: 0`);
@@ -52,27 +52,27 @@ const gateOf = (kibibytes: number): string =>
 
 const indexOf = (kibibytes: number): string => `{entries: {chart: []}, x: ${manyKeys(kibibytes * KIBIBYTE - 40)}}\n`;
 
-/** One of many small ones: it takes much more memory than its text. */
+/** One of many small pods: it takes much more memory than its text. */
 const smallPod = (at: number): string =>
   `{"metadata":{"name":"p-${at}","namespace":"n","uid":"u-${at}","labels":{"a":"b-${at}"}},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]},"status":{"phase":"Running"}}`;
 
 const LABELS = Array.from({ length: 28 }, (_, at) => `"${'k'.repeat(240)}${at}":"${'v'.repeat(250)}`);
 
-/** One of which all is kept. */
+/** A pod of which everything is kept. */
 const largePod = (at: number): string =>
   `{"metadata":{"name":"p-${at}","namespace":"n","uid":"u-${at}","labels":{${LABELS.map((label) => `${label}${at}"`).join(',')}}},"spec":{"nodeName":"n","containers":[]},"status":{}}`;
 
 const PIECE_ITEMS = 500;
 
 interface Lists {
-  /** Of one answer, at most. */
+  /** Maximum size of one response. */
   readonly mebibytes: number;
-  /** Objects of an answer; absent: all, however many are requested. */
+  /** Objects per response; absent: all, whatever the requested limit. */
   readonly pageItems?: number;
   readonly pod: (at: number) => string;
 }
 
-/** Answers to one list after the other, as an API server would never give them. */
+/** Responses to consecutive list requests, as an API server would never send them. */
 const listsOf = ({ mebibytes, pageItems = Infinity, pod }: Lists): (() => Generator<string>) => {
   let pods = 0;
   return function* () {
@@ -96,7 +96,7 @@ const startApiServer = async (lists: Lists): Promise<{ readonly kubeconfig: stri
   const list = listsOf(lists);
   const server = createServer({ cert: certPem, key: keyPem }, (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
-    // Whoever reads no further ends it.
+    // A client that stops reading ends it.
     pipeline(Readable.from(list()), response).catch(() => undefined);
   });
   server.listen(0, '127.0.0.1');
@@ -118,7 +118,7 @@ const damageOfCluster = async (lists: Lists): Promise<Damage> => {
 const GATE_KIB = 245;
 const INDEX_KIB = 300;
 
-/** What tenants and third parties can make a service read, each at a size that stopped one for seconds or minutes. */
+/** Input from tenants and third parties, each at a size that blocked a service for seconds or minutes. */
 export const benchHostile = async (): Promise<Figure[]> => [
   figureOf(
     `a gate with ${GATE_KIB} KiB of YAML, for upgrade-svc`,

@@ -4,20 +4,20 @@ import { versionsIn } from '../../libs/service-kit/src/charts/chart.index.js';
 import { askUserGate, type UserGateLook } from '../../apps/upgrade-svc/src/gates/user.gates.js';
 import { ClientNodeKubernetes } from '@fairlead/kubernetes/client-node';
 
-/** What the process is sent: one hostile input for the code that reads it in a service. */
+/** Sent to the process: one hostile input for the code that reads it in a service. */
 export type Attack =
   | { readonly kind: 'gate'; readonly manifest: string }
   | { readonly kind: 'index'; readonly text: string }
   | { readonly kind: 'cluster'; readonly kubeconfig: string };
 
-/** What the process answers with. */
+/** The response of the process. */
 export interface Damage {
-  /** How it ended: what was read, or the words of the refusal. */
+  /** The result: what was read, or the message of the refusal. */
   readonly end: string;
   readonly tookMs: number;
-  /** The longest time in which nothing else could run. */
+  /** The longest time in which the event loop was blocked. */
   readonly blockedMs: number;
-  /** Of the process, before the input was read and at most. */
+  /** Memory of the process before the input was read, and its maximum. */
   readonly rssBeforeMiB: number;
   readonly rssPeakMiB: number;
 }
@@ -65,13 +65,13 @@ const measure = async (attack: Attack): Promise<Damage> => {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   const rssBeforeMiB = process.memoryUsage().rss / KIBIBYTES_PER_MIB ** 2;
   delay.enable();
-  // A block is a late tick, so there must have been one.
+  // A block is detected by a late tick, so one tick is required first.
   await sleep(RESOLUTION_MS * 4);
   const startedAt = performance.now();
   const read = readers[attack.kind] as (of: Attack) => Promise<string>;
   const end = await read(attack).catch(wordsOf);
   const tookMs = performance.now() - startedAt;
-  // The last block is counted by the next tick.
+  // The next tick counts the last block.
   await sleep(RESOLUTION_MS * 4);
   delay.disable();
   const rssPeakMiB = process.resourceUsage().maxRSS / KIBIBYTES_PER_MIB;

@@ -5,7 +5,7 @@ export interface Joined {
   readonly last: string;
 }
 
-/** Like the product's own: a document per cluster that changes at every event. */
+/** Like the product's own: a document per cluster that changes with every event. */
 export const joins: Projection<Joined> = {
   name: 'joins',
   table: 'joins',

@@ -46,7 +46,7 @@ const withDatabase = async <T>(
   }
 };
 
-/** From the acknowledged append to the committed row, at a steady rate, with fsync on in both. */
+/** From the acknowledged append to the committed row, at a steady rate, with fsync in both. */
 const lag = async (environment: TestEnvironment, nc: NatsConnection): Promise<Figure> =>
   withDatabase(environment, async (pool, url) => {
     const probe = new PartitionProbe({ nc, pool, databaseUrl: url, projection: joins });
@@ -86,7 +86,7 @@ const lag = async (environment: TestEnvironment, nc: NatsConnection): Promise<Fi
     };
   });
 
-/** Answers the last event of each partition. */
+/** Returns the last event of each partition. */
 const fill = async (nc: NatsConnection): Promise<ReadonlyMap<number, number>> => {
   const inFlight = new Set<Promise<unknown>>();
   const lastSeqs = new Map<number, number>();
@@ -135,7 +135,7 @@ const stopReplica = async (worker: Worker): Promise<void> => {
   await worker.terminate();
 };
 
-/** As two replicas of a service do it: each takes half of the partitions, with connections and a thread of its own. */
+/** Like two replicas of a service: each owns half of the partitions, with its own connections and thread. */
 const replayByTwo = (environment: TestEnvironment, lastSeqs: ReadonlyMap<number, number>): Promise<Figure> => {
   const { nats, databases } = environment;
   const databaseUrl = databases['infra-svc'];
@@ -153,7 +153,7 @@ const replayByTwo = (environment: TestEnvironment, lastSeqs: ReadonlyMap<number,
   return withDatabase(environment, measure, databaseUrl);
 };
 
-/** A projection made again from the log: reading, folding, writing rows, comparing. */
+/** A projection rebuilt from the log: reading, folding, writing rows, comparing. */
 const replay = async (environment: TestEnvironment, nc: NatsConnection): Promise<Figure[]> => {
   const filledAt = performance.now();
   const lastSeqs = await fill(nc);

@@ -5,17 +5,17 @@ import { clusterBody, startSystem, type System } from '../system/system.js';
 import { distributionOf, rounded, type Figure } from './figures.js';
 import { useOfTree } from './processes.js';
 
-/** With everything that is added, a cluster may have 500 workers: CLUSTER_WORKERS_MAX of the contracts. */
+/** Including all additions, a cluster may have 500 workers: CLUSTER_WORKERS_MAX of the contracts. */
 const SIZES = { small: 10, large: Number(process.env['FAIRLEAD_ONE_MORE_NODES'] ?? 480) } as const;
 type Size = keyof typeof SIZES;
-/** Room for 1,024 nodes. */
+/** Large enough for 1,024 nodes. */
 const POD_CIDR = '10.128.0.0/14';
-/** Medians of nine still differ by as much as the goal. */
+/** Medians of nine still vary by as much as the goal. */
 const ADDITIONS = Number(process.env['FAIRLEAD_ONE_MORE_ADDITIONS'] ?? 19);
 const CREATE_TIMEOUT_MS = 20 * 60_000;
 const ADD_TIMEOUT_MS = 5 * 60_000;
 const IDLE_SECONDS = 10;
-/** What follows a node that is Ready belongs to it, not to the next one. */
+/** Work after a node is Ready belongs to that node, not to the next one. */
 const SETTLED_MS = 3_000;
 const WITHIN_PERCENT = 20;
 
@@ -23,12 +23,12 @@ interface Stats {
   readonly commands: readonly { readonly machine: string; readonly command: string; readonly at: string }[];
 }
 
-/** What one more node took. */
+/** The cost of one more node. */
 interface Addition {
   readonly seconds: number;
-  /** By program, without what it uses when nothing happens. */
+  /** By program, without its idle use. */
   readonly cpuSeconds: Seconds;
-  /** Commands that ran on workers that were there before, other than those of agents that look after their node. */
+  /** Commands that ran on existing workers, except those of agents that check their node. */
   readonly foreign: readonly string[];
 }
 
@@ -42,7 +42,7 @@ const cpuOf = ({ environment, supervisor }: System): Seconds =>
     ),
   );
 
-/** From one moment to another, less so much for each second between them. */
+/** Difference between two readings, minus this much per second. */
 const usedBetween = (
   before: Seconds,
   after: Seconds,
@@ -61,10 +61,10 @@ const sumOf = (seconds: Seconds): number =>
     [...seconds.values()].reduce((sum, one) => sum + one, 0),
   );
 
-/** What happens when nothing is asked for. */
+/** Activity while nothing is requested. */
 interface Idle {
   readonly cpuSecondsPerSecond: Seconds;
-  /** Agents look at their nodes now and then. */
+  /** Agents check their nodes from time to time. */
   readonly commands: ReadonlySet<string>;
 }
 
@@ -82,14 +82,17 @@ const idleOf = async (system: System): Promise<Idle> => {
   return { cpuSecondsPerSecond, commands: new Set(commands.map(({ command }) => command)) };
 };
 
-/** What has been stated since, and when: what it waits for is what comes next. */
+/** Events since then with their times, to diagnose what it is waiting for. */
 const courseOf = async (system: System, cluster: string, seq: number): Promise<string> =>
   (await system.events(cluster))
     .filter(({ meta }) => meta.seq > seq)
     .map(({ type, meta, data }) => `${meta.time} ${type} ${'node' in data ? String(data.node) : ''}`)
     .join('\n  ');
 
-/** Follows one subject only: the server would search thousands of a large cluster for each event, which would be measured, too. */
+/**
+ * Follows only one subject: for each event the server would search thousands of subjects of a large cluster, which
+ * would affect the measurement.
+ */
 const readyAfter = async (system: System, cluster: string, seq: number): Promise<StoredEvent> => {
   const late = AbortSignal.timeout(ADD_TIMEOUT_MS);
   const ready = eventSubject({ namespace: 'default', cluster, context: 'bootstrap' }, 'ClusterReady');
@@ -130,11 +133,11 @@ const created = async (system: System, cluster: Size): Promise<void> => {
   const isOver = ({ type }: StoredEvent): boolean => type === 'ClusterReady' || type === 'ClusterFailed';
   const end = await system.until(cluster, isOver, CREATE_TIMEOUT_MS);
   if (end.type !== 'ClusterReady') throw new Error(`${cluster}: ${JSON.stringify(end.data)}`);
-  // What happens only once is not measured.
+  // Excludes one-time work from the measurement.
   await add(system, cluster, NOTHING);
 };
 
-/** In turn, so that other load of the machine, and what both clusters cost when nothing happens, are in both. */
+/** Alternating, so that other load of the machine, and idle costs of both clusters, affect both. */
 const measured = async (system: System): Promise<Readonly<Record<Size, readonly Addition[]>>> => {
   await created(system, 'small');
   await created(system, 'large');
@@ -152,7 +155,7 @@ const measured = async (system: System): Promise<Readonly<Record<Size, readonly 
 
 const medianOf = (values: readonly number[]): number => distributionOf(values).p50;
 
-/** Programs by what they use more in the large cluster, e.g. `lab +0.06`. */
+/** Programs with the most additional use in the large cluster, e.g. `lab +0.06`. */
 const grownBy = (small: readonly Addition[], large: readonly Addition[]): string => {
   const of = (additions: readonly Addition[], name: string): number =>
     medianOf(additions.map(({ cpuSeconds }) => cpuSeconds.get(name) ?? 0));
@@ -163,7 +166,7 @@ const grownBy = (small: readonly Addition[], large: readonly Addition[]): string
     .join(', ');
 };
 
-/** What one more node costs a large cluster, compared with a small one. */
+/** The cost of one more node in a large cluster, compared with a small one. */
 export const benchOneMore = async (): Promise<Figure[]> => {
   const system = await startSystem({ light: true });
   try {

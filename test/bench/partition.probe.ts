@@ -9,7 +9,7 @@ export interface PartitionProbeOptions {
   readonly pool: pg.Pool;
   readonly databaseUrl: string;
   readonly projection: Projection<never> | Projection<unknown>;
-  /** How far each partition is; that of several replicas where they share its memory. */
+  /** The position of each partition; shared memory if there are several replicas. */
   readonly reached?: Int32Array;
 }
 
@@ -26,7 +26,7 @@ const fail = (message: string): never => {
   throw new Error(message);
 };
 
-/** The partitions of a service without a service, and a stopwatch on what they commit. */
+/** The partitions of a service without the service, with timing of their commits. */
 export class PartitionProbe {
   readonly reached: Int32Array;
   private readonly waiting = new Set<{
@@ -58,7 +58,7 @@ export class PartitionProbe {
     });
   }
 
-  /** Begins to work on the partitions that other replicas leave to it. */
+  /** Starts to work on the partitions not owned by other replicas. */
   start(): void {
     this.partitions.onAdvance((partition, seq) => {
       Atomics.store(this.reached, partition, seq);
@@ -71,7 +71,7 @@ export class PartitionProbe {
     this.partitions.start();
   }
 
-  /** Resolves when it works on all partitions. */
+  /** Resolves when it owns all partitions. */
   async ownsAll(): Promise<void> {
     if (this.partitions.owned().size === PARTITION_COUNT) return;
     await new Promise<void>((resolve) => {

@@ -10,7 +10,7 @@ export interface ProcessUse {
   readonly rssMiB: number;
 }
 
-/** CPU time (of the process and its reaped children) and resident memory, from /proc; zeros when it is gone. */
+/** CPU time (of the process and its reaped children) and resident memory, from /proc; zeros if it is gone. */
 export const useOf = (pid: number): ProcessUse => {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
@@ -21,7 +21,7 @@ export const useOf = (pid: number): ProcessUse => {
   }
 };
 
-/** CPU time of the children of this process that have ended. */
+/** CPU time of this process' children that have ended. */
 export const endedChildrenCpuSeconds = (): number => {
   const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? [];
   return [13, 14].reduce((sum, index) => sum + Number(fields[index] ?? 0), 0) / TICKS_PER_SECOND;
@@ -35,7 +35,7 @@ const childrenOf = (pid: number): readonly number[] => {
   }
 };
 
-/** A process and all below it: PostgreSQL works in a process per connection. */
+/** A process and all below it: PostgreSQL has one process per connection. */
 export const useOfTree = (pid: number): ProcessUse =>
   childrenOf(pid)
     .map(useOfTree)
@@ -44,7 +44,7 @@ export const useOfTree = (pid: number): ProcessUse =>
       useOf(pid),
     );
 
-/** How often the threads of a process have slept and were woken up; 0 when it is gone. */
+/** How often the threads of a process have slept and woken up; 0 if it is gone. */
 export const wakeUpsOf = (pid: number): number => {
   try {
     return readdirSync(`/proc/${pid}/task`)
@@ -60,7 +60,7 @@ export const wakeUpsOfTree = (pid: number): number =>
     .map(wakeUpsOfTree)
     .reduce((sum, wakeUps) => sum + wakeUps, wakeUpsOf(pid));
 
-/** The memory of one process that no other shares; 0 when it is gone. */
+/** Private memory of one process; 0 if it is gone. */
 const privateMiB = (pid: number): number => {
   try {
     const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');

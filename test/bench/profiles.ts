@@ -10,7 +10,7 @@ interface CallFrame {
   readonly lineNumber: number;
 }
 
-/** What `node --cpu-prof` writes: samples of nodes of a call tree, and the microseconds between samples. */
+/** The output of `node --cpu-prof`: samples of call tree nodes, and the microseconds between samples. */
 interface CpuProfile {
   readonly nodes: readonly { readonly id: number; readonly callFrame: CallFrame }[];
   readonly samples: readonly number[];
@@ -23,7 +23,7 @@ const nameOf = ({ functionName, url, lineNumber }: CallFrame): string => {
   return `${functionName || '(anonymous)'}${place}`;
 };
 
-/** Seconds of CPU by function, the most expensive first; waiting is left out. */
+/** CPU seconds by function, most expensive first, without waiting. */
 const costsOf = ({ nodes, samples, timeDeltas }: CpuProfile): readonly (readonly [string, number])[] => {
   const names = new Map(nodes.map(({ id, callFrame }) => [id, nameOf(callFrame)]));
   const costs = new Map<string, number>();
@@ -34,13 +34,13 @@ const costsOf = ({ nodes, samples, timeDeltas }: CpuProfile): readonly (readonly
   return [...costs].sort((a, b) => b[1] - a[1]);
 };
 
-/** Which program wrote the profile: the first file of its own that it ran. */
+/** The program that wrote the profile: the first of its own files that it ran. */
 const programOf = ({ nodes }: CpuProfile): string => {
   const own = nodes.map(({ callFrame }) => callFrame.url).find((url) => url.includes('/apps/'));
   return own?.match(/\/apps\/([^/]+)\//)?.[1] ?? 'another program';
 };
 
-/** The functions that cost most in each profile of the folder, as text. */
+/** The most expensive functions in each profile of the folder, as text. */
 export const profileTable = (folder: string): string =>
   readdirSync(folder)
     .filter((file) => file.endsWith('.cpuprofile'))

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { joins } from './joins.projection.js';
 import { PartitionProbe } from './partition.probe.js';
 
-/** Where a replica finds its servers, and where it says how far its partitions are. */
+/** The servers of a replica, and the shared memory for the positions of its partitions. */
 export interface ReplicaData {
   readonly natsUrl: string;
   readonly creds: Uint8Array | undefined;

@@ -12,13 +12,13 @@ import { endedChildrenCpuSeconds } from './processes.js';
 const run = promisify(execFile);
 const WARM_STARTS = 9;
 const COMMANDS = 9;
-/** By then all services have started, and have kept their compiled code. */
+/** All services have started and cached their compiled code by this time. */
 const SETTLED_MS = 8_000;
 const START_TIMEOUT_MS = 120_000;
 
 /**
- * `fairlead up` on a data folder that exists: from the command until the API serves; and with `--detach`, a second process of the command.
- * A command: from its start to its end, with an instance that it asks.
+ * `fairlead up` with an existing data folder: from the command until the API serves; and with `--detach`, which adds a
+ * second process. A command: from its start to its end, against a running instance.
  */
 export const benchStart = async (checkout: string): Promise<Figure[]> => {
   const data = mkdtempSync(join(tmpdir(), 'fairlead-bench-'));
@@ -59,7 +59,7 @@ export const benchStart = async (checkout: string): Promise<Figure[]> => {
   }
 };
 
-/** Seconds until it serves; then ends it by Ctrl-C. */
+/** Seconds until it serves; then stops it with Ctrl-C. */
 const served = async (args: readonly string[]): Promise<number> => {
   const startedAt = performance.now();
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'], timeout: START_TIMEOUT_MS });
@@ -75,7 +75,7 @@ const served = async (args: readonly string[]): Promise<number> => {
   return seconds;
 };
 
-/** Seconds until the command has ended; then `meanwhile`, and the instance is ended. */
+/** Seconds until the command has ended; then runs `meanwhile`, and stops the instance. */
 const detachedStart = async (
   up: readonly string[],
   meanwhile: () => Promise<void>,
@@ -91,7 +91,7 @@ const detachedStart = async (
 
 interface Timed {
   readonly seconds: readonly number[];
-  /** Of each. */
+  /** Per command. */
   readonly cpuSeconds: number;
 }
 

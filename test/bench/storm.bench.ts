@@ -7,7 +7,7 @@ import { distributionOf, fixed, lineOf, rounded, scaled, type Figure } from './f
 import { useOf } from './processes.js';
 
 const AGENTS = Number(process.env['FAIRLEAD_STORM_AGENTS'] ?? 1_000);
-/** Long enough for every client to wait as long as it ever does between two tries. */
+/** Long enough for every client to reach its maximum backoff. */
 const AWAY_SECONDS = Number(process.env['FAIRLEAD_STORM_AWAY_SECONDS'] ?? 60);
 const RETURN_TIMEOUT_MS = 300_000;
 const GOAL_SECONDS = 30;
@@ -19,7 +19,7 @@ const cpuOf = ({ supervisor, environment }: System): Readonly<Record<string, num
       .map(({ name, pid }) => [name, useOf(pid ?? 0).cpuSeconds]),
   );
 
-/** NATS goes away, and comes back to agents that all want to connect; the last one that is answered ends the storm. */
+/** NATS stops, and returns to agents that all reconnect; the storm ends when the last one was answered. */
 export const benchStorm = async (): Promise<Figure[]> => {
   const system = await startSystem({ light: true, durable: true });
   let fleet: Fleet | undefined;
@@ -33,10 +33,10 @@ export const benchStorm = async (): Promise<Figure[]> => {
     const before = cpuOf(system);
     const backAtMs = performance.now();
     await system.environment.startNats();
-    await ensureStreams(await system.environment.connect()); // As `fairlead up` does: those in memory are gone.
+    await ensureStreams(await system.environment.connect()); // Like `fairlead up`: streams in memory are gone.
     const returns = await fleet.returned(backAtMs, RETURN_TIMEOUT_MS);
     const after = cpuOf(system);
-    // Whoever would be called lost, is so by now.
+    // Lost nodes have been reported by this time.
     await sleep(NODE_LOST_AFTER_MS + HEARTBEAT_INTERVAL_MS);
     const named = await fleet.lost();
     if (!named.includes(dead)) throw new Error(`${dead} has ended, and is not called lost`);

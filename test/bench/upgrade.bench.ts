@@ -11,7 +11,7 @@ const TIMEOUT_MS = 15 * 60_000;
 const PODS = 200;
 const PODS_MIN = 180;
 
-/** When things happened to one node, in ms. */
+/** Times of a node's steps, in ms. */
 interface Course {
   readonly started: number;
   readonly cordoned: number;
@@ -44,7 +44,7 @@ const courseOf = (events: readonly StoredEvent[], node: string): Course | undefi
   };
 };
 
-/** What of a slot's time is neither the emptying of a node nor its agent's work: ours, and so idle. */
+/** A slot's time that is neither a node's drain nor its agent's work: idle time caused by Fairlead. */
 const idleSeconds = (courses: readonly Course[], slots: number): number => {
   const wall =
     Math.max(...courses.map(({ completed }) => completed)) - Math.min(...courses.map(({ started }) => started));
@@ -55,7 +55,9 @@ const idleSeconds = (courses: readonly Course[], slots: number): number => {
   return (wall * slots - busy) / courses.length / 1_000;
 };
 
-/** 100 workers of the lab at 10 %, v1.33.13 to v1.34.4, agents that answer at once: how long a slot waits for us. */
+/**
+ * 100 workers of the lab at 10 %, v1.33.13 to v1.34.4, agents that answer at once: how long a slot waits for Fairlead.
+ */
 export const benchUpgrade = async (checkout: string): Promise<Figure[]> => {
   const main = join(checkout, 'apps', 'upgrade-svc', 'dist', 'main.js');
   const rig = await startRig({ main, controlPlanes: 1, workers: WORKERS });

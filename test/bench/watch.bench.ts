@@ -15,7 +15,7 @@ const CONNECTION = 'world';
 const CLUSTERS = 100;
 const MACHINES_EACH = 100;
 const MACHINES = CLUSTERS * MACHINES_EACH;
-/** Between two looks, here and by default: what a look costs does not depend on it. */
+/** Poll interval here and by default: the cost of a poll does not depend on it. */
 const INTERVAL_MS = 5_000;
 const DEFAULT_INTERVAL_MS = 60_000;
 const LOOKS = 10;
@@ -25,7 +25,7 @@ const GOAL_PERCENT = 5;
 interface Fleet {
   readonly clusters: readonly (readonly [string, ClusterRow])[];
   readonly machines: readonly (readonly [string, MachineRow])[];
-  /** As the lab lists them. */
+  /** In the lab's list format. */
   readonly listed: readonly object[];
 }
 
@@ -41,7 +41,7 @@ const fleet = (): Fleet => {
   return { clusters, machines: made.map(({ row }) => row), listed: made.map(({ listed }) => listed) };
 };
 
-/** One machine, as the rows have it and as its provider lists it. */
+/** One machine, as in the rows and in its provider's list. */
 const machine = (cluster: string, uid: string, at: number, index: number) => {
   const [id, name] = [`i-${at}-${index}`, `${cluster}-w-${index}-aaaaa`];
   const [publicIp, privateIp] = [`127.90.${at}.${index + 1}`, `10.90.${at}.${index + 1}`];
@@ -61,7 +61,7 @@ const machine = (cluster: string, uid: string, at: number, index: number) => {
   return { row: [`bench/${cluster}/${name}`, row] as const, listed };
 };
 
-/** A provider that lists these machines; everything else, the lab answers. */
+/** A provider that lists these machines; the lab answers everything else. */
 const startProvider = async (system: System, machines: () => string): Promise<{ url: string; server: Server }> => {
   const server = createServer((request, response) => {
     const { method = 'GET', url = '/' } = request;
@@ -86,7 +86,7 @@ const costOf = async (system: System, looks: number): Promise<{ service: number;
   const database = system.environment.supervisor.status().find(({ name }) => name.includes('postgres'))?.pid ?? 0;
   const before = [useOf(pid).cpuSeconds, useOfTree(database).cpuSeconds] as const;
   const startedAt = performance.now();
-  // The lab's connection is looked at, too.
+  // The lab's connection is polled, too.
   await looksMore(system, 'answered', 2 * looks, LOOKS_TIMEOUT_MS);
   const seconds = (performance.now() - startedAt) / 1_000;
   const perSecond = [useOf(pid).cpuSeconds, useOfTree(database).cpuSeconds].map(
@@ -106,7 +106,7 @@ const refuseFindings = async (pool: pg.Pool): Promise<void> => {
     throw new Error(`the looks have found differences where there are none: ${JSON.stringify(found)}`);
 };
 
-/** What it costs infra-svc to compare the machines of a large connection with the log, when all is well. */
+/** Cost for infra-svc to compare the machines of a large connection with the log, without differences. */
 export const benchWatch = async (): Promise<Figure[]> => {
   const system = await startSystem({ light: true, env: { INFRA_WATCH_INTERVAL_MS: String(INTERVAL_MS) } });
   const pool = new pg.Pool({ connectionString: system.environment.databases['infra-svc'], max: 2 });
@@ -165,7 +165,9 @@ const untilReplaced = async (system: System, cluster: string): Promise<number> =
   return (Date.parse(found.meta.time) - goneAt) / 1_000;
 };
 
-/** How long a machine is gone before its replacement is requested, with every interval at its default and without a health check. */
+/**
+ * How long a machine is missing before its replacement is requested, with default intervals and without a health check.
+ */
 export const benchGone = async (): Promise<Figure[]> => {
   const system = await startSystem({ light: true });
   try {

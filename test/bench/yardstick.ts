@@ -8,15 +8,15 @@ import type { Identity, Rates } from './yardstick.work.js';
 const KINDS = ['hashing', 'json', 'fsync', 'tls'] as const;
 const UNITS = { hashing: 'SHA-256 of 16 KiB', json: 'JSON events', fsync: 'fsyncs', tls: 'TLS handshakes' };
 
-/** What the machine did in a second: of each kind of work on one core, and on two cores together. */
+/** The machine's rates per second: of each kind of work on one core, and on two cores together. */
 export interface Yardstick {
   readonly one: Rates;
   readonly two: Rates;
 }
 
 /**
- * The score 100: the speed at which 1,000 single-node clusters took 292 s. That version (a01441b) took 202.9 s on the machine of which
- * these are the rates, right after it, divided by 1.44.
+ * The score 100: the speed at which 1,000 single-node clusters took 292 s. That version (a01441b) took 202.9 s on the
+ * machine with these rates, measured right afterwards, divided by 1.44.
  */
 const REFERENCE: Yardstick = {
   one: { hashing: 78_590, json: 363_970, fsync: 3_853, tls: 387 },
@@ -38,7 +38,10 @@ const sumOf = (a: Rates, b: Rates): Rates => ({
   tls: a.tls + b.tls,
 });
 
-/** A fixed piece of work of the kinds that Fairlead's programs do, about five seconds. Its result says how fast this machine is now. */
+/**
+ * A fixed amount of work like that of Fairlead's programs, about five seconds, which measures the current speed of this
+ * machine.
+ */
 export const measureYardstick = async (): Promise<Yardstick> => {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-yardstick-'));
   try {
@@ -53,7 +56,10 @@ export const measureYardstick = async (): Promise<Yardstick> => {
   }
 };
 
-/** 100 at the reference's speed, 200 at twice its speed: the geometric mean over all kinds of work, on one core and on two. */
+/**
+ * 100 at the reference's speed, 200 at twice its speed: the geometric mean over all kinds of work, on one core and on
+ * two.
+ */
 export const scoreOf = ({ one, two }: Yardstick): number => {
   const ratios = KINDS.flatMap((kind) => [one[kind] / REFERENCE.one[kind], two[kind] / REFERENCE.two[kind]]);
   return 100 * Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length);

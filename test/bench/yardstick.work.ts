@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:tls';
 
-/** How often each kind of work was done in a second, by one thread. */
+/** Operations per second of each kind of work, in one thread. */
 export interface Rates {
   readonly hashing: number;
   readonly json: number;
@@ -14,7 +14,7 @@ export interface Rates {
   readonly tls: number;
 }
 
-/** A certificate for the loopback address with its key and its authority, all PEM. */
+/** A certificate for the loopback address with its key and its CA, all PEM. */
 export interface Identity {
   readonly cert: string;
   readonly key: string;
@@ -24,10 +24,10 @@ export interface Identity {
 const EACH_MS = 500;
 const HASHED_BYTES = 16 * 1_024;
 const WRITTEN_BYTES = 4 * 1_024;
-/** Between two looks at the clock, which would cost as much as the work. */
+/** Operations between two reads of the clock, which would cost as much as the work. */
 const AT_ONCE = 20;
 
-/** As large as an event of the log. */
+/** The size of a log event. */
 const EVENT = {
   specversion: '1.0',
   id: '0190f3a2-7f0c-7aa1-9b1e-3f0f5f4f4c11',
@@ -73,7 +73,7 @@ const fsync = (): number => {
   }
 };
 
-/** Full handshakes of TLS 1.3 on the loopback address, client and server in this thread, one after the other. */
+/** Full TLS 1.3 handshakes on the loopback address, client and server in this thread, one after the other. */
 const tls = async ({ cert, key, ca }: Identity): Promise<number> => {
   const server = createServer({ cert, key }, (socket) => socket.end());
   server.listen(0, '127.0.0.1');
@@ -92,7 +92,7 @@ const tls = async ({ cert, key, ca }: Identity): Promise<number> => {
   return rate;
 };
 
-/** The fixed work, one kind after the other, about two seconds in all. */
+/** The fixed work, one kind after the other, about two seconds in total. */
 export const doWork = async (identity: Identity): Promise<Rates> => ({
   hashing: hashing(),
   json: json(),

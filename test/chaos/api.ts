@@ -12,18 +12,18 @@ export interface Request {
   readonly method: string;
   readonly path: string;
   readonly body?: unknown;
-  /** What makes a repetition do nothing more. */
+  /** Idempotency key. */
   readonly key?: string;
 }
 
-/** A patient client: what is not answered, or answered with "not now", it asks again, with the same key. */
+/** A patient client: requests without an answer, or with "not now", are retried with the same key. */
 export class ChaosApi {
   constructor(
     private readonly server: string,
     private readonly token: () => string,
   ) {}
 
-  /** The first answer that is neither an outage nor a lack of one. Throws at the deadline with the last reason. */
+  /** The first answer that is not an outage. Throws at the deadline with the last reason. */
   async ask<Body>(request: Request, timeoutMs: number): Promise<Answer<Body>> {
     const deadline = Date.now() + timeoutMs;
     for (;;) {
@@ -57,7 +57,7 @@ export class ChaosApi {
   }
 }
 
-/** An outage, too many requests, or the first try of this key, which was cut off and may still be under way. */
+/** An outage, too many requests, or the first attempt with this key, which was cut off and may still be in progress. */
 const isNotNow = ({ status, body }: Answer<unknown>): boolean =>
   status >= 500 ||
   status === 429 ||

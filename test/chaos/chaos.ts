@@ -27,7 +27,7 @@ interface Options {
   readonly keep: boolean;
 }
 
-/** undefined: help was asked for. */
+/** undefined: help was requested. */
 const optionsOf = (args: readonly string[]): Options | undefined => {
   const { values } = parseArgs({
     args: [...args],
@@ -47,7 +47,7 @@ const optionsOf = (args: readonly string[]): Options | undefined => {
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Kills until the time is over; returns how often whom. */
+/** Kills until the time is over; returns the number of kills per victim. */
 const killLoop = async (
   instance: ChaosInstance,
   random: () => number,
@@ -86,7 +86,7 @@ const run = async (instance: ChaosInstance, { minutes, seed }: Options): Promise
   const timer = setTimeout(() => over.abort(), minutes * 60_000);
   const watch = setInterval(() => !instance.serves && over.abort(), KILL_EVERY_MS);
   try {
-    // Lots of their own, so that the kills of a seed do not hang on how fast clusters come.
+    // A separate random sequence, so that the kills of a seed do not depend on the speed of the clusters.
     const [kills] = await Promise.all([
       killLoop(instance, seededRandom(seed + SEEDS), over.signal),
       changeLoop(scene.clusters, over.signal),

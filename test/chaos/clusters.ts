@@ -18,7 +18,7 @@ export interface ClusterView {
   readonly nodes: readonly NodeView[];
 }
 
-/** What was asked for and taken. */
+/** A request that was accepted. */
 export interface Desired {
   readonly name: string;
   readonly controlPlanes: number;
@@ -35,7 +35,7 @@ export interface Tally {
 
 export const pathOf = (name: string): string => `/ns/default/clusters/${name}`;
 
-/** Creates, grows and deletes clusters over REST, one request at a time, and remembers the desired state of each. */
+/** Creates, scales and deletes clusters over REST, one request at a time, and remembers the desired state of each. */
 export class ChaosClusters {
   readonly desired: Desired[] = [];
   readonly violations: string[] = [];
@@ -46,7 +46,7 @@ export class ChaosClusters {
     private readonly random: () => number,
   ) {}
 
-  /** One change, whichever is possible now. */
+  /** Makes one change that is currently possible. */
   async change(): Promise<void> {
     const live = this.desired.filter(({ deleted }) => !deleted);
     const lot = this.random();
@@ -103,7 +103,7 @@ export class ChaosClusters {
     this.tally.deleted += 1;
   }
 
-  /** 409 is "not now"; what else is refused should not have been. */
+  /** 409 is "not now"; any other refusal is a finding. */
   private async taken({ status, body }: Answer<unknown>, what: string): Promise<boolean> {
     if (status < 300) return true;
     if (status !== 409) this.violations.push(`${what} was answered with ${status}: ${JSON.stringify(body)}`);

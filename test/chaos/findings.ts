@@ -11,7 +11,7 @@ interface Stats {
   readonly now: Readonly<Record<string, number>>;
 }
 
-/** What is looked at when all is quiet. */
+/** The objects inspected at the end. */
 export interface Scene {
   readonly instance: ChaosInstance;
   readonly clusters: ChaosClusters;
@@ -19,7 +19,7 @@ export interface Scene {
   readonly lab: ChaosApi;
 }
 
-/** Waits until every cluster has its desired state. Returns what still differs when the time is over. */
+/** Waits until every cluster has its desired state. Returns the differences at the deadline. */
 export const whenQuiet = async (scene: Scene, timeoutMs: number): Promise<readonly string[]> => {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
@@ -44,14 +44,14 @@ const differenceOf = async ({ clusters }: Scene, desired: Desired): Promise<read
   return [`${name} has ${has}, not ${controlPlanes} and ${workers}`, ...idle];
 };
 
-/** Everything that must hold at the end, whatever was killed. */
+/** Checks all invariants at the end, whatever was killed. */
 export const findings = async (scene: Scene): Promise<readonly string[]> => [
   ...(await machineFindings(scene)),
   ...(await auditFindings(scene)),
   ...(await serviceFindings(scene)),
 ];
 
-/** The cloud's own word: each machine made once, those of live clusters there, and no other. */
+/** By the cloud's own records: each machine was created once, those of live clusters exist, and no others. */
 const machineFindings = async ({ lab, clusters }: Scene): Promise<readonly string[]> => {
   const { body: stats } = await lab.ask<Stats>({ method: 'GET', path: '/v1/stats?commands=none' }, ANSWER_TIMEOUT_MS);
   const { body: machines } = await lab.ask<{ readonly items: readonly { readonly name: string }[] }>(
@@ -85,7 +85,7 @@ const auditFindings = async ({ api, clusters }: Scene): Promise<readonly string[
       const path: string = `${pathOf(name)}/audit?limit=5000&after=${after}`;
       const answer: Answer<Audit> = await api.ask({ method: 'GET', path }, ANSWER_TIMEOUT_MS);
       const { status, body } = answer;
-      if (status === 404 && deleted) return []; // It was refused, and never was.
+      if (status === 404 && deleted) return []; // It was refused, and never existed.
       if (status !== 200 || !body.verification.intact)
         return [`the audit of ${name} is not whole: ${status} ${JSON.stringify(body.verification)}`];
       after = body.next;

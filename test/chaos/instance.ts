@@ -9,7 +9,7 @@ const START_TIMEOUT_MS = 180_000;
 const STOP_TIMEOUT_MS = 60_000;
 const POLL_MS = 100;
 
-/** What is killed: every service, NATS and PostgreSQL. The lab represents the cloud, which must not be killed here. */
+/** The victims: every service, NATS and PostgreSQL. The lab represents the cloud, which is not killed here. */
 export const VICTIMS = [...SERVICES, 'revoker', 'nats', 'postgres'] as const;
 export type Victim = (typeof VICTIMS)[number];
 
@@ -39,7 +39,7 @@ export class ChaosInstance {
     return instance;
   }
 
-  /** Whether `fairlead up` itself still runs. */
+  /** Whether `fairlead up` itself is still running. */
   get serves(): boolean {
     return this.up.exitCode === null && this.up.signalCode === null;
   }
@@ -56,7 +56,7 @@ export class ChaosInstance {
     return readFileSync(join(this.dataDir, 'keys', 'lab.token'), 'utf8').trim();
   }
 
-  /** kill -9; false when it does not run just now. */
+  /** kill -9; false if it is not running at the moment. */
   kill(victim: Victim): boolean {
     const known = this.identityOf(victim);
     if (known === undefined || !isAlive(known)) return false;
@@ -64,11 +64,11 @@ export class ChaosInstance {
       process.kill(known.pid, 'SIGKILL');
       return true;
     } catch {
-      return false; // It ended between the look and the shot.
+      return false; // It ended between the check and the signal.
     }
   }
 
-  /** Those that do not run now. */
+  /** Victims that are not running. */
   stopped(): readonly Victim[] {
     return VICTIMS.filter((victim) => {
       const known = this.identityOf(victim);
@@ -76,7 +76,7 @@ export class ChaosInstance {
     });
   }
 
-  /** Ends it as Ctrl-C does. Returns what was wrong with that, and what is left running. */
+  /** Stops it like Ctrl-C. Returns problems with that, and processes left running. */
   async stop(): Promise<readonly string[]> {
     if (this.serves) this.up.kill('SIGINT');
     const deadline = Date.now() + STOP_TIMEOUT_MS;
@@ -92,7 +92,7 @@ export class ChaosInstance {
     ];
   }
 
-  /** Processes whose command line names the data folder. */
+  /** Processes whose command line contains the data folder. */
   private async leftovers(): Promise<readonly string[]> {
     for (let tries = 0; ; tries += 1) {
       const left = commandLines().filter((line) => line.includes(this.dataDir));
@@ -106,7 +106,7 @@ export class ChaosInstance {
     try {
       return JSON.parse(readFileSync(join(this.dataDir, 'run', folder, `${victim}.pid`), 'utf8')) as ProcessIdentity;
     } catch {
-      return undefined; // It is being written.
+      return undefined; // The file is currently being written.
     }
   }
 }

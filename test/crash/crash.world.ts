@@ -44,14 +44,14 @@ import { nodeKey, nodesProjection } from '../../apps/upgrade-svc/src/nodes/nodes
 export { SERVICES };
 export type Service = ServiceName;
 
-/** Who is killed, at which event of the cluster's log, and whether the event is in the log by then. */
+/** Which service is killed, at which event of the cluster's log, and whether before or after the event is appended. */
 export interface Kill {
   readonly service: Service;
   readonly boundary: number;
   readonly when: 'before' | 'after';
 }
 
-/** A step of the creation that never succeeds: an operation of the provider, or a step on hosts. */
+/** A step of the creation that always fails: an operation of the provider, or a step on hosts. */
 export interface Failing {
   readonly service: 'infra-svc' | 'bootstrap-svc';
   readonly step: string;
@@ -69,7 +69,7 @@ export const BROKEN = 'it is broken';
 const uidOf = (attempt: number): ClusterUid =>
   `${String(attempt).padStart(8, '0')}-1111-4111-8111-111111111111` as ClusterUid;
 
-/** The log, which reports when it is about to grow and when it has grown. */
+/** The log, which notifies before and after each append. */
 class Log extends MemoryStore {
   watch: (when: Kill['when'], upTo: number) => void = () => undefined;
   isDead: (writer: string) => boolean = () => false;
@@ -100,28 +100,29 @@ class Log extends MemoryStore {
   }
 }
 
-/** What agents state is recorded by upgrade-svc. */
+/** upgrade-svc records agents' facts. */
 const serviceOf = (stream: StreamId, type: StoredEvent['type']): string => {
   const source = writerOf(stream, type).source.slice(1);
   return source.startsWith('node-agent') ? 'upgrade-svc' : source;
 };
 
-/** Of etcd, none is taken. */
+/** No etcd snapshots are taken. */
 class NoSnapshots {
   @OnTask('ForgetSnapshots')
   async forget(): Promise<void> {}
 }
 
 /**
- * The four services over one log, one cloud and one set of hosts, by their own deciders, processes, projections and effects;
- * agents, providers, hosts and Kubernetes are played. A seed decides the order; one of the services is killed at one event.
+ * The four services over one log, one cloud and one set of hosts, with their own deciders, processes, projections and
+ * effects; agents, providers, hosts and Kubernetes are simulated. A seed decides the order; one of the services is
+ * killed at one event.
  */
 export class CrashWorld extends Simulation {
   readonly log = new Log();
   readonly cloud = new FakeCloud();
   readonly programs: Readonly<Record<Service, Program>>;
   readonly bootstrap = new BootstrapWorld(this.log.events, this);
-  /** How often the kill took place. */
+  /** Number of kills. */
   kills = 0;
   private readonly infraSecrets = new MemorySecrets();
   private readonly stated = new Set<string>();
@@ -131,7 +132,7 @@ export class CrashWorld extends Simulation {
   private begun = 0;
   private readonly created: NodeName[] = [];
   private indexed = 0;
-  /** What was killed in this step: whatever it still does in it has no effect. */
+  /** The service killed in this step: its further actions have no effect. */
   private dying: Service | undefined;
 
   constructor(
@@ -160,7 +161,7 @@ export class CrashWorld extends Simulation {
     };
   }
 
-  /** How many events there are at which someone can be killed: all but those with which the world begins. */
+  /** Number of events at which a service can be killed: all except the initial ones. */
   get length(): number {
     return this.log.events.length - this.begun;
   }
@@ -174,7 +175,9 @@ export class CrashWorld extends Simulation {
     return this.events.filter((event) => event.type === type).length;
   }
 
-  /** A cluster is asked for, becomes Ready, and is deleted; or it fails, and is cleaned up; until nothing is left to do. */
+  /**
+   * A cluster is requested, becomes Ready, and is deleted; or it fails, and is cleaned up; until nothing is left to do.
+   */
   override async run(): Promise<void> {
     await this.state(namespaceStream(NAMESPACE), {
       type: 'NamespaceCreated',
@@ -187,7 +190,7 @@ export class CrashWorld extends Simulation {
     await super.run();
   }
 
-  /** The event of that number is about to be appended, or has been. The program dies there, whatever it was doing. */
+  /** The event with that number is being appended, or was. The program is killed at that point. */
   private reached(when: Kill['when'], upTo: number): void {
     const { killing } = this;
     this.dying = undefined;
@@ -209,7 +212,9 @@ export class CrashWorld extends Simulation {
     return this.asking || super.isBusy();
   }
 
-  /** What the client does next: it asks until it is answered, first for a cluster, then for its end. */
+  /**
+   * The client's next action: it repeats a request until it is answered, first for a cluster, then for its deletion.
+   */
   private client(): (() => void)[] {
     if (this.asking) return [];
     if (!this.isAnswered('ClusterRequested')) return [() => this.ask('ClusterRequested', this.request())];
@@ -217,7 +222,7 @@ export class CrashWorld extends Simulation {
     return [() => this.ask('ClusterDeletionRequested', this.end())];
   }
 
-  /** A cluster with an end is deleted when that is due, any other one because the client asks for it. */
+  /** A cluster with an end is deleted when it is due, any other one on request. */
   private end(): ClusterCommand {
     const data = { namespace: NAMESPACE, cluster: CLUSTER };
     const [requested] = this.events.filter((event) => event.type === 'ClusterRequested');
@@ -237,7 +242,7 @@ export class CrashWorld extends Simulation {
       ...(this.failing === undefined ? {} : { onFailure: 'cleanup' }),
       ...(this.lease === undefined ? {} : { lease: this.lease }),
     };
-    const uid = uidOf(this.attempts); // As the gateway draws one for each request.
+    const uid = uidOf(this.attempts); // Drawn per request, as in the gateway.
     const data = { namespace: NAMESPACE, cluster: CLUSTER, uid, spec, requestHash: 'hash', connectionFaults: [] };
     return { type: 'RequestCluster', data: { ...data, actor: CLIENT.actor } };
   }
@@ -259,7 +264,7 @@ export class CrashWorld extends Simulation {
       });
   }
 
-  /** What agents would state now. Their stream keeps it until it is recorded. */
+  /** Facts that agents would now state. Their stream keeps them until they are recorded. */
   private agents(): (() => void)[] {
     const { world } = this.bootstrap;
     return this.machines().flatMap((name) => {
@@ -271,7 +276,7 @@ export class CrashWorld extends Simulation {
     });
   }
 
-  /** The machines that have been created. Every step asks, so only what is new in the log is read. */
+  /** The created machines. Called by every step, so only new events of the log are read. */
   private machines(): readonly NodeName[] {
     for (; this.indexed < this.log.events.length; this.indexed += 1) {
       const event = this.log.events[this.indexed];
@@ -319,7 +324,7 @@ export class CrashWorld extends Simulation {
     return this.bootstrap.partsOf(this.decisions(life, this.log), this.passage(life));
   }
 
-  /** What the provider refuses while the cluster is created, it does when it is deleted. */
+  /** What the provider refuses during creation succeeds during deletion. */
   private refuses(operation: string): boolean {
     const isCreation = this.count('ClusterDeletionRequested') === 0;
     return isCreation && this.failing?.service === 'infra-svc' && this.failing.step === operation;
@@ -346,7 +351,7 @@ export class CrashWorld extends Simulation {
   private upgradeParts(life: Life, program: Program): Parts {
     const handle = this.decisions(life, this.log);
     const channel = { last: async () => undefined, send: () => undefined } as unknown as AgentChannel;
-    // Made when it is needed: its cache allocates all of its entries at once, and few lives record facts.
+    // Created on demand: its cache allocates all of its entries at once, and few lives record facts.
     let facts: FactsLog | undefined;
     return {
       handle,
@@ -356,7 +361,7 @@ export class CrashWorld extends Simulation {
         const { namespace, cluster, node } = stated.address;
         const key = nodeKey(namespace, cluster, node);
         const known = await program.database.read(nodesProjection.table, [key]);
-        // Its row may not be written yet: an agent that is not answered states it again.
+        // Its row may not be written yet: an agent without an answer states it again.
         if (!known.has(key)) return { kind: 'requeue', delayMs: 1, reason: 'no cluster has this node yet' };
         facts ??= new FactsLog(channel, handle, { now: () => NOW });
         return facts.record(stated);

@@ -1,6 +1,6 @@
 import type { StoredEvent } from '@fairlead/contracts';
 
-/** What depends on timing: reports of nodes, and steps that were tried again. */
+/** Events that depend on timing: reports of nodes, and repeated steps. */
 const TIMING: ReadonlySet<string> = new Set([
   'VersionChanged',
   'NodeNotReady',
@@ -19,12 +19,15 @@ interface About {
 }
 
 /**
- * Issued again when the service was killed before the host had it: the first credential is lost, and never used. The host gets one in
- * any case.
+ * Issued again if the service was killed before the host received it: the first credential is lost, and never used. The
+ * host gets one in any case.
  */
 const REISSUED = 'AgentCredentialIssued ';
 
-/** What must be the same however often a program was killed: the facts about a cluster, without those that depend on timing. */
+/**
+ * The part that must be the same however often a program was killed: the facts about a cluster, without those that
+ * depend on timing.
+ */
 export const outcome = (events: readonly StoredEvent[], cluster: string): readonly string[] =>
   events
     .filter(({ type }) => !TIMING.has(type))

@@ -4,8 +4,8 @@ import { seededRandom } from '@fairlead/testing';
 export const seedOfDay = (now: Date): number => Number(now.toISOString().slice(0, 10).replaceAll('-', ''));
 
 /**
- * `count` of the boundaries 1 to `length`, in order, one from each of as many equal parts, so that a sample has early and
- * late ones. All of them if there are no more. The same seed and name draw the same.
+ * `count` of the boundaries 1 to `length`, in order, one from each of as many equal parts, so that a sample has early
+ * and late ones. All of them if there are no more. Deterministic for a seed and name.
  */
 export const sampleOf = (
   length: number,

@@ -4,8 +4,8 @@ import { sampleOf, seedOfDay } from './sample.js';
 const LENGTH = 57;
 const day = (offset: number): number => seedOfDay(new Date(Date.UTC(2026, 0, 1 + offset)));
 
-describe('the sample of boundaries at which services are really killed', () => {
-  it('is the same for the same seed and service, and another one for another service', () => {
+describe('the sample of boundaries at which services are killed for real', () => {
+  it('is the same for the same seed and service, and differs for another service', () => {
     const of = (name: string) => sampleOf(LENGTH, { seed: 20260131, name, count: 3 });
     expect(of('gateway')).toEqual(of('gateway'));
     expect(of('gateway')).not.toEqual(of('infra-svc'));
@@ -20,14 +20,14 @@ describe('the sample of boundaries at which services are really killed', () => {
     }
   });
 
-  it('meets every boundary of a service within some months of daily runs', () => {
+  it('covers every boundary of a service within some months of daily runs', () => {
     const met = new Set<number>();
     for (let offset = 0; offset < 200; offset += 1)
       for (const boundary of sampleOf(LENGTH, { seed: day(offset), name: 'upgrade-svc', count: 3 })) met.add(boundary);
     expect(met.size).toBe(LENGTH);
   });
 
-  it('is all of them where as many are asked for', () => {
+  it('is all of them if as many are requested', () => {
     expect(sampleOf(4, { seed: 1, name: 'gateway', count: 99 })).toEqual([1, 2, 3, 4]);
   });
 

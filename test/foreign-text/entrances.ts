@@ -34,13 +34,13 @@ import { parseResult } from '../../libs/node-scripts/src/shell/result.js';
 
 type Shapes = Readonly<Record<string, WorstText>>;
 
-/** Where text from outside enters, and a function that does with it what happens there. */
+/** A place where untrusted text enters, and a function that processes it like that place. */
 export interface Entrance {
   /** The file that parses it. */
   readonly file: string;
   readonly what: string;
   readonly shapes: Shapes;
-  /** Characters that are let in there. */
+  /** Maximum characters accepted there. */
   readonly lengthMax: number;
   readonly feed: (text: string) => unknown;
 }
@@ -51,7 +51,7 @@ const JSON_AND_LINES: Shapes = { ...WORST_JSON, ...WORST_LINES };
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** A body of the REST API as Express hands it on. */
+/** A body of the REST API, as parsed by Express. */
 const body = (text: string): unknown => JSON.parse(text);
 
 const CALL = { hook: { name: 'h', points: [], url: '' }, point: 'beforeNodeReboot', attempt: 1 } as unknown as HookCall;
@@ -262,7 +262,7 @@ export const ENTRANCES: readonly Entrance[] = [
   },
 ];
 
-/** Where the text goes straight to a bounded parser and from there to a schema, or is held by a spec of its own. */
+/** Text that goes straight to a bounded parser and from there to a schema, or is covered by a separate spec. */
 export const ELSEWHERE: Readonly<Record<string, string>> = {
   'apps/cli/src/lab/lab.effects.ts': 'parseJson of at most 4 MiB, by a person who waits',
   'apps/bootstrap-svc/src/adapters/helm/helm.program.ts': 'parseJson of at most 32 MiB and 500,000 values',

@@ -19,7 +19,7 @@ export const bootstrapTask = (world: ServiceWorld, { type, data }: Task): Failed
   return undefined;
 };
 
-/** Control planes of a cluster that runs go on; what is hit is a worker, or what a restore needs. */
+/** Control planes of a running cluster do not fail; faults affect workers, or what a restore needs. */
 const failsAt = (world: ServiceWorld, step: string, node: NodeName | undefined): boolean => {
   if (step === 'RemoveNode' && node !== undefined)
     return (world.has('drain') && world.kubernetes.has(node)) || (!isServing(world, node) && costsQuorum(world, node));
@@ -29,7 +29,7 @@ const failsAt = (world: ServiceWorld, step: string, node: NodeName | undefined):
   return world.has('unreachable') && (step === 'BootstrapHost' || step === 'VerifyNode');
 };
 
-/** The step on the host that removes a member asks etcd itself: hosts may have failed since upgrade-svc did. */
+/** The step on the host that removes a member checks etcd itself: hosts may have failed since upgrade-svc's check. */
 const costsQuorum = (world: ServiceWorld, node: NodeName): boolean => {
   const others = [...world.etcd].filter((name) => name !== node);
   const healthy = others.filter((name) => !world.down.has(name)).length;

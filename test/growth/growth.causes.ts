@@ -6,7 +6,9 @@ type Log = readonly StoredEvent[];
 
 const EVENT_ID = /^event-(\d+)$/u;
 
-/** The event, and everything that led to it, nearest first. The id of an event in a simulation has its place in the log. */
+/**
+ * The event, and all of its causes, nearest first. The id of an event in a simulation contains its position in the log.
+ */
 export const chainOf = (log: Log, event: StoredEvent): Log => {
   const chain = [event];
   for (;;) {
@@ -49,7 +51,7 @@ const lets =
     }
   };
 
-/** What the creation, deletion or replacement of a machine was asked for by; undefined: the event is none. */
+/** Matches the request behind the creation, deletion or replacement of a machine; undefined: another kind of event. */
 const askedBy = (event: StoredEvent): ((other: StoredEvent) => boolean) | undefined => {
   switch (event.type) {
     case 'VmsPlanned':
@@ -65,7 +67,7 @@ const askedBy = (event: StoredEvent): ((other: StoredEvent) => boolean) | undefi
   }
 };
 
-/** What a request says of why, and of what differs. */
+/** Whether a request states its reason and the difference. */
 const saysWhy = (event: StoredEvent): boolean => {
   switch (event.type) {
     case 'NodeReplacementPlanned':
@@ -83,7 +85,10 @@ const endsAtRequest = (log: Log, event: StoredEvent): boolean => {
   return [USER, SEEN].includes(actor) && causationId.startsWith(actor);
 };
 
-/** Why the log does not explain this creation, deletion or replacement of a machine; undefined: it does, or the event is none. */
+/**
+ * Why the log does not explain this creation, deletion or replacement of a machine; undefined: it does, or the event is
+ * of another kind.
+ */
 export const unexplained = (log: Log, event: StoredEvent): string | undefined => {
   const isAsker = askedBy(event);
   if (isAsker === undefined) return undefined;

@@ -27,19 +27,22 @@ const rolling = (maxSurge: number, maxUnavailable: number, canary = true): PoolR
 });
 const ROLLOUTS = [rolling(1, 0), rolling(0, 1), rolling(2, 1), rolling(2, 0, false)];
 
-/** What changes how many nodes a pool must have. */
+/** Events that change the desired number of nodes in a pool. */
 const DECLARING: ReadonlySet<string> = new Set(['ClusterSpecChanged', 'NodesAbandoned', 'VmsFailed', 'NodesFailed']);
 
 /** How often each kind of step was taken: a simulation in which nothing happens proves nothing. */
 export type Seen = Record<string, number>;
 
-/** A cluster whose owner changes their mind while machines, nodes, hosts and services fail, and what must hold after each event. */
+/**
+ * A cluster whose owner changes the manifest repeatedly while machines, nodes, hosts and services fail, and the
+ * invariants after each event.
+ */
 export class Course {
   readonly world = new GrowthWorld();
-  /** Is called with every event, after what must hold was checked. */
+  /** Called with every event, after the invariants were checked. */
   noticed: (event: StoredEvent) => void = () => undefined;
   private readonly random: () => number;
-  /** Nodes of each pool that have served since it was declared so, and that the world has not taken. */
+  /** Nodes of each pool that have served since the last declaration, and that were not taken by a fault. */
   private served: Record<string, number> = {};
   private members = 0;
   private readonly joined = new Set<string>();
@@ -83,7 +86,7 @@ export class Course {
     return this.world.machinesIn(pool).filter(({ serves }) => serves).length;
   }
 
-  /** Without those that serve only until their successors do. */
+  /** Without those that serve only until their replacements do. */
   private staying(pool: string): number {
     const replaced = new Set(Object.values(this.world.declared.replaced ?? {}).map(({ node }) => node));
     return this.world.machinesIn(pool).filter(({ name, serves }) => serves && !replaced.has(name)).length;
@@ -101,7 +104,7 @@ export class Course {
     expect(this.world.declared.spec.pools.map(({ name, replicas }) => [name, replicas])).toEqual([...this.wanted]);
   }
 
-  /** What is declared begins to count now. */
+  /** The declaration counts from now on. */
   private declare(): void {
     const { pools } = this.world.declared.spec;
     this.served = Object.fromEntries(pools.map(({ name, replicas }) => [name, Math.min(replicas, this.serving(name))]));
@@ -111,17 +114,17 @@ export class Course {
     return POOLS.find((name) => this.world.machinesIn(name).some((machine) => machine.name === node)) ?? '';
   }
 
-  /** So many nodes of a pool serve no longer because the world, or its owner, has taken them. */
+  /** This many nodes of a pool no longer serve because of a fault, or of their owner. */
   private take(pool: string, count: number): void {
     this.served = { ...this.served, [pool]: Math.max(0, (this.served[pool] ?? 0) - count) };
   }
 
-  /** At most as many nodes are missing as allowed, besides those that the world has taken, and etcd keeps its quorum. */
+  /** At most the allowed number of nodes is missing, besides those taken by faults, and etcd keeps its quorum. */
   private check(event: StoredEvent): void {
     const { pools } = this.world.declared.spec;
     if (event.type === 'ClusterSpecChanged') this.want();
     if (DECLARING.has(event.type)) this.declare();
-    // Its manifest is recorded after it, in one decision.
+    // Its manifest is recorded afterwards, in the same decision.
     if (event.type === 'NodeRemovalRequested') this.take(this.poolOf(event.data.node), 1);
     for (const pool of pools) this.checkPool(pool, event);
     this.follow(event);
@@ -134,7 +137,7 @@ export class Course {
     this.members = etcd.size;
   }
 
-  /** A node that has joined is drained before its machine is deleted. */
+  /** A joined node is drained before its machine is deleted. */
   private follow(event: StoredEvent): void {
     if (event.type === 'WorkerJoined' || event.type === 'ControlPlaneJoined') this.joined.add(event.data.node);
     if (event.type === 'NodeDrained') this.drained.add(event.data.node);
@@ -151,7 +154,7 @@ export class Course {
     this.served = { ...this.served, [pool.name]: served };
   }
 
-  /** Applies another manifest; it may be refused, which is an answer. */
+  /** Applies another manifest; a refusal is a valid result. */
   apply(): boolean {
     const { spec } = this.world.declared;
     const pools = POOLS.filter(() => this.random() < 0.9).map((name) => ({
@@ -174,7 +177,7 @@ export class Course {
     this.count(this.world.applySpec({ ...spec, pools }) ? 'scaled' : 'refused');
   }
 
-  /** A host goes down. The world leaves etcd its quorum, so that whoever loses it is Fairlead. */
+  /** A host goes down. Faults never cost etcd its quorum, so that only Fairlead can lose it. */
   private lose(): void {
     const { kubernetes, down, etcd } = this.world;
     const from = this.random() < 0.6 ? etcd : kubernetes;
@@ -191,7 +194,7 @@ export class Course {
     this.count('lost');
   }
 
-  /** Its host is up again, or it is replaced, as a health check does. */
+  /** Its host is restored, or it is replaced, as by a health check. */
   private repair(): void {
     const [node] = this.world.down;
     if (node === undefined) return;
@@ -228,7 +231,7 @@ export class Course {
     this.world.command('release');
   }
 
-  /** The world is well, and someone retries what has failed. */
+  /** Ends all faults, and retries what has failed. */
   settle(): void {
     this.calm();
     for (const node of this.world.down) this.world.recover(node);
@@ -239,7 +242,7 @@ export class Course {
     }
   }
 
-  /** Nodes and machines of each pool, and what is declared. */
+  /** Compares nodes and machines of each pool with the declaration. */
   expectAsDeclared(): void {
     const { controlPlane, pools } = this.world.declared.spec;
     expect(this.world.trouble()).toBeUndefined();

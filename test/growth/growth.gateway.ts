@@ -7,7 +7,7 @@ import {
 } from '../../apps/gateway/src/manifest/manifests.decider.js';
 import { ADDRESS, USER } from './growth.parts.js';
 
-/** As the gateway asks for it when a manifest is applied to a cluster that there is. */
+/** The gateway's command when a manifest is applied to an existing cluster. */
 export const applyManifest = (state: ManifestState, spec: DeclaredSpec, requestId: string): ManifestCommand => ({
   type: 'ApplyManifest',
   data: {

@@ -88,7 +88,7 @@ const plan = (
 
 const makeBatch = (world: ServiceWorld, cluster: Cluster, batch: string | null): string | undefined => {
   const missing = missingOf(cluster, batch);
-  // The first is made, so that there is something to roll back.
+  // The first one is created, so that there is something to roll back.
   missing.forEach((plan, at) => {
     if (world.has('create') && at > 0) return;
     world.provider.add(plan.name);

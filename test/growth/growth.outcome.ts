@@ -2,11 +2,13 @@ import type { ClusterState } from '../../apps/gateway/src/clusters/clusters.deci
 import type { ServiceWorld } from './growth.parts.js';
 
 type EndedWorld = Pick<ServiceWorld, 'provider' | 'kubernetes' | 'etcd' | 'infra' | 'boot'> & {
-  /** What the gateway has read of the log. */
+  /** The gateway's state. */
   readonly gateway: ClusterState;
 };
 
-/** Why this is no place to stay; undefined: the cluster is Provisioned and whole, or nothing of it is left. */
+/**
+ * Why this is not a valid final state; undefined: the cluster is Provisioned and complete, or nothing of it is left.
+ */
 export const troubleOf = (world: EndedWorld): string | undefined => {
   if (world.gateway.status === 'absent') return world.provider.size === 0 ? undefined : 'machines are left';
   const { phase, additions, stuck, members } = world.gateway;
@@ -26,7 +28,7 @@ export const troubleOf = (world: EndedWorld): string | undefined => {
     : 'members of etcd that are no nodes';
 };
 
-/** What there is at the end, however it came about. */
+/** The final state, however it was reached. */
 export const outcomeOf = (world: EndedWorld): object => {
   const sorted = (names: Iterable<string>): readonly string[] => [...names].toSorted();
   const members = world.gateway.status === 'absent' ? {} : world.gateway.members;

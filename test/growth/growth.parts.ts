@@ -16,9 +16,9 @@ export const FAILURES = [
 ] as const;
 export type Failure = (typeof FAILURES)[number];
 
-/** Who requests. */
+/** The actor of requests. */
 export const USER = 'user/sim';
-/** What a service sees in the world. */
+/** The actor of observations. */
 export const SEEN = 'system/seen';
 
 export const ADDRESS = { namespace: 'default', cluster: 'demo' };
@@ -27,21 +27,21 @@ export const SURGE = { uid: UID, upgradeId: 'u-8f3k2m9q' as UpgradeId, pool: 'wo
 /** How the last attempt at a task ended that failed; undefined: it did what it was to do. */
 export type Failed = Pick<TaskFailure, 'cause' | 'attempt'> | undefined;
 
-/** What the services of a GrowthWorld find in it, and how they act on it. */
+/** The state of a GrowthWorld that services read, and how they act on it. */
 export interface ServiceWorld {
-  /** The machines of the provider. */
+  /** The provider's machines. */
   readonly provider: Set<string>;
-  /** The Nodes of Kubernetes. */
+  /** The Nodes in Kubernetes. */
   readonly kubernetes: Set<string>;
   /** The members of etcd. */
   readonly etcd: Set<string>;
-  /** Nodes whose hosts are down: their agents are silent, and their members of etcd do not answer. */
+  /** Nodes whose hosts are down: their agents are silent, and their etcd members do not answer. */
   readonly down: Set<string>;
-  /** Control planes that etcd needed when their turn to leave came, with that attempt. */
+  /** Control planes whose removal etcd's quorum blocked, with that attempt. */
   readonly blocked: Map<NodeName, number>;
-  /** What infra-svc has read of the log. */
+  /** infra-svc's state. */
   readonly infra: Machines;
-  /** What bootstrap-svc has read of it. */
+  /** bootstrap-svc's state. */
   readonly boot: Bootstrap;
   has(failure: Failure): boolean;
   say(fact: Fact): void;

@@ -13,7 +13,7 @@ let first: GrowthWorld | undefined;
 export const provisioned = (): GrowthWorld => (first ??= provision()).copy();
 
 let outside: GrowthWorld | undefined;
-/** Members of its etcd are units beside the control planes, and not kubeadm's. */
+/** With an external etcd. */
 export const provisionedOutside = (): GrowthWorld => (outside ??= provision({ etcd: 'external' })).copy();
 
 export const worker = (world: GrowthWorld): string => world.members().find((name) => name.includes('-w-')) ?? '';

@@ -4,7 +4,7 @@ import type { EtcdFacts } from '../../apps/upgrade-svc/src/rules/cluster.facts.j
 import { c8MayLeave, removalQuorumOf } from '../../apps/upgrade-svc/src/rules/control-plane.rules.js';
 import type { ServiceWorld } from './growth.parts.js';
 
-/** What upgrade-svc and the agents do about an event. */
+/** The reactions of upgrade-svc and the agents to an event. */
 export const played = (world: ServiceWorld, event: StoredEvent): void => {
   watchEtcd(world, event);
   if (event.type === 'ControlPlaneRemovalStarted') lookAtEtcd(world, event.data);
@@ -59,7 +59,7 @@ export const agentSays = (
   world.say({ type, data } as unknown as Fact);
 };
 
-/** upgrade-svc, which asks etcd as it is. */
+/** upgrade-svc's check of the current etcd. */
 const etcdFacts = (world: ServiceWorld): EtcdFacts => {
   const members = [...world.etcd].map((name) => ({
     name,
@@ -79,7 +79,7 @@ const lookAtEtcd = (world: ServiceWorld, { uid, node, attempt }: EventData<'Cont
   return world.say({ type: 'ControlPlaneRemovalBlocked', data: { ...about, cause } });
 };
 
-/** upgrade-svc looks again at control planes that etcd needed, and says so when it does no more. */
+/** upgrade-svc checks blocked control planes again, and reports when etcd no longer needs them. */
 const watchEtcd = (world: ServiceWorld, event: StoredEvent): void => {
   if (event.type === 'ControlPlaneRemovalBlocked') world.blocked.set(event.data.node, event.data.attempt);
   if (event.type === 'ControlPlaneRemovalStarted') world.blocked.delete(event.data.node);

@@ -42,7 +42,7 @@ import { ADDRESS, SEEN, SURGE, USER, type Failed, type Failure, type ServiceWorl
 import { agentSays, played } from './growth.upgrade.js';
 
 const JOBS_MAX = 2_000;
-/** How often nothing is left to do but to wait for the next timer: long enough for every deadline and several further attempts. */
+/** How often the world may wait for the next timer: long enough for every deadline and several further attempts. */
 const WAITS_MAX = 8;
 const START_MS = Date.parse('2026-01-01T00:00:00.000Z');
 
@@ -53,7 +53,7 @@ const causedBy = ({ meta }: StoredEvent, actor: string): Cause => ({
   causationId: meta.id,
 });
 
-/** A service dies between what it does to the world and what it records. */
+/** A service dies between an external effect and its record. */
 class Crashed extends Error {}
 
 /** A reconciler as its service runs it: its cluster may be quarantined, and it reads on from there when that is released. */
@@ -69,9 +69,9 @@ interface Service {
 const follow = (reconciler: AnyReconciler, service: string): Follower<unknown> => new Follower(reconciler, service);
 
 /**
- * A cluster over the deciders, processes and planners of the gateway, infra-svc and bootstrap-svc as they are. Jobs are done one after
- * the other; the provider, hosts, Kubernetes, upgrade-svc and the agents are played, each in the file of its service. A failure lasts until the
- * world is healed.
+ * A cluster with the real deciders, processes and planners of the gateway, infra-svc and bootstrap-svc. Jobs run one
+ * after the other; the provider, hosts, Kubernetes, upgrade-svc and the agents are simulated, each in the file of its
+ * service. A fault lasts until the world is healed.
  */
 export class GrowthWorld implements ServiceWorld {
   readonly events: StoredEvent[] = [];
@@ -108,9 +108,9 @@ export class GrowthWorld implements ServiceWorld {
   };
   /** Of what is recorded now. */
   private cause: Cause | undefined;
-  /** With which code the latest command was refused. */
+  /** The code with which the latest command was refused. */
   refused: string | undefined;
-  /** What was done to the provider, the hosts and Kubernetes, with the number of events that were recorded before. */
+  /** Effects on the provider, the hosts and Kubernetes, with the number of events recorded before. */
   readonly effects: { readonly what: string; readonly after: number }[] = [];
   private queue: Asked[] = [];
   /** Tasks that are tried again and again, until the provider is well. */
@@ -121,7 +121,7 @@ export class GrowthWorld implements ServiceWorld {
   noticed: (event: StoredEvent) => void = () => undefined;
   private nowMs = START_MS;
 
-  /** Another world that has come as far as this one, and goes on by itself. `noticed` is not copied. */
+  /** An independent copy of the current state. `noticed` is not copied. */
   copy(): GrowthWorld {
     const copy = new GrowthWorld();
     copy.events.push(...this.events);
@@ -132,7 +132,7 @@ export class GrowthWorld implements ServiceWorld {
     const sets = ['provider', 'kubernetes', 'etcd', 'down', 'failures'] as const;
     for (const name of sets) for (const one of this[name]) (copy[name] as Set<string>).add(one);
     for (const [node, attempt] of this.blocked) copy.blocked.set(node, attempt);
-    // States are values: what evolves one makes another.
+    // States are immutable values.
     const { manifest, infra, boot, pause, refused, nowMs } = this;
     Object.assign(copy, { manifest, infra, boot, pause, refused, nowMs });
     for (const [name, { follower, read }] of Object.entries(this.services))
@@ -144,13 +144,13 @@ export class GrowthWorld implements ServiceWorld {
     this.failures.add(failure);
   }
 
-  /** The world is well again; a process that is quarantined is released by a command. */
+  /** Ends all faults; a quarantined process is released by a command. */
   heal(): void {
     for (const failure of ['create', 'delete', 'unreachable', 'join', 'drain'] as const) this.failures.delete(failure);
     this.queue.push(...this.requeued.splice(0));
   }
 
-  /** The host of a node is down, until it is up again or its node leaves. */
+  /** The host of a node is down, until it is restored or its node leaves. */
   lose(node: string): void {
     this.down.add(node);
     const data = { uid: UID, node: node as NodeName, lastSeenAt: null, limitMs: 60_000 };
@@ -162,7 +162,7 @@ export class GrowthWorld implements ServiceWorld {
     this.say({ type: 'NodeRecovered', data: { uid: UID, node: node as NodeName, lostForMs: 60_000 } });
   }
 
-  /** The service of the next job crashes once that has recorded so many decisions; the job is delivered again. */
+  /** The service of the next job crashes once it has recorded this many decisions; the job is delivered again. */
   crash(after: number): void {
     this.decisionsLeft = after;
   }
@@ -178,7 +178,7 @@ export class GrowthWorld implements ServiceWorld {
     );
   }
 
-  /** Commands of the REST API and the CLI. A refusal is an answer, too. */
+  /** Commands of the REST API and the CLI. A refusal is a valid result. */
   command(
     command: 'retry' | 'abandon' | 'delete' | 'remove-failed' | 'release' | 'abort-upgrade' | 'pause' | 'resume',
   ): void {
@@ -219,7 +219,7 @@ export class GrowthWorld implements ServiceWorld {
     this.ask({ type: 'ReplaceNode', data });
   }
 
-  /** Asks for nodes to be replaced by rollouts of their pools; a refusal is an answer, too. */
+  /** Requests replacement of nodes by rollouts of their pools; a refusal is a valid result. */
   replaceSelected(select: Partial<NodeSelection>, reason = ''): boolean {
     const selection = { nodes: [], pools: [], labels: {}, all: false, ...select };
     const data = { ...ADDRESS, requestId: `s${this.events.length}`, select: selection, reason };
@@ -235,13 +235,15 @@ export class GrowthWorld implements ServiceWorld {
     this.say({ type: 'UpdatesDisabledSet', data: { uid: UID, scope, disabled, reason: 'a database' } });
   }
 
-  /** The first pool as declared, and its machines as they are: whether their nodes serve, and whether they leave. */
+  /**
+   * The first pool as declared, and the state of its machines: whether their nodes serve, and whether they are leaving.
+   */
   pool() {
     const declared = this.manifest.declared?.spec.pools[0];
     return { declared, machines: this.machinesIn(declared?.name) };
   }
 
-  /** The same of the control planes. */
+  /** The same for the control planes. */
   controlPlanes() {
     return { declared: this.declared.spec.controlPlane, machines: this.machinesIn(CONTROL_PLANE_POOL) };
   }
@@ -262,13 +264,13 @@ export class GrowthWorld implements ServiceWorld {
       }));
   }
 
-  /** What is declared of the cluster's pools. */
+  /** The declared state of the cluster. */
   get declared(): Declared {
     if (this.manifest.declared === undefined) throw new Error('there is no cluster');
     return this.manifest.declared;
   }
 
-  /** Applies the manifest with another first pool; a refusal is an answer, too. */
+  /** Applies the manifest with a changed first pool; a refusal is a valid result. */
   declare(change: Partial<DeclaredPool>): boolean {
     const { declared } = this.manifest;
     if (declared === undefined) return false;
@@ -276,18 +278,18 @@ export class GrowthWorld implements ServiceWorld {
     return this.applySpec({ ...declared.spec, pools: [{ ...first!, ...change }, ...others] });
   }
 
-  /** Applies the manifest with other control planes; a refusal is an answer, too. */
+  /** Applies the manifest with changed control planes; a refusal is a valid result. */
   declareControlPlane(change: Partial<DeclaredSpec['controlPlane']>): boolean {
     const { spec } = this.declared;
     return this.applySpec({ ...spec, controlPlane: { ...spec.controlPlane, ...change } });
   }
 
-  /** The agent of a node says that it is Ready, or not. */
+  /** The agent of a node reports Ready or NotReady. */
   setReady(node: string, ready: boolean): void {
     agentSays(this, ready ? 'NodeReady' : 'NodeNotReady', node as NodeName);
   }
 
-  /** Applies a manifest with these pools, made like the cluster's first one. A refusal is an answer, too. */
+  /** Applies a manifest with these pools, based on the cluster's first one. A refusal is a valid result. */
   apply(pools: readonly (Pick<DeclaredPool, 'name' | 'replicas'> & Partial<DeclaredPool>)[]): boolean {
     const { controlPlane, ...others } = this.declared.spec;
     const { connection, machineType, rootDisk } = controlPlane;
@@ -316,7 +318,7 @@ export class GrowthWorld implements ServiceWorld {
     } as unknown as Fact);
   }
 
-  /** Nothing happens for so long. */
+  /** Advances the time without events. */
   sleep(ms: number): void {
     this.nowMs += ms;
   }
@@ -325,7 +327,7 @@ export class GrowthWorld implements ServiceWorld {
     return this.gateway.status === 'absent' ? [] : Object.keys(this.gateway.members);
   }
 
-  /** Does everything that follows, or so many jobs of it; then waits for timers, too. */
+  /** Does everything that follows, or this many jobs of it; then waits for timers, too. */
   run(jobsMax = JOBS_MAX): void {
     const isWhole = jobsMax === JOBS_MAX;
     for (let jobs = 0, waits = 0; jobs < jobsMax; jobs += 1) {
@@ -341,7 +343,7 @@ export class GrowthWorld implements ServiceWorld {
     if (isWhole) throw new Error('it never ends');
   }
 
-  /** How many tasks and timers there are. */
+  /** Number of tasks and timers. */
   get pending(): number {
     this.read();
     const waits = Object.values(this.services).filter(({ follower }) => follower.wakeAt !== null);
@@ -389,7 +391,7 @@ export class GrowthWorld implements ServiceWorld {
     return troubleOf(this);
   }
 
-  /** What there is at the end, however it came about. */
+  /** The final state, however it was reached. */
   outcome(): object {
     return outcomeOf(this);
   }
@@ -417,7 +419,7 @@ export class GrowthWorld implements ServiceWorld {
     }
   }
 
-  /** Of a request, or of what a service sees in the world: nothing in the log led to it. */
+  /** For a request, or a service's observation: no earlier event caused it. */
   private firstCause(actor: string): Cause {
     const id = `${actor}-${this.events.length + 1}`;
     return { actor, correlationId: id, causationId: id };

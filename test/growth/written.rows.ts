@@ -7,13 +7,13 @@ type Service = Pick<ServiceDefinition, 'projections' | 'reconcilers'> & { readon
 
 const bytesOf = (value: unknown): number => (value === undefined ? 0 : JSON.stringify(value).length);
 
-/** What services write to their databases for events of one cluster, as PartitionStore writes it. */
+/** The rows that services write for events of one cluster, in PartitionStore's format. */
 export class WrittenRows {
   private readonly rows = new Map<string, unknown>();
 
   constructor(private readonly services: readonly Service[]) {}
 
-  /** Bytes by the name of the projection or process; those that write nothing are left out. */
+  /** Bytes by the name of the projection or process; those that write nothing are omitted. */
   write(event: StoredEvent): ReadonlyMap<string, number> {
     const written = new Map<string, number>();
     const add = (name: string, bytes: number): void => void written.set(name, (written.get(name) ?? 0) + bytes);

@@ -17,7 +17,7 @@ const SERVER = `https://${ADDRESS}:6443`;
 const TIMEOUT_MS = 240_000;
 const member = { preferred_username: 'alice', groups: ['/kube-demo'], team: 'us' };
 
-/** A real kube-apiserver and the step's own script on a folder that stands for its host. */
+/** A real kube-apiserver and the real step script on a folder that simulates its host. */
 describe(`a real kube-apiserver of ${VERSION} lets users of an identity provider in`, () => {
   const host = new TestHost();
   let controlPlane: ControlPlane;
@@ -60,7 +60,7 @@ describe(`a real kube-apiserver of ${VERSION} lets users of an identity provider
   }, 60_000);
 
   it(
-    'only once its file says so, which it reads without a restart [azimuth 6]',
+    'only once its file allows it, which it reads without a restart [azimuth 6]',
     async () => {
       expect(await asked(former, member)).toBe(401);
       expect(await host.run(stepOf(oidcOf(former!)))).toMatchObject({ code: 0, result: { changed: true } });
@@ -84,7 +84,7 @@ describe(`a real kube-apiserver of ${VERSION} lets users of an identity provider
       expect(await host.run(stepOf(oidcOf(latter!)))).toMatchObject({ code: 0, result: { changed: true } });
       expect([await asked(latter, member), await asked(former, member)]).toEqual([200, 401]);
       expect(await host.run(stepOf(undefined))).toMatchObject({ code: 0, result: { changed: true } });
-      // An API server takes a token again for ten seconds without looking.
+      // An API server caches an accepted token for ten seconds.
       await eventually(
         'nobody is let in',
         () => asked(latter, member),

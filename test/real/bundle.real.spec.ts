@@ -20,7 +20,7 @@ const FAIRLEAD = fileURLToPath(new URL('../../apps/cli/bin/fairlead.mjs', import
 const HOSTS = ['rack-1', 'rack-2'];
 const run = promisify(execFile);
 
-/** A fresh server has none of what a node needs, and no Node.js. */
+/** A new server without a node's requirements, and without Node.js. */
 const BARE = `apt-get purge -qq -y containerd runc conntrack ebtables ethtool ipset socat >/dev/null 2>&1
 rm -rf /etc/containerd /opt/fairlead/node /opt/fairlead/node.sha256
 ! command -v containerd && ! command -v conntrack && [ ! -e /opt/fairlead/mirror ]`;
@@ -55,7 +55,7 @@ describe('hosts without any network, and a bundle', () => {
   }, 3 * MINUTE_MS);
 
   it(
-    'become a cluster whose nodes are Ready and whose pods talk and resolve names',
+    'become a cluster with Ready nodes whose pods reach each other and resolve names',
     async () => {
       const kubectl = await hosts.kubectl('sealed');
       const nodes = await nodesOf(kubectl);
@@ -74,7 +74,7 @@ describe('hosts without any network, and a bundle', () => {
   );
 
   it(
-    'have all of it from the bundle: the runtime, the tools, and nothing of an archive that is left about',
+    'have everything from the bundle: the runtime, the tools, and no remains of an archive',
     async () => {
       for (const host of HOSTS) {
         const origins = await hosts.onHost(host, 'apt-cache', 'policy', 'containerd', 'conntrack', 'socat');
@@ -126,7 +126,7 @@ class FileServer {
   }
 }
 
-describe('a host and a mirror at an https address of the site’s own authority', () => {
+describe('a host and a mirror at an https address with the site’s own CA', () => {
   const folder = newFolder('https');
   const [host = ''] = HOSTS;
   let hosts: OwnHosts;
@@ -140,7 +140,7 @@ describe('a host and a mirror at an https address of the site’s own authority'
     const { ca, cert, key } = await siteCertificates(folder, `IP:${hosts.uplink}`);
     server = new FileServer(localMirror(process.env), { cert, key });
     const port = await server.listen();
-    // As its administrator does it, once for everything on the host.
+    // Like its administrator, once for everything on the host.
     const trust = `printf '%s' '${ca}' >/usr/local/share/ca-certificates/site.crt && update-ca-certificates`;
     await hosts.onHost(host, 'sh', '-ec', trust);
     await hosts.become('fetched', {
@@ -157,7 +157,7 @@ describe('a host and a mirror at an https address of the site’s own authority'
   }, 3 * MINUTE_MS);
 
   it(
-    'become a Ready node, though every large file broke off once and went on where it had stopped',
+    'become a Ready node, although every large download was interrupted once and resumed',
     async () => {
       const nodes = await nodesOf(await hosts.kubectl('fetched'));
       expect(nodes.map(({ version, ready }) => ({ version, ready }))).toEqual([{ version: VERSION, ready: true }]);

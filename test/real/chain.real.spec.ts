@@ -12,22 +12,25 @@ const MINUTE_MS = 60_000;
 const CLUSTER = 'chained';
 const PATH = `/ns/default/clusters/${CLUSTER}`;
 const [FROM, BETWEEN, TO] = ['v1.33.13', 'v1.34.4', 'v1.35.4'] as const;
-/** There is one worker: another one joins before it is drained, or its pods would have nowhere to go. */
+/** There is one worker: another one joins before it is drained, otherwise its pods would have nowhere to go. */
 const STRATEGY = { workers: { maxUnavailable: 0, maxSurge: 1 } };
 const ENDS: readonly StoredEvent['type'][] = ['RolloutCompleted', 'RolloutHalted', 'RolloutPaused', 'UpgradeRejected'];
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const hostOf = ({ providerId }: Machine): string => providerId.split('/').at(-1) ?? '';
 
-/** One control plane: while it changes, the API does not answer, and only what runs is watched. With three, see `upgrade` and `keep`. */
-describe('a real cluster of one control plane and one worker that is upgraded over two minor versions by one request', () => {
+/**
+ * One control plane: while it changes, the API does not answer, and only the workloads are monitored. For three, see
+ * `upgrade` and `keep`.
+ */
+describe('a real cluster of one control plane and one worker, upgraded over two minor versions by one request', () => {
   let system: RealSystem;
   let kubectl: Kubectl;
   let made: readonly Machine[];
   let events: readonly StoredEvent[];
   let page: Traffic;
 
-  /** What was planned, as kind and version of Kubernetes. */
+  /** The plan, as kind and Kubernetes version. */
   const planned = (): readonly string[] => {
     const [plan] = events.flatMap((event) => (event.type === 'UpgradePlanned' ? [event.data.plan] : []));
     const versionOf = ({ to }: PlanOperation): string => to['kubelet'] ?? '';
@@ -61,7 +64,7 @@ describe('a real cluster of one control plane and one worker that is upgraded ov
 
   afterAll(() => system?.stop(), 3 * MINUTE_MS);
 
-  it('has a plan whose control plane visits the minor version between, and whose worker does not', () => {
+  it('has a plan in which the control plane passes the minor version in between, and the worker does not', () => {
     expect(planned().filter((operation) => /^(snapshot-etcd|control-plane|worker)/u.test(operation))).toEqual([
       'snapshot-etcd',
       `control-plane ${BETWEEN.slice(1)}`,
@@ -72,7 +75,7 @@ describe('a real cluster of one control plane and one worker that is upgraded ov
   });
 
   it(
-    'ends with the nodes that were there, each part of them at the new version',
+    'ends with the same nodes, every component at the new version',
     async () => {
       const nodes = await eventually(
         'the nodes',
@@ -91,7 +94,7 @@ describe('a real cluster of one control plane and one worker that is upgraded ov
     2 * MINUTE_MS,
   );
 
-  it('has the new version in what is declared, which it matches', async () => {
+  it('has the new version in its declaration, which it matches', async () => {
     const { body } = await system.call<ClusterManifestView>('GET', `${PATH}/manifest`);
     expect(body.spec.version).toBe(TO);
     const { metadata, spec, apiVersion, kind } = body;

@@ -12,7 +12,10 @@ import { CertificateAuthority, kubeconfigText } from '@fairlead/lab/testing/cert
 const PROGRAMS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
 type Program = (typeof PROGRAMS)[number];
 
-/** In a separate network namespace no port is taken, and the adapter asks an API server at its node's address and this port. */
+/**
+ * In a separate network namespace every port is free, and the adapter expects an API server at its node's address and
+ * this port.
+ */
 const API_PORT = 6443;
 const ETCD_URL = 'https://127.0.0.1:2379';
 const ETCD_PEER_URL = 'http://127.0.0.1:2380';
@@ -21,9 +24,9 @@ const SERVICE_ADDRESSES = ['10.96.0.1', 'kubernetes', 'kubernetes.default', 'kub
 const WORDS_MAX = 2_000;
 const ENDS_WITHIN_MS = 10_000;
 
-/** A real etcd, and real API servers, controller manager and scheduler on it. There are no kubelets. */
+/** A real etcd, and real API servers, controller manager and scheduler. There are no kubelets. */
 export interface ControlPlane {
-  /** Of the administrator, at the first API server. */
+  /** The administrator's, for the first API server. */
   readonly kubeconfig: string;
   /** For servers of the same cluster. */
   readonly authority: CertificateAuthority;
@@ -31,7 +34,7 @@ export interface ControlPlane {
   stop(): Promise<void>;
 }
 
-/** The program out of the mirror's image, where it is in the last layer. */
+/** Extracts the program from the mirror's image, where it is in the last layer. */
 const unpack = (version: string, program: Program, folder: string): string => {
   const image = join(localMirror(process.env), mirrorPaths.image(version, program));
   const manifest = JSON.parse(execFileSync('tar', ['-xOf', image, 'manifest.json'], { encoding: 'utf8' })) as [
@@ -42,7 +45,7 @@ const unpack = (version: string, program: Program, folder: string): string => {
   return join(folder, program);
 };
 
-/** Files that the programs are given: certificates, keys, the administrator's kubeconfig. */
+/** Files for the programs: certificates, keys, the administrator's kubeconfig. */
 const writePki = async (folder: string, addresses: readonly string[]) => {
   const authority = await CertificateAuthority.create(Date.now());
   const write = (name: string, text: string): string => {
@@ -101,7 +104,7 @@ class Programs {
     this.running.set(name, child);
   }
 
-  /** As when power is cut. */
+  /** Like a power failure. */
   async kill(name: string): Promise<void> {
     const child = this.running.get(name);
     this.running.delete(name);
@@ -164,7 +167,10 @@ const apiServerOptions = (address: string, folder: string, pki: Pki): readonly s
   '--allow-privileged=true',
 ];
 
-/** A node whose kubelet ended is not Ready after 20 s instead of 50 s, for the suite's sake; the rest is as kubeadm sets it. */
+/**
+ * A node without a kubelet becomes NotReady after 20 s instead of 50 s, to speed up the suite; everything else is
+ * kubeadm's default.
+ */
 const controllerOptions = (pki: Pki): readonly string[] => [
   `--kubeconfig=${pki.kubeconfigFile}`,
   '--secure-port=0',
@@ -182,7 +188,7 @@ const waitUntilReady = async (kubeconfig: string, addresses: readonly string[]):
     if ((await client.get('/readyz')).status !== 200) return false;
     const slice = await client.discovery.readNamespacedEndpointSlice({ namespace: 'default', name: 'kubernetes' });
     const served = slice.endpoints.flatMap((endpoint) => endpoint.addresses);
-    // kube-controller-manager makes the account that pods get.
+    // kube-controller-manager creates the service account of pods.
     await client.core.readNamespacedServiceAccount({ namespace: 'kube-system', name: 'default' });
     return addresses.every((address) => served.includes(address));
   };
@@ -193,7 +199,10 @@ const waitUntilReady = async (kubeconfig: string, addresses: readonly string[]):
   }
 };
 
-/** Starts it on these addresses of this network namespace, which must have no way out. `flags`: of the API servers, besides the usual. */
+/**
+ * Starts it on these addresses of this network namespace, which must be isolated. `flags`: additional ones of the API
+ * servers.
+ */
 export const startControlPlane = async (
   version: string,
   addresses: readonly string[],

@@ -51,7 +51,7 @@ describe('one request becomes a real cluster on real hosts', () => {
 
   afterAll(() => system?.stop(), 2 * MINUTE_MS);
 
-  it('has five Ready nodes of the asked version', async () => {
+  it('has five Ready nodes of the requested version', async () => {
     const nodes = await nodesOf(kubectl);
     expect(nodes.map(({ name }) => name).sort()).toEqual(machines.map(({ name }) => name).sort());
     expect(nodes.every(({ ready, version }) => ready && version === VERSION)).toBe(true);
@@ -70,7 +70,7 @@ describe('one request becomes a real cluster on real hosts', () => {
   });
 
   it(
-    'has pods that talk across nodes and resolve names',
+    'has pods that reach each other across nodes and resolve names',
     async () => {
       const manifest = join(system.environment.dataDir, 'web.json');
       writeFileSync(manifest, JSON.stringify(webManifests));
@@ -84,7 +84,7 @@ describe('one request becomes a real cluster on real hosts', () => {
   );
 
   it(
-    "is found well by tools that are not ours: kubeadm, etcdctl, the API servers' own checks",
+    "is healthy according to other tools: kubeadm, etcdctl, the API servers' own checks",
     async () => {
       for (const machine of controlPlanes()) {
         const certificates = await system.onHost(hostOf(machine), 'kubeadm', 'certs', 'check-expiration');
@@ -114,7 +114,7 @@ describe('one request becomes a real cluster on real hosts', () => {
   );
 
   it(
-    'answers through the balanced address while the host of its initial control plane is off, which returns [CB-Ladybug 15]',
+    'answers at the load-balanced address while the host of its initial control plane is off, which recovers [CB-Ladybug 15]',
     async () => {
       await system.local.hosts.powerCut(hostOf(leader()));
       await eventually(
@@ -132,7 +132,7 @@ describe('one request becomes a real cluster on real hosts', () => {
   );
 
   it(
-    'has a host that reboots and comes back by itself',
+    'has a host that recovers from a reboot without intervention',
     async () => {
       const [machine] = workers() as readonly [Machine];
       const before = await now();
@@ -144,7 +144,7 @@ describe('one request becomes a real cluster on real hosts', () => {
   );
 
   it(
-    'records a host that is cut off, and that it is back',
+    'records that a host is cut off, and that it is back',
     async () => {
       const machine = workers()[1] as Machine;
       const before = await now();
@@ -176,7 +176,7 @@ describe('one request becomes a real cluster on real hosts', () => {
       expect(system.local.balancers.all()).toEqual([]);
       const networks = system.local.networks.all().map(({ name }) => name);
       const left = await system.leftovers(machines.map(hostOf));
-      // The connection's network is shared by all its clusters, and stays.
+      // The connection's network is shared by all its clusters, and is kept.
       expect(left.filter((what) => !/^(namespace|device|file: .*\/networks\/)/.test(what))).toEqual([]);
       await system.local.clear();
       expect(await system.local.leftovers({ networks, hosts: machines.map(hostOf) })).toEqual([]);

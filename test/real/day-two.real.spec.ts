@@ -20,21 +20,21 @@ const SCANS_MS = 35 * MINUTE_MS;
 const answersOf = (asking: Asking): Promise<number> => Promise.resolve(asking.now().goodAt.length);
 const CLUSTER = 'day-two';
 const NODE_PORT = 30_080;
-/** Of the ten lowest of the hosts' network, which no host gets. */
+/** From the ten lowest addresses of the hosts' network, which are never assigned to hosts. */
 const [ADDRESS, CLIENT, STRANGER] = ['198.18.64.5', '198.18.64.6', '198.18.64.7'] as const;
 const PAGE = `http://${ADDRESS}/`;
-/** Until haproxy has taken out a node that does not answer: three checks, a second apart, of at most two. */
+/** Until haproxy has removed a node that does not answer: three checks, a second apart, of at most two. */
 const HEALTH_NOTICES_MS = 10_000;
 const LOGS = ['--no-pager', '-u', 'fairlead-addresses-keepalived', '-u', 'fairlead-addresses-haproxy'];
 const ONCE_MORE_MS = 30_000;
 const FIREWALL = { nodePorts: [`${CLIENT}/32`] };
-/** What nodes listen at without a firewall: SSH, etcd, the API server, kubelets, kube-proxy's health, the service. */
+/** Open ports of nodes without a firewall: SSH, etcd, the API server, kubelets, kube-proxy's health, the service. */
 const KNOWN_PORTS = [22, 2379, 2380, 6443, 10_250, 10_256, NODE_PORT];
-/** Those, and the one of the virtual address. */
+/** Those, and that of the virtual address. */
 const OPEN_PORTS = [...KNOWN_PORTS, 80];
-/** How long a client waits for an answer. */
+/** A client's timeout for a response. */
 const PATIENCE_S = 5;
-/** From the moment at which the holder of an address stops until another one answers there. */
+/** From the failure of an address's holder until another one answers there. */
 const FAILOVER_MAX_S = 15;
 
 const pool = { replicas: 2, connection: CONNECTION, machineType: 'nspawn.large' };
@@ -69,7 +69,10 @@ const virtualAddresses = [
   },
 ];
 
-/** Each node answers at its node port for its own pods alone, so that its health is that of its pods. */
+/**
+ * With externalTrafficPolicy Local, a node port answers only for the node's own pods, so that its health is that of its
+ * pods.
+ */
 const nodePort = {
   apiVersion: 'v1',
   kind: 'Service',
@@ -82,7 +85,7 @@ const nodePort = {
   },
 };
 
-describe('a cluster on own hosts on its second day', () => {
+describe('a cluster on own hosts in daily operation', () => {
   let system: RealSystem;
   let fairlead: Fairlead;
   let kubectl: Kubectl;
@@ -119,20 +122,20 @@ describe('a cluster on own hosts on its second day', () => {
       (found) => found.length === pods && new Set(found).size === nodes,
       3 * MINUTE_MS,
     );
-  /** After a drain, all pods are on one node: Kubernetes moves none that runs. */
+  /** After a drain, all pods are on one node: Kubernetes does not move running pods. */
   const spread = async (): Promise<void> => {
     await kubectl('scale', 'deployment/web', '--replicas=1');
     await podsOn(1, 1);
     await kubectl('scale', 'deployment/web', '--replicas=4');
     await podsOn(2, 4);
   };
-  /** What pods on each worker do not reach of each other, and what the API does not reach of them. */
+  /** The addresses that pods on each worker, and the API, cannot reach. */
   const unreached = async (): Promise<readonly string[]> => {
     const pods = await addressesOfPods(kubectl);
     expect(new Set(pods.map(({ node }) => node))).toEqual(new Set(workers()));
     return (await Promise.all(pods.map(({ name }) => talks(kubectl, name, pods)))).flat();
   };
-  /** Hosts that have the virtual address; one without power has nothing. */
+  /** Hosts that have the virtual address; a host without power has none. */
   const holders = async (): Promise<readonly string[]> => {
     const shown = await Promise.all(
       workers().map(async (host) => [host, await system.onHost(host, 'ip', '-o', 'address').catch(() => '')] as const),
@@ -169,7 +172,7 @@ describe('a cluster on own hosts on its second day', () => {
   }, 3 * MINUTE_MS);
 
   it(
-    'has a virtual address for a service, which clients that are allowed reach and others do not',
+    'has a virtual address for a service, which only permitted clients reach',
     async () => {
       await fairlead.apply(manifestOf({ virtualAddresses }));
       await eventually('the page at the address', () => page(client), isPage, 2 * MINUTE_MS);
@@ -177,14 +180,14 @@ describe('a cluster on own hosts on its second day', () => {
       const refused = await page(stranger);
       say(`a client that is not allowed: ${refused}`);
       expect(isPage(refused)).toBe(false);
-      // The stranger has the network: it reaches what is not behind the address.
+      // The stranger is in the network: it reaches what is not behind the address.
       expect(isPage(await page(stranger, `http://${addresses()[1]}:${NODE_PORT}/`))).toBe(true);
     },
     STEP_MS,
   );
 
   it(
-    'sends clients of the address to no node whose pods do not answer',
+    'sends clients of the address only to nodes whose pods answer',
     async () => {
       await kubectl('scale', 'deployment/web', '--replicas=1');
       await eventually(
@@ -209,7 +212,7 @@ describe('a cluster on own hosts on its second day', () => {
   );
 
   it.each(['Local', 'Cluster'])(
-    `is back at the address within ${FAILOVER_MAX_S} s after the node that held it lost its power, with half of the pods of the service (externalTrafficPolicy: %s)`,
+    `recovers the address within ${FAILOVER_MAX_S} s after its holder lost power, with half of the pods of the service (externalTrafficPolicy: %s)`,
     async (externalTrafficPolicy) => {
       await kubectl('patch', 'service', 'web-outside', '--patch', JSON.stringify({ spec: { externalTrafficPolicy } }));
       await kubectl('scale', 'deployment/web', '--replicas=4');
@@ -225,7 +228,7 @@ describe('a cluster on own hosts on its second day', () => {
       );
       const lostAt = Date.now() / 1_000;
       await system.local.hosts.powerCut(holder);
-      // Until Kubernetes calls the node NotReady, it sends connections to pods there.
+      // Until Kubernetes reports the node NotReady, it sends connections to pods there.
       await podsOn(1, 2);
       const noticedAt = Date.now() / 1_000;
       const answeredAgain = (): Promise<number> =>
@@ -247,14 +250,14 @@ describe('a cluster on own hosts on its second day', () => {
       await system.local.hosts.start(holder);
       await allReady();
       await podsOn(2, 4);
-      // The address stays where it is: a node that comes back takes it from none.
+      // The address is not moved: a returning node does not take it from its holder.
       expect(await holders()).toEqual(now);
     },
     STEP_MS,
   );
 
   it(
-    'hands the address over when the node that holds it is drained and rebooted on request',
+    'hands the address over when its holder is drained and rebooted on request',
     async () => {
       await kubectl('scale', 'deployment/web', '--replicas=4');
       await podsOn(2, 4);
@@ -269,7 +272,8 @@ describe('a cluster on own hosts on its second day', () => {
       );
       const rebooting = fairlead('node', 'reboot', CLUSTER, holder, '--yes', '--wait');
       await until('NodeActionDrained', before, holder);
-      // A drain of a moment does not wait until another node has the address: at the latest, the shutdown of the node hands it over.
+      // A short drain does not wait until another node has the address: the node's shutdown hands it over at the
+      // latest.
       const drained = await holders();
       await rebooting;
       const { requests, failures, longestGap } = await asking.end();
@@ -285,7 +289,7 @@ describe('a cluster on own hosts on its second day', () => {
   );
 
   it(
-    'follows the log of a unit, of which the audit has the beginning and the end',
+    'follows the log of a unit, and records the start and the end in the audit',
     async () => {
       const [host = ''] = workers();
       const before = await lastSeq();
@@ -311,7 +315,7 @@ describe('a cluster on own hosts on its second day', () => {
   );
 
   it(
-    'refuses from outside whatever is not declared, while its nodes and pods reach each other',
+    'refuses undeclared traffic from outside, while its nodes and pods reach each other',
     async () => {
       await spread();
       const before = await scanAll(stranger, [...addresses(), ADDRESS], OPEN_PORTS);
@@ -337,7 +341,7 @@ describe('a cluster on own hosts on its second day', () => {
   );
 
   it(
-    'undoes a firewall change by itself that cuts its agents off, and goes on as before',
+    'reverts a firewall change automatically that cuts off its agents, and continues as before',
     async () => {
       const rules = (host: string): Promise<string> => system.onHost(host, 'nft', 'list', 'table', 'inet', 'fairlead');
       const [before, seq, from] = [await Promise.all(workers().map(rules)), await lastSeq(), Date.now()];
@@ -361,7 +365,7 @@ describe('a cluster on own hosts on its second day', () => {
   );
 
   it(
-    'reboots a node exactly once whose agent was away when an operator asked for it',
+    'reboots a node exactly once whose agent was unreachable when an operator requested it',
     async () => {
       const [host = ''] = workers();
       const [before, boots] = [await lastSeq(), bootsOf(host)];
@@ -374,7 +378,7 @@ describe('a cluster on own hosts on its second day', () => {
       await until('NodeActionSucceeded', before, host);
       await allReady();
       expect(bootsOf(host)).toBe(boots + 1);
-      // Neither an agent that starts again nor a host that has booted does it once more.
+      // Neither a restarted agent nor a rebooted host repeats it.
       await system.onHost(host, 'systemctl', 'restart', 'fairlead-agent');
       await sleep(ONCE_MORE_MS);
       expect(bootsOf(host)).toBe(boots + 1);
@@ -383,7 +387,7 @@ describe('a cluster on own hosts on its second day', () => {
   );
 
   it(
-    'does not reboot a node that has booted since an operator asked for it',
+    'does not reboot a node that has booted since an operator requested it',
     async () => {
       const [, host = ''] = workers();
       const [before, boots] = [await lastSeq(), bootsOf(host)];
@@ -401,7 +405,7 @@ describe('a cluster on own hosts on its second day', () => {
   );
 
   it(
-    'runs a command on a node, once, and records who asked for it, what it was and how it ended, but not what it printed',
+    'runs a command on a node, once, and records user, command and exit code, but not its output',
     async () => {
       const [host = ''] = workers();
       const before = await lastSeq();

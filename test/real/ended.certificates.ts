@@ -1,4 +1,4 @@
-/** As OpenSSL takes moments. */
+/** OpenSSL's format of a time. */
 const momentOf = (at: Date): string => `${at.toISOString().slice(0, 19).replace(/[-:T]/g, '')}Z`;
 
 const REISSUE = String.raw`
@@ -20,7 +20,7 @@ in_file() {
 }
 pki=/etc/kubernetes/pki`;
 
-/** Each certificate of a control plane, also those in kubeconfigs; authorities stay. */
+/** Each certificate of a control plane, including those in kubeconfigs; CAs are unchanged. */
 const OF_CONTROL_PLANE = String.raw`
 for name in apiserver apiserver-kubelet-client; do again "$pki/$name.crt" "$pki/$name.key" "$pki/ca.crt" "$pki/ca.key" "$pki/$name.crt"; done
 again "$pki/front-proxy-client.crt" "$pki/front-proxy-client.key" "$pki/front-proxy-ca.crt" "$pki/front-proxy-ca.key" "$pki/front-proxy-client.crt"
@@ -34,7 +34,7 @@ for name in admin controller-manager scheduler; do
   sed -i "s|client-certificate-data: .*|client-certificate-data: $(base64 -w 0 "$work/conf.new")|" "$file"
 done`;
 
-/** The kubelet of a control plane does not run: it would renew what it reads. */
+/** The kubelet of a control plane must not be running: it would renew what it reads. */
 const OF_KUBELET = String.raw`
 in_file "$(readlink -f /var/lib/kubelet/pki/kubelet-client-current.pem)"
 serving=/var/lib/kubelet/pki/kubelet
@@ -43,10 +43,13 @@ if [ -e "$serving.crt" ]; then
   cat "$work/serving" >"$serving.crt"
 fi`;
 
-/** A shell script for a control plane, after which its certificates end at that moment. */
+/** A shell script for a control plane, after which its certificates expire at that time. */
 export const certificatesEnd = (at: Date, parts: { readonly kubelet: boolean }): string =>
   `${REISSUE}\nend=${momentOf(at)}\n${OF_CONTROL_PLANE}\n${parts.kubelet ? OF_KUBELET : ''}`;
 
-/** A shell script for a control plane that prints this certificate with its key, as a kubelet keeps them, with another end. */
+/**
+ * A shell script for a control plane that prints this certificate with its key, in the kubelet's format, with another
+ * expiry.
+ */
 export const kubeletCertificateEnds = (at: Date, text: string): string =>
   `${REISSUE}\nend=${momentOf(at)}\necho ${Buffer.from(text).toString('base64')} | base64 -d >"$work/pem"\nin_file "$work/pem"\ncat "$work/pem"`;

@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000;
 const CLUSTER = 'outside';
 const { pki, client, programs, data, unit } = EXTERNAL_ETCD;
 
-describe('a real cluster whose etcd runs beside kubeadm', () => {
+describe('a real cluster with an external etcd', () => {
   let system: RealSystem;
   let events: readonly StoredEvent[];
   let controlPlanes: readonly Machine[];
@@ -26,7 +26,7 @@ describe('a real cluster whose etcd runs beside kubeadm', () => {
       ...[`--cacert=${pki}/ca.crt`, `--cert=${pki}/healthcheck-client.crt`, `--key=${pki}/healthcheck-client.key`],
       ...['--endpoints=https://127.0.0.1:2379', ...words],
     );
-  /** etcdctl ends with an error as long as one of the members is not healthy. */
+  /** etcdctl fails as long as one of the members is not healthy. */
   const healthyMembers = async (machine: Machine | undefined): Promise<readonly string[]> => {
     const said = await script(
       machine,
@@ -55,7 +55,7 @@ describe('a real cluster whose etcd runs beside kubeadm', () => {
     expect(types.indexOf('EtcdReady')).toBeLessThan(types.indexOf('ControlPlaneInitialized'));
   });
 
-  it('has three healthy members, asked from every host over https', async () => {
+  it('has three healthy members, queried from every host over https', async () => {
     for (const machine of controlPlanes) expect(await healthyMembers(machine)).toEqual(clientUrls());
     const list = (await etcdctl(controlPlanes[0], 'member', 'list')).trim().split('\n');
     expect(list.map((line) => line.split(', ')[2]).sort()).toEqual(controlPlanes.map(({ name }) => name).sort());
@@ -63,7 +63,7 @@ describe('a real cluster whose etcd runs beside kubeadm', () => {
   });
 
   it(
-    'answers no one who has no certificate of it',
+    'rejects clients without one of its certificates',
     async () => {
       const refused = await script(
         controlPlanes[0],
@@ -71,14 +71,14 @@ describe('a real cluster whose etcd runs beside kubeadm', () => {
       );
       expect(refused).toContain('Error: context deadline exceeded');
       expect(refused).not.toContain('started');
-      // What the client receives last is a matter of chance; what the member reports is not.
+      // The client's last message is random; the member's log is not.
       const journal = await script(controlPlanes[0], `journalctl --unit ${unit} --output cat --no-pager`);
       expect(journal).toContain("tls: client didn't provide a certificate");
     },
     MINUTE_MS,
   );
 
-  it('has on each host certificates of its own name and address, and no key of the authority', async () => {
+  it('has certificates for its own name and address on each host, and no key of the CA', async () => {
     const fingerprints = new Set<string>();
     for (const machine of controlPlanes) {
       const ca = new X509Certificate(await on(machine, 'cat', `${pki}/ca.crt`));
@@ -98,7 +98,7 @@ describe('a real cluster whose etcd runs beside kubeadm', () => {
     expect(JSON.stringify(events)).not.toContain('PRIVATE KEY');
   });
 
-  it('has no static pod of etcd but one with its tools, and API servers that use the member beside them', async () => {
+  it('has no static pod of etcd except one with its tools, and API servers that use their local member', async () => {
     const pods = await kubectl('--namespace', 'kube-system', 'get', 'pods', '-l', 'component=etcd', '-o', 'name');
     expect(pods.trim()).toBe('');
     const tools = await kubectl(
@@ -120,7 +120,7 @@ describe('a real cluster whose etcd runs beside kubeadm', () => {
   });
 
   it(
-    'is saved in a snapshot that a scratch etcd on a control plane starts from and reads, of which nothing is left',
+    'is saved in a snapshot from which a scratch etcd on a control plane starts, and of which nothing is left',
     async () => {
       const path = `/ns/default/clusters/${CLUSTER}/etcd/snapshots`;
       expect((await system.call('POST', path, {})).status).toBe(202);
@@ -143,7 +143,7 @@ describe('a real cluster whose etcd runs beside kubeadm', () => {
   );
 
   it(
-    'takes writes while the host of its leader is off, and has three members again when that returns',
+    'accepts writes while the host of its leader is off, and has three members again when that returns',
     async () => {
       const leader = controlPlanes.find((machine) => machine.leader);
       const other = controlPlanes.find((machine) => !machine.leader);
@@ -173,7 +173,7 @@ describe('a real cluster whose etcd runs beside kubeadm', () => {
   );
 
   it(
-    'leaves neither unit, data, programs nor certificates on a host that is reset',
+    'leaves neither unit, data, programs nor certificates on a reset host',
     async () => {
       const machine = controlPlanes.find(({ leader }) => !leader);
       const requested = events.find((event) => event.type === 'ClusterRequested');
@@ -188,7 +188,7 @@ describe('a real cluster whose etcd runs beside kubeadm', () => {
         ss -Htln 'sport = :2379 or sport = :2380'`,
       );
       expect(left.trim()).toBe('');
-      // The other two go on without it.
+      // The other two continue without it.
       const others = controlPlanes.filter(({ name }) => name !== machine?.name);
       expect(await healthyMembers(others[0])).toHaveLength(2);
     },

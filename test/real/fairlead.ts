@@ -8,7 +8,7 @@ import type { System } from '../system/system.js';
 const run = promisify(execFile);
 const TIMEOUT_MS = 600_000;
 
-/** The command line, as an operator of this system uses it. */
+/** The command line, as used by an operator of this system. */
 export interface Fairlead {
   (...args: readonly string[]): Promise<string>;
   apply(manifest: { readonly metadata: { readonly name: string } }): Promise<string>;

@@ -9,13 +9,13 @@ const MINUTE_MS = 60_000;
 const CLUSTER = 'ended';
 const PATH = `/ns/default/clusters/${CLUSTER}`;
 const CONTROL_PLANES = Number(process.env['FAIRLEAD_REAL_CONTROL_PLANES'] ?? 3);
-/** What certificates still have when they are shortened while everything runs. */
+/** Remaining lifetime of certificates that are shortened while everything runs. */
 const LEFT_MS = 40_000;
 const KUBELET_PEM = '/var/lib/kubelet/pki/kubelet-client-current.pem';
 
 const say = (text: string): void => void process.stdout.write(`${text.trimEnd()}\n`);
 
-describe(`${CONTROL_PLANES} control planes of ${VERSION} whose certificates have all ended`, () => {
+describe(`${CONTROL_PLANES} control planes of ${VERSION} with only expired certificates`, () => {
   let system: RealSystem;
   let fairlead: Fairlead;
   let machines: readonly Machine[];
@@ -41,7 +41,7 @@ describe(`${CONTROL_PLANES} control planes of ${VERSION} whose certificates have
       (nodes) => nodes.length === machines.length && nodes.every(({ ready }) => ready),
       4 * MINUTE_MS,
     );
-  /** In days, by the tool that is not ours. */
+  /** Days left, according to openssl. */
   const daysLeft = async (machine: Machine): Promise<readonly number[]> => {
     const files = `for file in /etc/kubernetes/pki/*.crt /etc/kubernetes/pki/etcd/*.crt ${KUBELET_PEM}; do case $file in */ca.crt|*-ca.crt) ;; *) openssl x509 -in "$file" -noout -enddate;; esac; done`;
     const printed = await system.onHost(hostOf(machine), 'bash', '-ec', files);
@@ -76,7 +76,7 @@ describe(`${CONTROL_PLANES} control planes of ${VERSION} whose certificates have
   afterAll(() => system?.stop(), 2 * MINUTE_MS);
 
   it(
-    'while they ran, those of etcd and its members included, are repaired by one command without the API',
+    'that expired during operation, including those of etcd and its members, are repaired by one command without the API',
     async () => {
       const end = new Date(Date.now() + LEFT_MS);
       await onAll(certificatesEnd(end, { kubelet: false }));
@@ -87,7 +87,7 @@ describe(`${CONTROL_PLANES} control planes of ${VERSION} whose certificates have
       const named = await eventually('the condition that says so', condition, isNamed, 4 * MINUTE_MS);
       say(`CertificatesValid: ${named?.message}`);
       expect(named?.message).toContain('fairlead certificates renew');
-      // What was connected before goes on with the former ones; components that start now do not.
+      // Existing connections continue with the old certificates; restarted components do not.
       await onAll(
         'for name in kube-apiserver etcd; do crictl=\'\'; ctr -n k8s.io tasks kill --signal SIGKILL $(ctr -n k8s.io containers list -q "labels.\\"io.kubernetes.container.name\\"==$name" | while read -r id; do ctr -n k8s.io tasks list -q | grep -x $id; done); done || true',
       );
@@ -98,7 +98,7 @@ describe(`${CONTROL_PLANES} control planes of ${VERSION} whose certificates have
   );
 
   it(
-    'while the hosts were off, those of the kubelets included, are repaired by one command without the API',
+    "that expired while the hosts were off, including the kubelets', are repaired by one command without the API",
     async () => {
       await onAll('systemctl stop kubelet fairlead-agent');
       await onAll(certificatesEnd(new Date(Date.now() - MINUTE_MS), { kubelet: true }));
@@ -120,7 +120,7 @@ describe(`${CONTROL_PLANES} control planes of ${VERSION} whose certificates have
   );
 
   it(
-    'and the kubelet of a worker: it is named, and its replacement is Ready',
+    'and the kubelet of a worker: it is reported, and its replacement is Ready',
     async () => {
       const worker = machines.find(({ role }) => role === 'worker');
       const [first] = controlPlanes();

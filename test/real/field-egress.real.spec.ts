@@ -21,12 +21,12 @@ const HOST = 'behind-proxy';
 const MIRROR = 'mirror.example.org';
 const ARCHIVE = 'deb.example.org';
 const REGISTRY = 'registry.example.org';
-/** The packages of the mirror of this machine are an archive by themselves. */
+/** The packages in this machine's mirror form a separate archive. */
 const PACKAGES = 'packages/debian-13';
 
 const say = (text: string): void => void process.stdout.write(`${text.trimEnd()}\n`);
 
-/** A server without any of what a node needs, whose way out is closed: packets to it are dropped, and counted. */
+/** A server without a node's requirements and without internet access: packets are dropped and counted. */
 const CLOSED = `
 apt-get purge -qq -y containerd runc conntrack ebtables ethtool ipset socat >/dev/null 2>&1
 rm -rf /etc/containerd
@@ -52,13 +52,13 @@ const serveMirror = (request: IncomingMessage, response: ServerResponse): void =
   createReadStream(file, { start: from }).pipe(response);
 };
 
-/** Ports of this machine. */
+/** Ports on this machine. */
 interface Upstreams {
   readonly mirror: number;
   readonly archive: number;
 }
 
-/** What has no https is forwarded: a request names its server in its first line. */
+/** Plain http is forwarded: the request line contains the whole URL. */
 const forwarded = (request: IncomingMessage, response: ServerResponse, port: number): void => {
   const { pathname } = new URL(request.url ?? '', 'http://none');
   const { method, headers } = request;
@@ -70,7 +70,7 @@ const forwarded = (request: IncomingMessage, response: ServerResponse, port: num
   request.pipe(upstream);
 };
 
-/** The proxy of a site: it knows the way to the mirror and to the Debian archive, and writes down what it was asked for. */
+/** The proxy of a site: it reaches the mirror and the Debian archive, and records its requests. */
 const siteProxy = (asked: Set<string>, { mirror, archive }: Upstreams): Server => {
   const proxy = createHttpServer((request, response) => {
     const { host } = new URL(request.url ?? '', 'http://none');
@@ -92,7 +92,7 @@ const siteProxy = (asked: Set<string>, { mirror, archive }: Upstreams): Server =
   return proxy;
 };
 
-// It needs a separate namespace, which no packet leaves: npm run e2e:real -- field-egress.
+// Requires an isolated network namespace: npm run e2e:real -- field-egress.
 const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
 
 (inOwnNetwork ? describe : describe.skip)('a host whose only way out is a proxy', () => {
@@ -126,7 +126,7 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
   }, 3 * MINUTE_MS);
 
   it(
-    'names within a minute what it cannot reach, where the connection has no proxy',
+    'reports within a minute what it cannot reach, if the connection has no proxy',
     async () => {
       await hosts.register(source());
       await hosts.request('closed', 0);

@@ -16,15 +16,15 @@ const MINUTE_MS = 60_000;
 const CLUSTER = 'field-hosts';
 const SOURCE = { kind: 'files', location: MIRROR_AT, unsigned: true } as const;
 const SHELL = fileURLToPath(new URL('bare-shell/', import.meta.url));
-/** Where clients reach the host that has another address itself. */
+/** Address at which clients reach a host with another own address. */
 const FLOATING = '203.0.113.33';
 const FLOATING_NETWORK = '203.0.113.0/24';
-/** A second address of a host in the network of the hosts. */
+/** A second address of a host in the hosts' network. */
 const SECOND = '198.18.68.9';
 const NAT_ADDRESS = '10.0.2.15';
 const NODE_PORT = 30_080;
 
-/** These hosts have a Node.js of their own there, which stays. */
+/** These hosts have their own Node.js there, which is kept. */
 const RUNTIME = { profile: { ...profileOf(SOURCE), nodeBinary: '/opt/fairlead/node' } };
 
 const [NAT, NICS, LEFT] = ['behind-nat', 'two-nics', 'left-behind'] as const;
@@ -32,8 +32,8 @@ const [NAT, NICS, LEFT] = ['behind-nat', 'two-nics', 'left-behind'] as const;
 const say = (text: string): void => void process.stdout.write(`${text.trimEnd()}\n`);
 
 /**
- * As Vagrant and many a hypervisor have it: the default route is that of an interface with the same address on every host, behind a router
- * of its own that leads to no other host.
+ * Like Vagrant and many hypervisors: the default route uses an interface with the same address on every host, behind a
+ * separate router that reaches no other host.
  */
 const SECOND_INTERFACE = `
 ip netns add router
@@ -47,7 +47,7 @@ while ip route delete default 2>/dev/null; do :; done
 ip route add default via 10.0.2.2 dev nat0
 [ "$(ip route get 192.0.2.1 | sed -n 's/.* src \\([0-9.]*\\).*/\\1/p')" = ${NAT_ADDRESS} ]`;
 
-/** A cluster by kubeadm's own manual, with flannel, until its node has pods with interfaces of their own. */
+/** A cluster set up by kubeadm's own manual, with flannel, until its node has pods with their own interfaces. */
 const clusterByHand = (address: string): string => `
 version=${VERSION} endpoint=${address}
 ${readFileSync(join(SHELL, 'cluster.sh'), 'utf8')}
@@ -61,7 +61,7 @@ kubectl apply -f /root/flannel.yaml
 kubectl taint nodes --all node-role.kubernetes.io/control-plane-
 kubectl -n kube-system rollout status deployment/coredns --timeout=180s`;
 
-/** What kubeadm reset says that it does not remove, and the programs and files of the cluster by hand. */
+/** Remains that kubeadm reset lists, and the programs and files of the manual cluster. */
 const AFTER_RESET = `
 rm -rf /etc/cni/net.d/* /root/kubeadm.yaml /root/flannel.yaml /root/.kube
 ip link delete cni0
@@ -75,7 +75,7 @@ interface Item {
   readonly status: { readonly addresses: readonly { readonly type: string; readonly address: string }[] };
 }
 
-// It needs a separate namespace, which no packet leaves: npm run e2e:real -- field-hosts.
+// Requires an isolated network namespace: npm run e2e:real -- field-hosts.
 const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
 
 (inOwnNetwork ? describe : describe.skip)('hosts as they are met in the field', () => {
@@ -118,7 +118,7 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
       before: SECOND_INTERFACE,
     });
     await hosts.onHost(NICS, 'ip', 'address', 'add', `${SECOND}/24`, 'dev', 'host0');
-    // 1:1 NAT, as of a floating IP: the host itself never sees the address.
+    // 1:1 NAT, as for a floating IP: the host itself never sees the address.
     await here('ip', 'route', 'add', FLOATING_NETWORK, 'via', own(NAT));
     await here('nft', 'add table ip floating');
     await here('nft', 'add chain ip floating output { type nat hook output priority -100; }');
@@ -129,7 +129,7 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
   afterAll(() => hosts?.stop(), 3 * MINUTE_MS);
 
   it(
-    'are refused by name where the inventory has an address that the host does not have, and usable with its privateAddress',
+    'are refused by name if the inventory has an address that the host lacks, and usable with its privateAddress',
     async () => {
       const withoutPrivate = [entry(NAT, { address: FLOATING }), entry(NICS)];
       await expect(hosts.register(SOURCE, withoutPrivate)).rejects.toThrow(
@@ -147,7 +147,7 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
   );
 
   it(
-    'are used once where one is listed twice, and clones are named',
+    'are used once if listed twice, and clones are reported',
     async () => {
       await hosts.onHost(LEFT, 'cp', '/etc/machine-id', '/run/machine-id.own');
       const cloned = await hosts.onHost(NICS, 'cat', '/etc/machine-id');
@@ -176,7 +176,7 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
   );
 
   it(
-    'are refused by name while something of another cluster is on them, with all that keeps them from it, until it is gone',
+    'are refused by name while remains of another cluster are on them, with all obstacles, until they are gone',
     async () => {
       await writeFlannel();
       await longOnHost(LEFT, clusterByHand(own(LEFT)));
@@ -191,7 +191,7 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
         /something listens on port 6443, port 2379/,
       ])
         expect(running).toMatch(words);
-      // As it is done in haste: the kubelet is gone, its containers go on.
+      // A hasty cleanup: the kubelet is gone, its containers keep running.
       await longOnHost(LEFT, 'systemctl disable --now kubelet; rm -rf /etc/kubernetes');
       const hasty = problemOf(await hosts.verify(), LEFT);
       say(`without its kubelet and /etc/kubernetes: ${hasty}`);
@@ -209,7 +209,7 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
   );
 
   it(
-    'become one cluster in which every network uses the own address of each node, and the other interface is nowhere',
+    "become one cluster in which every network uses each node's own address, and the other interface is unused",
     async () => {
       const events = await hosts.create(CLUSTER, 2, {
         controlPlane: [{ connection: 'site', count: 1, spec: 'site.control-plane' }],
@@ -251,7 +251,7 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
   );
 
   it(
-    'carry pods that reach each other, and node ports at their own addresses only',
+    'run pods that reach each other, and node ports at their own addresses only',
     async () => {
       const manifest = join(hosts.system.environment.dataDir, 'web.json');
       await writeFile(manifest, JSON.stringify(webManifests));
@@ -277,7 +277,7 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
   );
 
   it(
-    'have the API at the address by which the host is reached from outside, too',
+    'also have the API at the address by which the host is reached from outside',
     async () => {
       expect(await kubectl('--server', `https://${FLOATING}:6443`, 'get', '--raw', '/readyz')).toBe('ok');
     },
@@ -285,7 +285,7 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
   );
 
   it(
-    'come back as they were when the cluster is deleted',
+    'are returned in their original state when the cluster is deleted',
     async () => {
       await hosts.remove(CLUSTER);
       const states = (await hosts.verify()).map(({ name, state, problem }) => ({ name, state, problem }));
@@ -293,7 +293,7 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
       for (const name of [NAT, NICS, LEFT]) {
         const seen = changes(before.get(name) ?? new Set(), await survey(hosts, name));
         say(`${name}: ${seen.length === 0 ? 'as it was' : seen.join('\n  ')}`);
-        // Images and logs that the cluster by hand had left on one of them are gone, too.
+        // Images and logs that the manual cluster had left on one of them are gone, too.
         const wrong = name === LEFT ? seen.filter((line) => line.startsWith('+')) : seen;
         expect([name, wrong]).toEqual([name, []]);
       }
@@ -301,7 +301,7 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
     6 * MINUTE_MS,
   );
 
-  /** The manifests that the shell's cluster uses are brought to the host. */
+  /** Writes the shell cluster's manifests to the host. */
   const writeFlannel = async (): Promise<void> => {
     const text = Buffer.from(readFileSync(join(SHELL, 'flannel.yaml'))).toString('base64');
     await longOnHost(LEFT, `echo ${text} | base64 -d >/root/flannel.yaml`);

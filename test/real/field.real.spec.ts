@@ -16,7 +16,7 @@ const FLAG = '--event-ttl';
 
 const say = (text: string): void => void process.stdout.write(`${text.trimEnd()}\n`);
 
-describe(`a real cluster of ${FROM} that lived in the field`, () => {
+describe(`a real cluster of ${FROM} with manual changes`, () => {
   let system: RealSystem;
   let fairlead: Fairlead;
   let kubectl: Kubectl;
@@ -35,7 +35,7 @@ describe(`a real cluster of ${FROM} that lived in the field`, () => {
   };
   const restore = (more: object) =>
     system.call<{ reason?: string }>('POST', `${ETCD}/restore`, { snapshot, confirm: CLUSTER, ...more });
-  /** The versions that the cluster itself names: kubeadm's, kube-proxy's, and those of its API servers. */
+  /** The cluster's own versions: kubeadm's, kube-proxy's, and those of its API servers. */
   const versionsInCluster = async (): Promise<readonly string[]> => {
     const kubeadm = await kubectl('-n', 'kube-system', 'get', 'configmap', 'kubeadm-config', '-o', 'yaml');
     const proxy = await kubectl('-n', 'kube-system', 'get', 'daemonset', 'kube-proxy', '-o', 'jsonpath={..image}');
@@ -78,7 +78,7 @@ describe(`a real cluster of ${FROM} that lived in the field`, () => {
   afterAll(() => system?.stop(), 2 * MINUTE_MS);
 
   it(
-    'reports before anything is touched that an upgrade would take the flag back',
+    'reports before any change that an upgrade would remove the flag',
     async () => {
       const plan = await fairlead('upgrade', 'plan', CLUSTER, '--to', TO).catch((error: unknown) => String(error));
       say(plan);
@@ -95,7 +95,7 @@ describe(`a real cluster of ${FROM} that lived in the field`, () => {
   );
 
   it(
-    'is upgraded once an operator accepts that, and loses what was named and nothing else',
+    'is upgraded once an operator accepts that, and loses only what was reported',
     async () => {
       const before = await argumentsOfApiServer();
       const done = await end([{ rule: 'B11', reason: 'the flag is not needed' }]);
@@ -110,7 +110,7 @@ describe(`a real cluster of ${FROM} that lived in the field`, () => {
   );
 
   it(
-    'is restored from an earlier version only with confirmVersion, and has the later versions afterwards',
+    'is restored from an earlier version only with confirmVersion, and keeps the later versions',
     async () => {
       expect(await versionsInCluster()).toEqual([TO, TO, TO]);
       expect(await restore({})).toMatchObject({ status: 422, body: { reason: 'etcd.restore-other-version' } });

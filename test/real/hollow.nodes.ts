@@ -20,7 +20,7 @@ const LEASE_EVERY_MS = 1_000;
 const COMPONENTS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'];
 const merge = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
 
-/** What a real kubelet of v1.34.4 answered of its disks. */
+/** Recorded disk figures of a real kubelet of v1.34.4. */
 const FIGURES = `{"node":{${recorded('v1.34.4', QUESTIONS.figures).trim().replace(/,$/, '')}}}`;
 
 const now = (): string => new Date().toISOString().replace(/\.\d+Z$/, 'Z');
@@ -86,7 +86,7 @@ const mirrorPod = (component: string, node: string, version: string) => ({
   },
 });
 
-/** What kubeadm adds to a cluster, as far as controllers look at it. */
+/** kubeadm's addons, as far as controllers need them. */
 const addons = (version: string): readonly Manifest[] => {
   const workload = ([kind, name, image]: readonly [string, string, string], more: object, spec = {}): Manifest => ({
     apiVersion: 'apps/v1',
@@ -116,16 +116,16 @@ const addons = (version: string): readonly Manifest[] => {
   ];
 };
 
-/** A network's pod puts its configuration where a runtime looks for it. */
+/** A network's pod writes its configuration where a runtime reads it. */
 const isNetwork = ({ spec }: V1Pod): boolean =>
   (spec?.volumes ?? []).some(({ hostPath }) => hostPath?.path.startsWith('/etc/cni') === true);
 
 const isOnHost = ({ spec }: V1Pod): boolean => spec?.hostNetwork === true;
 
 /**
- * Stand-ins for kubelets, by the API alone: Node objects whose leases are renewed, pods that run as soon as they are bound and
- * end as soon as they are deleted, mirrors of static pods, an answer to /stats/summary. No container runs. Nodes are Ready
- * from the start, or when a network's pod runs on them.
+ * Stand-ins for kubelets, by the API alone: Node objects whose leases are renewed, pods that run as soon as they are
+ * bound and end as soon as they are deleted, mirrors of static pods, a response to /stats/summary. No container runs.
+ * Nodes are Ready from the start, or when a network's pod runs on them.
  */
 export class HollowNodes {
   private readonly client: KubernetesClient;
@@ -149,7 +149,7 @@ export class HollowNodes {
     for (const node of nodes) await this.join(node);
     const cluster = await this.api.of({ uid: 'hollow', cluster: 'demo', kubeconfig: this.controlPlane.kubeconfig });
     await cluster.apply(addons(this.version));
-    // Pods must not keep leases waiting: a node whose lease is late is not Ready.
+    // Pods must not delay leases: a node with a late lease becomes NotReady.
     this.turning = Promise.all([
       this.repeat(LEASE_EVERY_MS, () => this.renewLeases()),
       this.repeat(TURN_MS, () => this.keepPods()),
@@ -161,7 +161,7 @@ export class HollowNodes {
     );
   }
 
-  /** The node's pods and lease stay as they are. */
+  /** The node's pods and lease are no longer updated. */
   stopKubelet(name: string): void {
     this.alive.delete(name);
   }
@@ -213,7 +213,7 @@ export class HollowNodes {
 
   private async repeat(everyMs: number, work: () => Promise<unknown>): Promise<void> {
     while (!this.ended) {
-      // The API servers may be gone, which some cases are about; objects change while they are looked at.
+      // Some cases stop the API servers; objects may also change meanwhile.
       await work().catch(() => undefined);
       await new Promise((resolve) => setTimeout(resolve, everyMs));
     }

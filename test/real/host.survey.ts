@@ -2,8 +2,9 @@ import { gunzipSync } from 'node:zlib';
 import type { OwnHosts } from './own.hosts.js';
 
 /**
- * What an administrator would compare of a host before and after it was a node, one fact a line: packages, files with their content, units,
- * settings of the kernel, mounts, packet filter rules, interfaces, addresses, routes, its name. Counters and times are left out, and what sudo notes of its first use.
+ * What an administrator would compare on a host before and after it was a node, one fact per line: packages, files with
+ * their content, units, kernel settings, mounts, packet filter rules, interfaces, addresses, routes, its name. Without
+ * counters, times, and sudo's record of its first use.
  */
 const SURVEY = String.raw`
 export LC_ALL=C
@@ -29,7 +30,7 @@ ctr -n k8s.io images list -q 2>/dev/null | sed 's/^/image /' | sort
 
 export const survey = async (hosts: Pick<OwnHosts, 'onHost'>, name: string): Promise<ReadonlySet<string>> =>
   new Set(
-    // It is longer than what a command may print.
+    // The output exceeds a command's limit.
     gunzipSync(Buffer.from(await hosts.onHost(name, 'sh', '-c', `{ ${SURVEY}\n} | gzip | base64 -w 0`), 'base64'))
       .toString('utf8')
       .split('\n')

@@ -14,14 +14,14 @@ const STEP_MS = 10 * MINUTE_MS;
 const CLUSTER = 'kept';
 const PATH = `/ns/default/clusters/${CLUSTER}`;
 const HEALTH = { unhealthyAfter: '10s', retryPeriod: '0s', minHealthyPeriod: '0s' };
-/** Until haproxy has found out that a host does not answer: three checks that fail, and what waits for it meanwhile. */
+/** Until haproxy has detected a dead host: three failed checks, and the requests that wait for it meanwhile. */
 const BALANCER_NOTICES_MS = 15_000;
-/** From the moment at which a pod is no endpoint any more until no node sends requests to it. */
+/** From the time at which a pod is no longer an endpoint until no node sends requests to it. */
 const ENDPOINTS_FOLLOW_MS = 15_000;
-/** Until Kubernetes shows what Fairlead says is done; on a busy machine its controllers take their time. */
+/** Until Kubernetes shows what Fairlead reports as done; on a busy machine its controllers are slow. */
 const SETTLES_MS = 4 * MINUTE_MS;
 
-/** What is declared: the whole story is changes of it. */
+/** The declaration: the whole story consists of changes to it. */
 interface Declared {
   readonly controlPlanes: number;
   readonly workers: number;
@@ -43,7 +43,7 @@ const manifestOf = ({ controlPlanes, workers, machineType }: Declared) => ({
   },
 });
 
-describe('one declared cluster on real hosts, used all the time while its nodes come, go, fail and are replaced', () => {
+describe('one declared cluster on real hosts, in use while its nodes are added, removed, fail and are replaced', () => {
   let system: RealSystem;
   let fairlead: Fairlead;
   let kubectl: Kubectl;
@@ -52,7 +52,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
   let page = '';
   let declared: Declared = { controlPlanes: 1, workers: 2, machineType: 'nspawn.medium' };
   const begunAt = Date.now();
-  /** When a control plane's host was destroyed: the API may be missed until the balancer has noticed. */
+  /** When a control plane's host was destroyed: API requests may fail until the load balancer has noticed. */
   let controlPlaneGoneAt = 0;
 
   const say = (text: string): void =>
@@ -78,7 +78,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
 
   const applyDeclared = (): Promise<string> => fairlead.apply(manifestOf(declared));
 
-  /** The hosts, the nodes of Kubernetes and the members of etcd are those that are declared. */
+  /** The hosts, the Kubernetes nodes and the etcd members match the declaration. */
   const settled = async (): Promise<void> => {
     const expected = declared.controlPlanes + declared.workers;
     await eventually(
@@ -123,7 +123,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
     return members.map(({ name }) => name).sort();
   };
 
-  /** What is known of a change that did not end, or lost requests: what Fairlead did and Kubernetes said, in order of time. */
+  /** Diagnostics for a change that did not end, or lost requests: Fairlead's and Kubernetes' events, by time. */
   const explain = async ({ seq, at }: { readonly seq: number; readonly at: number }): Promise<void> => {
     const done = (await log())
       .filter(({ meta }) => meta.seq > seq)
@@ -145,7 +145,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
     for (const line of (await kubectl(...kubeProxies).catch(String)).split('\n')) say(`    ${line}`);
   };
 
-  /** A change, while the page is asked for from these nodes, which outlive it. */
+  /** A change during requests to the page from these nodes, which are not removed by it. */
   const underTraffic = async (
     what: string,
     askers: readonly string[],
@@ -178,12 +178,13 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
     for (const { requests, failures } of pages) expect([requests > 20, failures]).toEqual([true, []]);
     expect(apiFailures).toEqual([]);
   };
-  /** A change of what is declared, carried out without a failed request. */
+  /** A change of the declaration, carried out without a failed request. */
   const change = async (what: string, to: Partial<Declared>, askers: readonly string[]): Promise<void> => {
     declared = { ...declared, ...to };
     const traffic = await underTraffic(what, askers, async () => {
       await applyDeclared();
-      // The last machine of a rollout is deleted after the rollout; all others are, when the command says that it is done.
+      // The last machine of a rollout is deleted after the rollout; all others are, when the command reports
+      // completion.
       if (to.machineType === undefined)
         expect(system.local.hosts.all()).toHaveLength(declared.controlPlanes + declared.workers);
       await settled();
@@ -192,7 +193,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
   };
 
   beforeAll(async () => {
-    // What providers list is another story (`replace`): here a host that is gone is noticed by its silence alone.
+    // Another story covers provider lists (`replace`): here a missing host is detected only by its silence.
     system = await startRealSystem({ INFRA_WATCH_INTERVAL_MS: '3600000' });
     fairlead = fairleadOf(system);
     await applyDeclared();
@@ -217,7 +218,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
   }, 3 * MINUTE_MS);
 
   it(
-    'is left alone by the same manifest: neither the command line nor the API records an event',
+    'is unchanged by the same manifest: neither the command line nor the API records an event',
     async () => {
       const requests = async (): Promise<number> =>
         (await log()).filter(({ meta }) => meta.context === 'request').length;
@@ -230,7 +231,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
   );
 
   it(
-    'gets other machines for its pool, one after the other, each new one before an old one leaves',
+    'gets other machines for its pool, one by one, each new one before an old one leaves',
     async () => {
       const before = await namesOf('worker');
       await change('the pool is rolled to nspawn.large', { machineType: 'nspawn.large' }, [await initial()]);
@@ -242,7 +243,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
   );
 
   it(
-    'grows its pool from 2 to 4',
+    'scales its pool from 2 to 4',
     async () => {
       await change('the pool grows to 4', { workers: 4 }, [await initial(), ...(await namesOf('worker'))]);
     },
@@ -250,7 +251,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
   );
 
   it(
-    'gets a new worker for one whose host was destroyed, by its health check',
+    'replaces a worker whose host was destroyed, by its health check',
     async () => {
       const [victim = '', ...others] = await namesOf('worker');
       const before = await lastSeq();
@@ -274,7 +275,8 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
       });
       say(`  Kubernetes sent requests to its pods for ${((noticedAt - goneAt) / 1_000).toFixed(0)} s`);
       expect(await namesOf('worker')).not.toContain(victim);
-      // Kubernetes sends requests to the pods of a dead node until it calls the node NotReady, after 40 s. Nothing that Fairlead did lost one.
+      // Kubernetes sends requests to the pods of a dead node until it reports the node NotReady, after 40 s. Fairlead
+      // itself lost none.
       const end = (noticedAt + ENDPOINTS_FOLLOW_MS) / 1_000;
       for (const { failures } of pages) expect(failures.filter((line) => Number(line.split(' ')[0]) > end)).toEqual([]);
       expect(apiFailures).toEqual([]);
@@ -283,7 +285,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
   );
 
   it(
-    'shrinks its pool from 4 to 1, within the disruption budget of the page',
+    'scales its pool from 4 to 1, within the disruption budget of the page',
     async () => {
       await change('the pool shrinks to 1', { workers: 1 }, [await initial()]);
     },
@@ -299,7 +301,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
   );
 
   it(
-    'gets a new control plane for its initial one: it joins first, and another one takes its part',
+    'replaces its initial control plane: the new one joins first, and another one takes its role',
     async () => {
       const former = await initial();
       const replaced = await underTraffic(
@@ -318,7 +320,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
   );
 
   it(
-    'gets a new control plane for its initial one when the host of that was destroyed, by its health check',
+    'replaces its initial control plane after its host was destroyed, by its health check',
     async () => {
       const victim = await initial();
       const before = await lastSeq();
@@ -334,14 +336,14 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
       });
       expect(await namesOf('control-plane')).not.toContain(victim);
       for (const { failures } of pages) expect(failures).toEqual([]);
-      // Its open connections are lost, and new ones are sent to it until the balancer has noticed. Nothing that Fairlead did lost one.
+      // Open connections are lost, and new ones fail until the load balancer has noticed. Fairlead itself lost none.
       expect(api.failuresSince(controlPlaneGoneAt + BALANCER_NOTICES_MS)).toEqual([]);
     },
     STEP_MS,
   );
 
   it(
-    'gives two control planes back, and ends as it began: the same manifest changes nothing',
+    'removes two control planes, and ends as it began: the same manifest changes nothing',
     async () => {
       await change('the control plane shrinks to 1', { controlPlanes: 1 }, await namesOf('worker'));
       expect(await applyDeclared()).toContain(`cluster/${CLUSTER} unchanged`);
@@ -358,7 +360,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
   );
 
   it(
-    'leaves nothing of any host that it had when it is deleted',
+    'leaves nothing of any of its hosts when it is deleted',
     async () => {
       await api.end();
       record.end();
@@ -367,7 +369,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
       const hosts = (await log()).flatMap(({ type, data }) => (type === 'VmCreated' ? [data.machine.name] : []));
       expect(hosts.length).toBeGreaterThan(10);
       const left = await system.leftovers(hosts);
-      // The connection's network is shared by all its clusters, and stays.
+      // The connection's network is shared by all its clusters, and is kept.
       expect(left.filter((what) => !/^(namespace|device|file: .*\/networks\/)/.test(what))).toEqual([]);
     },
     5 * MINUTE_MS,

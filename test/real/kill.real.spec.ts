@@ -7,7 +7,7 @@ import { machinesOf, startRealSystem, type RealSystem } from './real.system.js';
 const MINUTE_MS = 60_000;
 const CLUSTER = 'killed';
 
-/** At these moments of the create every service is killed, one moment after the other. */
+/** Times during the creation at which every service is killed, one after the other. */
 const MOMENTS: readonly StoredEvent['type'][] = [
   'VmsPlanned',
   'VmCreated',
@@ -21,10 +21,10 @@ const MOMENTS: readonly StoredEvent['type'][] = [
   'ControlPlaneJoined',
   'ControlPlaneReady',
 ];
-/** kubeadm init and joins take seconds; a kill in their middle is what an event cannot mark. */
+/** kubeadm init and joins take seconds; no event marks their middle. */
 const IN_THE_MIDDLE_MS = 4_000;
 
-describe('a real create during which every service is killed again and again', () => {
+describe('a real creation during which every service is killed repeatedly', () => {
   let system: RealSystem;
   let events: readonly StoredEvent[];
   let kills = 0;
@@ -70,14 +70,14 @@ describe('a real create during which every service is killed again and again', (
     MINUTE_MS,
   );
 
-  it('made every machine once', () => {
+  it('created every machine once', () => {
     const made = events.flatMap((event) => (event.type === 'VmCreated' ? [event.data.machine.name] : []));
     expect(new Set(made).size).toBe(5);
     expect(system.local.hosts.all()).toHaveLength(5);
   });
 
   it(
-    'ran no command that changes a host twice',
+    'ran no command twice that changes a host',
     async () => {
       for (const { name, role, leader, providerId } of machinesOf(events)) {
         const host = providerId.split('/').at(-1) ?? '';
@@ -85,7 +85,7 @@ describe('a real create during which every service is killed again and again', (
         const begun = log.match(/Running pre-flight checks$/gm)?.length ?? 0;
         const cleaned = log.match(/^\[reset\]/gm)?.length ?? 0;
         const failures = failuresOn(name);
-        // The log goes with the host.
+        // The log is deleted with the host.
         if (begun !== 1) process.stdout.write(`kubeadm on ${name}:\n${log}\n`);
         expect({ name, begun, cleaned, failures }).toEqual({ name, begun: 1, cleaned: 0, failures: [] });
         const done = leader ? /has initialized successfully/ : /This node has joined the cluster/;

@@ -12,10 +12,10 @@ const CALL_TIMEOUT_MS = 60_000;
 const AGAIN_MS = 500;
 const ROLLED_OUT_WITHIN_MS = 240_000;
 
-/** The mirror's own kubectl against one cluster. */
+/** The mirror's own kubectl for one cluster. */
 export interface Kubectl {
   readonly kubeconfig: string;
-  /** Its file, for commands that go on. */
+  /** Its file, for long-running commands. */
   readonly program: string;
   (...args: readonly string[]): Promise<string>;
 }
@@ -31,7 +31,7 @@ export const kubectlOf = async (system: System, cluster: string, version: string
   return Object.assign(kubectl, { kubeconfig, program });
 };
 
-/** Looks until it fits. Throws with the last look, or its failure, when the time is over. */
+/** Polls until the result fits. Throws with the last result, or its failure, at the deadline. */
 export const eventually = async <T>(
   what: string,
   look: () => Promise<T>,
@@ -53,7 +53,10 @@ export const eventually = async <T>(
   }
 };
 
-/** Waits until a workload has its pods, of its newest template; more words name its namespace. A busy machine takes minutes for that. */
+/**
+ * Waits until a workload has all pods of its newest template; further arguments select its namespace. Takes minutes on
+ * a busy machine.
+ */
 export const rolledOut = async (kubectl: Kubectl, what: string, ...words: readonly string[]): Promise<void> => {
   const look = (): Promise<string> => kubectl('rollout', 'status', what, ...words, '--timeout=30s');
   await eventually(`${what} to have its pods`, look, () => true, ROLLED_OUT_WITHIN_MS);

@@ -13,7 +13,7 @@ const node = (name: string, host: number): HollowNode => ({
 const CONTROL_PLANES = [node('demo-cp-1', 11), node('demo-cp-2', 12)];
 const WORKERS = [node('demo-w-1', 21), node('demo-w-2', 22)];
 
-/** A real control plane (etcd, two API servers, controller manager, scheduler) with nodes that are hollow. */
+/** A real control plane (etcd, two API servers, controller manager, scheduler) with hollow nodes. */
 const startCluster = async (network: boolean): Promise<ClusterUnderTest> => {
   for (const { address } of CONTROL_PLANES) execFileSync('ip', ['address', 'replace', `${address}/32`, 'dev', 'lo']);
   const controlPlane = await startControlPlane(

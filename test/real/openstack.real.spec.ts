@@ -32,7 +32,7 @@ interface Services {
   stop(): Promise<void>;
 }
 
-/** Those that run already, by their access in `FAIRLEAD_OPENSTACK`, or ones that are started from `FAIRLEAD_OPENSTACK_ROOT`. */
+/** Running services, by their access in `FAIRLEAD_OPENSTACK`, or ones started from `FAIRLEAD_OPENSTACK_ROOT`. */
 const startServices = async (env: NodeJS.ProcessEnv): Promise<Services> => {
   const given = env['FAIRLEAD_OPENSTACK'];
   if (given !== undefined) return { access: JSON.parse(given) as Services['access'], stop: async () => undefined };
@@ -58,7 +58,7 @@ const startServices = async (env: NodeJS.ProcessEnv): Promise<Services> => {
   };
 };
 
-/** Everything of the project, as its own tenant sees it. */
+/** All resources of the project, as its own tenant sees them. */
 const resourcesOf = async ({ access }: Services, signal: AbortSignal): Promise<readonly string[]> => {
   const session = cloudSession(access, LIMITS);
   const named = z.object({ id: z.string(), name: z.string().nullish(), description: z.string().nullish() });
@@ -115,7 +115,7 @@ describe("a project of OpenStack's own services", () => {
 
   beforeAll(async () => shareResources(await open(), publicKey, signal()), MINUTE_MS);
 
-  it('has the same resources after the deletion of a cluster of 3 + 2 as before it', async () => {
+  it('has the same resources before the creation and after the deletion of a cluster of 3 + 2', async () => {
     const provider = await open();
     const before = await resourcesOf(await running(), signal());
     const controlPlanes = cloudGroup(3, { role: 'control-plane' });
@@ -133,14 +133,14 @@ describe("a project of OpenStack's own services", () => {
     const targets = made.map(({ id }) => id).slice(0, 3);
     const balancer = { name, group, kind: 'haproxy', targetPort: 6443, healthPath: '/readyz', targets } as const;
     expect(await provider.ensureLoadBalancer(balancer, signal())).toMatchObject({ placement: 'control-planes' });
-    // One for each server, its port and its floating IP; the shared address; the server group.
+    // One per server, its port and its floating IP; the shared address; the server group.
     expect((await resourcesOf(await running(), signal())).length).toBe(before.length + 5 * 3 + 1 + 1);
     await provider.deleteLoadBalancer(name, signal());
     await provider.deleteGroup(group, signal());
     expect(await resourcesOf(await running(), signal())).toEqual(before);
   });
 
-  it('says why a server ended in ERROR, and leaves nothing of it', async () => {
+  it('reports why a server is in ERROR, and leaves nothing of it', async () => {
     const provider = await open({ antiAffinity: 'required' });
     const before = await resourcesOf(await running(), signal());
     const group = cloudGroup(2, { role: 'control-plane' });
@@ -153,7 +153,7 @@ describe("a project of OpenStack's own services", () => {
     expect(await resourcesOf(await running(), signal())).toEqual(before);
   });
 
-  it('refuses in words what the quota of the project has no room for, before anything is made', async () => {
+  it('refuses with a message what exceeds the quota of the project, before anything is created', async () => {
     const provider = await open();
     const group = cloudGroup(1);
     const request = { group, specs: Array.from({ length: 11 }, () => 'm1.small'), controlPlanes: 1 };
@@ -170,7 +170,7 @@ describe("a project of OpenStack's own services", () => {
     await provider.deleteGroup(huge, signal());
   });
 
-  it('shows what remains of a cluster that is gone, of every kind, and deletes it', async () => {
+  it('lists what remains of a deleted cluster, of every kind, and deletes it', async () => {
     const { access } = await running();
     const provider = await open();
     const before = await resourcesOf(await running(), signal());
@@ -185,7 +185,7 @@ describe("a project of OpenStack's own services", () => {
       targets: [],
     } as const;
     await provider.ensureLoadBalancer(balancer, signal());
-    // As in the dashboard: the server alone.
+    // Like in the dashboard: only the server.
     const nova = new CloudCalls(cloudSession(access, LIMITS), {
       service: 'Nova',
       operation: 'delete machine',
@@ -199,7 +199,7 @@ describe("a project of OpenStack's own services", () => {
     expect(await resourcesOf(await running(), signal())).toEqual(before);
   });
 
-  it('does not accept another secret, and says no word of it', async () => {
+  it('rejects another secret, and does not reveal it', async () => {
     const { access } = await running();
     const other = openCloud({ ...access, secret: 'another-secret' }, LIMITS);
     await expect(other.verify(signal())).rejects.toMatchObject({

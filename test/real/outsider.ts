@@ -4,12 +4,12 @@ import type { HostNetwork } from '@fairlead/nspawn';
 
 const TIMEOUT_MS = 30_000;
 
-/** A machine on the network of hosts that is none of them, and that Fairlead does not know: a client, or an intruder. */
+/** A machine in the hosts' network that is not a host and is unknown to Fairlead: a client, or an intruder. */
 export interface Outsider {
   readonly address: string;
   /** The command that runs a program there. */
   wrap(words: readonly string[]): readonly string[];
-  /** Runs a program there to its end; never throws for what the program does. */
+  /** Runs a program there to its end; never throws because of its result. */
   run(words: readonly string[], timeoutMs?: number): Promise<CommandResult>;
   remove(): Promise<void>;
 }
@@ -20,7 +20,7 @@ const ip = async (target: string, ...words: readonly string[]): Promise<void> =>
     throw new WorldFailure({ operation: `ip ${words.join(' ')}`, target, message: lastWordsOf(result) });
 };
 
-/** Joins the network with an address that neither hosts nor balancers get: one of the ten lowest. */
+/** Joins the network with an address that is assigned neither to hosts nor to load balancers: one of the ten lowest. */
 export const joinNetwork = async ({ namespace, cidr }: HostNetwork, address: string): Promise<Outsider> => {
   const [own, port] = [`${namespace}-${address.split('.').at(-1)}`, `out${address.split('.').at(-1)}`];
   await ip(address, 'netns', 'add', own);

@@ -21,33 +21,38 @@ const CONNECTION = 'site';
 
 export type FoundHost = NonNullable<ConnectionView['hosts']>[number];
 
-/** The product, and hosts that it did not make and that see nothing of this machine but its network. */
+/** The product, and hosts that it did not create and that share only a network with this machine. */
 export interface OwnHosts {
   readonly system: System;
   readonly local: Local;
-  /** Where hosts find what listens on this machine. */
+  /** Address of this machine for hosts. */
   readonly uplink: string;
-  /** What a command on the host prints; throws when it fails. */
+  /** The output of a command on the host; throws if it fails. */
   onHost(host: string, ...words: readonly string[]): Promise<string>;
-  /** As they were when they were booted, in the order of their names. */
+  /** In their state after the boot, ordered by name. */
   readonly hosts: readonly Host[];
-  /** Registers an inventory, by default all hosts as they are, with these more settings; resolves to what was found of each. */
+  /**
+   * Registers an inventory, by default all hosts, with these additional settings; resolves to the findings about each.
+   */
   register(source: SoftwareSource, inventory?: readonly object[], more?: object): Promise<readonly FoundHost[]>;
-  /** Looks at the hosts of the inventory again. */
+  /** Inspects the hosts of the inventory again. */
   verify(): Promise<readonly FoundHost[]>;
-  /** Requests a cluster of one control plane and workers. The request has these more fields. */
+  /** Requests a cluster of one control plane and workers, with these additional fields. */
   request(cluster: string, workers: number, more?: object): Promise<void>;
   /** The same; resolves once it is ready. */
   create(cluster: string, workers: number, more?: object): Promise<readonly StoredEvent[]>;
-  /** Resolves once all hosts of the cluster are back. */
+  /** Resolves once all hosts of the cluster are returned. */
   remove(cluster: string): Promise<void>;
-  /** Registers the hosts with this source of their software, the first to be a control plane, and asks for a cluster of all. */
+  /**
+   * Registers the hosts with this source of their software, the first as a control plane, and requests a cluster of
+   * all.
+   */
   become(cluster: string, source: SoftwareSource): Promise<readonly StoredEvent[]>;
   kubectl(cluster: string): Promise<Kubectl>;
   stop(): Promise<void>;
 }
 
-/** What differs from real machines: hosts that share a kernel, and that pull no images. */
+/** Differences from real machines: hosts share a kernel, and pull no images. */
 export const profileOf = (source: SoftwareSource): HostProfile => ({
   source,
   cgroupDriver: machineIsUnified() ? 'systemd' : 'cgroupfs',
@@ -59,7 +64,7 @@ export const profileOf = (source: SoftwareSource): HostProfile => ({
   ignorePreflightErrors: ['SystemVerification', 'FileContent--proc-sys-net-bridge-bridge-nf-call-iptables', 'Swap'],
 });
 
-/** Puts the archive where bootstrap-svc takes bundles from, and names it. */
+/** Copies the archive to bootstrap-svc's folder of bundles, and names it. */
 const bundled = (dataDir: string, given: Extract<SoftwareSource, { kind: 'bundle' }>): SoftwareSource => {
   const folder = join(dataDir, 'bundles');
   const name = basename(given.path);
@@ -77,26 +82,26 @@ const OVER: readonly StoredEvent['type'][] = [
 
 export interface OwnHostsOptions {
   readonly names: readonly string[];
-  /** Of those that are not of the default one. */
+  /** Operating systems other than the default. */
   readonly systems?: Readonly<Record<string, HostSystem>>;
   /** Within 198.18.0.0/15. */
   readonly cidr: string;
   /** Folders of this machine that hosts see: path there to path here. */
   readonly readOnly?: Readonly<Record<string, string>>;
-  /** Done to each host before it is registered. */
+  /** Run on each host before it is registered. */
   readonly before?: string;
 }
 
-/** What a connection pins of the mirror of this machine. */
+/** The pin of this machine's mirror in a connection. */
 export const localCatalogueSha256 = (): string =>
   createHash('sha256')
     .update(readFileSync(join(localMirror(process.env), mirrorPaths.catalogue)))
     .digest('hex');
 
-/** Where hosts see a mirror, if they do. */
+/** Path of a mirror on hosts, if they have one. */
 export const MIRROR_AT = '/opt/fairlead/mirror';
 
-/** One control plane and workers of hosts that were there before. */
+/** A cluster of one control plane and workers on existing hosts. */
 export const startOwnHosts = async (options: OwnHostsOptions): Promise<OwnHosts> => {
   const { names, systems = {}, cidr, readOnly = {}, before = ':' } = options;
   const stateDir = newFolder('own-hosts');

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kubectl } from './kubectl.js';
 
-/** What Kubernetes said about the page, and when (milliseconds). */
+/** Kubernetes' state of the page, and when (milliseconds). */
 export interface Sighting {
   readonly at: number;
   readonly words: string;
@@ -14,7 +14,7 @@ export interface PageRecord {
   end(): void;
 }
 
-/** Where the service sends requests: one line for each change of its endpoints. */
+/** The service's endpoints: one line per change. */
 const ENDPOINTS = [
   ...['endpointslices', '-l', 'kubernetes.io/service-name=web', '-o'],
   'jsonpath={"endpoints:"}{range .endpoints[*]}{" "}{.addresses[0]} on {.nodeName} ready={.conditions.ready}' +
@@ -33,13 +33,13 @@ const NODES = [
 const AGAIN_MS = 1_000;
 const SIGHTINGS_MAX = 100_000;
 
-/** Watches the endpoints and pods of the page, and the nodes, so that a request that fails can be understood afterwards. */
+/** Watches the endpoints and pods of the page, and the nodes, to explain failed requests afterwards. */
 export const recordPage = (kubectl: Kubectl): PageRecord => {
   const sightings: Sighting[] = [];
   const last = new Map<string, string>();
   const stop = new AbortController();
   const note = (words: string): void => {
-    // A node's every heartbeat is a change of the node: what reads the same is no news.
+    // Every heartbeat of a node is a change of its object: equal lines are skipped.
     const about = words.startsWith('endpoints') ? 'endpoints' : words.split(' ', 2).join(' ');
     if (last.get(about) === words || sightings.length >= SIGHTINGS_MAX) return;
     last.set(about, words);

@@ -1,13 +1,16 @@
 import type { Outsider } from './outsider.js';
 
 const SCAN_TIMEOUT_MS = 600_000;
-/** An nmap that waits for a processor takes answers for late ones: on a busy machine it needed 228 s for what takes 10 s. */
+/** Waiting for a CPU makes nmap consider responses late: on a busy machine it needed 228 s instead of 10 s. */
 const FIRST = ['nice', '-n', '-10'];
-/** A port that drops packets costs nmap a wait, unless its pace is given. On a busy machine, it then misses answers. */
+/**
+ * A port that drops packets costs nmap a timeout, unless its rate is given. On a busy machine, it then misses
+ * responses.
+ */
 const HURRIED = ['-T4', '--min-rate', '8000', '--max-retries', '1'];
 const PATIENT = ['--max-retries', '6'];
 
-/** nmap's lines for programs: `Host: 198.18.64.11 ()	Ports: 22/open/tcp//ssh///, 111/filtered/tcp//...`. */
+/** nmap's greppable output: `Host: 198.18.64.11 () Ports: 22/open/tcp//ssh///, 111/filtered/tcp//...`. */
 export const openPortsIn = (greppable: string): Readonly<Record<string, readonly number[]>> =>
   Object.fromEntries(
     [...greppable.matchAll(/^Host: (\S+) .*?Ports: ([^\t\n]*)/gmu)].map(([, host = '', ports = '']) => [
@@ -16,7 +19,7 @@ export const openPortsIn = (greppable: string): Readonly<Record<string, readonly
     ]),
   );
 
-/** The TCP ports of these addresses that accept connections from there, by nmap; an address without one has no entry. */
+/** The open TCP ports of these addresses from there, by nmap; an address without any has no entry. */
 export const scan = async (
   from: Outsider,
   addresses: readonly string[],
@@ -29,7 +32,7 @@ export const scan = async (
   return openPortsIn(stdout);
 };
 
-/** All ports, and once more those that are known to be open somewhere: the scan of all is too quick to be trusted with any of them. */
+/** All ports, and once more those known to be open somewhere: the full scan is too fast to be reliable. */
 export const scanAll = async (
   from: Outsider,
   addresses: readonly string[],

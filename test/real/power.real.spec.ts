@@ -9,15 +9,15 @@ import { startRealSystem, VERSION, type RealSystem } from './real.system.js';
 
 const MINUTE_MS = 60_000;
 const CLUSTER = 'dark';
-/** Where systemd waits for a container until its own limit, it is twice that. */
+/** If systemd waits for a container until its own limit, a reboot takes twice as long. */
 const REBOOT_MS = 45_000;
 
-/** A moment of a host: some file that is written in the middle of the interrupted operation. */
+/** A point of an operation: a file that is written in the middle of it. */
 interface Moment {
   readonly role: Machine['role'];
-  /** Words of a shell: any of these files. */
+  /** Shell words: any of these files. */
   readonly files: string;
-  /** Which events of the host must exist before it, and which must not. */
+  /** Events of the host that must, and must not, exist before. */
   readonly said: StoredEvent['type'];
   readonly unsaid: StoredEvent['type'];
 }
@@ -49,11 +49,11 @@ const MOMENTS: readonly Moment[] = [
   },
 ];
 
-describe('a real create whose hosts lose power, each while it is prepared and in the middle of kubeadm', () => {
+describe('a real creation whose hosts lose power, during preparation and during kubeadm', () => {
   let system: RealSystem;
   let events: readonly StoredEvent[];
   const hosts = new Map<Machine['role'], { readonly node: string; readonly host: string }>();
-  /** Which events of the host existed when it lost power. */
+  /** The host's events at its power failure. */
   const saidBefore = new Map<Moment, readonly StoredEvent['type'][]>();
 
   const saidOf = async (node: string): Promise<readonly StoredEvent['type'][]> =>
@@ -99,7 +99,7 @@ describe('a real create whose hosts lose power, each while it is prepared and in
   });
 
   it(
-    'ends with Ready nodes all the same',
+    'ends with Ready nodes nevertheless',
     async () => {
       expect(events.at(-1)?.type).toBe('ClusterReady');
       expect([...hosts.values()].map(({ host }) => system.local.hosts.find(host)?.boots)).toEqual([3, 3]);
@@ -113,7 +113,7 @@ describe('a real create whose hosts lose power, each while it is prepared and in
   );
 
   it.each(['control-plane', 'worker'] as const)(
-    'left no program half written on its %s',
+    'left no partially written program on its %s',
     async (role) => {
       const { host = '' } = hosts.get(role) ?? {};
       for (const name of NODE_BINARIES) {
@@ -129,7 +129,7 @@ describe('a real create whose hosts lose power, each while it is prepared and in
   );
 
   it.each(['worker', 'control-plane'] as const)(
-    'has a %s that reboots without waiting for containers that ignore a SIGTERM',
+    'has a %s that reboots without waiting for containers that ignore SIGTERM',
     async (role) => {
       const { host = '' } = hosts.get(role) ?? {};
       const boots = (): Promise<number> => Promise.resolve(system.local.hosts.find(host)?.boots ?? 0);

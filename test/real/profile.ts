@@ -1,6 +1,6 @@
 import type { StoredEvent } from '@fairlead/contracts';
 
-/** Where a create spends its time: moments of the log, in seconds after the request. */
+/** The phases of a creation, by events, in seconds after the request. */
 const MARKS: readonly (readonly [string, StoredEvent['type'], 'first' | 'last'])[] = [
   ['machines run', 'VmsCreated', 'last'],
   ['API address known', 'LoadBalancerReady', 'last'],

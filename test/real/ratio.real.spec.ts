@@ -10,7 +10,7 @@ const MINUTE_MS = 60_000;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-/** Seconds from nothing to five Ready nodes by a shell script, on the same hosts and from the same mirror. */
+/** Seconds to five Ready nodes by a shell script, on the same hosts and from the same mirror. */
 const byShell = (by: 'create' | 'createAsExpert'): Promise<number> =>
   withShellHosts(async ({ begunAt, [by]: create }) => {
     const printed = await create(VERSION);

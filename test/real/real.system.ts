@@ -12,22 +12,22 @@ export const CONNECTION = 'local';
 const NETWORK = '198.18.64.0/24';
 const CREATE_TIMEOUT_MS = 900_000;
 
-/** The whole product, its machines real hosts on this machine, in a network namespace that nothing leaves. */
+/** The whole product with real hosts on this machine, in an isolated network namespace. */
 export interface RealSystem extends System {
   /** The hosts, as their provider sees them. */
   readonly local: Local;
-  /** Asks for the cluster, and answers when it is ready; throws with the story so far otherwise. */
+  /** Requests the cluster, and resolves when it is ready; otherwise throws with the story so far. */
   create(
     name: string,
     size?: { readonly controlPlanes: number; readonly workers: number },
     version?: string,
     kubernetes?: object,
   ): Promise<readonly StoredEvent[]>;
-  /** kubectl with the administrator's kubeconfig, as a user gets it. */
+  /** kubectl with the administrator's kubeconfig, as users get it. */
   kubectl(cluster: string): Promise<Kubectl>;
-  /** What a command in the host prints; throws when it fails. */
+  /** The output of a command in the host; throws if it fails. */
   onHost(host: string, ...words: readonly string[]): Promise<string>;
-  /** What of the hosts is still there, by looking at the machine. */
+  /** Leftovers of the hosts, found by inspecting the machine. */
   leftovers(hosts: readonly string[]): Promise<readonly string[]>;
 }
 
@@ -49,7 +49,7 @@ export const bodyOf = (
   config: { kubernetes: { networkCni: 'flannel', version, ...kubernetes } },
 });
 
-/** Hosts reach NATS through it: the server of a test listens on the loopback device only. */
+/** Hosts reach NATS through this proxy: the server of a test listens only on the loopback device. */
 export const forward = async (to: {
   readonly host: string;
   readonly port: number;
@@ -75,11 +75,14 @@ const uplinkOf = (cidr: string): string => {
   return plan.uplink;
 };
 
-/** Starts everything, with more variables for every service, and registers the connection; stopping it deletes the hosts, too. */
+/**
+ * Starts everything, with additional variables for every service, and registers the connection; stopping it also
+ * deletes the hosts.
+ */
 export const startRealSystem = async (env: Readonly<Record<string, string>> = {}): Promise<RealSystem> => {
   const stateDir = newFolder('real');
   const local = openLocal({ stateDir: join(stateDir, CONNECTION), cacheDir: cacheFolder(process.env) });
-  // The port of NATS is known once it runs, and the agents' way to it must be known before: it is opened first.
+  // The port of NATS is only known once it runs, but the agents' route to it is needed before: it is opened first.
   const target = { host: '127.0.0.1', port: 0 };
   const { port, server } = await forward(target);
   const system = await startSystem({

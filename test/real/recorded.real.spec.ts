@@ -9,7 +9,7 @@ import { answersIn, fileOf, RECORDED_VERSIONS, shapeOf, textOf, type RecordedVer
 import { machinesOf, startRealSystem, type RealSystem } from './real.system.js';
 
 const MINUTE_MS = 60_000;
-/** `npm run fixtures:record`: what the tools print is written down where it differs, instead of compared. */
+/** `npm run fixtures:record`: differing output of the tools is recorded instead of compared. */
 const RECORDS = process.env['FAIRLEAD_RECORD'] === 'yes';
 
 const catalogue = parseCatalogue(readFileSync(join(localMirror(process.env), 'catalogue.json'), 'utf8'), 'the mirror');
@@ -20,7 +20,7 @@ const etcdToolsOf = (version: RecordedVersion): string =>
 const before = (version: RecordedVersion): ReadonlyMap<string, string> =>
   existsSync(fileOf(version)) ? answersIn(readFileSync(fileOf(version), 'utf8')) : new Map<string, string>();
 
-describe.each(RECORDED_VERSIONS)('what the tools of a real control plane of %s print', (version) => {
+describe.each(RECORDED_VERSIONS)('the output of tools on a real control plane of %s', (version) => {
   let system: RealSystem;
   let host: string;
   const known = before(version);
@@ -54,7 +54,7 @@ describe.each(RECORDED_VERSIONS)('what the tools of a real control plane of %s p
 
   afterAll(() => system?.stop(), 2 * MINUTE_MS);
 
-  it.each(Object.values(QUESTIONS))('is what was recorded of: %s', (command) => {
+  it.each(Object.values(QUESTIONS))('matches its record for: %s', (command) => {
     const recorded = (RECORDS ? answersIn(readFileSync(fileOf(version), 'utf8')) : known).get(command);
     expect(shapeOf(found.get(command) ?? 'nothing')).toEqual(shapeOf(recorded ?? 'nothing is recorded'));
   });

@@ -8,15 +8,15 @@ const MINUTE_MS = 60_000;
 const CLUSTER = 'swap';
 const PATH = `/ns/default/clusters/${CLUSTER}`;
 const WATCH_INTERVAL_MS = 1_000;
-/** What a look at a provider can state about a cluster. */
+/** Events that a poll of a provider can cause for a cluster. */
 const SIGHTS = ['VmGone', 'VmsMissing', 'VmReturned', 'VmStopped', 'VmStarted', 'VmAddressChanged'];
-/** After these, what a step of the story waits for does not come. */
+/** Events after which an awaited step will not happen. */
 const FAILURES = ['NodesRejected', 'VmsFailed', 'NodesFailed', 'ClusterFailed'];
 
-describe('the hosts of a real cluster that are watched and replaced', () => {
+describe('the hosts of a real cluster that are monitored and replaced', () => {
   let system: RealSystem;
   let kubectl: Kubectl;
-  /** Hosts that were replaced, of which nothing may be left. */
+  /** Replaced hosts, of which nothing may be left. */
   const replaced: string[] = [];
 
   const log = (): Promise<readonly StoredEvent[]> => system.events(CLUSTER);
@@ -38,7 +38,7 @@ describe('the hosts of a real cluster that are watched and replaced', () => {
       .all()
       .map(({ name }) => name)
       .sort();
-  /** The worker that Fairlead shows now; there is one. */
+  /** The only worker that Fairlead currently shows. */
   const worker = async (): Promise<string> => {
     const { items } = (await system.call<NodeList>('GET', `${PATH}/nodes?minSeq=${await now()}`)).body;
     const workers = items.filter(({ role }) => role === 'worker').map(({ name }) => name);
@@ -50,7 +50,7 @@ describe('the hosts of a real cluster that are watched and replaced', () => {
   const sshKey = async (): Promise<ConnectionView['sshKey']> =>
     (await system.call<ConnectionView>('GET', `/connections/${CONNECTION}`)).body.sshKey;
 
-  /** Kubernetes has a Ready node for each host, of the asked version, and no other node. */
+  /** Kubernetes has a Ready node of the requested version for each host, and no other node. */
   const nodesAreHosts = async (without: string): Promise<void> => {
     const nodes = await eventually(
       `two Ready nodes, without ${without}`,
@@ -71,7 +71,7 @@ describe('the hosts of a real cluster that are watched and replaced', () => {
   afterAll(() => system?.stop(), 2 * MINUTE_MS);
 
   it(
-    'are all seen: none is missing, and none is an orphan',
+    'are all listed: none is missing, and none is an orphan',
     async () => {
       await looked();
       expect(await sights()).toEqual([]);
@@ -81,7 +81,7 @@ describe('the hosts of a real cluster that are watched and replaced', () => {
   );
 
   it(
-    'include an orphan that carries their marks: it is listed, stays, and is deleted by command',
+    'include an orphan with their labels: it is listed, kept, and deleted by command',
     async () => {
       const [host] = system.local.hosts.all();
       if (host === undefined) throw new Error('there is no host');
@@ -105,7 +105,7 @@ describe('the hosts of a real cluster that are watched and replaced', () => {
   );
 
   it(
-    'accept the new SSH key of their connection, and no longer the former one, when it is rotated',
+    'accept only the new SSH key of their connection after a rotation',
     async () => {
       const former = await sshKey();
       const keysBefore = await Promise.all(hostNames().map(authorizedKeys));
@@ -148,7 +148,7 @@ describe('the hosts of a real cluster that are watched and replaced', () => {
   );
 
   it(
-    'are reported and replaced when one is destroyed outside of Fairlead',
+    'are reported and replaced when one is destroyed outside Fairlead',
     async () => {
       const [old, before] = [await worker(), await now()];
       await system.local.hosts.delete(old);
@@ -165,14 +165,14 @@ describe('the hosts of a real cluster that are watched and replaced', () => {
   );
 
   it(
-    'leave nothing when the cluster is deleted, those that were replaced before included',
+    'leave nothing when the cluster is deleted, including those replaced before',
     async () => {
       const hosts = [...replaced, ...hostNames()];
       expect((await system.call('DELETE', PATH)).status).toBe(202);
       await until('ClusterDeleted', 0, 3 * MINUTE_MS);
       expect(hostNames()).toEqual([]);
       const left = await system.leftovers(hosts);
-      // The connection's network is shared by all its clusters, and stays.
+      // The connection's network is shared by all its clusters, and is kept.
       expect(left.filter((what) => !/^(namespace|device|file: .*\/networks\/)/.test(what))).toEqual([]);
       await looked();
       expect([await sights(), await orphans()]).toEqual([['VmGone'], []]);

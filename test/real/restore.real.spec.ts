@@ -7,7 +7,7 @@ const MINUTE_MS = 60_000;
 const CLUSTER = 'saved';
 const PATH = `/ns/default/clusters/${CLUSTER}/etcd`;
 
-describe(`etcd of a real cluster of ${VERSION} that is set back to a snapshot`, () => {
+describe(`etcd of a real cluster of ${VERSION} restored from a snapshot`, () => {
   let system: RealSystem;
   let machine: Machine;
   let kubectl: Kubectl;
@@ -38,7 +38,7 @@ describe(`etcd of a real cluster of ${VERSION} that is set back to a snapshot`, 
   afterAll(() => system?.stop(), 2 * MINUTE_MS);
 
   it(
-    'holds what was there when it was taken, and nothing that came after',
+    'contains what existed when it was taken, and nothing created later',
     async () => {
       process.stdout.write(`${await etcdVersion()}\n`);
       await kubectl('create', 'configmap', 'before', '--from-literal=made=before');
@@ -75,7 +75,7 @@ describe(`etcd of a real cluster of ${VERSION} that is set back to a snapshot`, 
   );
 
   it(
-    'is a cluster that works: its node is Ready, its controllers make pods, and what was lost may be made again',
+    'belongs to a working cluster: its node is Ready, its controllers create pods, and lost objects can be created again',
     async () => {
       await kubectl('create', 'configmap', 'after', '--from-literal=made=again');
       await kubectl('create', 'deployment', 'probe', '--image=registry.k8s.io/pause:3.10', '--replicas=2');
@@ -95,7 +95,7 @@ describe(`etcd of a real cluster of ${VERSION} that is set back to a snapshot`, 
     5 * MINUTE_MS,
   );
 
-  it('records each step that was taken', async () => {
+  it('records each step', async () => {
     const log = await system.events(CLUSTER);
     const begun = log.find(({ type }) => type === 'EtcdRestoreStarted')?.meta.time ?? '';
     for (const { type, data, meta } of log)

@@ -6,7 +6,7 @@ const run = promisify(execFile);
 
 const openssl = (folder: string, ...args: readonly string[]) => run('openssl', [...args], { cwd: folder });
 
-/** An authority of the site's own, and a server's certificate by it for this subjectAltName. */
+/** A site's own CA, and a server certificate by it for this subjectAltName. */
 export const siteCertificates = async (
   folder: string,
   name: string,

@@ -16,13 +16,13 @@ const NETWORK = '198.18.66.0/24';
 const API_ADDRESS = '198.18.66.200';
 const VERSION = process.env['FAIRLEAD_REAL_VERSION'] ?? 'v1.34.4';
 const HOSTS = ['rack-1', 'rack-2', 'rack-3', 'rack-4', 'rack-5'];
-/** What ORBITER promises, measured from a client. */
+/** ORBITER's limit, measured by a client. */
 const BACK_WITHIN_MS = 15_000;
-/** How long the API is asked for before and after what befalls it. */
+/** How long the API is probed before and after each event. */
 const WATCHED_MS = 20_000;
 const MIRROR_AT = '/opt/fairlead/mirror';
 
-/** Hosts reach NATS through it: the server of a test listens on the loopback device only. */
+/** Hosts reach NATS through this proxy: the server of a test listens only on the loopback device. */
 const forward = async (to: { port: number }): Promise<{ readonly port: number; readonly server: Server }> => {
   const server = createServer((client: Socket) => {
     const upstream = connect(to.port, '127.0.0.1');
@@ -36,7 +36,7 @@ const forward = async (to: { port: number }): Promise<{ readonly port: number; r
   return { port: (server.address() as AddressInfo).port, server };
 };
 
-/** What differs from real machines: hosts that share a kernel, and Kubernetes' files in a folder. */
+/** Differences from real machines: hosts share a kernel, and Kubernetes' files are in a folder. */
 const profile = {
   source: { kind: 'files', location: MIRROR_AT, unsigned: true },
   nodeBinary: '/opt/fairlead/node',
@@ -59,7 +59,7 @@ const body = (name: string): object => ({
   config: { kubernetes: { networkCni: 'flannel', version: VERSION } },
 });
 
-// It needs a separate namespace, which no packet leaves: npm run e2e:real -- ssh.
+// Requires an isolated network namespace: npm run e2e:real -- ssh.
 const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
 
 (inOwnNetwork ? describe : describe.skip)('five hosts that Fairlead did not make', () => {
@@ -114,7 +114,7 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
   const onHost = async (host: string, ...words: readonly string[]): Promise<string> =>
     (await local.hosts.execute(host, words)).stdout.trim();
 
-  /** Who has the shared address; a host without power has nothing. */
+  /** The holder of the shared address; a host without power has none. */
   const holder = async (): Promise<readonly string[]> => {
     const shown = await Promise.all(
       HOSTS.map((host) => onHost(host, 'ip', '-o', '-4', 'address', 'show').catch(() => '')),
@@ -152,7 +152,7 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
   }, 3 * MINUTE_MS);
 
   it(
-    'become a cluster, whose API is balanced by its control planes at the shared address',
+    'become a cluster whose control planes load-balance the API at the shared address',
     async () => {
       const events = await create('first');
       const story = events.map(({ type }) => type);
@@ -165,7 +165,7 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
   );
 
   it(
-    'keep the API at its address when the host that holds it has no power, and come back',
+    'keep the API at its address when its holder loses power, and recover',
     async () => {
       const [first] = await holder();
       const api = probeApi(await kubectlOf(system, 'first', VERSION));
@@ -186,7 +186,7 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
       say(`API: ${api.requestsSince(0)} reads, ${failures.length} failed`);
       failures.forEach((line) => say(`    ${line}`));
       expect(gapMs).toBeLessThan(BACK_WITHIN_MS);
-      // Nothing fails before, nor once the other haproxies have noticed what is gone.
+      // No failures before, nor once the other haproxies have noticed the loss.
       expect(api.failuresSince(0).filter(({ at }) => at < cutAt || at >= cutAt + BACK_WITHIN_MS)).toEqual([]);
       await local.hosts.start(first!);
       await local.hosts.untilReachable(first!, AbortSignal.timeout(MINUTE_MS));
@@ -195,7 +195,7 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
   );
 
   it(
-    'come back clean when the cluster is deleted, and become another one',
+    'are returned clean when the cluster is deleted, and become another one',
     async () => {
       await remove('first');
       expect(await statesOf()).toEqual(HOSTS.map(() => 'free'));

@@ -12,14 +12,14 @@ const MINUTE_MS = 60_000;
 const CLUSTER = 'surged';
 const FROM = 'v1.33.13';
 const TO = 'v1.34.4';
-/** One extra worker first, and never fewer than requested. */
+/** One additional worker first, and never fewer than requested. */
 const STRATEGY = { workers: { maxUnavailable: 0, maxSurge: 1 } };
 const ENDS: readonly StoredEvent['type'][] = ['RolloutCompleted', 'RolloutHalted', 'RolloutPaused', 'UpgradeRejected'];
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const hostOf = ({ providerId }: Machine): string => providerId.split('/').at(-1) ?? '';
 
-describe('a minor upgrade of a real cluster of one control plane, whose pool gets an extra host meanwhile', () => {
+describe('a minor upgrade of a real cluster of one control plane, whose pool gets a surge host', () => {
   let system: RealSystem;
   let kubectl: Kubectl;
   let made: readonly Machine[];
@@ -63,7 +63,7 @@ describe('a minor upgrade of a real cluster of one control plane, whose pool get
 
   afterAll(() => system?.stop(), 3 * MINUTE_MS);
 
-  it('has the extra host before any worker goes, at the new version, and gives it back when all are done', () => {
+  it('has the surge host at the new version before any worker is removed, and releases it at the end', () => {
     const { name } = extra();
     const firstToGo = events.findIndex(
       (event) =>
@@ -79,7 +79,7 @@ describe('a minor upgrade of a real cluster of one control plane, whose pool get
   });
 
   it(
-    'ends with the nodes that were there, at the new version, and nothing left of the extra one',
+    'ends with the same nodes at the new version, and nothing left of the surge host',
     async () => {
       const nodes = await eventually(
         'the nodes',

@@ -34,7 +34,7 @@ describe('a cluster of hosts with different systems', () => {
     removeFolder(folder);
   }, 3 * MINUTE_MS);
 
-  it('is Ready, each node with its own system and the runtime of that', async () => {
+  it('is Ready, each node with its own system and its container runtime', async () => {
     const nodes = await nodesOf(kubectl);
     expect(nodes.map(({ version, ready }) => ({ version, ready }))).toEqual(
       nodes.map(() => ({ version: VERSION, ready: true })),
@@ -49,7 +49,7 @@ describe('a cluster of hosts with different systems', () => {
   });
 
   it(
-    'has pods that talk across them and resolve names',
+    'has pods that reach each other across them and resolve names',
     async () => {
       const manifest = join(folder, 'web.json');
       writeFileSync(manifest, JSON.stringify(webManifests));

@@ -17,14 +17,14 @@ describe('requests for a page from inside a host', () => {
   });
   afterEach(() => removeFolder(folder));
 
-  /** Commands run here, on the log of the folder; as on hosts, the end of what they print is kept. */
+  /** Commands run here, on the folder's log; as on hosts, only the end of their output is kept. */
   const onHost = async (_host: string, command: string, ...words: readonly string[]): Promise<string> => {
     if (command === 'systemctl') return '';
     const { stdout } = await run(command, [...words.slice(0, -1), join(folder, 'traffic.log')]);
     return stdout.slice(-OUTPUT_MAX);
   };
 
-  it('are all counted, however many they were: the first that failed is not lost', async () => {
+  it('are all counted, however many: the first failure is not lost', async () => {
     const lines = Array.from({ length: 5_000 }, (_, index) => `${(1_795_679_601 + index / 5).toFixed(9)} 200`);
     lines[1] = '1795679601.4 failed: curl: (28) timed out';
     writeFileSync(join(folder, 'traffic.log'), `${lines.join('\n')}\n`);

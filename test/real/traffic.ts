@@ -8,13 +8,13 @@ import type { Kubectl } from './kubectl.js';
 import type { Outsider } from './outsider.js';
 import type { RealSystem } from './real.system.js';
 
-/** What was asked and how it was answered. */
+/** Requests and their results. */
 export interface Traffic {
   readonly requests: number;
   readonly failures: readonly string[];
-  /** When good answers were asked for, in seconds. */
+  /** Start times of successful requests, in seconds. */
   readonly goodAt: readonly number[];
-  /** Between two good answers, of one asker, in seconds. */
+  /** Between two successful requests of one client, in seconds. */
   readonly longestGap: number;
 }
 
@@ -22,12 +22,12 @@ const UNIT = 'traffic';
 const LOG = '/var/tmp/traffic.log';
 
 /**
- * Each request has a source port of its own, out of those that neither the kernel nor Kubernetes gives away, and that no request had a
- * while ago: the kernel remembers for two minutes where it sent one that was not answered.
+ * Each request has a different source port, which neither the kernel nor Kubernetes assigns and which was not used
+ * recently: the kernel remembers for two minutes where it sent an unanswered request.
  */
 const [FIRST_PORT, LAST_PORT] = [20_000, 29_999];
 
-/** One request in each line; one that failed with curl's words and where the kernel sent it. */
+/** One request per line; a failed one with curl's error and the kernel's destination. */
 const loopOf = (url: string): string => `port=$((${FIRST_PORT} + $(date +%s) % 1000 * 10))
 while :; do
   at=$(date +%s.%N)
@@ -42,16 +42,19 @@ while :; do
   sleep 0.2
 done >${LOG}`;
 
-/** Asks a page five times a second from inside each host, as its processes do: through the node's own rules for services. */
+/**
+ * Requests a page five times per second from inside each host, like its processes: through the node's own service
+ * rules.
+ */
 export const askPageFrom = async (system: RealSystem, hosts: readonly string[], url: string): Promise<void> => {
-  // What was made a moment ago is not in every node's rules yet: the story begins when all have the page.
+  // New endpoints are not in every node's rules yet: the story begins when all of them serve the page.
   const first = `for _ in $(seq 60); do curl --silent --fail --max-time 5 --output /dev/null ${url} && exit; sleep 0.5; done; exit 1`;
   for (const host of hosts) await system.onHost(host, 'sh', '-c', first);
   const unit = ['systemd-run', `--unit=${UNIT}`, '--expand-environment=no', 'sh', '-c', loopOf(url)];
   for (const host of hosts) await system.onHost(host, ...unit);
 };
 
-/** One asker's answers: a moment and a status in each line. */
+/** One client's results: a time and a status per line. */
 const trafficOf = (lines: readonly string[]): Traffic => {
   const answers = lines.map((line) => ({ line, at: Number(line.split(' ')[0]), isGood: line.endsWith(' 200') }));
   const good = answers.filter(({ isGood }) => isGood).map(({ at }) => at);
@@ -66,7 +69,7 @@ const trafficOf = (lines: readonly string[]): Traffic => {
 
 const LINES_AT_ONCE = 1_000;
 
-/** Of what a command prints, only the last 64 KiB are kept: a quarter of an hour of requests is more. */
+/** Only the last 64 KiB of a command's output are kept, less than a quarter of an hour of requests. */
 const linesOf = async (system: Pick<RealSystem, 'onHost'>, host: string, file: string): Promise<readonly string[]> => {
   const lines: string[] = [];
   for (;;) {
@@ -89,12 +92,15 @@ export const pagesAsked = async (
   );
 
 export interface Asking {
-  /** Answers so far. */
+  /** Results so far. */
   now(): Traffic;
   end(): Promise<Traffic>;
 }
 
-/** Asks a page ten times a second from outside of the hosts, each time over a new connection, for at most a second by default. */
+/**
+ * Requests a page ten times per second from outside the hosts, each over a new connection, with a timeout of one second
+ * by default.
+ */
 export const askPageFromOutside = ({ wrap }: Outsider, url: string, secondsMax = 1): Asking => {
   const curl = `curl --silent --show-error --max-time ${secondsMax} --output /dev/null --write-out '%{http_code}' ${url} 2>&1`;
   const loop = `while :; do echo "$(date +%s.%N) $(${curl} | tr -s '\n' ' ')"; sleep 0.1; done`;
@@ -114,11 +120,11 @@ export const askPageFromOutside = ({ wrap }: Outsider, url: string, secondsMax =
 };
 
 export interface Reads extends Traffic {
-  /** First tries that failed, of which the second one had its answer. */
+  /** Failed first attempts whose retry succeeded. */
   readonly retried: readonly string[];
 }
 
-/** Reads from the Kubernetes API through its balanced address, without a pause, until it is stopped; one retry each. */
+/** Reads from the Kubernetes API at its load-balanced address without a pause until it is stopped; one retry each. */
 export const readApi = (kubectl: Kubectl): { end(): Promise<Reads> } => {
   let isOver = false;
   const lines: string[] = [];
@@ -148,24 +154,26 @@ export const readApi = (kubectl: Kubectl): { end(): Promise<Reads> } => {
   };
 };
 
-/** One request to the API that had no good answer. `at`: when it was begun, in milliseconds. */
+/** A failed request to the API. `at`: its start, in milliseconds. */
 export interface ApiFailure {
   readonly at: number;
   readonly words: string;
 }
 
 export interface ApiProbe {
-  /** How many requests were begun at or after a moment. */
+  /** Number of requests that started at or after this time. */
   requestsSince(at: number): number;
   failuresSince(at: number): readonly ApiFailure[];
-  /** The longest time without a good answer that ended after a moment, in milliseconds; the end of the probe ends it, too. */
+  /**
+   * The longest time without a success that ended after this time, in milliseconds; the end of the probe ends it, too.
+   */
   longestGapSince(at: number): number;
   end(): Promise<void>;
 }
 
 const PROBE_PATH = '/api/v1/namespaces/default/services';
 const PROBE_EVERY_MS = 200;
-/** As long as clients of Kubernetes wait for a read. */
+/** The timeout of Kubernetes clients for a read. */
 const PROBE_TIMEOUT_MS = 10_000;
 
 interface KubeconfigDocument {
@@ -187,12 +195,12 @@ const readOf = (kubeconfig: string): RequestOptions & { readonly url: string } =
     cert: text(user['client-certificate-data']),
     key: text(user['client-key-data']),
     timeout: PROBE_TIMEOUT_MS,
-    // Each request has a connection of its own, as that of a client that has just started.
+    // Each request has a new connection, like a client that has just started.
     agent: false,
   };
 };
 
-/** undefined: it was answered with 200. Otherwise how far it came, and what happened then. */
+/** undefined: answered with 200. Otherwise how far it came, and the error. */
 const failureOf = ({ url, ...options }: ReturnType<typeof readOf>): Promise<string | undefined> =>
   new Promise((resolve) => {
     let reached = 'not connected';
@@ -212,8 +220,8 @@ const failureOf = ({ url, ...options }: ReturnType<typeof readOf>): Promise<stri
   });
 
 /**
- * Reads from the Kubernetes API through its balanced address five times a second, without a retry, until it is stopped. A read that has no
- * answer yet delays none: otherwise one that is lost hides those that would have been lost after it.
+ * Reads from the Kubernetes API at its load-balanced address five times per second, without retries, until it is
+ * stopped. A pending read delays no other: otherwise a lost one would hide subsequent losses.
  */
 export const probeApi = ({ kubeconfig }: Kubectl): ApiProbe => {
   const read = readOf(kubeconfig);
@@ -228,7 +236,7 @@ export const probeApi = ({ kubeconfig }: Kubectl): ApiProbe => {
     else failures.push({ at, words });
   };
   const probing = (async (): Promise<void> => {
-    // Each ends within its time, so no more of them wait at once than begin within it.
+    // Each ends within its timeout, which bounds the pending ones.
     const asking = new Set<Promise<void>>();
     while (!stop.signal.aborted) {
       const at = Date.now();

@@ -18,12 +18,12 @@ const WORKLOAD = JSON.stringify({ ...webManifests, items: budgetedManifests });
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-/** What the shell took before, on this machine: it is not measured again, and the ratio says so. */
+/** The shell's time from an earlier run on this machine: it is not measured again, and the ratio states that. */
 const KNOWN_SHELL_SECONDS = Number(process.env['FAIRLEAD_RATIO_SHELL_SECONDS'] ?? 0);
-/** Where the events and the journal of each agent are kept, to read what a step waited for. */
+/** Folder for the events and the journal of each agent, to analyse what a step waited for. */
 const KEPT = process.env['FAIRLEAD_RATIO_FOLDER'];
 
-/** Seconds in which a plain shell brings the cluster from one version to the other. */
+/** Seconds in which a plain shell upgrades the cluster. */
 const byShell = (): Promise<number> =>
   withShellHosts(async ({ create, upgrade, onFirst }) => {
     await create(FROM);

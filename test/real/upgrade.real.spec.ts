@@ -13,18 +13,18 @@ const MINUTE_MS = 60_000;
 const CLUSTER = 'upgraded';
 const FROM = 'v1.33.13';
 const TO = 'v1.34.4';
-/** Between two kills of upgrade-svc, at random. */
+/** Random interval between two kills of upgrade-svc. */
 const KILL_AFTER_MS = { least: 8_000, most: 30_000 };
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const hostOf = ({ providerId }: Machine): string => providerId.split('/').at(-1) ?? '';
 
-/** What etcd and the API server of a host logged about slow disks, leader changes of etcd, and their own exits. */
+/** Log lines of a host's etcd and API server about slow disks, leader changes, and their own exits. */
 const WHAT_STALLED =
   'cd /var/log/pods; for pod in etcd kube-apiserver; do echo $pod; cat kube-system_$pod-*/$pod/*.log | ' +
   "grep -E 'slow fdatasync|took too long|overloaded|[Ll]eader|Shutting down kubernetes service|quota evaluator$|timed out' | tail -60; done";
 
-describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed again and again', () => {
+describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed repeatedly', () => {
   let system: RealSystem;
   let kubectl: Kubectl;
   let machines: readonly Machine[];
@@ -68,7 +68,7 @@ describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed 
     read.retried.forEach(say);
   };
 
-  /** What Kubernetes and the agents logged meanwhile, for the investigation. */
+  /** Logs of Kubernetes and the agents, for diagnosis. */
   const explain = async (): Promise<void> => {
     say(await kubectl('get', 'events', '-A', '--field-selector', 'type=Warning', '--sort-by', '.lastTimestamp'));
     say(await kubectl('--namespace', 'kube-system', 'get', 'leases', '-o', 'yaml'));
@@ -101,7 +101,7 @@ describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed 
     await kubectl('apply', '-f', manifest);
     await rolledOut(kubectl, 'deployment/web');
     service = (await kubectl('get', 'service', 'web', '-o', 'jsonpath={.spec.clusterIP}')).trim();
-    // A cluster is Ready when its nodes are; what runs on it may take a moment longer, and rule B2 asks for that, too.
+    // A cluster is Ready when its nodes are; its workloads may take slightly longer, and rule B2 requires those, too.
     for (const kind of ['daemonset/kube-proxy', 'deployment/coredns'])
       await rolledOut(kubectl, kind, '--namespace=kube-system');
     askers = machines.filter(({ role, leader }) => role === 'worker' || leader).map(hostOf);
@@ -128,7 +128,7 @@ describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed 
   afterAll(() => system?.stop(), 3 * MINUTE_MS);
 
   it(
-    'ends with every node at the new version, taking pods, and etcd with it',
+    'ends with every node at the new version and schedulable, and etcd too',
     async () => {
       const nodes = await nodesOf(kubectl);
       expect(nodes.map(({ version, ready }) => [version, ready])).toEqual(machines.map(() => [TO, true]));
@@ -160,7 +160,7 @@ describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed 
     expect(kills).toBeGreaterThan(3);
   });
 
-  it('was watched from several nodes from before the first change, and nothing was seen to fail', () => {
+  it('was monitored from several nodes from before the first change, without a failure', () => {
     const first = events.findIndex(({ type }) => type === 'UpgradeAllowed');
     const asking = events
       .slice(0, first)
@@ -172,12 +172,12 @@ describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed 
   });
 
   it(
-    'serves every request while kube-proxy starts again on every node',
+    'serves every request while kube-proxy is restarted on every node',
     async () => {
       await askPageFrom(system, askers, `http://${service}/`);
       await kubectl('--namespace', 'kube-system', 'rollout', 'restart', 'daemonset/kube-proxy');
       await rolledOut(kubectl, 'daemonset/kube-proxy', '--namespace=kube-system');
-      // A kube-proxy writes its rules some seconds after its start.
+      // kube-proxy writes its rules some seconds after its start.
       await sleep(5_000);
       for (const { requests, failures } of await pagesAsked(system, askers)) {
         expect(requests).toBeGreaterThan(20);
@@ -194,7 +194,7 @@ describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed 
   const renewal = { renewCertificates: true, approved: true };
 
   it(
-    'renews certificates under the same traffic, and loses nothing of it',
+    'renews certificates under the same traffic without a loss',
     async () => {
       const before = await expiryOf();
       await askPageFrom(system, askers, `http://${service}/`);
@@ -222,7 +222,7 @@ describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed 
   );
 
   it(
-    'pauses when the page fails, goes on when someone says so, and ends in order when it is given up',
+    'pauses when the page fails, resumes on request, and ends cleanly when it is aborted',
     async () => {
       const id = await ask({ ...renewal, strategy: { probes: probes() } });
       await until(id, ['UpgradeAllowed'], 3 * MINUTE_MS);

@@ -3,7 +3,7 @@ import type { StoredEvent } from '@fairlead/contracts';
 const secondsOf = (event: StoredEvent, begun: number): string =>
   ((Date.parse(event.meta.time) - begun) / 1_000).toFixed(1).padStart(7);
 
-/** What a node went through, in the words of its events. */
+/** The steps of a node, by its events. */
 const wordsOf = (event: StoredEvent): string | undefined => {
   switch (event.type) {
     case 'OperationStarted':
@@ -42,7 +42,7 @@ const wordsOf = (event: StoredEvent): string | undefined => {
   }
 };
 
-/** Seconds after the request, and what happened then. */
+/** Seconds after the request, and the event. */
 export const timelineOf = (events: readonly StoredEvent[]): string => {
   const begun = Date.parse(events[0]?.meta.time ?? '');
   return events

@@ -48,12 +48,15 @@ const service = {
   spec: { selector: labels, ports: [{ port: 80, targetPort: PORT }] },
 };
 
-/** A web server of one page, its own name, on every worker, and a service over them; all from one image that hosts have. */
+/**
+ * A web server with one page, its own name, on every worker, and a service for them; all from one image that hosts
+ * have.
+ */
 export const webManifests = { apiVersion: 'v1', kind: 'List', items: [deployment, service] };
 
 /**
- * The same, for use while nodes are emptied: one pod at a time may leave, and one that leaves serves until no request is sent to it any
- * more.
+ * The same, for use during drains: one pod at a time may be evicted, and continues to serve until it receives no more
+ * requests.
  */
 export const budgetedManifests: readonly object[] = [
   {
@@ -67,7 +70,7 @@ export const budgetedManifests: readonly object[] = [
           terminationGracePeriodSeconds: 10,
           containers: deployment.spec.template.spec.containers.map((container) => ({
             ...container,
-            // A machine that is busy for a second has not lost its page.
+            // Tolerates a machine that is busy for a second.
             readinessProbe: { tcpSocket: { port: PORT }, periodSeconds: 1, timeoutSeconds: 5 },
             lifecycle: { preStop: { exec: { command: ['sleep', '3'] } } },
           })),
@@ -101,7 +104,7 @@ export const addressesOfPods = async (kubectl: Kubectl): Promise<readonly Pod[]>
   }));
 };
 
-/** The nodes whose pods the service sends requests to. */
+/** The nodes whose pods are the service's endpoints. */
 export const nodesOfPage = async (kubectl: Kubectl): Promise<readonly string[]> => {
   const slices = await kubectl('get', 'endpointslices', '-l', 'kubernetes.io/service-name=web', '-o', 'json');
   const { items } = JSON.parse(slices) as {
@@ -115,7 +118,9 @@ export const nodesOfPage = async (kubectl: Kubectl): Promise<readonly string[]> 
   );
 };
 
-/** What does not work from inside this pod, one sentence each: each pod by its address, the service by its address and its name. */
+/**
+ * Failures from inside this pod, one sentence each: each pod by its address, the service by its address and its name.
+ */
 export const talks = async (kubectl: Kubectl, from: string, pods: readonly Pod[]): Promise<readonly string[]> => {
   const inside = (...words: readonly string[]): Promise<string> => kubectl('exec', from, '--', ...words);
   const problems: string[] = [];

@@ -6,11 +6,11 @@ const FOLDERS = ':/usr/local/sbin:/usr/sbin:/sbin';
 
 export interface Checked {
   readonly code: number | null;
-  /** All that it said, in lines. */
+  /** All of its output, in lines. */
   readonly lines: readonly string[];
 }
 
-/** What a checker of this machine says. */
+/** Runs a checker of this machine. */
 export const check = (program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Checked => {
   const path = `${process.env['PATH'] ?? ''}${FOLDERS}`;
   const { status, stdout, stderr, error } = spawnSync(program, args, {
@@ -21,12 +21,12 @@ export const check = (program: string, args: readonly string[], env: NodeJS.Proc
   return { code: status, lines: `${stdout}${stderr}`.split('\n').filter((line) => line.trim() !== '') };
 };
 
-/** How a program that does not know `--version` prints its version. */
+/** The version option of programs without `--version`. */
 const VERSION_FLAGS: Readonly<Record<string, string>> = { haproxy: '-v', ip: '-V' };
 
 /**
- * `it` where all of these programs are installed. Where one is not, that is printed on the terminal: a skip must not be mistaken for a
- * pass. A test names each program that it runs, also through a fixture.
+ * `it` if all of these programs are installed. Otherwise prints that on the terminal: a skip must not be mistaken for a
+ * pass. A test lists each program that it runs, including those run by a fixture.
  */
 export const itWith = (...programs: readonly string[]): typeof it | typeof it.skip => {
   const missing = programs.filter((program) => !isInstalled(program));
@@ -35,7 +35,7 @@ export const itWith = (...programs: readonly string[]): typeof it | typeof it.sk
   return it.skip;
 };
 
-/** As `itWith`, for tests that make a network namespace, which an ordinary user may not. */
+/** Like `itWith`, for tests that create a network namespace, which ordinary users cannot. */
 export const itInNetwork = (...programs: readonly string[]): typeof it | typeof it.skip => {
   if (!isInstalled('unshare') || check('unshare', ['--net', 'true']).code === 0) return itWith('unshare', ...programs);
   process.stderr.write(`\n!!! NOT CHECKED by ${programs.join(', ')}: this user may make no network namespace\n\n`);

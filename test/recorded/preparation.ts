@@ -9,14 +9,14 @@ const API_PORT = 6443;
 /** An address without a listener. */
 const DEAD_PORT = 6444;
 
-/** Files that the preparation leaves for the questions. */
+/** Files that the preparation provides for the questions. */
 export const PREPARED = {
   snapshot: '/tmp/snapshot.db',
   upload: '/tmp/upload-certs.yaml',
   haproxy: '/tmp/haproxy.cfg',
   deadHaproxy: '/tmp/haproxy.dead.cfg',
   keepalived: '/tmp/keepalived.conf',
-  /** Where the second haproxy says how it stands. */
+  /** Monitoring port of the second haproxy. */
   deadMonitorPort: MONITOR_PORT - 1,
   budget: 'recorded',
 } as const;
@@ -24,7 +24,7 @@ export const PREPARED = {
 const ADDRESS = '192.0.2.1';
 const peers = [{ name: 'cp-1', address: ADDRESS }];
 const haproxy = haproxyConfig({ ipv6: false, port: 9998 }, peers);
-/** The same, beside the first one, with no API server behind it. */
+/** The same, without an API server behind it. */
 const deadHaproxy = haproxyConfig({ ipv6: false, port: 9997 }, peers)
   .replace(`${ADDRESS}:${API_PORT}`, `${ADDRESS}:${DEAD_PORT}`)
   .replace(`:${MONITOR_PORT}`, `:${PREPARED.deadMonitorPort}`);
@@ -36,7 +36,10 @@ const keepalived = keepalivedConfig(
 
 const file = (path: string, text: string): string => `printf '%s' ${quote(text)} >${path}`;
 
-/** What our code writes for a tool, as on a control plane that balances: the questions ask the tools what they make of it. */
+/**
+ * Fairlead's configurations for tools, as on a load-balancing control plane: the questions show the tools' view of
+ * them.
+ */
 const BALANCER = `
 address=$(ip -o -4 address show dev host0 | awk '{ split($4, has, "/"); print has[1] }' | head -n 1)
 ${file(PREPARED.haproxy, haproxy)}
@@ -54,7 +57,7 @@ haproxy -D -f ${PREPARED.haproxy}
 haproxy -D -f ${PREPARED.deadHaproxy}
 sleep 6`;
 
-/** A budget that lets nothing go, once the controller has looked at it. */
+/** A budget that allows no eviction, once the controller has counted it. */
 const BUDGET = `
 export KUBECONFIG=/etc/kubernetes/admin.conf
 kubectl --namespace kube-system rollout status deployment/coredns --timeout=120s >/dev/null
@@ -62,7 +65,7 @@ kubectl --namespace kube-system create poddisruptionbudget ${PREPARED.budget} --
 kubectl --namespace kube-system wait --for=jsonpath='{.status.observedGeneration}'=1 poddisruptionbudget/${PREPARED.budget} --timeout=60s >/dev/null
 kubectl get endpoints >/dev/null 2>&1`;
 
-/** What the questions take for granted: who may ask etcd, where its tools are, packages that apt knows, a balancer, a budget. */
+/** Prerequisites of the questions: access to etcd, its tools, packages known to apt, a load balancer, a budget. */
 export const preparation = (kubernetes: string): string => `set -e
 echo '${PACKAGES}' >/etc/apt/sources.list.d/fairlead.list
 apt-get update -o Dir::Etc::sourcelist=/etc/apt/sources.list.d/fairlead.list -o Dir::Etc::sourceparts=- >/dev/null

@@ -7,14 +7,14 @@ const ETCD_PKI = '/etc/kubernetes/pki/etcd';
 const { snapshot: SNAPSHOT, upload: UPLOAD } = PREPARED;
 const ETCD_CONTAINERS = 'labels."io.kubernetes.container.name"==etcd,labels."io.kubernetes.pod.namespace"==kube-system';
 
-/** As keepalived's check asks haproxy on the host itself. */
+/** Like keepalived's check of haproxy on the host itself. */
 const monitor = (port: number): string =>
   `bash -c 'exec 3<>/dev/tcp/127.0.0.1/${port}; printf "GET / HTTP/1.0\\r\\n\\r\\n" >&3; cat <&3'`;
 
 const EVICTION =
   '{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"\'"$pod"\'","namespace":"kube-system"}}';
 const PODS = 'http://127.0.0.1:8001/api/v1/namespaces/kube-system/pods';
-/** kubectl does not show all of a refusal; the API server's own words are read. */
+/** kubectl does not show the whole refusal, so the API server's own response is read. */
 const EVICT = [
   "pod=$(kubectl --namespace kube-system get pods --selector k8s-app=kube-dns --output jsonpath='{.items[0].metadata.name}')",
   'kubectl proxy --port=8001 >/dev/null 2>&1 & sleep 1',
@@ -22,14 +22,14 @@ const EVICT = [
   'kill $!',
 ].join('; ');
 
-/** A pod of two budgets is none that the API server evicts. */
+/** The API server does not evict a pod with two budgets. */
 const EVICT_OF_TWO = [
   'kubectl --namespace kube-system create poddisruptionbudget second --selector=k8s-app=kube-dns --max-unavailable=1 >/dev/null',
   EVICT,
   'kubectl --namespace kube-system delete poddisruptionbudget second >/dev/null',
 ].join('; ');
 
-/** Before each question, in the same shell. */
+/** Run before each question, in the same shell. */
 export const surroundings = (etcdTools: string): string =>
   [
     `export PATH="$PATH:/opt/fairlead:${MIRROR}/${etcdTools}"`,
@@ -38,7 +38,7 @@ export const surroundings = (etcdTools: string): string =>
     `export ETCDCTL_CACERT=${ETCD_PKI}/ca.crt ETCDCTL_CERT=${ETCD_PKI}/server.crt ETCDCTL_KEY=${ETCD_PKI}/server.key`,
   ].join('; ');
 
-/** Whose output our code reads, by the words with which it asks; first the versions of all tools that are asked. */
+/** The commands whose output Fairlead parses; first the versions of all tools involved. */
 export const QUESTIONS = {
   containerd: 'containerd --version',
   runc: 'runc --version',
@@ -130,7 +130,7 @@ export const QUESTIONS = {
 } as const;
 export type Question = keyof typeof QUESTIONS;
 
-/** What must not lie about, though its cluster is long gone. */
+/** Secrets that must not be stored, although their cluster is long gone. */
 const SECRETS: readonly (readonly [RegExp, string])[] = [
   [/^[a-z0-9]{6}\.[a-z0-9]{16}$/gm, 'abcdef.0123456789abcdef'],
   [/^[0-9a-f]{64}$/gm, '0123456789abcdef'.repeat(4)],

@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** Versions of Kubernetes of which a whole control plane was asked. */
+/** Kubernetes versions for which the output of a whole control plane was recorded. */
 export const RECORDED_VERSIONS = ['v1.33.13', 'v1.34.4'] as const;
 export type RecordedVersion = (typeof RECORDED_VERSIONS)[number];
 
-/** The command that was given, behind "$ ", and all that it printed before the next one. */
+/** A command, after "$ ", followed by its whole output. */
 const PROMPT = /^\$ (.*)$/m;
 
 export const fileOf = (version: RecordedVersion): string =>
   fileURLToPath(new URL(`debian-13.kubernetes-${version}.txt`, import.meta.url));
 
-/** Answers by the command that they answer, in their order. */
+/** Outputs by command, in order. */
 export const answersIn = (text: string): ReadonlyMap<string, string> => {
   const [, ...parts] = text.split(PROMPT);
   return new Map(parts.flatMap((part, at) => (at % 2 === 0 ? [[part, (parts[at + 1] ?? '').slice(1)] as const] : [])));
@@ -20,7 +20,7 @@ export const answersIn = (text: string): ReadonlyMap<string, string> => {
 export const textOf = (answers: ReadonlyMap<string, string>): string =>
   [...answers].map(([command, answer]) => `$ ${command}\n${answer}`).join('');
 
-/** What a real tool printed when it was asked by this command (`npm run fixtures:record`). Throws where nothing was recorded. */
+/** The recorded output of a real tool for this command (`npm run fixtures:record`). Throws if there is no record. */
 const recordedIn = (file: string, command: string): string => {
   const answer = answersIn(readFileSync(file, 'utf8')).get(command);
   if (answer === undefined) throw new Error(`${file} has no answer of ${command}`);
@@ -29,7 +29,7 @@ const recordedIn = (file: string, command: string): string => {
 
 export const recorded = (version: RecordedVersion, command: string): string => recordedIn(fileOf(version), command);
 
-/** What apt 2.6 printed on a machine whose sources name three releases of Debian. */
+/** The output of apt 2.6 on a machine whose sources list three Debian releases. */
 export const recordedOfApt = (command: string): string =>
   recordedIn(fileURLToPath(new URL('apt-2.6.txt', import.meta.url)), command);
 
@@ -52,7 +52,7 @@ const linesOf = (answer: string): readonly string[] =>
     ? (JSON.parse(answer) as readonly unknown[]).map((item) => JSON.stringify(item))
     : answer.split('\n');
 
-/** What is the same however often a tool is asked: no ids, times, addresses and sizes, and no order of lines. */
+/** The constant part of an output: without ids, times, addresses, sizes and the order of lines. */
 export const shapeOf = (answer: string): readonly string[] => {
   const lines = linesOf(answer).map((line) =>
     CHANCE.reduce((text, [chance, mask]) => text.replaceAll(chance, mask), line).trim(),

@@ -12,8 +12,8 @@ describe('the shape of an answer', () => {
     ['b\na\n', 'a\nb\n'],
     ['cni-a4a3f810-9554-bb5b-152f-90f64a847bbc', 'cni-12fa1a28-5b0c-f0fc-f2c4-c3736b4f7741'],
     ['[{"address":"02:fa:c6:12:40:0b"}]\n', '[{"address":"ae:11:3c:00:9d:ff"},{"address":"02:fa:c6:12:40:0c"}]\n'],
-  ])('is the same whatever is chance in it: %s', (one, other) => expect(shapeOf(one)).toEqual(shapeOf(other)));
+  ])('ignores random parts: %s', (one, other) => expect(shapeOf(one)).toEqual(shapeOf(other)));
 
-  it('is another one where a tool says something else', () =>
+  it("differs if a tool's output differs", () =>
     expect(shapeOf('LoadState=loaded')).not.toEqual(shapeOf('LoadState=not-found')));
 });

@@ -13,16 +13,16 @@ import { etcdFactsOf, snapshotStatusOf } from '../../apps/upgrade-svc/src/etcd/e
 import { QUESTIONS, type Question } from './questions.js';
 import { recorded } from './recorded.js';
 
-/** What of a version is only this one's: `1.34.4` and `1.7.24` are both a version. */
+/** The shape of a version: `1.34.4` and `1.7.24` are both versions. */
 const versionLike = (version: string | undefined): boolean => /^\d+\.\d+\.\d+$/.test(version ?? '');
 
 const columnsOf = (line: string): number => line.trim().split(/\s+/).length;
 
-/** The lines that our scripts look for, by what they look at. */
+/** Counters for the lines that the scripts parse. */
 const tokensIn = (text: string): number => text.match(/^[a-z0-9]{6}\.[a-z0-9]{16}$/gm)?.length ?? 0;
 const keysIn = (text: string): number => text.match(/^[0-9a-f]{64}$/gm)?.length ?? 0;
 
-/** The first two lines with such a text: of the loopback device and of the host's own. */
+/** The first two lines with this text: of the loopback device and of the host's own. */
 const of = (text: string, said: string): readonly string[] =>
   said
     .split('\n')
@@ -32,8 +32,8 @@ const ADDRESS = /^\d+: \S+ +inet \d+\.\d+\.\d+\.\d+\/\d+ /;
 const LINK = /^\d+: ([^:@ ]+)(?:@\S+)?: </;
 
 /**
- * Every answer that our code reads of a stand-in: what it makes of it, with what is only that host's left out. The real tool's answer
- * must come to the same.
+ * Every stand-in output that Fairlead parses: the parsed value, without host-specific parts. The real tool's output
+ * must give the same.
  */
 const READINGS: Readonly<Partial<Record<Question, (said: string) => unknown>>> = {
   kubeadm: (said) => versionIn('kubeadm', said),
@@ -79,11 +79,11 @@ const READINGS: Readonly<Partial<Record<Question, (said: string) => unknown>>> =
   etcdManifest: (said) => ({ ...memberIn(said), peerUrl: '' }),
 };
 
-describe('what stand-ins of the lab print comes to the same as what the real tools printed', () => {
+describe("the output of the lab's stand-ins is parsed like that of the real tools", () => {
   let lab: TestLab;
   let ssh: NodeSSH;
 
-  /** Tools of etcd are in its container here, and files are below the root of the simulated host. */
+  /** etcd's tools are in its container, and files are below the root of the simulated host. */
   const inLab = (question: Question): string =>
     QUESTIONS[question]
       .replace(/^etcdctl /, 'kubectl --namespace kube-system exec etcd-cp-1 -- etcdctl ')

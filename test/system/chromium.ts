@@ -18,13 +18,13 @@ const inTree = (tree: string): Chromium => ({
     LD_LIBRARY_PATH: ['x86_64-linux-gnu', 'aarch64-linux-gnu']
       .flatMap((triplet) => ['', '/pulseaudio'].map((folder) => join(tree, 'usr/lib', `${triplet}${folder}`)))
       .join(':'),
-    // Fonts are looked for below the folder of data.
+    // Fonts are searched below the data folder.
     XDG_DATA_HOME: join(tree, 'usr/share'),
     ...(existsSync('/etc/fonts') ? {} : { FONTCONFIG_PATH: join(tree, 'etc/fonts') }),
   },
 });
 
-/** Resolves to the reason why there is none. */
+/** Resolves to the reason if there is none. */
 export const findChromium = async (): Promise<Chromium | { readonly reason: string }> => {
   const found = PLACES.find((file) => existsSync(file));
   if (found !== undefined) return { executablePath: found, env: {} };

@@ -23,7 +23,7 @@ const STARTS_AT_ONCE = 25;
 const JITTER = 0.1;
 const CREDENTIAL_SECONDS = 7_200;
 const ROWS_TIMEOUT_MS = 60_000;
-/** As agents ask for their desired state again that did not get it. */
+/** Interval at which agents without a desired state request it again. */
 const ASK_AGAIN_MS = 5_000;
 
 interface FleetAgent {
@@ -39,8 +39,8 @@ export interface Return {
 }
 
 /**
- * The connections of many agents, in one process: the agent's own code for NATS, each with a credential of its own, with heartbeats and
- * the question for the desired state after each connect. No host is behind them.
+ * The connections of many agents in one process: the agent's own code for NATS, each with its own credential,
+ * heartbeats, and a request for the desired state after each connect. There are no hosts.
  */
 export class Fleet {
   private readonly connectedAtMs = new Map<string, number>();
@@ -55,7 +55,7 @@ export class Fleet {
 
   private readonly agents: FleetAgent[] = [];
 
-  /** Starts so many agents; resolves when upgrade-svc watches all of them. */
+  /** Starts this many agents; resolves when upgrade-svc monitors all of them. */
   static async of(
     system: System,
     { agents, heartbeatMs }: { readonly agents: number; readonly heartbeatMs: number },
@@ -78,7 +78,7 @@ export class Fleet {
     return this.agents.length;
   }
 
-  /** Ends one agent for good. */
+  /** Ends one agent permanently. */
   async end(index: number): Promise<string> {
     const [agent] = this.agents.splice(index, 1);
     if (agent === undefined) throw new Error(`there is no agent ${index}`);
@@ -87,13 +87,13 @@ export class Fleet {
     return agent.name;
   }
 
-  /** Forgets what was before: from now on the next connect and answer of each agent are noted. */
+  /** Resets the records: from now on the next connect and answer of each agent are recorded. */
   forget(): void {
     this.connectedAtMs.clear();
     this.answeredAtMs.clear();
   }
 
-  /** Resolves when all have been answered since `forget`; throws when the time is over. */
+  /** Resolves when all have been answered since `forget`; throws at the deadline. */
   async returned(sinceMs: number, timeoutMs: number): Promise<readonly Return[]> {
     await eventually(
       () => this.answeredAtMs.size,
@@ -106,7 +106,10 @@ export class Fleet {
     }));
   }
 
-  /** Nodes of which the log says that they are lost, each time. By a connection of its own: NATS may have been away for longer than others try. */
+  /**
+   * Nodes that the log reports as lost. Over a separate connection: NATS may have been down for longer than others
+   * retry.
+   */
   async lost(): Promise<readonly string[]> {
     const nc = await this.system.environment.connect();
     try {
@@ -157,7 +160,7 @@ export class Fleet {
     await new Promise<void>((resolve) => platform.onConnected(resolve));
     const software = { kubelet: '1.34.4' };
     const data = { uid, node, revision: 1, software, os: 'Debian', kernel: '6.12', bootId: 'boot', changed: [] };
-    // From then on upgrade-svc expects heartbeats of it.
+    // From then on upgrade-svc expects its heartbeats.
     const { rejected } = await platform.state('NodeInitialized', {
       id: randomUUID(),
       time: new Date().toISOString(),
@@ -208,7 +211,7 @@ export class Fleet {
   }
 }
 
-/** Nodes in the services' rows, without machines: nothing else is asked of them. */
+/** Nodes in the services' rows, without machines and further work. */
 const plan = async (
   store: JetStreamStore,
   { cluster, uid, nodes }: { readonly cluster: string; readonly uid: ClusterUid; readonly nodes: readonly string[] },

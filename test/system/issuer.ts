@@ -6,18 +6,20 @@ import type { AddressInfo } from 'node:net';
 const LOOPBACK = '127.0.0.1';
 const ALGORITHM = 'RS256';
 
-/** As much of an OpenID Connect provider as API servers ask of one: its discovery document, its keys, and tokens that it signs. */
+/**
+ * The part of an OpenID Connect provider that API servers need: its discovery document, its keys, and signed tokens.
+ */
 export interface Issuer {
   readonly url: string;
-  /** The authority of its certificate, PEM. */
+  /** The CA of its certificate, PEM. */
   readonly ca: string;
-  /** An id_token; `validForS` below 0: it is over. */
+  /** An id_token; `validForS` below 0: expired. */
   token(claims: Readonly<Record<string, unknown>>, validForS?: number): Promise<string>;
   stop(): Promise<void>;
 }
 
 export interface IssuerOptions {
-  /** Where it listens and how it is called; by default the loopback address. */
+  /** Address on which it listens, used in its URL; by default the loopback address. */
   readonly host?: string;
   readonly audience?: string;
 }

@@ -4,8 +4,8 @@ import { cacheFolder } from '@fairlead/embedded';
 import { provideDebianProgram } from '@fairlead/embedded/apt';
 
 /**
- * kubectl from PATH, or the one of Debian's package kubernetes-client, unpacked into the cache without installing it.
- * Throws a sentence when neither is available: a test that needs kubectl must not pass without it.
+ * kubectl from PATH, or from Debian's package kubernetes-client, unpacked into the cache without installing it. Throws
+ * if neither is available: a test that needs kubectl must not pass without it.
  */
 export const findKubectl = async (): Promise<string> => {
   const onPath = (process.env['PATH'] ?? '').split(':').map((folder) => join(folder, 'kubectl'));

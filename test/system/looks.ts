@@ -5,7 +5,7 @@ import type { System } from './system.js';
 
 type Outcome = 'answered' | 'failed';
 
-/** How many looks at the providers had this outcome, as infra-svc counts them. */
+/** Number of provider polls with this outcome, as counted by infra-svc. */
 const looks = async ({ environment }: System, outcome: Outcome): Promise<number> => {
   const printed = readFileSync(join(environment.dataDir, 'logs', 'infra-svc.log'), 'utf8');
   const port = [...printed.matchAll(/^FAIRLEAD READY infra-svc (\d+)$/gmu)].at(-1)?.[1];
@@ -14,7 +14,7 @@ const looks = async ({ environment }: System, outcome: Outcome): Promise<number>
   return Number(line.exec(text)?.[1] ?? 0);
 };
 
-/** Waits until so many more looks had this outcome. */
+/** Waits until this many more polls had this outcome. */
 export const looksMore = async (system: System, outcome: Outcome, count: number, withinMs: number): Promise<void> => {
   const before = await looks(system, outcome);
   await eventually(

@@ -6,12 +6,12 @@ import { cacheFolder } from '@fairlead/embedded';
 import { debianMirrors, readAptSources } from '@fairlead/embedded/apt';
 import type { MinimalMachine } from './newcomer.js';
 
-/** Besides Debian's required packages: without certificates of authorities, npm reaches no registry. */
+/** Besides Debian's required packages: without CA certificates, npm reaches no registry. */
 const PACKAGES = ['ca-certificates'];
 const BUILD_TIMEOUT_MS = 600_000;
 const PROGRAMS = ['mmdebstrap', 'unshare', 'chroot', 'mount', 'setpriv'];
 
-/** Why this machine cannot have a minimal one in it. */
+/** Why this machine cannot run a minimal one. */
 export const obstacleToMinimalMachine = (): string | undefined => {
   if (process.getuid?.() !== 0) return 'only root can enter another root file system';
   const missing = PROGRAMS.filter((program) => spawnSync(program, ['--version']).error !== undefined);
@@ -22,8 +22,8 @@ export const obstacleToMinimalMachine = (): string | undefined => {
 };
 
 /**
- * Debian's required packages in a root file system of their own, with this machine's Node.js and npm and nothing else of it: no program
- * that this machine happens to have is in reach. Its network is this machine's. Mounts and processes end with the command.
+ * Debian's required packages in a separate root file system, with only this machine's Node.js and npm: no other program
+ * of this machine is available. It shares this machine's network. Mounts and processes end with the command.
  */
 export const minimalMachine = (): MinimalMachine => {
   const root = ensureRoot();
@@ -38,9 +38,9 @@ export const minimalMachine = (): MinimalMachine => {
 };
 
 /**
- * A copy of the root in memory for each command, so that one leaves nothing for the next, and shared memory of its own: test runs remove
- * folders there whose processes are gone, and processes of this machine are not seen. What follows the five arguments is run; node
- * and npm are mounted where the system looks for programs.
+ * A copy of the root in memory per command, so that one leaves nothing for the next, and separate shared memory: test
+ * runs delete folders there whose processes are gone, and this machine's processes are invisible. The arguments after
+ * the first five are run; node and npm are mounted on the system's PATH.
  */
 const ENTER = `set -eu
 root=$1 node=$2 npm=$3 folder=$4 work=$5; shift 5

@@ -22,7 +22,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 
 const run = promisify(execFile);
 const CLI = fileURLToPath(new URL('../../apps/cli/bin/fairlead.mjs', import.meta.url));
-/** Addresses of this machine, on which no other program listens. */
+/** Addresses of this machine on which no other program listens. */
 const NATS_SERVERS = {
   'nats-1': '127.254.254.1',
   'nats-2': '127.254.254.2',
@@ -33,7 +33,7 @@ const NAMES = Object.keys(NATS_SERVERS) as NatsServerName[];
 const READY_TIMEOUT_MS = 60_000;
 const COMMAND_TIMEOUT_MS = 120_000;
 
-/** A store as `fairlead provision stores -o json` shows it. */
+/** A store in the output of `fairlead provision stores -o json`. */
 export interface ShownStore {
   readonly name: string;
   readonly replicas: number;
@@ -42,8 +42,8 @@ export interface ShownStore {
 }
 
 /**
- * Three servers of a NATS cluster and a PostgreSQL, prepared by `fairlead provision` as docs/running.md says. Only the addresses, and the
- * folders of the data, differ from server to server, because all are on one machine.
+ * Three servers of a NATS cluster and a PostgreSQL, prepared by `fairlead provision` as described in docs/running.md.
+ * Servers differ only in their addresses and data folders, because all are on one machine.
  */
 export class NatsCluster {
   private readonly connections: NatsConnection[] = [];
@@ -86,7 +86,7 @@ export class NatsCluster {
     return `http://${NATS_SERVERS[name]}:${this.ports.monitor}`;
   }
 
-  /** SIGKILL, and it stays down until it is started again. */
+  /** SIGKILL; it stays down until it is started again. */
   async kill(name: NatsServerName): Promise<void> {
     await this.supervisor.hold(name, 'SIGKILL');
   }
@@ -95,7 +95,7 @@ export class NatsCluster {
     await this.supervisor.resume(name);
   }
 
-  /** Its disk is lost, with the claims of accounts on it. */
+  /** Loses its disk, including the claims of accounts. */
   wipe(name: NatsServerName): void {
     rmSync(this.storeOf(name), { recursive: true });
   }
@@ -105,7 +105,7 @@ export class NatsCluster {
     return (JSON.parse(stdout) as { readonly stores: readonly ShownStore[] }).stores;
   }
 
-  /** As an operator sees it. */
+  /** The table that an operator sees. */
   async provisionStoresTable(...more: string[]): Promise<string> {
     return (await this.cli('provision', 'stores', ...this.storesArguments(), ...more)).stdout;
   }
@@ -134,7 +134,7 @@ export class NatsCluster {
     return connection;
   }
 
-  /** For a system that is started on it. */
+  /** The environment of a system that is started on it. */
   environment(): TestEnvironment {
     const refuse = (): Promise<never> => Promise.reject(new Error('a server of the cluster is killed by its name'));
     const databaseUrl = (service: ServiceName): string =>

@@ -10,21 +10,21 @@ import { newFolder, removeFolder } from '@fairlead/testing';
 
 const run = promisify(execFile);
 export const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
-/** An installation from the network, a build, the first start: half a minute on an idle machine, and this one may be busy. */
+/** Download, build and first start: half a minute on an idle machine, longer on a busy one. */
 export const FIRST_START_TIMEOUT_MS = 600_000;
 export const SECOND_START_TIMEOUT_MS = 180_000;
 export const ORDINARY = { uid: 65534, gid: 65534 } as const;
 export const isRoot = process.getuid?.() === 0;
-/** Where Debian keeps programs, and nothing of ours. */
+/** Debian's folders of programs, and nothing else. */
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const OUTPUT_MAX = 1024 * 1024;
-/** Of the machine's own settings only what the network needs. */
+/** Only the machine's settings that the network requires. */
 const PASSED_ON =
   /^(PATH|LANG|LC_\w+|TMPDIR|TZ|NODE_EXTRA_CA_CERTS|SSL_CERT_\w+|(https?|no|all)_proxy|npm_config_(registry|cafile|proxy|https_proxy|noproxy))$/i;
-/** Settings of npm that are secrets stay where they are. */
+/** Secret settings of npm are not copied. */
 const SECRET_SETTING = /_auth|_password|token|^\s*(key|cert)\s*=/i;
 
-/** A root file system that a command is run in; the folder has the same path there. */
+/** A root file system in which a command is run; the folder has the same path there. */
 export interface MinimalMachine {
   enter(folder: string, workFolder: string): readonly string[];
 }
@@ -51,10 +51,10 @@ export class Newcomer {
   ) {}
 
   async clones(): Promise<void> {
-    // By the protocol: a local clone would share files with the checkout, and its owner is about to change.
+    // By the file protocol: a local clone would share files with the checkout, whose owner will change.
     await run('git', ['clone', '--quiet', '--depth', '1', `file://${CHECKOUT}`, this.clone]);
     mkdirSync(this.home);
-    // What this machine has downloaded already need not be downloaded again; the home stays empty all the same.
+    // Reuses this machine's downloads; the home still stays empty.
     const downloads = join(await npmSetting('cache'), '_cacache');
     mkdirSync(this.npmCache);
     if (existsSync(downloads)) await run('cp', ['-R', downloads, this.npmCache]);
@@ -65,14 +65,14 @@ export class Newcomer {
     for (const path of [this.folder, this.home, this.npmrc]) chownSync(path, identity.uid, identity.gid);
   }
 
-  /** `npm start -- --once …`: a small cluster in a data folder of its own. */
+  /** `npm start -- --once …`: a small cluster in a separate data folder. */
   async starts(timeoutMs: number): Promise<Ended> {
     const [port = 0] = await freePorts(this.folder, 1);
     const size = ['--control-planes', '1', '--workers', '1', '--delays', 'none'];
     return this.npm(['start', '--', '--once', '--port', String(port), '--data', this.data, ...size], timeoutMs);
   }
 
-  /** Runs npm in the clone, in a process group of its own, which is ended at the deadline. */
+  /** Runs npm in the clone, in a separate process group, which is ended at the deadline. */
   async npm(args: readonly string[], timeoutMs: number): Promise<Ended> {
     const entered = this.machine?.enter(this.folder, this.clone) ?? [];
     const [program = '', ...rest] = [...entered, ...this.become(), 'npm', ...args];
@@ -98,7 +98,7 @@ export class Newcomer {
     });
   }
 
-  /** Processes that carry our mark in their environment, or our folder in their command or as the place where they work. */
+  /** Processes with our mark in their environment, or with our folder in their command line or as working directory. */
   leftovers(): readonly string[] {
     return readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -140,7 +140,7 @@ export class Newcomer {
   }
 }
 
-/** The settings of npm on this machine (a registry, its certificate), without secrets. */
+/** The npm settings of this machine (a registry, its certificate), without secrets. */
 const npmSettings = async (): Promise<string> => {
   const lines = readIfAny(await npmSetting('userconfig')).split('\n');
   return lines.filter((line) => !SECRET_SETTING.test(line)).join('\n');
@@ -153,7 +153,7 @@ const readIfAny = (file: string): string => {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return ''; // There is none, or the process that it names has ended or belongs to another program.
+    return ''; // There is none, or its process has ended or belongs to another program.
   }
 };
 

@@ -7,7 +7,7 @@ const SEEN_MS = 20_000;
 
 /** Reads the operator's page of a system in a real browser. */
 export class PageReader {
-  /** What the browser refused or reported. A policy that the page breaks itself would be here. */
+  /** Errors that the browser reported, including policies that the page itself violates. */
   readonly complaints: string[] = [];
 
   constructor(
@@ -30,7 +30,8 @@ export class PageReader {
     made.on('pageerror', (error) => this.complaints.push(String(error)));
     made.on('console', (message) => {
       const text = message.text();
-      // Statuses of answers are the page's to show: 401 before it is signed in, 4xx of a plan, and no answer while the gateway is down.
+      // The page itself handles statuses of responses: 401 before sign-in, 4xx of a plan, and no response while the
+      // gateway is down.
       if (message.type() === 'error' && !/status of \d+|ERR_/.test(text)) this.complaints.push(text);
     });
     return made;
@@ -43,7 +44,7 @@ export class PageReader {
     return made;
   }
 
-  /** Rules of axe that are broken seriously or critically, with where. */
+  /** Serious or critical violations of axe rules, with their location. */
   async seriousFaults(at: Page): Promise<readonly string[]> {
     await at.evaluate(axe.source);
     const { violations } = await at.evaluate(async () => {

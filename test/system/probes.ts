@@ -22,13 +22,13 @@ const probe = (url: string): Promise<string | undefined> =>
 export interface Probes {
   readonly failures: readonly string[];
   count(): number;
-  /** What fails until `resume` is not counted. */
+  /** Failures until `resume` are not counted. */
   pause(): void;
   resume(): void;
   stop(): Promise<void>;
 }
 
-/** Asks the API of a cluster all the time, each time over a new connection. */
+/** Requests the API of a cluster continuously, each time over a new connection. */
 export const startProbes = (endpoint: string): Probes => {
   const failures: string[] = [];
   const stopped = new AbortController();

@@ -1,7 +1,7 @@
 import type { System } from './system.js';
 import { request } from 'node:https';
 
-/** How the simulated identity provider of the lab is reached. */
+/** Access to the lab's simulated identity provider. */
 export interface LabRealm {
   readonly issuerUrl: string;
   readonly ca: string;
@@ -42,7 +42,7 @@ const ask = <Body>(url: string, ca: string, { method, token, form, json }: Asked
   });
 };
 
-/** The administrator of the realm, as a person would use its Admin API. */
+/** The administrator of the realm, who uses its Admin API. */
 export const realmAdmin = async ({ issuerUrl, ca, clientId }: LabRealm, clientSecret: string) => {
   const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
   const endpoint = `${issuerUrl}/protocol/openid-connect/token`;
@@ -52,7 +52,7 @@ export const realmAdmin = async ({ issuerUrl, ca, clientId }: LabRealm, clientSe
     ask<Body>(`${base}/${path}`, ca, { method, token: body.access_token, json });
 };
 
-/** Signs a user in by the device flow, as kubelogin does, with a browser that is a form. */
+/** Signs a user in by the device flow, like kubelogin, with a simulated browser. */
 export const signIn = async ({ issuerUrl, ca }: LabRealm, clientId: string, username: string): Promise<string> => {
   const post = <Body>(path: string, form: Readonly<Record<string, string>>) =>
     ask<Body>(`${issuerUrl}${path}`, ca, { method: 'POST', form });

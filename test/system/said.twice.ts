@@ -1,16 +1,19 @@
 import type { StoredEvent } from '@fairlead/contracts';
 
-/** What the event is about, within its cluster; certificates are read again when there are others. */
+/** The event's subject within its cluster; certificates are reported again after a change. */
 const subjectOf = ({ data }: StoredEvent): string => {
   const about = data as { readonly node?: string; readonly addon?: string; readonly revision?: number };
   const others = 'certificates' in data ? JSON.stringify(data.certificates) : '';
   return `${about.node ?? about.addon ?? ''} ${about.revision ?? ''} ${others}`;
 };
 
-/** A credential is issued again when the service was killed before the host had it: the first one is lost, and never used. */
+/**
+ * A credential is issued again if the service was killed before the host received it: the first one is lost, and never
+ * used.
+ */
 const MAY_COME_AGAIN = /VmCreated|NodeNotReady|VersionChanged|StepFailed|AgentCredentialIssued/;
 
-/** Repeated facts without a change in between: a node may be ready again after it was not. */
+/** Repeated facts without a change in between: a node may become Ready again after it was not. */
 export const saidTwice = (events: readonly StoredEvent[]): readonly string[] => {
   const said = new Set<string>();
   return events.flatMap((event) => {

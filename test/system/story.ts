@@ -1,14 +1,14 @@
 import type { StoredEvent } from '@fairlead/contracts';
 import { sentenceOfEvent } from '@fairlead/domain';
 
-/** Replaces what differs from run to run (names' hashes, addresses, counts of tries) by what it stands for. */
+/** Replaces values that differ between runs (hashes in names, addresses, numbers of attempts) by placeholders. */
 const steady = (sentence: string): string =>
   sentence
     .replaceAll(/\b([a-z0-9-]+-(?:cp|w)-\d+)-[a-z0-9]{5}\b/g, '$1')
     .replaceAll(/\b127\.\d+\.\d+\.\d+\b/g, '<address>')
     .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '<uid>');
 
-/** Things that happen side by side, in no order of their own: they are listed in this order, and then in that of their sentences. */
+/** Concurrent events without an order: they are listed in this order, then by sentence. */
 const SIDE_BY_SIDE: readonly (readonly string[])[] = [
   ['VmCreated'],
   [
@@ -24,7 +24,10 @@ const SIDE_BY_SIDE: readonly (readonly string[])[] = [
   ['AddonInstalled'],
 ];
 
-/** Agents report when their own node is Ready, some while others still join: listed together, where the last of them belongs. */
+/**
+ * Agents report when their own node is Ready, some while others still join: all are listed at the position of the last
+ * one.
+ */
 const readyNodesLast = (events: readonly StoredEvent[]): readonly StoredEvent[] => {
   const ready = events.filter(({ type }) => type === 'NodeReady');
   const rest = events.filter(({ type }) => type !== 'NodeReady');
@@ -38,7 +41,9 @@ const lineOf = (event: StoredEvent): string =>
     .slice(1)
     .padEnd(14)} ${event.type.padEnd(24)} ${steady(sentenceOfEvent(event))}`;
 
-/** A cluster's log as a story: one line per event, with its actor and sentence; runs of concurrent events are sorted. */
+/**
+ * A cluster's log as a story: one line per event, with its actor and sentence; runs of concurrent events are sorted.
+ */
 export const story = (events: readonly StoredEvent[]): string => {
   const lines = readyNodesLast(events).map((event) => ({
     group: SIDE_BY_SIDE.findIndex((types) => types.includes(event.type)),

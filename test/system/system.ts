@@ -26,13 +26,16 @@ export interface SystemOptions {
   readonly durable?: boolean;
   /** False: no simulated cloud and no connection to one; the caller provides another provider. */
   readonly lab?: boolean;
-  /** True: the lab has a simulated identity provider, which infra-svc may ask. */
+  /** True: the lab has a simulated identity provider, to which infra-svc may connect. */
   readonly identity?: boolean;
-  /** With streams and keys: its log has everything already, so nothing is registered. `stop` ends it, too. */
+  /**
+   * An environment with streams and keys: its log already has everything, so nothing is registered. `stop` ends it,
+   * too.
+   */
   readonly environment?: TestEnvironment;
-  /** Where NATS listens instead of the loopback address, by TLS. */
+  /** Address on which NATS listens instead of the loopback address, by TLS. */
   readonly natsHost?: string;
-  /** More variables for every service. */
+  /** Additional variables for every service. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -48,7 +51,10 @@ export interface ClusterView {
   readonly status: { readonly phase: string; readonly reason: string; readonly message: string };
 }
 
-/** The whole product as a user runs it: real NATS, real PostgreSQL, every service as a separate process, the lab as the cloud. */
+/**
+ * The whole product as run by a user: real NATS, real PostgreSQL, every service as a separate process, the lab as the
+ * cloud.
+ */
 export interface System {
   readonly environment: TestEnvironment;
   readonly supervisor: Supervisor;
@@ -62,16 +68,16 @@ export interface System {
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
   ): Promise<Answer<Body>>;
-  /** Where the API of the lab is, for connections of a story's own. */
+  /** Access to the lab's API, for additional connections of a story. */
   readonly labAccess: { readonly url: string; readonly token: string };
   lab<Body = unknown>(method: string, path: string, body?: unknown): Promise<Answer<Body>>;
-  /** What stands in the simulated cloud now, by kind. */
+  /** Existing objects in the simulated cloud, by kind. */
   standing(): Promise<Readonly<Record<string, number>>>;
-  /** What was ever made there, by kind. */
+  /** Objects ever created there, by kind. */
   made(): Promise<Readonly<Record<string, number>>>;
   /** Every event of a cluster so far, in order. */
   events(cluster: string, namespace?: string): Promise<StoredEvent[]>;
-  /** Waits until the cluster has such an event; throws with the story so far when the time is over. */
+  /** Waits until the cluster has such an event; throws with the story so far at the deadline. */
   until(cluster: string, desired: (event: StoredEvent) => boolean, timeoutMs: number): Promise<StoredEvent>;
   kill(service: ServiceName | 'lab', signal?: NodeJS.Signals): void;
   /** Ends everything. Throws if a program crashed: the supervisor restarts it, so the story itself may have passed. */
@@ -112,7 +118,7 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
     dataDir: environment.dataDir,
     runName: 'programs',
     onState: (name, state) => {
-      // Zero if the story sent the signal, or if the program reported that a server that it needs is unavailable.
+      // Zero if the story sent the signal, or if the program reported an unavailable dependency.
       if (state.status === 'waiting' && state.crashes > 0) crashes.push(`${name}: ${state.reason}`);
     },
   });
@@ -280,7 +286,7 @@ const registerLab = async (system: System, endpoint: string, token: string): Pro
   if (connection.status >= 300) throw new Error(`cannot make the connection: ${JSON.stringify(connection.body)}`);
 };
 
-/** How a program of the system is started, for running it once more with another verb. */
+/** The command of a program of the system, for running it again with another verb. */
 export const programOf = (
   system: System,
   name: ServiceName,
@@ -290,7 +296,7 @@ export const programOf = (
   return { entry: entryOf(plan), env: { PATH: process.env['PATH'], LOG_LEVEL: 'warn', ...plan.env } };
 };
 
-/** CB-Ladybug's body for so many machines of the lab. */
+/** CB-Ladybug's body for this many machines of the lab. */
 export const clusterBody = (
   name: string,
   size: { readonly controlPlanes: number; readonly workers: number; readonly version?: string },

@@ -14,17 +14,17 @@ const NAMES = ['s1', 's2', 's3', 's4', 's5'];
 const MIRROR_AT = '/opt/fairlead/mirror';
 const SCRIPT_TIMEOUT_MS = 30 * 60_000;
 
-/** Five hosts of the kind that Fairlead gets, with nothing on them, and a balancer before the first three. */
+/** Five hosts of the kind that Fairlead gets, with nothing on them, and a load balancer in front of the first three. */
 export interface ShellHosts {
-  /** When the first of them was asked for (performance.now). */
+  /** When the first of them was requested (performance.now). */
   readonly begunAt: number;
-  /** A cluster of 3 control planes and 2 workers by plain shell; what the script printed. */
+  /** Creates a cluster of 3 control planes and 2 workers by plain shell; returns the script's output. */
   create(version: string): Promise<string>;
-  /** The same as an expert would write it: in parallel, with everything in place before it is needed. */
+  /** The same as written by an expert: in parallel, with everything in place before it is needed. */
   createAsExpert(version: string): Promise<string>;
-  /** The same cluster at another version by plain shell. */
+  /** Upgrades or downgrades the same cluster by plain shell. */
   upgrade(version: string): Promise<string>;
-  /** What a command on the first control plane prints. */
+  /** The output of a command on the first control plane. */
   onFirst(...words: readonly string[]): Promise<string>;
 }
 
