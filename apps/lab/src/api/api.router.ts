@@ -1,9 +1,9 @@
-/** A request as a route sees it: the parts of the path that the route names, the query, and the parsed body. */
+/** A request as route handlers receive it: the parameters of the path, the query and the parsed body. */
 export interface ApiRequest {
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly body: unknown;
-  /** Aborted when the client is gone. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
@@ -14,7 +14,7 @@ export interface ApiAnswer {
 
 export interface Route {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
-  /** `/v1/machines/:id/power` */
+  /** For example `/v1/machines/:id/power`. */
   readonly path: string;
   handle(request: ApiRequest): Promise<ApiAnswer> | ApiAnswer;
 }
@@ -24,7 +24,7 @@ export interface RouteMatch {
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** The route of a path; `other-method` when the path exists for another method only. */
+/** Returns the route of a path, or `other-method` if the path exists only for another method. */
 export const findRoute = (
   routes: readonly Route[],
   method: string,

@@ -21,9 +21,9 @@ export interface Cloud {
   readonly clusters: Clusters;
   readonly faults: Faults;
   readonly stats: Stats;
-  /** Where the simulated identity provider is reached; undefined: there is none. */
+  /** Returns how to reach the simulated identity provider, or undefined if none runs. */
   identity(): object | undefined;
-  /** Has hosts vanish, and container runtimes hang, for which such a fault is armed. */
+  /** Applies armed faults that affect running hosts, such as lost hosts and hung container runtimes. */
   applyFaults(): Promise<void>;
 }
 
@@ -39,7 +39,6 @@ const Power = z.strictObject({ action: z.enum(['start', 'stop', 'reboot', 'power
 const ok = (body: unknown): ApiAnswer => ({ status: 200, body });
 const GONE: ApiAnswer = { status: 204 };
 
-/** Every route of the cloud's API. */
 export const cloudRoutes = (cloud: Cloud): readonly Route[] => [
   ...catalogueRoutes(),
   ...resourceRoutes('networks', cloud.networks),
@@ -214,7 +213,7 @@ const reservationRoutes = ({ reservations }: Cloud): readonly Route[] => [
   },
 ];
 
-/** What tests ask and ask for; a real cloud has none of it. */
+/** Routes for tests, which a real cloud does not have. */
 const testRoutes = ({ faults, stats, groups, loadBalancers, clusters, applyFaults }: Cloud): readonly Route[] => [
   { method: 'GET', path: '/v1/faults', handle: () => ok({ items: faults.list() }) },
   {
@@ -251,7 +250,7 @@ const testRoutes = ({ faults, stats, groups, loadBalancers, clusters, applyFault
           loadBalancers: loadBalancers.list().length,
           clusters: clusters.count(),
         },
-        // Thousands of them: who only counts asks for none.
+        // There can be thousands of commands; callers that need only the counts pass `commands=none`.
         commands: query.get('commands') === 'none' ? [] : stats.commandsOf(query.get('machine') ?? undefined),
         cpuMs: Math.round((process.cpuUsage().user + process.cpuUsage().system) / 1_000),
         memoryBytes: process.memoryUsage().rss,

@@ -14,13 +14,13 @@ export interface ApiServerParts {
   readonly routes: readonly Route[];
   readonly token: string;
   readonly faults: Faults;
-  /** Resolves when what a request has changed may be relied on. */
+  /** Resolves once the changes that a request made are durable. */
   settled(): Promise<void>;
-  /** Called with what a request broke in the lab itself. */
+  /** Called with errors that are bugs of the lab. */
   onBug(error: unknown): void;
 }
 
-/** The cloud's HTTP API: JSON, a bearer token, bounded bodies. It names itself a simulation in every answer. */
+/** The cloud's HTTP API: JSON, a bearer token, bounded bodies. Every response identifies it as a simulation. */
 export class ApiServer {
   private readonly server: Server;
 
@@ -28,7 +28,7 @@ export class ApiServer {
     this.server = createServer((request, response) => void this.serve(request, response));
   }
 
-  /** Resolves with the port. */
+  /** Returns the port. */
   async open(host: string, port: number): Promise<number> {
     await new Promise<void>((resolve, reject) => {
       this.server.once('error', reject);

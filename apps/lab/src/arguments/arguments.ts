@@ -1,11 +1,11 @@
-/** A command line's words, sorted: `--name value`, `--name=value`, `-n`, and the rest in order. */
+/** A parsed command line: `--name value`, `--name=value`, `-n`, and the positional arguments in order. */
 export interface ParsedArguments {
   readonly positional: readonly string[];
   has(...names: readonly string[]): boolean;
   value(...names: readonly string[]): string | undefined;
 }
 
-/** `withValue` names the options that take the next word when they are not written with `=`. */
+/** `withValue` lists the options that take the next word as their value if they are not written with `=`. */
 export const parseArguments = (args: readonly string[], withValue: readonly string[] = []): ParsedArguments => {
   const positional: string[] = [];
   const options = new Map<string, string>();

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:net';
 
-/** Second octets that a lab may take: 127.64.0.0 to 127.127.255.255. 127.0.0.0/16 stays the machine's own. */
+/** Second octets available to labs: 127.64.0.0 to 127.127.255.255. 127.0.0.0/16 is reserved for the machine itself. */
 const OCTET_FIRST = 64;
 const OCTET_COUNT = 64;
 
-/** The lab listens on this port of its gateway address for as long as it lives: that is its claim on the whole 127.x.0.0/16. */
+/** The lab listens on this port of its gateway address while it runs, which claims the whole 127.x.0.0/16. */
 const CLAIM_PORT = 2222;
 
 export interface AddressClaim {
@@ -16,8 +16,9 @@ export interface AddressClaim {
 class AddressesTaken extends Error {}
 
 /**
- * Claims a 127.x.0.0/16 of its own for a lab. A lab that has had one gets that one again or fails: its hosts' addresses must not change.
- * A new lab starts looking at a number derived from its data folder, so that two labs rarely meet.
+ * Claims a 127.x.0.0/16 for a lab. A lab that restarts gets its former range or fails, because the addresses of its
+ * hosts must not change. A new lab starts its search at a number derived from its data folder, so that two labs rarely
+ * collide.
  */
 export const claimAddresses = async (dataFolder: string, previous: number | undefined): Promise<AddressClaim> => {
   if (previous !== undefined) {
@@ -51,7 +52,7 @@ const NO_LOOPBACK_RANGE =
 
 const closed = (server: Server): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
 
-/** Third octets of machines and of load balancers; they never share an address. */
+/** Third octets of machines and of load balancers, which never share an address. */
 const RANGES = { machine: { first: 1, last: 199 }, loadBalancer: { first: 200, last: 254 } } as const;
 const LOW_FIRST = 1;
 const LOW_LAST = 254;
@@ -59,7 +60,10 @@ const PER_THIRD = LOW_LAST - LOW_FIRST + 1;
 
 export type AddressKind = keyof typeof RANGES;
 
-/** Gives out addresses in order, each again only after all others: a client that pinned a host's key does not soon meet another host there. */
+/**
+ * Allocates addresses in order and reuses one only after all others, so that a client that pinned a host key does not
+ * soon find another host at the same address.
+ */
 export class Addresses {
   private readonly used = new Set<string>();
   private readonly next: Record<AddressKind, number>;
@@ -72,17 +76,17 @@ export class Addresses {
     this.next = { ...next };
   }
 
-  /** Where to go on after a restart. */
+  /** The position from which allocation continues after a restart. */
   position(): Readonly<Record<AddressKind, number>> {
     return this.next;
   }
 
-  /** Marks the address of something that was there before a restart. */
+  /** Marks an address as used by a resource that existed before a restart. */
   reserve(address: string): void {
     this.used.add(address);
   }
 
-  /** Undefined when all are in use. */
+  /** Returns undefined if all addresses are in use. */
   take(kind: AddressKind): string | undefined {
     const { first, last } = RANGES[kind];
     const size = (last - first + 1) * PER_THIRD;

@@ -1,4 +1,4 @@
-/** What the simulated cloud offers. Data: a new size is a new row. */
+/** The sizes that the simulated cloud offers. */
 export interface MachineSpec {
   readonly name: string;
   readonly cpuCount: number;

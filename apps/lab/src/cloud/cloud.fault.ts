@@ -1,4 +1,4 @@
-/** A request that the cloud turns down: an HTTP status, a code for programs and a sentence for people. */
+/** A rejected request: an HTTP status, a machine-readable code and a message. */
 export class CloudFault extends Error {
   constructor(
     readonly status: 400 | 401 | 404 | 405 | 409 | 413 | 422,

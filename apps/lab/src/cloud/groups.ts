@@ -16,7 +16,7 @@ import type { Stats } from '../stats/stats.js';
 const GROUPS = 'groups';
 const MACHINES = 'machines';
 const WAITERS_MAX = 10_000;
-/** Machines that begin at the same time after a restart of the lab. */
+/** Limits how many machines start concurrently after a restart of the lab. */
 const BEGIN_AT_ONCE_MAX = 32;
 const MACHINES_PER_REQUEST_MAX = 2_000;
 
@@ -46,10 +46,10 @@ export interface GroupView {
 
 interface Group {
   stored: StoredGroup;
-  /** Grows with every change, also over a restart of the lab. */
+  /** Increases with every change, also across restarts of the lab. */
   rev: number;
   readonly machines: Map<string, Machine>;
-  /** The revision with which a machine changed last, by its name; absent: as it was when the lab started. */
+  /** The revision of the last change of a machine, by name; absent if it has not changed since the lab started. */
   readonly changes: Map<string, number>;
   readonly startedAtRev: number;
   readonly waiters: Set<() => void>;
@@ -60,14 +60,13 @@ export interface GroupsWorld extends Omit<MachineWorld, 'statusChanged' | 'anoth
   readonly stats: Stats;
   readonly addresses: Addresses;
   readonly machinesMax: number;
-  /** Whether such a resource exists. */
   hasNetwork(name: string): boolean;
   hasFirewall(name: string): boolean;
-  /** Why no machine of a reserved size can be made now; undefined: it can. */
+  /** Returns why no machine of a reserved size can be created now, or undefined if it can. */
   reservationFault(spec: string): CloudFault | undefined;
 }
 
-/** All machines, in the groups in which they were asked for. */
+/** All machines, by the group in which they were requested. */
 export class Groups {
   private readonly groups = new Map<string, Group>();
   private readonly machines = new Map<string, Machine>();
@@ -75,7 +74,7 @@ export class Groups {
 
   constructor(private readonly world: GroupsWorld) {}
 
-  /** Reads what was before a restart and lets every machine go on. Resolves when they have begun. */
+  /** Loads the state from before a restart and resumes every machine. Resolves once they have started. */
   async load(): Promise<void> {
     const { store, addresses } = this.world;
     for (const document of await store.readAll(GROUPS)) {
@@ -91,7 +90,7 @@ export class Groups {
     await Promise.all([...this.machines.values()].map((machine) => limit(() => this.begin(machine))));
   }
 
-  /** The machines that are asked for, as they are now. */
+  /** Replaces the requested machines of a group and returns their current state. */
   put(name: string, request: GroupRequest): GroupView {
     const existing = this.groups.get(name);
     if (existing?.stored.uid === request.uid && existing.stored.deleted) {
@@ -117,7 +116,7 @@ export class Groups {
     return viewOf(this.require(name));
   }
 
-  /** What has changed in the group since `rev`, as soon as anything has, at the latest after `waitMs`. */
+  /** Returns what has changed in the group since `rev`. Waits up to `waitMs` for the first change. */
   async getChanged(name: string, rev: number, waitMs: number, signal: AbortSignal): Promise<GroupView> {
     const group = this.require(name);
     if (group.rev <= rev && waitMs > 0 && this.waiterCount < WAITERS_MAX) await this.wait(group, waitMs, signal);
@@ -159,7 +158,7 @@ export class Groups {
     return [...this.machines.values()];
   }
 
-  /** Every machine, with the group that it was requested in. */
+  /** Every machine, with its group. */
   list() {
     return this.all().map(({ record }) => ({
       ...machineView(record),
@@ -180,7 +179,7 @@ export class Groups {
     await Promise.all([...this.machines.values()].map((machine) => machine.close()));
   }
 
-  /** Has a machine written again soon. */
+  /** Schedules a write of the machine's record. */
   saveMachine(machine: Machine): void {
     const { record } = machine;
     if (!this.machines.has(record.id)) return; // Deleted in the meantime.
@@ -224,7 +223,7 @@ export class Groups {
     return { machine, as };
   }
 
-  /** It stays what it is; only its name, its labels and its group change. */
+  /** Keeps the machine itself; only its name, labels and group change. */
   private move(machine: Machine, to: Group, { name, labels }: MachineRequest): void {
     const from = this.groups.get(machine.record.group);
     from?.machines.delete(machine.name);
@@ -270,7 +269,7 @@ export class Groups {
     void this.begin(machine);
   }
 
-  /** A bug or a full disk of the lab: the machine is shown as failed, with the words. */
+  /** A bug of the lab or a full disk: the machine is shown as failed, with the error message. */
   private async begin(machine: Machine): Promise<void> {
     try {
       await machine.begin();

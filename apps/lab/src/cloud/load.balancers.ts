@@ -27,10 +27,10 @@ export interface LoadBalancerView {
   readonly targets: readonly string[];
 }
 
-/** The address of a machine that packets reach now; undefined when none do. */
+/** Returns the address at which a machine can be reached now, or undefined if it cannot. */
 export type ReachableAddress = (machineId: string) => string | undefined;
 
-/** All load balancers: each a TCP proxy on an address of its own. */
+/** All load balancers. Each is a TCP proxy on its own address. */
 export class LoadBalancers {
   private readonly balancers = new Map<string, LoadBalancer>();
   private readonly byAddress = new Map<string, LoadBalancer>();
@@ -87,7 +87,7 @@ export class LoadBalancers {
     return [...this.balancers.values()].map((balancer) => balancer.view());
   }
 
-  /** Where a connection to this address would go; undefined when no load balancer has it. */
+  /** The targets of a connection to this address, or undefined if it belongs to no load balancer. */
   targetsOf(host: string, port: number): readonly { host: string; port: number }[] | undefined {
     const balancer = this.byAddress.get(host);
     return balancer?.request.port === port ? balancer.reachableTargets() : undefined;
@@ -115,9 +115,10 @@ export class LoadBalancers {
 }
 
 /**
- * One TCP proxy. Each connection goes to the next target that accepts it; when none does the client's connection is closed at once, as
- * haproxy does with a backend that is down. Whether a target is well is asked by connecting to it; one that answers 503 because etcd has no
- * quorum still gets connections, as from a cloud's balancer that finds no target healthy (it "fails open").
+ * One TCP proxy. Each connection is forwarded to the next target that accepts it; if none does, the client's connection
+ * is closed at once, as haproxy does for a backend that is down. The health check is the connection itself: a target
+ * that answers 503 because etcd has no quorum still receives connections, as from a cloud's load balancer that "fails
+ * open" when it finds no healthy target.
  */
 class LoadBalancer {
   private readonly server: Server;
@@ -180,7 +181,7 @@ class LoadBalancer {
   }
 }
 
-/** Both directions flow until one side ends; then both end. */
+/** Pipes both directions until one side closes, then closes both. */
 const join = (client: Socket, upstream: Socket): void => {
   if (client.destroyed) {
     upstream.destroy();

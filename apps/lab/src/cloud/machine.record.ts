@@ -6,7 +6,7 @@ export type MachineStatus = z.infer<typeof MachineStatus>;
 
 const USER_DATA_LENGTH_MAX = 65_536;
 
-/** One machine as a group's request names it. */
+/** One machine of a group request. */
 export const MachineRequest = z.strictObject({
   name: z
     .string()
@@ -21,9 +21,9 @@ export const MachineRequest = z.strictObject({
   rootDisk: z.json().optional(),
   zone: z.string().max(100).optional(),
   labels: z.record(z.string(), z.string()).optional(),
-  /** What it runs at its first boot. */
+  /** Runs at the first boot. */
   userData: z.string().max(USER_DATA_LENGTH_MAX).optional(),
-  /** An existing machine that moves into the group under this name, from the group that is named. */
+  /** An existing machine that moves into the group under this name, with its former group. */
   adopts: z.strictObject({ id: z.string().max(100), group: z.string().max(200) }).optional(),
 });
 export type MachineRequest = z.infer<typeof MachineRequest>;
@@ -44,7 +44,7 @@ export const MachineRecord = z.object({
   /** Whether the host has ever booted. */
   booted: z.boolean(),
   partitioned: z.boolean(),
-  /** Files of a light host, as they were when the machine was last stored. */
+  /** Files of a light host at the time when the machine was last stored. */
   files: z.unknown().optional(),
 });
 export type MachineRecord = z.infer<typeof MachineRecord>;
@@ -68,6 +68,6 @@ export const machineView = (record: MachineRecord) => ({
   hasUserData: record.request.userData !== undefined,
 });
 
-/** Ordinary users cannot bind port 22. */
+/** Unprivileged users cannot bind port 22. */
 export const SSH_PORT = 2222;
 export const SSH_USER = 'root';

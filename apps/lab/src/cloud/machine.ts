@@ -17,14 +17,17 @@ export interface MachineWorld {
   authorizedKeys(sshKey: string): readonly string[];
   createHost(machine: Machine): Promise<RunningHost>;
   statusChanged(machine: Machine): void;
-  /** Gives a machine that has the former address another one. */
+  /** Allocates another address for a machine, instead of its former one. */
   anotherAddress(former: string): string;
 }
 
 const CONNECT_DELAY_DEFAULT_MS = 3_000;
 const BOOT_SLOW_DEFAULT_MS = 5_000;
 
-/** One machine of the simulated cloud: its power, its host and the host's SSH server. What is asked of it happens one after the other. */
+/**
+ * One machine of the simulated cloud: its power, its host and the host's SSH server. Operations run one after the
+ * other.
+ */
 export class Machine {
   running: RunningHost | undefined;
   private sshServer: SshServer | undefined;
@@ -40,12 +43,12 @@ export class Machine {
     return this.record.request.name;
   }
 
-  /** Whether packets reach the host. */
+  /** Whether the host can be reached over the network. */
   get isReachable(): boolean {
     return this.running?.host.power === 'on';
   }
 
-  /** Brings a machine to where its record says it is: a new one boots, one from before a restart of the lab goes on. */
+  /** Brings a machine into the recorded state: a new one boots, one from before a restart of the lab resumes. */
   begin(): Promise<void> {
     return this.inOrder(async () => {
       switch (this.record.status) {
@@ -65,12 +68,12 @@ export class Machine {
     return this.inOrder(() => this.change(action));
   }
 
-  /** The host asks to go down, and perhaps up again. */
+  /** Called by the host to shut down or reboot. */
   shutDown(again: boolean): void {
     void this.power(again ? 'reboot' : 'stop').catch((error: unknown) => this.log(`shutdown failed: ${String(error)}`));
   }
 
-  /** Ends everything and removes every file. */
+  /** Stops everything and removes every file. */
   delete(): Promise<void> {
     this.gone.abort();
     return this.inOrder(async () => {
@@ -82,7 +85,7 @@ export class Machine {
     });
   }
 
-  /** The lab stops: the host ends, and goes on when the lab starts again. */
+  /** Called when the lab stops: the host stops, and resumes when the lab starts again. */
   close(): Promise<void> {
     this.gone.abort();
     return this.inOrder(async () => {
@@ -91,8 +94,8 @@ export class Machine {
     });
   }
 
-  /** Loses the host without a notice, if such a fault is requested. */
-  async loseIfAsked(): Promise<void> {
+  /** Powers the host off without notice if a `host-lost` fault is armed. */
+  async applyHostLostFault(): Promise<void> {
     if (!this.isReachable) return;
     const fault = this.world.faults.strike('host-lost', this.name);
     if (fault === undefined) return;
@@ -100,8 +103,8 @@ export class Machine {
     await this.goDown('lost');
   }
 
-  /** Has its container runtime hang until the next boot, if such a fault is requested. */
-  async hangIfAsked(): Promise<void> {
+  /** Makes the container runtime hang until the next boot if a `runtime-hung` fault is armed. */
+  async applyRuntimeHungFault(): Promise<void> {
     const running = this.running;
     if (running === undefined || !this.isReachable) return;
     const fault = this.world.faults.strike('runtime-hung', this.name);
@@ -111,8 +114,8 @@ export class Machine {
     await this.world.clusters.hostChanged(running.host, undefined);
   }
 
-  /** Has its network plugin lose its configuration until the next boot, if such a fault is requested. */
-  async loseNetworkIfAsked(): Promise<void> {
+  /** Removes the configuration of the network plugin until the next boot if a `network-lost` fault is armed. */
+  async applyNetworkLostFault(): Promise<void> {
     const running = this.running;
     if (running === undefined || !this.isReachable) return;
     const fault = this.world.faults.strike('network-lost', this.name);
@@ -122,8 +125,8 @@ export class Machine {
     await this.world.clusters.hostChanged(running.host, undefined);
   }
 
-  /** Its disk is full exactly while such a fault is requested. */
-  async fillDiskIfAsked(): Promise<void> {
+  /** Keeps the disk full exactly while a `disk-full` fault is armed. */
+  async applyDiskFullFault(): Promise<void> {
     const running = this.running;
     const full = this.world.faults.has('disk-full', this.name);
     if (running === undefined || running.host.isDiskFull === full) return;
@@ -146,7 +149,7 @@ export class Machine {
       const slow = faults.strike('boot-slow', this.name);
       if (slow !== undefined) await sleep(slow.delayMs ?? BOOT_SLOW_DEFAULT_MS, undefined, { signal });
     } catch (error) {
-      if (signal.aborted) return; // Deleted, or the lab stops: it boots when the lab starts again.
+      if (signal.aborted) return; // The machine was deleted, or the lab is stopping: it boots when the lab starts again.
       throw error;
     }
     const failure = faults.strike('boot-failure', this.name);
@@ -159,10 +162,10 @@ export class Machine {
     this.record.booted = true;
     this.setStatus('running');
     this.runUserData();
-    await this.loseIfAsked();
+    await this.applyHostLostFault();
   }
 
-  /** It ends when the host goes down, and is not run again. */
+  /** User data is interrupted if the host goes down, and is not run again. */
   private runUserData(): void {
     const { id, request } = this.record;
     if (this.running === undefined || request.userData === undefined) return;
@@ -180,7 +183,7 @@ export class Machine {
     await this.running.open();
   }
 
-  /** As cloud-init does at the first boot: what is changed on the host later stays. */
+  /** As cloud-init does at the first boot only: later changes on the host are kept. */
   private async authorizeKeys({ host: { files } }: RunningHost): Promise<void> {
     if (await files.exists(AUTHORIZED_KEYS)) return;
     const keys = this.world.authorizedKeys(this.record.request.sshKey);
@@ -256,7 +259,7 @@ export class Machine {
     this.setStatus('running');
   }
 
-  /** As a machine whose lease of its address has ended: it boots with another one. */
+  /** Simulates an expired DHCP lease: the machine boots with another address. */
   private async move(): Promise<void> {
     this.record.address = this.world.anotherAddress(this.record.address);
     this.sshServer = undefined;

@@ -14,7 +14,7 @@ const SUFFIX_LENGTH = 8;
 const ReservedMachines = z.strictObject({ spec: z.string().max(100), count: z.int().min(1).max(COUNT_MAX) });
 
 export const ReservationRequest = z.strictObject({
-  /** null: at once. */
+  /** null: immediately. */
   startsAt: z.iso.datetime().nullable(),
   endsAt: z.iso.datetime(),
   machines: z.array(ReservedMachines).min(1).max(SIZES_MAX),
@@ -25,9 +25,9 @@ const StoredReservation = z.object({
   name: z.string(),
   startsAt: z.string(),
   endsAt: z.string(),
-  /** Empty: it was released before it was made. */
+  /** Empty if it was released before it was created. */
   machines: z.array(ReservedMachines),
-  /** Its name is never used again. */
+  /** The name of a released reservation is never reused. */
   released: z.boolean(),
 });
 type StoredReservation = z.infer<typeof StoredReservation>;
@@ -36,7 +36,7 @@ export interface ReservationsWorld {
   readonly store: DocumentStore;
   readonly stats: Stats;
   readonly faults: Faults;
-  /** So many machines may be reserved at the same time. */
+  /** How many machines may be reserved at the same time. */
   readonly reservableMax: number;
   now(): Date;
 }
@@ -45,7 +45,7 @@ const RESERVED = new RegExp(`^(.+)\\.r-([0-9a-f]{${SUFFIX_LENGTH}})$`);
 
 const suffixOf = (name: string): string => createHash('sha256').update(name).digest('hex').slice(0, SUFFIX_LENGTH);
 
-/** The size that a reserved one is a private name of; other sizes are themselves. */
+/** The real size behind the private size of a reservation; other sizes are returned unchanged. */
 export const sizeBehind = (spec: string): MachineSpec | undefined => specNamed(RESERVED.exec(spec)?.[1] ?? spec);
 
 const countOf = ({ machines }: Pick<StoredReservation, 'machines'>): number =>
@@ -54,7 +54,7 @@ const countOf = ({ machines }: Pick<StoredReservation, 'machines'>): number =>
 const overlaps = (one: StoredReservation, other: StoredReservation): boolean =>
   one.startsAt < other.endsAt && other.startsAt < one.endsAt;
 
-/** Machines that are reserved from one time until another. Who has a reservation requests its machines by private sizes. */
+/** Machines reserved for a period. The owner of a reservation requests its machines by private sizes. */
 export class Reservations {
   private readonly items = new Map<string, StoredReservation>();
 
@@ -67,7 +67,7 @@ export class Reservations {
     }
   }
 
-  /** Makes it, or moves its end. */
+  /** Creates a reservation, or changes when it ends. */
   put(name: string, { startsAt, endsAt, machines }: ReservationRequest) {
     const { faults, stats } = this.world;
     const existing = this.items.get(name);
@@ -93,13 +93,13 @@ export class Reservations {
     return [...this.items.values()].filter(({ released }) => !released).map((one) => this.view(one));
   }
 
-  /** One that does not exist is fine. A request for it that comes late makes none. */
+  /** Also records a reservation that does not exist as released, so that a delayed request cannot create it. */
   release(name: string): void {
     const { startsAt = '', endsAt = '', machines = [] } = this.items.get(name) ?? {};
     this.save({ name, startsAt, endsAt, machines, released: true });
   }
 
-  /** Why no machine of this size can be made now; undefined: it can. */
+  /** Returns why no machine of this size can be created now, or undefined if it can. */
   faultOf(spec: string): CloudFault | undefined {
     const suffix = RESERVED.exec(spec)?.[2];
     if (suffix === undefined) return undefined;
@@ -119,7 +119,7 @@ export class Reservations {
     const others = [...this.items.values()].filter(
       (other) => !other.released && other.name !== wanted.name && overlaps(other, wanted),
     );
-    // Most are reserved at the start of one of them.
+    // The peak usage is always at the start of one of the reservations.
     const starts = [wanted, ...others].map(({ startsAt }) => (startsAt > wanted.startsAt ? startsAt : wanted.startsAt));
     const taken = starts.map((at) =>
       others.reduce((sum, other) => (other.startsAt <= at && at < other.endsAt ? sum + countOf(other) : sum), 0),

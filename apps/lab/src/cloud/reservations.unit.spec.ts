@@ -35,16 +35,16 @@ describe('reservations of the lab', () => {
   });
   afterEach(() => store.flush());
 
-  it('are made where the capacity is there at every moment of their time, and denied with the numbers where not', () => {
+  it('are created if capacity is available during their whole period, and otherwise denied with the numbers', () => {
     cloud.put('a', asked(1, 5, 6));
-    cloud.put('b', asked(5, 9, 6)); // It begins when the other ends.
+    cloud.put('b', asked(5, 9, 6)); // Begins when the other ends.
     expect(() => cloud.put('c', asked(4, 6, 5))).toThrow(
       `not enough capacity from ${day(4)} until ${day(6)}: 5 machines are asked for, and 4 are free`,
     );
     expect(cloud.put('c', asked(4, 6, 4)).status).toBe('pending');
   });
 
-  it('are one for each name, and are moved where the capacity is there', () => {
+  it('are unique by name, and are extended if capacity is available', () => {
     cloud.put('a', asked(1, 5, 6));
     cloud.put('b', asked(6, 9, 6));
     expect(cloud.put('a', asked(1, 6, 6)).endsAt).toBe(day(6));
@@ -53,7 +53,7 @@ describe('reservations of the lab', () => {
     expect(cloud.list()).toHaveLength(2);
   });
 
-  it('have private sizes, which can be requested while they are active', () => {
+  it('have private sizes that can be requested while the reservation is active', () => {
     const { sizes } = cloud.put('a', asked(1, 5, 2));
     const size = sizes['lab.medium'] ?? '';
     expect(sizeBehind(size)?.name).toBe('lab.medium');
@@ -67,7 +67,7 @@ describe('reservations of the lab', () => {
     expect(cloud.faultOf('lab.medium.r-00000000')?.code).toBe('reservation-unknown');
   });
 
-  it('that were released are not made again by a request that comes late, also after a restart', async () => {
+  it('are not recreated by a late request after their release, even across a restart', async () => {
     cloud.put('a', asked(1, 5, 10));
     cloud.release('a');
     cloud.release('never');

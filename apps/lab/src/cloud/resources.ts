@@ -7,7 +7,7 @@ export const Network = z.strictObject({ cidr: z.string().max(50), subnet: z.stri
 export const Firewall = z.strictObject({ rules: z.array(z.json()).max(100) });
 export const SshKey = z.strictObject({ publicKey: z.string().min(1).max(10_000) });
 
-/** Named things of one kind that machines stand on. Putting one that exists replaces its settings and creates nothing. */
+/** Named resources of one kind that machines depend on. Putting an existing one replaces its settings. */
 export class Resources<T extends object> {
   private readonly items = new Map<string, T>();
 
@@ -44,7 +44,7 @@ export class Resources<T extends object> {
     return { name, ...settings };
   }
 
-  /** One that does not exist is fine. */
+  /** Does nothing if it does not exist. */
   remove(name: string): void {
     this.items.delete(name);
     this.store.remove(this.kind, name);

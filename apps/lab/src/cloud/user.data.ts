@@ -3,15 +3,18 @@ import { PassThrough, Readable } from 'node:stream';
 import type { RunningHost } from '../hosts/host.platform.js';
 
 const LIMITS = { lengthMax: 65_536, depthMax: 10, valuesMax: 1_000 };
-/** Where cloud-init leaves which machine of its cloud this is. */
+/** The file in which cloud-init stores the ID of the machine in its cloud. */
 const INSTANCE_ID = '/var/lib/cloud/data/instance-id';
 
 const quote = (word: unknown): string => `'${String(word).replaceAll("'", `'\\''`)}'`;
 
-/** As cloud-init: a list is one command with its arguments, a text is for the shell. */
+/** As in cloud-init: a list is one command with its arguments, a string is passed to the shell. */
 const lineOf = (entry: unknown): string => (Array.isArray(entry) ? entry.map(quote).join(' ') : String(entry));
 
-/** What user data run at the first boot: a script as it is, or `runcmd` of a cloud-config, of which nothing else is simulated. */
+/**
+ * The script that user data run at the first boot: a script as it is, or `runcmd` of a cloud-config. Nothing else of a
+ * cloud-config is simulated.
+ */
 export const scriptOf = (userData: string): string => {
   if (userData.startsWith('#!')) return userData;
   const document = parseYaml(userData, LIMITS);
@@ -19,7 +22,10 @@ export const scriptOf = (userData: string): string => {
   return Array.isArray(runcmd) ? runcmd.map((entry) => `${lineOf(entry)}\n`).join('') : '';
 };
 
-/** Runs user data as the first boot of a cloud image does: the machine counts as running meanwhile, and the console has what they print. */
+/**
+ * Runs user data at the first boot, as a cloud image does: the machine already counts as running, and the output goes
+ * to the console.
+ */
 export const runUserData = async (
   { host, shell }: RunningHost,
   { id, userData }: { readonly id: string; readonly userData: string },

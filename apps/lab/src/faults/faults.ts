@@ -5,11 +5,14 @@ import { matchesGlob } from './glob.js';
 export const FaultKind = z.enum(LAB_FAULT_KINDS);
 export type FaultKind = z.infer<typeof FaultKind>;
 
-/** Named in the answers of an API server whose webhook is simulated. */
+/** The webhook named in responses of an API server. */
 const WEBHOOK = 'drain.lab.fairlead.dev';
 const FAULTS_MAX = 1_000;
 
-/** Something that must go wrong. `machine` is a glob on the machine's name; `times` bounds how often it strikes (absent: always). */
+/**
+ * A requested failure. `machine` is a glob on the machine's name; `times` limits how often it strikes (absent: no
+ * limit).
+ */
 export const Fault = z.strictObject({
   kind: FaultKind,
   machine: z.string().min(1).max(200).default('*'),
@@ -27,7 +30,7 @@ interface Armed {
   remaining: number;
 }
 
-/** The faults that are asked for. A fault with `times` is used up by striking. */
+/** The requested faults. Each strike counts down the `times` of a fault. */
 export class Faults {
   private armed: Armed[] = [];
 
@@ -43,24 +46,24 @@ export class Faults {
     this.onChange();
   }
 
-  /** What is still armed, with `times` counted down. */
+  /** The faults that are still armed, with their remaining `times`. */
   list(): readonly Fault[] {
     return this.armed.map(({ fault, remaining }) =>
       fault.times === undefined ? fault : { ...fault, times: remaining },
     );
   }
 
-  /** The fault that strikes this machine now, if there is one; it is counted as having struck. */
+  /** Returns the fault that strikes this machine now, if any, and counts the strike. */
   strike(kind: FaultKind, machine: string): Fault | undefined {
     return this.take((fault) => fault.kind === kind && matchesGlob(fault.machine, machine));
   }
 
-  /** Whether this machine has such a fault for as long as it is requested: it is not used up. */
+  /** Whether this machine has a fault that lasts while it is requested. Not counted as a strike. */
   has(kind: FaultKind, machine: string): boolean {
     return this.armed.some(({ fault }) => fault.kind === kind && matchesGlob(fault.machine, machine));
   }
 
-  /** The fault that strikes this command line (`kubeadm init --config ...`) on this machine now. */
+  /** Returns the fault that strikes this command line (`kubeadm init --config ...`) on this machine now, if any. */
   strikeCommand(machine: string, commandLine: string): Fault | undefined {
     return this.take(
       (fault) =>
@@ -84,13 +87,18 @@ export class Faults {
   }
 }
 
-/** A pattern without wildcards names the beginning of a command line, word by word: `kubeadm init` is any `kubeadm init ...`. */
+/**
+ * A pattern without wildcards matches the first words of a command line: `kubeadm init` matches any `kubeadm init ...`.
+ */
 const matchesCommand = (pattern: string, commandLine: string): boolean =>
   /[*?]/.test(pattern)
     ? matchesGlob(pattern, commandLine)
     : commandLine === pattern || commandLine.startsWith(`${pattern} `);
 
-/** What an API server answers to the eviction of a pod on this node if a webhook denies it or cannot be reached; undefined: no such fault is armed. */
+/**
+ * The API server's response to the eviction of a pod on this node if its webhook denies it or is unreachable; undefined
+ * if no such fault is armed.
+ */
 export const evictionFault = (
   faults: Faults,
   node: string,
@@ -106,7 +114,7 @@ export const evictionFault = (
   return { status: 500, message: `Internal error occurred: failed calling webhook "${WEBHOOK}": ${why}` };
 };
 
-/** What kubeadm says to an upgrade of which it wants nothing to know; undefined: no such fault is armed. */
+/** kubeadm's message when it refuses an upgrade; undefined if no such fault is armed. */
 export const upgradeRefusal = (faults: Faults, machine: string): string | undefined => {
   const fault = faults.strike('upgrade-refused', machine);
   if (fault === undefined) return undefined;

@@ -8,7 +8,7 @@ const faults = (...items: readonly object[]): Faults => {
 };
 
 describe('faults', () => {
-  it('strike the machines that their pattern names, as often as they may', () => {
+  it('strike machines that match their pattern, at most as often as requested', () => {
     const armed = faults({ kind: 'boot-failure', machine: 'demo-?-*', times: 2 });
     expect(armed.strike('boot-failure', 'other')).toBeUndefined();
     expect(armed.strike('ssh-slow', 'demo-w-1')).toBeUndefined();
@@ -24,7 +24,7 @@ describe('faults', () => {
     ['kubeadm*upload-certs*', 'kubeadm init phase upload-certs --upload-certs', true],
     ['apt-get (x)', 'apt-get (x)', true],
     [undefined, 'anything', true],
-  ])('take the command pattern %s for %s: %s', (command, line, expected) => {
+  ])('match the command pattern %s against %s: %s', (command, line, expected) => {
     const armed = faults({ kind: 'command-failure', ...(command === undefined ? {} : { command }) });
     expect(armed.strikeCommand('m', line) !== undefined).toBe(expected);
   });

@@ -1,4 +1,4 @@
-/** Whether a text matches a pattern in which `*` stands for any characters and `?` for one. */
+/** Whether a text matches a pattern with `*` for any characters and `?` for one. */
 export const matchesGlob = (pattern: string, text: string): boolean => {
   const source = pattern
     .replace(/[.+^${}()|[\]\\]/g, '\\$&')

@@ -20,7 +20,7 @@ describe('the document store', () => {
     removeFolder(folder);
   });
 
-  it('gives back the last state of every document, whatever its name', async () => {
+  it('returns the last state of every document, whatever its name', async () => {
     let value = 1;
     store.put('things', 'a/../b', () => ({ value }));
     store.put('things', 'gone', () => ({ value }));
@@ -32,7 +32,7 @@ describe('the document store', () => {
     expect(await readdir(join(folder, 'things'))).toEqual(['a%2F..%2Fb.json']);
   });
 
-  it('writes what a failing disk refused once the disk works again', async () => {
+  it('retries after a failed write once the disk works again', async () => {
     await rm(join(folder, 'things'), { recursive: true });
     store.put('things', 'one', () => ({ value: 1 }));
     await expect(store.flush()).rejects.toThrow('ENOENT');
@@ -42,7 +42,7 @@ describe('the document store', () => {
     expect(await store.readAll('things')).toEqual([{ value: 1 }, { value: 2 }]);
   });
 
-  it('appends what has changed to a journal, and writes that from the start when it has grown, or a write has failed', async () => {
+  it('appends changes to a journal, and rewrites it after it has grown or a write has failed', async () => {
     const journal = join(folder, 'things', 'one.journal');
     const asked: boolean[] = [];
     const write = async (entries: readonly unknown[]): Promise<void> => {

@@ -3,23 +3,26 @@ import { mkdir, readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Documents that are written before others get a turn. A synchronous write costs a fraction of an asynchronous one's CPU time. */
+/**
+ * Documents written before other work gets a turn. A synchronous write takes a fraction of the CPU time of an
+ * asynchronous one.
+ */
 const WRITES_PER_TURN_MAX = 8;
 
-/** A journal is written from the start when it has more than doubled, and is larger than this. */
+/** A journal is rewritten when it has more than doubled and is larger than this. */
 const JOURNAL_GROWTH_BYTES = 256 * 1024;
 
 type Serialize = () => unknown;
 
-/** A document that is written with each change, and what has changed in a large part of it, as entries of its journal. */
+/** A document that is written at each change, and the changes of a large part of it as journal entries. */
 export interface Journaled {
   readonly document: unknown;
   readonly entries: readonly unknown[];
-  /** The entries are everything; otherwise they follow those that were written before. */
+  /** Whether the entries are complete; otherwise they follow earlier ones. */
   readonly isWhole: boolean;
 }
 
-/** Called with `true` where the entries must be everything. */
+/** Called with `true` if the entries must be complete. */
 type SerializeJournaled = (mustBeWhole: boolean) => Journaled;
 
 interface Pending {
@@ -28,14 +31,14 @@ interface Pending {
 }
 
 /**
- * One JSON file per document, replaced atomically, written shortly after a change. A burst of changes to one
- * document costs one write. What was put less than `writeDelayMs` ago may be lost when the lab is killed; `flush` (called when it stops)
- * writes everything. Beside a large document lies its journal, to which changes are appended, so that a change costs the same however
- * large the document is.
+ * One JSON file per document, replaced atomically shortly after a change. A burst of changes to one document costs one
+ * write. Documents put less than `writeDelayMs` ago may be lost when the lab is killed; `flush`, called on shutdown,
+ * writes everything. A large document has a journal to which changes are appended, so that the cost of a change does
+ * not depend on the document's size.
  */
 export class DocumentStore {
   private readonly pending = new Map<string, Pending>();
-  /** By file, how large journals were when they were written from the start; absent: what is in the file is not known. */
+  /** The size of each journal after its last rewrite, by file; absent if the contents of the file are unknown. */
   private readonly journalBytes = new Map<string, number>();
   private timer: NodeJS.Timeout | undefined;
   private writing: Promise<void> = Promise.resolve();
@@ -46,7 +49,7 @@ export class DocumentStore {
     private readonly onFailure: (error: unknown) => void,
   ) {}
 
-  /** Every stored document of a kind. A file that is not JSON is a broken disk, and is an error. */
+  /** All stored documents of a kind. Fails on a file that is not JSON. */
   async readAll(kind: string): Promise<readonly unknown[]> {
     const folder = join(this.folder, kind);
     await mkdir(folder, { recursive: true });
@@ -58,7 +61,7 @@ export class DocumentStore {
     return documents;
   }
 
-  /** Every stored document of a kind, with the entries of its journal, oldest first. */
+  /** All stored documents of a kind, with the entries of their journals, oldest first. */
   async readAllJournaled(kind: string): Promise<readonly Omit<Journaled, 'isWhole'>[]> {
     const folder = join(this.folder, kind);
     const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.json')).sort();
@@ -68,20 +71,20 @@ export class DocumentStore {
         const journal = journalOf(join(folder, names[index] ?? ''));
         if (!existsSync(journal)) return { document, entries: [] };
         const lines = (await readFile(journal, 'utf8')).split('\n');
-        // What follows the last line break was being written when the lab was killed.
+        // An incomplete last line was being written when the lab was killed.
         const entries = lines.slice(0, -1).map((line): unknown => JSON.parse(line));
         return { document, entries };
       }),
     );
   }
 
-  /** Has the document written soon, as `serialize` gives it then. */
+  /** Schedules a write of the document, which `serialize` returns at that time. */
   put(kind: string, key: string, serialize: Serialize): void {
     const file = this.fileOf(kind, key);
     this.enqueue({ file, write: () => replace(file, JSON.stringify(serialize())) });
   }
 
-  /** The same of a document with a journal. */
+  /** Like `put`, for a document with a journal. */
   putJournaled(kind: string, key: string, serialize: SerializeJournaled): void {
     const file = this.fileOf(kind, key);
     this.enqueue({ file, write: () => this.writeJournaled(file, serialize) });
@@ -96,7 +99,7 @@ export class DocumentStore {
     this.enqueue({ file, write });
   }
 
-  /** Resolves when everything that was put is on disk. Rejects when the disk fails; what was not written is tried again with the next change. */
+  /** Resolves once everything is on disk. Rejects if the disk fails; failed writes are retried at the next change. */
   async flush(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
@@ -115,11 +118,11 @@ export class DocumentStore {
     }
   }
 
-  /** The journal first: a document never says more than its journal. */
+  /** The journal is written first, so that a document is never newer than its journal. */
   private writeJournaled(file: string, serialize: SerializeJournaled): void {
     const journal = journalOf(file);
     const startedWith = this.journalBytes.get(file);
-    // Unless everything below succeeds, what the file ends with is not known.
+    // Until everything below succeeds, the end of the file is unknown.
     this.journalBytes.delete(file);
     const { document, entries, isWhole } = serialize(startedWith === undefined || hasGrown(journal, startedWith));
     const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');

@@ -13,7 +13,7 @@ export type CreatedKind =
 const COMMANDS_KEPT_MAX = 20_000;
 const COMMAND_LENGTH_MAX = 500;
 
-/** What happened in this lab since it was started: for tests that ask whether something was done twice. */
+/** Counts of what happened in this lab since its start, for tests that check that nothing is done twice. */
 export class Stats {
   private readonly created: Record<CreatedKind, number> = {
     network: 0,
@@ -45,7 +45,7 @@ export class Stats {
     if (this.commands.length > 2 * COMMANDS_KEPT_MAX) this.commands = this.commands.slice(-COMMANDS_KEPT_MAX);
   }
 
-  /** The newest commands, oldest first. */
+  /** The last commands, oldest first. */
   commandsOf(machine: string | undefined): readonly CommandRecord[] {
     const kept = this.commands.slice(-COMMANDS_KEPT_MAX);
     return machine === undefined ? kept : kept.filter((command) => command.machine === machine);

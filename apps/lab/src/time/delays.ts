@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * How long simulated work takes with `--delays real`, in milliseconds. Scaled down from what real hosts took (seconds for
- * minutes), so that a cluster of 3 + 2 is Ready in 10 to 20 seconds and still visibly works step by step.
+ * Durations of simulated work with `--delays real`, in milliseconds. Scaled down from real hosts (seconds for minutes),
+ * so that a cluster of 3 + 2 is Ready in 10 to 20 seconds and still shows every step.
  */
 const DELAY_MS = {
   boot: 1_600,
@@ -24,19 +24,19 @@ const DELAY_MS = {
 
 export type DelayKind = keyof typeof DELAY_MS;
 
-/** No two hosts take equally long. */
+/** Durations vary, because no two hosts are equally fast. */
 const JITTER_SHARE = 0.2;
 
-/** `drawn` is at least 0 and below 1. */
+/** `drawn` is at least 0 and less than 1. */
 export const delayMs = (kind: DelayKind, drawn: number): number =>
   DELAY_MS[kind] * (1 + JITTER_SHARE * (2 * drawn - 1));
 
-/** Passes the time that simulated work takes. Rejects when the signal aborts. */
+/** Waits for the duration of simulated work. Rejects when the signal aborts. */
 export type Delays = (kind: DelayKind, signal?: AbortSignal) => Promise<void>;
 
 export const REAL_DELAYS: Delays = async (kind, signal) => {
   await sleep(delayMs(kind, Math.random()), undefined, signal === undefined ? {} : { signal });
 };
 
-/** Work takes no time at all: for load tests. An aborted signal still rejects. */
+/** Simulated work takes no time, for load tests. An aborted signal still rejects. */
 export const NO_DELAYS: Delays = async (_kind, signal) => signal?.throwIfAborted();
