@@ -43,15 +43,15 @@ export interface ClusterRequest {
   readonly name: string;
   readonly version: string;
   readonly podCidr: string;
-  /** undefined: Kubernetes' default. */
+  /** undefined: the default of Kubernetes. */
   readonly nodeCidrMask: number | undefined;
   readonly serviceCidr: string;
-  /** `host:port` that certificates and kubeconfigs name. */
+  /** The `host:port` in certificates and kubeconfigs. */
   readonly endpoint: string;
   readonly sans: readonly string[];
-  /** The members of an etcd that kubeadm does not run; undefined: it does. */
+  /** The members of an external etcd; undefined if kubeadm runs etcd. */
   readonly etcd: readonly EtcdMemberPeer[] | undefined;
-  /** Flags of all API servers besides kubeadm's own. */
+  /** Flags of all API servers in addition to those of kubeadm. */
   readonly apiServerFlags: readonly string[];
 }
 
@@ -61,26 +61,26 @@ export interface EtcdMemberPeer {
   readonly clientUrl: string;
 }
 
-/** The etcd that a host's unit belongs to, as tools on the host see it. */
+/** The etcd that a host's unit belongs to, as seen by tools on the host. */
 export interface UnitEtcd {
-  /** The host's own member. */
+  /** The name of the host's own member. */
   readonly self: string;
   readonly etcd: EtcdUnderTool;
 }
 
-/** What kubeadm's configuration says about the node itself. */
+/** The node's own part of the kubeadm configuration. */
 export interface KubeadmNodeSpec {
   readonly name: string;
   readonly role: 'control-plane' | 'worker';
   readonly labels: Readonly<Record<string, string>>;
   readonly providerId?: string | undefined;
-  /** Absent: those that kubeadm gives. */
+  /** Absent: the defaults of kubeadm. */
   readonly taints?: readonly Taint[] | undefined;
   readonly kubeletVersion: string;
   readonly containerRuntimeVersion: string;
 }
 
-/** A simulated Kubernetes cluster as kubeadm made it. */
+/** A simulated Kubernetes cluster as created by kubeadm. */
 export interface Cluster {
   readonly id: string;
   readonly endpoint: string;
@@ -90,7 +90,7 @@ export interface Cluster {
   readonly kubernetes: SimulatedCluster;
 }
 
-/** Where a TCP address leads: the addresses behind a load balancer, or the address itself. */
+/** Resolves a TCP address to the targets behind a load balancer, or to the address itself. */
 export type ResolveEndpoint = (
   host: string,
   port: number,
@@ -105,7 +105,7 @@ export interface ClustersParts {
   readonly resolve: ResolveEndpoint;
 }
 
-/** All simulated Kubernetes clusters of the lab, and which host serves which. */
+/** All simulated Kubernetes clusters of the lab, and which host serves which cluster. */
 export class Clusters {
   private readonly clusters = new Map<string, Cluster>();
   /** API servers by the address of their host. */
@@ -120,11 +120,11 @@ export class Clusters {
   private readonly hosts = new Map<string, Host>();
   /** The static pods that run on each control plane, by its machine. */
   private readonly staticPods = new Map<string, readonly StaticPod[]>();
-  /** Whether the manifests of a host were others than its pods when they were last looked at. */
-  private readonly suspicious = new Set<string>();
-  /** By the id of a cluster, up to which version its objects are in its journal. */
+  /** Hosts whose manifests differed from their pods at the last check. */
+  private readonly changedManifests = new Set<string>();
+  /** The resource version up to which the objects of a cluster are in its journal, by cluster ID. */
   private readonly journaledTo = new Map<string, number>();
-  private readonly watches = new ManifestWatches((host) => this.lookAtManifests(host));
+  private readonly watches = new ManifestWatches((host) => this.checkManifests(host));
 
   private readonly evictionFault = (node: string) => evictionFault(this.parts.faults, node);
 
@@ -141,12 +141,15 @@ export class Clusters {
     }
   }
 
-  /** Registers the host, so that its membership counts again after a restart of the lab. */
+  /** Registers the host, so that its membership is restored after a restart of the lab. */
   addHost(host: Host): void {
     this.hosts.set(host.facts.machineId, host);
   }
 
-  /** The host's machine is deleted: its etcd member counts as down, as in a real cluster. A cluster goes with its last machine. */
+  /**
+   * Called when the host's machine is deleted: its etcd member counts as down, as in a real cluster. A cluster is
+   * discarded with its last machine.
+   */
   async removeHost(host: Host): Promise<void> {
     this.hosts.delete(host.facts.machineId);
     this.staticPods.delete(host.facts.machineId);
@@ -189,7 +192,7 @@ export class Clusters {
     return cluster;
   }
 
-  /** The cluster whose API answers at `host:port`; undefined when none does. */
+  /** The cluster whose API answers at `host:port`, or undefined if none does. */
   behind(host: string, port: number): Cluster | undefined {
     for (const target of this.parts.resolve(host, port)) {
       const cluster = target.port === API_PORT ? this.listeners.get(target.host)?.cluster : undefined;
@@ -198,7 +201,7 @@ export class Clusters {
     return undefined;
   }
 
-  /** Makes the host a node of the cluster: from now on its kubelet and its power count there. */
+  /** Makes the host a node of the cluster: from now on its kubelet and its power affect the cluster. */
   join(host: Host, cluster: Cluster, request: KubeadmNodeSpec): void {
     const { name, role, ...registration } = request;
     host.record.membership = { clusterId: cluster.id, nodeName: name, role, registration };
@@ -210,7 +213,7 @@ export class Clusters {
     cluster.kubernetes.etcd.add(nodeName, `https://${host.facts.address}:2380`);
   }
 
-  /** undefined: no etcd runs as a unit of the host. */
+  /** Returns undefined if no etcd runs as a unit of the host. */
   async unitEtcdOf(host: Host): Promise<UnitEtcd | undefined> {
     const own = await unitEtcdOn(host);
     if (own === undefined) return undefined;
@@ -226,7 +229,10 @@ export class Clusters {
     return { self: own.name, etcd: emptyEtcd(own, members) };
   }
 
-  /** Starts the API server of a control plane, if it does not run. One whose authentication file is not valid ends at once. */
+  /**
+   * Starts the API server of a control plane unless it already runs. An API server with an invalid authentication file
+   * exits at once.
+   */
   async serve(host: Host, cluster: Cluster): Promise<void> {
     if (this.servesApi(host)) return;
     const { address, name } = host.facts;
@@ -239,12 +245,12 @@ export class Clusters {
       node: host.record.membership?.nodeName ?? name,
       authentication,
     });
-    // Set before it listens: whoever asks in the meantime must not start another one.
+    // Set before it listens, so that no concurrent call starts another one.
     this.listeners.set(address, { cluster, listener, authentication });
     await listener;
   }
 
-  /** What the API server of the host says of itself; undefined: it does not run. */
+  /** The metrics of the host's API server, or undefined if it does not run. */
   async metricsOf(host: Host): Promise<string | undefined> {
     return this.listeners.get(host.facts.address)?.authentication.metrics();
   }
@@ -255,7 +261,7 @@ export class Clusters {
     await (await serving?.listener)?.close();
   }
 
-  /** The host forgets its cluster; its Node object stays, as after `kubeadm reset`. */
+  /** Removes the host's membership; its Node object is kept, as after `kubeadm reset`. */
   async leave(host: Host): Promise<void> {
     const cluster = this.of(host);
     const { membership } = host.record;
@@ -271,7 +277,7 @@ export class Clusters {
     await this.discardIfEmpty(cluster);
   }
 
-  /** Looks again at what the host does: its kubelet, its static pods, its vote in etcd. */
+  /** Updates the cluster from the state of the host: its kubelet, static pods and etcd vote. */
   async hostChanged(host: Host, kubeletVersion: string | undefined): Promise<void> {
     await this.unitEtcdChanged(host);
     const cluster = this.of(host);
@@ -292,19 +298,22 @@ export class Clusters {
     });
   }
 
-  /** What runs on a control plane: containers of its static pods go on without their kubelet, but not without power. */
+  /**
+   * The static pods that run on a control plane. Their containers keep running without the kubelet, but not without
+   * power.
+   */
   podsOn(host: Host): readonly StaticPod[] {
     return host.power === 'on' ? (this.staticPods.get(host.facts.machineId) ?? NO_PODS) : NO_PODS;
   }
 
-  /** The kubelet runs exactly what has its manifest; where it does not run, everything stays as it is. */
+  /** A running kubelet runs exactly the pods that have a manifest; without one, pods are left as they are. */
   private async runStaticPods(host: Host, cluster: Cluster, kubeletRuns: boolean): Promise<void> {
     const { machineId } = host.facts;
     const before = this.staticPods.get(machineId);
     await this.watches.begin(host);
     const pods = kubeletRuns || before === undefined ? await manifestsOn(host) : before;
     this.staticPods.set(machineId, pods);
-    this.suspicious.delete(machineId);
+    this.changedManifests.delete(machineId);
     const node = host.record.membership?.nodeName ?? host.facts.name;
     if (!cluster.kubernetes.externalEtcd) {
       if (host.power === 'on' && pods.includes('etcd'))
@@ -316,7 +325,7 @@ export class Clusters {
     else if (kubeletRuns) await this.serve(host, cluster);
   }
 
-  /** The cluster that keeps its objects in the member's etcd. */
+  /** The cluster that stores its objects in the etcd of this member. */
   private using({ name, initialCluster }: UnitEtcdMember): Cluster | undefined {
     const isOurs = (member: EtcdMemberPeer): boolean =>
       (member.name === name || member.name === '') && member.peerUrl === initialCluster.get(name);
@@ -325,7 +334,7 @@ export class Clusters {
     );
   }
 
-  /** Whether the member that the host's API server uses runs, and is one of the cluster. */
+  /** Whether the etcd member that the host's API server uses is running and belongs to the cluster. */
   private async hasUnitMember(host: Host, cluster: Cluster): Promise<boolean> {
     const own = await unitEtcdOn(host);
     return own?.running === true && this.using(own) === cluster;
@@ -340,22 +349,25 @@ export class Clusters {
     else etcd?.startUnit(name, initialCluster.get(name) ?? '', { version, restored: await restoredEtcdOn(host.files) });
   }
 
-  /** Manifests that come or go are noticed at the second look: one that is only being replaced is gone for a moment. */
-  private async lookAtManifests(host: Host): Promise<'again' | 'done'> {
+  /**
+   * Acts on added or removed manifests only at the second check, because a manifest that is being replaced is briefly
+   * absent.
+   */
+  private async checkManifests(host: Host): Promise<'again' | 'done'> {
     const { machineId } = host.facts;
     const before = this.staticPods.get(machineId);
     if (before === undefined || host.power !== 'on' || host.record.membership?.role !== 'control-plane') return 'done';
     const found = await manifestsOn(host);
-    if (found.join() === before.join()) this.suspicious.delete(machineId);
-    else if (this.suspicious.has(machineId)) await this.hostChanged(host, undefined);
+    if (found.join() === before.join()) this.changedManifests.delete(machineId);
+    else if (this.changedManifests.has(machineId)) await this.hostChanged(host, undefined);
     else {
-      this.suspicious.add(machineId);
+      this.changedManifests.add(machineId);
       return 'again';
     }
     return 'done';
   }
 
-  /** To be called after a change of the cluster that did not come through its API. */
+  /** Must be called after a change of the cluster that was not made through its API. */
   changed(cluster: Cluster): void {
     if (!this.clusters.has(cluster.id)) return;
     this.parts.store.putJournaled(KIND, cluster.id, (mustBeWhole) => this.journaled(cluster, mustBeWhole));
@@ -404,8 +416,8 @@ const registrationOf = (host: Host, { providerId, ...node }: KubeadmNodeSpec): N
 });
 
 /**
- * What a kubelet registers without kubeadm. Role and taints of a control plane are not among its flags: kubeadm sets them when it has joined,
- * and a kubelet may not give itself the label of its role.
+ * The Node that a kubelet registers without kubeadm. The role and the taints of a control plane are not kubelet flags:
+ * kubeadm sets them after the join, and a kubelet may not set the label of its own role.
  */
 const registeredAgain = (
   host: Host,
@@ -419,7 +431,7 @@ const registeredAgain = (
   return { registration: registrationOf(host, request) };
 };
 
-/** Members in which nothing is stored yet. */
+/** An etcd in which nothing is stored yet. */
 const emptyEtcd = ({ token, version }: UnitEtcdMember, members: EtcdMembers): EtcdUnderTool => ({
   name: token,
   members: () => members.list({ versionOf: () => version, dbSizeBytes: EMPTY_ETCD_BYTES }),

@@ -20,12 +20,16 @@ const authenticatorsIn = (text: string): readonly Authenticator[] =>
     keys: new IssuerKeys(jwt.issuer),
   }));
 
-/** Seconds since 1970. A file has a finer time than this clock: what happens after it was written is never before it. */
+/**
+ * Seconds since 1970. Timestamps of files have a finer resolution than this clock, so one millisecond is added: an
+ * event after a write is never dated before it.
+ */
 const now = (): number => (Date.now() + 1) / MS_PER_SECOND;
 
 /**
- * What an API server does with the file of its --authentication-config: it starts only with a valid one, and takes another one while it runs,
- * if that is valid and its issuers answer. The simulation looks at the file when someone comes with a token or asks for metrics.
+ * Simulates how an API server uses the file of --authentication-config: it starts only with a valid file, and reloads a
+ * changed one while it runs if that is valid and its issuers respond. The simulation checks the file when a token is
+ * presented or metrics are requested.
  */
 export class FileAuthentication implements TokenAuthentication {
   private readonly startedAt = now();
@@ -39,7 +43,10 @@ export class FileAuthentication implements TokenAuthentication {
     private authenticators: readonly Authenticator[],
   ) {}
 
-  /** By the manifest of the host's API server; undefined: an API server that cannot read its file, or finds it invalid, ends. */
+  /**
+   * Reads the flag from the manifest of the host's API server. Returns undefined if the file is unreadable or invalid,
+   * which makes the API server exit.
+   */
   static async start(files: HostFiles): Promise<FileAuthentication | undefined> {
     const manifest = (await files.readText(`${MANIFESTS}/kube-apiserver.yaml`)) ?? '';
     const path = FLAG.exec(manifest)?.[1];
@@ -53,7 +60,7 @@ export class FileAuthentication implements TokenAuthentication {
   }
 
   async identify(token: string): Promise<TokenUser | undefined> {
-    await this.look();
+    await this.reloadChanged();
     for (const { jwt, keys } of this.authenticators) {
       const claims = await keys.claimsOf(token);
       if (claims !== undefined) return userOf(jwt, claims);
@@ -62,15 +69,15 @@ export class FileAuthentication implements TokenAuthentication {
   }
 
   async metrics(): Promise<string> {
-    await this.look();
+    await this.reloadChanged();
     const name = 'apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds';
     const reloaded =
       this.reloadedAt === 0 ? '' : `${name}{apiserver_id_hash="simulation",status="success"} ${this.reloadedAt}\n`;
     return `process_start_time_seconds ${this.startedAt}\n${reloaded}`;
   }
 
-  /** One look after the other. */
-  private look(): Promise<void> {
+  /** Reloads run one after the other. */
+  private reloadChanged(): Promise<void> {
     this.loading = this.loading.then(() => this.load());
     return this.loading;
   }
@@ -85,7 +92,7 @@ export class FileAuthentication implements TokenAuthentication {
       this.text = text;
       this.reloadedAt = now();
     } catch {
-      // It goes on with the former one, and tries again.
+      // Keeps the previous configuration and retries at the next check.
     }
   }
 }

@@ -6,7 +6,7 @@ import type { Jwt } from './token.identity.js';
 const ANSWER_BYTES_MAX = 1024 * 1024;
 const TIMEOUT_MS = 10_000;
 const KEYS_KEPT_MS = 60_000;
-/** Those of kube-apiserver. */
+/** The algorithms that kube-apiserver accepts. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'];
 
 const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url({ protocol: /^https$/ }) });
@@ -31,13 +31,13 @@ const json = (url: string, ca: string | undefined): Promise<unknown> =>
     request.on('error', reject);
   });
 
-/** The public keys of one issuer, found by its discovery document (OpenID Connect Discovery 1.0). */
+/** The public keys of one issuer, located through its discovery document (OpenID Connect Discovery 1.0). */
 export class IssuerKeys {
   private kept: { readonly keys: JSONWebKeySet; readonly untilMs: number } | undefined;
 
   constructor(private readonly issuer: Jwt['issuer']) {}
 
-  /** Rejects where the issuer does not answer, or answers for another one. */
+  /** Rejects if the issuer does not respond, or responds as another issuer. */
   async load(): Promise<JSONWebKeySet> {
     if (this.kept !== undefined && this.kept.untilMs > Date.now()) return this.kept.keys;
     const { url, certificateAuthority: ca } = this.issuer;
@@ -48,7 +48,10 @@ export class IssuerKeys {
     return keys;
   }
 
-  /** The claims of a token that this issuer has signed for the audience, and that is not over; undefined: it is no such token. */
+  /**
+   * Returns the claims of an unexpired token that this issuer signed for the audience, or undefined for any other
+   * token.
+   */
   async claimsOf(token: string): Promise<JWTPayload | undefined> {
     const { url: issuer, audiences } = this.issuer;
     try {

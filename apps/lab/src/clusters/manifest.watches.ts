@@ -1,28 +1,28 @@
 import type { Host } from '../hosts/host.js';
 import { MANIFESTS } from './static.pods.js';
 
-/** What was only being replaced is back by then. */
-const LOOK_MS = 1_000;
+/** Long enough for a manifest that is being replaced to be back. */
+const CHECK_DELAY_MS = 1_000;
 
-/** Whether it has to be looked at once more. */
-type Look = (host: Host) => Promise<'again' | 'done'>;
+/** Checks the manifests of a host; `again` requests another check. */
+type Check = (host: Host) => Promise<'again' | 'done'>;
 
-/** Looks at the static pods of a host a moment after something changed in the folder of their manifests, as its kubelet does. */
+/** Checks the static pods of a host shortly after a change in its manifest folder, as the kubelet does. */
 export class ManifestWatches {
   private readonly watches = new Map<Host, () => void>();
   private readonly changed = new Set<Host>();
   private timer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly look: Look) {}
+  constructor(private readonly check: Check) {}
 
-  /** From now on; to be called again where the folder may be another one than before. */
+  /** Starts watching. Must be called again if the folder may have been recreated. */
   async begin(host: Host): Promise<void> {
     this.watches.get(host)?.();
     const stop = await host.files.watch(MANIFESTS, () => this.notice(host));
     if (stop !== undefined) this.watches.set(host, stop);
     else {
       this.watches.delete(host);
-      this.notice(host); // Again and again, until there is a folder.
+      this.notice(host); // Retries until the folder exists.
     }
   }
 
@@ -40,15 +40,15 @@ export class ManifestWatches {
 
   private notice(host: Host): void {
     this.changed.add(host);
-    this.timer ??= setTimeout(() => void this.lookAtAll(), LOOK_MS).unref();
+    this.timer ??= setTimeout(() => void this.checkAll(), CHECK_DELAY_MS).unref();
   }
 
-  private async lookAtAll(): Promise<void> {
+  private async checkAll(): Promise<void> {
     this.timer = undefined;
     const hosts = [...this.changed];
     this.changed.clear();
     for (const host of hosts) {
-      if ((await this.look(host)) === 'again') this.notice(host);
+      if ((await this.check(host)) === 'again') this.notice(host);
       else if (!this.watches.has(host)) await this.begin(host);
     }
   }

@@ -6,7 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { must, PREPARE_HOST, TestLab, type TestMachine } from '../testing/test.lab.js';
 
-// Real shells and processes on a machine that may be busy with other tests.
+// Runs real shells and processes, on a machine that may be busy with other tests.
 jest.setTimeout(120_000);
 
 const MANIFESTS = '$FAIRLEAD_ROOT/etc/kubernetes/manifests';
@@ -14,7 +14,7 @@ const ASIDE = '$FAIRLEAD_ROOT/etc/kubernetes/aside';
 const DATA = '$FAIRLEAD_ROOT/var/lib/etcd';
 const RUNNING = `ctr --namespace k8s.io containers list --quiet 'labels."io.kubernetes.container.name"==etcd'`;
 
-/** By the book: what a person does with a shell, kubeadm's manifests and etcdutl. */
+/** The manual restore procedure: a shell, kubeadm's manifests and etcdutl. */
 describe('etcd of a simulated control plane', () => {
   let lab: TestLab;
   let machines: readonly TestMachine[];
@@ -64,7 +64,7 @@ describe('etcd of a simulated control plane', () => {
     return Buffer.concat(chunks);
   };
 
-  it('runs what has its manifest, and nothing else', async () => {
+  it('runs exactly the static pods that have a manifest', async () => {
     expect(await containersOnAll()).toBe(3);
     await must(sessions[2] as NodeSSH, `mkdir -p ${ASIDE} && mv ${MANIFESTS}/* ${ASIDE}`);
     await eventually(async () => (await containersOnAll()) === 2);
@@ -73,7 +73,7 @@ describe('etcd of a simulated control plane', () => {
     await eventually(async () => (await containersOnAll()) === 3);
   });
 
-  it('begins again with what a snapshot holds, once more than half of its members were restored from it', async () => {
+  it('serves the contents of a snapshot once a majority of its members are restored from it', async () => {
     await kubernetes.core.createNamespace({ body: { metadata: { name: 'before' } } });
     const [first] = sessions as [NodeSSH];
     await inEtcd('etcdctl', 'snapshot', 'save', '/s.db');
@@ -102,7 +102,7 @@ describe('etcd of a simulated control plane', () => {
     expect(Number((await kubernetes.core.listNamespace()).metadata?.resourceVersion)).toBeGreaterThan(1_000_000_000);
   });
 
-  it('is refused a snapshot that is not whole', async () => {
+  it('rejects an incomplete snapshot', async () => {
     const [first] = sessions as [NodeSSH];
     await must(first, 'printf x >>$FAIRLEAD_ROOT/var/s.db');
     const { code, stderr } = await first.execCommand(

@@ -14,7 +14,7 @@ const Jwt = z.strictObject({
 });
 export type Jwt = z.infer<typeof Jwt>;
 
-/** As much of the file of --authentication-config as the simulation knows. */
+/** The part of an --authentication-config file that is simulated. */
 export const AuthenticationFile = z.strictObject({
   apiVersion: z.literal('apiserver.config.k8s.io/v1beta1'),
   kind: z.literal('AuthenticationConfiguration'),
@@ -31,7 +31,10 @@ const texts = (value: unknown): readonly string[] | undefined => {
   return Array.isArray(value) && value.every((item) => typeof item === 'string') ? value : undefined;
 };
 
-/** The user of a token, once its signature, issuer, audience and times were found right; undefined: its claims do not allow it. */
+/**
+ * The user of a token whose signature, issuer, audience and times are already verified, or undefined if its claims do
+ * not permit access.
+ */
 export const userOf = (
   { claimMappings: { username, groups }, claimValidationRules }: Jwt,
   claims: Readonly<Record<string, unknown>>,

@@ -6,23 +6,23 @@ import type { Host } from '../hosts/host.js';
 
 const { unit: UNIT, programs } = EXTERNAL_ETCD;
 
-/** The flags in the unit of an etcd member that others depend on. */
+/** The flags in the unit of an etcd member that other code depends on. */
 export interface UnitEtcdMember {
   readonly name: string;
   readonly token: string;
-  /** `3.6.5` */
+  /** For example `3.6.5`. */
   readonly version: string;
-  /** Peer URLs by the names of all that the etcd begins with. */
+  /** Peer URLs of the initial members, by name. */
   readonly initialCluster: ReadonlyMap<string, string>;
 }
 
-/** The image that its programs were copied out of. */
+/** The image from which its programs were copied. */
 const IMAGE = `${programs}/image`;
 const UNIT_FILE = `/etc/systemd/system/${UNIT}`;
 
 export const runsUnitEtcd = (files: HostFiles): Promise<boolean> => files.exists(UNIT_FILE);
 
-/** The member that the host's unit makes, and whether it runs now; undefined: there is no such unit. */
+/** The etcd member of the host's unit and whether it runs, or undefined if there is no such unit. */
 export const unitEtcdOn = async (host: Host): Promise<(UnitEtcdMember & { readonly running: boolean }) | undefined> => {
   const file = await host.services.read(UNIT);
   if (file === undefined) return undefined;

@@ -80,7 +80,7 @@ const downloaded = async (
   return 0;
 };
 
-/** Makes a package present: its version, its files where the host has none of its own, its units running. */
+/** Installs a package: records its version, writes files that the host does not have yet, and starts its units. */
 export const unpack = async (host: Host, definition: PackageDefinition, version: string): Promise<void> => {
   const isNew = !(definition.name in host.record.packages);
   host.record.packages[definition.name] = version;
@@ -205,7 +205,7 @@ export const dpkgQuery: Command = ({ host, args, out, err }) => {
   const parsed = parseArguments(args, ['-f', '--showformat']);
   const format = parsed.value('-f', '--showformat') ?? '${Package}\t${Version}\\n';
   const asked = parsed.positional.length > 0 ? parsed.positional : Object.keys(host.record.packages);
-  // However they were asked for, they are listed in the order of their names.
+  // The output is always sorted by name.
   const names = [...asked].sort();
   let exitCode = 0;
   let text = '';
@@ -251,7 +251,7 @@ export const dpkg: Command = ({ host, args, out, err }) => {
   return exitCode;
 };
 
-/** Upstream's version of an installed package; undefined when it is not installed. */
+/** The upstream version of an installed package, or undefined if it is not installed. */
 export const installedVersion = (host: Host, name: string): string | undefined => {
   const version = host.record.packages[name];
   return version === undefined ? undefined : upstreamVersion(version);

@@ -1,8 +1,8 @@
 import { CommandFault, type Command } from './command.js';
 
 /**
- * `haproxy -c -f FILE` and `keepalived --config-test --use-file FILE`: there must be such a file. Whether the real programs understand
- * it, the specs of libs/node-scripts show.
+ * `haproxy -c -f FILE` and `keepalived --config-test --use-file FILE` only check that the file exists. The specs of
+ * libs/node-scripts test that the real programs accept it.
  */
 export const checkedConfiguration: Command = async ({ host, name, args }) => {
   const file = args.at(-1) ?? '';

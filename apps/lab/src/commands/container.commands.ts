@@ -23,7 +23,7 @@ export const containerd: Command = ({ host, args, out }) => {
 export const containerdVersion = (host: Host): string | undefined =>
   installedVersion(host, 'containerd') ?? installedVersion(host, 'containerd.io');
 
-/** The part of `containerd config default` that bootstrappers edit. */
+/** The part of `containerd config default` that installation scripts edit. */
 const defaultConfig = (version: string): string =>
   version.startsWith('1.')
     ? [
@@ -89,7 +89,7 @@ export const ctr: Command = async ({ host, args, out, world }) => {
 const STAND_IN = '/usr/lib/lab/call';
 const EXECUTABLE = 0o755;
 
-/** Of all images only etcd's is ever looked into. Its programs are stand-ins: under their own names they call the lab. */
+/** Only the etcd image can be mounted. Its programs are stand-ins that call the lab under their own names. */
 const mountImage = async ({ files }: Host, image: string, target: string): Promise<void> => {
   if (!/\/etcd:/.test(image)) throw new CommandFault(`ctr: ${image} cannot be mounted ${SIMULATED}`);
   const standIn = (await files.readText(STAND_IN)) ?? '';
@@ -150,7 +150,10 @@ export const crictl: Command = async (call) => {
   }
 };
 
-/** `exec [options] TARGET [--] etcdctl ARGUMENTS` in the etcd container or pod; nothing else can be run in a simulated container. */
+/**
+ * Runs `exec [options] TARGET [--] etcdctl ARGUMENTS` in the etcd container or pod. No other program can run in a
+ * simulated container.
+ */
 const execInEtcd = (call: CommandCall, target: string, args: readonly string[]): Promise<number> | number => {
   const program = args.indexOf('etcdctl');
   if (program === -1 || !args.slice(0, program).includes(target)) {
@@ -159,7 +162,7 @@ const execInEtcd = (call: CommandCall, target: string, args: readonly string[]):
   return etcdctl({ ...call, name: 'etcdctl', args: args.slice(program + 1) });
 };
 
-/** The same id for the same pod of the same host. */
+/** A stable ID per pod and host. */
 const containerId = (host: Host, pod: string): string =>
   Buffer.from(`${pod}${host.facts.machineId}`).toString('hex').slice(0, 13);
 
@@ -182,7 +185,10 @@ const ownMetrics = async ({ host, world, out }: CommandCall, server: string): Pr
   return 0;
 };
 
-/** kubectl on a host prints its version, reaches into the etcd pod and reads the metrics of its own API server; the API is for the machine's own kubectl with the cluster's kubeconfig. */
+/**
+ * kubectl on a host prints its version, executes commands in the etcd pod and reads the metrics of its own API server.
+ * All other calls of the API use kubectl of the real machine with the cluster's kubeconfig.
+ */
 export const kubectl: Command = (call) => {
   const { host, args, out } = call;
   const parsed = parseArguments(args, [...WITH_VALUE, '--kubeconfig', '--server', '--raw']);

@@ -13,7 +13,7 @@ const containerEtcdOf = (host: Host, { clusters }: CommandWorld): UnitEtcd | und
   return { self, etcd: cluster.kubernetes.etcd.underTool() };
 };
 
-/** etcdctl of a control plane, as its host's shell reaches it. What it saves is forgotten with the call. */
+/** etcdctl of a control plane, as called from its host's shell. Its settings are not kept between calls. */
 export const etcdctl: Command = async (call) => {
   const answered = scratchEtcdctl(call);
   if (answered !== undefined) return answered;

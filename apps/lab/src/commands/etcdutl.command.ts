@@ -30,7 +30,7 @@ Flags:
       --mark-compacted                       Mark the latest revision after restore as the point of scheduled compaction
       --name string                          Human-readable name for this member`;
 
-/** etcdutl of a control plane, as its host's shell reaches it: `version`, `snapshot status` and `snapshot restore`. */
+/** etcdutl of a control plane, as called from its host's shell: `version`, `snapshot status` and `snapshot restore`. */
 export const etcdutl: Command = async ({ host, args, cwd, out, err }) => {
   const parsed = parseArguments(args, WITH_VALUE);
   const [subject, verb] = parsed.positional;
@@ -63,7 +63,7 @@ const required = (parsed: ParsedArguments, name: string): string => {
   return value;
 };
 
-/** As the real one, it reads the database without its checksum. */
+/** Like the real one, reads the database without verifying its checksum. */
 const statusOf = async (files: HostFiles, path: string): Promise<string> => {
   const bytes = await bytesOf(files, path);
   try {
@@ -104,7 +104,7 @@ const restore = async (files: HostFiles, parsed: ParsedArguments, { file, folder
   await files.writeText(`${folder}/${RESTORE_RECORD}`, record, PRIVATE);
 };
 
-/** A snapshot of the simulated etcd is JSON, and ends with its SHA-256 as that of a real one does. */
+/** A snapshot of the simulated etcd is JSON, followed by its SHA-256 as in a real snapshot. */
 const checkedBody = async (files: HostFiles, path: string): Promise<string> => {
   const bytes = await bytesOf(files, path);
   const [body, expected] = [bytes.subarray(0, -SHA256_BYTES), bytes.subarray(-SHA256_BYTES)];

@@ -1,6 +1,6 @@
 import { KUBERNETES_RELEASES, versionOf } from '@fairlead/contracts';
 
-/** One package as the simulated mirror has it. */
+/** One package of the simulated mirror. */
 export interface PackageDefinition {
   readonly name: string;
   /** Debian versions, oldest first. */
@@ -8,9 +8,9 @@ export interface PackageDefinition {
   readonly depends: readonly string[];
   /** Programs that appear on PATH. */
   readonly programs: readonly string[];
-  /** Files that the package brings, by path. */
+  /** Files of the package, by path. */
   readonly files: Readonly<Record<string, string>>;
-  /** Units that are enabled and started when it is installed. */
+  /** Units that are enabled and started at installation. */
   readonly units: readonly string[];
 }
 
@@ -32,7 +32,7 @@ const unitFile = (description: string, execStart: string): string =>
     '',
   ].join('\n');
 
-/** How many patches of each minor version the mirror has that came after the latest that Fairlead knows from the start. */
+/** How many patch releases of each minor version the mirror has beyond the latest one that Fairlead knows. */
 const LATER_PATCHES = 3;
 
 /** Oldest first. */
@@ -68,7 +68,7 @@ const containerd = (name: string): PackageDefinition =>
 
 const tool = (name: string, version: string): PackageDefinition => definition(name, [version]);
 
-/** Its own unit is not ours: it is stopped when ours begins. */
+/** Its unit is not the one that Fairlead installs: it is stopped when Fairlead's unit starts. */
 const balancer = (name: string, version: string): PackageDefinition =>
   definition(name, [version], {
     programs: [name],
@@ -117,7 +117,7 @@ const byName = new Map(PACKAGES.map((definition_) => [definition_.name, definiti
 
 export const packageNamed = (name: string): PackageDefinition | undefined => byName.get(name);
 
-/** The newest of the package's versions that the request allows: exact, with `*` at the end, or without the packaging revision. */
+/** The newest version that matches the request: exact, ending with `*`, or without the packaging revision. */
 export const versionMatching = (definition_: PackageDefinition, request: string | undefined): string | undefined => {
   if (request === undefined) return definition_.versions.at(-1);
   const matches = (version: string): boolean =>
@@ -125,6 +125,6 @@ export const versionMatching = (definition_: PackageDefinition, request: string 
   return definition_.versions.findLast(matches);
 };
 
-/** `1.34.4-1.1` is upstream's 1.34.4. */
+/** `1.34.4-1.1` is upstream version 1.34.4. */
 export const upstreamVersion = (packageVersion: string): string =>
   packageVersion.replace(/^\d+:/, '').replace(/-.*$/, '');

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { packageNamed, upstreamVersion, versionMatching } from './packages.js';
 
 describe('the simulated mirror', () => {
-  it('has every release that Fairlead can build, of all that a node needs', () => {
+  it('has all node packages of every release that Fairlead supports', () => {
     for (const { version, containerd } of KUBERNETES_RELEASES) {
       for (const name of ['kubelet', 'kubeadm', 'kubectl']) {
         const found = versionMatching(packageNamed(name)!, `${version.slice(1)}-*`);
@@ -13,12 +13,12 @@ describe('the simulated mirror', () => {
     }
   });
 
-  it('has patches of which one begins as the other, and the newest of those that match', () => {
+  it('distinguishes patch versions that share a prefix, and returns the newest match', () => {
     expect(versionMatching(packageNamed('kubelet')!, '1.30.1-*')).toBe('1.30.1-1.1');
     expect(versionMatching(packageNamed('kubelet')!, '1.30.1*')).toBe('1.30.17-1.1');
   });
 
-  it('has the newest when no version is asked for, and none that is not there', () => {
+  it('returns the newest version by default, and nothing for an unknown version', () => {
     expect(versionMatching(packageNamed('containerd')!, undefined)).toBe('2.1.4-1');
     expect(versionMatching(packageNamed('kubelet')!, '9.9*')).toBeUndefined();
     expect(packageNamed('nonsense')).toBeUndefined();

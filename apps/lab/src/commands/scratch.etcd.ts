@@ -4,13 +4,13 @@ import type { HostFiles } from '../files/host.files.js';
 import type { Host } from '../hosts/host.js';
 import { CommandFault, type Command, type CommandCall } from './command.js';
 
-/** What an etcd that was started from a restored data folder would answer. */
+/** The contents of an etcd that was started from a restored data folder. */
 export interface ScratchEtcd {
   readonly revision: number;
   readonly keys: number;
 }
 
-/** By the URL that clients ask. */
+/** By client URL. */
 const running = new WeakMap<Host, Map<string, ScratchEtcd>>();
 
 export const scratchEtcdOf = (files: HostFiles, folder: string): Promise<ScratchEtcd> =>
@@ -24,7 +24,7 @@ export const scratchEtcdOf = (files: HostFiles, folder: string): Promise<Scratch
     },
   );
 
-/** `etcd --data-dir=FOLDER --listen-client-urls=URL` of a shell: it answers until it is ended. */
+/** `etcd --data-dir=FOLDER --listen-client-urls=URL` run from a shell: it answers until it is stopped. */
 export const etcd: Command = async ({ host, args, cwd, signal }) => {
   const parsed = parseArguments(args, []);
   const option = (name: string): string => parsed.value(name) ?? '';
@@ -41,7 +41,7 @@ export const etcd: Command = async ({ host, args, cwd, signal }) => {
   return 0;
 };
 
-/** etcdctl that is asked about such an etcd; undefined: about another one. */
+/** etcdctl with the endpoint of such an etcd; returns undefined for any other endpoint. */
 export const scratchEtcdctl = ({ host, args, out }: CommandCall): number | undefined => {
   const endpoint = /^--endpoints=(http:.*)$/.exec(args.find((word) => word.startsWith('--endpoints=')) ?? '')?.[1];
   if (endpoint === undefined) return undefined;

@@ -68,7 +68,7 @@ export const swapon: Command = async ({ host, args, out }) => {
   return 0;
 };
 
-/** Modules that the simulated kernel has. */
+/** Modules of the simulated kernel. */
 const MODULES: ReadonlySet<string> = new Set([
   'overlay',
   'br_netfilter',
@@ -187,7 +187,7 @@ const DATE_PARTS: Readonly<Record<string, (now: Date) => string>> = {
   '%': () => '%',
 };
 
-/** `date [-u] [+FORMAT]`. A simulated host's clock is its machine's, which is not for it to set. */
+/** `date [-u] [+FORMAT]`. A simulated host uses the clock of the real machine and must not set it. */
 export const date: Command = ({ args, out }) => {
   const [request, ...others] = args.filter((word) => word !== '-u' && word !== '--utc');
   if (others.length > 0 || (request !== undefined && !request.startsWith('+')))
@@ -208,7 +208,7 @@ export const id: Command = ({ args, out }) => {
 
 const UNKNOWN_KEY = 2;
 
-/** There is one user. */
+/** Root is the only user. */
 export const getent: Command = ({ args, out }) => {
   const [database, key = 'root'] = args;
   if (database !== 'passwd' || !['root', '0'].includes(key)) return UNKNOWN_KEY;
@@ -255,7 +255,7 @@ export const ip: Command = ({ host, args, out }) => {
 const CONTROL_PLANE_PORTS = [6443, 2379, 2380, 10257, 10259];
 const KUBELET_PORT = 10250;
 
-/** `ss -tln`, with `-H` without a heading, and of one port with `sport = :PORT`. */
+/** `ss -tln`, with `-H` without the header, and for one port with `sport = :PORT`. */
 export const ss: Command = async ({ host, args, out, world }) => {
   const ports = [
     22,
@@ -295,12 +295,12 @@ export const systemdDetectVirt: Command = ({ out }) => {
   return 0;
 };
 
-/** How soon a kubelet starts a static pod's container that has ended. */
+/** How long a kubelet takes to restart the container of a static pod. */
 const RESTART_MS = 1_000;
 
 /**
- * `pkill -TERM -x kube-apiserver` and its like: of all processes of a simulated host only its API server can be ended by name,
- * and its kubelet starts it again. The machine's own pkill would find the machine's own processes.
+ * `pkill -TERM -x kube-apiserver` and the like. Only the API server of a simulated host can be ended by name, and its
+ * kubelet restarts it. The real pkill would match processes of the machine.
  */
 export const pkill: Command = async ({ host, args, world }) => {
   const name = parseArguments(args).positional.at(-1);
@@ -314,13 +314,13 @@ export const pkill: Command = async ({ host, args, world }) => {
   return 0;
 };
 
-/** `pgrep`: no process of the machine is one of a simulated host. */
+/** `pgrep`: processes of the real machine are never reported. */
 export const pgrep: Command = ({ args, world, host }) =>
   parseArguments(args).positional.at(-1) === 'kube-apiserver' && world.clusters.servesApi(host) ? 0 : 1;
 
 export const nothingToDo: Command = () => 0;
 
-/** What the hardened server of OpenSSH shows of its options. The lab's own SSH server is another one, and takes keys alone anyway. */
+/** Prints the hardened options of OpenSSH. The lab's own SSH server is a different one and accepts only keys. */
 export const sshd: Command = async ({ host, args, out }) => {
   if (args[0] !== '-T') return 0;
   const text = (await host.files.readText('/etc/ssh/sshd_config.d/00-fairlead.conf')) ?? '';

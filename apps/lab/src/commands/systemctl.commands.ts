@@ -173,7 +173,7 @@ const show = async (
       SubState: SUB_STATES[state],
       UnitFileState: loaded ? (host.services.isEnabled(name) ? 'enabled' : 'disabled') : '',
       MainPID: String(host.services.mainPid(name)),
-      // Unit files are read whenever they are needed.
+      // Unit files are read at every use.
       NeedDaemonReload: 'no',
     };
     for (const key of properties?.split(',') ?? Object.keys(all)) {
@@ -197,14 +197,17 @@ const cat = async ({ host, out, err }: CommandCall, names: readonly string[]): P
 
 const JOURNAL_OPTIONS = ['-u', '--unit', '-n', '--lines', '-o', '--output', '-S', '--since', '-p', '--after-cursor'];
 
-/** `journalctl -u UNIT [-n LINES] [--reverse] [--show-cursor] [--after-cursor CURSOR]`; without a unit, the machine's console. The time is not looked at. */
+/**
+ * `journalctl -u UNIT [-n LINES] [--reverse] [--show-cursor] [--after-cursor CURSOR]`; without a unit, the machine's
+ * console. Timestamps are ignored.
+ */
 export const journalctl: Command = async ({ host, args, out }) => {
   const parsed = parseArguments(args, JOURNAL_OPTIONS);
   const unit = parsed.value('-u', '--unit');
   const linesMax = Number(parsed.value('-n', '--lines') ?? JOURNAL_LINES_DEFAULT);
   const cursor = parsed.value('--after-cursor');
   const written = unit === undefined ? 0 : await host.services.written(unit);
-  // A journal that has started again is shorter than it was.
+  // A restarted journal is shorter than its cursor.
   const before = Number(cursor?.replace(/^i=/, '') ?? 0);
   const newest = before > written ? written : Math.min(linesMax, written - before);
   const lines = unit === undefined ? host.console().trimEnd().split('\n') : await host.services.journal(unit, linesMax);

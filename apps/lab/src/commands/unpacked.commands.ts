@@ -2,14 +2,14 @@ import { parseArguments } from '../arguments/arguments.js';
 import { CommandFault, NOT_FOUND_EXIT_CODE, type Command } from './command.js';
 import { packageNamed, upstreamVersion } from './packages.js';
 
-/** Where apt keeps what it has fetched. */
+/** The path at which apt caches a downloaded package. */
 export const archiveOf = (name: string, version: string): string =>
   `/var/cache/apt/archives/${name}_${version.replaceAll(':', '%3a')}_amd64.deb`;
 
 const ARCHIVE = /\/([a-z0-9.+-]+)_([^_/]+)_amd64\.deb$/;
 const EXECUTABLE = 0o755;
 
-/** A program of a package that is not installed. It hands its words to `lab-program`. */
+/** A program of a package that is not installed. It passes its arguments to `lab-program`. */
 const textOf = (program: string, version: string): string =>
   `#!/bin/sh\n# Stand-in of a simulated host (Fairlead lab).\nexec lab-program ${program} ${version} "$@"\n`;
 
@@ -28,7 +28,7 @@ export const dpkgDeb: Command = async ({ host, args }) => {
   return 0;
 };
 
-/** `lab-program NAME VERSION WORD...`: a program as that version of its package has it, which need not be installed. */
+/** `lab-program NAME VERSION WORD...`: runs a program as of that package version, which need not be installed. */
 export const labProgram =
   (programs: Readonly<Record<string, Command>>): Command =>
   async (call) => {

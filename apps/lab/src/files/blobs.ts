@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Large contents that many light hosts have in common, kept once in memory and once on disk. They stay for the life of the data folder. */
+/**
+ * Large contents that many light hosts share, stored once in memory and once on disk. They are kept as long as the data
+ * folder.
+ */
 export class Blobs {
   private readonly contents = new Map<string, Buffer>();
   private readonly names = new WeakMap<Buffer, string>();
@@ -19,12 +22,12 @@ export class Blobs {
     return content;
   }
 
-  /** A content that some host has had; undefined when none has. */
+  /** Returns undefined if no host has had this content. */
   find(name: string): Buffer | undefined {
     return this.contents.get(name);
   }
 
-  /** Keeps a content across restarts; its name is its SHA-256 in hex. */
+  /** Stores a content across restarts. Its name is its SHA-256 in hex. */
   keep(content: Buffer): string {
     const name = this.nameOf(content);
     if (this.onDisk.has(name)) return name;

@@ -28,7 +28,7 @@ describe('files in a folder', () => {
     expect(await files.readText('/etc/x')).toBe('one');
   });
 
-  it('refuse links that lead out of the host, for reading, writing and making files', async () => {
+  it('refuse links that point outside the host, for reading, writing and creating files', async () => {
     const files = await newFiles();
     const outside = keptFolder();
     await writeFile(join(outside, 'secret'), 'theirs');

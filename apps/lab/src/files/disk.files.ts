@@ -32,17 +32,18 @@ import {
 } from './host.files.js';
 
 const PERMISSION_BITS = 0o7777;
-/** The kernel's limits of watches are reached. */
+/** The kernel's watch limits are reached. */
 const UNWATCHABLE: ReadonlySet<string> = new Set(['ENOSPC', 'EMFILE']);
 
 /**
- * Files of a host in a folder of its own. Every path is taken from inside the host: `..` ends at its root, and a symbolic link that leads out
- * of it is refused. A path that already begins with the root (as scripts on the host write it) means the same file.
+ * Files of a host in its own folder. All paths are confined to the host: `..` stops at its root, and a symbolic link
+ * that points outside is refused. A path that already begins with the root (as scripts on the host write it) is the
+ * same file.
  */
 export class DiskFiles implements HostFiles {
   private constructor(readonly root: string) {}
 
-  /** `root` is made when it is not there. */
+  /** Creates `root` if it does not exist. */
   static async at(root: string): Promise<DiskFiles> {
     await mkdir(root, { recursive: true, mode: FOLDER_PERMISSIONS });
     return new DiskFiles(await realpath(root));
@@ -142,7 +143,7 @@ export class DiskFiles implements HostFiles {
     try {
       await rm(await this.resolveEntry(path), { recursive: true, force: true });
     } catch (error) {
-      if (!isAbsence(error)) throw error; // A folder above it is missing, or is a file.
+      if (!isAbsence(error)) throw error; // A parent folder is missing, or is a file.
     }
   }
 
@@ -150,13 +151,13 @@ export class DiskFiles implements HostFiles {
     await rm(this.root, { recursive: true, force: true });
   }
 
-  /** The path as the host sees it: absolute and normal. */
+  /** The absolute, normalized path inside the host. */
   private inside(path: string): string {
     const withoutRoot = path === this.root || path.startsWith(this.root + sep) ? path.slice(this.root.length) : path;
     return posix.resolve('/', withoutRoot);
   }
 
-  /** The real file, all links followed. */
+  /** The real path, with all links followed. */
   private async resolve(path: string): Promise<string> {
     const desired = join(this.root, this.inside(path));
     try {
@@ -169,7 +170,7 @@ export class DiskFiles implements HostFiles {
     }
   }
 
-  /** The directory entry itself: links in the folders above it are followed, the last part is not. */
+  /** The directory entry itself: links in parent folders are followed, a link in the last component is not. */
   private async resolveEntry(path: string): Promise<string> {
     const inside = this.inside(path);
     if (inside === '/') return this.root;

@@ -6,9 +6,9 @@ const WRITE: OpenMode = { read: false, write: true, create: true, truncate: true
 const READ: OpenMode = { read: true, write: false };
 const text = (data: Uint8Array): string => Buffer.from(data).toString('utf8');
 
-/** What every kind of host files promises. `make` gives the files of a host that has none yet. */
+/** The behaviour that every implementation of host files shares. `make` returns the files of a new, empty host. */
 export const hostFilesFeatures = (make: () => Promise<HostFiles>): void => {
-  it('reads back what was written in pieces, in any order', async () => {
+  it('reads back data that was written in pieces, in any order', async () => {
     const files = await make();
     const file = await files.open('/f', { ...WRITE, read: true });
     await file.write(0, Buffer.from('hello '));
@@ -31,7 +31,7 @@ export const hostFilesFeatures = (make: () => Promise<HostFiles>): void => {
     expect(await files.stat('/etc/fairlead/secret')).toMatchObject({ permissions: 0o640 });
   });
 
-  it('says in errno names what cannot be done', async () => {
+  it('reports failures as errno names', async () => {
     const files = await make();
     await files.writeText('/a/b', 'x');
     await expect(files.open('/none', READ)).rejects.toMatchObject({ code: 'ENOENT' });
@@ -41,7 +41,7 @@ export const hostFilesFeatures = (make: () => Promise<HostFiles>): void => {
     await expect(files.open('/a/b', { ...WRITE, exclusive: true })).rejects.toMatchObject({ code: 'EEXIST' });
   });
 
-  it('moves files over others, and folders with all that is in them', async () => {
+  it('moves files over others, and folders with their contents', async () => {
     const files = await make();
     await files.writeText('/new', 'new');
     await files.writeText('/old', 'old');
@@ -53,7 +53,7 @@ export const hostFilesFeatures = (make: () => Promise<HostFiles>): void => {
     expect(await files.readText('/g/e/f')).toBe('deep');
   });
 
-  it('lists what is in a folder and removes trees', async () => {
+  it('lists folders and removes trees', async () => {
     const files = await make();
     await files.writeText('/d/a', '1');
     await files.writeText('/d/sub/b', '2');
@@ -65,7 +65,7 @@ export const hostFilesFeatures = (make: () => Promise<HostFiles>): void => {
     await expect(files.removeTree('/')).rejects.toMatchObject({ code: 'EACCES' });
   });
 
-  it('removes nothing, without a fault, where the folder above is missing or a file', async () => {
+  it('removes nothing and does not fail if the parent folder is missing or a file', async () => {
     const files = await make();
     await files.writeText('/d/file', '1');
     await files.removeTree('/none/sub');
@@ -82,14 +82,14 @@ export const hostFilesFeatures = (make: () => Promise<HostFiles>): void => {
     expect(await files.lstat('/data/alias')).toMatchObject({ kind: 'link' });
   });
 
-  it('ends every climb at its own root', async () => {
+  it('confines `..` to its own root', async () => {
     const files = await make();
     await files.writeText('/../../../etc/inside', 'mine');
     expect(await files.readText('/etc/inside')).toBe('mine');
     expect(files.realPath('../../x/../y')).toBe('/y');
   });
 
-  it('says when something in a folder changed, until it is watched no longer', async () => {
+  it('reports changes in a folder until the watch ends', async () => {
     const files = await make();
     expect(await files.watch('/manifests', () => undefined)).toBeUndefined();
     await files.writeText('/manifests/a', '1');
@@ -106,7 +106,7 @@ export const hostFilesFeatures = (make: () => Promise<HostFiles>): void => {
       await eventually(() => changes > before);
     }
     end?.();
-    await new Promise((resolve) => setTimeout(resolve, 20)); // What was on its way.
+    await new Promise((resolve) => setTimeout(resolve, 20)); // Let pending notifications arrive.
     const after = changes;
     await files.writeText('/manifests/c', '3');
     await new Promise((resolve) => setTimeout(resolve, 20));

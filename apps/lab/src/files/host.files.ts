@@ -1,29 +1,34 @@
-/** What a host's file system is to the lab: SFTP, stand-ins and units go through it; a folder on disk and files in memory both are one. */
+/**
+ * The file system of a host, used by SFTP, stand-ins and units. Implemented by a folder on disk and by files in memory.
+ */
 export interface HostFiles {
   open(path: string, mode: OpenMode): Promise<OpenFile>;
   stat(path: string): Promise<FileStat>;
-  /** As `stat`, but of a symbolic link itself. */
+  /** Like `stat`, but does not follow a symbolic link. */
   lstat(path: string): Promise<FileStat>;
   setMode(path: string, permissions: number): Promise<void>;
   list(path: string): Promise<readonly DirectoryEntry[]>;
   makeDirectory(path: string, permissions?: number): Promise<void>;
   removeDirectory(path: string): Promise<void>;
   remove(path: string): Promise<void>;
-  /** Replaces what is at the target, as rename(2) does. */
+  /** Replaces an existing target, like rename(2). */
   rename(from: string, to: string): Promise<void>;
   link(target: string, path: string): Promise<void>;
   readLink(path: string): Promise<string>;
-  /** The absolute path on the host, seen from inside. */
+  /** The absolute path inside the host. */
   realPath(path: string): string;
 
-  /** The whole text; undefined when there is no such file. */
+  /** Returns undefined if there is no such file. */
   readText(path: string): Promise<string | undefined>;
-  /** Writes a whole file and makes the folders above it. */
+  /** Writes a whole file and creates its parent folders. */
   writeText(path: string, text: string, permissions?: number): Promise<void>;
   exists(path: string): Promise<boolean>;
-  /** Calls back when something in that folder may have changed. Answers how to end that; undefined when there is no such folder, or it cannot be watched. */
+  /**
+   * Calls `onChange` when something in the folder may have changed. Returns a function that stops the watch, or
+   * undefined if the folder does not exist or cannot be watched.
+   */
   watch(folder: string, onChange: () => void): Promise<(() => void) | undefined>;
-  /** Removes a file or folder with everything in it; nothing there is fine. */
+  /** Removes a file, or a folder with its contents. Does nothing if it does not exist. */
   removeTree(path: string): Promise<void>;
   /** Removes every file of the host. */
   destroy(): Promise<void>;
@@ -53,7 +58,7 @@ export interface OpenMode {
 }
 
 export interface OpenFile {
-  /** At most `length` bytes from `position`; fewer at the end of the file, none after it. */
+  /** Returns at most `length` bytes from `position`: fewer at the end of the file, none beyond it. */
   read(position: number, length: number): Promise<Uint8Array>;
   write(position: number, data: Uint8Array): Promise<void>;
   stat(): Promise<FileStat>;
@@ -66,7 +71,7 @@ export const FOLDER_PERMISSIONS = 0o755;
 
 export type FileFaultCode = 'ENOENT' | 'EEXIST' | 'EACCES' | 'ENOTDIR' | 'EISDIR' | 'ENOTEMPTY' | 'EINVAL' | 'EFBIG';
 
-/** A file operation that cannot be done, with errno's name, as node:fs would throw it. */
+/** A failed file operation with its errno name, as node:fs would throw it. */
 export class FileFault extends Error {
   constructor(
     readonly code: FileFaultCode,

@@ -18,7 +18,7 @@ export type MemoryEntry =
 
 type FileEntry = Extract<MemoryEntry, { kind: 'file' }>;
 
-/** How a file is stored across a restart of the lab. Large contents are shared blobs. */
+/** A file as stored across restarts of the lab. Large contents are shared blobs. */
 export interface StoredEntry {
   readonly path: string;
   readonly kind: MemoryEntry['kind'];
@@ -29,10 +29,10 @@ export interface StoredEntry {
 }
 
 const FILE_SIZE_MAX = 256 * 1024 * 1024;
-/** From this size on equal contents are kept once for all hosts: the agent's program is the same on each. */
+/** From this size on, equal contents are stored once for all hosts: the agent's program is the same on each. */
 const SHARED_SIZE_MIN = 16 * 1024;
 const LINKS_FOLLOWED_MAX = 16;
-/** An absolute path that is its own shortest form, as nearly all are. */
+/** A normalized absolute path, as nearly all are. */
 const PLAIN_PATH = /^(?:\/(?!\.{0,2}(?:\/|$))[^/]+)+$/;
 
 /** Files of a light host: a flat map from absolute path to entry. */
@@ -137,7 +137,7 @@ export class MemoryFiles implements HostFiles {
     return entry?.kind === 'file' ? entry.content.toString('utf8') : undefined;
   }
 
-  /** The bytes of a file, shared and not to be changed; undefined when there is none. */
+  /** The bytes of a file, or undefined if there is none. They are shared and must not be modified. */
   readBytes(path: string): Buffer | undefined {
     const entry = this.entries.get(this.follow(path));
     return entry?.kind === 'file' ? entry.content : undefined;
@@ -179,7 +179,6 @@ export class MemoryFiles implements HostFiles {
     this.entries.clear();
   }
 
-  /** Every entry as it is stored across a restart. */
   store(): readonly StoredEntry[] {
     return [...this.entries].map(([path, entry]) => ({ path, ...stored(entry, this.blobs) }));
   }
@@ -188,7 +187,7 @@ export class MemoryFiles implements HostFiles {
     for (const entry of entries) this.entries.set(entry.path, restored(entry, this.blobs));
   }
 
-  /** Puts a shared content in place, with folders above it. */
+  /** Writes a shared content, and creates its parent folders. */
   place(path: string, content: Buffer, permissions: number): void {
     const target = this.realPath(path);
     this.makeFoldersAbove(target);
@@ -255,7 +254,7 @@ export class MemoryFiles implements HostFiles {
 
 class MemoryFile implements OpenFile {
   private written = false;
-  /** Pieces that were written one after the other; put together when something else is asked of the file, or at its close. */
+  /** Sequentially written pieces, joined when the file is otherwise used or closed. */
   private tail: Buffer[] = [];
   private size: number;
 
@@ -277,7 +276,7 @@ class MemoryFile implements OpenFile {
     if (end > FILE_SIZE_MAX) throw new FileFault('EFBIG', this.path);
     this.written = true;
     if (position === this.size) {
-      this.tail.push(Buffer.from(data)); // A copy: the piece may be a view of a buffer that is used again.
+      this.tail.push(Buffer.from(data)); // A copy: the piece may be a view of a buffer that is reused.
       this.size = end;
       return;
     }

@@ -8,7 +8,7 @@ const BIG = 'x'.repeat(20_000);
 describe('files in memory', () => {
   hostFilesFeatures(async () => new MemoryFiles(new Blobs('/nowhere'), () => undefined));
 
-  it('keep equal large contents once for all hosts', async () => {
+  it('store equal large contents once for all hosts', async () => {
     const blobs = new Blobs('/nowhere');
     const hosts = [new MemoryFiles(blobs, () => undefined), new MemoryFiles(blobs, () => undefined)];
     for (const files of hosts) {
@@ -21,7 +21,7 @@ describe('files in memory', () => {
     expect(one).toBe(two);
   });
 
-  it('are the same after they were stored and restored', async () => {
+  it('are unchanged after being stored and restored', async () => {
     const blobs = new Blobs('/nowhere');
     const before = new MemoryFiles(blobs, () => undefined);
     await before.writeText('/etc/a', 'ä', 0o600);

@@ -18,11 +18,11 @@ export interface FullPlatformParts {
   readonly nodeBinary: string;
   readonly runner: CommandRunner;
   readonly stats: Stats;
-  /** A simulated program was started or stopped on the host. */
+  /** Called when a simulated program was started or stopped on the host. */
   readonly simulatedChanged: (host: Host) => Promise<void>;
 }
 
-/** Hosts with a folder each, a real shell and real processes. */
+/** Hosts that each have a folder, a real shell and real processes. */
 export class FullPlatform implements HostPlatform {
   private tools: Promise<void> | undefined;
 
@@ -35,7 +35,7 @@ export class FullPlatform implements HostPlatform {
     await this.tools;
     const files = await DiskFiles.at(join(folder, 'hosts', facts.machineId));
     const environment = hostEnvironment(files.root, tools);
-    // A lab that was killed left its hosts' programs behind.
+    // A killed lab leaves programs of its hosts running.
     if (!options.fresh) signalProcessesWith(ROOT_VARIABLE, files.root, 'SIGKILL');
     const host: Host = new Host(facts, record, files, {
       changed: options.changed,

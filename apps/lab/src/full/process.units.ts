@@ -15,10 +15,10 @@ import type { UnitEnd, UnitProcess, UnitProgram, UnitRunner } from '../services/
 import { signalGroup } from './processes.js';
 
 const STOP_GRACE_MS = 5_000;
-/** A journal that has grown beyond this starts again when its unit does. */
+/** A journal larger than this is truncated when its unit starts. */
 const JOURNAL_SIZE_MAX = 8 * 1024 * 1024;
 
-/** Starts a unit's program as a real process in a process group of its own, with its words in a file of the host. */
+/** Starts a unit's program as a real process in its own process group, and writes its output to a file of the host. */
 export class ProcessUnits implements UnitRunner {
   constructor(
     private readonly root: string,
@@ -53,7 +53,7 @@ export class ProcessUnits implements UnitRunner {
     return readFileSync(file, 'utf8').trimEnd().split('\n').slice(-linesMax);
   }
 
-  /** A journal that starts again counts from zero. */
+  /** Counts from zero after the journal was truncated. */
   async written(unit: string): Promise<number> {
     const file = this.journalFile(unit);
     return existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0;
@@ -75,13 +75,13 @@ export class ProcessUnits implements UnitRunner {
     return join(this.root, 'var/log/journal', `${basename(unit)}.log`);
   }
 
-  /** A program of the host, or `node`, which every simulated host has. */
+  /** Resolves a program of the host, or `node`, which every simulated host has. */
   private resolveProgram(command: string): string {
     if (basename(command) === 'node') return this.nodeBinary;
     return this.resolvePath(command);
   }
 
-  /** An absolute path of the host that exists there; anything else stays as it is. */
+  /** Maps an absolute path that exists on the host; any other word is returned unchanged. */
   private resolvePath(word: string): string {
     if (!word.startsWith('/') || word.startsWith(this.root)) return word;
     const inside = join(this.root, word);

@@ -1,13 +1,13 @@
 import { errorCodeOf } from '@fairlead/contracts';
 import { readFileSync, readdirSync } from 'node:fs';
 
-/** Every process of a host carries the host's root in its environment; a call over SSH also carries its own number. */
+/** Every process of a host has the host's root in its environment; a call over SSH also has its own number. */
 export const ROOT_VARIABLE = 'FAIRLEAD_ROOT';
 export const CALL_VARIABLE = 'FAIRLEAD_LAB_CALL';
 
 /**
- * Sends a signal to every process whose environment has this value: also to those that have left the process group in which they were
- * started (`timeout` and `setsid` make groups of their own). Does nothing on systems without /proc.
+ * Signals every process whose environment has this value, including those that left the process group in which they
+ * were started (`timeout` and `setsid` create their own). Does nothing on systems without /proc.
  */
 export const signalProcessesWith = (variable: string, value: string, signal: NodeJS.Signals): number => {
   const marked = processesWith(variable, value);
@@ -15,7 +15,7 @@ export const signalProcessesWith = (variable: string, value: string, signal: Nod
   return marked.length;
 };
 
-/** Sends a signal to a process group; one that is gone is fine. */
+/** Signals a process group. Does nothing if it no longer exists. */
 export const signalGroup = (pid: number, signal: NodeJS.Signals): void => signalOrGone(-pid, signal);
 
 const processesWith = (variable: string, value: string): readonly number[] => {
@@ -38,7 +38,7 @@ const environmentOf = (pid: number): string => {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'latin1');
   } catch (error) {
-    if (isAbsence(error)) return ''; // It ended between two looks, or is someone else's.
+    if (isAbsence(error)) return ''; // It ended in the meantime, or belongs to another user.
     throw error;
   }
 };

@@ -5,7 +5,7 @@ import { CALL_VARIABLE, signalGroup, signalProcessesWith } from './processes.js'
 
 const NOT_STARTED_EXIT_CODE = 127;
 
-/** Runs each command in a real `/bin/sh` with the host's environment, in a process group of its own. */
+/** Runs each command in a real `/bin/sh` with the host's environment, in its own process group. */
 export class RealShell implements HostShell {
   private readonly running = new Map<string, ChildProcess>();
   private calls = 0;
@@ -26,7 +26,7 @@ export class RealShell implements HostShell {
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     this.running.set(mark, child);
-    // The command may end without reading all that it is given.
+    // The command may exit before it has read all of its input.
     child.stdin.on('error', () => call.stdin.unpipe(child.stdin));
     call.stdin.pipe(child.stdin);
     child.stdout.pipe(call.stdout, { end: false });
@@ -51,7 +51,7 @@ export class RealShell implements HostShell {
     return exit;
   }
 
-  /** To the command's group, and to what left the group but not the call. */
+  /** Signals the command's group, and processes of the call that left the group. */
   private signal(mark: string, child: ChildProcess, signal: NodeJS.Signals): void {
     if (child.pid !== undefined) signalGroup(child.pid, signal);
     signalProcessesWith(CALL_VARIABLE, mark, signal);

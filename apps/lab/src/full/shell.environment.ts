@@ -3,12 +3,13 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ROOT_VARIABLE } from './processes.js';
 
-/** Where the machine's own everyday programs are. */
+/** Folders of common programs on the real machine. */
 const SYSTEM_FOLDERS = ['/usr/bin', '/bin'] as const;
 
 /**
- * What a simulated host may use of the machine: shells, and programs that read and write the files that they are given. Whatever would
- * change the machine or answer for it (its clock, name, processes, network, services, power) is a stand-in or is not there.
+ * Programs of the real machine that a simulated host may use: shells, and programs that only read and write the files
+ * passed to them. Programs that change or describe the machine itself (clock, name, processes, network, services,
+ * power) are stand-ins or missing.
  */
 const TOOLS = `
   sh bash dash
@@ -24,13 +25,13 @@ const TOOLS = `
   .split(/\s+/);
 
 /**
- * A folder of links to those programs, shared by all hosts of a lab. With it a host's PATH needs no folder of the machine, so a program
- * that is not installed on the host is not found there.
+ * Creates a folder of links to those programs, shared by all hosts of a lab. A host's PATH then contains no folder of
+ * the machine, so programs that are not installed on the host are not found.
  */
 export const linkTools = async (folder: string): Promise<void> => {
   await mkdir(folder, { recursive: true });
   const present = await readdir(folder);
-  // An earlier lab may have linked others.
+  // An earlier lab may have created other links.
   for (const name of present) if (!TOOLS.includes(name)) unlinkSync(join(folder, name));
   for (const name of TOOLS) {
     if (present.includes(name)) continue;
@@ -39,7 +40,7 @@ export const linkTools = async (folder: string): Promise<void> => {
   }
 };
 
-/** The environment of everything that runs on a host. */
+/** The environment of every process on a host. */
 export const hostEnvironment = (root: string, tools: string): Record<string, string> => ({
   [ROOT_VARIABLE]: root,
   PATH: `${join(root, STAND_IN_FOLDER)}:${tools}`,

@@ -14,10 +14,12 @@ import { SUDO_SCRIPT, SYSTEMD_RUN_SCRIPT, standInScript } from './stand-in.scrip
 const LAB_FOLDER = 'usr/lib/lab';
 const CALLS_FOLDER = 'usr/lib/lab/calls';
 const EXECUTABLE = 0o755;
-/** A call's name is its process id and the command's name. */
+/** A call ID consists of the process ID and the command's name. */
 const CALL_ID = /^\d+\.[A-Za-z0-9._-]+$/;
 
-/** Lets the stand-ins of one host call the lab: reads the host's request FIFO and answers each call in a FIFO of its own. */
+/**
+ * Connects the stand-ins of one host to the lab: reads the host's request FIFO and answers each call in its own FIFO.
+ */
 export class StandInChannel {
   private requests: Socket | undefined;
   private pendingText = '';
@@ -29,7 +31,7 @@ export class StandInChannel {
     private readonly nodeBinary: string,
   ) {}
 
-  /** Installs the stand-ins and starts to listen. What an earlier lab left in the way of calls is thrown away. */
+  /** Installs the stand-ins and starts listening. Discards calls that an earlier lab left behind. */
   async open(): Promise<void> {
     await rm(this.path(CALLS_FOLDER), { recursive: true, force: true });
     await mkdir(this.path(CALLS_FOLDER), { recursive: true, mode: 0o700 });
@@ -52,7 +54,7 @@ export class StandInChannel {
     this.requests = undefined;
   }
 
-  /** Makes exactly the programs of the installed packages callable. */
+  /** Links exactly the programs of the installed packages. */
   async linkPrograms(): Promise<void> {
     const own = ['sudo', 'systemd-run', 'node'];
     const programs = [...ALWAYS_PRESENT, ...programsOf(this.host.record.packages)];
@@ -75,11 +77,12 @@ export class StandInChannel {
 
   private async answer(id: string): Promise<void> {
     const fifo = this.path(CALLS_FOLDER, id);
-    // Synchronously: some bytes that were just written, for each of which another thread would wake up and wake up this one.
+    // Read synchronously: these are a few bytes that were just written, and an asynchronous read would wake two
+    // threads.
     const [name = '', directory = '/', ...args] = readFileSync(`${fifo}.words`, 'utf8').split('\0').slice(0, -1);
     const reply = writableFifo(fifo);
     for (const file of [fifo, `${fifo}.words`]) unlinkSync(file);
-    if (reply === undefined) return; // The caller was killed before it could listen.
+    if (reply === undefined) return; // The caller was killed before it opened its end.
     const caller = new AbortController();
     reply.on('error', () => caller.abort()).on('close', () => caller.abort());
     const exitCode = await this.run({ name, args, cwd: this.inside(directory) }, reply, caller.signal);
@@ -130,11 +133,11 @@ export class StandInChannel {
   }
 }
 
-/** Opened for writing too, so that it stays open while it has no other writer. */
+/** Opened for writing too, so that it stays open while there is no other writer. */
 const readableFifo = (path: string): Socket =>
   new Socket({ fd: openSync(path, constants.O_RDWR | constants.O_NONBLOCK), readable: true, writable: false });
 
-/** undefined when it has no reader any more. */
+/** Returns undefined if the FIFO no longer has a reader. */
 const writableFifo = (path: string): Socket | undefined => {
   try {
     const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);

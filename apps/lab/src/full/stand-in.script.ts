@@ -1,8 +1,8 @@
 /**
- * The one script behind every stand-in. Its own name is the command; it hands its words to the lab and prints what comes back:
- * `o`/`e` lines for standard output and error, and at last `x` with the exit code. `requests` and the reply are FIFOs: a request is
- * one line shorter than PIPE_BUF, so calls at the same time do not mix. The reply is opened for reading and writing before the request is
- * sent, so neither side waits for the other to open it.
+ * The script behind every stand-in. The name under which it is called is the command; it passes its arguments to the
+ * lab and prints the reply: `o` and `e` lines for standard output and error, then `x` with the exit code. `requests`
+ * and the reply are FIFOs. A request is one line shorter than PIPE_BUF, so concurrent calls do not interleave. The
+ * reply is opened for reading and writing before the request is sent, so that neither side blocks while opening it.
  */
 export const standInScript = (folder: string): string => `#!/bin/sh
 # Stand-in of a simulated host (Fairlead lab): the lab process carries the command out.
@@ -23,7 +23,7 @@ done
 exit 125
 `;
 
-/** `sudo` on a host where everyone is root already. */
+/** `sudo` on a host where every user is root. */
 export const SUDO_SCRIPT = `#!/bin/sh
 # Stand-in of a simulated host (Fairlead lab): commands run as root already.
 while [ $# -gt 0 ]; do
@@ -38,7 +38,7 @@ done
 exec "$@"
 `;
 
-/** `systemd-run` without limits, networks of units and timers: a program runs at once, one of a timer never. */
+/** `systemd-run` without limits, unit networks and timers: a program runs at once, one with a timer never. */
 export const SYSTEMD_RUN_SCRIPT = `#!/bin/sh
 # Stand-in of a simulated host (Fairlead lab): the program runs in the environment of its caller.
 while [ $# -gt 0 ]; do

@@ -19,7 +19,7 @@ console.log(process.env.GREETING, process.pid, process.env.FAIRLEAD_ROOT);
 setInterval(() => undefined, 1000);
 `;
 
-// Real shells and processes on a machine that may be busy with other tests.
+// Runs real shells and processes, on a machine that may be busy with other tests.
 describe('stand-ins on a simulated host', () => {
   let lab: TestLab;
   let machine: TestMachine;
@@ -35,13 +35,13 @@ describe('stand-ins on a simulated host', () => {
     await lab.stop();
   });
 
-  it('are not there before their package is installed, nor is anything of the machine below', async () => {
+  it('do not exist before their package is installed, and neither do programs of the real machine', async () => {
     const result = await ssh.execCommand('command -v kubeadm kubelet kubectl containerd docker ssh-keygen');
     expect(result).toMatchObject({ stdout: '' });
     expect(await ssh.execCommand('kubectl get nodes')).toMatchObject({ code: 127 });
   });
 
-  it('are all that a host finds of what would change its machine: power, clock, name, processes, network', async () => {
+  it('replace every program that could change the real machine: power, clock, name, processes, network', async () => {
     const root = await must(ssh, 'echo $FAIRLEAD_ROOT');
     const dangerous =
       'reboot shutdown poweroff halt init telinit systemctl date hostname hostnamectl timedatectl mount umount sysctl swapoff modprobe ' +
@@ -56,10 +56,10 @@ describe('stand-ins on a simulated host', () => {
     );
   });
 
-  it('reboot their host alone', async () => {
+  it('reboot only their own host', async () => {
     const root = await must(ssh, 'echo $FAIRLEAD_ROOT');
     const bootId = `cat ${root}/proc/sys/kernel/random/boot_id`;
-    // A test that fails must not reboot the machine.
+    // A failing test must not reboot the real machine.
     expect(await must(ssh, 'command -v reboot')).toBe(`${root}/usr/lib/lab/bin/reboot`);
     const before = await must(ssh, bootId);
     await ssh.execCommand('reboot');
@@ -68,12 +68,12 @@ describe('stand-ins on a simulated host', () => {
         ssh = await lab.ssh(machine);
         return (await must(ssh, bootId)) !== before;
       } catch {
-        return false; // It goes down, or has not come up yet.
+        return false; // The host is going down, or is not up yet.
       }
     });
   });
 
-  it('show the time, and do not set the clock', async () => {
+  it('print the time, but cannot set the clock', async () => {
     const seconds = Number(await must(ssh, 'date +%s'));
     expect(Math.abs(seconds - Date.now() / 1_000)).toBeLessThan(60);
     expect(await must(ssh, 'date -u +%Y-%m-%dT%H:%M:%SZ')).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
@@ -103,22 +103,22 @@ describe('stand-ins on a simulated host', () => {
     );
   });
 
-  it('answer many calls at once, each its own caller', async () => {
+  it('answer many concurrent calls, each to its own caller', async () => {
     const calls = Array.from({ length: 40 }, (_, index) => `sysctl -w test.key${index}=${index} &`).join(' ');
     const lines = (await must(ssh, `${calls} wait`)).split('\n').sort();
     expect(lines).toEqual(Array.from({ length: 40 }, (_, index) => `test.key${index} = ${index}`).sort());
   });
 
-  it('know the only user, whose keys a rotation replaces', async () => {
+  it('report root as the only user, as the rotation of SSH keys requires', async () => {
     expect(await must(ssh, 'getent passwd root | cut -d: -f6; id -u')).toBe('/root\n0');
     expect(await ssh.execCommand('getent passwd debian')).toMatchObject({ code: 2, stdout: '' });
   });
 
-  it('take any argument as it is', async () => {
+  it('accept any argument unchanged', async () => {
     expect(await must(ssh, `sysctl -w "test.odd= a'b \\"c\\" \\$d  e"`)).toBe(`test.odd = a'b "c" $d  e`);
   });
 
-  it('start a unit as a real process of the host and keep it alive', async () => {
+  it('start a unit as a real process of the host and restart it when it exits', async () => {
     const root = await must(ssh, 'echo $FAIRLEAD_ROOT');
     await must(ssh, `printf '%s' '${UNIT}' >$FAIRLEAD_ROOT/etc/systemd/system/work.service`);
     await must(ssh, `printf '%s' '${PROGRAM}' >$FAIRLEAD_ROOT/opt/work.mjs`);
@@ -133,7 +133,7 @@ describe('stand-ins on a simulated host', () => {
     expect(await ssh.execCommand('systemctl is-active work')).toMatchObject({ code: 3, stdout: 'inactive' });
   });
 
-  it('forget at a reboot what no file asks for', async () => {
+  it('reset settings at a reboot unless a file of the host sets them', async () => {
     await must(ssh, 'sysctl -w vm.swappiness=1; echo net.ipv4.ip_forward=1 >$FAIRLEAD_ROOT/etc/sysctl.d/k8s.conf');
     const before = await must(ssh, 'cat $FAIRLEAD_ROOT/proc/sys/kernel/random/boot_id');
     await lab.call('POST', `machines/${machine.id}/power`, { action: 'reboot' });
@@ -145,7 +145,7 @@ describe('stand-ins on a simulated host', () => {
     expect(await must(ssh, 'systemctl is-active containerd work || true')).toBe('active\nactive');
   });
 
-  it('fail as often as a fault asks for', async () => {
+  it('fail as often as a fault requests', async () => {
     const fault = {
       kind: 'command-failure',
       machine: 'host-*',

@@ -1,7 +1,7 @@
 import type { HostFiles } from '../files/host.files.js';
 import { ARCHITECTURE, KERNEL_VERSION, type HostFacts } from './host.record.js';
 
-/** What a fresh Debian 12 cloud image has of what our software reads. It says that it is simulated. */
+/** The files of a fresh Debian 12 cloud image that Fairlead's software reads. They identify the host as simulated. */
 export const writeBaseFiles = async (files: HostFiles, facts: HostFacts): Promise<void> => {
   for (const [path, text] of Object.entries(baseFiles(facts))) await files.writeText(path, text);
 };

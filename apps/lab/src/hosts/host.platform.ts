@@ -2,34 +2,34 @@ import type { HostShell } from '../ssh/host.shell.js';
 import type { Host } from './host.js';
 import type { HostFacts, HostRecord } from './host.record.js';
 
-/** A host with everything that runs it, in full or in light mode. */
+/** A host with its shell and processes, in full or in light mode. */
 export interface RunningHost {
   readonly host: Host;
   readonly shell: HostShell;
-  /** Makes the host ready to run programs. To be called once, before it boots or resumes. */
+  /** Prepares the host to run programs. Must be called once, before it boots or resumes. */
   open(): Promise<void>;
-  /** Ends whatever still runs on the host, whoever started it. */
+  /** Kills every process on the host. */
   killAll(): Promise<void>;
-  /** Programs stand still, as if the network were cut and nothing got through; `thaw` lets them go on. */
+  /** Suspends all programs, which simulates a network partition; `thaw` resumes them. */
   freeze(): Promise<void>;
   thaw(): Promise<void>;
-  /** Ends everything and releases the host's resources, but keeps its files. */
+  /** Stops everything and releases the host's resources, but keeps its files. */
   close(): Promise<void>;
   /** Removes the host's files. */
   destroy(): Promise<void>;
-  /** Files to be stored with the machine; undefined where they are on disk anyway. */
+  /** Files to store with the machine; undefined if they are on disk already. */
   storedFiles(): unknown;
 }
 
-/** Makes hosts of one kind. `changed` is called when something that must be stored has changed. */
+/** Creates hosts of one kind. `changed` is called when a change must be stored. */
 export interface HostPlatform {
   create(facts: HostFacts, record: HostRecord, options: HostOptions): Promise<RunningHost>;
 }
 
 export interface HostOptions {
-  /** The host has never booted: its files are those of a fresh image. */
+  /** Whether the host has never booted: its files are those of a fresh image. */
   readonly fresh: boolean;
-  /** What `storedFiles` gave before a restart of the lab. */
+  /** The result of `storedFiles` before a restart of the lab. */
   readonly storedFiles: unknown;
   readonly changed: () => void;
 }

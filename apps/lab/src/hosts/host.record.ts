@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Taint } from '../kubernetes/index.js';
 import { UnitRecord } from '../services/unit.record.js';
 
-/** What never changes about a host, but for its address, which another boot may change. */
+/** Properties of a host that do not change, except its address, which may change at a boot. */
 export interface HostFacts {
   readonly machineId: string;
   readonly name: string;
@@ -14,7 +14,10 @@ export interface HostFacts {
   readonly osImage: string;
 }
 
-/** The Node that its kubelet registers by itself: what its flags say (--node-labels, --register-with-taints, --provider-id), and versions. */
+/**
+ * The Node that the kubelet registers itself: the values of its flags (--node-labels, --register-with-taints,
+ * --provider-id), and versions.
+ */
 const Registration = z.object({
   labels: z.record(z.string(), z.string()),
   taints: z.custom<readonly Taint[]>(Array.isArray).optional(),
@@ -23,17 +26,17 @@ const Registration = z.object({
   containerRuntimeVersion: z.string(),
 });
 
-/** The host's place in a cluster, once kubeadm has put it there. */
+/** The host's membership of a cluster, set by kubeadm. */
 const Membership = z.object({
   clusterId: z.string(),
   nodeName: z.string(),
   role: z.enum(['control-plane', 'worker']),
-  /** Absent: it joined before this was recorded. */
+  /** Absent if it joined before this field existed. */
   registration: Registration.optional(),
 });
 export type Membership = z.infer<typeof Membership>;
 
-/** What a host remembers outside its files; it survives a restart of the lab. Mutable: the host is its only owner. */
+/** State of a host outside its files; kept across restarts of the lab. Mutable, because the host is its only owner. */
 export const HostRecord = z.object({
   hostname: z.string(),
   bootId: z.string(),
@@ -47,11 +50,11 @@ export const HostRecord = z.object({
   modules: z.array(z.string()),
   swapOn: z.boolean(),
   membership: Membership.nullable(),
-  /** When kubeadm last made or renewed the certificates of this control plane; 0: with its first boot. */
+  /** When kubeadm last created or renewed the certificates of this control plane; 0: at its first boot. */
   certificatesAtMs: z.number().default(0),
-  /** The boot in which its container runtime hangs; null: none. */
+  /** The boot ID at which its container runtime hung; null: none. */
   hungBootId: z.string().nullable().default(null),
-  /** The boot in which it has lost its pod network; null: none. */
+  /** The boot ID at which it lost its pod network; null: none. */
   networkLostBootId: z.string().nullable().default(null),
   diskFull: z.boolean().default(false),
 });
@@ -60,7 +63,7 @@ export type HostRecord = z.infer<typeof HostRecord>;
 export const KERNEL_VERSION = '6.1.0-28-amd64';
 export const ARCHITECTURE = 'x86_64';
 
-/** The kernel's settings after a boot, before any file of the host is read. */
+/** The kernel's settings after a boot, before the files of the host are applied. */
 export const DEFAULT_SYSCTLS: Readonly<Record<string, string>> = {
   'net.ipv4.ip_forward': '0',
   'net.ipv6.conf.all.forwarding': '0',

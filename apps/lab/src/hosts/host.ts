@@ -5,7 +5,7 @@ import { BRIDGE_SYSCTLS, DEFAULT_SYSCTLS, KERNEL_VERSION, type HostFacts, type H
 
 export type HostPower = 'on' | 'off' | 'partitioned';
 
-/** Settings that software on hosts reads as files. */
+/** Settings that software on hosts reads from /proc. */
 const SHOWN_SYSCTLS: readonly string[] = ['net.ipv4.ip_forward', ...BRIDGE_SYSCTLS];
 const CONSOLE_LENGTH_MAX = 64 * 1024;
 const SWAP_LINE = '/swapfile                               file\t\t1048572\t\t0\t\t-2\n';
@@ -15,7 +15,10 @@ export interface HostHooks {
   programsChanged(host: Host): Promise<void>;
 }
 
-/** The operating system of one simulated machine: its settings, files, packages and services. The same in full and in light mode. */
+/**
+ * The operating system of one simulated machine: its settings, files, packages and services. Identical in full and in
+ * light mode.
+ */
 export class Host {
   power: HostPower = 'off';
   services!: ServiceManager;
@@ -29,7 +32,7 @@ export class Host {
     private readonly hooks: HostHooks,
   ) {}
 
-  /** Aborted when the host goes down: what runs on it ends then. */
+  /** Aborted when the host goes down, which ends everything that runs on it. */
   get upSignal(): AbortSignal {
     return this.up.signal;
   }
@@ -38,23 +41,23 @@ export class Host {
     return this.power === 'on';
   }
 
-  /** Its kubelet runs and says that the container runtime does not answer. */
+  /** If true, the kubelet runs and reports that the container runtime does not respond. */
   get runtimeHangs(): boolean {
     return this.record.hungBootId === this.record.bootId;
   }
 
-  /** Until it boots again. */
+  /** Lasts until the next boot. */
   hangRuntime(): void {
     this.record.hungBootId = this.record.bootId;
     this.changed();
   }
 
-  /** The configuration of its pod network is gone. */
+  /** If true, the configuration of its pod network is missing. */
   get lacksNetwork(): boolean {
     return this.record.networkLostBootId === this.record.bootId;
   }
 
-  /** Until it boots again, when its network plugin writes its configuration again. */
+  /** Lasts until the next boot, when the network plugin writes its configuration again. */
   loseNetwork(): void {
     this.record.networkLostBootId = this.record.bootId;
     this.changed();
@@ -69,17 +72,17 @@ export class Host {
     this.changed();
   }
 
-  /** To be called after a change of `record`, so that it is stored. */
+  /** Must be called after a change of `record`, so that it is stored. */
   changed(): void {
     this.hooks.changed(this);
   }
 
-  /** To be called after packages changed, so that exactly the installed programs can be called. */
+  /** Must be called after packages changed, so that exactly the installed programs are linked. */
   programsChanged(): Promise<void> {
     return this.hooks.programsChanged(this);
   }
 
-  /** Starts the operating system: settings come from the files again, enabled units start. */
+  /** Boots the operating system: applies settings from files and starts enabled units. */
   async boot(): Promise<void> {
     this.record.bootId = randomUUID();
     this.record.bootedAtMs = Date.now();
@@ -96,7 +99,7 @@ export class Host {
     await this.resume();
   }
 
-  /** Goes on where the lab stopped: the same boot, the same units. */
+  /** Resumes after a restart of the lab, with the same boot ID and the same units. */
   async resume(): Promise<void> {
     this.power = 'on';
     if (this.up.signal.aborted) this.up = new AbortController();
@@ -105,7 +108,7 @@ export class Host {
     await this.services.startDesired();
   }
 
-  /** Everything on the host ends at once, as when the power goes. */
+  /** Stops everything on the host at once, like a power failure. */
   async powerOff(words: string): Promise<void> {
     if (this.power === 'off') return;
     this.power = 'off';
@@ -131,7 +134,7 @@ export class Host {
     await this.writeSettings(BRIDGE_SYSCTLS);
   }
 
-  /** Reads every `sysctl.d` file in the kernel's order. Returns what was set. */
+  /** Applies every `sysctl.d` file in the kernel's order. Returns the applied settings. */
   async applySysctlFiles(): Promise<readonly (readonly [string, string])[]> {
     const applied: (readonly [string, string])[] = [];
     for (const file of ['/etc/sysctl.conf', ...(await this.configFiles('/etc/sysctl.d'))]) {
@@ -143,7 +146,7 @@ export class Host {
     return applied;
   }
 
-  /** False when the kernel has no such setting. */
+  /** Returns false if the kernel has no such setting. */
   async setSysctl(key: string, value: string): Promise<boolean> {
     if (!(key in this.record.sysctls) && isBridgeSysctl(key)) return false;
     this.record.sysctls[key] = value;
@@ -167,7 +170,7 @@ export class Host {
     return this.writeKernelFiles();
   }
 
-  /** What a kernel shows below /proc and software on hosts reads as files. */
+  /** Files of /proc that software on hosts reads. */
   private async writeKernelFiles(): Promise<void> {
     const swaps = `Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n${this.record.swapOn ? SWAP_LINE : ''}`;
     await this.files.writeText('/proc/sys/kernel/random/boot_id', `${this.record.bootId}\n`);
@@ -223,7 +226,7 @@ export class Host {
   }
 }
 
-/** `key = value` lines; comments begin with `#` or `;`; a leading `-` means that a failure does not matter. */
+/** `key = value` lines; comments begin with `#` or `;`; with a leading `-`, a failure is ignored. */
 export const parseSettings = (text: string): readonly (readonly [string, string])[] =>
   text
     .split('\n')

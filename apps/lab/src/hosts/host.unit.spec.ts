@@ -12,7 +12,7 @@ const facts: HostFacts = {
   ...{ region: 'lab-1', zone: 'lab-1a', osImage: 'Debian GNU/Linux 12 (bookworm)' },
 };
 
-describe('what the kernel of a simulated host shows as files', () => {
+describe('/proc of a simulated host', () => {
   let host: Host;
   const shown = async (path: string): Promise<string | undefined> => (await host.files.readText(path))?.trim();
   const modules = async (): Promise<readonly string[]> =>
@@ -30,7 +30,7 @@ describe('what the kernel of a simulated host shows as files', () => {
     await host.boot();
   });
 
-  it('are the loaded modules, with the settings that come and go with one of them', async () => {
+  it('lists the loaded modules, and the settings that exist only with one of them', async () => {
     expect([await modules(), await shown(BRIDGED)]).toEqual([[''], undefined]);
     await host.loadModule('overlay');
     await host.loadModule('br_netfilter');
@@ -40,7 +40,7 @@ describe('what the kernel of a simulated host shows as files', () => {
     expect(await host.setSysctl('net.bridge.bridge-nf-call-iptables', '1')).toBe(false);
   });
 
-  it('are settings as they were set last, and after a boot as the files of the host have them', async () => {
+  it('shows the settings as last set, and after a boot as configured in the files of the host', async () => {
     expect(await shown(FORWARDING)).toBe('0');
     await host.setSysctl('net.ipv4.ip_forward', '1');
     expect(await shown(FORWARDING)).toBe('1');

@@ -144,7 +144,7 @@ const configText = async ({ host }: CommandCall, parsed: ParsedArguments): Promi
 const ignoredChecks = (parsed: ParsedArguments): readonly string[] =>
   parsed.value('--ignore-preflight-errors')?.split(',') ?? [];
 
-/** The cluster of this control plane, if its API answers. */
+/** Returns the cluster of this control plane, or fails if its API does not answer. */
 const answeringCluster = async ({ host, world }: CommandCall): Promise<Cluster> => {
   const cluster = world.clusters.of(host);
   if (cluster === undefined || !(await host.files.exists('/etc/kubernetes/admin.conf'))) {
@@ -188,7 +188,7 @@ const token = async (call: CommandCall, parsed: ParsedArguments): Promise<number
 
 const UNIT_MS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
 
-/** `1h30m0s`, `1800s`, `15m`: a duration as Go writes it. */
+/** A Go duration such as `1h30m0s`, `1800s` or `15m`. */
 export const goDurationMs = (text: string): number => {
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|h|m|s)/g)];
   if (parts.length === 0 || parts.map(([part]) => part).join('') !== text) {
@@ -209,7 +209,7 @@ const reset = async ({ host, world, signal, out }: CommandCall): Promise<number>
   return 0;
 };
 
-/** What renews, with kubeadm's words for it (cmd/kubeadm/app/phases/certs/renewal). */
+/** The certificates that can be renewed, with kubeadm's descriptions (cmd/kubeadm/app/phases/certs/renewal). */
 const CERTIFICATES: Readonly<Record<string, string>> = {
   'admin.conf': 'certificate embedded in the kubeconfig file for the admin to use and for kubeadm itself',
   apiserver: 'certificate for serving the Kubernetes API',
@@ -225,7 +225,7 @@ const CERTIFICATES: Readonly<Record<string, string>> = {
 const CERTIFICATE_DAYS = 365;
 const DAY_MS = 86_400_000;
 
-/** `Nov 21, 2027 22:10 UTC`, as kubeadm prints an end. */
+/** `Nov 21, 2027 22:10 UTC`, the format in which kubeadm prints an expiry. */
 const printedEnd = (ms: number): string => {
   const date = new Date(ms);
   const month = date.toLocaleString('en-US', { month: 'short', timeZone: 'UTC' });

@@ -5,7 +5,7 @@ import { nodeRequest, startKubelet, writeControlPlane, writePki, writeSuperAdmin
 import { preflight } from './kubeadm.preflight.js';
 import type { ExternalEtcd, InitRequest } from './kubeadm.requests.js';
 
-/** The member beside the API server. */
+/** The etcd member on the same host as the API server. */
 const LOCAL_ETCD = 'https://127.0.0.1:2379';
 
 const TOKEN_TTL_MS = 24 * 60 * 60 * 1_000;
@@ -15,7 +15,7 @@ export interface InitOptions {
   readonly uploadCertificates: boolean;
 }
 
-/** `kubeadm init`: makes the cluster, makes this host its first control plane and serves its API. */
+/** `kubeadm init`: creates the cluster, makes this host its first control plane and serves its API. */
 export const kubeadmInit = async (call: CommandCall, request: InitRequest, options: InitOptions): Promise<number> => {
   const { host, world, signal, out } = call;
   const version = request.kubernetesVersion ?? `v${installedVersion(host, 'kubeadm')}`;
@@ -32,7 +32,7 @@ export const kubeadmInit = async (call: CommandCall, request: InitRequest, optio
   out('[certs] Using certificateDir folder "/etc/kubernetes/pki"');
   out('[certs] Generating "ca" certificate and key (simulated by Fairlead lab)');
   await world.delays('certificates', signal);
-  // From here to the join nothing waits, so an interrupted init leaves no cluster that belongs to no host.
+  // Nothing is awaited between here and the join, so an interrupted init leaves no cluster without a host.
   const endpoint = withPort(request.endpoint ?? host.facts.address);
   const cluster = await world.clusters.create({
     name: request.clusterName,
@@ -66,7 +66,7 @@ export const kubeadmInit = async (call: CommandCall, request: InitRequest, optio
   return 0;
 };
 
-/** kubeadm asks every endpoint that it is given for its version, with the certificate that the API server will use. */
+/** kubeadm requests the version of every given endpoint, with the client certificate that the API server will use. */
 const externalMembers = async (
   { host, world }: CommandCall,
   { endpoints, caFile, certFile, keyFile }: ExternalEtcd,
@@ -88,7 +88,7 @@ const externalMembers = async (
   );
 };
 
-/** kubeadm waits for the API behind the endpoint that it was given: an address that leads elsewhere fails the init. */
+/** kubeadm waits for the API behind the given endpoint: an address that leads elsewhere fails the init. */
 const requireAnswer = ({ world }: CommandCall, cluster: Cluster, endpoint: string): void => {
   if (world.clusters.behind(hostOf(endpoint), portOf(endpoint)) === cluster) return;
   throw new CommandFault(

@@ -9,7 +9,7 @@ interface Balancer {
   readonly port: number;
 }
 
-// Real shells and processes on a machine that may be busy with other tests.
+// Runs real shells and processes, on a machine that may be busy with other tests.
 describe('kubeadm on simulated hosts', () => {
   let lab: TestLab;
   let machines: readonly TestMachine[];
@@ -36,7 +36,7 @@ describe('kubeadm on simulated hosts', () => {
     await lab.stop();
   });
 
-  it('refuses what its preflight finds, all at once, and nothing is done', async () => {
+  it('reports all failed preflight checks at once, and changes nothing', async () => {
     await must(host(0), 'swapon -a; sysctl -w net.ipv4.ip_forward=0; systemctl stop containerd');
     const { code, stderr } = await host(0).execCommand('kubeadm init');
     expect(code).toBe(1);
@@ -46,14 +46,14 @@ describe('kubeadm on simulated hosts', () => {
     await must(host(0), 'swapoff -a; sysctl -w net.ipv4.ip_forward=1; systemctl start containerd');
   });
 
-  it('fails an init whose endpoint does not lead to the host', async () => {
+  it('fails an init if the endpoint does not lead to the host', async () => {
     const { code, stderr } = await host(0).execCommand('kubeadm init --control-plane-endpoint 127.0.0.1:1');
     expect(code).toBe(1);
     expect(stderr).toContain('controlPlaneEndpoint does not lead to this host');
     await must(host(0), 'kubeadm reset --force');
   });
 
-  it('makes a cluster that answers behind the load balancer', async () => {
+  it('creates a cluster whose API is available through the load balancer', async () => {
     const said = await must(
       host(0),
       `kubeadm init --control-plane-endpoint ${balancer.host}:${balancer.port} --upload-certs`,
@@ -68,14 +68,14 @@ describe('kubeadm on simulated hosts', () => {
     expect(items.map(({ metadata }) => metadata?.name)).toEqual(['cp-1']);
   });
 
-  it('is never initialised twice', async () => {
+  it('cannot initialize a host twice', async () => {
     const { code, stderr } = await host(0).execCommand('kubeadm init');
     expect(code).toBe(1);
     expect(stderr).toContain('/etc/kubernetes/admin.conf already exists');
     expect(stderr).toContain('Port 6443 is in use');
   });
 
-  it('lets nodes join with a good token, hash and certificate key, and with nothing less', async () => {
+  it('lets nodes join only with a valid token, CA hash and certificate key', async () => {
     const join = (await must(host(0), 'kubeadm token create --print-join-command')).trim();
     const [token = ''] = /[a-z0-9]{6}\.[a-z0-9]{16}/.exec(join) ?? [];
     expect((await host(3).execCommand(join.replace(token, 'aaaaaa.bbbbbbbbbbbbbbbb'))).stderr).toContain(
@@ -98,12 +98,12 @@ describe('kubeadm on simulated hosts', () => {
     expect(items[0]?.status?.nodeInfo?.osImage).toContain('simulated by Fairlead lab');
   });
 
-  it('writes super-admin.conf on the initial control plane alone, as kubeadm does', async () => {
+  it('writes super-admin.conf only on the initial control plane, as kubeadm does', async () => {
     const lists = [0, 1].map((index) => must(host(index), 'ls $FAIRLEAD_ROOT/etc/kubernetes | grep admin'));
     expect(await Promise.all(lists)).toEqual(['admin.conf\nsuper-admin.conf', 'admin.conf']);
   });
 
-  it('has nodes Ready when a network plugin runs on them', async () => {
+  it('makes nodes Ready once a network plugin runs on them', async () => {
     const ready = async (): Promise<number> =>
       (await api.listNode()).items.filter(({ status }) =>
         status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True'),
@@ -116,7 +116,7 @@ describe('kubeadm on simulated hosts', () => {
     await eventually(async () => (await ready()) === 4);
   });
 
-  it('renews the certificates of one control plane, whose admin.conf then holds a new one that is let in', async () => {
+  it('renews the certificates of one control plane, after which admin.conf contains a new, accepted certificate', async () => {
     const adminOf = (index: number): Promise<string> =>
       must(host(index), 'cat $FAIRLEAD_ROOT/etc/kubernetes/admin.conf');
     const [before, others] = [await adminOf(0), await adminOf(1)];
@@ -131,7 +131,7 @@ describe('kubeadm on simulated hosts', () => {
     }
   });
 
-  it('registers a Node that was deleted when its kubelet starts again, without what kubeadm gives to a control plane', async () => {
+  it('registers a deleted Node again when its kubelet starts, without the role and taints that kubeadm sets', async () => {
     const names = async (): Promise<readonly (string | undefined)[]> =>
       (await api.listNode()).items.map(({ metadata }) => metadata?.name).toSorted();
     for (const name of ['cp-2', 'w-1']) await api.deleteNode({ name });
@@ -154,7 +154,7 @@ describe('kubeadm on simulated hosts', () => {
     await eventually(async () => (await staticPods()) === 4);
   });
 
-  it('goes on answering when one of three control planes is off, and not when two are', async () => {
+  it('serves the API with one of three control planes off, but not with two', async () => {
     await power(0, 'power-cut');
     expect((await api.listNode()).items).toHaveLength(4);
     await power(1, 'stop');
@@ -170,19 +170,19 @@ describe('kubeadm on simulated hosts', () => {
     sessions[0] = await lab.ssh(machine(0));
   });
 
-  it('renews certificates, so that they end a year later', async () => {
+  it('renews certificates for another year', async () => {
     expect(await must(host(0), 'kubeadm certs renew all')).toContain('certificate for serving etcd renewed');
     const printed = await must(host(0), 'kubeadm certs check-expiration');
     expect(printed).toMatch(/^apiserver +\w{3} \d\d, \d{4} \d\d:\d\d UTC +364d +ca +no/m);
   });
 
-  it('ends only its own API server by name, and starts it again', async () => {
+  it('ends only its own API server by name, which the kubelet then restarts', async () => {
     expect((await host(0).execCommand('pkill -TERM -x nothing-of-this-host')).code).toBe(1);
     await must(host(0), 'pkill -TERM -x kube-apiserver');
     await eventually(async () => (await host(0).execCommand('pgrep -x kube-apiserver')).code === 0);
   });
 
-  it('lists etcd members by etcdctl in the etcd pod, and removes one', async () => {
+  it('lists etcd members with etcdctl in the etcd pod, and removes one', async () => {
     const etcd = 'kubectl --namespace kube-system exec etcd-cp-1 -- etcdctl --endpoints=https://127.0.0.1:2379';
     const members = (await must(host(0), `${etcd} member list`)).split('\n').map((line) => line.split(', '));
     expect(members.map(([, , name]) => name)).toEqual(['cp-1', 'cp-2', 'cp-3']);
@@ -193,12 +193,12 @@ describe('kubeadm on simulated hosts', () => {
     expect((await must(host(0), `${etcd} member list`)).split('\n')).toHaveLength(2);
   });
 
-  it('shows the version of an upgraded kubelet once it was restarted', async () => {
+  it('shows the version of an upgraded kubelet after its restart', async () => {
     await must(host(3), "apt-get install -y 'kubelet=1.34.3*' --allow-downgrades; systemctl restart kubelet");
     await eventually(async () => (await api.readNode({ name: 'w-1' })).status?.nodeInfo?.kubeletVersion === 'v1.34.3');
   });
 
-  it('leaves nothing on a host that was reset, so that it can join again', async () => {
+  it('leaves nothing behind on a reset host, so that it can join again', async () => {
     await must(host(3), 'kubeadm reset --force');
     expect(await must(host(3), 'ls $FAIRLEAD_ROOT/etc/kubernetes 2>/dev/null | wc -l')).toBe('0');
     await must(host(3), (await must(host(0), 'kubeadm token create --print-join-command')).trim());

@@ -7,7 +7,7 @@ import { nodeRequest, startKubelet, writeControlPlane, writePki } from './kubead
 import { minorOf, preflight } from './kubeadm.preflight.js';
 import type { JoinRequest } from './kubeadm.requests.js';
 
-/** `kubeadm join`: makes this host one more node of the cluster behind the endpoint. */
+/** `kubeadm join`: makes this host another node of the cluster behind the endpoint. */
 export const kubeadmJoin = async (
   call: CommandCall,
   request: JoinRequest,
@@ -68,7 +68,7 @@ const joinControlPlane = async (
   world.clusters.addEtcdMember(host, cluster, request.node.name);
 };
 
-/** The cluster that the endpoint, the token and the CA's hash lead to, or kubeadm's words why there is none. */
+/** Returns the cluster that matches the endpoint, the token and the CA hash, or fails with kubeadm's message. */
 const discover = ({ world, host }: CommandCall, request: JoinRequest): Cluster => {
   const endpoint = withPort(request.endpoint);
   const cluster = world.clusters.behind(hostOf(endpoint), portOf(endpoint));

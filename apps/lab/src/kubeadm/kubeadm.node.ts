@@ -10,7 +10,7 @@ const SIMULATED = '# Simulated by Fairlead lab: nothing secret is in this file.\
 
 const CONTROL_PLANE_COMPONENTS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
 
-/** Keys and certificates that exist on a real control plane and that nothing reads on a simulated one. */
+/** Keys and certificates that exist on a real control plane but are never read on a simulated one. */
 const PKI_FILES = [
   'ca.key',
   'apiserver.crt',
@@ -35,14 +35,14 @@ const PKI_FILES = [
 
 const PRIVATE = 0o600;
 
-/** The certificates of a control plane. */
+/** Writes the certificates of a control plane. */
 export const writePki = async ({ files }: Host, cluster: Cluster): Promise<void> => {
   await files.writeText('/etc/kubernetes/pki/ca.crt', cluster.kubernetes.caPem);
   const own = PKI_FILES.filter((name) => !cluster.kubernetes.externalEtcd || !name.startsWith('etcd/'));
   for (const name of own) await files.writeText(`/etc/kubernetes/pki/${name}`, SIMULATED, PRIVATE);
 };
 
-/** The part of etcd's manifest that says who the member is, as kubeadm writes it. */
+/** The part of the etcd manifest that identifies the member, as kubeadm writes it. */
 const etcdSpec = (host: Host, node: string): string => {
   const { address } = host.facts;
   const { etcd } = companionsOf(`v${installedVersion(host, 'kubeadm') ?? '0.0.0'}`);
@@ -61,7 +61,7 @@ const etcdSpec = (host: Host, node: string): string => {
   ].join('\n');
 };
 
-/** The part of the API server's manifest that says how it was started beyond kubeadm's own flags. */
+/** The part of the API server's manifest with flags in addition to those of kubeadm. */
 const apiServerSpec = ({ apiServerFlags }: Cluster): string =>
   [
     'spec:',
@@ -80,7 +80,9 @@ const specOf = (component: string, host: Host, cluster: Cluster, node: string): 
 const SUPER_ADMIN = 'super-admin.conf';
 const KUBECONFIGS = ['admin.conf', 'controller-manager.conf', 'scheduler.conf'] as const;
 
-/** From now on the certificates of the control plane end a year later; kubeconfigs that were removed do not come back. */
+/**
+ * The certificates of the control plane are valid for another year; kubeconfigs that were removed are not recreated.
+ */
 export const renewCertificates = async (host: Host, { endpoint, kubernetes }: Cluster): Promise<void> => {
   host.record.certificatesAtMs = Date.now();
   host.changed();
@@ -92,7 +94,10 @@ export const renewCertificates = async (host: Host, { endpoint, kubernetes }: Cl
   }
 };
 
-/** The static pods of a control plane and the kubeconfigs of its components; admin.conf names the balanced address. */
+/**
+ * Writes the static pods of a control plane and the kubeconfigs of its components. admin.conf uses the load balancer's
+ * address.
+ */
 export const writeControlPlane = async (host: Host, cluster: Cluster, node: string): Promise<void> => {
   const { files } = host;
   const admin = await cluster.kubernetes.kubeconfig({ server: `https://${cluster.endpoint}`, user: 'admin' });
@@ -106,13 +111,15 @@ export const writeControlPlane = async (host: Host, cluster: Cluster, node: stri
   if (!externalEtcd) await files.writeText('/var/lib/etcd/member/snap/db', SIMULATED, PRIVATE);
 };
 
-/** `kubeadm init` alone writes it; no control plane that joins has it. */
+/** Only `kubeadm init` writes it; control planes that join do not have it. */
 export const writeSuperAdmin = async (host: Host, cluster: Cluster): Promise<void> => {
   const text = await cluster.kubernetes.kubeconfig({ server: `https://${cluster.endpoint}`, user: 'admin' });
   await host.files.writeText(`/etc/kubernetes/${SUPER_ADMIN}`, text, PRIVATE);
 };
 
-/** What a kubelet needs to run, and starts it. A control plane's kubelet talks to its own API server, as kubeadm sets it up. */
+/**
+ * Writes the kubelet's files and starts it. As with kubeadm, the kubelet of a control plane uses its own API server.
+ */
 export const startKubelet = async (
   call: CommandCall,
   cluster: Cluster,

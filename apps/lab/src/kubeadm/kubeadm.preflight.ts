@@ -8,9 +8,9 @@ export interface PreflightRequest {
   readonly controlPlane: boolean;
   readonly ignored: readonly string[];
   readonly failSwapOn: boolean;
-  /** Without the `v`; undefined where the cluster has no version yet. */
+  /** Without the `v`; undefined if the cluster has no version yet. */
   readonly kubernetesVersion: string | undefined;
-  /** Its data lie where kubeadm's would, and are none of kubeadm's business. */
+  /** With an external etcd, kubeadm ignores data in its own etcd folder. */
   readonly externalEtcd: boolean;
 }
 
@@ -19,12 +19,12 @@ interface Problem {
   readonly words: string;
 }
 
-/** What kubeadm asks of a control plane (kubernetes.io, "Before you begin"). */
+/** kubeadm's requirements of a control plane (kubernetes.io, "Before you begin"). */
 const CPUS_MIN = 2;
 const MEMORY_MIN_MB = 1_700;
 const MEMORY_MB_PER_GIB = 1_024;
 
-/** Runs kubeadm's preflight checks. Ends the command with kubeadm's words when one that is not ignored fails. */
+/** Runs kubeadm's preflight checks. Fails with kubeadm's message if a check fails that is not ignored. */
 export const preflight = async (call: CommandCall, request: PreflightRequest): Promise<void> => {
   call.out('[preflight] Running pre-flight checks');
   await call.world.delays('preflight', call.signal);

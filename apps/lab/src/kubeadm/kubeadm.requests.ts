@@ -5,33 +5,33 @@ import * as z from 'zod';
 import { CommandFault } from '../commands/command.js';
 import type { Taint } from '../kubernetes/index.js';
 
-/** What a kubeadm configuration says about the node. */
+/** The node's part of a kubeadm configuration. */
 export interface NodeRequest {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly providerId: string | undefined;
-  /** undefined: the taint that kubeadm gives control planes. */
+  /** undefined: kubeadm's default taint of control planes. */
   readonly taints: readonly Taint[] | undefined;
   readonly ignoredChecks: readonly string[];
 }
 
-/** What `kubeadm init` is asked for, whatever wrote it down: a configuration file, flags, or a light host's step. */
+/** The parameters of `kubeadm init`, from a configuration file, from flags or from a light host's step. */
 export interface InitRequest {
   readonly node: NodeRequest;
   readonly clusterName: string;
-  /** `v1.34.4`; undefined: what kubeadm itself is. */
+  /** For example `v1.34.4`; undefined: the version of kubeadm. */
   readonly kubernetesVersion: string | undefined;
   /** `host:port`; undefined: the node's own address. */
   readonly endpoint: string | undefined;
   readonly podCidr: string;
-  /** undefined: Kubernetes' default. */
+  /** undefined: the default of Kubernetes. */
   readonly nodeCidrMask: number | undefined;
   readonly serviceCidr: string;
   readonly sans: readonly string[];
   readonly failSwapOn: boolean;
-  /** An etcd that kubeadm finds there; undefined: it makes one. */
+  /** undefined: kubeadm runs etcd itself. */
   readonly externalEtcd: ExternalEtcd | undefined;
-  /** Flags that API servers get besides kubeadm's own. */
+  /** Flags of API servers in addition to those of kubeadm. */
   readonly apiServerFlags: readonly string[];
 }
 
@@ -45,7 +45,7 @@ export interface JoinRequest {
   readonly controlPlane: { readonly certificateKey: string } | undefined;
 }
 
-/** v1beta4 has a list of name and value, v1beta3 a map (kubernetes.io, kubeadm configuration). */
+/** v1beta4 uses a list of names and values, v1beta3 a map (kubernetes.io, kubeadm configuration). */
 const ExtraArguments = z
   .union([z.array(z.object({ name: z.string(), value: z.coerce.string() })), z.record(z.string(), z.coerce.string())])
   .transform((given) =>
@@ -114,7 +114,10 @@ const nodeCidrMaskOf = (flags: Readonly<Record<string, string>> | undefined): nu
   return mask;
 };
 
-/** An API server finds only what is mounted into its container; the simulation reads its files on the host. */
+/**
+ * A real API server sees only files mounted into its container. The simulation reads them on the host, so their folder
+ * must be mounted at the same path.
+ */
 const apiServerFlagsOf = ({
   extraArgs = {},
   extraVolumes = [],
@@ -131,7 +134,7 @@ const apiServerFlagsOf = ({
 const DEFAULT_POD_CIDR = '10.244.0.0/16';
 const DEFAULT_SERVICE_CIDR = '10.96.0.0/12';
 
-/** Reads a configuration for `kubeadm init`: documents of several kinds in one text. */
+/** Parses a configuration for `kubeadm init`, which consists of several YAML documents. */
 export const parseInitConfiguration = (text: string, hostname: string): InitRequest => {
   const documents = documentsByKind(text);
   const init = read('InitConfiguration', InitConfiguration, documents);
@@ -185,7 +188,7 @@ const nodeRequest = (options: z.output<typeof NodeRegistrationOptions> | undefin
   };
 };
 
-/** `a=b,c=d` */
+/** For example `a=b,c=d`. */
 const parseLabels = (text: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
     text

@@ -17,7 +17,7 @@ const hash = `sha256:${'ab'.repeat(32)}`;
 describe.each(['kubeadm.k8s.io/v1beta3', 'kubeadm.k8s.io/v1beta4'] as const)('a configuration of %s', (api) => {
   const settings = { ...cluster, api, nodeCidrMask: 25 };
 
-  it('gives init the desired cluster and node', () => {
+  it('defines the cluster and the node of init', () => {
     const request = parseInitConfiguration(initConfig(settings, { ...node, schedulable: true }), 'host');
     expect(request).toMatchObject({
       clusterName: 'demo',
@@ -33,14 +33,14 @@ describe.each(['kubeadm.k8s.io/v1beta3', 'kubeadm.k8s.io/v1beta4'] as const)('a 
     ).toBeUndefined();
   });
 
-  it('leaves the range of each node to Kubernetes for a cluster of an earlier release', () => {
+  it('leaves the node CIDR mask to Kubernetes for clusters of earlier releases', () => {
     const { nodeCidrMask: _, ...earlier } = settings;
     expect(parseInitConfiguration(initConfig(earlier, { ...node, schedulable: true }), 'host').nodeCidrMask).toBe(
       undefined,
     );
   });
 
-  it('gives join the endpoint and the credentials', () => {
+  it('defines the endpoint and the credentials of join', () => {
     const credentials = { token: 'abcdef.0123456789abcdef', caCertHash: hash };
     const worker = parseJoinConfiguration(joinWorkerConfig(settings, node, credentials), 'host');
     expect(worker).toMatchObject({ endpoint: '127.9.200.1:6443', token: credentials.token, caCertHashes: [hash] });
@@ -55,7 +55,7 @@ describe.each(['kubeadm.k8s.io/v1beta3', 'kubeadm.k8s.io/v1beta4'] as const)('a 
 });
 
 describe('kubeadm', () => {
-  it('refuses a configuration that it does not know, in its own words', () => {
+  it("rejects an unknown configuration with kubeadm's message", () => {
     expect(() =>
       parseInitConfiguration('apiVersion: kubeadm.k8s.io/v1alpha1\nkind: InitConfiguration\n', 'host'),
     ).toThrow('unsupported API spec: "kubeadm.k8s.io/v1alpha1"');
@@ -63,7 +63,7 @@ describe('kubeadm', () => {
     expect(() => parseJoinConfiguration('', 'host')).toThrow('no InitConfiguration or JoinConfiguration kind');
   });
 
-  it('reads durations as Go writes them', () => {
+  it('parses Go durations', () => {
     expect(['24h0m0s', '1800s', '15m', '1.5h', '250ms'].map(goDurationMs)).toEqual([
       86_400_000, 1_800_000, 900_000, 5_400_000, 250,
     ]);

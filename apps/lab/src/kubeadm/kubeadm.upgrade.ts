@@ -50,7 +50,7 @@ export const kubeadmUpgrade = async (call: CommandCall, parsed: ParsedArguments)
   return 0;
 };
 
-/** kubeadm's patches of static pods (RFC 6902, `<target>+json.json`), as far as they add words to a command. */
+/** kubeadm's patches of static pods (RFC 6902, `<target>+json.json`) that append arguments to a command. */
 const CommandPatch = z.array(
   z.strictObject({ op: z.literal('add'), path: z.literal('/spec/containers/0/command/-'), value: z.string() }),
 );
@@ -69,8 +69,8 @@ const patchedFlags = async ({ files }: Host, parsed: ParsedArguments): Promise<C
 };
 
 /**
- * What kubeadm does to a control plane: its member of etcd is away while its container is exchanged, the certificates are renewed,
- * and the static pods come back from new manifests.
+ * The effect of a kubeadm upgrade on a control plane: its etcd member is down while the container is replaced,
+ * certificates are renewed, and static pods are recreated from new manifests.
  */
 const exchangeStaticPods = async (
   { host, world, signal }: CommandCall,
@@ -86,14 +86,14 @@ const exchangeStaticPods = async (
   try {
     await world.delays('upgrade', signal);
   } finally {
-    // A command that is interrupted leaves the kubelet to start what its manifests say.
+    // If the command is interrupted, the kubelet still runs the pods of its manifests.
     stopped(host.power === 'on');
   }
   await renewCertificates(host, cluster);
   kubernetes.setControlPlaneVersion(node, version, flags);
 };
 
-/** A fault of the lab decides what kubeadm finds. Checks that are ignored are warnings. */
+/** Fails if a fault of the lab requests it. Ignored checks are only warnings. */
 const requireAcceptance = ({ host, world, err }: CommandCall, parsed: ParsedArguments): void => {
   const refusal = world.upgradeRefusal(host.facts.name);
   if (refusal === undefined) return;

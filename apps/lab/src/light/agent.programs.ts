@@ -5,14 +5,16 @@ import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
 import type { Blobs } from '../files/blobs.js';
 
-/** What a command did, as the agent sees it. */
+/** The result of a command, as passed to the agent. */
 export interface AgentCommandResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** The machine as the agent's program sees it (HostPort of apps/node-agent; the program itself is only loaded at run time). */
+/**
+ * The host interface of the agent's program (HostPort of apps/node-agent; the program itself is loaded at run time).
+ */
 export interface AgentHost {
   at(path: string): string;
   run(command: string, args: readonly string[], options: { readonly timeoutMs: number }): Promise<AgentCommandResult>;
@@ -27,7 +29,7 @@ export interface AgentHost {
   kernel(): Promise<string>;
 }
 
-/** How the host sees its virtual addresses (AddressLooks of apps/node-agent). */
+/** How the agent observes virtual addresses (AddressLooks of apps/node-agent). */
 export interface AddressLooks {
   stats(): Promise<string | undefined>;
   connects(address: string, port: number): Promise<boolean>;
@@ -52,7 +54,7 @@ const AgentModule = z.object({
   startAgent: z.custom<StartAgent>((value) => typeof value === 'function', 'it has no function startAgent'),
 });
 
-/** Programs of agents that were copied to light hosts, loaded into this process once for each content. */
+/** Agent programs that were copied to light hosts, loaded into this process once per content. */
 export class AgentPrograms {
   private readonly loaded = new Map<string, Promise<StartAgent>>();
 
@@ -61,7 +63,7 @@ export class AgentPrograms {
     private readonly blobs: Blobs,
   ) {}
 
-  /** Rejects when the content is no agent. */
+  /** Rejects if the content is not an agent. */
   load(content: Buffer): Promise<StartAgent> {
     const checksum = this.blobs.nameOf(content);
     const loaded = this.loaded.get(checksum) ?? this.import(checksum, content);

@@ -3,7 +3,7 @@ import type { Host } from '../hosts/host.js';
 import { KERNEL_VERSION } from '../hosts/host.record.js';
 import type { AgentCommandResult, AgentHost } from './agent.programs.js';
 
-/** Runs one simulated command and collects its words. */
+/** Runs one simulated command and collects its output. */
 export const runCollected = async (
   runner: CommandRunner,
   host: Host,
@@ -20,17 +20,17 @@ export const runCollected = async (
   return { code, stdout: out.join(''), stderr: err.join('') };
 };
 
-/** `env NAME=value … program`: no simulated command reads variables. */
+/** Strips `env NAME=value …`, because no simulated command reads variables. */
 const withoutVariables = (words: readonly string[]): readonly string[] => {
   if (words[0] !== 'env') return words;
   const at = words.findIndex((word, index) => index > 0 && !word.includes('='));
   return at === -1 ? words : words.slice(at);
 };
 
-/** A light host as the agent inside the lab's process sees it. */
+/** A light host, as seen by the agent inside the lab's process. */
 export const lightAgentHost = (host: Host, runner: CommandRunner, gone: AbortSignal): AgentHost => ({
   at: (path) => path,
-  // Simulated commands take seconds at most, and end with their host: no timeout is needed.
+  // Simulated commands take seconds at most and end with their host, so they need no timeout.
   run: (command, args) => runCollected(runner, host, withoutVariables([command, ...args]), gone),
   readFile: (path) => host.files.readText(path),
   writeFile: (path, text, mode) => host.files.writeText(path, text, mode),

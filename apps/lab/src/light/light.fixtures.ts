@@ -14,7 +14,7 @@ import type { NodeSSH } from 'node-ssh';
 import type { SFTPWrapper } from 'ssh2';
 import type { TestMachine } from '../testing/test.lab.js';
 
-/** An agent that does to its host what the real one does, and says nothing to anybody. */
+/** An agent that configures its host like the real one, but does not connect to anything. */
 export const AGENT = Buffer.from(`
 export const startAgent = async ({ config, host, log }) => {
   const must = async (...words) => {
@@ -57,7 +57,7 @@ if (root && process.argv[1] === root + '/opt/fairlead/agent.mjs') {
 
 const AGENT_SHA256 = createHash('sha256').update(AGENT).digest('hex');
 
-/** One host as bootstrap-svc works on it: files by SFTP, steps by SSH. */
+/** One host as used by bootstrap-svc: files over SFTP, steps over SSH. */
 export class SteppedHost {
   private steps = 0;
 
@@ -83,7 +83,7 @@ export class SteppedHost {
     return result.parse(parseResult(stdout));
   }
 
-  /** As bootstrap-svc starts an agent: ask, upload where it is missing, ask again. */
+  /** Starts an agent like bootstrap-svc: check, upload if missing, check again. */
   async startAgent(input: StepInputs['prepare']): Promise<void> {
     if ((await this.step('prepare', input)).agent === 'started') return;
     const staged = `${AGENT_PATHS.nextProgram}.${AGENT_SHA256.slice(0, 12)}`;

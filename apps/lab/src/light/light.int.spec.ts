@@ -17,7 +17,7 @@ interface Balancer {
 
 const UID = '00000000-0000-4000-8000-000000000001';
 
-// Real shells and processes on a machine that may be busy with other tests.
+// Runs real shells and processes, on a machine that may be busy with other tests.
 describe.each([{ light: true }, { light: false }])(
   'the steps of a cluster on hosts with light: $light',
   ({ light }) => {
@@ -33,7 +33,7 @@ describe.each([{ light: true }, { light: false }])(
       await eventually(async () => (await host.step('verify', look)).problems.length === 0);
     };
 
-    it('make the same cluster, step by step, and change nothing when they run again', async () => {
+    it('create the same cluster step by step, and change nothing when repeated', async () => {
       lab = await TestLab.start({ light });
       const { machines } = await lab.group('demo', ['demo-cp-1', 'demo-cp-2', 'demo-w-1']);
       const [leader, second, worker] = machines as readonly [TestMachine, TestMachine, TestMachine];
@@ -84,7 +84,7 @@ describe.each([{ light: true }, { light: false }])(
       expect(await onLeader.step('etcd-remove-member', removal)).toEqual({ changed: false, members: 1 });
       const problemsOf = async (host: SteppedHost) =>
         problemsOfHost((await host.step('look', {})).facts, { address: null, lookedAt: null });
-      // A host with real scripts also names the node of its agent, and the kubelet that runs.
+      // On a host with real scripts, also names the agent's node and the running kubelet.
       const problems = await problemsOf(onWorker);
       expect(problems).toContain('it is a Kubernetes node already (/etc/kubernetes/kubelet.conf exists)');
       expect(problems.join('; ')).toMatch(/it has an agent of another cluster/);
@@ -127,7 +127,7 @@ describe.each([{ light: true }, { light: false }])(
 );
 
 describe('a light lab', () => {
-  it('knows the commands by which an uploaded file is checked and put in place', async () => {
+  it('supports the commands that verify and install an uploaded file', async () => {
     const lab = await TestLab.start({ light: true });
     try {
       const ssh = await lab.ssh(await lab.machine('m'));
@@ -140,7 +140,7 @@ describe('a light lab', () => {
         'chmod 600 "${FAIRLEAD_ROOT:-}"/opt/agent.new',
         'mv -f "${FAIRLEAD_ROOT:-}"/opt/agent.new "${FAIRLEAD_ROOT:-}"/opt/agent',
       ];
-      // In a shell of its own, whatever the login shell is.
+      // In its own shell, independent of the login shell.
       const command = `sh -c '${commands.join(' && ').replaceAll("'", `'\\''`)}'`;
       expect(await ssh.execCommand(command)).toMatchObject({ code: 0, stderr: '' });
       const placed = await promisify(sftp.stat.bind(sftp))('/opt/agent');
@@ -151,7 +151,7 @@ describe('a light lab', () => {
     }
   });
 
-  it('has two hundred hosts, each with an SSH server of its own, and again after a restart', async () => {
+  it('runs two hundred hosts, each with its own SSH server, also after a restart', async () => {
     const lab = await TestLab.start({ light: true });
     try {
       const names = Array.from({ length: 200 }, (_, index) => `many-${index}`);

@@ -18,11 +18,11 @@ export interface LightPlatformParts {
   readonly folder: string;
   readonly runner: CommandRunner;
   readonly stats: Stats;
-  /** A simulated program was started or stopped on the host. */
+  /** Called when a simulated program was started or stopped on the host. */
   readonly simulatedChanged: (host: Host) => Promise<void>;
 }
 
-/** Hosts without a process or a folder of their own: thousands fit into this process. */
+/** Hosts without their own processes or folders: thousands fit into this process. */
 export class LightPlatform implements HostPlatform {
   private readonly blobs: Blobs;
   private readonly programs: AgentPrograms;
@@ -68,14 +68,14 @@ class RunningLightHost implements RunningHost {
   ) {}
 
   async open(): Promise<void> {
-    // Nothing runs on a light host before its units do.
+    // Nothing to prepare: a light host runs only its units.
   }
 
   async killAll(): Promise<void> {
     this.shell.killAll();
   }
 
-  /** The agent shares this process's network, so it is ended for as long as its host is cut off. */
+  /** The agent shares this process's network, so it is stopped while its host is partitioned. */
   async freeze(): Promise<void> {
     await this.host.services.killAll();
   }

@@ -23,7 +23,7 @@ const [KEEPALIVED, HAPROXY] = ADDRESSES.units;
 
 const textOf = (files: MemoryFiles, path: string): string => files.readBytes(path)?.toString('utf8') ?? '';
 
-/** The addresses of a configuration of keepalived, as Fairlead writes it. */
+/** The addresses in a keepalived configuration written by Fairlead. */
 export const instancesIn = (text: string): readonly Instance[] =>
   text
     .split(/^vrrp_instance /m)
@@ -34,7 +34,7 @@ export const instancesIn = (text: string): readonly Instance[] =>
       return address === undefined || priority === undefined ? [] : [{ address, priority: Number(priority) }];
     });
 
-/** The nodes behind the addresses of a configuration of haproxy, as Fairlead writes it. */
+/** The nodes behind the addresses in a haproxy configuration written by Fairlead. */
 export const serversIn = (text: string): readonly Server[] =>
   text
     .split(/^backend /m)
@@ -48,13 +48,13 @@ export const serversIn = (text: string): readonly Server[] =>
     });
 
 /**
- * A **simulation** of what light hosts need of a network for virtual addresses, for no packet is sent: VRRP among the hosts that run
- * keepalived, at once and without elections that anyone could see, and what haproxy finds out of the nodes behind. A node answers on all its
- * ports while its host is on and its kubelet runs.
+ * A **simulation** of the network that virtual addresses of light hosts need, without packets: VRRP among the hosts
+ * that run keepalived, with immediate elections, and haproxy's health checks of the nodes behind. A node answers on all
+ * its ports while its host is on and its kubelet runs.
  */
 export class LightSegment {
   private readonly attached = new Map<string, Attached>();
-  /** By address: the machine that has it. */
+  /** The machine that holds each address. */
   private readonly holders = new Map<string, string>();
 
   attach(host: Host, files: MemoryFiles): void {
@@ -65,7 +65,7 @@ export class LightSegment {
     this.attached.delete(host.facts.machineId);
   }
 
-  /** As the agent of the host sees its addresses. */
+  /** How the host's agent observes its addresses. */
   looksOf(host: Host): AddressLooks {
     return {
       own: () => new Set([host.facts.address, ...this.heldBy(host)]),
@@ -82,7 +82,7 @@ export class LightSegment {
     );
   }
 
-  /** Whoever has an address keeps it while it can (nopreempt); else the highest priority gets it. */
+  /** The current holder keeps an address while it can (nopreempt); otherwise the highest priority wins. */
   private holderOf(address: string): string | undefined {
     const candidates = [...this.attached].flatMap(([machineId, { host, files }]) => {
       if (!runs(host, KEEPALIVED) || !runs(host, HAPROXY)) return [];
@@ -102,7 +102,7 @@ export class LightSegment {
     return holder !== undefined && runs(holder.host, HAPROXY);
   }
 
-  /** As haproxy answers `show stat`, with the columns that are read. */
+  /** haproxy's response to `show stat`, with the columns that are read. */
   private stats(host: Host): string | undefined {
     const { files } = this.attached.get(host.facts.machineId) ?? {};
     if (files === undefined || !runs(host, HAPROXY)) return undefined;

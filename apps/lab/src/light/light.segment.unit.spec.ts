@@ -8,7 +8,7 @@ import { LightSegment } from './light.segment.js';
 const ADDRESS = '198.18.7.5';
 const PORT = 80;
 
-/** What the segment sees of a host. */
+/** The state of a host that the segment reads. */
 interface Simulated {
   readonly host: Host;
   readonly units: Record<string, { started: boolean }>;
@@ -71,7 +71,7 @@ describe('the simulated network of light hosts', () => {
     second = added(2, 254);
   });
 
-  it('gives an address to the host with the highest priority, which keeps it while it can', () => {
+  it('assigns an address to the host with the highest priority, which keeps it while it can', () => {
     expect(holder()).toEqual(['edge-2']);
     second.isOn = false;
     expect(holder()).toEqual(['edge-1']);
@@ -83,7 +83,7 @@ describe('the simulated network of light hosts', () => {
     expect(holder()).toEqual([]);
   });
 
-  it('accepts connections on an address that a host holds, and on no other', async () => {
+  it('accepts connections only on an address that a host holds', async () => {
     const { connects } = segment.looksOf(first.host);
     expect([await connects(ADDRESS, PORT), await connects('198.18.7.6', PORT)]).toEqual([true, false]);
     for (const { units } of [first, second]) units[ADDRESSES.units[1]]!.started = false;
@@ -91,7 +91,7 @@ describe('the simulated network of light hosts', () => {
     expect(await segment.looksOf(first.host).stats()).toBeUndefined();
   });
 
-  it('says of the nodes behind an address whether their hosts are on and their kubelets run', async () => {
+  it('reports whether the hosts of the nodes behind an address are on and their kubelets run', async () => {
     expect(await servers(first)).toEqual(['ingress.http,edge-1,UP', 'ingress.http,edge-2,UP']);
     second.units['kubelet.service']!.started = false;
     expect(await servers(first)).toEqual(['ingress.http,edge-1,UP', 'ingress.http,edge-2,DOWN']);

@@ -5,7 +5,7 @@ import type { HostShell, RunningCall, ShellCall, ShellExit } from '../ssh/host.s
 import { LIGHT_STEPS, StepFault, type LightHost } from './light.steps.js';
 
 const NOT_KNOWN_EXIT_CODE = 127;
-/** Of what a command reads. */
+/** Limits the input of a command. */
 const STDIN_BYTES_MAX = 4 * 1024 * 1024;
 
 interface Answer {
@@ -17,11 +17,11 @@ interface Answer {
 const done = (stdout = ''): Answer => ({ code: 0, stdout, stderr: '' });
 const failed = (code: number, stderr: string): Answer => ({ code, stdout: '', stderr: `${stderr}\n` });
 
-/** The host's own root: empty, so a path with the variable before it is the path. */
+/** The root of a light host is empty, so a path with the variable in front of it is the path itself. */
 const withoutRoot = (command: string): string =>
   command.replaceAll('"${FAIRLEAD_ROOT:-}"', '').replaceAll('$FAIRLEAD_ROOT', '');
 
-/** A login shell may be one that reads other words, so commands come in a shell of their own. */
+/** Unwraps commands from `sh -c`, which callers use because the login shell may be a different one. */
 const inOwnShell = (command: string): string =>
   /^sh -c '([\s\S]*)'$/.exec(command)?.[1]?.replaceAll("'\\''", "'") ?? command;
 
@@ -32,12 +32,12 @@ const REMOVE_COMMAND = /^rm -f (\/\S+)$/;
 const PLAIN_COMMAND = /^[a-z][a-z0-9-]*( [A-Za-z0-9_./:=@%+,-]+)*$/;
 
 /**
- * What SSH clients may run on a light host. It is not a shell: it recognises the steps by their names, the commands with which a file is
- * put in place, and plain calls of simulated commands, joined by `&&`. Anything else is answered as an unknown command.
+ * The commands that SSH clients may run on a light host. This is not a shell: it supports steps by name, the commands
+ * that install a file, and plain calls of simulated commands, joined by `&&`. Anything else is an unknown command.
  */
 export class LightShell implements HostShell {
   private readonly running = new Set<AbortController>();
-  /** Steps of one host never overlap, as their scripts' lock has it. */
+  /** Steps of one host never overlap, as the lock of their scripts ensures. */
   private lastStep: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -100,7 +100,7 @@ interface SentStep {
   readonly stdin: Readable;
 }
 
-/** What a command is given to read, once it has all of it. */
+/** Reads the complete input of a command. */
 const textOf = (stdin: Readable): Promise<string> =>
   new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -123,7 +123,7 @@ interface Attempt {
   readonly work: () => Promise<Answer>;
 }
 
-/** Whatever goes wrong is what the command prints. */
+/** Any failure becomes the output of the command. */
 const attempt = async (light: LightHost, { what, signal, work }: Attempt): Promise<Answer> => {
   try {
     return await work();
@@ -160,7 +160,7 @@ const carryOutClause = async (light: LightHost, clause: string): Promise<Answer>
   return { code: code ?? 1, stdout, stderr };
 };
 
-/** Steps are called `<step>-<run>`. */
+/** A step is called as `<step>-<run>`. */
 const runStep = async (light: LightHost, name: string, input: unknown): Promise<Answer> => {
   const step = STEPS.find((one) => one === name.slice(0, name.lastIndexOf('-')));
   if (step === undefined) return failed(NOT_KNOWN_EXIT_CODE, `Fairlead lab has no step ${name}`);
@@ -168,7 +168,7 @@ const runStep = async (light: LightHost, name: string, input: unknown): Promise<
   return done(`FAIRLEAD-RESULT ${JSON.stringify(result)}\n`);
 };
 
-/** The input was rendered for this step by the same version of the same library. */
+/** The input was rendered for this step by the same version of the library. */
 const runKnownStep = <Step extends StepName>(light: LightHost, step: Step, input: unknown): Promise<unknown> =>
   LIGHT_STEPS[step](light, input as StepInputs[Step]);
 

@@ -26,7 +26,7 @@ import { AUTHORIZED_KEYS, authorizedKeysIn } from '../ssh/authorized.keys.js';
 import { scratchEtcdOf } from '../commands/scratch.etcd.js';
 import type { AgentCommandResult } from './agent.programs.js';
 
-/** A step of a light host fails with words on standard error and an exit code, as its script would. */
+/** A failed step of a light host, with a message on standard error and an exit code like its script. */
 export class StepFault extends Error {
   constructor(
     message: string,
@@ -60,7 +60,7 @@ const ETCD_UNIT_FILE = `/etc/systemd/system/${EXTERNAL_ETCD.unit}`;
 const PRIVATE = 0o600;
 const PUBLIC = 0o644;
 const MIB_PER_GIB = 1_024;
-/** Nothing is ever left on a light host by which its last user could come back. */
+/** A light host never keeps anything that would let its previous user log in again. */
 const NOTHING = createHash('sha256').digest('hex').slice(0, 32);
 const LIGHT_BASELINE = {
   sshKeys: NOTHING,
@@ -70,7 +70,7 @@ const LIGHT_BASELINE = {
   units: NOTHING,
   runtime: NOTHING,
 };
-/** A simulation of the machine; only files are real. */
+/** Simulated facts of the machine; only the files are real. */
 const LIGHT_FACTS = {
   user: '0',
   hasSystemd: true,
@@ -89,10 +89,10 @@ const LIGHT_FACTS = {
 };
 const KILLED_EXIT_CODE = 137;
 const MS_PER_SECOND = 1_000;
-/** What a script repeats of a failed command. */
+/** How many lines of a failed command's output a script repeats. */
 const WORDS_LINES_MAX = 40;
 
-/** Runs a command that must succeed; what it said last is what the step fails with. */
+/** Runs a command that must succeed. The step fails with the last lines of its output. */
 const must = async ({ run }: LightHost, ...words: readonly string[]): Promise<string> => {
   const { code, stdout, stderr } = await run(...words);
   if (code === 0) return stdout;
@@ -102,14 +102,15 @@ const must = async ({ run }: LightHost, ...words: readonly string[]): Promise<st
 
 const marker = (kind: string, uid: string): string => `/var/lib/fairlead/${kind}.${uid}`;
 
-/** The same as the clean-up of an interrupted kubeadm in the scripts. */
+/** The same cleanup of an interrupted kubeadm as in the scripts. */
 const cleanKubeadm = async (light: LightHost): Promise<void> => {
   await must(light, 'kubeadm', 'reset', '--force');
 };
 
 /**
- * Light hosts behave as if made from an image that has the agent already: once any host was given a program, all have it. So the first one
- * of a lab takes the whole way with an upload, and a thousand hosts do not get the same megabyte a thousand times.
+ * Light hosts behave as if created from an image that contains the agent: once one host was given a program, all hosts
+ * have it. Only the first host of a lab takes the full path with an upload, and a thousand hosts do not receive the
+ * same megabyte a thousand times.
  */
 const hasAgent = ({ files, blobs }: LightHost, sha256: string): boolean => {
   const present = files.readBytes(AGENT_PATHS.program);
@@ -119,7 +120,7 @@ const hasAgent = ({ files, blobs }: LightHost, sha256: string): boolean => {
   return program !== undefined;
 };
 
-/** The steps' scripts, done without a shell: the same commands, the same files, the same results. */
+/** The steps without a shell: the same commands, files and results as their scripts. */
 export const LIGHT_STEPS: Steps = {
   prepare: async (light, { agent, config, credentials }) => {
     const { files } = light;
@@ -413,7 +414,7 @@ export const LIGHT_STEPS: Steps = {
     return { cpus, memoryMiB: memoryGiB * MIB_PER_GIB, facts, baseline: LIGHT_BASELINE };
   },
 
-  // The lab's balancer is its own.
+  // The lab has its own load balancer.
   'balance-api': async () => {
     throw new StepFault('a host of the lab has no haproxy and no keepalived');
   },

@@ -18,7 +18,7 @@ export interface LightUnitsParts {
   readonly segment: LightSegment;
 }
 
-/** Units of a light host: the agent runs inside the lab's process, and nothing else runs at all. */
+/** Units of a light host: the agent runs inside the lab's process; other units have no process. */
 export class LightUnits implements UnitRunner {
   private readonly lines = new Map<string, string[]>();
   private readonly counts = new Map<string, number>();
@@ -62,7 +62,7 @@ class EndedUnit implements UnitProcess {
   }
 }
 
-/** The agent of one host as a part of this process. */
+/** The agent of one host, running in this process. */
 class AgentUnit implements UnitProcess {
   readonly pid = process.pid;
   readonly ended: Promise<UnitEnd>;
@@ -85,7 +85,7 @@ class AgentUnit implements UnitProcess {
     await this.stopped;
   }
 
-  /** The agent's connections are closed soon; nothing waits for that. */
+  /** The agent's connections close asynchronously; nothing waits for that. */
   async kill(): Promise<void> {
     this.gone.abort();
   }

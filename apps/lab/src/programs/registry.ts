@@ -11,7 +11,7 @@ import { dpkgDeb, labProgram } from '../commands/unpacked.commands.js';
 import { journalctl, systemctl } from '../commands/systemctl.commands.js';
 import * as system from '../commands/system.commands.js';
 
-/** Programs that come with a package. */
+/** Programs of packages. */
 const PACKAGED: Readonly<Record<string, Command>> = {
   kubeadm,
   kubelet,
@@ -24,7 +24,7 @@ const PACKAGED: Readonly<Record<string, Command>> = {
   keepalived: checkedConfiguration,
 };
 
-/** Programs that every host has. */
+/** Programs on every host. */
 const ALWAYS: Readonly<Record<string, Command>> = {
   'apt-get': aptGet,
   apt: aptGet,
@@ -68,7 +68,7 @@ const ALWAYS: Readonly<Record<string, Command>> = {
   chown: system.nothingToDo,
   chgrp: system.nothingToDo,
   iptables: system.nothingToDo,
-  // No packet is filtered in the lab: rules are loaded, tried and confirmed, and change nothing.
+  // The lab filters no packets: rules are loaded, tried and confirmed without effect.
   nft: system.nothingToDo,
   'systemd-run': system.nothingToDo,
   sshd: system.sshd,
@@ -76,17 +76,17 @@ const ALWAYS: Readonly<Record<string, Command>> = {
   udevadm: system.nothingToDo,
 };
 
-/** Programs that someone has copied out of an image, to be called by their own path. */
+/** Programs copied out of an image and called by their path. */
 const COPIED: Readonly<Record<string, Command>> = { etcd, etcdctl, etcdutl };
 
 export const ALWAYS_PRESENT: readonly string[] = Object.keys(ALWAYS);
 
-/** Programs that the installed packages bring. */
+/** The programs of the installed packages. */
 export const programsOf = (packages: Readonly<Record<string, string>>): readonly string[] =>
   Object.keys(packages)
     .flatMap((name) => packageNamed(name)?.programs ?? [])
     .filter((program) => program in PACKAGED);
 
-/** The stand-in of that name, if the host has it. */
+/** Returns the stand-in of that name, if the host has it. */
 export const commandNamed = (name: string, packages: Readonly<Record<string, string>>): Command | undefined =>
   ALWAYS[name] ?? COPIED[name] ?? (programsOf(packages).includes(name) ? PACKAGED[name] : undefined);

@@ -4,37 +4,37 @@ import type { Host } from '../hosts/host.js';
 import { CommandFault, NOT_FOUND_EXIT_CODE, type CommandWorld } from '../commands/command.js';
 import { commandNamed } from './registry.js';
 
-/** A call of a simulated command as it comes in. */
+/** One call of a simulated command. */
 export interface CommandRequest {
   readonly name: string;
   readonly args: readonly string[];
   readonly cwd: string;
 }
 
-/** Where the command's words go, line by line, and what ends it early. */
+/** Receives the command's output line by line, and can abort the command. */
 export interface CommandOutput {
   out(text: string): void;
   err(text: string): void;
   readonly signal: AbortSignal;
 }
 
-/** The text of a program that dpkg-deb has unpacked (commands/unpacked.ts). */
+/** The contents of a program extracted by dpkg-deb (commands/unpacked.commands.ts). */
 const UNPACKED = /^exec (lab-program) (\S+) (\S+) "\$@"$/m;
 
-/** A host without a shell runs what is called by its path here. */
+/** Resolves a program that is called by path on a host without a shell. */
 const unpackedProgram = async (host: Host, request: CommandRequest): Promise<CommandRequest> => {
   if (!request.name.startsWith('/')) return request;
   const [, name, ...words] = UNPACKED.exec((await host.files.readText(request.name)) ?? '') ?? [];
   return name === undefined ? request : { ...request, name, args: [...words, ...request.args] };
 };
 
-/** Exit code of a command whose caller or host went away. */
+/** Exit code of a command whose caller disconnected or whose host went down. */
 const INTERRUPTED_EXIT_CODE = 130;
 const FAULT_EXIT_CODE = 1;
 
 /**
- * Carries out simulated commands for hosts, after asking whether one must fail; every one is counted. `settled` resolves when what a command
- * has changed may be relied on.
+ * Runs simulated commands of hosts, unless a fault makes one fail, and counts them. `settled` resolves once the changes
+ * of a command are durable.
  */
 export class CommandRunner {
   constructor(
@@ -44,7 +44,7 @@ export class CommandRunner {
     private readonly settled: () => Promise<void>,
   ) {}
 
-  /** Never rejects for what the command does wrong: that is an exit code and words. */
+  /** Never rejects for a failed command, which has an exit code and output instead. */
   async run(host: Host, called: CommandRequest, output: CommandOutput): Promise<number> {
     const request = await unpackedProgram(host, called);
     const line = [request.name, ...request.args].join(' ');
@@ -79,7 +79,10 @@ export class CommandRunner {
   }
 }
 
-/** A signal that aborts with the first of several. Unlike AbortSignal.any it lets go of them: a host's own signal lives for days. */
+/**
+ * A signal that aborts with the first of several. Unlike AbortSignal.any, it can be released from its sources: a host's
+ * own signal lives for days.
+ */
 const firstOf = (...sources: readonly AbortSignal[]): { readonly signal: AbortSignal; release(): void } => {
   const controller = new AbortController();
   const abort = (): void => controller.abort();

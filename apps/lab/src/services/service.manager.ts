@@ -7,7 +7,7 @@ import type { UnitEnd, UnitProcess, UnitProgram, UnitRunner } from './unit.runne
 
 const UNIT_FOLDERS = ['/etc/systemd/system', '/usr/lib/systemd/system', '/lib/systemd/system'] as const;
 
-/** Programs whose work the lab does itself: there is no process behind them. */
+/** Programs whose work the lab does itself, without a process. */
 const SIMULATED_PROGRAMS: ReadonlySet<string> = new Set([
   'containerd',
   'kubelet',
@@ -17,11 +17,11 @@ const SIMULATED_PROGRAMS: ReadonlySet<string> = new Set([
   'keepalived',
 ]);
 
-/** A program that ran this long is taken to have worked: the next restart is quick again. */
+/** A program that ran this long counts as stable: its next restart is immediate again. */
 const STEADY_AFTER_MS = 10_000;
 const RESTART_DELAY_MAX_MS = 10_000;
 
-/** All hosts have the same few units, and agents ask for their states every minute. */
+/** All hosts have the same few units, whose states agents read every minute. */
 const PARSED_MAX = 256;
 const parsedUnits = new LRUCache<string, UnitFile>({ max: PARSED_MAX });
 
@@ -53,23 +53,23 @@ interface UnitState {
   end?: UnitEnd;
 }
 
-/** What systemd needs of its host. */
+/** The parts of a host that systemd uses. */
 export interface UnitHost {
   readonly isOn: boolean;
   readonly files: HostFiles;
   readonly record: { readonly units: Record<string, UnitRecord> };
-  /** To be called after a change of `record`, so that it is stored. */
+  /** Must be called after a change of `record`, so that it is stored. */
   changed(): void;
 }
 
-/** systemd of one host: reads the units' files, starts their programs and keeps alive those that ask for it. */
+/** systemd of one host: reads unit files, starts programs and restarts those that require it. */
 export class ServiceManager {
   private readonly states = new Map<string, UnitState>();
 
   constructor(
     private readonly host: UnitHost,
     private readonly runner: UnitRunner,
-    /** A simulated program was started or stopped. */
+    /** Called when a simulated program was started or stopped. */
     private readonly simulatedChanged: () => Promise<void>,
   ) {}
 
@@ -94,7 +94,7 @@ export class ServiceManager {
     this.host.changed();
   }
 
-  /** Starting what runs changes nothing. */
+  /** Does nothing if the unit already runs. */
   async start(name: string): Promise<void> {
     const file = await this.require(name);
     this.record(name).started = true;
@@ -138,7 +138,7 @@ export class ServiceManager {
     return state?.failed ? 'failed' : 'inactive';
   }
 
-  /** Whether a simulated program does its work: `containerd` answers, `kubelet` has a configuration and a runtime. */
+  /** Whether a simulated program works: `containerd` responds, `kubelet` has a configuration and a runtime. */
   async isRunning(program: 'containerd' | 'kubelet'): Promise<boolean> {
     return this.host.isOn && (await this.activeState(program)) === 'active';
   }
@@ -155,7 +155,7 @@ export class ServiceManager {
     return this.runner.written(unitName(name));
   }
 
-  /** Starts every unit that must run; one that cannot be started is noted in its journal. */
+  /** Starts every unit that must run; failures are logged in its journal. */
   async startDesired(): Promise<void> {
     const desired = Object.entries(this.host.record.units).filter(([, record]) => record.started);
     for (const [unit] of desired) {
@@ -168,7 +168,7 @@ export class ServiceManager {
     }
   }
 
-  /** Ends every program at once and starts none again until the host boots. */
+  /** Kills every program, and starts none until the host boots. */
   async killAll(): Promise<void> {
     await Promise.all([...this.states.keys()].map((unit) => this.end(unit, (process) => process.kill())));
     this.states.clear();
@@ -195,7 +195,7 @@ export class ServiceManager {
 
   private async ended(unit: string, running: Running, end: UnitEnd): Promise<void> {
     const state = this.state(unit);
-    if (state.running !== running) return; // It was stopped on purpose.
+    if (state.running !== running) return; // It was stopped intentionally.
     delete state.running;
     state.end = end;
     state.failed = !end.success;
@@ -275,7 +275,7 @@ export const unitName = (name: string): string => (/\.[a-z]+$/.test(name) ? name
 
 const programOf = (file: UnitFile): string => basename(splitCommandLine(file.execStart)[0] ?? '');
 
-/** The argument list with the environment's values in it. */
+/** Expands environment variables in the argument list. */
 export const expandArguments = (
   argv: readonly string[],
   environment: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-/** What a systemd unit file says, as far as the lab honours it. */
+/** The settings of a systemd unit file that the lab supports. */
 export interface UnitFile {
   readonly description: string;
   readonly type: string;
@@ -12,7 +12,9 @@ export interface UnitFile {
 
 const RESTART_DELAY_DEFAULT_MS = 100;
 
-/** Parses a unit file and its drop-ins, in order; an empty `ExecStart=` clears what came before, as systemd.service(5) says. */
+/**
+ * Parses a unit file and its drop-ins in order; an empty `ExecStart=` clears earlier ones, as in systemd.service(5).
+ */
 export const parseUnit = (texts: readonly string[]): UnitFile => {
   const values = new Map<string, string[]>();
   for (const line of texts.flatMap((text) => logicalLines(text))) {
@@ -35,17 +37,17 @@ export const parseUnit = (texts: readonly string[]): UnitFile => {
   };
 };
 
-/** Splits a command line as systemd does: blanks separate, quotes keep together. Prefixes such as `-` and `@` are dropped. */
+/** Splits a command line like systemd: at blanks outside quotes. Prefixes such as `-` and `@` are dropped. */
 export const splitCommandLine = (commandLine: string): readonly string[] =>
   [...commandLine.replace(/^[-@:+!]+/, '').matchAll(/"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|(\S+)/g)].map(
     ([, double, single, bare]) => (double ?? single ?? bare ?? '').replace(/\\(.)/g, '$1'),
   );
 
-/** Replaces `$NAME` and `${NAME}` by the environment's value, or nothing. */
+/** Replaces `$NAME` and `${NAME}` with the environment's value, or nothing. */
 export const expandVariables = (word: string, environment: Readonly<Record<string, string>>): string =>
   word.replace(/\$\{(\w+)\}|\$(\w+)/g, (_, braced?: string, bare?: string) => environment[braced ?? bare ?? ''] ?? '');
 
-/** The lines of an environment file: `NAME=value`, quotes allowed. */
+/** Parses an environment file: `NAME=value`, quotes allowed. */
 export const parseEnvironmentFile = (text: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
     logicalLines(text)

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { expandVariables, parseEnvironmentFile, parseUnit, splitCommandLine } from './unit.file.js';
 
 describe('a unit file', () => {
-  it('says what to start, with what environment and when again', () => {
+  it('defines what to start, with which environment, and when to restart it', () => {
     const unit = parseUnit([
       '[Unit]\nDescription=Agent\n# a comment\n[Service]\nExecStart=/usr/bin/node \\\n  /opt/agent.mjs\nEnvironment=A=1 "B=two words"\nEnvironmentFile=-/etc/default/agent\nRestart=always\nRestartSec=2\n',
     ]);

@@ -1,11 +1,11 @@
 import * as z from 'zod';
 
-/** What a host remembers of a unit. */
+/** The stored state of a unit. */
 export const UnitRecord = z.object({
   enabled: z.boolean(),
-  /** It was started and not stopped since; after a boot only enabled units run. */
+  /** Whether it was started and not stopped since; a boot starts only enabled units. */
   started: z.boolean(),
-  /** A kubelet that had come up when its container runtime stopped: it goes on without one. */
+  /** Whether a kubelet was up when its container runtime stopped: it keeps running without one. */
   outlivesRuntime: z.boolean().optional(),
 });
 export type UnitRecord = z.infer<typeof UnitRecord>;

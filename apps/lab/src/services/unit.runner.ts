@@ -7,12 +7,15 @@ export interface UnitProgram {
 }
 
 export interface UnitProcess {
-  /** Resolves when the program has ended, with how: `0`, `exit code 1`, `signal SIGKILL` or what could not be started. Never rejects. */
+  /**
+   * Resolves when the program has ended, with how: `0`, `exit code 1`, `signal SIGKILL` or why it could not be started.
+   * Never rejects.
+   */
   readonly ended: Promise<UnitEnd>;
   readonly pid: number;
-  /** Asks it to end, and makes it end after a while. Resolves when it has. */
+  /** Requests termination, and kills the program after a timeout. Resolves once it has ended. */
   stop(): Promise<void>;
-  /** Ends it at once. */
+  /** Kills the program. */
   kill(): Promise<void>;
 }
 
@@ -21,12 +24,12 @@ export interface UnitEnd {
   readonly words: string;
 }
 
-/** Starts programs of units: real processes on full hosts, the agent inside the lab's own process on light ones. */
+/** Starts the programs of units: real processes on full hosts, the agent in the lab's process on light ones. */
 export interface UnitRunner {
   start(program: UnitProgram): UnitProcess;
-  /** The newest lines that the unit wrote. */
+  /** The last lines that the unit wrote. */
   journal(unit: string, linesMax: number): Promise<readonly string[]>;
-  /** How many lines it has written, those that are not kept included. */
+  /** How many lines it has written, including those no longer kept. */
   written(unit: string): Promise<number>;
   note(unit: string, line: string): void;
 }

@@ -3,14 +3,14 @@ import ssh2 from 'ssh2';
 
 export interface HostKey {
   readonly privatePem: string;
-  /** `SHA256:<base64 without padding>`, as ssh-keygen prints it. */
+  /** `SHA256:<base64 without padding>`, as printed by ssh-keygen. */
   readonly fingerprint: string;
 }
 
-/** ssh2 1.17 drops leading zero bytes of the public half, so one key in 256 cannot be read; ten of those in a row do not happen. */
+/** ssh2 1.17 drops leading zero bytes of the public key, so one key in 256 is unreadable; ten in a row do not occur. */
 const TRIES_MAX = 10;
 
-/** A new ed25519 host key. */
+/** Generates an ed25519 host key. */
 export const newHostKey = (): HostKey => {
   for (let attempt = 1; attempt <= TRIES_MAX; attempt += 1) {
     const pair = ssh2.utils.generateKeyPairSync('ed25519');

@@ -1,12 +1,12 @@
 import type { Readable, Writable } from 'node:stream';
 
-/** Streams and end of one command that a client runs on a host. */
+/** A command that a client runs on a host, with its streams. */
 export interface ShellCall {
   readonly command: string;
   readonly stdin: Readable;
   readonly stdout: Writable;
   readonly stderr: Writable;
-  /** Variables that the client asked for. */
+  /** Variables that the client requested. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -16,14 +16,14 @@ export interface ShellExit {
 }
 
 export interface RunningCall {
-  /** Resolves when the command has ended and its words are written. Never rejects. */
+  /** Resolves once the command has ended and its output is written. Never rejects. */
   readonly ended: Promise<ShellExit>;
   signal(signal: NodeJS.Signals): void;
 }
 
-/** Runs the commands that SSH clients ask for: a real shell on full hosts, the product's steps on light ones. */
+/** Runs commands of SSH clients: in a real shell on full hosts, as simulated steps on light ones. */
 export interface HostShell {
   run(call: ShellCall): RunningCall;
-  /** Ends every command at once: the host goes down. */
+  /** Kills every command, because the host goes down. */
   killAll(): void;
 }

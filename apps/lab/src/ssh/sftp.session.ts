@@ -23,7 +23,7 @@ interface OpenFolder {
   listed: boolean;
 }
 
-/** Serves SFTP (protocol version 3) over the files of one host. Requests on one connection are answered in their order. */
+/** Serves SFTP (protocol version 3) for the files of one host. Requests of one connection are answered in order. */
 export const serveSftp = (sftp: SFTPWrapper, files: HostFiles): void => {
   new SftpSession(sftp, files).listen();
 };

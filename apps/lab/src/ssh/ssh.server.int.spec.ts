@@ -7,7 +7,7 @@ import { NodeSSH } from 'node-ssh';
 import ssh2 from 'ssh2';
 import { TestLab, must, type TestMachine } from '../testing/test.lab.js';
 
-// Real shells and processes on a machine that may be busy with other tests.
+// Runs real shells and processes, on a machine that may be busy with other tests.
 describe('SSH of a simulated host', () => {
   let lab: TestLab;
   let machine: TestMachine;
@@ -26,12 +26,12 @@ describe('SSH of a simulated host', () => {
     removeFolder(folder);
   });
 
-  it('runs a command in a real shell, with its exit code and both streams apart', async () => {
+  it('runs a command in a real shell, with its exit code and separate output streams', async () => {
     const result = await ssh.execCommand('echo out; echo err >&2; (exit 7)');
     expect(result).toMatchObject({ code: 7, stdout: 'out', stderr: 'err' });
   });
 
-  it('shows the host key that the cloud vouches for', async () => {
+  it('presents the host key that the cloud API reports', async () => {
     let seen = '';
     const connection = new NodeSSH();
     await connection.connect({
@@ -48,12 +48,12 @@ describe('SSH of a simulated host', () => {
     expect(seen).toBe(machine.hostKey);
   });
 
-  it('lets in no one but the holder of the key', async () => {
+  it('accepts only the holder of the key', async () => {
     const stranger = ssh2.utils.generateKeyPairSync('ecdsa', { bits: 256 });
     await expect(lab.ssh(machine, stranger.private)).rejects.toThrow(/authentication/i);
   });
 
-  it('kills everything that a command started when its channel is closed, also in other process groups', async () => {
+  it('kills everything that a command started when its channel closes, also in other process groups', async () => {
     const connection = await lab.ssh(machine);
     const running = connection.execCommand(
       'echo $$ >$HOME/pid; timeout 600 sh -c "echo \\$\\$ >$HOME/inner; sleep 600"',
@@ -67,7 +67,7 @@ describe('SSH of a simulated host', () => {
     await eventually(() => pids.every((pid) => !isAlive(pid)));
   });
 
-  it('leaves alone what a finished command started in the background, as sshd does', async () => {
+  it('keeps background processes of a finished command, like sshd', async () => {
     const connection = await lab.ssh(machine);
     const started =
       'setsid sleep 600 >/dev/null 2>&1 </dev/null & until grep -qx sleep /proc/$!/comm; do :; done; echo $!';
@@ -78,12 +78,12 @@ describe('SSH of a simulated host', () => {
     const running = await runningPid();
     connection.dispose();
     await eventually(() => !isAlive(running));
-    // Of a process that was killed and not yet waited for, nothing is left in it.
+    // The command line of a zombie process is empty, so this checks that it still runs.
     expect(await readFile(`/proc/${left}/cmdline`, 'utf8')).toContain('sleep');
     process.kill(left, 'SIGKILL');
   });
 
-  it('puts and gets files by SFTP, byte by byte', async () => {
+  it('transfers files over SFTP unchanged', async () => {
     const content = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256));
     await writeFile(join(folder, 'up'), content);
     await ssh.putFile(join(folder, 'up'), '/var/lib/fairlead/some/deep/file');
@@ -94,14 +94,14 @@ describe('SSH of a simulated host', () => {
     expect((await readFile(join(folder, 'down'))).equals(content)).toBe(true);
   });
 
-  it('keeps SFTP inside the host', async () => {
+  it('confines SFTP to the host', async () => {
     await ssh.putFile(join(folder, 'up'), '/../../../../outside');
     expect(await must(ssh, 'ls $FAIRLEAD_ROOT/outside')).toContain('outside');
     await must(ssh, 'ln -s / $FAIRLEAD_ROOT/leak');
     await expect(ssh.getFile(join(folder, 'x'), '/leak/etc/hostname')).rejects.toThrow(/permission|EACCES/i);
   });
 
-  it('says that it is a simulation wherever a client looks', async () => {
+  it('identifies itself as a simulation to clients', async () => {
     expect(await must(ssh, 'cat $FAIRLEAD_ROOT/etc/os-release')).toContain(
       'PRETTY_NAME="Debian GNU/Linux 12 (simulated by Fairlead lab)"',
     );

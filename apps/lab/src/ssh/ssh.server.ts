@@ -12,9 +12,9 @@ export interface SshHost {
   readonly hostKeyPem: string;
   readonly files: HostFiles;
   readonly shell: HostShell;
-  /** The public keys in OpenSSH format that may log in now. */
+  /** The public keys, in OpenSSH format, that may log in now. */
   authorizedKeys(): Promise<readonly string[]>;
-  /** How long a new connection waits before it is answered; null: without end. */
+  /** How long a new connection waits before it is answered; null: forever. */
   connectDelayMs(): number | null;
 }
 
@@ -23,12 +23,12 @@ const BANNER = 'Simulated host of Fairlead lab';
 
 type State = 'answering' | 'silent';
 
-/** The SSH server of one host: public keys only, commands and SFTP, no shell sessions and no forwarding. */
+/** The SSH server of one host: public keys only, commands and SFTP, no interactive sessions or forwarding. */
 export class SshServer {
   private readonly sockets = new Set<Socket>();
   private readonly calls = new Set<RunningCall>();
   private listener: NetServer | undefined;
-  /** Made when the first client comes: most hosts of a large lab never see one at the same time. */
+  /** Created for the first client, because most hosts of a large lab have no client at the same time. */
   private server: ssh2.Server | undefined;
   private state: State = 'answering';
 
@@ -45,7 +45,7 @@ export class SshServer {
     this.listener = listener;
   }
 
-  /** Closes every connection; running commands are killed by their host. */
+  /** Closes every connection; the host kills running commands. */
   async close(): Promise<void> {
     const listener = this.listener;
     this.listener = undefined;
@@ -53,13 +53,13 @@ export class SshServer {
     if (listener !== undefined) await new Promise<void>((resolve) => listener.close(() => resolve()));
   }
 
-  /** As behind a cut cable: connections stay, nothing passes. */
+  /** Simulates a cut cable: connections stay open but pass no data. */
   silence(): void {
     this.state = 'silent';
     for (const socket of this.sockets) socket.pause();
   }
 
-  /** Connections from before the silence are not trusted any more and closed. */
+  /** Closes connections from before the silence, which are no longer in a known state. */
   answer(): void {
     if (this.state === 'silent') for (const socket of this.sockets) socket.destroy();
     this.state = 'answering';
@@ -103,7 +103,7 @@ export class SshServer {
       .map(parseKey)
       .find((candidate) => candidate !== undefined && sameKey(candidate, context.key.data));
     const { signature, blob } = context;
-    // Without a signature the client only asks whether this key would do.
+    // Without a signature, the client only asks whether the key would be accepted.
     const proven =
       key !== undefined &&
       (signature === undefined || (blob !== undefined && key.verify(blob, signature, context.hashAlgo) === true));
@@ -131,7 +131,8 @@ export class SshServer {
       let open = true;
       channel.once('close', () => {
         open = false;
-        // Like sshd, leaves alone what a finished command started in the background: finding that would read /proc of every process.
+        // Like sshd, keeps background processes of a finished command: finding them would require reading /proc of
+        // every process.
         if (this.calls.has(call)) call.signal('SIGKILL');
       });
       session.on('signal', (acceptSignal, _rejectSignal, { name }) => {
@@ -149,7 +150,7 @@ export class SshServer {
   }
 }
 
-/** What one packet of a client brings about is sent back with one write: each costs more than all the encryption in it. */
+/** Sends the response to one packet of a client in one write, because each write costs more than encrypting it. */
 const answerInOnePiece = (socket: Socket): void => {
   socket.on('data', () => {
     socket.cork();
