@@ -128,7 +128,7 @@ describe('The simulated API, through @kubernetes/client-node', () => {
     );
   });
 
-  it('watches from a version on, with bookmarks asked for, until the client stops', async () => {
+  it('watches from a resource version, with bookmarks if requested, until the client stops', async () => {
     const seen: string[] = [];
     const { metadata } = await core.listNamespacedConfigMap({ namespace: 'default' });
     const watch = await new Watch(config).watch(
@@ -152,7 +152,7 @@ describe('The simulated API, through @kubernetes/client-node', () => {
     expect(seen).toEqual(['ADDED seen', 'MODIFIED seen', 'DELETED seen']);
   });
 
-  it('applies on the server side with an owner, twice with one outcome, and refuses a second owner', async () => {
+  it('applies server-side with a field manager, idempotently, and reports a conflict for a second manager', async () => {
     const objects = KubernetesObjectApi.makeApiClient(config);
     const desired = {
       apiVersion: 'v1',
@@ -182,7 +182,7 @@ describe('The simulated API, through @kubernetes/client-node', () => {
     expect((await core.readNamespacedConfigMap({ name: 'addon', namespace: 'default' })).data).toEqual({ a: '9' });
   });
 
-  it('has a network on a node as soon as a network plugin runs there', async () => {
+  it('makes the network of a node ready once a network plugin runs there', async () => {
     bench.cluster.setNetworkReady(false);
     await eventually(
       async () =>
@@ -232,7 +232,7 @@ interface Call {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-describe('The simulated API, by hand', () => {
+describe('The simulated API, with raw requests', () => {
   let bench: Bench;
   let config: KubeConfig;
 
@@ -243,7 +243,10 @@ describe('The simulated API, by hand', () => {
 
   afterAll(() => bench.close());
 
-  /** A request with the admin's certificate, or with a token or nothing when `token` is given. */
+  /**
+   * Sends a request with the admin's certificate or, if `token` is given, with that token; an empty token means
+   * anonymous.
+   */
   const call = ({ method = 'GET', path, token, body, headers = {} }: Call): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const user = config.getCurrentUser();
@@ -335,13 +338,13 @@ describe('The simulated API, by hand', () => {
     expect(answer.code).toBe(code);
   });
 
-  it('names itself a simulation in every answer', async () => {
+  it('identifies itself as a simulation in every response', async () => {
     expect((await call({ path: '/version', token: '' })).headers['server']).toBe(
       'fairlead-lab-simulated-kube-apiserver',
     );
   });
 
-  it('lets a bootstrap token read what a join reads, and nothing else, until it expires', async () => {
+  it('lets a bootstrap token read only what a join needs, until the token expires', async () => {
     const { token } = bench.cluster.createBootstrapToken(Date.now(), 60_000);
     const { token: expired } = bench.cluster.createBootstrapToken(Date.now() - 60_000, 1_000);
 
@@ -354,7 +357,7 @@ describe('The simulated API, by hand', () => {
     expect([bench.cluster.checkToken(token), bench.cluster.checkToken(expired)]).toEqual([true, false]);
   });
 
-  it('answers 410 to a watch from a version that is forgotten, and to a page of a list that is', async () => {
+  it('answers 410 to a watch or a list page whose resource version is too old', async () => {
     const page = JSON.parse((await call({ path: '/api/v1/namespaces?limit=1' })).body) as {
       metadata: { continue: string };
     };
@@ -366,7 +369,7 @@ describe('The simulated API, by hand', () => {
     expect((await call({ path: `/api/v1/namespaces?limit=1&continue=${page.metadata.continue}` })).code).toBe(410);
   });
 
-  it('warns of a version that Kubernetes has given up, and remembers that it was asked for', async () => {
+  it('warns about requests of a removed API version, and counts them', async () => {
     expect((await call({ path: '/metrics' })).body).not.toContain('v1beta1');
     const answer = await call({ path: '/apis/policy/v1beta1/poddisruptionbudgets' });
 
@@ -379,7 +382,7 @@ describe('The simulated API, by hand', () => {
     );
   });
 
-  it('warns of unknown fields, or refuses them, as the client asks', async () => {
+  it('warns about unknown fields or rejects them, as requested', async () => {
     const pod = json({ metadata: { name: 'odd' }, spec: { containers: [{ name: 'a', image: 'b', imag: 'c' }] } });
     const path = '/api/v1/namespaces/default/pods';
 
@@ -397,7 +400,7 @@ describe('The simulated API, by hand', () => {
     expect(warned.body).not.toContain('imag"');
   });
 
-  it('says 503 and fails its readiness while etcd has no quorum, and makes up afterwards for what it missed', async () => {
+  it('answers 503 and fails its readiness check while etcd has no quorum, and recovers afterwards', async () => {
     bench.cluster.etcd.add('cp1', 'https://10.1.0.1:2380');
     bench.cluster.etcd.add('cp2', 'https://10.1.0.2:2380');
     bench.cluster.etcd.set('cp2', { running: false });
@@ -422,7 +425,7 @@ describe('The simulated API, by hand', () => {
     expect((await call({ path: '/readyz', token: '' })).body).toBe('ok');
   });
 
-  it('cuts open watches when its listener closes, while another listener goes on', async () => {
+  it('closes open watches with their listener, while another listener keeps serving', async () => {
     const second = await bench.cluster.listen({ host: '127.0.0.1', port: 0, sans: [] });
     const server = `https://127.0.0.1:${second.port}`;
     const ended = new Promise<void>((resolve, reject) => {
@@ -465,7 +468,7 @@ describe('A simulated cluster over time', () => {
     return cluster;
   };
 
-  /** Lets time pass in small steps, with everything done that falls due. */
+  /** Advances time in small steps, and runs everything that falls due. */
   const pass = (cluster: SimulatedCluster, clock: ManualClock, ms: number): void => {
     for (let passed = 0; passed < ms; passed += 100) {
       clock.advance(100);
@@ -479,7 +482,7 @@ describe('A simulated cluster over time', () => {
       .find(({ metadata }) => metadata.name === name)
       ?.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
 
-  it('loses a node whose kubelet stops, moves its pods after five minutes, and takes it back', async () => {
+  it('marks a node lost when its kubelet stops, evicts its pods after five minutes, and accepts the node again', async () => {
     const clock = new ManualClock();
     const cluster = await create(clock);
     const dns = (): readonly (string | undefined)[] =>
@@ -504,7 +507,7 @@ describe('A simulated cluster over time', () => {
     pass(cluster, clock, 290_000);
     expect(dns()).toEqual(['w1', 'w2']);
     pass(cluster, clock, 20_000);
-    // CoreDNS tolerates control planes, and cp1 has none of it yet.
+    // CoreDNS tolerates control planes, and no replica runs on cp1 yet.
     expect(dns()).toEqual(['cp1', 'going', 'w2']);
 
     cluster.setKubelet('w1', { running: true, version: 'v1.34.5' });
@@ -517,7 +520,7 @@ describe('A simulated cluster over time', () => {
     await cluster.close();
   });
 
-  it('sets no timer and writes nothing while it is idle', async () => {
+  it('sets no timer and writes nothing while idle', async () => {
     const clock = new ManualClock();
     const cluster = await create(clock);
     pass(cluster, clock, 1_000);
@@ -529,7 +532,7 @@ describe('A simulated cluster over time', () => {
     await cluster.close();
   });
 
-  it('runs a static pod again that someone deleted, and lets another control plane lead when the leader is gone', async () => {
+  it('recreates a deleted static pod, and elects another control plane when the leader is gone', async () => {
     const clock = new ManualClock();
     const cluster = await create(clock);
     cluster.registerNode(machine('cp2', 'control-plane', 2));
@@ -560,7 +563,7 @@ describe('A simulated cluster over time', () => {
     await cluster.close();
   });
 
-  it('takes everything along when a node is removed', async () => {
+  it('removes the pods of a removed node and reschedules them', async () => {
     const clock = new ManualClock();
     const cluster = await create(clock);
 
@@ -578,7 +581,7 @@ describe('A simulated cluster over time', () => {
     await cluster.close();
   });
 
-  it('gets the Node of a worker again when its kubelet starts, and not while it runs or from a host that has left', async () => {
+  it('recreates the deleted Node of a worker only when its kubelet starts on a host that has not left', async () => {
     const clock = new ManualClock();
     const cluster = await create(clock);
     const registration = { ...machine('w1', 'worker', 11), kubeletVersion: 'v1.34.5', labels: { tier: 'web' } };
@@ -605,7 +608,7 @@ describe('A simulated cluster over time', () => {
     await cluster.close();
   });
 
-  it('upgrades static pods control plane by control plane, and the addons with the cluster', async () => {
+  it('upgrades static pods one control plane at a time, and the addons with the cluster', async () => {
     const clock = new ManualClock();
     const cluster = await create(clock);
     const image = (name: string): string | undefined =>
@@ -623,7 +626,7 @@ describe('A simulated cluster over time', () => {
     await cluster.close();
   });
 
-  it('goes on from its snapshot, which is JSON, with the same authority', async () => {
+  it('resumes from its JSON snapshot with the same certificate authority', async () => {
     const clock = new ManualClock();
     const cluster = await create(clock);
     const changes: number[] = [];

@@ -18,7 +18,7 @@ export interface Kubectl {
   readonly version: string;
 }
 
-/** The kubectl on PATH, or undefined when there is none. */
+/** Returns the kubectl on PATH, or undefined if there is none. */
 export const installedKubectl = async (): Promise<Kubectl | undefined> => {
   try {
     return { path: 'kubectl', version: await versionOf('kubectl') };
@@ -27,7 +27,10 @@ export const installedKubectl = async (): Promise<Kubectl | undefined> => {
   }
 };
 
-/** Debian's own kubectl, unpacked from its package into a folder; undefined, with the reason on the console, when that is not possible. */
+/**
+ * Extracts Debian's kubectl from its package into a folder. Returns undefined and logs the reason if that is not
+ * possible.
+ */
 export const debianKubectl = async (folder: string): Promise<Kubectl | undefined> => {
   try {
     const path = join(folder, 'kubectl');
@@ -69,7 +72,7 @@ export interface Bench {
   close(): Promise<void>;
 }
 
-/** One control plane, two workers, a working network, served on a free loopback port. */
+/** Starts a cluster with one control plane, two workers and a working network on a free loopback port. */
 export const startBench = async (given: Partial<SimulatedClusterOptions> = {}): Promise<Bench> => {
   const folder = newFolder('lab');
   const cluster = await SimulatedCluster.create({
@@ -103,7 +106,7 @@ export const startBench = async (given: Partial<SimulatedClusterOptions> = {}): 
   };
 };
 
-/** Runs kubectl against a kubeconfig. Rejects with its stderr when it fails. */
+/** Runs kubectl with a kubeconfig. Rejects with its stderr if it fails. */
 export const kubectlWith =
   (kubectl: Kubectl, kubeconfig: string, folder: string) =>
   async (...args: readonly string[]): Promise<string> => {

@@ -68,7 +68,7 @@ const cases = kubectls.length === 0 ? [] : kubectls.map((kubectl) => [kubectl.ve
 
   afterAll(() => bench.close());
 
-  it('gets the answer that this cluster is a simulation where it asks for what is not simulated', async () => {
+  it('rejects unsupported requests with the message that this cluster is a simulation', async () => {
     const pod = bench.cluster.pods().find(({ metadata }) => metadata.namespace === 'kube-system')?.metadata.name ?? '';
     const inSystem = ['-n', 'kube-system'];
     const minor = Number(client.version.split('.')[1]);
@@ -94,7 +94,7 @@ const cases = kubectls.length === 0 ? [] : kubectls.map((kubectl) => [kubectl.ve
     expect(answered).toContain('stores RBAC objects and does not evaluate them');
   });
 
-  it('lists the nodes with the columns that people know', async () => {
+  it('lists nodes with the usual columns', async () => {
     const lines = (await kubectl('get', 'nodes', '-o', 'wide')).trim().split('\n');
 
     expect(lines[0]?.split(/\s{2,}/).map((title) => title.trim())).toEqual([
@@ -113,7 +113,7 @@ const cases = kubectls.length === 0 ? [] : kubectls.map((kubectl) => [kubectl.ve
     expect(lines[2]).toMatch(/^w1 +Ready +<none> /);
   });
 
-  it('shows what kubeadm leaves: static pods, CoreDNS, kube-proxy, its ConfigMaps', async () => {
+  it('shows the objects that kubeadm creates: static pods, CoreDNS, kube-proxy, its ConfigMaps', async () => {
     expect(await kubectl('-n', 'kube-system', 'get', 'deploy,ds')).toMatch(
       /coredns +2\/2[\s\S]*kube-proxy +3 +3 +3 +3 +3 +kubernetes.io\/os=linux/,
     );
@@ -126,7 +126,7 @@ const cases = kubectls.length === 0 ? [] : kubectls.map((kubectl) => [kubectl.ve
     expect(await kubectl('-n', 'kube-system', 'get', 'cm', 'kubelet-config', '-o', 'name')).toContain('kubelet-config');
   });
 
-  it('says wherever it can that this is a simulation', async () => {
+  it('identifies the cluster as a simulation wherever possible', async () => {
     expect(await kubectl('get', '--raw', '/version')).toContain('simulated by the Fairlead lab');
     expect(
       await kubectl('get', 'nodes', '-o', 'jsonpath={.items[*].metadata.annotations.lab\\.fairlead\\.dev/simulated}'),
@@ -135,7 +135,7 @@ const cases = kubectls.length === 0 ? [] : kubectls.map((kubectl) => [kubectl.ve
     expect(await kubectl('-n', 'kube-system', 'logs', 'etcd-cp1')).toContain('simulation');
   });
 
-  it('applies a Deployment, sees its pods spread over the workers, and finds nothing to change the second time', async () => {
+  it('applies a Deployment, spreads its pods over the workers, and reports no change the second time', async () => {
     const manifest = await file('web.yaml', WEB('nginx:1.27'));
     expect(await kubectl('apply', '-f', manifest)).toContain('deployment.apps/web created');
     await kubectl('rollout', 'status', 'deploy/web', '--timeout=30s');
@@ -148,7 +148,7 @@ const cases = kubectls.length === 0 ? [] : kubectls.map((kubectl) => [kubectl.ve
     expect(await kubectl('get', 'endpoints', 'web')).toMatch(/:80,10\.244.* \+ 7 more\.\.\./);
   });
 
-  it('rolls out another image, back again, restarts and scales', async () => {
+  it('rolls out another image, rolls back, restarts and scales', async () => {
     expect(await kubectl('apply', '-f', await file('web2.yaml', WEB('nginx:1.28')))).toContain(
       'deployment.apps/web configured',
     );
@@ -175,7 +175,7 @@ const cases = kubectls.length === 0 ? [] : kubectls.map((kubectl) => [kubectl.ve
     expect(await kubectl('describe', 'pod', '-l', 'app=web')).toMatch(/Controlled By: +ReplicaSet\/web-/);
   });
 
-  it('patches in every way, labels, annotates and taints', async () => {
+  it('supports every patch type, labels, annotates and taints', async () => {
     await kubectl(
       'patch',
       'deploy',
@@ -210,7 +210,7 @@ const cases = kubectls.length === 0 ? [] : kubectls.map((kubectl) => [kubectl.ve
     await kubectl('taint', 'nodes', 'w1', 'c-');
   });
 
-  it('drains a node as far as the budget allows, and says which pod it cannot evict', async () => {
+  it('drains a node as far as the budget allows, and names the pod that cannot be evicted', async () => {
     await kubectl('rollout', 'status', 'deploy/web', '--timeout=30s');
     await kubectl('create', 'pdb', 'web', '--selector=app=web', '--min-available=4');
     const refused = kubectl('drain', 'w1', '--ignore-daemonsets', '--timeout=2s');
@@ -263,7 +263,7 @@ const cases = kubectls.length === 0 ? [] : kubectls.map((kubectl) => [kubectl.ve
     }
   });
 
-  it('orphans what a deployment owns, and a deployment of the same template takes it over again', async () => {
+  it('orphans the pods of a deployment, which a deployment with the same template adopts', async () => {
     await kubectl('create', 'deployment', 'kept', '--image=nginx', '--replicas=2');
     await kubectl('rollout', 'status', 'deploy/kept', '--timeout=30s');
     const pods = await kubectl('get', 'pods', '-l', 'app=kept', '-o', 'name');
@@ -280,7 +280,7 @@ const cases = kubectls.length === 0 ? [] : kubectls.map((kubectl) => [kubectl.ve
     await kubectl('delete', 'deploy', 'kept');
   });
 
-  it('deletes with grace, in the foreground, and whole namespaces', async () => {
+  it('deletes gracefully, in the foreground, and whole namespaces', async () => {
     expect(await kubectl('delete', 'deploy', 'web', '--cascade=foreground')).toContain('deleted');
     await eventually(async () => !(await kubectl('get', 'pods', '-o', 'name')).includes('web'), {
       what: 'no pods left',
@@ -292,7 +292,7 @@ const cases = kubectls.length === 0 ? [] : kubectls.map((kubectl) => [kubectl.ve
     await expect(kubectl('delete', 'namespace', 'kube-system')).rejects.toThrow('may not be deleted');
   });
 
-  it('creates what its generators make, runs Jobs and StatefulSets', async () => {
+  it('creates objects with its generators, runs Jobs and StatefulSets', async () => {
     await kubectl('create', 'secret', 'generic', 's', '--from-literal=p=q');
     await kubectl('run', 'bare', '--image=busybox', '--restart=Never');
     await kubectl('wait', '--for=condition=Ready', 'pod/bare', '--timeout=10s');
@@ -307,19 +307,19 @@ const cases = kubectls.length === 0 ? [] : kubectls.map((kubectl) => [kubectl.ve
     expect(await kubectl('get', 'pods', '-l', 'app=db', '-o', 'name')).toBe('pod/db-0\npod/db-1\npod/db-2\n');
   });
 
-  it('answers questions about itself and about permissions', async () => {
+  it('answers reviews of the user and of permissions', async () => {
     expect(await kubectl('cluster-info')).toContain('Kubernetes control plane');
     expect(await kubectl('api-resources')).toMatch(/poddisruptionbudgets +pdb +policy\/v1 +true +PodDisruptionBudget/);
     expect(await kubectl('api-versions')).toContain('policy/v1beta1');
     expect(await kubectl('auth', 'can-i', 'delete', 'pods')).toContain('yes');
     expect(await kubectl('get', '--raw', '/readyz?verbose')).toContain('[+]etcd ok');
     expect(await kubectl('get', '--raw', '/livez')).toBe('ok');
-    // Older clients read OpenAPI version 2, of which there is only an empty document.
+    // Older clients read OpenAPI version 2, of which only an empty document is served.
     if (!client.version.startsWith('v1.20'))
       expect(await kubectl('explain', 'pods.spec.containers.ports')).toMatch(/containerPort\s+<integer>/);
   });
 
-  it('lets a node change itself and no one else', async () => {
+  it('lets a node change only itself', async () => {
     expect(await asNode('label', 'node', 'w1', 'own=yes')).toContain('labeled');
     await expect(asNode('label', 'node', 'w2', 'own=yes')).rejects.toThrow(
       'nodes "w2" is forbidden: User "system:node:w1" cannot patch',
@@ -328,7 +328,7 @@ const cases = kubectls.length === 0 ? [] : kubectls.map((kubectl) => [kubectl.ve
     await expect(asNode('delete', 'deployment', 'coredns', '-n', 'kube-system')).rejects.toThrow('forbidden');
   });
 
-  it('takes custom resources', async () => {
+  it('serves custom resources', async () => {
     const definition =
       'apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: boats.lab.example}\nspec:\n  group: lab.example\n  scope: Namespaced\n  names: {plural: boats, singular: boat, kind: Boat}\n  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]\n';
     await kubectl('apply', '-f', await file('crd.yaml', definition));

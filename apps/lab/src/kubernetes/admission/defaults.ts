@@ -5,13 +5,13 @@ import type { DaemonSet, Deployment, Job, ReplicaSet, StatefulSet } from '../obj
 import { qualifiedName, type ResourceDefinition } from '../resources/resource.js';
 import { admitPod, defaultTemplate } from './pod.defaults.js';
 
-/** Fills in what the API server fills in when an object of this type is created or changed. */
+/** Sets the defaults that the API server sets when an object of this type is created or changed. */
 export const withDefaults = (resource: ResourceDefinition, draft: Draft): Draft => {
   const admit = DEFAULTS[qualifiedName(resource)];
   return admit === undefined ? draft : admit(draft);
 };
 
-/** Each function gets only objects of its own resource, after their shape was checked: the cast to it is here only. */
+/** Each function receives only objects of its own resource, whose shape is already validated. This is the only cast. */
 const of =
   <T extends KubeObject>(fill: (draft: Draft<T>) => Draft<T>) =>
   (draft: Draft): Draft =>

@@ -1,7 +1,7 @@
 import type { Container, Pod, PodSpec, PodTemplate, Toleration } from '../objects/core.types.js';
 import type { Draft } from '../objects/kube.object.js';
 
-/** What the API server fills into the pod spec of a pod or of a template (pkg/apis/core/v1/defaults.go). */
+/** The API server's defaults for the pod spec of a pod or of a template (pkg/apis/core/v1/defaults.go). */
 const defaultPodSpec = (spec: PodSpec): PodSpec => ({
   ...spec,
   restartPolicy: spec.restartPolicy ?? 'Always',
@@ -31,7 +31,7 @@ const defaultContainer = (container: Container): Container => ({
 
 type Resources = NonNullable<Container['resources']>;
 
-/** A limit without a request is also the request. */
+/** A limit without a request also sets the request. */
 const defaultRequests = (resources: Resources): Resources =>
   resources.limits === undefined
     ? resources
@@ -47,7 +47,7 @@ const withDefaults = (target: object, defaults: Readonly<Record<string, unknown>
     Object.entries(defaults).map(([key, value]) => [key, (target as Record<string, unknown>)[key] ?? value]),
   );
 
-/** Kubernetes' DefaultTolerationSeconds admission: how long a pod stays on a node that is gone. */
+/** Kubernetes' DefaultTolerationSeconds admission: how long a pod remains on an unreachable node. */
 const NODE_GONE_TOLERATION_SECONDS = 300;
 
 const toleration = (key: string): Toleration => ({
@@ -64,7 +64,7 @@ const PRIORITIES: Readonly<Record<string, number>> = {
   'system-cluster-critical': 2_000_000_000,
 };
 
-/** Defaults and admission of a pod that is created: service account, tolerations, priority. */
+/** Defaults and admission of a new pod: service account, tolerations, priority. */
 export const admitPod = (pod: Draft<Pod>): Draft<Pod> => {
   const spec = defaultPodSpec(pod.spec);
   const tolerations = spec.tolerations ?? [];

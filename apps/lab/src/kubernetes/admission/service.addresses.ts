@@ -4,11 +4,10 @@ import type { Draft } from '../objects/kube.object.js';
 
 export interface AddressRange {
   readonly size: number;
-  /** The address at an offset from the start of the range. */
   readonly at: (offset: number) => string;
 }
 
-/** An IPv4 network ("10.96.0.0/12") to take addresses from. */
+/** An IPv4 network ("10.96.0.0/12") from which addresses are allocated. */
 export const addressRange = (cidr: string): AddressRange => {
   const [, bits] = ipaddr.IPv4.parseCIDR(cidr);
   const start = ipaddr.IPv4.networkAddressFromCIDR(cidr)
@@ -23,12 +22,15 @@ export const addressRange = (cidr: string): AddressRange => {
 /** The IPv4 address at an offset from the start of a network ("10.96.0.0/12", 10 is 10.96.0.10). */
 export const addressIn = (cidr: string, offset: number): string => addressRange(cidr).at(offset);
 
-/** The first addresses of the service network stay free for well-known services: the API server is .1, kubeadm's DNS is .10. */
+/**
+ * The first addresses of the service network are reserved for well-known services: .1 for the API server, .10 for
+ * kubeadm's DNS.
+ */
 const FIRST_DYNAMIC_OFFSET = 16;
 const NODE_PORT_MIN = 30_000;
 const NODE_PORT_MAX = 32_767;
 
-/** The service with a cluster address and node ports of its own, as the API server's allocators give them; undefined when none is left. */
+/** Allocates the cluster IP and node ports of a service, as the API server does. Returns undefined if none is free. */
 export const withAddresses = (
   draft: Draft<Service>,
   { serviceCidr, services }: { readonly serviceCidr: string; readonly services: readonly Service[] },

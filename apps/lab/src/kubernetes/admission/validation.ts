@@ -25,7 +25,7 @@ const wrong = (field: string, value: unknown, why: string): FieldProblem => ({
   message: `Invalid value: ${JSON.stringify(value ?? null)}: ${why}`,
 });
 
-/** The gross mistakes that the simulation refuses with 422; it has no schemas, so it does not find every mistake. */
+/** Basic validation, refused with 422. The simulation has no schemas, so it does not find every mistake. */
 export const validate = (
   resource: ResourceDefinition,
   object: KubeObject,
@@ -166,7 +166,7 @@ const taintProblems = (object: KubeObject): readonly FieldProblem[] => {
   });
 };
 
-/** The only fields of a pod's spec that may change after it was created (pkg/apis/core/validation, ValidatePodUpdate). */
+/** The only fields of a pod's spec that may change after creation (pkg/apis/core/validation, ValidatePodUpdate). */
 const MUTABLE_POD_FIELDS = [
   'tolerations',
   'activeDeadlineSeconds',

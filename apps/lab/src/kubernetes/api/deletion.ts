@@ -17,10 +17,10 @@ export interface DeleteOptions {
 
 export const FOREGROUND_FINALIZER = 'foregroundDeletion';
 
-/** Namespaces that the API server never lets go. */
+/** Namespaces that the API server never deletes. */
 const IMMORTAL_NAMESPACES = ['default', 'kube-system', 'kube-public'];
 
-/** Ending objects by the API's rules: grace periods, finalizers, what happens to dependents. */
+/** Deletion by the API's rules: grace periods, finalizers and dependents. */
 export class Deletion {
   constructor(
     private readonly store: ObjectStore,
@@ -28,7 +28,7 @@ export class Deletion {
     private readonly timestamp: (atMs: number) => string,
   ) {}
 
-  /** Deletes, or marks as being deleted. Returns the object when it is still there, undefined when it is gone. */
+  /** Deletes an object, or marks it as being deleted. Returns the object if it still exists. */
   delete<T extends KubeObject>(resource: Resource<T>, object: T, options: DeleteOptions = {}): T | undefined {
     this.check(resource, object, options);
     if (options.dryRun === true) return object;
@@ -62,7 +62,7 @@ export class Deletion {
     }
   }
 
-  /** A foreground deletion waits for the dependents; an orphaning one sets them free first. */
+  /** A foreground deletion waits for the dependents; an orphaning one releases them first. */
   private finalizersFor(object: KubeObject, { propagationPolicy }: DeleteOptions): readonly string[] {
     const finalizers = object.metadata.finalizers ?? [];
     const dependents = this.store.dependentsOf(object.metadata.uid);
@@ -75,7 +75,7 @@ export class Deletion {
       : finalizers;
   }
 
-  /** Only pods that a kubelet runs are given time to end; a second deletion can only shorten it. */
+  /** Only pods that a kubelet runs have a grace period; a second deletion can only shorten it. */
   private graceSeconds(
     resource: ResourceDefinition,
     object: KubeObject,

@@ -1,4 +1,4 @@
-/** Who sends a request. */
+/** The user who sends a request. */
 export interface Identity {
   readonly name: string;
   readonly groups: readonly string[];

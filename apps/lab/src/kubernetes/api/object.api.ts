@@ -19,7 +19,10 @@ export interface ObjectApiOptions {
   readonly random: (length: number) => string;
 }
 
-/** Creating and changing objects by the API's rules: defaults, validation, names, versions. Both clients and controllers go through it. */
+/**
+ * Creates and changes objects by the API's rules: defaults, validation, names, versions. Used by clients and by
+ * controllers.
+ */
 export class ObjectApi {
   private readonly store: ObjectStore;
 
@@ -27,7 +30,7 @@ export class ObjectApi {
     this.store = options.store;
   }
 
-  /** @throws {ApiError} 404 without its namespace, 409 when the name is taken, 422 when the object is wrong. */
+  /** @throws {ApiError} 404 without its namespace, 409 if the name is in use, 422 if the object is invalid. */
   create<T extends KubeObject>(resource: Resource<T>, draft: Draft<T>, { dryRun = false }: WriteOptions = {}): T {
     const named = this.named(draft as unknown as Draft);
     const name = named.metadata.name ?? '';
@@ -42,8 +45,8 @@ export class ObjectApi {
   }
 
   /**
-   * Stores `next` in place of `current`; without the status, which has its own subresource.
-   * @throws {ApiError} 409 when `next` was made from another version, 422 when it is wrong.
+   * Stores `next` in place of `current`, except the status if it is a subresource.
+   * @throws {ApiError} 409 if `next` is based on another version, 422 if it is invalid.
    */
   update<T extends KubeObject>(resource: Resource<T>, next: T, { dryRun = false }: WriteOptions = {}): T {
     const current = this.current(resource, next);
@@ -54,7 +57,7 @@ export class ObjectApi {
     return dryRun ? object : this.stored(resource, object);
   }
 
-  /** Stores the status of `next` and nothing else; a node's metadata too, because kubelets write both through this door. */
+  /** Stores only the status of `next`; for a node also its metadata, because kubelets write both here. */
   updateStatus<T extends KubeObject>(resource: Resource<T>, next: T, { dryRun = false }: WriteOptions = {}): T {
     const current = this.current(resource, next);
     const metadata = resource.plural === 'nodes' ? withIdentity(next, current).metadata : current.metadata;
@@ -62,7 +65,7 @@ export class ObjectApi {
     return dryRun ? object : this.stored(resource, object);
   }
 
-  /** Stores a state that a controller made from the latest one. An object whose last finalizer is gone is removed. */
+  /** Stores a state that a controller derived from the latest one. Removes an object whose last finalizer is gone. */
   stored<T extends KubeObject>(resource: Resource<T>, object: T): T {
     const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = object.metadata;
     const written = this.store.replace(resource, object);
@@ -133,7 +136,7 @@ export class ObjectApi {
 
 const isNamespace = (resource: ResourceDefinition): boolean => qualifiedName(resource) === 'namespaces';
 
-/** What a client sends for these is ignored: the server gives them. */
+/** Client-provided values of these fields are ignored, because the server sets them. */
 const withoutIdentity = (draft: Draft): Draft => {
   const {
     uid,

@@ -3,15 +3,15 @@ import type { KubeObject } from '../objects/kube.object.js';
 import { apiVersionOf, groupVersion, qualifiedName, type ResourceDefinition } from '../resources/resource.js';
 
 /**
- * What a running kubelet would have written since: the simulation keeps no heartbeat writes, it computes the times when asked.
- * `leaseRenewal` and `nodeHeartbeat` return the text of the time, or undefined when the stored one still holds.
+ * Heartbeats of running kubelets, computed on read: the simulation does not write them. `leaseRenewal` and
+ * `nodeHeartbeat` return a timestamp, or undefined if the stored one is current.
  */
 export interface Heartbeats {
   leaseRenewal(lease: Lease): string | undefined;
   nodeHeartbeat(node: Node): string | undefined;
 }
 
-/** The object as a client sees it: in the version it asked for, with heartbeats computed from the clock. */
+/** The object as returned to a client: in the requested version, with computed heartbeats. */
 export const present = (
   resource: ResourceDefinition,
   object: KubeObject,
@@ -45,6 +45,6 @@ const alive = (node: Node, heartbeats: Heartbeats): Node => {
   return { ...node, status: { ...node.status, conditions } };
 };
 
-/** Times of one form order as texts. A heartbeat is never older than what was written. */
+/** Timestamps in the same format can be compared as strings. A heartbeat is never older than the stored time. */
 const later = (written: string | undefined, beat: string): string =>
   written !== undefined && written > beat ? written : beat;

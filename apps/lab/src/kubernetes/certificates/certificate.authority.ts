@@ -28,10 +28,10 @@ export interface CertificateRequest {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** kubeadm's life times: authorities ten years, everything else one. */
+/** kubeadm's validity periods: ten years for authorities, one year for everything else. */
 const AUTHORITY_DAYS = 3650;
 const LEAF_DAYS = 365;
-/** Hosts whose clocks differ a little must not meet a certificate from the future. */
+/** Certificates are backdated, so that hosts whose clocks lag slightly accept them. */
 const BACKDATE_MS = 5 * 60 * 1000;
 const SERIAL_BYTES = 8;
 const CURVE = 'P-256';
@@ -54,7 +54,7 @@ const newKeys = async (): Promise<NewKeys> => {
   return { publicKey: publicKeyOf(publicKey), privateKey, keyPem };
 };
 
-/** Positive, and as long as it says. */
+/** Positive and of fixed length: the top bits of the first byte are 01. */
 const newSerial = (): Uint8Array => {
   const serial = randomBytes(SERIAL_BYTES);
   serial[0] = (serial[0]! & 0x3f) | 0x40;
@@ -93,7 +93,7 @@ export class CertificateAuthority {
     return new CertificateAuthority(pair, { name, key: createPrivateKey(pair.keyPem) });
   }
 
-  /** The hash by which `kubeadm join` knows the authority: SHA-256 of its public key's DER form. */
+  /** The CA hash for `kubeadm join`: SHA-256 of the public key in DER. */
   get publicKeyHash(): string {
     const publicKey = new Uint8Array(publicKeyOf(this.signer.key).toBER());
     return `sha256:${createHash('sha256').update(publicKey).digest('hex')}`;
@@ -119,7 +119,10 @@ export class CertificateAuthority {
     return { certPem, keyPem };
   }
 
-  /** A client certificate for the subject and key of a request (PEM), as kube-controller-manager signs it. @throws {Error} when its signature is wrong. */
+  /**
+   * Signs a client certificate for the subject and key of a request (PEM), as kube-controller-manager does. @throws
+   * {Error} if the signature of the request is invalid.
+   */
   async sign(csr: string, nowMs: number, ttlSeconds = LEAF_DAYS * (DAY_MS / 1000)): Promise<string> {
     const request = new x509.Pkcs10CertificateRequest(csr);
     if (!(await request.verify())) throw new Error('the signature of the request is wrong');
@@ -137,7 +140,7 @@ export class CertificateAuthority {
   }
 }
 
-/** A request to sign, as it was sent (PKCS#10, PEM). */
+/** The subject of a certificate signing request (PKCS#10, PEM). */
 export interface SignableRequest {
   readonly commonName: string;
   readonly organizations: readonly string[];
@@ -151,7 +154,7 @@ const parsed = (csr: string): x509.Pkcs10CertificateRequest | undefined => {
   }
 };
 
-/** Whom a request names; undefined for text that is no request. */
+/** Returns the subject of a request, or undefined if the text is not a request. */
 export const subjectOf = (csr: string): SignableRequest | undefined => {
   const name = parsed(csr)?.subjectName;
   if (name === undefined) return undefined;

@@ -10,9 +10,9 @@ const NAMES = ['localhost', '10.0.0.1', 'fd00::1', LONG_NAME];
 
 const extensionsOf = (pem: string): string[] => new x509.X509Certificate(pem).extensions.map(({ type }) => type);
 
-/** Read by OpenSSL, which has not written them. */
+/** Parsed by OpenSSL, which is independent of the code that writes them. */
 describe('certificates of the lab', () => {
-  it('an authority signs for itself, for ten years', async () => {
+  it('an authority is self-signed and valid for ten years', async () => {
     const { pair } = await CertificateAuthority.create(NOW_MS);
     const ca = new X509Certificate(pair.certPem);
     expect([ca.subject, ca.ca, ca.checkIssued(ca), ca.verify(ca.publicKey)]).toEqual([
@@ -25,7 +25,7 @@ describe('certificates of the lab', () => {
     expect(extensionsOf(pair.certPem)).toEqual(['2.5.29.19', '2.5.29.15']);
   });
 
-  it('a server has its names and addresses, a client its groups; both are signed, also by an authority that was stored', async () => {
+  it('a server has its names and addresses, a client its groups; both are signed, also by a restored authority', async () => {
     const { pair } = await CertificateAuthority.create(NOW_MS);
     const ca = new X509Certificate(pair.certPem);
     const authority = CertificateAuthority.load(pair);
@@ -42,7 +42,7 @@ describe('certificates of the lab', () => {
     expect(new x509.X509Certificate(server.certPem).notBefore.getTime()).toBe(NOW_MS - 300_000);
   });
 
-  it('ends after 2049, too', async () => {
+  it('certificates can expire after 2049', async () => {
     const { pair } = await CertificateAuthority.create(Date.UTC(2045, 5, 1));
     expect(new Date(new X509Certificate(pair.certPem).validTo).getUTCFullYear()).toBe(2055);
   });

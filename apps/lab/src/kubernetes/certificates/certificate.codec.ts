@@ -2,11 +2,11 @@ import * as asn1 from 'asn1js';
 import ipaddr from 'ipaddr.js';
 import { sign, type KeyObject } from 'node:crypto';
 
-/** A structure that asn1js can write. Those that are the same in many certificates are made once. */
+/** A structure that asn1js can encode. Structures that recur in many certificates are built once. */
 export type Structure = asn1.AsnType;
 
 const HASH = 'sha256';
-/** RFC 5280: from this year on a time is a GeneralizedTime. */
+/** RFC 5280: from this year on, times are encoded as GeneralizedTime. */
 const GENERALIZED_TIME_FROM = 2050;
 const UNCOMPRESSED_POINT = 4;
 const CONTEXT_SPECIFIC = 3;
@@ -31,7 +31,7 @@ const sequence = (...value: Structure[]): asn1.Sequence => new asn1.Sequence({ v
 const tagged = (tagNumber: number, structure: Structure): asn1.Constructed =>
   new asn1.Constructed({ idBlock: { tagClass: CONTEXT_SPECIFIC, tagNumber }, value: [structure] });
 
-/** Parses DER. Throws Error when it is not DER. */
+/** Parses DER. Throws if the input is not DER. */
 export const structureOf = (der: ArrayBuffer): Structure => {
   const { offset, result } = asn1.fromBER(der);
   if (offset === -1) throw new Error(`not DER: ${result.error}`);
@@ -51,7 +51,7 @@ const extension = (id: string, critical: boolean, value: Structure): Structure =
     new asn1.OctetString({ valueHex: derOf(value) }),
   );
 
-/** The first bit of a usage is the highest of the byte; bits that follow the last one are left out. */
+/** Bit 0 of a key usage is the most significant bit; unused trailing bits are omitted. */
 const usage = (byte: number, unusedBits: number): Structure =>
   extension(OID.keyUsage, true, new asn1.BitString({ valueHex: Uint8Array.of(byte), unusedBits }));
 
@@ -76,7 +76,10 @@ export const alternativeNames = (names: readonly string[]): Structure =>
 
 const EC_P256 = sequence(oid(OID.ecPublicKey), oid(OID.p256));
 
-/** SubjectPublicKeyInfo of a key of P-256. By its JWK: OpenSSL takes as long for one key in DER as for signing five certificates. */
+/**
+ * SubjectPublicKeyInfo of a P-256 key, built from its JWK: a DER export of one key takes OpenSSL as long as signing
+ * five certificates.
+ */
 export const publicKeyOf = (key: KeyObject): Structure => {
   const { x = '', y = '' } = key.export({ format: 'jwk' });
   const point = Buffer.concat([
@@ -106,7 +109,7 @@ export interface Contents {
 }
 
 export interface Signer {
-  /** As its own certificate has it. */
+  /** The subject of its own certificate. */
   readonly name: Structure;
   readonly key: KeyObject;
 }
@@ -115,7 +118,7 @@ const VERSION_3 = tagged(0, new asn1.Integer({ value: 2 }));
 const ECDSA_WITH_SHA256 = sequence(oid(OID.ecdsaWithSha256));
 const EXTENSIONS_TAG = 3;
 
-/** By asn1js alone: the structures that @peculiar/x509 makes of it take eight times as long. */
+/** Uses asn1js directly: the structures of @peculiar/x509 take eight times as long. */
 export const certificateDer = (contents: Contents, { name, key }: Signer): Uint8Array<ArrayBuffer> => {
   const { serial, subject, notBeforeMs, notAfterMs, publicKey, extensions } = contents;
   const unsigned = sequence(

@@ -8,10 +8,13 @@ export interface KubeconfigContent {
   readonly credentials: KeyPair;
 }
 
-/** As JSON, which is YAML: a name may be a word that YAML takes for something else than a text. */
+/** Quoted as JSON, which is valid YAML: a plain name could be parsed as another type. */
 const quoted = (text: string): string => JSON.stringify(text);
 
-/** A kubeconfig file with everything in it, in the form that kubeadm writes. A template, since a general writer of YAML was 1 ms for each of three files of a cluster. */
+/**
+ * A kubeconfig with embedded credentials, in kubeadm's format. A template, because a YAML serializer took 1 ms for each
+ * of three files of a cluster.
+ */
 export const kubeconfigText = ({ cluster, server, caPem, user, credentials }: KubeconfigContent): string => {
   const context = quoted(`${user}@${cluster}`);
   return `apiVersion: v1

@@ -5,7 +5,7 @@ import { kubeconfigText } from './kubeconfig.js';
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 describe('a kubeconfig of a simulated cluster', () => {
-  it.each(['demo', 'true', '12', 'a: b # c'])('says of a cluster named %j what kubeadm writes', (cluster) => {
+  it.each(['demo', 'true', '12', 'a: b # c'])("matches kubeadm's output for a cluster named %j", (cluster) => {
     const user = 'system:node:demo-cp-1';
     const text = kubeconfigText({
       cluster,

@@ -13,11 +13,11 @@ export interface KubeconfigsOptions {
   readonly cluster: string;
   readonly authority: CertificateAuthority;
   readonly clock: Clock;
-  /** The administrator's first client certificate counts as made so long ago. */
+  /** The age of the administrator's first client certificate. */
   readonly certificateAgeMs: number;
 }
 
-/** Writes kubeconfigs with client certificates in them; a user's certificate is made once. */
+/** Writes kubeconfigs with client certificates. The certificate of each user is created once. */
 export class Kubeconfigs {
   private readonly credentials = new Map<string, Promise<KeyPair>>();
   private certificateAgeMs: number;
@@ -26,7 +26,7 @@ export class Kubeconfigs {
     this.certificateAgeMs = options.certificateAgeMs;
   }
 
-  /** kubernetes-admin (system:masters), or a kubelet's (system:node:<name>). */
+  /** For kubernetes-admin (system:masters) or a kubelet (system:node:<name>). */
   async write({ server, user }: KubeconfigRequest): Promise<string> {
     const { cluster, authority, clock } = this.options;
     const subject =
@@ -46,7 +46,9 @@ export class Kubeconfigs {
     });
   }
 
-  /** Kubeconfigs of the administrator that are written from now on have a new certificate; earlier ones work until theirs ends. */
+  /**
+   * Later kubeconfigs of the administrator contain a new certificate; earlier ones remain valid until theirs expires.
+   */
   renewAdministrator(): void {
     this.credentials.delete(ADMINISTRATOR);
     this.certificateAgeMs = 0;

@@ -32,7 +32,7 @@ const makeRequest = async (user: string, group: string): Promise<Made> => {
   return { csr: csr.toString('pem'), key };
 };
 
-/** Over real TLS, whose clock is the machine's; that of the cluster is behind or not. */
+/** Over real TLS, which uses the machine's clock; the cluster's clock may lag behind. */
 describe.each([
   ['a cluster of now', 0],
   ['a cluster whose clock is an hour behind', HOUR_MS],
@@ -83,11 +83,11 @@ describe.each([
         .end();
     });
 
-  it('signs what is approved; the certificate names its user, who may do what a ClusterRoleBinding says', async () => {
+  it('signs approved requests; the certificate identifies its user, who has the rights of a ClusterRoleBinding', async () => {
     const made = await makeRequest('someone', 'people');
     const certificate = await signed('someone', made);
     if (behindMs > 0) {
-      // Ten minutes of validity, an hour ago.
+      // Issued an hour ago with a validity of ten minutes, so already expired.
       expect(await nodesAs(certificate, made.key)).toBe(401);
       return;
     }
@@ -103,7 +103,7 @@ describe.each([
     expect((await admin.makeApiClient(CoreV1Api).listNode()).items).toHaveLength(3);
   });
 
-  it('signs nothing that is not approved, and takes no request for system:masters', async () => {
+  it('signs nothing that is not approved, and rejects requests for system:masters', async () => {
     await create('waiting', await makeRequest('someone', 'people'));
     await expect(create('masters', await makeRequest('mallory', 'system:masters'))).rejects.toThrow('system:masters');
     const broken = { csr: 'no request', key: '' };

@@ -38,8 +38,9 @@ const problemsOf = (draft: Draft): readonly FieldProblem[] => {
 };
 
 /**
- * A CertificateSigningRequest as the API server stores it: with who sent it, and checked. Anything else as it came.
- * @throws {ApiError} 422 for a wrong request, 403 for one that names `system:masters`.
+ * A validated CertificateSigningRequest with the user who sent it, as the API server stores it. Other objects are
+ * returned unchanged.
+ * @throws {ApiError} 422 for an invalid request, 403 for one with the group `system:masters`.
  */
 export const admittedRequest = (resource: ResourceDefinition, draft: Draft, identity: Identity): Draft => {
   if (resource !== CERTIFICATE_SIGNING_REQUESTS) return draft;
@@ -57,14 +58,14 @@ const conditionsOf = (object: KubeObject): readonly unknown[] => {
   return Array.isArray(conditions) ? conditions : [];
 };
 
-/** An approved request of the one signer that the simulation plays, which has no certificate yet. */
+/** Whether a request is approved, has no certificate yet, and names the one signer that is simulated. */
 const isToBeSigned = (object: KubeObject): boolean =>
   valueAt(object, 'spec.signerName') === CLIENT_SIGNER &&
   valueAt(object, 'status.certificate') === undefined &&
   conditionsOf(object).some((condition) => valueAt(condition, 'type') === 'Approved') &&
   !conditionsOf(object).some((condition) => ['Denied', 'Failed'].includes(String(valueAt(condition, 'type'))));
 
-/** The status that kube-controller-manager gives the request; undefined: it leaves it alone. */
+/** The status that kube-controller-manager sets on the request, or undefined if it leaves the request unchanged. */
 export const signedStatus = async (
   object: KubeObject,
   authority: CertificateAuthority,

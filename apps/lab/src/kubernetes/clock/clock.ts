@@ -1,17 +1,17 @@
-/** Cancels what was scheduled; calling it again, or after it ran, does nothing. */
+/** Cancels a scheduled call. Has no effect if called twice or after the call ran. */
 export type Cancel = () => void;
 
-/** Time for the simulation: reading it, and being called once when it has come. Times are milliseconds since 1970. */
+/** The simulation's clock and timers. Times are milliseconds since 1970. */
 export interface Clock {
   now(): number;
-  /** Calls `run` once, not before `dueMs`. A time in the past means as soon as the current work is done. */
+  /** Calls `run` once, not before `dueMs`. If that is in the past, runs after the current work. */
   at(dueMs: number, run: () => void): Cancel;
 }
 
-/** The form in which the Kubernetes API writes times: whole seconds, UTC. */
+/** Timestamps of the Kubernetes API: whole seconds, UTC. */
 export const timestamp = (atMs: number): string => new Date(atMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
 
-/** The form of lease times: microseconds. */
+/** Timestamps of leases: microseconds. */
 export const microTimestamp = (atMs: number): string => new Date(atMs).toISOString().replace(/Z$/, '000Z');
 
 /** The inverse of `timestamp`. */

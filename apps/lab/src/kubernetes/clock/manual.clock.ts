@@ -1,7 +1,7 @@
 import type { Cancel, Clock } from './clock.js';
 import { TimerQueue } from './timer.queue.js';
 
-/** A clock that moves only when its owner moves it, for tests and for labs that run faster than life. */
+/** A clock that advances only when its owner advances it, for tests and for labs that run faster than real time. */
 export class ManualClock implements Clock {
   private readonly queue = new TimerQueue();
 
@@ -15,12 +15,12 @@ export class ManualClock implements Clock {
     return this.queue.add(dueMs, run);
   }
 
-  /** When the next timer is due; undefined when there is none. */
+  /** When the next timer is due; undefined if there is none. */
   nextDueMs(): number | undefined {
     return this.queue.nextDueMs();
   }
 
-  /** Runs everything that falls due on the way, in order, each at its own time. */
+  /** Runs everything that falls due in this period, in order and each at its own time. */
   advance(byMs: number): void {
     const until = this.nowMs + byMs;
     for (let due = this.queue.nextDueMs(); due !== undefined && due <= until; due = this.queue.nextDueMs()) {

@@ -1,12 +1,15 @@
-/** How long simulated things take. */
+/** Durations of simulated operations. */
 export interface SimulationDelays {
-  /** From a pod's arrival on its node until it is ready. */
+  /** From the assignment of a pod to its node until it is ready. */
   readonly podStartMs: number;
-  /** From a pod's deletion until its containers have stopped; never longer than its grace period. */
+  /** From a pod's deletion until its containers have stopped, at most its grace period. */
   readonly podStopMs: number;
   /** How long a Job's pod runs before it succeeds. */
   readonly jobRunMs: number;
-  /** How long a node may be silent before it counts as lost (kube-controller-manager's --node-monitor-grace-period). */
+  /**
+   * How long a node may miss heartbeats before it counts as lost (kube-controller-manager's
+   * --node-monitor-grace-period).
+   */
   readonly nodeMonitorGraceMs: number;
 }
 

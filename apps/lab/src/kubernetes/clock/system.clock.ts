@@ -1,12 +1,12 @@
 import type { Cancel, Clock } from './clock.js';
 import { TimerQueue } from './timer.queue.js';
 
-/** Node's timers hold a signed 32-bit number of milliseconds; a longer wait is taken in pieces. */
+/** Node.js timers hold a signed 32-bit number of milliseconds; longer waits are split. */
 const WAIT_MAX_MS = 2 ** 31 - 1;
 
 /**
- * The machine's clock. All simulated clusters of a process share one Node timer, so that a thousand idle clusters cost nothing.
- * The timer does not keep the process alive: listeners do that.
+ * The machine's clock. All simulated clusters of a process share one Node.js timer, so that a thousand idle clusters
+ * cost nothing. The timer does not keep the process alive; listeners do.
  */
 class SystemClock implements Clock {
   private readonly queue = new TimerQueue();
@@ -41,5 +41,4 @@ class SystemClock implements Clock {
   }
 }
 
-/** The one system clock of this process. */
 export const systemClock: Clock = new SystemClock();

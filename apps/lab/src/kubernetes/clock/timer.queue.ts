@@ -6,7 +6,7 @@ interface Timer {
   run: (() => void) | undefined;
 }
 
-/** Orders callbacks by due time (first come, first served among equals). Knows no clock: its owner asks what is due. */
+/** Orders callbacks by due time, first in first out if equal. Has no clock: the owner passes the current time. */
 export class TimerQueue {
   private heap: Timer[] = [];
   private cancelled = 0;
@@ -20,7 +20,7 @@ export class TimerQueue {
       if (timer.run === undefined) return;
       timer.run = undefined;
       this.cancelled += 1;
-      // Cancelled timers stay in the heap until due; without this a long-lived one would hold them for hours.
+      // Cancelled timers remain in the heap until they are due; compacting releases long-lived ones early.
       if (this.cancelled > 64 && this.cancelled * 2 > this.heap.length) this.compact();
     };
   }

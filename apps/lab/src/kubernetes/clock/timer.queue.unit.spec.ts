@@ -4,7 +4,7 @@ import { ManualClock } from './manual.clock.js';
 import { TimerQueue } from './timer.queue.js';
 
 describe('The timer queue', () => {
-  it('gives back what is due in the order of time, first come first served, without what was cancelled', () => {
+  it('returns due callbacks in order of time, first in first out, without cancelled ones', () => {
     fc.assert(
       fc.property(
         fc.array(fc.record({ dueMs: fc.integer({ min: 0, max: 50 }), cancelled: fc.boolean() }), { maxLength: 300 }),
@@ -28,7 +28,7 @@ describe('The timer queue', () => {
     );
   });
 
-  it('lets a timer set another one on the way, at its own time', () => {
+  it('lets a running timer set another one within the same advance, at its own time', () => {
     const clock = new ManualClock(0);
     const seen: number[] = [];
     clock.at(10, () => {

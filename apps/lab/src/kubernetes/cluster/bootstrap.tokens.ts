@@ -12,11 +12,11 @@ const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 /** kubeadm deletes uploaded certificates after two hours. */
 const CERTIFICATES_TTL_MS = 2 * 60 * 60 * 1000;
 const CERTIFICATES_SECRET = 'kubeadm-certs';
-/** Where the simulation notes for which key the certificates are, as its SHA-256; the real Secret is encrypted with the key instead. */
+/** The SHA-256 of the key of the uploaded certificates. The real Secret is encrypted with the key instead. */
 const KEY_ANNOTATION = 'lab.fairlead.dev/certificate-key-sha256';
 const EXPIRY_ANNOTATION = 'lab.fairlead.dev/expires';
 
-/** Bootstrap tokens and uploaded certificates, kept as the Secrets in which kubeadm keeps them. */
+/** Bootstrap tokens and uploaded certificates, stored in Secrets as by kubeadm. */
 export class BootstrapTokens {
   constructor(
     private readonly store: ObjectStore,
@@ -24,7 +24,10 @@ export class BootstrapTokens {
     private readonly now: () => number,
   ) {}
 
-  /** A `ttlMs` of 0 never ends, as with kubeadm. @throws {Error} when the requested token does not have kubeadm's form. */
+  /**
+   * A `ttlMs` of 0 means no expiry, as with kubeadm. @throws {Error} if the requested token does not have kubeadm's
+   * format.
+   */
   create(nowMs: number, ttlMs: number, requested?: string): string {
     const token = requested ?? `${randomText(6)}.${randomText(16)}`;
     const [, id = '', secret = ''] = TOKEN.exec(token) ?? [];
@@ -36,7 +39,7 @@ export class BootstrapTokens {
     return token;
   }
 
-  /** True for a token that exists and has not expired. An expired one is deleted, as Kubernetes' token cleaner does. */
+  /** Whether the token exists and has not expired. Deletes an expired one, as Kubernetes' token cleaner does. */
   check(token: string): boolean {
     const [, id = '', text = ''] = TOKEN.exec(token) ?? [];
     const secret = id === '' ? undefined : this.secretOf(id);
@@ -47,7 +50,7 @@ export class BootstrapTokens {
     return false;
   }
 
-  /** Makes a certificate key that is good for two hours; an earlier one stops being good, as with kubeadm. */
+  /** Creates a certificate key that is valid for two hours and invalidates an earlier one, as kubeadm does. */
   uploadCertificates(nowMs: number): string {
     const certificateKey = randomBytes(32).toString('hex');
     const uploaded = this.store.get(SECRETS, KUBE_SYSTEM, CERTIFICATES_SECRET);

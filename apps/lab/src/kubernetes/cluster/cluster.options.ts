@@ -6,25 +6,25 @@ import type { ClusterSnapshot } from './cluster.snapshot.js';
 
 export interface SimulatedClusterOptions {
   readonly name: string;
-  /** `v1.34.4` */
+  /** For example `v1.34.4`. */
   readonly version: string;
   readonly podCidr: string;
-  /** Prefix length of each node's range of it; absent: Kubernetes' default. */
+  /** Prefix length of each node's range of it; absent: the default of Kubernetes. */
   readonly nodeCidrMask?: number | undefined;
   readonly serviceCidr: string;
   readonly clock?: Clock;
   readonly ca?: KeyPair;
   readonly delays?: Partial<SimulationDelays>;
-  /** The administrator's first client certificate counts as made so long ago. */
+  /** The age of the administrator's first client certificate. */
   readonly certificateAgeMs?: number;
-  /** How the eviction of a pod on this node is denied or fails; absent or undefined: it is decided as Kubernetes does. */
+  /** How the eviction of a pod on this node is denied or fails; absent or undefined: decided as in Kubernetes. */
   readonly evictionFault?: (node: string) => EvictionFault | undefined;
-  /** How many changes are remembered for watches that resume (2,000 when not given); older versions are answered with 410 Gone. */
+  /** How many changes are kept for watches that resume (default 2,000); older versions are answered with 410 Gone. */
   readonly watchHistoryMax?: number;
-  /** `host:port` that kubeadm's ConfigMaps name as the control plane's endpoint. */
+  /** The control plane endpoint in kubeadm's ConfigMaps, `host:port`. */
   readonly controlPlaneEndpoint?: string;
-  /** Where an etcd answers that kubeadm does not run; absent: it is kubeadm's. */
+  /** Endpoints of an external etcd; absent: kubeadm runs etcd. */
   readonly etcdEndpoints?: readonly string[];
-  /** The cluster continues from here; name, version, networks and authority are then the snapshot's. */
+  /** The cluster resumes from this snapshot, with its name, version, networks and authority. */
   readonly state?: ClusterSnapshot;
 }

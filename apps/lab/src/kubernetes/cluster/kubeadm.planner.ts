@@ -24,12 +24,12 @@ export interface KubeadmContext {
   readonly nodeCidrMask: number;
   readonly serviceCidr: string;
   readonly controlPlaneEndpoint: string;
-  /** undefined: kubeadm's own etcd. */
+  /** undefined: kubeadm runs etcd. */
   readonly etcdEndpoints: readonly string[] | undefined;
   readonly caPem: string;
 }
 
-/** Something that has to exist after `kubeadm init`. */
+/** An object that exists after `kubeadm init`. */
 export interface PlannedObject {
   readonly resource: ResourceDefinition;
   readonly draft: Draft;
@@ -43,7 +43,10 @@ const planned = <T extends KubeObject>(resource: Resource<T>, draft: Draft<T>): 
 const KUBE_SYSTEM = 'kube-system';
 const NAMESPACE_NAMES = ['default', KUBE_SYSTEM, 'kube-public', 'kube-node-lease'];
 
-/** What an API server and kubeadm leave behind: namespaces, services, ConfigMaps, CoreDNS, kube-proxy. In the order they can be created. */
+/**
+ * The objects that an API server and kubeadm create: namespaces, services, ConfigMaps, CoreDNS, kube-proxy. Ordered by
+ * dependency.
+ */
 export const planKubeadmObjects = (context: KubeadmContext): readonly PlannedObject[] => [
   ...NAMESPACE_NAMES.map((name) => planned(NAMESPACES, namespace(name))),
   planned(SERVICES, kubernetesService(context)),
@@ -91,7 +94,7 @@ const kubernetesService = ({ serviceCidr }: KubeadmContext): Draft<Service> => (
   },
 });
 
-/** kubeadm's v1beta4 ClusterConfiguration, as far as a join and an upgrade read it. */
+/** The fields of kubeadm's v1beta4 ClusterConfiguration that a join and an upgrade read. */
 const kubeadmConfig = (context: KubeadmContext): Draft<ConfigMap> =>
   configMap('kubeadm-config', {
     ClusterConfiguration: stringify({
@@ -114,11 +117,11 @@ const kubeadmConfig = (context: KubeadmContext): Draft<ConfigMap> =>
     }),
   });
 
-/** Of few kinds: most clusters have the same ranges. */
+/** A small cache is enough, because most clusters use the same ranges. */
 const SAME_MAX = 100;
 const written = new LRUCache<string, string>({ max: SAME_MAX });
 
-/** The same document is written once. */
+/** Serializes equal documents once. */
 const yamlOf = (document: object): string => {
   const key = JSON.stringify(document);
   const text = written.get(key) ?? stringify(document);

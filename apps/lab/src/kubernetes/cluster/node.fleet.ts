@@ -28,11 +28,11 @@ export interface FleetOptions {
   readonly hasQuorum: () => boolean;
 }
 
-/** The machines of the cluster as its API shows them: Node objects, leases, static pods. */
+/** The nodes of the cluster as shown by its API: Node objects, leases, static pods. */
 export class NodeFleet implements Heartbeats {
   constructor(private readonly options: FleetOptions) {}
 
-  /** A kubelet joins: its Node object and its lease appear. An existing node reports again. */
+  /** Registers a kubelet: creates its Node object and its lease, or updates an existing node. */
   register(request: NodeRegistration): void {
     const { store, api, clock, kubelets, podNetwork } = this.options;
     kubelets.setRunning(request.name, true, clock.now());
@@ -54,7 +54,7 @@ export class NodeFleet implements Heartbeats {
     this.options.store.replace(NODES, { ...node, status: { ...node.status, nodeInfo } });
   }
 
-  /** A kubelet that stops leaves its last heartbeat behind. */
+  /** Stores the last heartbeat of a kubelet that stops. */
   keepLastHeartbeat(nodeName: string): void {
     const { store, clock } = this.options;
     const lease = store.get(LEASES, NODE_LEASES, nodeName);
@@ -69,7 +69,7 @@ export class NodeFleet implements Heartbeats {
       store.replace(NODES, { ...node, status: { ...node.status, conditions } });
   }
 
-  /** The Node object goes; its lease and its pods follow by garbage collection. */
+  /** Deletes the Node object; garbage collection removes its lease and its pods. */
   remove(nodeName: string): void {
     const { store, kubelets } = this.options;
     kubelets.forget(nodeName);
@@ -92,7 +92,7 @@ export class NodeFleet implements Heartbeats {
     return timestamp(Math.floor(clock.now() / STATUS_INTERVAL_MS) * STATUS_INTERVAL_MS);
   }
 
-  /** The last multiple of the interval: the same answer for all who ask between two heartbeats. */
+  /** Rounded down to a multiple of the interval, so that the result is stable between two heartbeats. */
   private beat(intervalMs: number): string {
     return microTimestamp(Math.floor(this.options.clock.now() / intervalMs) * intervalMs);
   }
@@ -111,7 +111,7 @@ const nodeLease = ({ metadata: { name, uid } }: Node, now: string): Draft<Lease>
   spec: { holderIdentity: name, leaseDurationSeconds: 40, renewTime: now },
 });
 
-/** What others have written to the node (labels, annotations, cordon) outlives a kubelet that registers again. */
+/** A kubelet that registers again keeps what others have written to the Node (labels, annotations, cordon). */
 const rejoined = (existing: Node, draft: Draft<Node>, now: string): Node => {
   const { metadata, status } = draft;
   const reported = status as Node['status'];

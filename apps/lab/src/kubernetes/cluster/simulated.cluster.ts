@@ -41,7 +41,7 @@ import { coreDns, kubeProxy, planKubeadmObjects } from './kubeadm.planner.js';
 import { NodeFleet } from './node.fleet.js';
 import { companionsOf, etcdReportedBy, type ComponentFlags } from '../controlplane/static.pods.planner.js';
 
-/** How many changes a cluster remembers for watches that resume. */
+/** How many changes a cluster keeps for watches that resume. */
 const HISTORY_MAX = 2_000;
 const NAME_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const KUBE_SYSTEM = 'kube-system';
@@ -57,38 +57,41 @@ interface Identity extends PodNetwork {
 
 export interface ListenRequest {
   readonly host: string;
-  /** 0 takes a free port. */
+  /** 0 selects a free port. */
   readonly port: number;
-  /** Names and addresses for the serving certificate, beyond the host itself and the cluster's own service names. */
+  /** Names and addresses of the serving certificate, besides the host and the cluster's own service names. */
   readonly sans: readonly string[];
-  /** The control plane whose API server this is: `/version` shows its static pods' version. Without it, the cluster's. */
+  /**
+   * The control plane of this API server: `/version` shows the version of its static pods. If absent, the cluster's
+   * version.
+   */
   readonly node?: string;
-  /** Whose tokens this API server takes; without it, only those of kubeadm's bootstrap. */
+  /** Authenticates tokens; if absent, only kubeadm's bootstrap tokens are accepted. */
   readonly authentication?: TokenAuthentication;
 }
 
-/** What a host says of its kubelet. */
+/** The state of a kubelet, as reported by its host. */
 export interface KubeletChange {
   readonly running: boolean;
   readonly runtimeHangs?: boolean;
-  /** It runs, and its container runtime does not. */
+  /** The kubelet runs, but its container runtime does not. */
   readonly runtimeStopped?: boolean;
-  /** The configuration of its pod network is gone. */
+  /** The configuration of its pod network is missing. */
   readonly networkLost?: boolean;
   readonly diskFull?: boolean;
   readonly version?: string;
-  /** What the kubelet registers when it starts and has no Node; absent: nothing. */
+  /** The Node that the kubelet registers if it starts without one; absent: none. */
   readonly registration?: NodeRegistration;
 }
 
 /**
- * A simulated Kubernetes cluster: one object in this process, without containers, etcd or kubelets, that behaves towards API clients like a
- * cluster that kubeadm built. Every API server of the cluster is a listener on this one state.
+ * A simulated Kubernetes cluster: an in-process object, without containers, etcd or kubelets, that behaves to API
+ * clients like a cluster created by kubeadm. All API servers of the cluster are listeners on this one state.
  */
 export class SimulatedCluster {
   readonly name: string;
   readonly etcd: SimulatedEtcd;
-  /** Its etcd runs beside kubeadm, and has members before there is a node. */
+  /** Whether etcd is external and so has members before there is a node. */
   readonly externalEtcd: boolean;
   private readonly store: ObjectStore;
   private readonly registry = new ResourceRegistry();
@@ -143,7 +146,7 @@ export class SimulatedCluster {
       state,
       versionOf: (member) => etcdReportedBy(companionsOf(this.controlPlaneVersions.get(member) ?? this.version).etcd),
       onChange: ({ regained }) => {
-        // What controllers missed while etcd took no writes is made up.
+        // Controllers catch up on changes missed while etcd rejected writes.
         if (regained) this.manager.resync();
         this.changed();
       },
@@ -175,7 +178,7 @@ export class SimulatedCluster {
     this.store.subscribe(() => this.changed());
   }
 
-  /** A new cluster as `kubeadm init` leaves it, without nodes; or the one of a snapshot. */
+  /** Creates a cluster without nodes, as after `kubeadm init`, or restores one from a snapshot. */
   static async create(options: SimulatedClusterOptions): Promise<SimulatedCluster> {
     const clock = options.clock ?? systemClock;
     const { state } = options;
@@ -194,12 +197,12 @@ export class SimulatedCluster {
     return this.identity.authority.pair.certPem;
   }
 
-  /** `sha256:<hex>` of the authority's public key, as `kubeadm join --discovery-token-ca-cert-hash` takes it. */
+  /** `sha256:<hex>` of the authority's public key, for `kubeadm join --discovery-token-ca-cert-hash`. */
   get caHash(): string {
     return this.identity.authority.publicKeyHash;
   }
 
-  /** Serves the API at an address over TLS. Many listeners share the state. Rejects when the address cannot be bound. */
+  /** Serves the API at an address over TLS. Listeners share the state. Rejects if the address cannot be bound. */
   async listen({ host, port, sans, node, authentication }: ListenRequest): Promise<ApiListener> {
     const names = [
       'kubernetes',
@@ -229,7 +232,7 @@ export class SimulatedCluster {
     return open;
   }
 
-  /** The text of a kubeconfig with a client certificate in it. */
+  /** A kubeconfig with an embedded client certificate. */
   kubeconfig(request: KubeconfigRequest): Promise<string> {
     return this.kubeconfigs.write(request);
   }
@@ -238,7 +241,7 @@ export class SimulatedCluster {
     this.kubeconfigs.renewAdministrator();
   }
 
-  /** A `ttlMs` of 0 never ends. @throws {Error} when the requested token is not of kubeadm's form. */
+  /** A `ttlMs` of 0 means no expiry. @throws {Error} if the requested token does not have kubeadm's format. */
   createBootstrapToken(nowMs: number, ttlMs: number, requested?: string): { readonly token: string } {
     return { token: this.tokens.create(nowMs, ttlMs, requested) };
   }
@@ -247,7 +250,7 @@ export class SimulatedCluster {
     return this.tokens.check(token);
   }
 
-  /** The key expires after two hours, and when the next one is made. */
+  /** The key expires after two hours, or when the next one is created. */
   uploadCertificates(nowMs: number): { readonly certificateKey: string } {
     return { certificateKey: this.tokens.uploadCertificates(nowMs) };
   }
@@ -256,14 +259,17 @@ export class SimulatedCluster {
     return this.tokens.checkCertificateKey(certificateKey);
   }
 
-  /** A kubelet joins. The node is NotReady until there is a network. */
+  /** A kubelet joins. Its node is NotReady until it has a network. */
   registerNode(request: NodeRegistration): void {
     if (request.role === 'control-plane') this.controlPlaneVersions.set(request.name, this.version);
     this.fleet.register(request);
-    this.manager.look(STATIC_PODS, request.name);
+    this.manager.enqueueKey(STATIC_PODS, request.name);
   }
 
-  /** A stopped kubelet renews nothing: after the grace period its node counts as lost. `version` is what a restarted kubelet reports. */
+  /**
+   * A stopped kubelet sends no heartbeats: its node counts as lost after the grace period. `version` is the version
+   * that a restarted kubelet reports.
+   */
   setKubelet(node: string, change: KubeletChange): void {
     const { running, version, registration } = change;
     const { kubelets } = this.world;
@@ -274,13 +280,13 @@ export class SimulatedCluster {
     if (changed && !running) this.fleet.keepLastHeartbeat(node);
     if (version !== undefined) this.fleet.setKubeletVersion(node, version);
     if (!changed && !lacksChanged) return;
-    for (const controller of [NODE_CONTROLLER, STATIC_PODS]) this.manager.look(controller, node);
-    this.manager.look(LEADER_ELECTION, 'all');
-    for (const key of podKeysOnNode(this.world, node)) this.manager.look(KUBELET, key);
+    for (const controller of [NODE_CONTROLLER, STATIC_PODS]) this.manager.enqueueKey(controller, node);
+    this.manager.enqueueKey(LEADER_ELECTION, 'all');
+    for (const key of podKeysOnNode(this.world, node)) this.manager.enqueueKey(KUBELET, key);
     this.changed();
   }
 
-  /** What the kubelet lacks to be Ready; true when that changed something. */
+  /** Records the conditions that keep a kubelet from being Ready. Returns whether any changed. */
   private setLacks(node: string, change: KubeletChange): boolean {
     const { runtimeHangs = false, runtimeStopped = false, networkLost = false, diskFull = false } = change;
     const { kubelets } = this.world;
@@ -292,7 +298,7 @@ export class SimulatedCluster {
     ].includes(true);
   }
 
-  /** A kubelet whose Node was deleted registers it again when it starts, and not before: one that runs only logs that it has none. */
+  /** A kubelet whose Node was deleted registers it again only when it starts; a running one only logs the error. */
   private setKubeletWithoutNode(node: string, running: boolean, registration: NodeRegistration | undefined): void {
     const { kubelets } = this.world;
     if (registration === undefined) return kubelets.forget(node);
@@ -302,23 +308,26 @@ export class SimulatedCluster {
   }
 
   /**
-   * Declares that the pod network works on every node. It also comes by itself, node by node, where a ready pod mounts /etc/cni of its host,
-   * as every network plugin does.
+   * Declares that the pod network works on every node. A node's network also becomes ready when a ready pod mounts
+   * /etc/cni of the host, as network plugins do.
    */
   setNetworkReady(ready: boolean): void {
     this.world.kubelets.declareNetwork(ready);
-    for (const key of nodeKeys(this.world)) this.manager.look(NODE_CONTROLLER, key.slice(1));
+    for (const key of nodeKeys(this.world)) this.manager.enqueueKey(NODE_CONTROLLER, key.slice(1));
     this.changed();
   }
 
-  /** The Node object is deleted, and with it everything that was on the node. */
+  /** Deletes the Node object and everything on the node. */
   removeNode(name: string): void {
     this.controlPlaneVersions.delete(name);
     this.controlPlaneFlags.delete(name);
     this.fleet.remove(name);
   }
 
-  /** The version that kubeadm's ConfigMap, kube-proxy, CoreDNS and later control planes get: the cluster-wide part of `kubeadm upgrade apply`. */
+  /**
+   * The version of kubeadm's ConfigMap, kube-proxy, CoreDNS and later control planes: the cluster-wide part of `kubeadm
+   * upgrade apply`.
+   */
   setVersion(version: string): void {
     this.version = version;
     const dns = this.store.get(DEPLOYMENTS, KUBE_SYSTEM, 'coredns');
@@ -337,27 +346,27 @@ export class SimulatedCluster {
     this.changed();
   }
 
-  /** The static pods of one control plane are replaced by those of a version: what `kubeadm upgrade apply` and `upgrade node` do there. */
+  /** Replaces the static pods of one control plane, as `kubeadm upgrade apply` and `upgrade node` do. */
   setControlPlaneVersion(node: string, version: string, flags: ComponentFlags = {}): void {
     this.controlPlaneVersions.set(node, version);
     this.controlPlaneFlags.set(node, flags);
-    this.manager.look(STATIC_PODS, node);
+    this.manager.enqueueKey(STATIC_PODS, node);
     this.changed();
   }
 
-  /** The manifest of the pod with the tools of an external etcd on a control plane; undefined: there is none. */
+  /** Sets the image of the pod with the tools of an external etcd on a control plane; undefined removes the pod. */
   setEtcdctl(node: string, image: string | undefined): void {
     if (this.etcdctlImages.get(node) === image) return;
     if (image === undefined) this.etcdctlImages.delete(node);
     else this.etcdctlImages.set(node, image);
-    this.manager.look(STATIC_PODS, node);
+    this.manager.enqueueKey(STATIC_PODS, node);
   }
 
   snapshot(): ClusterSnapshot {
     return { ...this.snapshotWithoutObjects(), objects: this.store.export().objects };
   }
 
-  /** What has changed since a version of it; everything where it is undefined, or too long ago. */
+  /** Returns the changes since a version; all objects if it is undefined or too old. */
   changesSince(version: number | undefined): ClusterChanges {
     const written = version === undefined ? undefined : this.store.written(version);
     const entries = written ?? this.store.all();
@@ -383,7 +392,7 @@ export class SimulatedCluster {
     };
   }
 
-  /** Calls back after changes, once for all that happen in one turn of the event loop. */
+  /** Calls back after changes, once for all changes in one turn of the event loop. */
   onChange(callback: () => void): () => void {
     this.watchers.add(callback);
     return () => this.watchers.delete(callback);
@@ -397,19 +406,19 @@ export class SimulatedCluster {
     return this.store.list(PODS, namespace);
   }
 
-  /** Has the controllers do now what they would do in the next turns of the event loop. Timers are not moved. */
+  /** Runs now what the controllers would do in the next turns of the event loop. Timers are not advanced. */
   settle(): void {
     this.manager.settle();
   }
 
-  /** Ends all listeners and control loops. The state stays readable. */
+  /** Stops all listeners and controllers. The state remains readable. */
   async close(): Promise<void> {
     this.manager.close();
     await Promise.all([...this.listeners.keys()].map((listener) => listener.close()));
   }
 
   private load(state: ClusterSnapshot): void {
-    // Definitions first: the objects of a custom resource can only be located when it is registered.
+    // Definitions first: objects of a custom resource can be located only once it is registered.
     for (const object of state.objects) {
       if (object.kind === CUSTOM_RESOURCE_DEFINITIONS.kind) this.registry.define(object);
     }
@@ -460,12 +469,12 @@ export class SimulatedCluster {
       hasQuorum: () => this.etcd.hasQuorum(),
       etcd: this.etcd.underTool(),
       filesOf: (pod) => this.containerFiles.of(pod),
-      // A listener of no node stands for all of them.
+      // A listener without a node serves for all nodes.
       servesApi: (node) => [...this.listeners.values()].some((known) => known === undefined || known === node),
     };
   }
 
-  /** As kube-controller-manager does: a moment after the approval, if the request is still there. */
+  /** Signs shortly after the approval, as kube-controller-manager does, if the request still exists. */
   private async sign(name: string): Promise<void> {
     const asked = this.store.get(CERTIFICATE_SIGNING_REQUESTS, undefined, name);
     if (asked === undefined) return;

@@ -21,7 +21,7 @@ import {
 } from './workload.controllers.js';
 import type { World } from './world.js';
 
-/** Every control loop of a cluster: those of controller-manager and scheduler, and its kubelets. */
+/** All controllers of a cluster: those of controller-manager and scheduler, and its kubelets. */
 export const allControllers = (world: World, registry: ResourceRegistry, caPem: string): readonly Controller[] => [
   deploymentController(world),
   replicaSetController(world),

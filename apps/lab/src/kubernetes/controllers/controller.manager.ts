@@ -8,7 +8,7 @@ import type { Controller } from './controller.js';
 import type { EventRecorder } from './event.recorder.js';
 import type { Operation } from '../operations/operation.js';
 
-/** How many keys are worked off before other clusters of the process get their turn. */
+/** How many keys are processed before other clusters of the process get their turn. */
 const BATCH_MAX = 200;
 
 export interface ManagerOptions {
@@ -18,7 +18,7 @@ export interface ManagerOptions {
   readonly clock: Clock;
   readonly events: EventRecorder;
   readonly controllers: readonly Controller[];
-  /** While this is false nothing is written: an etcd without quorum takes no writes from controllers either. */
+  /** If false, nothing is written: an etcd without quorum rejects writes of controllers too. */
   readonly mayWrite: () => boolean;
 }
 
@@ -28,8 +28,9 @@ interface Item {
 }
 
 /**
- * Runs the control loops of one cluster. Nothing polls: a change of an object puts the keys it concerns into one queue, a timer puts a key in
- * when its time has come, and the queue is worked off in turns with everything else in the process. An idle cluster costs nothing.
+ * Runs the controllers of one cluster without polling: a changed object enqueues the keys it affects, a timer enqueues
+ * its key when due, and the queue is processed in batches between other work of the process. An idle cluster costs
+ * nothing.
  */
 export class ControllerManager {
   private readonly queue = new Map<string, Item>();
@@ -42,21 +43,21 @@ export class ControllerManager {
     this.unsubscribe = options.store.subscribe((change) => this.noticed(change));
   }
 
-  /** Looks at everything again: at the start, and when etcd is back. */
+  /** Enqueues every key: at the start, and when etcd is available again. */
   resync(): void {
     for (const controller of this.options.controllers) {
       for (const key of controller.allKeys()) this.enqueue({ controller, key });
     }
   }
 
-  /** Has this controller look at a key although no object changed (a kubelet that stopped, for instance). */
-  look(name: string, key: string): void {
+  /** Enqueues a key of this controller although no object changed, e.g. after a kubelet stopped. */
+  enqueueKey(name: string, key: string): void {
     const controller = this.options.controllers.find((candidate) => candidate.name === name);
     if (controller === undefined) throw new Error(`there is no controller ${name}`);
     this.enqueue({ controller, key });
   }
 
-  /** Works off everything that is due now. For tests, and for callers that need to see the outcome of what they just did. */
+  /** Processes everything that is due now. For tests, and for callers that need the outcome at once. */
   settle(): void {
     for (let left = 100_000; left > 0 && this.queue.size > 0 && this.options.mayWrite(); left -= 1) this.next();
   }
@@ -104,7 +105,10 @@ export class ControllerManager {
     }
   }
 
-  /** False when the API refused: the rest of the plan rests on it, and the next change brings the key back. */
+  /**
+   * Returns false if the API refused the operation: the rest of the plan depends on it, and the next change enqueues
+   * the key again.
+   */
   private run(operation: Operation, item: Item): boolean {
     const { api, deletion, events } = this.options;
     try {
@@ -115,7 +119,8 @@ export class ControllerManager {
         case 'replace': {
           const current = this.present(operation);
           if (current === undefined) return true;
-          // Someone, maybe this very plan, wrote since: what was planned from the old state would undo it. Plan again.
+          // The object changed since it was planned, possibly by this plan. Writing would undo that change, so plan
+          // again.
           if (current.metadata.resourceVersion !== operation.object.metadata.resourceVersion) this.enqueue(item);
           else api.stored(operation.resource, operation.object);
           return true;
@@ -144,7 +149,7 @@ export class ControllerManager {
     }
   }
 
-  /** The object of an operation as it is now; undefined when it is gone, also when another one has its name. */
+  /** The current object of an operation; undefined if it is gone or replaced by another of the same name. */
   private present({
     resource,
     object,
@@ -153,7 +158,7 @@ export class ControllerManager {
     return current?.metadata.uid === object.metadata.uid ? current : undefined;
   }
 
-  /** One timer per key: the earliest request counts. */
+  /** One timer per key, for its earliest request. */
   private later(item: Item, atMs: number): void {
     const id = idOf(item);
     const pending = this.timers.get(id);

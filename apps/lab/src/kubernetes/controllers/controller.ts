@@ -1,7 +1,7 @@
 import type { Operation } from '../operations/operation.js';
 import type { Change } from '../store/object.store.js';
 
-/** One control loop: which of its keys a change concerns, and what to do about a key. */
+/** A controller: which of its keys a change affects, and the operations for a key. */
 export interface Controller {
   readonly name: string;
   keysFor(change: Change): readonly string[];

@@ -10,7 +10,9 @@ import { concerns, type World } from './world.js';
 export const STATIC_PODS = 'static-pods';
 export const LEADER_ELECTION = 'leader-election';
 
-/** By their static pods, not by the label of their role: a Node that its kubelet registers again has none. */
+/**
+ * Identified by their static pods, not by the role label: a Node that its kubelet registers again has no such label.
+ */
 const controlPlanesOf = ({ store, controlPlaneVersions }: World): readonly Node[] =>
   [...controlPlaneVersions.keys()].flatMap((name) => store.get(NODES, undefined, name) ?? []);
 
@@ -39,7 +41,7 @@ export const staticPodsController = (world: World): Controller => ({
   },
 });
 
-/** Which control plane's controller-manager and scheduler lead. */
+/** Which control plane holds the leases of controller-manager and scheduler. */
 export const leaderController = (world: World): Controller => ({
   name: LEADER_ELECTION,
   keysFor: (change) =>

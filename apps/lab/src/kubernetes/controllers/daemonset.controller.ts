@@ -8,21 +8,21 @@ import {
   byTarget,
   NO_COUNTS,
   planDaemonSet,
-  planSeat,
+  planNodePod,
   plusCounts,
   reportStatus,
-  seatCounts,
+  nodeCounts,
   targetOf,
-  type SeatCounts,
-  type SeatWorld,
+  type NodeCounts,
+  type DaemonNodeWorld,
 } from '../workloads/daemonset.planner.js';
 import type { Controller } from './controller.js';
 import { byKey, concerns, controlled, keysOf, keysOfOwnerOrSelf, type World } from './world.js';
 
-/** Between the key of a DaemonSet and the name of a node; no name has it. */
-const SEAT = '@';
+/** Separates the key of a DaemonSet from the name of a node. No name contains it. */
+const NODE_SEPARATOR = '@';
 
-/** The pods of each DaemonSet by the node that they are for, also while they wait for the scheduler. */
+/** The pods of each DaemonSet by target node, including those that are not scheduled yet. */
 class DaemonPods {
   private readonly byOwner = new Map<string, Map<string, Map<string, Pod>>>();
 
@@ -57,23 +57,23 @@ class DaemonPods {
   }
 }
 
-/** What each node adds to the status of a DaemonSet of one generation. */
+/** The share of each node in the status of a DaemonSet of one generation. */
 class Tally {
-  private readonly seats = new Map<string, SeatCounts>();
+  private readonly byNode = new Map<string, NodeCounts>();
   sum = NO_COUNTS;
 
   constructor(readonly generation: number | undefined) {}
 
-  put(node: string, counts: SeatCounts): void {
-    this.sum = plusCounts(plusCounts(this.sum, this.seats.get(node) ?? NO_COUNTS, -1), counts);
-    if (counts === NO_COUNTS) this.seats.delete(node);
-    else this.seats.set(node, counts);
+  put(node: string, counts: NodeCounts): void {
+    this.sum = plusCounts(plusCounts(this.sum, this.byNode.get(node) ?? NO_COUNTS, -1), counts);
+    if (counts === NO_COUNTS) this.byNode.delete(node);
+    else this.byNode.set(node, counts);
   }
 }
 
 /**
- * DaemonSets have a pod on each node. A change of a node or of a pod concerns one node only: its key names the node, so that one more node
- * costs the same however many there are. While pods are replaced, and where time counts, all of them are looked at.
+ * A change of a node or of a pod affects only one node of a DaemonSet, which the key names, so the cost per node does
+ * not depend on their number. While pods are replaced, and where time matters, all nodes are planned.
  */
 export const daemonSetController = ({ store, clock }: World): Controller => {
   const pods = new DaemonPods(store);
@@ -85,7 +85,7 @@ export const daemonSetController = ({ store, clock }: World): Controller => {
     const tally = new Tally(daemonSet.metadata.generation);
     for (const node of nodes) {
       const { name } = node.metadata;
-      tally.put(name, seatCounts({ daemonSet, node, pods: placed.get(name) ?? [], nowMs }));
+      tally.put(name, nodeCounts({ daemonSet, node, pods: placed.get(name) ?? [], nowMs }));
     }
     tallies.set(daemonSet.metadata.uid, tally);
     const revisions = controlled(store, CONTROLLER_REVISIONS, daemonSet);
@@ -96,32 +96,32 @@ export const daemonSetController = ({ store, clock }: World): Controller => {
     const { uid, generation } = daemonSet.metadata;
     const tally = tallies.get(uid);
     if (tally === undefined || tally.generation !== generation) return planAll(daemonSet);
-    const seat: SeatWorld = {
+    const world: DaemonNodeWorld = {
       daemonSet,
       node: store.get(NODES, undefined, name),
       pods: pods.of(uid, name),
       nowMs: clock.now(),
     };
-    tally.put(name, seatCounts(seat));
-    return [...planSeat(seat), reportStatus(daemonSet, tally.sum)];
+    tally.put(name, nodeCounts(world));
+    return [...planNodePod(world), reportStatus(daemonSet, tally.sum)];
   };
 
   return {
     name: 'daemonset-controller',
     keysFor: (change) => {
       if (concerns(change, NODES))
-        return keysOf(store, DAEMON_SETS).map((key) => seatKey(key, change.object.metadata.name));
+        return keysOf(store, DAEMON_SETS).map((key) => nodeKey(key, change.object.metadata.name));
       if (concerns(change, PODS)) {
         pods.follow(change);
         const [owner] = keysOfOwnerOrSelf(change, DAEMON_SETS, [PODS]);
-        return owner === undefined ? [] : [seatKey(owner, targetOf(change.object as Pod))];
+        return owner === undefined ? [] : [nodeKey(owner, targetOf(change.object as Pod))];
       }
       if (concerns(change, DAEMON_SETS) && change.type === 'DELETED') tallies.delete(change.object.metadata.uid);
       return isOwnReport(change) ? [] : keysOfOwnerOrSelf(change, DAEMON_SETS, [CONTROLLER_REVISIONS]);
     },
     allKeys: () => keysOf(store, DAEMON_SETS),
     plan: (key) => {
-      const [owner = '', node] = key.split(SEAT);
+      const [owner = '', node] = key.split(NODE_SEPARATOR);
       const daemonSet = byKey(store, DAEMON_SETS, owner);
       if (daemonSet === undefined || daemonSet.metadata.deletionTimestamp !== undefined) return [];
       const { sum } = tallies.get(daemonSet.metadata.uid) ?? { sum: NO_COUNTS };
@@ -131,9 +131,9 @@ export const daemonSetController = ({ store, clock }: World): Controller => {
   };
 };
 
-const seatKey = (daemonSet: string, node: string): string => `${daemonSet}${SEAT}${node}`;
+const nodeKey = (daemonSet: string, node: string): string => `${daemonSet}${NODE_SEPARATOR}${node}`;
 
-/** A change of the status: its pods have been counted. */
+/** Whether the change is this controller's own status update. */
 const isOwnReport = ({ resource, type, object, previous }: Change): boolean =>
   resource.kind === DAEMON_SETS.kind &&
   type === 'MODIFIED' &&

@@ -7,7 +7,7 @@ import type { Controller } from './controller.js';
 import { remove } from '../operations/operation.js';
 import { byKey, concerns, keysOf, type World } from './world.js';
 
-/** CustomResourceDefinitions: a new type is served when it is established, the objects of one that is gone go with it. */
+/** CustomResourceDefinitions: an established type is served; the objects of a deleted one are deleted with it. */
 export const definitionController = ({ store, clock }: World, registry: ResourceRegistry): Controller => {
   const gone = new Map<string, ReturnType<typeof customResource>>();
   return {

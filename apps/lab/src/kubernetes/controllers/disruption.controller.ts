@@ -5,7 +5,6 @@ import { POD_DISRUPTION_BUDGETS, PODS, REPLICA_SETS, STATEFUL_SETS } from '../re
 import type { Controller } from './controller.js';
 import { byKey, concerns, keysOf, type World } from './world.js';
 
-/** PodDisruptionBudgets: how many of their pods may be disrupted. */
 export const disruptionController = ({ store, clock }: World): Controller => ({
   name: 'disruption-controller',
   keysFor: (change) => {

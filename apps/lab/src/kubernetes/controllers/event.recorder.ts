@@ -5,14 +5,14 @@ import { EVENTS } from '../resources/builtin.resources.js';
 import type { ObjectStore } from '../store/object.store.js';
 import type { Operation } from '../operations/operation.js';
 
-/** Kubernetes forgets events after an hour; the simulation when there are too many. */
+/** Kubernetes drops events after an hour; the simulation drops the oldest beyond this number. */
 const EVENTS_MAX = 500;
 
 type EventOperation = Extract<Operation, { readonly do: 'event' }>;
 
-/** Writes the messages of controllers as Event objects; a repeated one is counted, not stored again. */
+/** Writes the messages of controllers as Event objects. A repeated message increments the count of its event. */
 export class EventRecorder {
-  /** The events by what they say. */
+  /** Events by message. */
   private readonly known = new Map<string, { readonly namespace: string; readonly name: string }>();
 
   constructor(
@@ -37,7 +37,7 @@ export class EventRecorder {
     this.known.set(identity, { namespace, name: event.metadata.name });
   }
 
-  /** A map keeps the order in which its keys came. */
+  /** A Map iterates in insertion order, so the first entry is the oldest. */
   private forgetOldest(): void {
     const [oldest] = this.known;
     if (oldest === undefined || this.known.size < EVENTS_MAX) return;

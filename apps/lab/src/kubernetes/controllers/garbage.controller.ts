@@ -8,9 +8,9 @@ import type { Controller } from './controller.js';
 import { remove } from '../operations/operation.js';
 import { concerns, type World } from './world.js';
 
-/** Dependents and their owners. Keys are owner uids. */
+/** Owners and their dependents. Keys are owner UIDs. */
 export const garbageController = ({ store }: World, registry: ResourceRegistry): Controller => {
-  /** Owners that wait for their dependents: once the last of those is gone, nothing else leads to them. */
+  /** Owners that wait for their dependents: after the last dependent is gone, no other reference to them remains. */
   const waiting = new Map<string, Located>();
   const note = ({ resource, object }: Located): readonly string[] => {
     if (!isForeground(object)) return [];
@@ -44,7 +44,7 @@ interface Places {
   readonly registry: ResourceRegistry;
 }
 
-/** The owner as the reference of a dependent leads to it. */
+/** The owner that the owner reference of a dependent refers to. */
 const ownerOf = (
   uid: string,
   [dependent]: readonly Located[],
@@ -59,13 +59,13 @@ const ownerOf = (
   return object?.metadata.uid === uid ? { resource, object } : 'gone';
 };
 
-/** The present state of an object that was met before. */
+/** The current state of a known object. */
 const stored = ({ resource, object }: Located, store: ObjectStore): Located | undefined => {
   const present = store.get(resource, object.metadata.namespace, object.metadata.name);
   return present?.metadata.uid === object.metadata.uid ? { resource, object: present } : undefined;
 };
 
-/** A namespace that is being deleted takes everything in it along, and goes last. */
+/** Deleting a namespace deletes everything in it first. */
 export const namespaceController = ({ store }: World, registry: ResourceRegistry): Controller => {
   const terminating = (): readonly Namespace[] =>
     store.list(NAMESPACES).filter(({ metadata }) => metadata.deletionTimestamp !== undefined);

@@ -15,7 +15,7 @@ import { byKey, concerns, keysOf, type World } from './world.js';
 export const NODE_CONTROLLER = 'node-controller';
 export const KUBELET = 'kubelet';
 
-/** A node's conditions, taints and evictions; and the pods of a node that is gone. */
+/** A node's conditions, taints and evictions, and the pods of a deleted node. */
 export const nodeController = ({ store, pods, kubelets, clock, delays }: World): Controller => ({
   name: NODE_CONTROLLER,
   keysFor: (change) => {
@@ -29,7 +29,7 @@ export const nodeController = ({ store, pods, kubelets, clock, delays }: World):
     const node = store.get(NODES, undefined, name);
     const placed = pods.onNode(name);
     if (node === undefined) return orphans(placed);
-    // Network plugins wait until the node has a range of the pod network, as flannel does.
+    // Network plugins wait until the node has a pod CIDR, as flannel does.
     if (runsNetworkPlugin(placed) && node.spec.podCIDR !== undefined) kubelets.networkCame(name);
     const nowMs = clock.now();
     return planNodeLifecycle({
@@ -47,7 +47,10 @@ export const nodeController = ({ store, pods, kubelets, clock, delays }: World):
   },
 });
 
-/** A pod matters to its node's state when it brings the network, arrives where pods must leave, or is on no node at all. */
+/**
+ * A pod affects the state of its node if it provides the network, arrives where pods are being evicted, or has no
+ * existing node.
+ */
 const nodeOfPod = ({ object }: Change, node: Node | undefined): readonly string[] => {
   const pod = object as Pod;
   if (pod.spec.nodeName === undefined || pod.spec.nodeName === '') return [];
@@ -59,7 +62,7 @@ const nodeOfPod = ({ object }: Change, node: Node | undefined): readonly string[
 const orphans = (pods: readonly Pod[]): readonly Operation[] =>
   pods.map((pod) => remove(PODS, pod, 'its node is gone', 0));
 
-/** All kubelets of the cluster: each pod on a node whose kubelet runs is a key. */
+/** All kubelets of the cluster. Keys are pods on nodes whose kubelet runs. */
 export const kubeletController = ({ store, pods, kubelets, clock, delays }: World): Controller => ({
   name: KUBELET,
   keysFor: (change) => {
@@ -100,11 +103,11 @@ export const kubeletController = ({ store, pods, kubelets, clock, delays }: Worl
   },
 });
 
-/** With a node's network come the pods that waited for it. */
+/** Pods that waited for the node's network can start once it is Ready. */
 const becameReady = ({ object, previous }: Change): boolean =>
   isReady(object as Node) && (previous === undefined || !isReady(previous as Node));
 
-/** One key for all: placing pods is one decision about the whole cluster. */
+/** One key for the whole cluster, because scheduling is one decision. */
 export const schedulerController = ({ store, clock }: World): Controller => {
   const waiting = new Set<string>();
   const note = (pod: Pod, gone: boolean): boolean => {
@@ -119,7 +122,7 @@ export const schedulerController = ({ store, clock }: World): Controller => {
       if (concerns(change, NODES)) return waiting.size === 0 ? [] : ['all'];
       if (!concerns(change, PODS)) return [];
       const waits = note(change.object as Pod, change.type === 'DELETED');
-      // A pod that is new, or one that went and left capacity.
+      // A new pod, or one that ended and freed capacity.
       return (waits && change.type === 'ADDED') || (!waits && waiting.size > 0) ? ['all'] : [];
     },
     allKeys: () => {

@@ -24,7 +24,7 @@ import type { Controller } from './controller.js';
 import { create, type Operation } from '../operations/operation.js';
 import { byKey, concerns, keysOf, type World } from './world.js';
 
-/** Where each service leads. */
+/** The endpoints of each service. */
 export const endpointsController = ({ store }: World): Controller => ({
   name: 'endpoints-controller',
   keysFor: (change) => {
@@ -55,7 +55,7 @@ export const endpointsController = ({ store }: World): Controller => ({
   },
 });
 
-/** Most changes of a pod (its events, its scheduling) do not move a service. */
+/** Most changes of a pod (its events, its scheduling) do not affect a service. */
 const changesReachability = ({ object, previous }: Change): boolean => {
   const [is, was] = [object as Pod, previous as Pod | undefined];
   const facts = (pod: Pod | undefined): string =>
@@ -88,7 +88,7 @@ export const apiEndpointsController = ({ store }: World): Controller => ({
   },
 });
 
-/** What every namespace has: its default service account and the authority's certificate. */
+/** The contents of every namespace: its default service account and the CA certificate. */
 export const namespaceContentController = ({ store }: World, caPem: string): Controller => ({
   name: 'namespace-content-controller',
   keysFor: (change) => (concerns(change, NAMESPACES) && change.type === 'ADDED' ? [objectKey(change.object)] : []),
@@ -120,7 +120,6 @@ const rootCertificate = (namespace: string, caPem: string): Operation =>
     'every namespace has one',
   );
 
-/** Volumes for claims. */
 export const claimController = ({ store }: World): Controller => ({
   name: 'persistentvolume-controller',
   keysFor: (change) => {
@@ -137,7 +136,7 @@ export const claimController = ({ store }: World): Controller => ({
   },
 });
 
-/** Claims that pods use outlive their deletion. */
+/** Keeps deleted claims while pods use them. */
 export const claimProtectionController = ({ store }: World): Controller => ({
   name: 'pvc-protection-controller',
   keysFor: (change) => {

@@ -20,7 +20,10 @@ import { planStatefulSet } from '../workloads/statefulset.planner.js';
 import type { Controller } from './controller.js';
 import { byKey, controlled, keysOf, keysOfOwnerOrSelf, type World } from './world.js';
 
-/** Pods of the owner's namespace without a controller. Looked for only when some are missing: there are many pods and few orphans. */
+/**
+ * Pods in the owner's namespace without a controller. Searched only if pods are missing, because there are many pods
+ * and few orphans.
+ */
 const orphans = (store: ObjectStore, owner: ReplicaSet): readonly Pod[] => {
   const active = controlled(store, PODS, owner).filter(isActive).length;
   if (active >= (owner.spec.replicas ?? 1)) return [];

@@ -8,7 +8,7 @@ import { PODS } from '../resources/builtin.resources.js';
 import { qualifiedName, type Resource, type ResourceDefinition } from '../resources/resource.js';
 import type { Change, ObjectStore } from '../store/object.store.js';
 
-/** What the controllers of a cluster look at. */
+/** The state that the controllers of a cluster read. */
 export interface World {
   readonly store: ObjectStore;
   readonly kubelets: Kubelets;
@@ -17,14 +17,14 @@ export interface World {
   readonly pods: PodIndex;
   /** The version of the static pods of each control plane. */
   readonly controlPlaneVersions: ReadonlyMap<string, string>;
-  /** Flags beside kubeadm's own, where there are any. */
+  /** Flags in addition to those of kubeadm, if any. */
   readonly controlPlaneFlags: ReadonlyMap<string, ComponentFlags>;
   readonly externalEtcd: boolean;
-  /** Images of the pods with its tools, by node. */
+  /** Images of the etcd tools pods, by node. */
   readonly etcdctlImages: ReadonlyMap<string, string>;
 }
 
-/** The pods of each node, kept up to date, so that a controller need not search all pods for them. */
+/** The pods of each node, kept up to date so that controllers need not search all pods. */
 export class PodIndex {
   private readonly byNode = new Map<string, Map<string, Pod>>();
 
@@ -63,7 +63,7 @@ export class PodIndex {
 export const concerns = (change: Change, resource: ResourceDefinition): boolean =>
   change.resource === resource || qualifiedName(change.resource) === qualifiedName(resource);
 
-/** The key of the object that changed, or of the controller of the one that changed. */
+/** The key of the changed object, or of its controller. */
 export const keysOfOwnerOrSelf = (
   change: Change,
   own: ResourceDefinition,
@@ -83,7 +83,7 @@ export const byKey = <T extends KubeObject>(store: ObjectStore, resource: Resour
   return store.get(resource, namespace, name);
 };
 
-/** The objects of a resource that an object controls. */
+/** The objects of a resource that the owner controls. */
 export const controlled = <T extends KubeObject>(
   store: ObjectStore,
   resource: Resource<T>,

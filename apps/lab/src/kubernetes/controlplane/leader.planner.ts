@@ -3,7 +3,7 @@ import type { Lease } from '../objects/core.types.js';
 import type { Draft } from '../objects/kube.object.js';
 import { LEASES } from '../resources/builtin.resources.js';
 
-/** The components of which one instance leads. */
+/** Components with leader election. */
 export const LEADER_LEASES = ['kube-controller-manager', 'kube-scheduler'] as const;
 const KUBE_SYSTEM = 'kube-system';
 
@@ -11,11 +11,11 @@ export interface LeaderWorld {
   /** The control planes, and whether each one's kubelet runs. */
   readonly controlPlanes: readonly { readonly name: string; readonly running: boolean }[];
   readonly leases: readonly Lease[];
-  /** In microseconds, as leases have it. */
+  /** In microseconds, as in leases. */
   readonly now: string;
 }
 
-/** A leader keeps its office while its node is there and runs; then the first other control plane takes over. */
+/** A leader keeps its lease while its node exists and runs; otherwise the first other control plane takes over. */
 export const planLeaders = ({ controlPlanes, leases, now }: LeaderWorld): readonly Operation[] =>
   LEADER_LEASES.flatMap((name) => {
     const lease = leases.find(({ metadata }) => metadata.name === name);

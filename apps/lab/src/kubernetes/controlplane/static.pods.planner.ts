@@ -11,7 +11,10 @@ import { internalAddress } from '../nodes/node.planner.js';
 import { create, remove, type Operation } from '../operations/operation.js';
 import { PODS } from '../resources/builtin.resources.js';
 
-/** Tags of what this version's kubeadm installs; a patch that is later than every known one of its minor is taken for the latest. */
+/**
+ * Image tags that this version's kubeadm installs. A patch release newer than all known ones of its minor uses the tags
+ * of the latest known one.
+ */
 export const companionsOf = (version: string): Pick<KubernetesRelease, 'etcd' | 'coredns' | 'pause'> => {
   const known = releaseOf(version) ?? newestUpTo(version) ?? KUBERNETES_RELEASES[0];
   if (known === undefined) throw new Error('no releases are known');
@@ -21,10 +24,13 @@ export const companionsOf = (version: string): Pick<KubernetesRelease, 'etcd' | 
 const newestUpTo = (version: string): KubernetesRelease | undefined =>
   KUBERNETES_RELEASES.findLast((release) => compareVersions(release.version, version) <= 0);
 
-/** What etcd says of itself where, on real hosts, another patch stands in under kubeadm's tag because kubeadm's own cannot be built. */
+/**
+ * Versions that etcd reports on real hosts where kubeadm's etcd cannot be built and another patch release is used under
+ * the same tag.
+ */
 const STAND_INS: Readonly<Record<string, string>> = { '3.5.24-0': '3.5.35', '3.6.5-0': '3.6.8', '3.6.6-0': '3.6.8' };
 
-/** What the server of an image of etcd reports of itself. */
+/** The version that the server of an etcd image reports. */
 export const etcdReportedBy = (image: string): string => {
   const tag = image.slice(image.lastIndexOf(':') + 1);
   return STAND_INS[tag] ?? /^(\d+\.\d+\.\d+)/.exec(tag)?.[1] ?? '';
@@ -55,13 +61,13 @@ const ADVERTISED: Readonly<Record<ControlPlaneComponent, (address: string) => Re
 /** Extra flags in kubeadm's configuration, by component. */
 export type ComponentFlags = Readonly<Record<string, readonly string[]>>;
 
-/** What the manifests on a control plane say. */
+/** The settings of the manifests on a control plane. */
 interface Manifests {
   readonly version: string;
   readonly flags: ComponentFlags;
 }
 
-/** The mirror pod by which a control plane's kubelet shows one of its static pods. */
+/** The mirror pod of one of a control plane's static pods. */
 const planStaticPod = (node: Node, component: ControlPlaneComponent, { version, flags }: Manifests): Draft<Pod> => {
   const own = flags[component] ?? [];
   const address = internalAddress(node);
@@ -109,7 +115,7 @@ const CPU_REQUESTS: Readonly<Record<Exclude<ControlPlaneComponent, 'etcd'>, stri
   'kube-scheduler': '100m',
 };
 
-/** The pod of ours that has the tools of an external etcd; the rest is like kubeadm's own etcd. */
+/** Fairlead's pod with the tools of an external etcd, otherwise like kubeadm's etcd pod. */
 const planEtcdctl = (node: Node, image: string): Draft<Pod> => {
   const { metadata, spec, ...rest } = planStaticPod(node, 'etcd', { version: '', flags: {} });
   const component = EXTERNAL_ETCD.component;
@@ -124,15 +130,18 @@ export const isMirrorPod = (pod: Pod): boolean =>
 
 export interface StaticPodsWorld extends Manifests {
   readonly node: Node;
-  /** etcd runs elsewhere: it has no static pod. */
+  /** If true, etcd has no static pod. */
   readonly externalEtcd: boolean;
-  /** The image of the pod with its tools; undefined: there is no manifest of it. */
+  /** The image of the pod with the etcd tools; undefined if it has no manifest. */
   readonly etcdctl: string | undefined;
-  /** The pods that are on it. */
+  /** The pods on the node. */
   readonly pods: readonly Pod[];
 }
 
-/** What a control plane's kubelet does about its static pods: missing ones are run, those of another version end first. */
+/**
+ * Operations of a control plane's kubelet on its static pods: it runs missing ones and first stops those of another
+ * version.
+ */
 export const planStaticPods = (world: StaticPodsWorld): readonly Operation[] => {
   const { node, version, flags, pods, externalEtcd, etcdctl } = world;
   const components = CONTROL_PLANE_COMPONENTS.filter((component) => component !== 'etcd' || !externalEtcd);

@@ -11,7 +11,7 @@ describe('the stand-in of kubeadm', () => {
     },
   );
 
-  it('installs with a patch that is later than every known one what the latest known one has', () => {
+  it('installs the images of the latest known patch release for a newer, unknown one', () => {
     expect(companionsOf('v1.34.99')).toBe(releaseOf('v1.34.11'));
     expect(companionsOf('v1.99.0')).toBe(KUBERNETES_RELEASES.at(-1));
     expect(companionsOf('v1.3.0')).toBe(KUBERNETES_RELEASES[0]);

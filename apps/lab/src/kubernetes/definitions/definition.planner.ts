@@ -8,11 +8,14 @@ interface Definition extends KubeObject {
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
-/** Only then its objects can be written and read: a moment after it was created. */
+/** Objects can be written and read only once their definition is established, shortly after its creation. */
 export const isEstablished = ({ status }: Definition): boolean =>
   status?.conditions?.some(({ type, status: holds }) => type === 'Established' && holds === 'True') ?? false;
 
-/** A CustomResourceDefinition that can be served says so in its status; clients wait for that before they create objects. */
+/**
+ * Sets the Established condition of a CustomResourceDefinition that can be served. Clients wait for it before they
+ * create objects.
+ */
 export const planDefinition = (definition: Definition, now: string): readonly Operation[] => {
   const resource = customResource(definition);
   if (resource === undefined || definition.metadata.deletionTimestamp !== undefined) return [];

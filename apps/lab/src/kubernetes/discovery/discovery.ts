@@ -1,6 +1,6 @@
 import { groupVersion, versionsOf, type ResourceDefinition, type Subresource } from '../resources/resource.js';
 
-/** The discovery documents of the API server, made from the resources it serves. */
+/** The discovery documents of the API server, generated from the resources that it serves. */
 
 const SCALE = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
 const EVICTION = { group: 'policy', version: 'v1', kind: 'Eviction' };
@@ -87,7 +87,7 @@ export const apiResourceList = (resources: readonly ResourceDefinition[], group:
   ]),
 });
 
-/** Aggregated discovery (apidiscovery.k8s.io): all groups of one root in one answer. */
+/** Aggregated discovery (apidiscovery.k8s.io): all groups of one root in one response. */
 export const aggregatedDiscovery = (
   resources: readonly ResourceDefinition[],
   groups: readonly string[],

@@ -24,7 +24,7 @@ const SPECIAL: Readonly<Record<string, object>> = {
   'runtime.RawExtension': { type: 'object' },
 };
 
-/** The schemas of the resources of one group and version, and of everything that they are made of. */
+/** The schemas of the resources of one group and version, and of all types that they use. */
 export const schemasOf = (resources: readonly ResourceDefinition[], version: string): Schemas => {
   const schemas: Record<string, object> = {};
   for (const { group, kind } of resources) {
@@ -49,7 +49,7 @@ const collect = (type: string, schemas: Record<string, object>): void => {
     schemas[name] = special;
     return;
   }
-  // Types contain themselves (JSON schemas do): the name is taken before the fields are looked at.
+  // Types can be recursive (JSON schemas are), so the name is reserved before the fields are visited.
   schemas[name] = {};
   schemas[name] = { type: 'object', properties: propertiesOf(type, schemas) };
 };
@@ -75,7 +75,7 @@ const propertyOf = ({ type, shape }: FieldSchema, schemas: Record<string, object
   }
 };
 
-/** `apps.v1.Deployment` is `io.k8s.api.apps.v1.Deployment` in OpenAPI, `meta.v1.Time` is one of apimachinery's. */
+/** `apps.v1.Deployment` is `io.k8s.api.apps.v1.Deployment` in OpenAPI; `meta.v1.Time` belongs to apimachinery. */
 const longName = (type: string): string => {
   if (type.startsWith('meta.')) return `io.k8s.apimachinery.pkg.apis.${type}`;
   return /^(api|util|runtime)\./.test(type) ? `io.k8s.apimachinery.pkg.${type}` : `io.k8s.api.${type}`;

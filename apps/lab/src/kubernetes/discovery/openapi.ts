@@ -2,8 +2,9 @@ import { schemasOf } from './openapi.schemas.js';
 import { groupVersion, versionsOf, type ResourceDefinition } from '../resources/resource.js';
 
 /**
- * OpenAPI documents that say what is true of the simulation and no more: which kinds can be patched, with which query parameters, and in
- * version 3 which fields they have. They do not say how lists merge: kubectl knows that of the built-in types by itself.
+ * OpenAPI documents that describe only what the simulation supports: which kinds can be patched, with which query
+ * parameters, and in version 3 their fields. Merge strategies are omitted, because kubectl knows those of the built-in
+ * types.
  */
 const TITLE = 'Kubernetes (simulated by the Fairlead lab)';
 
@@ -20,7 +21,7 @@ export const openApiV3Index = (resources: readonly ResourceDefinition[]): object
 
 const parameter = (name: string): object => ({ name, in: 'query', schema: { type: 'string', uniqueItems: true } });
 
-/** kubectl reads from these whether the server takes `fieldValidation` and `dryRun` for a kind. */
+/** kubectl determines from these whether the server supports `fieldValidation` and `dryRun` for a kind. */
 const PATCH_PARAMETERS = ['dryRun', 'fieldManager', 'fieldValidation', 'force'].map(parameter);
 
 export const openApiV3 = (all: readonly ResourceDefinition[], group: string, version: string): object => {
@@ -55,12 +56,12 @@ export const openApiV2 = (): object => ({
   definitions: {},
 });
 
-/** The same document as the protocol buffer that kubectl asks for (gnostic's openapi.v2.Document: 1 swagger, 2 info, 8 paths). */
+/** The same document as protobuf, for kubectl (gnostic's openapi.v2.Document: 1 swagger, 2 info, 8 paths). */
 export const openApiV2Protobuf = (): Buffer => {
   const info = Buffer.concat([field(1, Buffer.from(TITLE)), field(2, Buffer.from('simulation'))]);
   return Buffer.concat([field(1, Buffer.from('2.0')), field(2, info), field(8, Buffer.alloc(0))]);
 };
 
-/** A length-delimited field; all of ours are shorter than the 128 bytes that one length byte can say. */
+/** A length-delimited field. All are shorter than 128 bytes, so the length takes one byte. */
 const field = (number: number, value: Buffer): Buffer =>
   Buffer.concat([Buffer.from([(number << 3) | 2, value.length]), value]);

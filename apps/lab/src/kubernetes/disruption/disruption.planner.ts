@@ -8,17 +8,20 @@ import { POD_DISRUPTION_BUDGETS } from '../resources/builtin.resources.js';
 
 export interface BudgetWorld {
   readonly budget: PodDisruptionBudget;
-  /** The pods of its namespace. */
+  /** The pods in the budget's namespace. */
   readonly pods: readonly Pod[];
-  /** How many pods the controller of a pod desires, by the controller's uid; undefined for pods without a scalable controller. */
+  /** The desired replicas of a pod's controller, by the controller's UID; undefined if it is not scalable. */
   readonly scaleOf: (controllerUid: string) => number | undefined;
   readonly nowMs: number;
 }
 
-/** An eviction that was allowed counts until its pod is gone, but not without end (pkg/controller/disruption, DeletionTimeout). */
+/**
+ * An allowed eviction counts as a disruption until its pod is gone, at most this long (pkg/controller/disruption,
+ * DeletionTimeout).
+ */
 const DISRUPTED_MAX_MS = 2 * 60_000;
 
-/** How many of the pods may be disrupted now. */
+/** Updates how many pods may be disrupted now. */
 export const planBudget = ({ budget, pods, scaleOf, nowMs }: BudgetWorld): readonly Operation[] => {
   const { spec, metadata } = budget;
   const selected = pods.filter(
@@ -62,7 +65,7 @@ const stillDisrupted = (
     ),
   );
 
-/** The desired count of the pods' controllers; a pod without one counts as itself. */
+/** The desired replicas of the pods' controllers; a pod without a controller counts as one. */
 const expectedPods = (pods: readonly Pod[], scaleOf: BudgetWorld['scaleOf']): number => {
   const controllers = new Set(pods.map((pod) => controllerOf(pod)?.uid).filter((uid) => uid !== undefined));
   const bare = pods.filter((pod) => controllerOf(pod) === undefined).length;
@@ -81,7 +84,7 @@ const desired = (
   return typeof minAvailable === 'number' ? minAvailable : rounded(minAvailable, expected === 0 ? counted : expected);
 };
 
-/** Both limits round up: Kubernetes has it so for either field. */
+/** Both limits round up, as in Kubernetes. */
 const rounded = (value: IntOrString, total: number): number => scaledValue(value, total, 'up');
 
 const allowedCondition = (allowed: number, now: string, observedGeneration: number): Condition => ({

@@ -27,7 +27,7 @@ const running = (count: number, ready = count): readonly Pod[] =>
     aPod(`p${index}`, { labels, owner: 'rs', phase: 'Running', ready: index < ready }),
   );
 
-/** The budget as its controller leaves it. */
+/** The budget after its controller has set the status. */
 const observed = (
   budget: PodDisruptionBudget,
   pods: readonly Pod[],
@@ -63,11 +63,11 @@ describe('An eviction', () => {
   const pods = running(3);
   const victim = pods[0] as Pod;
 
-  it('is allowed where no budget is concerned', () => {
+  it('is allowed if no budget selects the pod', () => {
     expect(planEviction(victim, [], now)).toEqual({ verdict: 'evict' });
   });
 
-  it('spends what the budget allows, so that a second one at once is refused with the words that clients wait on', () => {
+  it('reduces the allowed disruptions, so that a second one is refused with the message on which clients retry', () => {
     const budget = observed(aBudget({ minAvailable: 2 }), pods);
     const first = planEviction(victim, [budget], now);
     if (first.verdict !== 'spend') throw new Error(`the first eviction was not allowed: ${first.verdict}`);
@@ -82,14 +82,14 @@ describe('An eviction', () => {
     });
   });
 
-  it('waits until the budget has been looked at', () => {
+  it('is refused until the budget is observed', () => {
     expect(planEviction(victim, [aBudget({ minAvailable: 1 })], now)).toMatchObject({
       verdict: 'refuse',
       retryAfterSeconds: 10,
     });
   });
 
-  it('is not possible under two budgets', () => {
+  it('is refused if two budgets select the pod', () => {
     const budget = observed(aBudget({ minAvailable: 1 }), pods);
 
     expect(
@@ -97,7 +97,7 @@ describe('An eviction', () => {
     ).toBe('unsupported');
   });
 
-  it('of a pod that does not run, or is going anyway, asks no budget', () => {
+  it('of a pod that does not run or is being deleted ignores budgets', () => {
     const budget = observed(aBudget({ minAvailable: 3 }), pods);
 
     expect(planEviction(aPod('new', { labels }), [budget], now)).toEqual({ verdict: 'evict' });
@@ -106,7 +106,7 @@ describe('An eviction', () => {
     });
   });
 
-  it('of a sick pod is allowed while enough others are healthy', () => {
+  it('of an unhealthy pod is allowed while enough others are healthy', () => {
     const sick = aPod('sick', { labels, owner: 'rs', phase: 'Running' });
     const enough = observed(aBudget({ minAvailable: 3 }), [...pods, sick]);
     const tooFew = observed(aBudget({ minAvailable: 4 }), [...pods, sick]);

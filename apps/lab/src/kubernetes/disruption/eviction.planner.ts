@@ -3,18 +3,18 @@ import { matchesSelector } from '../objects/label.selector.js';
 
 export type EvictionVerdict =
   | { readonly verdict: 'evict' }
-  /** Evict, and note it in the budget first, so that a second eviction sees it before the pod is gone. */
+  /** Evict after recording the eviction in the budget, so that a second eviction sees it before the pod is gone. */
   | { readonly verdict: 'spend'; readonly budget: PodDisruptionBudget }
   | { readonly verdict: 'refuse'; readonly message: string; readonly cause: string; readonly retryAfterSeconds: number }
   | { readonly verdict: 'unsupported'; readonly message: string };
 
-/** The answer of an API server whose webhook denies an eviction, or cannot be reached. */
+/** The response of an API server whose webhook denies an eviction or is unreachable. */
 export interface EvictionFault {
   readonly status: 403 | 500;
   readonly message: string;
 }
 
-/** Kubernetes' own sentence; clients wait and try again when they see it. */
+/** Kubernetes' message; clients retry when they receive it. */
 export const BUDGET_REFUSAL = "Cannot evict pod as it would violate the pod's disruption budget.";
 
 const budgetsOf = (pod: Pod, budgets: readonly PodDisruptionBudget[]): readonly PodDisruptionBudget[] =>
@@ -25,7 +25,7 @@ const budgetsOf = (pod: Pod, budgets: readonly PodDisruptionBudget[]): readonly 
       matchesSelector(spec.selector, pod.metadata.labels),
   );
 
-/** Whether the eviction subresource may end this pod (pkg/registry/core/pod/storage/eviction.go). */
+/** Whether the eviction subresource may delete this pod (pkg/registry/core/pod/storage/eviction.go). */
 export const planEviction = (pod: Pod, allBudgets: readonly PodDisruptionBudget[], now: string): EvictionVerdict => {
   if (pod.metadata.deletionTimestamp !== undefined || pod.status?.phase !== 'Running') return { verdict: 'evict' };
   const budgets = budgetsOf(pod, allBudgets);

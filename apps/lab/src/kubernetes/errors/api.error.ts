@@ -15,7 +15,7 @@ export interface StatusDetails {
   readonly retryAfterSeconds?: number;
 }
 
-/** The API's own answer to a request that failed. */
+/** The API's response to a failed request. */
 export interface Status {
   readonly kind: 'Status';
   readonly apiVersion: 'v1';
@@ -27,7 +27,7 @@ export interface Status {
   readonly code: number;
 }
 
-/** A request that the simulated API server refuses. It carries the `Status` object that the client gets. */
+/** A request that the simulated API server refuses, with the `Status` object for the client. */
 export class ApiError extends Error {
   readonly status: Status;
 
@@ -117,6 +117,6 @@ export const tooLarge = (limitBytes: number): ApiError =>
 
 export const unprocessable = (message: string): ApiError => new ApiError(422, 'Invalid', message);
 
-/** What the API server says while etcd has no quorum. */
+/** The API server's response while etcd has no quorum. */
 export const noLeader = (): ApiError =>
   new ApiError(503, 'ServiceUnavailable', 'etcdserver: no leader', { retryAfterSeconds: 1 });

@@ -2,44 +2,44 @@ import { createHash } from 'node:crypto';
 
 export type EtcdAlarm = 'NOSPACE' | 'CORRUPT';
 
-/** A member of the simulated etcd, as `etcdctl member list` and `endpoint status` would report it. */
+/** A member of the simulated etcd, as reported by `etcdctl member list` and `endpoint status`. */
 export interface EtcdMember {
-  /** Sixteen hex digits. */
+  /** 16 hex digits. */
   readonly id: string;
   readonly name: string;
   readonly peerUrl: string;
   readonly clientUrl: string;
   readonly running: boolean;
-  /** The token of the etcd that it has joined after its restore; absent: it is older. */
+  /** The token of the etcd that it joined in a restore; absent: it was never restored. */
   readonly token?: string;
   readonly learner?: boolean;
   readonly alarm?: EtcdAlarm;
-  /** How many entries of the log it has not applied yet. */
+  /** How many log entries it has not applied yet. */
   readonly behind?: number;
-  /** Someone has written by the API of v2. */
+  /** Whether data was written through the v2 API. */
   readonly v2Content?: boolean;
 }
 
 export interface EtcdMemberReport extends EtcdMember {
   readonly leader: boolean;
   readonly learner: boolean;
-  /** `3.6.8`: what the server in the control plane's static pod reports of itself. */
+  /** The version that the server in the control plane's static pod reports, e.g. `3.6.8`. */
   readonly version: string;
   readonly dbSizeBytes: number;
 }
 
-/** The etcd of a cluster, as the rest of the cluster sees it. */
+/** Properties of a cluster's etcd that other parts of the cluster provide. */
 export interface EtcdFacts {
   readonly versionOf: (member: string) => string;
   readonly dbSizeBytes: number;
 }
 
-/** The state of a member, and the faults that can be set. */
+/** Changes to a member's state, including faults. */
 export type EtcdMemberChange = Partial<Pick<EtcdMember, 'running' | 'token' | 'learner' | 'behind' | 'v2Content'>> & {
   readonly alarm?: EtcdAlarm | null;
 };
 
-/** The members of a cluster's etcd and whether enough of them run. A cluster without members is not watched for quorum. */
+/** The members of a cluster's etcd and whether they have quorum. A cluster without members always has it. */
 export class EtcdMembers {
   private elected: string | undefined;
 
@@ -54,7 +54,7 @@ export class EtcdMembers {
     });
   }
 
-  /** The name of the member that leads; undefined without quorum. A leader keeps its office until it stops. */
+  /** The name of the leader; undefined without quorum. A leader remains elected until it stops. */
   leader(): string | undefined {
     if (!this.hasQuorum()) return undefined;
     const eligible = this.members.filter(canLead).map(({ name }) => name);
@@ -62,7 +62,7 @@ export class EtcdMembers {
     return this.elected;
   }
 
-  /** `etcdctl move-leader`. False when that member cannot lead. */
+  /** `etcdctl move-leader`. Returns false if that member cannot lead. */
   moveLeader(name: string): boolean {
     if (!this.hasQuorum() || !this.members.some((member) => member.name === name && canLead(member))) return false;
     this.elected = name;
@@ -73,7 +73,7 @@ export class EtcdMembers {
     return this.members;
   }
 
-  /** Adds a member under its node's name; `url` is its peer URL. Adding an existing name replaces it. */
+  /** Adds a member under its node's name, or replaces it; `url` is its peer URL. */
   add(name: string, url: string): void {
     this.members = [...this.without(name), newMember(name, url)];
   }
@@ -82,21 +82,24 @@ export class EtcdMembers {
     this.members = this.without(name);
   }
 
-  /** `etcdctl member add --learner`: it has no name before it starts. False: there is a member at that peer URL. */
+  /**
+   * `etcdctl member add --learner`: the member has no name until it starts. Returns false if the peer URL is already in
+   * use.
+   */
   announce(url: string): boolean {
     if (this.members.some(({ peerUrl }) => peerUrl === url)) return false;
     this.members = [...this.members, { ...newMember('', url), clientUrl: '', running: false, learner: true }];
     return true;
   }
 
-  /** A member that was announced starts for the first time. */
+  /** Called when an announced member starts for the first time. */
   appear(name: string, url: string): void {
     this.members = this.members.map((member) =>
       member.name === '' && member.peerUrl === url ? { ...newMember(name, url), id: member.id, learner: true } : member,
     );
   }
 
-  /** The members that a restored etcd begins with; those of `started` run. */
+  /** Sets the initial members of a restored etcd; those in `started` run. */
   begin(members: ReadonlyMap<string, string>, started: ReadonlySet<string>): void {
     this.members = [];
     this.elected = undefined;
@@ -115,7 +118,7 @@ export class EtcdMembers {
     });
   }
 
-  /** More than half of all voting members run. */
+  /** Whether a majority of the voting members runs. */
   hasQuorum(): boolean {
     if (this.members.length === 0) return true;
     const voting = this.members.filter(({ learner }) => learner !== true);

@@ -2,26 +2,26 @@ import { createHash } from 'node:crypto';
 import { parseArguments, type ParsedArguments } from '../../arguments/arguments.js';
 import type { EtcdMemberReport } from './etcd.members.js';
 
-/** What the stand-ins of etcdctl and etcdutl need of the etcd that they are asked about. */
+/** The etcd that the stand-ins of etcdctl and etcdutl operate on. */
 export interface EtcdUnderTool {
   readonly name: string;
   members(): readonly EtcdMemberReport[];
   hasQuorum(): boolean;
   revision(): number;
   keys(): number;
-  /** All keys and values, as they are now. */
+  /** All current keys and values. */
   contents(): Buffer;
   moveLeader(name: string): boolean;
   removeMember(name: string): void;
-  /** A learner that has not started. False: there is a member at that peer URL. */
+  /** Adds a learner that has not started. Returns false if the peer URL is already in use. */
   announce(peerUrl: string): boolean;
   promote(name: string): void;
 }
 
-/** Where a tool runs: the member beside it, and the files that it can reach. */
+/** The environment of a tool: the local member and the accessible files. */
 export interface ToolCall {
   readonly etcd: EtcdUnderTool;
-  /** The name of the member whose container it is. */
+  /** The name of the member in whose container the tool runs. */
   readonly self: string;
   readonly files: Map<string, Buffer>;
 }
@@ -42,7 +42,7 @@ const OPTIONS_WITH_VALUE = [
   '--write-out',
   '--peer-urls',
 ];
-/** What etcdctl ends with when its arguments or endpoints make no sense. */
+/** etcdctl's exit code for invalid arguments or endpoints. */
 const BAD_USE = 128;
 const RAFT_TERM = 2;
 const QUOTA_BYTES = 2 * 1024 ** 3;
@@ -50,7 +50,7 @@ const QUOTA_BYTES = 2 * 1024 ** 3;
 const printed = (stdout: string | Buffer, stderr = '', exitCode = 0): ToolResult => ({ stdout, stderr, exitCode });
 const failed = (stderr: string, exitCode = 1): ToolResult => ({ stdout: '', stderr: `${stderr}\n`, exitCode });
 
-/** etcd writes 64-bit ids as bare JSON numbers, larger than a double can represent exactly. */
+/** etcd prints 64-bit IDs as JSON numbers that exceed the precision of a double, so they are inserted as text. */
 const bare = (id: string): string => `<${BigInt(`0x${id}`).toString()}>`;
 const jsonText = (value: unknown): string => `${JSON.stringify(value).replaceAll(/"<(\d+)>"/g, '$1')}\n`;
 
@@ -63,7 +63,7 @@ const headerOf = (etcd: EtcdUnderTool, member: EtcdMemberReport | undefined): ob
   raft_term: RAFT_TERM,
 });
 
-/** `etcdctl`, in the words and forms of 3.5 and 3.6. */
+/** `etcdctl` with the messages and formats of 3.5 and 3.6. */
 export const etcdctl = (call: ToolCall, args: readonly string[]): ToolResult => {
   const parsed = parseArguments(args, OPTIONS_WITH_VALUE);
   const self = call.etcd.members().find(({ name }) => name === call.self);
@@ -95,7 +95,7 @@ export const etcdctl = (call: ToolCall, args: readonly string[]): ToolResult => 
   }
 };
 
-/** `etcdutl check v2store`, in the words of 3.5.35; 3.6 has no such command. */
+/** `etcdutl check v2store` with the messages of 3.5.35; 3.6 has no such command. */
 const checkV2Store = (call: ToolCall): ToolResult => {
   if (!versionOf(call).startsWith('3.5')) return failed('Error: unknown command "check" for "etcdutl"');
   const self = call.etcd.members().find(({ name }) => name === call.self);
@@ -154,7 +154,7 @@ const listMembers = ({ etcd, self }: ToolCall, parsed: ParsedArguments): ToolRes
   );
 };
 
-/** etcd's option --strict-reconfig-check: its voting members are connected. */
+/** etcd's --strict-reconfig-check: all voting members must be connected. */
 const addMember = ({ etcd }: ToolCall, parsed: ParsedArguments): ToolResult => {
   const url = parsed.value('--peer-urls') ?? '';
   if (!parsed.has('--learner')) return failed('Error: only learners are added in Fairlead lab');
@@ -185,7 +185,7 @@ const removeMember = ({ etcd }: ToolCall, id: string): ToolResult => {
   return printed(`Member ${id} removed from cluster ${clusterId(etcd)}\n`);
 };
 
-/** `--cluster` asks the client URLs that the members advertise: one that has not started has none. */
+/** `--cluster` uses the client URLs that the members advertise; a member that has not started has none. */
 const started = (etcd: EtcdUnderTool): readonly EtcdMemberReport[] =>
   etcd.members().filter(({ clientUrl }) => clientUrl !== '');
 
@@ -263,14 +263,14 @@ const moveLeader = ({ etcd }: ToolCall, self: EtcdMemberReport, id: string): Too
   return printed(`Leadership transferred from ${self.id} to ${id}\n`);
 };
 
-/** Nothing is kept by its key here: only what is empty can be emptied. */
+/** Contents are not stored by etcd key, so only an empty etcd can be cleared. */
 const deleteAll = ({ etcd }: ToolCall, parsed: ParsedArguments): ToolResult => {
   if (!parsed.has('--prefix') || etcd.keys() > 0)
     return failed('Error: etcdctl del of what a cluster uses is not simulated by Fairlead lab');
   return etcd.hasQuorum() ? printed('0\n') : failed('Error: context deadline exceeded');
 };
 
-/** A snapshot of the real etcd ends with the SHA-256 of what comes before; so does this one, which is JSON instead of bbolt. */
+/** Like a real etcd snapshot, this one ends with the SHA-256 of its body, which is JSON instead of bbolt. */
 const saveSnapshot = ({ etcd, files }: ToolCall, path: string): ToolResult => {
   if (!etcd.hasQuorum()) return failed('Error: rpc error: code = DeadlineExceeded desc = context deadline exceeded');
   const body = etcd.contents();

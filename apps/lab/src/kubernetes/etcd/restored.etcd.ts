@@ -1,26 +1,26 @@
 import * as z from 'zod';
 import type { KubeObject } from '../objects/kube.object.js';
 
-/** What `etcdutl snapshot restore` wrote into a data folder: the identity of a new etcd, and its contents. */
+/** The contents of a data folder after `etcdutl snapshot restore`: the identity of a new etcd, and its objects. */
 export const RestoredEtcd = z.object({
   name: z.string(),
   token: z.string(),
-  /** Peer URLs by the names of the members. */
+  /** Peer URLs by member name. */
   initialCluster: z.record(z.string(), z.string()),
-  /** The revision from which the new etcd counts. */
+  /** The revision at which the new etcd starts. */
   revision: z.int(),
   objects: z.array(z.custom<KubeObject>((value) => typeof value === 'object' && value !== null)),
 });
 export type RestoredEtcd = z.infer<typeof RestoredEtcd>;
 
 /**
- * Members that were started from a restored data folder and are too few to be an etcd yet. They find only those of the same token, so
- * they take nothing from the cluster from before and give nothing to it.
+ * Members that were started from a restored data folder but do not have quorum yet. They connect only to members with
+ * the same token, so they cannot affect the former cluster.
  */
 export class RestoredMembers {
   private readonly started = new Map<string, Set<string>>();
 
-  /** The members that run, once they are more than half of those that the new etcd begins with; undefined: too few. */
+  /** Returns the running members once a majority of the new etcd's initial members runs, or undefined before that. */
   start({ name, token, initialCluster }: RestoredEtcd): ReadonlySet<string> | undefined {
     const started = this.started.get(token) ?? new Set<string>();
     this.started.set(token, started.add(name));

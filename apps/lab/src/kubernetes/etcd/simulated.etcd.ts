@@ -4,44 +4,47 @@ import { EtcdMembers, type EtcdMember, type EtcdMemberChange, type EtcdMemberRep
 import type { EtcdUnderTool } from './etcd.tools.js';
 import { RestoredMembers, type RestoredEtcd } from './restored.etcd.js';
 
-/** A fresh etcd's file, and what a small object adds to it: rough figures, enough for a size that grows. */
+/** The size of a new etcd's database, and of a small object in it. Rough figures, enough for a size that grows. */
 const BYTES_MIN = 20 * 1024;
 const BYTES_PER_WRITE = 512;
 
-/** What survives a restart of the lab. */
+/** State that survives a restart of the lab. */
 export interface EtcdSnapshot {
   readonly etcd: readonly EtcdMember[];
-  /** Of the restore that it came from; absent: it never was restored. */
+  /** The token of the last restore; absent: it was never restored. */
   readonly etcdToken?: string;
   readonly revisionsSkipped?: number;
 }
 
 export interface SimulatedEtcdOptions {
-  /** Of the cluster. */
+  /** The name of the cluster. */
   readonly name: string;
   readonly store: ObjectStore;
   readonly registry: ResourceRegistry;
   readonly state: EtcdSnapshot | undefined;
-  /** What the server of a member reports as its version. */
+  /** The version that the server of a member reports. */
   readonly versionOf: (member: string) => string;
-  /** Called after each change; `regained`: writes are taken again. */
+  /** Called after each change; `regained`: etcd has quorum again and accepts writes. */
   readonly onChange: (quorum: { readonly regained: boolean }) => void;
 }
 
-/** What the unit of a member starts. */
+/** How the unit of a member starts it. */
 export interface UnitStart {
   readonly version: string;
   readonly restored: RestoredEtcd | undefined;
 }
 
-/** The etcd of a simulated cluster: who its members are, which restore they came from, and what their tools see. Its contents are in the store. */
+/**
+ * The etcd of a simulated cluster: its members, the restore that created them, and the view of its tools. Its contents
+ * are in the store.
+ */
 export class SimulatedEtcd {
   private readonly members: EtcdMembers;
   private readonly restoredMembers = new RestoredMembers();
-  /** Of members that are units of their hosts. */
+  /** Versions of members that run as units of their hosts. */
   private readonly unitVersions = new Map<string, string>();
   private token: string | undefined;
-  /** Revisions that a restore has skipped: nothing was written with them. */
+  /** Revisions that a restore has skipped, with which nothing was written. */
   private revisionsSkipped: number;
 
   constructor(private readonly options: SimulatedEtcdOptions) {
@@ -63,7 +66,7 @@ export class SimulatedEtcd {
     return this.members.hasQuorum();
   }
 
-  /** `etcdctl move-leader`. False when that member cannot lead: it does not run, or there is no quorum. */
+  /** `etcdctl move-leader`. Returns false if that member cannot lead because it does not run or there is no quorum. */
   moveLeader(name: string): boolean {
     return this.members.moveLeader(name);
   }
@@ -76,7 +79,7 @@ export class SimulatedEtcd {
     });
   }
 
-  /** A unit starts a member that was announced, or one that there is already. */
+  /** A unit starts an announced member, or an existing one. */
   startUnit(name: string, url: string, { version, restored }: UnitStart): void {
     this.change(() => {
       const isNew = this.list().some((member) => member.name === '' && member.peerUrl === url);
@@ -91,17 +94,20 @@ export class SimulatedEtcd {
     this.change(() => this.members.remove(name));
   }
 
-  /** A member whose machine is off still counts for the majority it cannot join. The rest are faults to be found by those who look. */
+  /**
+   * Changes the state of a member. A stopped one still counts towards the majority. The other settings are faults for
+   * checks to find.
+   */
   set(name: string, change: EtcdMemberChange): void {
     this.change(() => this.members.set(name, change));
   }
 
-  /** A member runs from its data folder; `restored`: what a restore has put there. */
+  /** Starts a member from its data folder; `restored` is the result of a restore, if any. */
   start(name: string, restored: RestoredEtcd | undefined): void {
     const joinedLater =
       this.token !== undefined && this.list().some((one) => one.name === name && one.token === this.token);
     if (joinedLater || restored?.token === this.token) return this.set(name, { running: true });
-    // One that still has the former data finds no member of its cluster any more.
+    // A member with the former data finds no other member of its cluster.
     if (restored === undefined) return this.set(name, { running: false });
     const started = this.restoredMembers.start(restored);
     if (started === undefined) return;
@@ -119,7 +125,7 @@ export class SimulatedEtcd {
     this.set(name, { running: false });
   }
 
-  /** As the tools in its containers, or on its hosts, see it. */
+  /** The view of tools in its containers or on its hosts. */
   underTool(): EtcdUnderTool {
     const { name, store } = this.options;
     return {

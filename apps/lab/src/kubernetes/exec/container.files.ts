@@ -1,9 +1,9 @@
 import type { Pod } from '../objects/core.types.js';
 
-/** A new container begins with the files of its image; so few pods get any that the oldest may be forgotten. */
+/** A new container starts with the files of its image. So few pods need a layer that the oldest can be dropped. */
 const PODS_MAX = 64;
 
-/** The writable layers of simulated containers: what a program in one has written is there until its pod is another one. */
+/** The writable layers of simulated containers: files written in a container are kept until its pod is replaced. */
 export class ContainerFiles {
   private readonly layers = new Map<string, Map<string, Buffer>>();
 

@@ -1,11 +1,11 @@
 import { etcdctl, etcdutl, type ToolCall, type ToolResult } from '../etcd/etcd.tools.js';
 
-/** What exec answers for a program that the image does not have: the runtime's own words. */
+/** The container runtime's error if the image does not contain the program. */
 export interface NoSuchProgram {
   readonly missing: string;
 }
 
-/** The programs of the etcd image that kubeadm uses: etcdctl, etcdutl, a shell and a `cp` of its own; no `cat`, no `rm`. */
+/** The programs of kubeadm's etcd image: etcdctl, etcdutl, a shell and its own `cp`, but no `cat` or `rm`. */
 export const runInEtcd = (call: ToolCall, [program = '', ...args]: readonly string[]): ToolResult | NoSuchProgram => {
   switch (program) {
     case 'etcdctl':
@@ -32,7 +32,9 @@ const copy = ({ files }: ToolCall, [from = '', to = '']: readonly string[]): Too
   return { stdout: '', stderr: '', exitCode: 0 };
 };
 
-/** Two scripts are what the shell of this image is used for: `: > FILE`, and the same for all files with this beginning. */
+/**
+ * Supports the two scripts that are run in this image's shell: `: > FILE`, and the same for all files with a prefix.
+ */
 const truncate = ({ files }: ToolCall, args: readonly string[]): ToolResult => {
   const prefix = /^for f in (\S+)\*; do \[ ! -s "\$f" \] \|\| : > "\$f"; done$/.exec(args[1] ?? '')?.[1];
   if (prefix !== undefined) {

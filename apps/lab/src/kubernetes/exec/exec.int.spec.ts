@@ -40,7 +40,7 @@ describe('Programs in the containers of the simulated etcd', () => {
     await bench.close();
   });
 
-  it('answer over a WebSocket, with their exit code', async () => {
+  it('run over a WebSocket and return their exit code', async () => {
     const { exitCode, stdout } = await run(['etcdctl', 'member', 'list']);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^[0-9a-f]{16}, started, cp1, https:\/\/10.0.0.1:2380, https:\/\/10.0.0.1:2379, false\n$/);
@@ -50,14 +50,14 @@ describe('Programs in the containers of the simulated etcd', () => {
     });
   });
 
-  it('are not there when the image lacks them, as in the image that kubeadm uses', async () => {
+  it("are reported as missing if the image does not contain them, like kubeadm's image", async () => {
     expect(await run(['cat', '/etc/hostname'])).toMatchObject({
       exitCode: null,
       stderr: expect.stringContaining('exec: "cat": executable file not found in $PATH'),
     });
   });
 
-  it('save a snapshot that ends with the SHA-256 of the rest, as the real one does', async () => {
+  it('save a snapshot that ends with the SHA-256 of its body, like a real one', async () => {
     expect(await run(['etcdctl', 'snapshot', 'save', '/s.db'])).toMatchObject({ exitCode: 0 });
     const chunks: Buffer[] = [];
     expect(await run(['cp', '/s.db', '/dev/stdout'], (chunk) => chunks.push(chunk))).toMatchObject({ exitCode: 0 });
@@ -71,7 +71,7 @@ describe('Programs in the containers of the simulated etcd', () => {
     expect(await run(['etcdutl', 'snapshot', 'status', '/s.db', '-w', 'json'])).toMatchObject({ exitCode: 1 });
   });
 
-  it('belong to etcd only', async () => {
+  it('exist only in etcd containers', async () => {
     const entering = client.exec({
       namespace: 'kube-system',
       pod: 'kube-apiserver-cp1',
@@ -82,7 +82,7 @@ describe('Programs in the containers of the simulated etcd', () => {
     await expect(entering).rejects.toMatchObject({ operation: 'run ls in kube-apiserver-cp1', target: 'demo' });
   });
 
-  it("reach a control plane's own API server, and a kubelet's figures, through the API", async () => {
+  it("reach a control plane's own API server and a kubelet's statistics through the API proxy", async () => {
     const readyz = await client.get(
       '/api/v1/namespaces/kube-system/pods/https:kube-apiserver-cp1:6443/proxy/readyz?verbose',
     );

@@ -4,12 +4,12 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import type { ToolResult } from '../etcd/etcd.tools.js';
 import type { NoSuchProgram } from './container.programs.js';
 
-/** Newest first, as an API server prefers them (k8s.io/apimachinery, remotecommand). */
+/** Newest first, in the API server's order of preference (k8s.io/apimachinery, remotecommand). */
 const PROTOCOLS = ['v5.channel.k8s.io', 'v4.channel.k8s.io'];
 const STDOUT = 1;
 const STDERR = 2;
 const STATUS = 3;
-/** A real kubelet sends what a read of the pipe gave it. */
+/** A real kubelet sends one message per read of the pipe. */
 const CHUNK_BYTES = 32 * 1024;
 const NORMAL_CLOSURE = 1000;
 
@@ -18,7 +18,7 @@ const server = new WebSocketServer({
   handleProtocols: (offered) => PROTOCOLS.find((protocol) => offered.has(protocol)) ?? false,
 });
 
-/** The WebSocket of one exec: channels as Kubernetes numbers them, the exit status last. */
+/** The WebSocket of an exec request, with Kubernetes' channel numbers. The exit status is sent last. */
 export const answerExec = (
   { request, socket, head }: { readonly request: IncomingMessage; readonly socket: Duplex; readonly head: Buffer },
   result: ToolResult | NoSuchProgram,

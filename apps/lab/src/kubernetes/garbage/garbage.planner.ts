@@ -3,7 +3,7 @@ import { remove, removeInForeground, replace, type Operation } from '../operatio
 import type { KubeObject } from '../objects/kube.object.js';
 import type { ResourceDefinition } from '../resources/resource.js';
 
-/** An object and the resource that it belongs to. */
+/** An object and its resource. */
 export interface Located {
   readonly resource: ResourceDefinition;
   readonly object: KubeObject;
@@ -11,14 +11,15 @@ export interface Located {
 
 export interface GarbageWorld {
   readonly uid: string;
-  /** The owner of that uid; `unknown` when its type is not served, so that its existence cannot be checked. */
+  /** The owner with that UID; `unknown` if its type is not served, so that its existence cannot be checked. */
   readonly owner: Located | 'gone' | 'unknown';
-  /** The objects that name it as an owner. */
+  /** The objects that have it as an owner. */
   readonly dependents: readonly Located[];
 }
 
 /**
- * Kubernetes' garbage collector: dependents of an owner that is gone go too, and an owner that is deleted in the foreground goes after them.
+ * Kubernetes' garbage collector: the dependents of a deleted owner are deleted too; an owner with foreground deletion
+ * is deleted after its dependents.
  */
 export const planGarbage = ({ uid, owner, dependents }: GarbageWorld): readonly Operation[] => {
   if (owner === 'unknown') return [];
@@ -37,7 +38,7 @@ export const planGarbage = ({ uid, owner, dependents }: GarbageWorld): readonly 
 export const isForeground = ({ metadata }: KubeObject): boolean =>
   metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(FOREGROUND_FINALIZER) === true;
 
-/** A dependent with another owner left only loses this one. */
+/** A dependent that has another owner only loses the reference to this one. */
 const release = ({ resource, object }: Located, uid: string): readonly Operation[] => {
   const left = (object.metadata.ownerReferences ?? []).filter((owner) => owner.uid !== uid);
   if (left.length > 0) {

@@ -5,17 +5,20 @@ import { ApiServer, type ApiEndpoint } from './api.server.js';
 import type { ServedCluster } from './exchange.js';
 import type { TokenAuthentication } from './identity.js';
 
-/** Node looks so often at the connections of each server for requests that do not end; a lab may have a thousand idle servers. */
+/**
+ * How often Node.js checks the connections of each server for requests that never complete. A lab may have a thousand
+ * idle servers.
+ */
 const CONNECTIONS_CHECK_MS = 5 * 60_000;
-/** Sessions are resumed for as long as by kube-apiserver. */
+/** TLS sessions can be resumed for as long as with kube-apiserver. */
 const SESSION_S = 24 * 60 * 60;
 
-/** One open API server address. */
+/** The address of a listening API server. */
 export interface ApiListener {
   readonly host: string;
-  /** The port that was given, when the request was 0. */
+  /** The allocated port if 0 was requested. */
   readonly port: number;
-  /** Stops serving: open watches end, open connections are closed. */
+  /** Stops serving: ends open watches and closes connections. */
   close(): Promise<void>;
 }
 
@@ -28,7 +31,10 @@ export interface ListenOptions {
   readonly authentication?: TokenAuthentication;
 }
 
-/** Serves the cluster's API over TLS. Client certificates are asked for and verified, not demanded: tokens and health probes have none. */
+/**
+ * Serves the cluster's API over TLS. Client certificates are requested and verified but optional, because tokens and
+ * health probes are used without one.
+ */
 export const listenApi = async (cluster: ServedCluster, options: ListenOptions): Promise<ApiListener> => {
   const { host, port, caPem, serving, version, authentication } = options;
   const server = createServer({
@@ -41,7 +47,7 @@ export const listenApi = async (cluster: ServedCluster, options: ListenOptions):
     sessionTimeout: SESSION_S,
     connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
   });
-  // Watches are quiet for minutes; Node must not take that for a dead client.
+  // Watches can be idle for minutes, which Node.js must not treat as a dead client.
   server.requestTimeout = 0;
   server.timeout = 0;
   const bound = await listening(server, host, port);

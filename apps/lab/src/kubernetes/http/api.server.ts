@@ -21,15 +21,17 @@ import { handleResource } from './resource.handler.js';
 import { handleSubresource } from './subresources.js';
 import type { WatchStream } from './watch.stream.js';
 
-/** The component of the pods that have the tools of etcd. */
+/** Components whose pods contain etcd tools. */
 const ENTERED: ReadonlySet<string> = new Set(['etcd', EXTERNAL_ETCD.component]);
 
-/** One API server process of the simulated control plane: its own address and version, the cluster's shared state. */
+/**
+ * One API server process of the simulated control plane: its own address and version, and the cluster's shared state.
+ */
 export interface ApiEndpoint {
   readonly address: string;
-  /** Asked at each request: an upgrade changes it. */
+  /** Evaluated for each request, because an upgrade changes it. */
   readonly version: () => string;
-  /** Whose tokens it takes besides those of kubeadm's bootstrap; absent: none. */
+  /** Authenticates tokens other than bootstrap tokens; absent: no others are accepted. */
   readonly authentication?: TokenAuthentication;
 }
 
@@ -39,7 +41,7 @@ interface Call {
   readonly identity: Identity;
 }
 
-/** Answers HTTP requests as a Kubernetes API server does. Owns the watches it has opened. */
+/** Handles HTTP requests like a Kubernetes API server. Owns the watches that it opens. */
 export class ApiServer {
   private readonly watches = new Set<WatchStream>();
 
@@ -48,7 +50,7 @@ export class ApiServer {
     private readonly endpoint: ApiEndpoint,
   ) {}
 
-  /** Never rejects: every failure becomes a `Status` answer. */
+  /** Never rejects: every failure becomes a `Status` response. */
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.setHeader('server', 'fairlead-lab-simulated-kube-apiserver');
     response.setHeader('audit-id', request.headers['audit-id'] ?? 'simulation');
@@ -63,7 +65,7 @@ export class ApiServer {
     }
   }
 
-  /** Answers a request to become a WebSocket; of these there is only exec. */
+  /** Handles a WebSocket upgrade; only exec uses them. */
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     try {
       const info = requestInfo(request.method ?? 'GET', request.url ?? '/');
@@ -147,13 +149,13 @@ export class ApiServer {
       return;
     }
     if (error instanceof ApiError) return sendError(response, error);
-    // A fault of the simulation itself: say so, with its words, instead of taking the whole lab down.
+    // A bug of the simulation: report it with its stack instead of crashing the whole lab.
     const words = error instanceof Error ? (error.stack ?? error.message) : String(error);
     sendError(response, new ApiError(500, 'InternalError', `the simulated API server failed: ${words}`));
   }
 }
 
-/** As an API server refuses what it does not switch protocols for: a plain answer, then the end. */
+/** Refuses an upgrade like an API server: sends a plain HTTP response and closes the connection. */
 const refuseUpgrade = (socket: Duplex, error: unknown): void => {
   const status =
     error instanceof ApiError

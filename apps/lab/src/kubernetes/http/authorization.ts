@@ -4,7 +4,7 @@ import { valueAt } from '../objects/json.js';
 import type { Identity } from '../api/identity.js';
 import { ANONYMOUS } from './identity.js';
 
-/** What is asked of the API: the attributes that Kubernetes authorises. */
+/** The attributes of a request that Kubernetes authorizes. */
 export interface AccessAttributes {
   readonly verb: string;
   readonly group: string;
@@ -17,14 +17,14 @@ export interface AccessAttributes {
 const READS = ['get', 'list', 'watch'];
 const NODE_USER = 'system:node:';
 
-/** What is looked up to judge a request. */
+/** Lookups that an authorization decision needs. */
 export interface Judgement {
   readonly podOf: (namespace: string, name: string) => Pod | undefined;
-  /** A ClusterRoleBinding gives `cluster-admin` to the user or to one of its groups. */
+  /** Whether a ClusterRoleBinding grants `cluster-admin` to the user or one of its groups. */
   readonly isClusterAdmin: (identity: Identity) => boolean;
 }
 
-/** Whether a ClusterRoleBinding is one to `cluster-admin` for the user. */
+/** Whether a ClusterRoleBinding grants `cluster-admin` to the user. */
 export const bindsAdministrator = (binding: KubeObject, { name, groups }: Identity): boolean => {
   const subjects = valueAt(binding, 'subjects');
   return (
@@ -38,8 +38,9 @@ export const bindsAdministrator = (binding: KubeObject, { name, groups }: Identi
 };
 
 /**
- * Of RBAC the simulation reads ClusterRoleBindings to `cluster-admin`, which is what users with certificates need here. Two kinds of callers are restricted all the same: a node may change only what is
- * its own (as the Node authoriser and NodeRestriction have it), and a bootstrap token may read what a join reads.
+ * Simulates only the part of RBAC that certificate users need here: ClusterRoleBindings to `cluster-admin`. Two kinds
+ * of callers are restricted in addition: a node may change only its own objects (as with the Node authorizer and
+ * NodeRestriction), and a bootstrap token may read only what a join needs.
  */
 export const isAllowed = (
   identity: Identity,
@@ -52,7 +53,7 @@ export const isAllowed = (
   }
   if (identity.groups.includes('system:bootstrappers')) return bootstrapperMay(access);
   if (identity.name === ANONYMOUS.name) return isClusterInfo(access);
-  // Every authenticated user may ask about itself (system:basic-user).
+  // Every authenticated user may review its own access (system:basic-user).
   return (access.verb === 'create' && access.plural.startsWith('selfsubject')) || isClusterAdmin(identity);
 };
 
@@ -99,11 +100,11 @@ const bootstrapperMay = (access: AccessAttributes): boolean => {
   return joins || isClusterInfo(access);
 };
 
-/** kubeadm's discovery reads this one object before it has any credential. */
+/** kubeadm's discovery reads this object anonymously. */
 const isClusterInfo = ({ verb, plural, namespace, name }: AccessAttributes): boolean =>
   verb === 'get' && plural === 'configmaps' && namespace === 'kube-public' && name === 'cluster-info';
 
-/** Kubernetes' own sentence for a denied request. */
+/** Kubernetes' message for a denied request. */
 export const denial = (
   identity: Identity,
   { verb, group, plural, subresource, namespace, name }: AccessAttributes,

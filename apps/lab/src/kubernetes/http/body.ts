@@ -7,7 +7,7 @@ import type { Draft } from '../objects/kube.object.js';
 import { decodeKubernetesProtobuf } from '../schema/protobuf.decode.js';
 import { parseRange } from './negotiation.js';
 
-/** The API server's own limit for a request (apiserver, MaxRequestBodyBytes). */
+/** The API server's request size limit (apiserver, MaxRequestBodyBytes). */
 const BODY_MAX_BYTES = 3 * 1024 * 1024;
 
 const LIMITS = { lengthMax: BODY_MAX_BYTES };
@@ -47,17 +47,17 @@ export const parseBody = ({ mediaType, bytes }: RequestBody): Json => {
   }
 };
 
-/** JSON is YAML, most clients send it, and it is parsed in a hundredth of the time. */
+/** JSON is valid YAML, most clients send it, and it parses a hundred times faster. */
 const yamlIn = (text: string): unknown => {
   try {
     if (text.startsWith('{')) return parseJson(text, LIMITS);
   } catch {
-    // A flow mapping of YAML.
+    // The body is a YAML flow mapping.
   }
   return parseYaml(text, LIMITS);
 };
 
-/** The body as an API object of the expected kind; apiVersion and kind may be left out. */
+/** Parses the body as an API object of the expected kind; apiVersion and kind may be omitted. */
 export const parseObject = (
   body: RequestBody,
   expected: { readonly apiVersions: readonly string[]; readonly kind: string },
@@ -77,7 +77,7 @@ export const parseObject = (
 
 const TEXT_MEMBERS = ['name', 'generateName', 'namespace', 'uid', 'resourceVersion'];
 
-/** Metadata as the rest of the simulation relies on it: texts are texts, nulls are absent. */
+/** Validates metadata for the rest of the simulation: strings are strings, and nulls are removed. */
 const cleanMetadata = (metadata: JsonObject): JsonObject => {
   const wrong = TEXT_MEMBERS.find((key) => !['string', 'undefined'].includes(typeof (metadata[key] ?? undefined)));
   if (wrong !== undefined) throw new ApiError(400, 'BadRequest', `metadata.${wrong} is not a string`);
@@ -90,7 +90,7 @@ const cleanMetadata = (metadata: JsonObject): JsonObject => {
   return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== null));
 };
 
-/** DeleteOptions of a body that may be empty. */
+/** Parses DeleteOptions; the body may be empty. */
 export const parseOptional = (body: RequestBody): JsonObject => {
   if (body.bytes.length === 0) return {};
   const value = parseBody(body);

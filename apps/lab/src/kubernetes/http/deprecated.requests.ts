@@ -2,11 +2,11 @@ import type { ServerResponse } from 'node:http';
 import { groupVersion, type ResourceDefinition } from '../resources/resource.js';
 import type { ResourceRequest } from './request.info.js';
 
-/** Which versions that Kubernetes has given up were asked for: an upgrade's preflight reads it from the metrics. */
+/** Requests of deprecated API versions, which an upgrade's preflight reads from the metrics. */
 export class DeprecatedRequests {
   private readonly seen = new Set<string>();
 
-  /** Notes a request, and warns its client in the API server's words. */
+  /** Records a request, and adds the API server's warning to the response. */
   note(resource: ResourceDefinition, { version, subresource = '' }: ResourceRequest, response: ServerResponse): void {
     const deprecation = resource.deprecated.find((candidate) => candidate.version === version);
     if (deprecation === undefined) return;
@@ -20,7 +20,7 @@ export class DeprecatedRequests {
     response.setHeader('warning', `299 - "${words}"`);
   }
 
-  /** The metric as /metrics shows it; the simulation has no other metrics. */
+  /** The metric in the format of /metrics. The simulation has no other metrics. */
   metrics(): string {
     return [
       "# A simulation by the Fairlead lab: of the API server's metrics there is only this one.",

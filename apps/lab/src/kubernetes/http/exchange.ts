@@ -16,7 +16,7 @@ import type { DeprecatedRequests } from './deprecated.requests.js';
 import type { AnswerForm } from './negotiation.js';
 import type { ResourceRequest } from './request.info.js';
 
-/** What an API server needs of the cluster behind it. */
+/** The parts of a cluster that an API server uses. */
 export interface ServedCluster {
   readonly name: string;
   readonly store: ObjectStore;
@@ -28,17 +28,17 @@ export interface ServedCluster {
   readonly deprecatedRequests: DeprecatedRequests;
   readonly etcd: EtcdUnderTool;
   checkToken(token: string): boolean;
-  /** The cluster's signer looks at a CertificateSigningRequest after it was approved. */
+  /** Called after a CertificateSigningRequest was approved, so that the cluster signs it. */
   sign(name: string): void;
   evictionFault(node: string): EvictionFault | undefined;
   hasQuorum(): boolean;
-  /** The files that programs in a pod's container have written, as long as the pod lives. */
+  /** Files written by programs in a pod's container, kept while the pod exists. */
   filesOf(pod: Pod): Map<string, Buffer>;
-  /** The API server of that control plane listens. */
+  /** Whether the API server of that control plane is listening. */
   servesApi(node: string): boolean;
 }
 
-/** One request about objects, from its parsing to its answer. */
+/** One request about objects, from parsing to response. */
 export interface Exchange {
   readonly cluster: ServedCluster;
   readonly identity: Identity;
@@ -49,11 +49,11 @@ export interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** The object in the version of the request's path. */
+/** The object in the version of the request path. */
 export const presented = ({ cluster, info, resource }: Exchange, object: KubeObject): KubeObject =>
   present(resource, object, { version: info.version, heartbeats: cluster.heartbeats });
 
-/** One object in the form the client asked for. */
+/** The object in the format that the client requested. */
 export const shaped = (exchange: Exchange, object: KubeObject): unknown => {
   const { form, resource } = exchange;
   const served = presented(exchange, object);

@@ -5,12 +5,12 @@ import { schemaName } from '../schema/message.schema.js';
 import { pruneUnknown } from '../schema/unknown.fields.js';
 import type { Exchange } from './exchange.js';
 
-/** A client shows these one by one; a body of nonsense must not make an answer of megabytes. */
+/** Clients print these one by one; an invalid body must not produce megabytes of warnings. */
 const SHOWN_MAX = 20;
 
 /**
- * Drops the fields that the type does not have, and reports them as the client asked with `fieldValidation`: Strict refuses, Warn (the default)
- * sets a Warning header, Ignore says nothing.
+ * Drops unknown fields and reports them according to `fieldValidation`: Strict rejects the request, Warn (the default)
+ * sets a Warning header, Ignore does not report them.
  */
 export const withKnownFields = <T extends Draft | KubeObject>({ resource, info, response }: Exchange, object: T): T => {
   if (resource.custom) return object;

@@ -8,11 +8,11 @@ export const ANONYMOUS: Identity = { name: 'system:anonymous', groups: ['system:
 const AUTHENTICATED = 'system:authenticated';
 const BOOTSTRAPPERS = 'system:bootstrappers:kubeadm:default-node-token';
 
-/** Whose tokens an API server takes by its --authentication-config, which it reads again while it runs. */
+/** Authenticates tokens by an --authentication-config file, which is reloaded at run time. */
 export interface TokenAuthentication {
-  /** undefined: no issuer of the file has signed it for this cluster, or it is over. */
+  /** Returns undefined if no issuer in the file has signed the token for this cluster, or if it has expired. */
   identify(token: string): Promise<Identity | undefined>;
-  /** What /metrics says of the file. */
+  /** The metrics about the file. */
   metrics(): Promise<string>;
 }
 
@@ -22,8 +22,9 @@ interface Tokens extends Pick<TokenAuthentication, 'identify'> {
 }
 
 /**
- * Who sends a request: the subject of a client certificate of this cluster's authority (CN is the user, O are the groups), a bootstrap
- * token, or one of an issuer that the API server trusts. Wrong credentials are refused with 401; no credentials at all are anonymous.
+ * The user of a request: the subject of a client certificate of this cluster's authority (CN is the user, O the
+ * groups), a bootstrap token, or a token of a trusted issuer. Invalid credentials are refused with 401; requests
+ * without credentials are anonymous.
  */
 export const authenticate = async (request: IncomingMessage, tokens: Tokens): Promise<Identity> => {
   const bearer = /^Bearer\s+(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
@@ -45,10 +46,10 @@ const bearerOf = async (token: string, { checkToken, identify }: Tokens): Promis
   return { ...user, groups: [...user.groups, AUTHENTICATED] };
 };
 
-/** `foreign`: not one of this cluster's authority. */
+/** `foreign`: a certificate of another authority. */
 type Certified = Identity | 'foreign' | 'none';
 
-/** A connection keeps its certificate, and reading it takes longer than most requests. */
+/** The certificate is fixed per connection, and reading it takes longer than most requests. */
 const known = new WeakMap<TLSSocket, Certified>();
 
 const certifiedOn = (socket: TLSSocket): Certified => {
@@ -65,6 +66,6 @@ const readOn = (socket: TLSSocket): Certified => {
   return Object.keys(certificate).length > 0 ? 'foreign' : 'none';
 };
 
-/** Node gives one organisation as a string and several as a list. */
+/** Node.js returns one organization as a string and several as a list. */
 const listed = (value: string | readonly string[] | undefined): readonly string[] =>
   value === undefined ? [] : typeof value === 'string' ? [value] : value;

@@ -2,7 +2,7 @@ import { CLUSTER_ROLE_BINDINGS, PODS } from '../resources/builtin.resources.js';
 import type { ObjectStore } from '../store/object.store.js';
 import { bindsAdministrator, type Judgement } from './authorization.js';
 
-/** What requests are judged by, as the cluster has it now. */
+/** The lookups of an authorization decision, against the current state of the cluster. */
 export const judgementOf = (store: ObjectStore): Judgement => ({
   podOf: (namespace, name) => store.get(PODS, namespace, name),
   isClusterAdmin: (identity) =>

@@ -19,7 +19,10 @@ interface Continuation {
 const EXPIRED =
   'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.';
 
-/** One page of a list in key order. Later pages show the state of the first one's version; 410 when it is no longer remembered. */
+/**
+ * One page of a list in key order. Later pages show the state as of the first page's version; 410 if that is no longer
+ * in the history.
+ */
 export const pageOf = (
   store: ObjectStore,
   resource: ResourceDefinition,
@@ -45,7 +48,7 @@ export const pageOf = (
   };
 };
 
-/** The objects as they were at an earlier version: the current ones with the changes since taken back. */
+/** The objects at an earlier version: the current ones with later changes reverted. */
 const listAt = (store: ObjectStore, resource: ResourceDefinition, version: number): KubeObject[] => {
   const changes = store.changesAfter(version);
   if (changes === undefined) throw expired(EXPIRED);

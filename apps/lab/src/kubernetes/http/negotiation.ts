@@ -1,6 +1,6 @@
 import { notAcceptable } from '../errors/api.error.js';
 
-/** The form of the answer that the client asks for. */
+/** The response format that the client requests. */
 export interface AnswerForm {
   readonly encoding: 'json' | 'yaml';
   readonly as: 'object' | 'table' | 'metadata';
@@ -11,7 +11,7 @@ export interface AnswerForm {
 const PLAIN: AnswerForm = { encoding: 'json', as: 'object', metaVersion: 'v1' };
 const JSON_RANGES = ['application/json', 'application/*', '*/*', 'text/plain', 'text/*'];
 
-/** Picks the first form in the Accept header that the simulation supports. @throws 406 when there is none (protobuf only). */
+/** Returns the first supported format of the Accept header. @throws 406 if there is none (protobuf only). */
 export const answerForm = (accept: string | undefined): AnswerForm => {
   const form = (accept ?? '*/*')
     .split(',')

@@ -5,7 +5,7 @@ import type { ResourceRequest } from './request.info.js';
 const notSimulated = (what: string): ApiError =>
   new ApiError(501, 'NotImplemented', `this cluster is a simulation (Fairlead lab): ${what}`);
 
-/** What needs containers, or identities beside those of the cluster itself; by resource and subresource. */
+/** Subresources that need containers or other identities, with the reason why they are not simulated. */
 const SUBRESOURCES: Readonly<Record<string, string>> = {
   'pods/attach': 'its containers are no processes that one could attach to',
   'pods/portforward': 'its pods listen on no ports that could be forwarded',
@@ -16,7 +16,7 @@ const SUBRESOURCES: Readonly<Record<string, string>> = {
 export const RBAC_NOT_EVALUATED =
   'it stores RBAC objects and does not evaluate them, so it cannot say what a user may do';
 
-/** Ends a request for what other clusters have and the simulation has not. @throws {ApiError} 501 that says so. */
+/** Rejects requests that other clusters support and the simulation does not. @throws {ApiError} 501 */
 export const refuseNotSimulated = (info: ResourceRequest, { headers }: Pick<IncomingMessage, 'headers'>): void => {
   const subresource = SUBRESOURCES[`${info.plural}/${info.subresource ?? ''}`];
   if (info.group === '' && subresource !== undefined) throw notSimulated(subresource);

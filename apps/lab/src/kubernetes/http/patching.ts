@@ -24,7 +24,7 @@ export const APPLY_PATCH = 'application/apply-patch+yaml';
 const PATCH_TYPES = ['application/json-patch+json', 'application/merge-patch+json', APPLY_PATCH];
 const STRATEGIC_PATCH = 'application/strategic-merge-patch+json';
 
-/** The object with the patch of the request applied; nothing is stored. */
+/** Applies the patch of the request to the object without storing it. */
 export const patched = ({ resource, info }: Exchange, current: KubeObject, body: RequestBody): KubeObject => {
   const patch = parseBody(body);
   const next = refusing(resource, current, () =>
@@ -79,7 +79,7 @@ const requireSameIdentity = (resource: ResourceDefinition, current: KubeObject, 
   }
 };
 
-/** Server-side apply onto what is stored, or onto nothing. */
+/** Server-side apply onto the stored object, or onto nothing. */
 export const applied = (exchange: Exchange, current: KubeObject | undefined, body: RequestBody): KubeObject => {
   const { info, resource, cluster } = exchange;
   const manager = info.query.get('fieldManager') ?? '';

@@ -19,7 +19,7 @@ export interface PlainPathOptions {
   readonly response: ServerResponse;
   readonly accept: string;
   readonly resources: readonly ResourceDefinition[];
-  /** host:port of the API server that answers. */
+  /** host:port of the responding API server. */
   readonly address: string;
   readonly version: string;
   readonly hasQuorum: boolean;
@@ -36,11 +36,11 @@ const HEALTH_CHECKS = [
   'simulation',
 ];
 
-/** Paths that are open to all callers. */
+/** Paths that need no authentication. */
 export const isPublicPath = (path: string): boolean =>
   path === '/version' || HEALTH_ROOTS.some((root) => path === root || path.startsWith(`${root}/`));
 
-/** Everything that is not about objects: health, version, discovery, OpenAPI. */
+/** Handles paths that are not about objects: health, version, discovery, OpenAPI. */
 export const handlePath = (info: PathRequest, options: PlainPathOptions): void => {
   const { response, resources } = options;
   const [root = '', first, second] = info.path.split('/').filter((part) => part !== '');
@@ -82,7 +82,7 @@ const versionInfo = (version: string): object => {
   };
 };
 
-/** The version of apidiscovery.k8s.io that the client asks for first, if it asks for aggregated discovery at all. */
+/** The client's preferred version of apidiscovery.k8s.io, or undefined if it does not accept aggregated discovery. */
 const aggregatedVersion = (accept: string): string | undefined =>
   accept
     .split(',')
@@ -121,7 +121,7 @@ const health = (info: PathRequest, { response, hasQuorum }: PlainPathOptions): v
   sendText(response, code, text);
 };
 
-/** What `/healthz`, `/livez` and `/readyz` say. */
+/** The response of `/healthz`, `/livez` and `/readyz`. */
 export const healthAnswer = (
   path: string,
   query: URLSearchParams,
@@ -132,7 +132,7 @@ export const healthAnswer = (
   if (!HEALTH_ROOTS.includes(`/${root}`) || (one !== '' && !HEALTH_CHECKS.includes(one))) throw noSuchPath();
   const excluded = query.getAll('exclude');
   const checks = (one === '' ? HEALTH_CHECKS : [one]).filter((check) => !excluded.includes(check));
-  // A server without etcd is alive and can do nothing.
+  // Without etcd, a server is alive but not ready.
   const failed: readonly string[] = hasQuorum ? [] : checks.filter((check) => check === 'etcd');
   const lines = checks.map((check) =>
     failed.includes(check) ? `[-]${check} failed: etcdserver: no leader` : `[+]${check} ok`,
@@ -143,7 +143,10 @@ export const healthAnswer = (
 };
 
 const OPENAPI_V2_PROTOBUF = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
-/** Clients ask with an "@", which no media type may contain: the API server answers with a dot, and Go refuses anything else. */
+/**
+ * Clients request this type with an "@", which is invalid in a media type: the API server responds with a dot, and Go
+ * rejects anything else.
+ */
 const OPENAPI_V2_ANSWER = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
 const openApi = (info: PathRequest, { response, resources, accept }: PlainPathOptions): void => {

@@ -6,14 +6,14 @@ import { sendJson, sendText } from './answer.js';
 import type { Exchange } from './exchange.js';
 import { healthAnswer } from './plain.paths.js';
 
-/** Answers what API servers pass on: to a control plane's own API server, by its pod, and to kubelets. */
+/** Handles proxied requests: to a control plane's own API server through its pod, and to kubelets. */
 export const handleProxy = (exchange: Exchange): void => {
   const { resource } = exchange;
   if (resource === NODES) return kubelet(exchange);
   return apiServerPod(exchange);
 };
 
-/** `https:kube-apiserver-cp1:6443`: scheme, name and port of what is asked. */
+/** `https:kube-apiserver-cp1:6443`: scheme, name and port of the target. */
 const apiServerPod = ({ cluster, info, response }: Exchange): void => {
   const [, name = info.name ?? ''] = (info.name ?? '').split(':');
   const pod: Pod | undefined = cluster.store.get(PODS, info.namespace, name);
@@ -33,7 +33,7 @@ const apiServerPod = ({ cluster, info, response }: Exchange): void => {
   sendText(response, code, text);
 };
 
-/** A tenth of a node's disk is used by what every node has. */
+/** The share of a node's disk that is used by the system. */
 const USED_SHARE = 0.1;
 
 const kubelet = ({ cluster, info, response }: Exchange): void => {
@@ -49,5 +49,5 @@ const kubelet = ({ cluster, info, response }: Exchange): void => {
   sendJson(response, 200, { node: { nodeName: node.metadata.name, fs, runtime: { imageFs: fs } }, pods: [] });
 };
 
-/** On a node: the free space that its kubelet must report, as a Kubernetes quantity. */
+/** Annotation of a node: the free space that its kubelet reports, as a Kubernetes quantity. */
 const FREE_DISK = 'lab.fairlead.dev/free-disk';

@@ -11,7 +11,7 @@ export interface ResourceRequest {
   readonly plural: string;
   readonly name: string | undefined;
   readonly subresource: string | undefined;
-  /** What comes after a subresource: the path behind a proxy, `/` when there is none. */
+  /** The path after a subresource, for a proxy; `/` if there is none. */
   readonly below: string;
   readonly query: URLSearchParams;
 }
@@ -25,7 +25,7 @@ export interface PathRequest {
 
 export type RequestInfo = ResourceRequest | PathRequest;
 
-/** Reads what a request is about from its method and URL, as the API server's RequestInfoFactory does. */
+/** Parses the target of a request from its method and URL, as the API server's RequestInfoFactory does. */
 export const requestInfo = (method: string, target: string): RequestInfo => {
   const url = parseTarget(target);
   const parts = url.pathname
@@ -63,7 +63,7 @@ interface Located {
 }
 
 const resource = (method: string, query: URLSearchParams, { group, version, parts }: Located): ResourceRequest => {
-  // The namespace object itself, and its own subresources, are addressed like the things inside it.
+  // A namespace object and its own subresources have paths like those of objects in it.
   const inside = parts[0] === 'namespaces' && parts.length > 2 && parts[2] !== 'status' && parts[2] !== 'finalize';
   const namespace = inside ? parts[1] : undefined;
   const [plural = '', name, subresource, ...below] = inside ? parts.slice(2) : parts;

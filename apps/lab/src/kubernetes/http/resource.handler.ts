@@ -16,7 +16,10 @@ import { nameIn, selectionOf } from './selection.js';
 import { WatchStream } from './watch.stream.js';
 import { deleteOptions, isDryRun } from './write.options.js';
 
-/** Answers a request about the objects of one resource; watches are handed to `keep`, which ends them when the listener closes. */
+/**
+ * Handles a request about the objects of one resource. Watches are passed to `keep`, which ends them when the listener
+ * closes.
+ */
 export const handleResource = async (exchange: Exchange, keep: (watch: WatchStream) => void): Promise<void> => {
   const { info, resource } = exchange;
   if (!resource.verbs.includes(info.verb)) throw methodNotAllowed();
@@ -117,7 +120,7 @@ const create = async (exchange: Exchange): Promise<void> => {
   sendJson(response, 201, shaped(exchange, object), exchange.form.encoding);
 };
 
-/** A new object's status is the controllers' to write; only kubelets bring that of their node along. */
+/** The status of a new object is set by controllers; only kubelets send that of their node. */
 const withoutStatus = (resource: ResourceDefinition, draft: Draft): Draft => {
   if (!hasSubresource(resource, 'status') || resource.plural === 'nodes') return draft;
   const { status: _asked, ...desired } = draft;

@@ -6,7 +6,7 @@ import type { Identity } from '../api/identity.js';
 import { ANONYMOUS } from './identity.js';
 import { RBAC_NOT_EVALUATED } from './not.simulated.js';
 
-/** The review with its answer as status. */
+/** The review with its result as the status. */
 export const answerReview = (
   resource: ResourceDefinition,
   draft: Draft,
@@ -26,7 +26,7 @@ export const answerReview = (
   return { ...reviewed, status: accessOf(subject, draft, judgement) };
 };
 
-/** Those whose requests are judged by who they are; of all others only RBAC counts. */
+/** Whether a user's requests are authorized by identity; for all others only RBAC applies. */
 const isJudged = ({ name, groups }: Identity): boolean =>
   name === ANONYMOUS.name || groups.some((group) => JUDGED_GROUPS.includes(group));
 
@@ -59,7 +59,7 @@ const attributesOf = (desired: KubeObject): AccessAttributes => {
   };
 };
 
-/** The rules that `isAllowed` follows, as far as the review's form can say them. */
+/** The rules of `isAllowed`, as far as the format of the review can express them. */
 const rulesOf = (identity: Identity, { isClusterAdmin }: Judgement): object => {
   const everything = identity.groups.includes('system:masters') || isClusterAdmin(identity);
   return {

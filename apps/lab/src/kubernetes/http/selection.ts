@@ -4,7 +4,7 @@ import { matchesSelector, parseLabelSelector } from '../objects/label.selector.j
 import type { KubeObject } from '../objects/kube.object.js';
 import type { ResourceDefinition } from '../resources/resource.js';
 
-/** Which objects of a resource a request is about. */
+/** Whether an object is selected by the request. */
 export type Selection = (object: KubeObject) => boolean;
 
 interface Scope {
@@ -12,7 +12,7 @@ interface Scope {
   readonly name?: string | undefined;
 }
 
-/** @throws {ApiError} 400 for selectors that cannot be read. */
+/** @throws {ApiError} 400 for invalid selectors. */
 export const selectionOf = (
   resource: ResourceDefinition,
   { namespace, name }: Scope,
@@ -37,7 +37,7 @@ export const selectionOf = (
     matchesFields(fields, object);
 };
 
-/** The one name that a request is about; undefined: it is about several. */
+/** The single name that a request selects, or undefined if it may select several. */
 export const nameIn = ({ name }: Scope, query: URLSearchParams): string | undefined => {
   const fields = parseFieldSelector(query.get('fieldSelector') ?? '') ?? [];
   return name ?? fields.find(({ path, equal }) => path === 'metadata.name' && equal)?.value;

@@ -14,14 +14,14 @@ import { patched } from './patching.js';
 import { handleProxy } from './proxying.js';
 import { deleteOptions, isDryRun } from './write.options.js';
 
-/** The object that a subresource belongs to. */
+/** The object of a subresource. */
 const parent = ({ cluster, resource, info }: Exchange): KubeObject => {
   const object = cluster.store.get(resource, info.namespace, info.name ?? '');
   if (object === undefined) throw notFound(resource, info.name ?? '');
   return object;
 };
 
-/** Answers a request below an object. @throws {ApiError} 404 for subresources that the resource does not have. */
+/** Handles a request of a subresource. @throws {ApiError} 404 for subresources that the resource does not have. */
 export const handleSubresource = async (exchange: Exchange): Promise<void> => {
   const { resource, info, response } = exchange;
   if (!resource.subresources.some((name) => name === info.subresource)) throw noSuchPath();
@@ -144,7 +144,7 @@ const evict = async (exchange: Exchange): Promise<void> => {
   sendJson(response, 201, { ...success({}), code: 201 });
 };
 
-/** The condition by which others see why the pod ends. */
+/** Adds the condition that shows why the pod ends. */
 const markDisrupted = ({ cluster }: Exchange, pod: Pod): Pod => {
   const conditions = withCondition(pod.status?.conditions, {
     type: 'DisruptionTarget',

@@ -7,7 +7,10 @@ import type { Change, ObjectStore } from '../store/object.store.js';
 import { isTrue } from './request.info.js';
 import type { Selection } from './selection.js';
 
-/** A client that reads slower than this much is cut off and lists again, so that one of them cannot fill the memory. */
+/**
+ * A client with more unread data than this is disconnected and must list again, so that slow clients cannot exhaust the
+ * memory.
+ */
 const UNREAD_MAX_BYTES = 8 * 1024 * 1024;
 const BOOKMARK_INTERVAL_MS = 60_000;
 const TIMEOUT_DEFAULT_MS = 30 * 60_000;
@@ -17,14 +20,14 @@ export interface WatchOptions {
   readonly clock: Clock;
   readonly resource: ResourceDefinition;
   readonly selection: Selection;
-  /** The only name that the selection matches; undefined: it matches several. */
+  /** The single name that the selection matches, or undefined if it may match several. */
   readonly name: string | undefined;
   readonly query: URLSearchParams;
-  /** The object in the form the client asked for: version, table or plain. */
+  /** Converts an object to the requested format: version, table or plain. */
   readonly shape: (object: KubeObject) => unknown;
 }
 
-/** One open watch: a response that grows by a line of JSON for each change, until its time is over or either side closes it. */
+/** One open watch: a response with a line of JSON per change, until it times out or either side closes it. */
 export class WatchStream {
   private readonly stops: Cancel[] = [];
   private lastSentVersion = 0;
@@ -35,7 +38,10 @@ export class WatchStream {
     private readonly options: WatchOptions,
   ) {}
 
-  /** @throws {ApiError} 400 when the version is not a number. A version that is too old ends the stream with an ERROR event, as the API does. */
+  /**
+   * @throws {ApiError} 400 if the version is not a number. A version that is too old ends the stream with an ERROR
+   * event, as in the API.
+   */
   start(): void {
     const { query, store, clock } = this.options;
     const asked = query.get('resourceVersion') ?? '';
@@ -51,7 +57,7 @@ export class WatchStream {
     if (isTrue(query.get('allowWatchBookmarks'))) this.bookmarkLater();
   }
 
-  /** Ends the stream in good order; the client watches again from the last version it saw. */
+  /** Ends the stream gracefully; the client watches again from the last version that it received. */
   finish(): void {
     if (!this.open) return;
     if (isTrue(this.options.query.get('allowWatchBookmarks'))) this.sendBookmark();
@@ -64,7 +70,7 @@ export class WatchStream {
     for (const stop of this.stops.splice(0)) stop();
   }
 
-  /** Version 0 or none: the present state first. Otherwise what was missed. */
+  /** Without a version, or with 0, sends the current state first. Otherwise sends the changes since the version. */
   private sendPast(version: number): boolean {
     const { store, resource, selection, query } = this.options;
     if (version === 0 || isTrue(query.get('sendInitialEvents'))) {
@@ -93,7 +99,7 @@ export class WatchStream {
     const was = change.previous !== undefined && selection(change.previous);
     const is = change.type !== 'DELETED' && selection(change.object);
     if (!was && !is) return;
-    // An object that no longer matches a selector leaves the client's view, although it still exists.
+    // An object that no longer matches the selector is sent as deleted, although it still exists.
     this.send(is ? (was ? 'MODIFIED' : 'ADDED') : 'DELETED', change.object);
     this.lastSentVersion = change.version;
   }
@@ -120,7 +126,7 @@ export class WatchStream {
       if (store.currentVersion() > this.lastSentVersion) this.sendBookmark();
       this.bookmarkLater();
     });
-    // Only the newest bookmark is pending: the one before it has fired.
+    // Only the newest bookmark is pending; the previous one has fired.
     this.stops.splice(2, 1, cancel);
   }
 

@@ -5,7 +5,7 @@ import { isTrue } from './request.info.js';
 
 export const isDryRun = (query: URLSearchParams): boolean => query.getAll('dryRun').includes('All');
 
-/** DeleteOptions from the body and, where the body is silent, from the query. */
+/** DeleteOptions from the body, with defaults from the query. */
 export const deleteOptions = (body: JsonObject, query: URLSearchParams): DeleteOptions => {
   const grace = body['gracePeriodSeconds'] ?? query.get('gracePeriodSeconds') ?? undefined;
   const policy = propagation(body, query);

@@ -5,20 +5,23 @@ import { controllerOf } from '../objects/kube.object.js';
 import { PODS } from '../resources/builtin.resources.js';
 import { completedStatus, runningStatus, startingStatus, troubledStatus } from './pod.status.js';
 
-/** How a pod is to behave in the simulation, set on the pod (or its template) by this annotation. */
+/** Annotation of a pod (or its template): how the pod behaves in the simulation. */
 const BEHAVIOUR = 'lab.fairlead.dev/behaviour';
-/** `never-ready` runs and fails its readiness; `crash` and `image-error` never run; `complete` ends with success after the job time. */
+/**
+ * `never-ready` runs but fails its readiness probe; `crash` and `image-error` never run; `complete` succeeds after the
+ * job time.
+ */
 export type Behaviour = 'normal' | 'never-ready' | 'crash' | 'image-error' | 'complete';
 
 export interface KubeletWorld {
   readonly pod: Pod;
   readonly nodeAddress: string;
   readonly networkReady: boolean;
-  /** An address for the pod, from its node's range. */
+  /** Returns a free address of the node's pod CIDR. */
   readonly freeAddress: () => string;
   readonly now: string;
   readonly nowMs: number;
-  /** When the kubelet first saw the pod, and first saw it being deleted. */
+  /** When the kubelet first saw the pod, and when it first saw its deletion. */
   readonly seenMs: number;
   readonly deletionSeenMs: number | undefined;
   readonly podStartMs: number;
@@ -26,7 +29,7 @@ export interface KubeletWorld {
   readonly jobRunMs: number;
 }
 
-/** What a running kubelet does next about one of its pods. */
+/** The next operations of a running kubelet for one of its pods. */
 export const planPod = (world: KubeletWorld): readonly Operation[] => {
   const { pod } = world;
   if (pod.metadata.deletionTimestamp !== undefined) return stop(world);
@@ -82,7 +85,7 @@ const complete = (world: KubeletWorld): readonly Operation[] => {
   return [replace(PODS, status(world.pod, completedStatus(world)), 'its work is done')];
 };
 
-/** A node that was thought lost had its pods marked unready; their kubelet corrects that. */
+/** The pods of a node that counted as lost were marked unready; their kubelet corrects that. */
 const recover = (world: KubeletWorld): readonly Operation[] => {
   const ready = behaviourOf(world.pod) !== 'never-ready';
   const marked = world.pod.status?.conditions?.some(

@@ -90,7 +90,7 @@ export const runningStatus = (world: StatusWorld, ready: boolean): PodStatus => 
   };
 };
 
-/** `crash` restarts without end, `image-error` never gets so far. */
+/** `crash` restarts forever, `image-error` never starts. */
 export const troubledStatus = (world: StatusWorld, trouble: 'crash' | 'image-error'): PodStatus => {
   const waiting = trouble === 'crash' ? { reason: 'CrashLoopBackOff' } : { reason: 'ImagePullBackOff' };
   return {

@@ -15,7 +15,10 @@ const CHANGED = 'the control planes have changed';
 const FIRST = 'the API servers register themselves';
 const NAMED = { name: 'kubernetes', namespace: 'default' };
 
-/** Where the service `kubernetes` leads: the API servers on the control planes, as they register themselves, in both forms. */
+/**
+ * The endpoints of the service `kubernetes`: the API servers of the control planes, as Endpoints and as an
+ * EndpointSlice.
+ */
 export const planApiEndpoints = (world: ApiEndpointsWorld): readonly Operation[] => {
   const addresses = world.controlPlanes.map(internalAddress);
   return [planObject(world, addresses), planSlice(world, addresses)];

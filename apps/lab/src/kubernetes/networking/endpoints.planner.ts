@@ -13,16 +13,16 @@ import { ENDPOINT_SLICES, ENDPOINTS } from '../resources/builtin.resources.js';
 
 export interface EndpointsWorld {
   readonly service: Service;
-  /** The pods of its namespace that its selector matches. */
+  /** The pods in its namespace that match its selector. */
   readonly pods: readonly Pod[];
   readonly endpoints: Endpoints | undefined;
   readonly slice: EndpointSlice | undefined;
 }
 
-/** The label by which a slice names its service. */
+/** The label of a slice with the name of its service. */
 const SERVICE_LABEL = 'kubernetes.io/service-name';
 
-/** Where a service leads: the addresses of its pods, as Endpoints and as an EndpointSlice. Services without a selector are left alone. */
+/** The endpoints of a service, as Endpoints and as an EndpointSlice. Services without a selector are left unchanged. */
 export const planEndpoints = (world: EndpointsWorld): readonly Operation[] => {
   const { service } = world;
   if (service.spec.selector === undefined || service.metadata.deletionTimestamp !== undefined) return [];
@@ -107,7 +107,7 @@ const planSlice = ({ service, slice }: EndpointsWorld, pods: readonly Pod[]): Op
   return create(ENDPOINT_SLICES, draft, 'the service has none yet');
 };
 
-/** One slice per service is enough here; its name follows from the service's. */
+/** One slice per service is enough here; its name derives from the service's. */
 export const sliceName = ({ metadata }: Service): string => `${metadata.name}-${metadata.uid.slice(0, 5)}`;
 
 const endpointOf = (service: Service, pod: Pod): object => {
@@ -120,7 +120,7 @@ const endpointOf = (service: Service, pod: Pod): object => {
   };
 };
 
-/** The endpoints of a service that is gone; the slice follows its owner. */
+/** Removes the endpoints of a deleted service; the slice is garbage-collected with its owner. */
 export const planEndpointsRemoval = (endpoints: Endpoints): readonly Operation[] => [
   remove(ENDPOINTS, endpoints, 'its service is gone'),
 ];

@@ -1,21 +1,21 @@
 export interface KubeletsState {
-  /** Kubelets that do not run, and since when. */
+  /** Stopped kubelets, and when each stopped. */
   readonly stopped: Readonly<Record<string, number>>;
-  /** The network was declared to work on every node. */
+  /** Whether the network was declared to work on every node. */
   readonly networkDeclared: boolean;
   /** Nodes on which a network plugin has set up the network. */
   readonly networkNodes: readonly string[];
-  /** Nodes whose container runtime does not answer; absent: none. */
+  /** Nodes whose container runtime does not respond; absent: none. */
   readonly hungNodes?: readonly string[];
   /** Nodes whose kubelet runs without a container runtime, and since when; absent: none. */
   readonly runtimeStopped?: Readonly<Record<string, number>>;
-  /** Nodes that have lost the configuration of their network; absent: none. */
+  /** Nodes that lost the configuration of their network; absent: none. */
   readonly networkLost?: readonly string[];
   /** Nodes whose disk is full; absent: none. */
   readonly diskFull?: readonly string[];
 }
 
-/** Sets the presence of a value; true when that changed something. */
+/** Sets the presence of a value. Returns whether it changed. */
 const put = (values: Set<string>, value: string, present: boolean): boolean => {
   if (present === values.has(value)) return false;
   if (present) values.add(value);
@@ -23,7 +23,7 @@ const put = (values: Set<string>, value: string, present: boolean): boolean => {
   return true;
 };
 
-/** Which kubelets run and which nodes have a network: what no API object shows. */
+/** Which kubelets run and which nodes have a network. No API object has this state. */
 export class Kubelets {
   private readonly stopped: Map<string, number>;
   private readonly networkNodes: Set<string>;
@@ -48,7 +48,7 @@ export class Kubelets {
     return this.stopped.get(node);
   }
 
-  /** True when that changed something. */
+  /** Returns whether it changed. */
   setRunning(node: string, running: boolean, nowMs: number): boolean {
     if (running) return this.stopped.delete(node);
     if (this.stopped.has(node)) return false;
@@ -60,17 +60,17 @@ export class Kubelets {
     return this.hungNodes.has(node);
   }
 
-  /** True when that changed something. */
+  /** Returns whether it changed. */
   setRuntimeHangs(node: string, hangs: boolean): boolean {
     return put(this.hungNodes, node, hangs);
   }
 
-  /** Since when its kubelet runs without a container runtime; undefined: it does not. */
+  /** Since when its kubelet runs without a container runtime; undefined if it has one. */
   runtimeStoppedMs(node: string): number | undefined {
     return this.runtimeStopped.get(node);
   }
 
-  /** True when that changed something. */
+  /** Returns whether it changed. */
   setRuntimeStopped(node: string, stopped: boolean, nowMs: number): boolean {
     if (!stopped) return this.runtimeStopped.delete(node);
     if (this.runtimeStopped.has(node)) return false;
@@ -78,7 +78,7 @@ export class Kubelets {
     return true;
   }
 
-  /** True when that changed something. */
+  /** Returns whether it changed. */
   setNetworkLost(node: string, lost: boolean): boolean {
     return put(this.networkLost, node, lost);
   }
@@ -87,7 +87,7 @@ export class Kubelets {
     return this.fullNodes.has(node);
   }
 
-  /** True when that changed something. */
+  /** Returns whether it changed. */
   setDiskFull(node: string, full: boolean): boolean {
     return put(this.fullNodes, node, full);
   }
@@ -96,12 +96,12 @@ export class Kubelets {
     return (this.networkDeclared || this.networkNodes.has(node)) && !this.networkLost.has(node);
   }
 
-  /** A plugin's configuration stays on its node when its pod goes: the network stays too. */
+  /** A plugin's configuration remains on the node after its pod is gone, and so does the network. */
   networkCame(node: string): void {
     this.networkNodes.add(node);
   }
 
-  /** Declares the network there on all nodes, or gone from all of them. */
+  /** Declares the network available on all nodes, or missing on all. */
   declareNetwork(ready: boolean): void {
     this.networkDeclared = ready;
     if (!ready) this.networkNodes.clear();
@@ -116,7 +116,10 @@ export class Kubelets {
     this.fullNodes.delete(node);
   }
 
-  /** When this was first asked: a kubelet's own memory of a pod's arrival or deletion, lost with the process as a kubelet's is. */
+  /**
+   * Records the first call per key: a kubelet's own memory of a pod's arrival or deletion, lost on restart as in a real
+   * kubelet.
+   */
   firstSeenMs(what: string, nowMs: number): number {
     const known = this.seen.get(what);
     if (known !== undefined) return known;

@@ -8,13 +8,13 @@ import { readyCondition, type Lack } from './node.planner.js';
 
 export interface NodeWorld {
   readonly node: Node;
-  /** The pods that are placed on it. */
+  /** The pods assigned to it. */
   readonly pods: readonly Pod[];
   /** When its kubelet stopped; undefined while it runs. */
   readonly stoppedMs: number | undefined;
   readonly networkReady: boolean;
   readonly runtimeHangs: boolean;
-  /** Since when its kubelet runs without a container runtime; absent: it does not. */
+  /** Since when its kubelet runs without a container runtime; absent if it has one. */
   readonly runtimeStoppedMs?: number | undefined;
   readonly diskFull?: boolean;
   readonly monitorGraceMs: number;
@@ -26,12 +26,15 @@ const NOT_READY = 'node.kubernetes.io/not-ready';
 const UNREACHABLE = 'node.kubernetes.io/unreachable';
 const UNSCHEDULABLE = 'node.kubernetes.io/unschedulable';
 const DISK_PRESSURE = 'node.kubernetes.io/disk-pressure';
-/** The taints that the node controller owns; all others are left alone. */
+/** The taints that the node controller owns; all others are left unchanged. */
 const OWN_TAINTS = [NOT_READY, UNREACHABLE, UNSCHEDULABLE, DISK_PRESSURE];
-/** A kubelet takes its runtime for down when it has not listed containers for 30 s: three quarters of the default grace period. */
+/**
+ * A kubelet considers its runtime down after failing to list containers for 30 s: three quarters of the default grace
+ * period.
+ */
 const RUNTIME_SHARE_OF_GRACE = 0.75;
 
-/** What kubelet and node controller together make of a node: its conditions, its taints, and the pods that may not stay. */
+/** The combined effect of kubelet and node controller: the node's conditions, its taints, and evicted pods. */
 export const planNodeLifecycle = (world: NodeWorld): readonly Operation[] => {
   const { node, stoppedMs, nowMs, monitorGraceMs } = world;
   const lostMs = stoppedMs === undefined ? undefined : stoppedMs + monitorGraceMs;
@@ -47,7 +50,7 @@ export const planNodeLifecycle = (world: NodeWorld): readonly Operation[] => {
   ];
 };
 
-/** When its kubelet says that the container runtime is down; undefined: that runs. */
+/** When its kubelet reports the container runtime as down; undefined while the runtime runs. */
 const runtimeDownMs = ({ runtimeStoppedMs, monitorGraceMs }: NodeWorld): number | undefined =>
   runtimeStoppedMs === undefined ? undefined : runtimeStoppedMs + monitorGraceMs * RUNTIME_SHARE_OF_GRACE;
 
@@ -58,7 +61,7 @@ const lackOf = (world: NodeWorld): Lack | undefined => {
 
 const withReady = (world: NodeWorld, lost: boolean): Node => {
   const { node, stoppedMs, now } = world;
-  // A stopped kubelet writes nothing more: until the grace period is over the last state stands.
+  // A stopped kubelet sends no updates: its last state remains until the grace period ends.
   if (stoppedMs !== undefined && !lost) return node;
   const conditions = lost
     ? unknown(node.status?.conditions ?? [], now)
@@ -81,7 +84,7 @@ const unknown = (conditions: readonly Condition[], now: string): readonly Condit
 
 type Word = readonly [type: string, status: 'True' | 'False', reason: string, message: string];
 
-/** What a kubelet says beside Ready. */
+/** The conditions that a kubelet reports besides Ready. */
 const wordsOf = (diskFull: boolean): readonly Word[] => [
   ['MemoryPressure', 'False', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
   diskFull
@@ -107,7 +110,7 @@ const known = (conditions: readonly Condition[], { lack, diskFull, now }: Kubele
     lastHeartbeatTime: heartbeat,
     lastTransitionTime: now,
   }));
-  // Heartbeat times are computed when a client asks; storing each would be a write for nothing.
+  // Heartbeat times are computed on read, so storing each would be a needless write.
   return [...others, { ...ready, lastHeartbeatTime: heartbeat }].reduce(withCondition, conditions);
 };
 
@@ -145,7 +148,7 @@ const announce = (before: Node, after: Node): readonly Operation[] => {
   return [event(after, is ? 'NodeReady' : 'NodeNotReady', `Node ${name} status is now: Node${is ? '' : 'Not'}Ready`)];
 };
 
-/** Pods leave a node with NoExecute taints when their tolerance ends. */
+/** Evicts pods from a node with NoExecute taints when their toleration expires. */
 const evict = ({ node, pods, nowMs }: NodeWorld): readonly Operation[] => {
   const taints = (node.spec.taints ?? []).filter(({ effect }) => effect === 'NoExecute');
   if (taints.length === 0) return [];
@@ -164,7 +167,7 @@ const evict = ({ node, pods, nowMs }: NodeWorld): readonly Operation[] => {
     });
 };
 
-/** The state of the pods of a lost node is unknown: they count as unready, so that services leave them out. */
+/** The state of pods on a lost node is unknown, so they are marked unready and services exclude them. */
 const markUnready = ({ pods, now, stoppedMs }: NodeWorld, node: Node): readonly Operation[] => {
   if (stoppedMs === undefined || conditionOf(node, 'Ready')?.status !== 'Unknown') return [];
   return pods.filter(isReady).map((pod) => {

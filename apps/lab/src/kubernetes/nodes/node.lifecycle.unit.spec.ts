@@ -48,7 +48,7 @@ const nodeAfter = (given: NodeWorld): Node =>
 const taints = (node: Node): readonly string[] => (node.spec.taints ?? []).map(({ key, effect }) => `${key}:${effect}`);
 
 describe('A node', () => {
-  it('is NotReady and tainted until there is a network, then Ready and free', () => {
+  it('is NotReady and tainted until it has a network, then Ready without taints', () => {
     const without = nodeAfter(world({ node: registered(false), networkReady: false }));
     const withNetwork = nodeAfter(world({ node: without, atMs: 5_000 }));
 
@@ -65,7 +65,7 @@ describe('A node', () => {
     expect(conditionOf(withNetwork, 'Ready')?.lastTransitionTime).toBe(time(5_000));
   });
 
-  it('is NotReady with the message of its kubelet while its container runtime hangs', () => {
+  it("is NotReady with the kubelet's message while its container runtime hangs", () => {
     const hung = nodeAfter(world({ runtimeHangs: true, atMs: 5_000 }));
 
     expect(conditionOf(hung, 'Ready')).toMatchObject({
@@ -76,7 +76,7 @@ describe('A node', () => {
     expect(isReady(nodeAfter(world({ node: hung, atMs: 6_000 })))).toBe(true);
   });
 
-  it('is NotReady when its kubelet has found its container runtime stopped for 30 s, not before', () => {
+  it('becomes NotReady once its container runtime has been stopped for 30 s', () => {
     const early = planNodeLifecycle(world({ runtimeStoppedMs: startMs, atMs: 29_999 }));
     const down = nodeAfter(world({ runtimeStoppedMs: startMs, atMs: 30_000 }));
 
@@ -86,7 +86,7 @@ describe('A node', () => {
     expect(isReady(nodeAfter(world({ node: down, atMs: 31_000 })))).toBe(true);
   });
 
-  it('stays Ready while its disk is full, with DiskPressure and a taint against new pods', () => {
+  it('remains Ready while its disk is full, with DiskPressure and a NoSchedule taint', () => {
     const full = nodeAfter(world({ diskFull: true, atMs: 5_000 }));
     const freed = nodeAfter(world({ node: full, atMs: 6_000 }));
 
@@ -95,13 +95,13 @@ describe('A node', () => {
     expect([conditionOf(freed, 'DiskPressure')?.status, taints(freed)]).toEqual(['False', []]);
   });
 
-  it('does not change while nothing happens to it, however late it is', () => {
+  it('does not change over time without a cause', () => {
     const settled = nodeAfter(world({}));
 
     expect(nodeAfter(world({ node: settled, atMs: 3_600_000 }))).toEqual(settled);
   });
 
-  it('counts as lost when its kubelet has been silent for the grace period, not before', () => {
+  it('counts as lost after the grace period without heartbeats, not before', () => {
     const early = planNodeLifecycle(world({ stoppedMs: startMs, atMs: 39_999 }));
     const lost = nodeAfter(world({ stoppedMs: startMs, atMs: 40_000 }));
 
@@ -113,7 +113,7 @@ describe('A node', () => {
     ]);
   });
 
-  it('keeps the taints that others gave it, and shows its cordon as one', () => {
+  it('keeps taints that others set, and represents its cordon as a taint', () => {
     const node = {
       ...registered(true),
       spec: { unschedulable: true, taints: [{ key: 'gpu', effect: 'NoSchedule' as const }] },
@@ -125,7 +125,7 @@ describe('A node', () => {
     ]);
   });
 
-  it('lets pods stay as long as they tolerate its loss, and marks them unready meanwhile', () => {
+  it('keeps pods as long as they tolerate its loss, and marks them unready meanwhile', () => {
     const stays = aPod('stays', { phase: 'Running', ready: true, spec: { tolerations: [{ operator: 'Exists' }] } });
     const waits = aPod('waits', {
       phase: 'Running',

@@ -23,14 +23,14 @@ const labelsOf = (node: NodeRegistration): Readonly<Record<string, string>> => (
 
 const ok = (type: string, reason: string, message: string): Condition => ({ type, status: 'False', reason, message });
 
-/** The first conditions of a kubelet that has no network yet. */
+/** The initial conditions of a kubelet without a network. */
 const CONDITIONS: readonly Condition[] = [
   ok('MemoryPressure', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'),
   ok('DiskPressure', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'),
   ok('PIDPressure', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'),
 ];
 
-/** What a kubelet that runs can lack. */
+/** What a running kubelet can lack. */
 export type Lack = 'network' | 'runtime';
 
 const LACKS: Readonly<Record<Lack, string>> = {
@@ -39,7 +39,7 @@ const LACKS: Readonly<Record<Lack, string>> = {
   runtime: 'container runtime is down, PLEG is not healthy: pleg was last seen active 3m0s ago; threshold is 3m0s',
 };
 
-/** Ready is False with kubelet's own words while it lacks something. */
+/** Ready is False with the kubelet's message while something is missing. */
 export const readyCondition = (lack: Lack | undefined, now: string): Condition => ({
   type: 'Ready',
   status: lack === undefined ? 'True' : 'False',

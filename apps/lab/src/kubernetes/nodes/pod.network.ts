@@ -6,11 +6,11 @@ export const NODE_CIDR_MASK_DEFAULT = 24;
 
 export interface PodNetwork {
   readonly podCidr: string;
-  /** Prefix length of each node's range of it. */
+  /** Prefix length of each node's range. */
   readonly nodeCidrMask: number;
 }
 
-/** The first free node range of the pod network; undefined when all are taken or the network is smaller than one. */
+/** The first free node range of the pod network, or undefined if all are in use or the network is smaller than one. */
 export const freeNodeCidr = ({ podCidr, nodeCidrMask }: PodNetwork, nodes: readonly Node[]): string | undefined => {
   const used = new Set(nodes.map(({ spec }) => spec.podCIDR));
   const range = addressRange(podCidr);
@@ -22,7 +22,7 @@ export const freeNodeCidr = ({ podCidr, nodeCidrMask }: PodNetwork, nodes: reado
   return undefined;
 };
 
-/** The first free address of a node's range; the first two belong to the network and its bridge. */
+/** The first free address of a node's range; the first two are the network and its bridge. */
 export const freePodAddress = (nodeCidr: string, pods: readonly Pod[]): string => {
   const used = new Set(pods.map(({ status }) => status?.podIP));
   const range = addressRange(nodeCidr);
@@ -34,10 +34,10 @@ export const freePodAddress = (nodeCidr: string, pods: readonly Pod[]): string =
 
 const CNI_FOLDER = '/etc/cni';
 
-/** A network plugin's pod puts its configuration where the runtime looks for it: it mounts that folder of the host. */
+/** Whether the pod is a network plugin: it mounts the host's CNI folder to write its configuration. */
 export const isNetworkPlugin = (pod: Pod): boolean =>
   (pod.spec.volumes ?? []).some(({ hostPath }) => hostPath?.path.startsWith(CNI_FOLDER));
 
-/** A network plugin runs on the node of these pods. */
+/** Whether a network plugin is ready on the node of these pods. */
 export const runsNetworkPlugin = (podsOfNode: readonly Pod[]): boolean =>
   podsOfNode.some((pod) => isNetworkPlugin(pod) && isReady(pod));

@@ -11,19 +11,19 @@ const nodesOf = (network: PodNetwork, max: number): readonly Node[] => {
   return nodes;
 };
 
-describe("the ranges of nodes in a pod network, as kube-controller-manager's range allocator gives them", () => {
+describe('node ranges of a pod network, as allocated by kube-controller-manager', () => {
   it.each([
     ['10.244.0.0/16', NODE_CIDR_MASK_DEFAULT, 256],
     ['10.244.0.0/16', 25, 512],
     ['10.244.0.0/23', 25, 4],
     ['10.244.0.0/26', 25, 0],
-  ])('%s in ranges of a /%i are enough for %i nodes', (podCidr, nodeCidrMask, count) => {
+  ])('%s in ranges of a /%i is enough for %i nodes', (podCidr, nodeCidrMask, count) => {
     const nodes = nodesOf({ podCidr, nodeCidrMask }, 1_000);
     expect(new Set(nodes.map(({ spec }) => spec.podCIDR)).size).toBe(count);
     expect(nodes).toHaveLength(count);
   });
 
-  it('are given again when their node is gone', () => {
+  it('are reused after their node is gone', () => {
     const network = { podCidr: '10.244.0.0/24', nodeCidrMask: 25 };
     const [first, second] = nodesOf(network, 2);
     expect([first?.spec.podCIDR, second?.spec.podCIDR]).toEqual(['10.244.0.0/25', '10.244.0.128/25']);

@@ -101,7 +101,7 @@ export interface Volume {
   readonly name: string;
   readonly hostPath?: { readonly path: string };
   readonly persistentVolumeClaim?: { readonly claimName: string };
-  /** Its claim is named after the pod and the volume. */
+  /** The claim is named after the pod and the volume. */
   readonly ephemeral?: object;
 }
 
@@ -290,8 +290,8 @@ export interface PodDisruptionBudget extends KubeObject {
 export const isReady = (object: { readonly status?: { readonly conditions?: readonly Condition[] } }): boolean =>
   object.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
 
-/** A pod that has ended for good. */
+/** Whether the pod has ended permanently. */
 export const isTerminal = (pod: Pod): boolean => pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 
-/** A pod that counts for its controller: neither ended nor being deleted. */
+/** Whether the pod counts for its controller: neither ended nor being deleted. */
 export const isActive = (pod: Pod): boolean => !isTerminal(pod) && pod.metadata.deletionTimestamp === undefined;

@@ -6,7 +6,10 @@ export interface FieldRequirement {
   readonly value: string;
 }
 
-/** Parses the `fieldSelector` query parameter (`status.phase!=Running,spec.nodeName=a`), or undefined when it is not one. */
+/**
+ * Parses the `fieldSelector` query parameter (`status.phase!=Running,spec.nodeName=a`). Returns undefined if it is
+ * invalid.
+ */
 export const parseFieldSelector = (text: string): readonly FieldRequirement[] | undefined => {
   const requirements: FieldRequirement[] = [];
   for (const term of text.split(',').filter((part) => part.trim() !== '')) {
@@ -22,7 +25,7 @@ export const matchesFields = (requirements: readonly FieldRequirement[], object:
 
 const fieldText = (value: unknown): string => (value === undefined || value === null ? '' : String(value));
 
-/** Fields that every kind can be selected by. */
+/** Fields that are supported for every kind. */
 const COMMON_FIELDS = ['metadata.name', 'metadata.namespace'];
 
 /** Fields that the API server indexes beyond name and namespace, by plural. */
@@ -59,6 +62,6 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   certificatesigningrequests: ['spec.signerName'],
 };
 
-/** The first field that this resource cannot be selected by, if there is one. */
+/** The first field that this resource does not support, if any. */
 export const unsupportedField = (plural: string, requirements: readonly FieldRequirement[]): string | undefined =>
   requirements.map(({ path }) => path).find((path) => !COMMON_FIELDS.includes(path) && !FIELDS[plural]?.includes(path));

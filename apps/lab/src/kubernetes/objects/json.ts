@@ -8,7 +8,7 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
 
 export const isJsonArray = (value: unknown): value is readonly Json[] => Array.isArray(value);
 
-/** Deep equality of JSON values; the order of an object's keys does not matter, an undefined member is an absent one. */
+/** Deep equality of JSON values. The order of keys is ignored; an undefined member equals an absent one. */
 export const sameJson = (a: unknown, b: unknown): boolean => {
   if (a === b) return true;
   if (Array.isArray(a) || Array.isArray(b)) {
@@ -20,7 +20,7 @@ export const sameJson = (a: unknown, b: unknown): boolean => {
   return keys.length === others.length && keys.every((key) => sameJson(a[key], b[key]));
 };
 
-/** JSON text with sorted keys: equal values have equal text. */
+/** JSON with sorted keys: equal values have equal text. */
 export const canonicalJson = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (!isJsonObject(value)) return JSON.stringify(value ?? null);
@@ -35,5 +35,5 @@ export const canonicalJson = (value: unknown): string => {
 export const valueAt = (value: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((at, key) => (isJsonObject(at) ? at[key] : undefined), value);
 
-/** An API object as plain JSON. Objects come from JSON and are only ever built of JSON values: the cast to it is here only. */
+/** An API object as plain JSON. Objects consist only of JSON values. This is the only cast. */
 export const asJson = (object: object): JsonObject => object as JsonObject;

@@ -1,4 +1,4 @@
-/** The parts of the Kubernetes API's types that the simulation itself reads. Everything else in an object is kept as it came. */
+/** The parts of the Kubernetes API types that the simulation reads. Other fields of an object are kept as received. */
 
 export interface OwnerReference {
   readonly apiVersion: string;
@@ -44,7 +44,7 @@ export interface KubeObject {
   readonly metadata: ObjectMeta;
 }
 
-/** An object whose identity (uid, version, times) the store has still to give. */
+/** An object whose identity (UID, version, times) is not yet set by the store. */
 export type Draft<T extends KubeObject = KubeObject> = Omit<T, 'metadata' | 'status'> & {
   readonly metadata: Partial<ObjectMeta>;
   readonly status?: unknown;
@@ -67,7 +67,7 @@ export const conditionOf = (
   type: string,
 ): Condition | undefined => object?.status?.conditions?.find((condition) => condition.type === type);
 
-/** The conditions with this one set. The transition time moves only when the status does. */
+/** Sets this condition. The transition time changes only with the status. */
 export const withCondition = (conditions: readonly Condition[] | undefined, next: Condition): readonly Condition[] => {
   const previous = conditions?.find(({ type }) => type === next.type);
   if (conditions === undefined || previous === undefined) return [...(conditions ?? []), next];

@@ -11,7 +11,7 @@ export interface LabelSelector {
   readonly matchExpressions?: readonly LabelSelectorRequirement[];
 }
 
-/** As the API reads a selector object: an empty one matches everything. */
+/** Matches labels by the API's rules: an empty selector matches everything. */
 export const matchesSelector = (selector: LabelSelector, labels: Labels | undefined): boolean =>
   Object.entries(selector.matchLabels ?? {}).every(([key, value]) => labels?.[key] === value) &&
   (selector.matchExpressions ?? []).every((requirement) => meets(requirement, labels?.[requirement.key]));
@@ -29,7 +29,7 @@ const meets = ({ operator, values }: LabelSelectorRequirement, value: string | u
   }
 };
 
-/** The text form of a selector, as the Scale subresource and tables show it. */
+/** The text form of a selector, for the Scale subresource and tables. */
 export const selectorText = (selector: LabelSelector | undefined): string => {
   if (selector === undefined) return '';
   const equal = Object.entries(selector.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
@@ -52,7 +52,7 @@ const SET_TERM = /^(\S+)\s+(in|notin)\s*\(([^)]*)\)$/;
 const EQUAL_TERM = /^([^!=\s]+)\s*(==|=|!=)\s*(\S*)$/;
 const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_./]*[A-Za-z0-9])?$/;
 
-/** Parses the `labelSelector` query parameter, or undefined when the text is not one. */
+/** Parses the `labelSelector` query parameter. Returns undefined if it is invalid. */
 export const parseLabelSelector = (text: string): LabelSelector | undefined => {
   const requirements: LabelSelectorRequirement[] = [];
   for (const term of splitTerms(text)) {

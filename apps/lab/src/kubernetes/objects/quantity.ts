@@ -1,6 +1,6 @@
 import type { IntOrString } from './core.types.js';
 
-/** A count given as a number or a percentage of `total`; percentages round up or down as the field's contract says. */
+/** A number, or a percentage of `total`, rounded up or down as the field requires. */
 export const scaledValue = (value: IntOrString, total: number, round: 'up' | 'down'): number => {
   if (typeof value === 'number') return value;
   const percent = /^([0-9]+)%$/.exec(value);

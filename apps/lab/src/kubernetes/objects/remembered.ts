@@ -1,6 +1,6 @@
 /**
- * A function of an object that computes its result once. Stored objects never change, a write stores another one: so a controller that looks
- * at all nodes or pods computes only what is new.
+ * Memoizes a function of an object. Stored objects are immutable and a write stores a new one, so a controller that
+ * visits all nodes or pods computes only new results.
  */
 export const remembered = <K extends object, V>(compute: (key: K) => V): ((key: K) => V) => {
   const results = new WeakMap<K, { readonly value: V }>();

@@ -28,7 +28,7 @@ describe('A label selector in a query', () => {
     expect(matches(text, { app: 'web', empty: '' })).toBe(expected);
   });
 
-  it('is not understood when it is none', () => {
+  it('is rejected if it is invalid', () => {
     expect(parseLabelSelector('app in web')).toBeUndefined();
   });
 });
@@ -43,14 +43,14 @@ describe('A field selector', () => {
     expect(matches('status.podIP=')).toBe(true);
   });
 
-  it('is only possible on fields that the API server indexes', () => {
+  it('is supported only for fields that the API server indexes', () => {
     expect(unsupportedField('pods', parseFieldSelector('spec.nodeName=a,spec.hostname=b') ?? [])).toBe('spec.hostname');
     expect(unsupportedField('configmaps', parseFieldSelector('metadata.name=a') ?? [])).toBeUndefined();
   });
 });
 
 describe('A quantity', () => {
-  it('rounds percentages as the field asks', () => {
+  it('rounds percentages as the field requires', () => {
     expect(scaledValue('25%', 10, 'up')).toBe(3);
     expect(scaledValue('25%', 10, 'down')).toBe(2);
     expect(scaledValue(4, 10, 'down')).toBe(4);

@@ -2,8 +2,8 @@ import type { Draft, KubeObject } from '../objects/kube.object.js';
 import type { Resource, ResourceDefinition } from '../resources/resource.js';
 
 /**
- * What a planner decided. A plan is data: the runner carries it out in order. `why` is for people; where Kubernetes itself would say it in an
- * Event, there is an `event` operation with its words.
+ * A planned operation. A plan is data that the runner executes in order. `why` is for people; where Kubernetes itself
+ * would emit an Event, there is an `event` operation with its message.
  */
 export type Operation =
   | { readonly do: 'create'; readonly resource: ResourceDefinition; readonly draft: Draft; readonly why: string }
@@ -13,7 +13,7 @@ export type Operation =
       readonly resource: ResourceDefinition;
       readonly object: KubeObject;
       readonly graceSeconds?: number;
-      /** Its own dependents go before it. */
+      /** Delete its dependents first. */
       readonly foreground?: boolean;
       readonly why: string;
     }
@@ -24,9 +24,9 @@ export type Operation =
       readonly reason: string;
       readonly message: string;
     }
-  /** Take an object out for good, whatever its finalizers say: the last step of deleting a namespace. */
+  /** Removes an object regardless of its finalizers: the last step of deleting a namespace. */
   | { readonly do: 'finalize'; readonly resource: ResourceDefinition; readonly object: KubeObject }
-  /** Plan again at this time, even if nothing changes until then. */
+  /** Plan again at this time, even if nothing changes before. */
   | { readonly do: 'again'; readonly atMs: number };
 
 export const create = <T extends KubeObject>(resource: Resource<T>, draft: Draft<T>, why: string): Operation => ({
@@ -56,7 +56,7 @@ export const remove = <T extends KubeObject>(
   ...(graceSeconds === undefined ? {} : { graceSeconds }),
 });
 
-/** Deletes an object after its own dependents, as part of deleting its owner so. */
+/** Deletes an object after its dependents, as part of a foreground deletion of its owner. */
 export const removeInForeground = <T extends KubeObject>(resource: Resource<T>, object: T, why: string): Operation => ({
   do: 'delete',
   resource,

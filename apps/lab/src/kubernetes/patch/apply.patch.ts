@@ -21,8 +21,9 @@ export type ApplyResult =
   | { readonly outcome: 'conflict'; readonly conflicts: readonly ApplyConflict[] };
 
 /**
- * Server-side apply: the configuration is merged in, what this manager stated before and no longer states is removed unless another applier
- * states it, and a field of another applier with another value is a conflict. Only appliers own fields here: plain updates are not tracked.
+ * Server-side apply: merges the configuration; removes fields that this manager applied before and no longer applies,
+ * unless another applier has them; and reports a conflict if another applier has a different value. Only appliers own
+ * fields here: plain updates are not tracked.
  */
 export const applyConfiguration = (current: JsonObject, config: JsonObject, request: ApplyRequest): ApplyResult => {
   const stated = fieldPathsOf(config);
@@ -76,7 +77,7 @@ const nextEntries = (
       manager: request.manager,
       operation: 'Apply',
       apiVersion: request.apiVersion,
-      // Applying the same again must not be a write, so the time moves only with the fields.
+      // Applying the same configuration again must not be a write, so the time changes only with the fields.
       time: unchanged ? previous.time : request.time,
       fieldsType: 'FieldsV1',
       fieldsV1: fields,
@@ -113,7 +114,7 @@ const mergeItems = (
       : [...list, mergeApplied(undefined, item, names)];
   }, target);
 
-/** A key that one side does not state (a port's default protocol) does not distinguish items. */
+/** A key that one side omits (e.g. a port's default protocol) does not distinguish items. */
 const sameItem = (a: JsonObject, b: JsonObject, keys: readonly string[]): boolean =>
   keys.every((key, index) => (index > 0 && (a[key] === undefined || b[key] === undefined)) || sameJson(a[key], b[key]));
 
@@ -142,7 +143,7 @@ const removePath = (value: Json, path: FieldPath, names: readonly string[]): Jso
     return isEmpty(left) && !isEmpty(child) ? others : { ...value, [key]: left };
   }
   if (!isJsonArray(value)) return value;
-  // "." is the item itself: the manager that stated the item takes it away.
+  // "." is the item itself: it is removed by the manager that applied it.
   if (rest.length === 0 || rest[0] === '.') return value.filter((item) => !isStep(item, step));
   return value.map((item) => (isStep(item, step) ? removePath(item, rest, names) : item));
 };

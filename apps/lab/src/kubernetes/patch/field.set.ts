@@ -1,7 +1,10 @@
 import { canonicalJson, isJsonArray, isJsonObject, type Json, type JsonObject } from '../objects/json.js';
 import { applyKeys, isPrimitiveSet } from './merge.keys.js';
 
-/** Where a field is: `f:` a member, `k:` a list item by its keys, `v:` an item of a set, `.` the item itself (FieldsV1 notation). */
+/**
+ * The path of a field: `f:` a member, `k:` a list item by its keys, `v:` an item of a set, `.` the item itself
+ * (FieldsV1 notation).
+ */
 export type FieldPath = readonly string[];
 
 /** Members that no manager owns. */
@@ -16,7 +19,7 @@ const UNOWNED_METADATA = new Set([
   'generation',
 ]);
 
-/** The paths of all fields that an applied configuration states. */
+/** The paths of all fields in an applied configuration. */
 export const fieldPathsOf = (config: JsonObject): readonly FieldPath[] =>
   Object.entries(config)
     .filter(([key]) => !UNOWNED.has(key))
@@ -46,11 +49,11 @@ const pathsOf = (value: Json, at: FieldPath, names: readonly string[]): readonly
   return isPrimitiveSet(names) ? value.map((item) => [...at, `v:${JSON.stringify(item)}`]) : [at];
 };
 
-/** The step that names a list item by those of its keys that it has. */
+/** The path step of a list item, made of the keys that it has. */
 export const itemStep = (item: JsonObject, keys: readonly string[]): string =>
   `k:${canonicalJson(Object.fromEntries(keys.filter((key) => item[key] !== undefined).map((key) => [key, item[key]])))}`;
 
-/** Paths as the nested object that `managedFields` shows. */
+/** Paths as the nested object in `managedFields`. */
 export const fieldsV1 = (paths: readonly FieldPath[]): JsonObject => {
   const root: Record<string, unknown> = {};
   for (const path of paths) {
@@ -64,7 +67,7 @@ export const fieldsV1 = (paths: readonly FieldPath[]): JsonObject => {
   return root as JsonObject;
 };
 
-/** The paths of a `fieldsV1` object: its leaves. */
+/** The paths of the leaves of a `fieldsV1` object. */
 export const pathsOfFields = (fields: unknown, at: FieldPath = []): readonly FieldPath[] => {
   if (!isJsonObject(fields) || Object.keys(fields).length === 0) return at.length === 0 ? [] : [at];
   return Object.entries(fields).flatMap(([step, below]) => pathsOfFields(below, [...at, step]));
@@ -72,7 +75,7 @@ export const pathsOfFields = (fields: unknown, at: FieldPath = []): readonly Fie
 
 export const pathText = (path: FieldPath): string => path.join('\u0000');
 
-/** `.spec.containers[name="a"].image`, as conflict messages name fields. */
+/** `.spec.containers[name="a"].image`, the format of field names in conflict messages. */
 export const pathName = (path: FieldPath): string =>
   path
     .filter((step) => step !== '.')

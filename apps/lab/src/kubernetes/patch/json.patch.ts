@@ -1,6 +1,6 @@
 import { isJsonArray, isJsonObject, sameJson, type Json, type JsonObject } from '../objects/json.js';
 
-/** A patch that cannot be applied to this document: a malformed patch, a missing path, a failed test. */
+/** A patch that cannot be applied to this document, because it is malformed, a path is missing, or a test fails. */
 export class PatchRefused extends Error {}
 
 /** RFC 6902. */
@@ -52,7 +52,7 @@ const pointer = (text: Json | undefined): readonly string[] => {
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 };
 
-/** Of its own: every object inherits a `constructor`. */
+/** Own members only: every object inherits a `constructor`. */
 const memberOf = (object: JsonObject, key: string): Json | undefined =>
   Object.hasOwn(object, key) ? object[key] : undefined;
 

@@ -1,7 +1,7 @@
 /**
- * How the lists of the built-in types merge, by field name. Source: the `patchStrategy` and `patchMergeKey` tags of kubernetes/api
- * (core, apps, batch, policy, networking, rbac, admissionregistration at v1). A list that is not named here is replaced as a whole; so are
- * a node's taints and a pod's tolerations, which carry no such tag.
+ * How lists of the built-in types merge, by field name. Source: the `patchStrategy` and `patchMergeKey` tags of
+ * kubernetes/api (core, apps, batch, policy, networking, rbac, admissionregistration at v1). Lists that are missing
+ * here are replaced as a whole, as are a node's taints and a pod's tolerations, which have no such tag.
  */
 const STRATEGIC_KEYS: Readonly<Record<string, string>> = {
   containers: 'name',
@@ -25,10 +25,10 @@ const STRATEGIC_KEYS: Readonly<Record<string, string>> = {
   webhooks: 'name',
 };
 
-/** The key that distinguishes the items of the list at `path` in a strategic merge patch, or undefined for an atomic list. */
+/** The merge key of the list at `path` in a strategic merge patch, or undefined for an atomic list. */
 export const strategicMergeKey = (path: readonly string[]): string | undefined => {
   const field = path.at(-1) ?? '';
-  // A container's ports merge by containerPort, a service's by port; both fields are called "ports".
+  // Ports of a container merge by containerPort, those of a service by port. Both fields are named "ports".
   if (field === 'ports')
     return path.at(-2) === 'spec' ? 'port' : path.includes('containers') ? 'containerPort' : undefined;
   return STRATEGIC_KEYS[field];
@@ -39,8 +39,8 @@ export const isPrimitiveSet = (path: readonly string[]): boolean =>
   path.at(-1) === 'finalizers' || path.at(-1) === 'podCIDRs';
 
 /**
- * The keys by which server-side apply distinguishes list items (`listType=map`, `listMapKey` in kubernetes/api): as above, except that ports
- * also carry their protocol.
+ * The keys of list items for server-side apply (`listType=map`, `listMapKey` in kubernetes/api): the merge key, and for
+ * ports also the protocol.
  */
 export const applyKeys = (path: readonly string[]): readonly string[] | undefined => {
   const key = strategicMergeKey(path);

@@ -22,7 +22,7 @@ describe('A JSON patch', () => {
     ).toEqual({ list: [9, 2, 3, 4], copy: [9, 2, 3, 4], b: { 'x/y': 2 } });
   });
 
-  it('leaves the document that it is given as it is', () => {
+  it('does not modify the given document', () => {
     const document = { a: { b: 1 }, list: [1] };
 
     applyJsonPatch(document, [
@@ -55,7 +55,7 @@ describe('A JSON patch', () => {
 });
 
 describe('A merge patch', () => {
-  it('removes by null, merges objects, replaces lists', () => {
+  it('removes members that are null, merges objects, replaces lists', () => {
     expect(applyMergePatch({ a: 1, b: { c: 1, d: 2 }, e: [1, 2] }, { a: null, b: { c: 3 }, e: [9] })).toEqual({
       b: { c: 3, d: 2 },
       e: [9],
@@ -85,7 +85,7 @@ describe('A server-side apply', () => {
     return result;
   };
 
-  it('removes what its manager stated before and no longer states', () => {
+  it('removes fields that its manager applied before and no longer applies', () => {
     const first = applied(
       apply(stored(deployment({})), deployment({ replicas: 3, ...container({ image: 'a', tty: true }) }), 'addon'),
     );
@@ -94,7 +94,7 @@ describe('A server-side apply', () => {
     expect(second.object).toEqual(deployment(container({ image: 'a' })));
   });
 
-  it('leaves what it never stated', () => {
+  it('keeps fields that it never applied', () => {
     const current = deployment({ replicas: 5, ...container({ image: 'a', env: [{ name: 'X', value: '1' }] }) });
 
     expect(applied(apply(stored(current), deployment(container({ image: 'b' })), 'addon')).object).toEqual(
@@ -102,7 +102,7 @@ describe('A server-side apply', () => {
     );
   });
 
-  it('conflicts with another applier that wants another value, and takes the field over when forced', () => {
+  it('conflicts with another applier that has another value, and takes the field over if forced', () => {
     const first = applied(apply(stored(deployment({})), deployment({ replicas: 3 }), 'one'));
     const refused = apply(first, deployment({ replicas: 4 }), 'two');
     const forced = applied(apply(first, deployment({ replicas: 4 }), 'two', true));
@@ -112,7 +112,7 @@ describe('A server-side apply', () => {
     expect(forced.entries.find(({ manager }) => manager === 'one')?.fieldsV1).toEqual({});
   });
 
-  it('shares a field with another applier that wants the same value', () => {
+  it('shares a field with another applier that has the same value', () => {
     const first = applied(apply(stored(deployment({})), deployment({ replicas: 3 }), 'one'));
     const second = applied(apply(first, deployment({ replicas: 3 }), 'two'));
     const third = applied(apply(second, deployment({}), 'one'));
@@ -141,7 +141,7 @@ describe('A server-side apply', () => {
     ]);
   });
 
-  it('is no change when it is repeated, whatever the clock says', () => {
+  it('makes no change if repeated, whatever the time', () => {
     const config = deployment({ replicas: 3 });
     const first = applied(apply(stored(deployment({})), config, 'addon'));
     const again = applied(

@@ -78,7 +78,7 @@ const deleteFromList = (merged: Record<string, Json>, field: string, values: Jso
   merged[field] = list.filter((item) => !values.some((value) => sameJson(item, value)));
 };
 
-/** Puts the items that the order names into that order; items that only the server has keep their place behind their predecessor. */
+/** Sorts items by the given order; items that only the server has remain behind their predecessor. */
 const setOrder = (
   merged: Record<string, Json>,
   field: string,

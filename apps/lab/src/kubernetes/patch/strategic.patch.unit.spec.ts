@@ -5,7 +5,7 @@ import { applyStrategicPatch } from './strategic.patch.js';
 const podSpec = (...containers: object[]) => ({ spec: { template: { spec: { containers } } } }) as never;
 
 describe('A strategic merge patch', () => {
-  it('changes the container of that name and leaves the others alone', () => {
+  it('changes the container of that name and keeps the others', () => {
     const target = podSpec(
       { name: 'web', image: 'nginx:1', env: [{ name: 'A', value: '1' }] },
       { name: 'log', image: 'fluentd' },
@@ -21,7 +21,7 @@ describe('A strategic merge patch', () => {
     );
   });
 
-  it('removes a list item that says so, and the order then follows the list of names', () => {
+  it('removes a list item with a delete directive, and then applies the order of names', () => {
     const target = podSpec({ name: 'a' }, { name: 'b' }, { name: 'c' });
     const patch = {
       spec: {
@@ -97,21 +97,21 @@ describe('A strategic merge patch', () => {
     });
   });
 
-  it('keeps only the named members of an object that says which to retain', () => {
+  it('keeps only the members of an object that $retainKeys lists', () => {
     const target = { spec: { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1 } } } };
     const patch = { spec: { strategy: { $retainKeys: ['type'], type: 'Recreate' } } };
 
     expect(applyStrategicPatch(target, patch)).toEqual({ spec: { strategy: { type: 'Recreate' } } });
   });
 
-  it('replaces an object that says so, without leaving the directive behind', () => {
+  it('replaces an object with a replace directive, without keeping the directive', () => {
     const target = { spec: { selector: { matchLabels: { a: '1', b: '2' } } } };
     const patch = { spec: { selector: { $patch: 'replace', matchLabels: { a: '1' } } } };
 
     expect(applyStrategicPatch(target, patch)).toEqual({ spec: { selector: { matchLabels: { a: '1' } } } });
   });
 
-  it('removes members that are null, also inside new list items', () => {
+  it('removes members that are null, also in new list items', () => {
     const target = { metadata: { labels: { a: '1', b: '2' } } };
 
     expect(applyStrategicPatch(target, { metadata: { labels: { a: null } } })).toEqual({
@@ -120,7 +120,7 @@ describe('A strategic merge patch', () => {
     expect(applyStrategicPatch({}, podSpec({ name: 'a', image: null }))).toEqual(podSpec({ name: 'a' }));
   });
 
-  it('is refused when an item of a keyed list has no key', () => {
+  it('is refused if an item of a keyed list has no key', () => {
     expect(() => applyStrategicPatch(podSpec({ name: 'a' }), podSpec({ image: 'x' }))).toThrow(PatchRefused);
   });
 });

@@ -176,7 +176,7 @@ export const CERTIFICATE_SIGNING_REQUESTS = clusterWide(
   { shortNames: ['csr'], subresources: ['status', 'approval'] },
 );
 
-/** Kept as they come: nothing in the simulation acts on them. */
+/** Resources that are stored but not acted on. */
 const STORED_ONLY: readonly ResourceDefinition[] = [
   REPLICATION_CONTROLLERS,
   CRON_JOBS,

@@ -20,7 +20,7 @@ export class ResourceRegistry {
     return this.custom.size === 0 ? BUILTIN_RESOURCES : [...BUILTIN_RESOURCES, ...this.custom.values()];
   }
 
-  /** The resource of a path segment, or undefined when it is not served in that version. */
+  /** Returns the resource of a path segment, or undefined if it is not served in that version. */
   find(group: string, version: string, plural: string): ResourceDefinition | undefined {
     const name = group === '' ? plural : `${plural}.${group}`;
     const resource = BUILTIN_BY_NAME.get(name) ?? this.custom.get(name);
@@ -49,7 +49,7 @@ export class ResourceRegistry {
   }
 }
 
-/** The resource that a CustomResourceDefinition describes, or undefined when it names too little. */
+/** Returns the resource that a CustomResourceDefinition describes, or undefined if it is incomplete. */
 export const customResource = (definition: KubeObject): ResourceDefinition | undefined => {
   const spec = valueAt(definition, 'spec');
   const group = valueAt(spec, 'group');

@@ -9,18 +9,18 @@ export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | '
 export interface Deprecation {
   readonly version: string;
   readonly since: string;
-  /** Empty: no release is named. */
+  /** Empty if no release is known. */
   readonly removed: string;
-  /** What takes its place, as the warning names it. */
+  /** The replacement, as named in the warning. */
   readonly use?: string;
 }
 
 export interface ResourceDefinition {
   readonly group: string;
   readonly version: string;
-  /** Further versions under which the same objects are served, newest first (their schema must be the same). */
+  /** Other versions under which the same objects are served, newest first (with the same schema). */
   readonly otherVersions: readonly string[];
-  /** Versions that are deprecated, and since when: `v1` of Endpoints since 1.33. */
+  /** Deprecated versions, and since when: `v1` of Endpoints since 1.33. */
   readonly deprecated: readonly Deprecation[];
   readonly plural: string;
   readonly singular: string;
@@ -30,11 +30,11 @@ export interface ResourceDefinition {
   readonly categories: readonly string[];
   readonly subresources: readonly Subresource[];
   readonly verbs: readonly Verb[];
-  /** Built-in types take strategic merge patches; custom resources do not. */
+  /** Built-in types support strategic merge patches; custom resources do not. */
   readonly custom: boolean;
 }
 
-/** A definition with the type of its objects. */
+/** A resource definition with the type of its objects. */
 export interface Resource<T extends KubeObject> extends ResourceDefinition {
   readonly sample?: T;
 }
@@ -61,12 +61,12 @@ export const versionsOf = (resource: ResourceDefinition): readonly string[] => [
   ...resource.otherVersions,
 ];
 
-/** `deployments.apps`, as the API names resources in its messages and CustomResourceDefinitions. */
+/** `deployments.apps`, the format of resource names in API messages and CustomResourceDefinitions. */
 export const qualifiedName = remembered((resource: ResourceDefinition): string =>
   resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`,
 );
 
-/** `Deployment.apps`, as validation messages name kinds. */
+/** `Deployment.apps`, the format of kinds in validation messages. */
 export const qualifiedKind = (resource: ResourceDefinition): string =>
   resource.group === '' ? resource.kind : `${resource.kind}.${resource.group}`;
 

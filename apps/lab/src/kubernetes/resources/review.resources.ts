@@ -16,7 +16,7 @@ const review = (group: string, kind: string, plural: string, namespaced = false)
   custom: false,
 });
 
-/** Questions that are answered and not stored. */
+/** Resources that are answered but not stored. */
 export const REVIEW_RESOURCES: readonly ResourceDefinition[] = [
   review('authorization.k8s.io', 'SelfSubjectAccessReview', 'selfsubjectaccessreviews'),
   review('authorization.k8s.io', 'SelfSubjectRulesReview', 'selfsubjectrulesreviews'),

@@ -12,13 +12,13 @@ import { controllerOf } from '../objects/kube.object.js';
 import { remembered } from '../objects/remembered.js';
 import { untolerated } from './taints.js';
 
-/** A node and what is already placed on it. Mutable: a planner owns it for one round. */
+/** A node and the pods assigned to it. Mutable: owned by a planner for one round. */
 export interface NodeLoad {
   readonly node: Node;
   cpu: number;
   memory: number;
   pods: Pod[];
-  /** How many of its pods have an anti-affinity. */
+  /** How many of its pods have anti-affinity rules. */
   guards: number;
   readonly perOwner: Map<string, number>;
 }
@@ -52,10 +52,10 @@ export const loadsOf = (nodes: readonly Node[], pods: readonly Pod[]): readonly 
 
 const emptyLoad = (node: Node): NodeLoad => ({ node, cpu: 0, memory: 0, pods: [], guards: 0, perOwner: new Map() });
 
-/** Rounding of sums of milli-CPUs must not make a pod not fit. */
+/** Rounding errors in sums of milli-CPUs must not make a pod unschedulable. */
 const EPSILON = 1e-9;
 
-/** Why the pod cannot be placed on this node by what node and pod say alone, in the scheduler's words; undefined when it can. */
+/** Returns the scheduler's reason why node and pod do not match, regardless of other pods; undefined if they match. */
 export const misfit = (pod: Pod, load: NodeLoad): string | undefined => {
   const { node } = load;
   if (!selectsNode(pod.spec, node)) return "node(s) didn't match Pod's node affinity/selector";
@@ -74,7 +74,7 @@ const UNSCHEDULABLE = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSche
 
 const toleratesUnschedulable = (pod: Pod): boolean => untolerated([UNSCHEDULABLE], pod.spec.tolerations) === undefined;
 
-/** The one node that a pod is for, if its affinity names one, as those of daemon pods do. */
+/** The single node in the pod's node affinity, as for daemon pods, or undefined. */
 export const onlyNodeOf = ({ affinity }: PodSpec): string | undefined => {
   const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
   const field = terms.length === 1 ? terms[0]?.matchFields?.[0] : undefined;
@@ -83,7 +83,7 @@ export const onlyNodeOf = ({ affinity }: PodSpec): string | undefined => {
     : undefined;
 };
 
-/** Node selector and required node affinity. */
+/** Whether the node matches the node selector and the required node affinity. */
 export const selectsNode = (spec: PodSpec, node: Node): boolean => {
   const labels = node.metadata.labels ?? {};
   const selected = Object.entries(spec.nodeSelector ?? {}).every(([key, value]) => labels[key] === value);

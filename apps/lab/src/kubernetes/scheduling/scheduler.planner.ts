@@ -13,14 +13,14 @@ export interface SchedulingWorld {
 
 const ZONE_LABEL = 'topology.kubernetes.io/zone';
 
-/** Pods that are not placed yet and that the default scheduler has to place. */
+/** Whether the pod is not assigned yet and is for the default scheduler. */
 export const isUnscheduled = ({ spec, status, metadata }: Pod): boolean =>
   (spec.nodeName === undefined || spec.nodeName === '') &&
   metadata.deletionTimestamp === undefined &&
   status?.phase === 'Pending' &&
   (spec.schedulerName === undefined || spec.schedulerName === 'default-scheduler');
 
-/** Places every pod that waits, the important ones first, and says of the others why they cannot be placed. */
+/** Assigns every waiting pod, by priority, and reports why the others cannot be scheduled. */
 export const planScheduling = ({ pods, nodes, now }: SchedulingWorld): readonly Operation[] => {
   const waiting = pods.filter(isUnscheduled);
   if (waiting.length === 0) return [];
@@ -49,7 +49,10 @@ const fits = (
   return why === undefined;
 };
 
-/** The node with the fewest pods of the same controller; of equals the one in the emptier zone, then the one with the least load. */
+/**
+ * Chooses the node with the fewest pods of the same controller; among equals, the one in the emptier zone, then the
+ * least loaded one.
+ */
 const bestOf = (pod: Pod, fitting: readonly NodeLoad[], all: readonly NodeLoad[]): NodeLoad | undefined => {
   if (fitting.length < 2) return fitting[0];
   const owner = controllerOf(pod)?.uid ?? '';

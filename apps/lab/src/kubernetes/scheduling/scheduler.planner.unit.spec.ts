@@ -26,7 +26,7 @@ const whyNot = (pod: Pod, ...nodes: readonly Node[]): string | undefined => {
 const controlPlane = aNode('cp', { taints: [{ key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' }] });
 
 describe('The scheduler', () => {
-  it('spreads the replicas of one controller over the workers and leaves the control planes alone', () => {
+  it('spreads the replicas of one controller over the workers and avoids the control planes', () => {
     const pods = Array.from({ length: 10 }, (_, index) => aPod(`p${index}`, { owner: 'web' }));
     const nodes = [controlPlane, aNode('a'), aNode('b'), aNode('c')];
 
@@ -49,14 +49,14 @@ describe('The scheduler', () => {
     expect(new Set(Object.values(placed))).toEqual(new Set(['a1', 'b1']));
   });
 
-  it('counts the requests of what is already there', () => {
+  it('counts the requests of existing pods', () => {
     const there = aPod('there', { cpu: '3', phase: 'Running', spec: { nodeName: 'a' } });
 
     expect(whyNot(aPod('big', { cpu: '5' }), aNode('a'))).toBe('0/1 nodes are available: 1 Insufficient cpu.');
     expect(placements([there, aPod('next', { cpu: '1500m' })], [aNode('a'), aNode('b')])['next']).toBe('b');
   });
 
-  it('says for each node why a pod does not fit', () => {
+  it('reports for each node why a pod does not fit', () => {
     const pod = aPod('p', { spec: { nodeSelector: { disk: 'ssd' } } });
     const nodes = [
       aNode('a'),
@@ -69,14 +69,14 @@ describe('The scheduler', () => {
     );
   });
 
-  it('does not say the same again, so that a pod that waits causes no writes', () => {
+  it('does not repeat a report, so that a waiting pod causes no writes', () => {
     const pod = aPod('p', { cpu: '100' });
     const waiting = afterScheduling([pod], [aNode('a')]).get('p') as Pod;
 
     expect(planScheduling({ pods: [waiting], nodes: [aNode('a')], now })).toEqual([]);
   });
 
-  it('keeps to a hard spread over hosts, and lets the surplus wait', () => {
+  it('enforces a DoNotSchedule spread over hosts, and leaves the surplus pending', () => {
     const constraint = {
       maxSkew: 1,
       topologyKey: 'kubernetes.io/hostname',
@@ -98,7 +98,7 @@ describe('The scheduler', () => {
     expect(stuck.filter((node) => node === 'b')).toHaveLength(1);
   });
 
-  it('keeps pods apart that must not share a host, also when the one that minds is already there', () => {
+  it('separates pods with anti-affinity, also if only the existing pod has the rule', () => {
     const apart = {
       podAntiAffinity: {
         requiredDuringSchedulingIgnoredDuringExecution: [
@@ -113,7 +113,7 @@ describe('The scheduler', () => {
     expect(placements([first, second], [aNode('a')])['second']).toBeUndefined();
   });
 
-  it('places important pods first when there is room for one', () => {
+  it('schedules pods by priority if there is capacity for one', () => {
     const critical = aPod('critical', { cpu: '3', spec: { priority: 2_000_000_000 } });
 
     expect(placements([aPod('plain', { cpu: '3' }), critical], [aNode('a')])).toEqual({

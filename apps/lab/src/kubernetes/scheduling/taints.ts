@@ -8,14 +8,17 @@ const matches = ({ key, operator = 'Equal', value = '', effect }: Toleration, ta
   (key === undefined || key === '' ? operator === 'Exists' : key === taint.key) &&
   (operator === 'Exists' || value === (taint.value ?? ''));
 
-/** The taint for which a pod may not be placed on a node, if there is one. */
+/** The first taint that a pod does not tolerate, if any. */
 export const untolerated = (
   taints: readonly Taint[] | undefined,
   tolerations: readonly Toleration[] | undefined,
 ): Taint | undefined =>
   (taints ?? []).find((taint) => taint.effect !== 'PreferNoSchedule' && !tolerates(tolerations, taint));
 
-/** How long a pod may stay on a node with NoExecute taints: seconds, `for ever`, or 0 when it tolerates one of them not at all. */
+/**
+ * How long a pod may remain on a node with NoExecute taints: seconds, `for ever`, or 0 if it does not tolerate one of
+ * them.
+ */
 export const toleranceSeconds = (taints: readonly Taint[], tolerations: readonly Toleration[] | undefined): number => {
   const perTaint = taints
     .filter(({ effect }) => effect === 'NoExecute')

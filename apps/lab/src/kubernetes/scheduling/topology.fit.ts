@@ -2,7 +2,7 @@ import type { Pod, PodAffinityTerm, TopologySpreadConstraint } from '../objects/
 import { matchesSelector, type LabelSelector } from '../objects/label.selector.js';
 import { selectsNode, type NodeLoad } from './node.fit.js';
 
-/** Why the pod cannot be placed on this node because of where other pods are; undefined when it can. */
+/** Why other pods prevent this pod from being assigned to this node, or undefined if they do not. */
 export const topologyMisfit = (pod: Pod, load: NodeLoad, all: readonly NodeLoad[]): string | undefined => {
   const spread = (pod.spec.topologySpreadConstraints ?? []).filter(
     ({ whenUnsatisfiable }) => whenUnsatisfiable === 'DoNotSchedule',
@@ -36,7 +36,7 @@ const matching = (load: NodeLoad, namespace: string | undefined, selector: Label
       matchesSelector(selector, metadata.labels),
   ).length;
 
-/** The domain of the node would not get ahead of the emptiest domain by more than the skew. */
+/** Whether the node's domain would exceed the emptiest domain by at most the skew. */
 const spreads = (
   pod: Pod,
   { topologyKey, maxSkew, labelSelector }: TopologySpreadConstraint,
@@ -67,14 +67,14 @@ const countIn = (
     .reduce((sum, other) => sum + spaces.reduce((inner, space) => inner + matching(other, space, labelSelector), 0), 0);
 };
 
-/** The first pod of a group with an affinity to itself may go anywhere. */
+/** The first pod of a group with an affinity to itself may be placed anywhere. */
 const isNear = (pod: Pod, term: PodAffinityTerm, where: Where): boolean => {
   if (countIn(pod, term, where) > 0) return true;
   const none = where.all.every((load) => countIn(pod, term, { load, all: where.all }) === 0);
   return none && term.labelSelector !== undefined && matchesSelector(term.labelSelector, pod.metadata.labels);
 };
 
-/** The anti-affinity of a pod that is already placed excludes this one from its domain. */
+/** Whether the anti-affinity of an existing pod excludes this one from its domain. */
 const repels = (other: NodeLoad, pod: Pod, load: NodeLoad): boolean =>
   other.guards > 0 &&
   other.pods.some((placed) =>

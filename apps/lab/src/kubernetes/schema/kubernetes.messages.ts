@@ -1,6 +1,7 @@
 /**
- * The fields of the built-in types, extracted from kubernetes/api and kubernetes/apimachinery v0.34.9 (Kubernetes v1.34.9,
- * Apache-2.0) by `extractSchema` and `reachable` of proto.extract.ts, whose docstring describes the notation. Not edited by hand.
+ * The fields of the built-in types, extracted from kubernetes/api and kubernetes/apimachinery v0.34.9 (Kubernetes
+ * v1.34.9, Apache-2.0) by `extractSchema` and `reachable` of proto.extract.ts, whose comment describes the notation. Do
+ * not edit.
  */
 export const KUBERNETES_MESSAGES = `
 admissionregistration.v1.AuditAnnotation key=1:string valueExpression=2:string

@@ -6,7 +6,7 @@ export interface FieldSchema {
   /** A scalar (`string`, `int32`, `int64`, `bool`, `bytes`, `double`) or the name of a message. */
   readonly type: string;
   readonly shape: 'one' | 'list' | 'map';
-  /** Its members stand in the parent. */
+  /** Its members are inlined into the parent. */
   readonly inline: boolean;
   /** Its zero value means that it is absent. */
   readonly omitsZero: boolean;
@@ -25,7 +25,7 @@ const LINES = new Map(
 );
 const parsed = new Map<string, MessageSchema>();
 
-/** The fields of a built-in message such as `apps.v1.Deployment`; undefined for types that are not built in. */
+/** The fields of a built-in message such as `apps.v1.Deployment`, or undefined for other types. */
 export const messageSchema = (name: string): MessageSchema | undefined => {
   const known = parsed.get(name);
   const line = LINES.get(name);
@@ -48,7 +48,7 @@ const parseField = (text: string): FieldSchema => {
   };
 };
 
-/** `apps/v1`, `Deployment` is `apps.v1.Deployment`; API groups with a domain are known by their first part. */
+/** `apps/v1`, `Deployment` is `apps.v1.Deployment`; groups with a domain are reduced to their first part. */
 export const schemaName = (apiVersion: string, kind: string): string => {
   const [group, version] = apiVersion.includes('/') ? apiVersion.split('/') : ['core', apiVersion];
   return `${group?.split('.')[0]}.${version}.${kind}`;

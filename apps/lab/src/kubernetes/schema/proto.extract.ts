@@ -1,4 +1,4 @@
-/** The two files of one package of Kubernetes' API that describe the same types. */
+/** The two files of one Kubernetes API package that describe the same types. */
 export interface PackageSources {
   /** generated.proto: numbers and types. */
   readonly proto: string;
@@ -7,17 +7,17 @@ export interface PackageSources {
 }
 
 /**
- * Reads the fields of Kubernetes' API types. The result is one line per message:
+ * Extracts the fields of Kubernetes' API types, one line per message:
  *
- *     core.v1.Pod metadata=1:meta.v1.ObjectMeta spec=2:core.v1.PodSpec status=3:core.v1.PodStatus
+ * core.v1.Pod metadata=1:meta.v1.ObjectMeta spec=2:core.v1.PodSpec status=3:core.v1.PodStatus
  *
- * `*` before a type is a list, `%` a map with text keys. `^` before a name is a field whose members stand in its parent in JSON, `~` one whose
- * zero value (0, false, empty text) means that it is absent.
+ * `*` before a type is a list, `%` a map with string keys. `^` before a name is a field whose members are inlined into
+ * its parent in JSON, `~` one whose zero value (0, false, empty string) means that it is absent.
  */
 export const extractSchema = (packages: readonly PackageSources[]): readonly string[] =>
   packages.flatMap(({ proto, go }) => messagesOf(proto, omittedZeros(go)));
 
-/** `Struct.member` of all Go fields that are values, not pointers, and left out of JSON when they are zero. */
+/** `Struct.member` of all Go fields that are values, not pointers, and omitted from JSON if zero. */
 const omittedZeros = (go: string): ReadonlySet<string> => {
   const found = new Set<string>();
   let struct = '';
@@ -30,7 +30,7 @@ const omittedZeros = (go: string): ReadonlySet<string> => {
   return found;
 };
 
-/** Go embeds these in their parent (`json:",inline"` in the types.go beside the proto files). */
+/** Fields that Go inlines into their parent (`json:",inline"` in types.go). */
 const INLINE = new Set([
   'volumeSource',
   'persistentVolumeSource',
@@ -42,7 +42,7 @@ const INLINE = new Set([
 ]);
 const INLINE_IN_GROUP: Readonly<Record<string, string>> = { rule: 'admissionregistration.' };
 
-/** Where the JSON name is not the proto name. */
+/** JSON names that differ from the proto names. */
 const JSON_NAMES: Readonly<Record<string, string>> = {
   aPIGroup: 'apiGroup',
   uID: 'uid',
@@ -93,7 +93,7 @@ const shortName = (name: string): string =>
     .replace(/^k8s\.io\.apimachinery\.pkg\./, '')
     .replace(/^k8s\.io\.api\./, '');
 
-/** The messages that can be reached from these, in the order given. */
+/** The messages reachable from these, in the given order. */
 export const reachable = (lines: readonly string[], roots: readonly string[]): readonly string[] => {
   const byName = new Map(lines.map((line) => [line.slice(0, `${line} `.indexOf(' ')), line]));
   const seen = new Set<string>();

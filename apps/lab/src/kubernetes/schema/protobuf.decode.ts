@@ -3,18 +3,19 @@ import type { Json, JsonObject } from '../objects/json.js';
 import { messageSchema, schemaName, type FieldSchema } from './message.schema.js';
 import { fieldsOf, protobufType } from './protobuf.types.js';
 
-/** Bytes that are not a message of the expected type. */
+/** Input that is not a message of the expected type. */
 export class ProtobufRefused extends Error {}
 
-/** Kubernetes' protobuf bodies begin with these four bytes, then comes a runtime.Unknown. */
+/** Kubernetes' protobuf bodies begin with these four bytes, followed by a runtime.Unknown. */
 const MAGIC = Buffer.from('k8s\0');
 
-/** A decoded message: the fields that the bytes have are its own properties. */
+/** A decoded message. Fields that are present in the bytes are its own properties. */
 type Decoded = Message & Readonly<Record<string, unknown>>;
 
 /**
- * A Kubernetes object in `application/vnd.kubernetes.protobuf` as JSON. Newer clients send the built-in types so, whatever the server prefers.
- * @throws {ProtobufRefused} for bytes that cannot be read and types that are not in the schema.
+ * Decodes a Kubernetes object from `application/vnd.kubernetes.protobuf`. Newer clients send the built-in types in this
+ * format, whatever the server prefers.
+ * @throws {ProtobufRefused} for invalid bytes and for types that are not in the schema.
  */
 export const decodeKubernetesProtobuf = (bytes: Buffer): JsonObject => {
   if (!bytes.subarray(0, MAGIC.length).equals(MAGIC))
@@ -24,7 +25,7 @@ export const decodeKubernetesProtobuf = (bytes: Buffer): JsonObject => {
     readonly raw: Uint8Array;
   };
   const { apiVersion, kind } = typeMeta ?? { apiVersion: '', kind: '' };
-  // DeleteOptions and their like are sent under the group of the request; there is only one schema for them.
+  // DeleteOptions and the like are sent under the group of the request, but have only one schema.
   const name =
     messageSchema(schemaName(apiVersion, kind)) === undefined ? `meta.v1.${kind}` : schemaName(apiVersion, kind);
   if (messageSchema(name) === undefined) throw new ProtobufRefused(`${apiVersion} ${kind} is not known`);
@@ -40,7 +41,7 @@ const decoded = (name: string, bytes: Uint8Array): Decoded => {
   }
 };
 
-/** A field that is not in the schema is of a newer version: the API server drops it too. */
+/** Fields that are not in the schema belong to a newer version; the API server drops them too. */
 const membersOf = (name: string, message: Decoded): JsonObject => {
   const members: Record<string, Json> = {};
   for (const field of fieldsOf(name)) {
@@ -82,7 +83,7 @@ const SPECIAL: Readonly<Record<string, (message: Decoded) => Json>> = {
   'certificates.v1.ExtraValue': ({ items }) => items as readonly string[],
 };
 
-/** An empty time is Go's zero time, which JSON shows as null. */
+/** An empty time is Go's zero time, which is null in JSON. */
 const time = (message: Decoded, fraction: RegExp, replacement: string): Json => {
   if (Object.keys(message).length === 0) return null;
   const milliseconds = Number(message['seconds']) * 1000 + Math.floor(Number(message['nanos']) / 1e6);

@@ -1,7 +1,7 @@
 import protobuf from 'protobufjs/light.js';
 import { messageSchema, type FieldSchema } from './message.schema.js';
 
-/** Messages that a body uses besides those of the schema. */
+/** Messages of request bodies that are not in the schema. */
 const OTHERS: Readonly<Record<string, readonly FieldSchema[]>> = {
   'runtime.Unknown': [field('typeMeta', 1, 'runtime.TypeMeta'), field('raw', 2, 'bytes')],
   'runtime.TypeMeta': [field('apiVersion', 1, 'string'), field('kind', 2, 'string')],
@@ -18,10 +18,12 @@ function field(name: string, number: number, type: string): FieldSchema {
 
 export const fieldsOf = (name: string): readonly FieldSchema[] => messageSchema(name)?.fields ?? OTHERS[name] ?? [];
 
-/** In the root all messages are beside each other: a dot would ask for a namespace. */
+/** All messages are in the root, so dots are replaced: they would denote a namespace. */
 const flat = (name: string): string => (SCALARS.has(name) ? name : name.replaceAll('.', '_'));
 
-/** The message as a type of the library, with all that it refers to. A type that is not in the schema has no fields. */
+/**
+ * The message as a protobufjs type, with all types that it refers to. A type that is not in the schema has no fields.
+ */
 export const protobufType = (name: string): protobuf.Type => {
   const known = root.get(flat(name));
   if (known instanceof protobuf.Type) return known;

@@ -5,7 +5,7 @@ import { extractSchema, reachable } from './proto.extract.js';
 import { decodeKubernetesProtobuf, ProtobufRefused } from './protobuf.decode.js';
 import { pruneUnknown } from './unknown.fields.js';
 
-/** A length-delimited field, a number field, text: enough of protobuf's wire format to write a body by hand. */
+/** A length-delimited field, a number field and text: the parts of protobuf's wire format that the bodies here need. */
 const bytes = (number: number, ...parts: readonly Buffer[]): Buffer => {
   const value = Buffer.concat(parts);
   return Buffer.concat([Buffer.from([(number << 3) | 2, value.length]), value]);
@@ -16,7 +16,7 @@ const body = (apiVersion: string, kind: string, ...object: readonly Buffer[]): B
   Buffer.concat([Buffer.from('k8s\0'), bytes(1, text(1, apiVersion), text(2, kind)), bytes(2, ...object)]);
 
 describe('A Kubernetes object in protobuf', () => {
-  it('is read as the JSON that the same client would have sent', () => {
+  it('is decoded to the JSON that the same client would have sent', () => {
     const container = bytes(
       2,
       text(1, 'main'),
@@ -38,7 +38,7 @@ describe('A Kubernetes object in protobuf', () => {
       kind: 'Deployment',
       metadata: { name: 'web' },
       spec: {
-        // A pointer that is zero is a request; a value that is zero is nothing.
+        // A zero pointer field is kept; a zero value field is dropped.
         replicas: 0,
         template: {
           metadata: { labels: { app: 'web' } },
@@ -59,7 +59,7 @@ describe('A Kubernetes object in protobuf', () => {
     });
   });
 
-  it('puts members of embedded types where JSON has them', () => {
+  it('inlines members of embedded types as in JSON', () => {
     const volume = bytes(1, text(1, 'data'), bytes(2, bytes(2)));
 
     expect(decodeKubernetesProtobuf(body('v1', 'Pod', bytes(2, volume)))).toMatchObject({
@@ -67,7 +67,7 @@ describe('A Kubernetes object in protobuf', () => {
     });
   });
 
-  it('has times, negative numbers, bytes and extra values of a user as JSON has them', () => {
+  it('has times, negative numbers, bytes and extra values of a user as in JSON', () => {
     const minusOne = Buffer.from([3 << 3, ...Array.from({ length: 9 }, () => 0xff), 1]);
     const revision = bytes(2, bytes(1, Buffer.from('{"spec":{}}')));
 
@@ -99,13 +99,13 @@ describe('A Kubernetes object in protobuf', () => {
     ],
     ['a type that is not known', body('example.com/v1', 'Boat')],
     ['a body that ends too early', body('v1', 'Pod', bytes(2, text(1, 'x'))).subarray(0, 20)],
-  ])('is refused when it is %s', (_, given) => {
+  ])('is refused if it is %s', (_, given) => {
     expect(() => decodeKubernetesProtobuf(given)).toThrow(ProtobufRefused);
   });
 });
 
-describe('Fields that a type does not have', () => {
-  it('are found by their path and dropped, in lists and maps too', () => {
+describe('Unknown fields', () => {
+  it('are found by path and dropped, in lists and maps too', () => {
     const { object, unknown } = pruneUnknown('core.v1.Pod', {
       apiVersion: 'v1',
       kind: 'Pod',
@@ -125,13 +125,13 @@ describe('Fields that a type does not have', () => {
     });
   });
 
-  it('are not looked for in types without a schema', () => {
+  it('are ignored in types without a schema', () => {
     expect(pruneUnknown('lab.v1.Boat', { anything: 1 }).unknown).toEqual([]);
   });
 });
 
 describe('The schema', () => {
-  it('knows every built-in type except those that other repositories define', () => {
+  it('has every built-in type except those that other repositories define', () => {
     const missing = BUILTIN_RESOURCES.flatMap(({ group, version, otherVersions, kind }) =>
       [version, ...otherVersions].map((each) => schemaName(group === '' ? each : `${group}/${each}`, kind)),
     ).filter((name) => messageSchema(name) === undefined);
@@ -139,7 +139,7 @@ describe('The schema', () => {
     expect(missing).toEqual(['apiextensions.v1.CustomResourceDefinition', 'apiregistration.v1.APIService']);
   });
 
-  it('is read from proto and Go sources: numbers from the one, pointers from the other', () => {
+  it('is extracted from proto and Go sources: numbers from the former, pointers from the latter', () => {
     const proto = `
 package k8s.io.api.core.v1;
 message Volume {

@@ -3,11 +3,13 @@ import { messageSchema, type FieldSchema, type MessageSchema } from './message.s
 
 export interface Pruned {
   readonly object: JsonObject;
-  /** The paths of what was dropped, as the API server writes them: `spec.template.spec.containers[0].imag`. */
+  /** The paths of dropped fields in the API server's format: `spec.template.spec.containers[0].imag`. */
   readonly unknown: readonly string[];
 }
 
-/** An object without the fields that its type does not have, as the API server stores it. Types without a schema are kept whole. */
+/**
+ * Removes fields that the type does not have, as the API server does. Types without a schema are returned unchanged.
+ */
 export const pruneUnknown = (name: string, object: JsonObject): Pruned => {
   const schema = messageSchema(name);
   const unknown: string[] = [];
@@ -39,7 +41,7 @@ const pruneMessage = (schema: MessageSchema, value: JsonObject, walk: Walk): Jso
 
 const members = new Map<string, ReadonlyMap<string, FieldSchema>>();
 
-/** The JSON members of a message: its own fields and those of the messages that it embeds. */
+/** The JSON members of a message: its own fields and those of inlined messages. */
 const membersOf = (schema: MessageSchema): ReadonlyMap<string, FieldSchema> => {
   const known = members.get(schema.name);
   if (known !== undefined) return known;
@@ -53,7 +55,7 @@ const membersOf = (schema: MessageSchema): ReadonlyMap<string, FieldSchema> => {
   return found;
 };
 
-/** Types that JSON writes in a form of their own: nothing in them can be unknown. */
+/** Types with their own JSON format, in which no field can be unknown. */
 const OPAQUE = [
   'api.',
   'util.',

@@ -10,7 +10,7 @@ import {
 
 export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
-/** One write, in the order of the versions. `object` of a deletion is the last state with the version of the deletion. */
+/** One write, in version order. The `object` of a deletion is the last state, with the version of the deletion. */
 export interface Change {
   readonly type: ChangeType;
   readonly version: number;
@@ -21,7 +21,7 @@ export interface Change {
 
 type Listener = (change: Change) => void;
 
-/** What is watched: all objects of a resource, or those of a name. */
+/** The target of a watch: all objects of a resource, or those of a name. */
 export interface Watched {
   readonly resource: ResourceDefinition;
   readonly name?: string | undefined;
@@ -30,16 +30,16 @@ export interface Watched {
 export interface StoreOptions {
   readonly now: () => string;
   readonly newUid: () => string;
-  /** How many changes are remembered for watches that resume; older versions answer 410 Gone. */
+  /** How many changes are kept for watches that resume; older versions answer 410 Gone. */
   readonly historyMax: number;
 }
 
-/** An object as it is after a write. */
+/** An object after a write. */
 export interface Written {
-  /** Names it among all of the store. */
+  /** Unique within the store. */
   readonly key: string;
   readonly version: number;
-  /** null: it is gone. */
+  /** null: it was deleted. */
   readonly object: KubeObject | null;
 }
 
@@ -48,7 +48,7 @@ export interface StoredObjects {
   readonly objects: readonly KubeObject[];
 }
 
-/** Names the resource of an object; undefined: it is not served. */
+/** Returns the resource of an object, or undefined if it is not served. */
 export type Locate = (object: KubeObject) => ResourceDefinition | undefined;
 
 interface Restored {
@@ -62,8 +62,8 @@ interface Located {
 }
 
 /**
- * All objects of one cluster, as etcd and the API server's watch cache store them: one version counter, immutable objects, a bounded
- * history of changes, an index of dependents. Synchronous: a read sees every write before it.
+ * All objects of one cluster, as stored by etcd and the API server's watch cache: one version counter, immutable
+ * objects, a bounded history of changes, an index of dependents. Synchronous: a read sees every earlier write.
  */
 export class ObjectStore {
   private version = 1;
@@ -80,7 +80,7 @@ export class ObjectStore {
   }
 
   get<T extends KubeObject>(resource: Resource<T>, namespace: string | undefined, name: string): T | undefined {
-    // The table of a resource holds only what was written under that resource: this is the one place that says so to the compiler.
+    // The table of a resource contains only objects that were written under that resource. This is the only cast.
     return this.tables.get(qualifiedName(resource))?.get(keyOf(namespace, name)) as T | undefined;
   }
 
@@ -89,7 +89,7 @@ export class ObjectStore {
     return namespace === undefined ? all : all.filter((object) => object.metadata.namespace === namespace);
   }
 
-  /** The objects that name `uid` as an owner. */
+  /** The objects that have `uid` as an owner. */
   dependentsOf(uid: string): readonly { readonly resource: ResourceDefinition; readonly object: KubeObject }[] {
     return [...(this.dependents.get(uid)?.values() ?? [])].flatMap(({ resource, key }) => {
       const object = this.tables.get(qualifiedName(resource))?.get(key);
@@ -97,12 +97,12 @@ export class ObjectStore {
     });
   }
 
-  /** The uids that objects name as their owners. */
+  /** The UIDs of all owners. */
   ownerUids(): readonly string[] {
     return [...this.dependents.keys()];
   }
 
-  /** Stores a new object and gives it its identity. The caller has checked that the name is free. */
+  /** Stores a new object and sets its identity. The caller has checked that the name is free. */
   create<T extends KubeObject>(resource: Resource<T>, draft: Draft<T>): T {
     const version = this.nextVersion();
     const metadata: ObjectMeta = {
@@ -118,7 +118,7 @@ export class ObjectStore {
     return object;
   }
 
-  /** Stores the next state of an object. A state equal to the stored one is not a write, as in the API server. */
+  /** Stores the next state of an object. As in the API server, an unchanged state is not a write. */
   replace<T extends KubeObject>(resource: Resource<T>, next: T): T {
     const previous = this.get(resource, next.metadata.namespace, next.metadata.name);
     if (previous === undefined || previous.metadata.uid !== next.metadata.uid) {
@@ -140,7 +140,7 @@ export class ObjectStore {
     return object;
   }
 
-  /** Takes an object out for good. */
+  /** Removes an object permanently. */
   remove(resource: ResourceDefinition, object: KubeObject): void {
     const key = objectKey(object);
     const previous = this.tables.get(qualifiedName(resource))?.get(key);
@@ -152,7 +152,7 @@ export class ObjectStore {
     this.announce({ type: 'DELETED', version, resource, object: last, previous });
   }
 
-  /** The changes after `version`, oldest first, or undefined when the history does not reach back so far. */
+  /** The changes after `version`, oldest first, or undefined if the history does not reach that far back. */
   changesAfter(version: number): readonly Change[] | undefined {
     if (version >= this.version) return [];
     const first = this.history[0];
@@ -160,7 +160,7 @@ export class ObjectStore {
     return this.history.slice(version + 1 - first.version);
   }
 
-  /** The state of every object that was written after `version`; undefined: the history does not reach back so far. */
+  /** The state of every object written after `version`, or undefined if the history does not reach that far back. */
   written(version: number): readonly Written[] | undefined {
     const changes = this.changesAfter(version);
     if (changes === undefined) return undefined;
@@ -172,7 +172,6 @@ export class ObjectStore {
     }));
   }
 
-  /** The state of every object. */
   all(): readonly Written[] {
     return [...this.tables].flatMap(([name, table]) =>
       [...table].map(([key, object]) => ({ key: `${name}|${key}`, version: this.version, object })),
@@ -184,7 +183,7 @@ export class ObjectStore {
     return () => this.listeners.delete(listener);
   }
 
-  /** Of one object only, if it is named: of a thousand kubelets and agents each watches its own Node. */
+  /** Subscribes to one object only, if named: each of a thousand kubelets and agents watches its own Node. */
   subscribeTo({ resource, name = '' }: Watched, listener: Listener): () => void {
     const topic = topicOf(resource, name);
     const watchers = this.watchers.get(topic) ?? new Set();
@@ -199,7 +198,10 @@ export class ObjectStore {
     return { version: this.version, objects: [...this.tables.values()].flatMap((table) => [...table.values()]) };
   }
 
-  /** Fills an empty store; `locate` names the resource of an object, or undefined for those that are no longer served. */
+  /**
+   * Fills an empty store. `locate` returns the resource of an object, or undefined for objects that are no longer
+   * served.
+   */
   import({ version, objects }: StoredObjects, locate: Locate): void {
     this.version = version;
     for (const object of objects) {
@@ -211,8 +213,8 @@ export class ObjectStore {
   }
 
   /**
-   * Sets everything back to what was stored, as an etcd that was restored from a snapshot: every listener in this process is notified of every
-   * difference, and a watch from before cannot be resumed (`--bump-revision --mark-compacted`).
+   * Resets the store to a stored state, like an etcd restored from a snapshot: every listener in this process receives
+   * every difference, and earlier watches cannot be resumed (`--bump-revision --mark-compacted`).
    */
   restore(objects: readonly KubeObject[], at: number, locate: Locate): void {
     const desired = new Map<string, Restored>();
@@ -262,7 +264,7 @@ export class ObjectStore {
 
   private announce(change: Change): void {
     this.history.push(change);
-    // Cut in large steps: a splice for each write would copy the whole history each time.
+    // Trimmed in large steps: a splice per write would copy the whole history each time.
     if (this.history.length > this.options.historyMax * 1.5)
       this.history = this.history.slice(-this.options.historyMax);
     const { resource, object } = change;
@@ -295,7 +297,7 @@ const idOf = (resource: ResourceDefinition, object: KubeObject): string =>
 
 const hasGeneration = (resource: ResourceDefinition): boolean => hasSubresource(resource, 'status');
 
-/** The generation counts changes of what is desired: everything but metadata and status. */
+/** The generation counts changes of the desired state: everything but metadata and status. */
 const nextGeneration = (resource: ResourceDefinition, previous: KubeObject, next: KubeObject): number | undefined => {
   if (!hasGeneration(resource)) return next.metadata.generation;
   const generation = previous.metadata.generation ?? 1;

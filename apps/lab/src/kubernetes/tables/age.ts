@@ -4,7 +4,10 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const YEAR = 365 * DAY;
 
-/** A span as kubectl shows it: two units at most, the second only while it matters (apimachinery, duration.HumanDuration). */
+/**
+ * A duration in kubectl's format: at most two units, the second only for short durations (apimachinery,
+ * duration.HumanDuration).
+ */
 export const humanDuration = (spanMs: number): string => {
   if (spanMs < 2 * MINUTE) return `${Math.max(0, Math.floor(spanMs / SECOND))}s`;
   if (spanMs < 10 * MINUTE) return pair(spanMs, [MINUTE, 'm'], [SECOND, 's']);

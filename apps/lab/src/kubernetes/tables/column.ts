@@ -2,7 +2,7 @@ import type { Json } from '../objects/json.js';
 import type { KubeObject } from '../objects/kube.object.js';
 import { ageSince } from './age.js';
 
-/** One column of a table. Priority 1 is shown by `-o wide` only. */
+/** One column of a table. Priority 1 is shown only by `-o wide`. */
 export interface Column<T extends KubeObject = KubeObject> {
   readonly name: string;
   readonly type: 'string' | 'integer' | 'boolean' | 'date';

@@ -3,7 +3,7 @@ import { AGE, NAME, text, wide, type Column } from './column.js';
 
 const statusesOf = (pod: Pod): readonly ContainerStatus[] => pod.status?.containerStatuses ?? [];
 
-/** The word in kubectl's STATUS column (pkg/printers/internalversion, printPod). */
+/** The value of kubectl's STATUS column (pkg/printers/internalversion, printPod). */
 const podStatusWord = (pod: Pod): string => {
   if (pod.metadata.deletionTimestamp !== undefined)
     return pod.status?.reason === 'NodeLost' ? 'Unknown' : 'Terminating';

@@ -7,7 +7,7 @@ import { NODE_COLUMNS } from './node.columns.js';
 import { POD_COLUMNS } from './pod.columns.js';
 import * as workloads from './workload.columns.js';
 
-/** A table's columns get only objects of their own resource: the cast to it is here only. */
+/** Columns of a table receive only objects of their own resource. This is the only cast. */
 const of = <T extends KubeObject>(columns: readonly Column<T>[]): readonly Column[] =>
   columns as unknown as readonly Column[];
 
@@ -40,7 +40,7 @@ export interface TableOptions {
   readonly listMetadata: object;
 }
 
-/** The objects as the `Table` that kubectl prints; kinds without columns of their own show name and age. */
+/** The objects as a `Table` for kubectl; kinds without their own columns show name and age. */
 export const tableOf = (
   resource: ResourceDefinition,
   objects: readonly KubeObject[],

@@ -9,7 +9,7 @@ export interface ClaimWorld {
   readonly classes: readonly StorageClass[];
 }
 
-/** A claim of a storage class gets a volume at once, whatever the provisioner is called: there is no data behind it. */
+/** A claim with a storage class gets a volume at once, whatever the provisioner is, because no data is stored. */
 export const planClaim = ({ claim, volumes, classes }: ClaimWorld): readonly Operation[] => {
   if (claim.metadata.deletionTimestamp !== undefined || claim.status?.phase === 'Bound') return [];
   const desired = classes.find(({ metadata }) => metadata.name === claim.spec.storageClassName);
@@ -31,7 +31,7 @@ export const planClaim = ({ claim, volumes, classes }: ClaimWorld): readonly Ope
   ];
 };
 
-/** The volumes of a claim that is gone go with it, except those with the reclaim policy Retain. */
+/** Deletes the volumes of a deleted claim, except those with the reclaim policy Retain. */
 export const planRelease = (
   claim: { readonly namespace: string | undefined; readonly name: string },
   volumes: readonly PersistentVolume[],

@@ -6,18 +6,18 @@ export const CLAIM_PROTECTION = 'kubernetes.io/pvc-protection';
 
 export interface ProtectionWorld {
   readonly claim: PersistentVolumeClaim;
-  /** Of its namespace. */
+  /** Pods in the claim's namespace. */
   readonly pods: readonly Pod[];
 }
 
-/** The names of the claims of a pod, those of its ephemeral volumes included. */
+/** The names of a pod's claims, including those of its ephemeral volumes. */
 export const claimsOf = ({ metadata, spec }: Pod): readonly string[] =>
   (spec.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => [
     ...(persistentVolumeClaim === undefined ? [] : [persistentVolumeClaim.claimName]),
     ...(ephemeral === undefined ? [] : [`${metadata.name}-${name}`]),
   ]);
 
-/** A claim that is deleted stays until no pod that has a node uses it. */
+/** A deleted claim is kept until no scheduled pod uses it. */
 export const planProtection = ({ claim, pods }: ProtectionWorld): readonly Operation[] => {
   const { deletionTimestamp, finalizers = [], name } = claim.metadata;
   const isProtected = finalizers.includes(CLAIM_PROTECTION);

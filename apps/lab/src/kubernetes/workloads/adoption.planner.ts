@@ -3,7 +3,10 @@ import { matchesSelector, type LabelSelector } from '../objects/label.selector.j
 import { controllerOf, controllerReference, type KubeObject } from '../objects/kube.object.js';
 import type { Resource } from '../resources/resource.js';
 
-/** Objects without a controller that the owner's selector matches: their controller takes them over instead of making new ones beside them. */
+/**
+ * Objects without a controller that match the owner's selector: the controller adopts them instead of creating new
+ * ones.
+ */
 export const planAdoption = <T extends KubeObject>(
   owner: KubeObject & { readonly spec: { readonly selector: LabelSelector } },
   resource: Resource<T>,

@@ -2,7 +2,7 @@ import { timeOf } from '../clock/clock.js';
 import { isReady, type Pod } from '../objects/core.types.js';
 import { conditionOf } from '../objects/kube.object.js';
 
-/** When a ready pod has been ready for `minReadySeconds`; undefined while it is not ready. */
+/** When a ready pod reaches `minReadySeconds`; undefined while it is not ready. */
 const availableAtMs = (pod: Pod, minReadySeconds: number): number | undefined => {
   if (!isReady(pod)) return undefined;
   return (
@@ -16,7 +16,7 @@ export const isAvailable = (pod: Pod, minReadySeconds: number, nowMs: number): b
   return atMs !== undefined && atMs <= nowMs;
 };
 
-/** The next time at which a ready pod of these becomes available, if one is waiting for it. */
+/** The next time at which one of these ready pods becomes available, if any is still waiting. */
 export const nextAvailableMs = (pods: readonly Pod[], minReadySeconds: number, nowMs: number): number | undefined => {
   const times = pods
     .map((pod) => availableAtMs(pod, minReadySeconds))

@@ -29,7 +29,7 @@ export interface DaemonSetWorld {
   readonly nowMs: number;
 }
 
-/** Daemons stay where other pods may not be (pkg/controller/daemon/util, AddOrUpdateDaemonPodTolerations). */
+/** Daemon pods tolerate nodes that other pods do not (pkg/controller/daemon/util, AddOrUpdateDaemonPodTolerations). */
 const DAEMON_TOLERATIONS: readonly Toleration[] = [
   { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute' },
   { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' },
@@ -52,13 +52,13 @@ const tolerationsOf = ({ tolerations = [], hostNetwork }: PodSpec): readonly Tol
   ...(hostNetwork === true ? [HOST_NETWORK_TOLERATION] : []),
 ];
 
-interface Seat {
+interface NodePods {
   readonly node: Node;
   readonly pods: readonly Pod[];
 }
 
-/** What a node adds to the status of a DaemonSet. */
-export interface SeatCounts {
+/** The share of one node in the status of a DaemonSet. */
+export interface NodeCounts {
   readonly desired: number;
   readonly misscheduled: number;
   readonly scheduled: number;
@@ -67,7 +67,7 @@ export interface SeatCounts {
   readonly updated: number;
 }
 
-export const NO_COUNTS: SeatCounts = {
+export const NO_COUNTS: NodeCounts = {
   desired: 0,
   misscheduled: 0,
   scheduled: 0,
@@ -76,7 +76,7 @@ export const NO_COUNTS: SeatCounts = {
   updated: 0,
 };
 
-export const plusCounts = (one: SeatCounts, other: SeatCounts, sign: 1 | -1 = 1): SeatCounts => ({
+export const plusCounts = (one: NodeCounts, other: NodeCounts, sign: 1 | -1 = 1): NodeCounts => ({
   desired: one.desired + sign * other.desired,
   misscheduled: one.misscheduled + sign * other.misscheduled,
   scheduled: one.scheduled + sign * other.scheduled,
@@ -85,15 +85,15 @@ export const plusCounts = (one: SeatCounts, other: SeatCounts, sign: 1 | -1 = 1)
   updated: one.updated + sign * other.updated,
 });
 
-/** A node by its name, and the pods of the DaemonSet that are for it; undefined: there is no such node. */
-export interface SeatWorld {
+/** A node by name, and the DaemonSet's pods for it; undefined if there is no such node. */
+export interface DaemonNodeWorld {
   readonly daemonSet: DaemonSet;
   readonly node: Node | undefined;
   readonly pods: readonly Pod[];
   readonly nowMs: number;
 }
 
-export const seatCounts = ({ daemonSet, node, pods, nowMs }: SeatWorld): SeatCounts => {
+export const nodeCounts = ({ daemonSet, node, pods, nowMs }: DaemonNodeWorld): NodeCounts => {
   const active = pods.filter(isActive);
   if (node === undefined) return NO_COUNTS;
   if (!runsOn(daemonSet, node)) return { ...NO_COUNTS, misscheduled: active.length };
@@ -110,30 +110,30 @@ export const seatCounts = ({ daemonSet, node, pods, nowMs }: SeatWorld): SeatCou
   };
 };
 
-/** The pod of one node. */
-export const planSeat = ({ daemonSet, node, pods }: SeatWorld): readonly Operation[] =>
+/** Plans the pod of one node. */
+export const planNodePod = ({ daemonSet, node, pods }: DaemonNodeWorld): readonly Operation[] =>
   node !== undefined && runsOn(daemonSet, node)
     ? fill(daemonSet, { node, pods }, templateHash(daemonSet.spec.template))
     : pods.filter(isActive).map((pod) => remove(PODS, pod, 'it may not run on its node'));
 
-/** One pod on every node that it fits on; the template's changes reach them a few at a time. */
+/** One pod on every matching node; changes of the template are rolled out a few pods at a time. */
 export const planDaemonSet = (world: DaemonSetWorld): readonly Operation[] => {
   const { daemonSet, nodes, pods, revisions, nowMs } = world;
   if (daemonSet.metadata.deletionTimestamp !== undefined) return [];
   const inUse = new Set(pods.map(({ metadata }) => metadata.labels?.[REVISION_LABEL] ?? ''));
   const revision = planRevisions(daemonSet, revisions, inUse);
   const placed = byTarget(pods);
-  const seats = nodes
+  const matching = nodes
     .filter((node) => runsOn(daemonSet, node))
     .map((node) => ({ node, pods: placed.get(node.metadata.name) ?? [] }));
   const all = [...nodes.map((node) => [node.metadata.name, node] as const), ...absent(placed, nodes)].map(
     ([name, node]) => ({ daemonSet, node, pods: placed.get(name) ?? [], nowMs }),
   );
-  const counts = all.reduce((sum, seat) => plusCounts(sum, seatCounts(seat)), NO_COUNTS);
+  const counts = all.reduce((sum, one) => plusCounts(sum, nodeCounts(one)), NO_COUNTS);
   return [
     ...revision.operations,
-    ...all.flatMap(planSeat),
-    ...rollingUpdate(world, seats, revision.hash),
+    ...all.flatMap(planNodePod),
+    ...rollingUpdate(world, matching, revision.hash),
     reportStatus(daemonSet, counts),
     ...lookAgain(world),
   ];
@@ -149,7 +149,7 @@ export const byTarget = (pods: readonly Pod[]): ReadonlyMap<string, readonly Pod
   return groups;
 };
 
-/** Names of nodes that are gone, of which there are pods. */
+/** Names of deleted nodes that still have pods. */
 const absent = (
   placed: ReadonlyMap<string, readonly Pod[]>,
   nodes: readonly Node[],
@@ -167,14 +167,14 @@ const judgeOf = remembered(({ spec }: PodTemplate) => {
 
 const runsOn = (daemonSet: DaemonSet, node: Node): boolean => judgeOf(daemonSet.spec.template)(node);
 
-/** The node that a daemon pod is for, also while it waits for the scheduler. */
+/** The target node of a daemon pod, also before it is scheduled. */
 export const targetOf = ({ spec }: Pod): string =>
   spec.nodeName ??
   spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms[0]?.matchFields?.[0]
     ?.values?.[0] ??
   '';
 
-const fill = (daemonSet: DaemonSet, { node, pods }: Seat, hash: string): readonly Operation[] => {
+const fill = (daemonSet: DaemonSet, { node, pods }: NodePods, hash: string): readonly Operation[] => {
   const ended = pods.filter((pod) => isTerminal(pod) && pod.metadata.deletionTimestamp === undefined);
   if (ended.length > 0) return ended.map((pod) => remove(PODS, pod, 'it has ended and is recreated'));
   if (pods.length > 0) return [];
@@ -197,22 +197,22 @@ const daemonPod = (daemonSet: DaemonSet, node: Node, hash: string): Draft<Pod> =
   };
 };
 
-/** Old pods end so that new ones can take their place, never more at once than may be unavailable. */
+/** Deletes old pods so that new ones can replace them, at most as many as may be unavailable. */
 const rollingUpdate = (
   { daemonSet, nowMs }: DaemonSetWorld,
-  seats: readonly Seat[],
+  matching: readonly NodePods[],
   hash: string,
 ): readonly Operation[] => {
   if (daemonSet.spec.updateStrategy?.type === 'OnDelete') return [];
   const { maxUnavailable = 1 } = daemonSet.spec.updateStrategy?.rollingUpdate ?? {};
-  const allowed = Math.max(1, scaledValue(maxUnavailable, seats.length, 'up'));
+  const allowed = Math.max(1, scaledValue(maxUnavailable, matching.length, 'up'));
   const { minReadySeconds = 0 } = daemonSet.spec;
   const serves = (pod: Pod): boolean => isActive(pod) && isAvailable(pod, minReadySeconds, nowMs);
-  const old = seats
+  const old = matching
     .flatMap(({ pods }) => pods)
     .filter((pod) => isActive(pod) && pod.metadata.labels?.[REVISION_LABEL] !== hash);
   const broken = old.filter((pod) => !serves(pod));
-  const unavailable = seats.filter(({ pods }) => !pods.some(serves)).length;
+  const unavailable = matching.filter(({ pods }) => !pods.some(serves)).length;
   const healthy = old.filter(serves).slice(0, Math.max(0, allowed - unavailable));
   return [...broken, ...healthy].flatMap((pod) => [
     remove(PODS, pod, 'its template has changed'),
@@ -220,8 +220,7 @@ const rollingUpdate = (
   ]);
 };
 
-/** The status follows the pods. */
-export const reportStatus = (daemonSet: DaemonSet, counts: SeatCounts): Operation => {
+export const reportStatus = (daemonSet: DaemonSet, counts: NodeCounts): Operation => {
   const status = {
     ...daemonSet.status,
     currentNumberScheduled: counts.scheduled,

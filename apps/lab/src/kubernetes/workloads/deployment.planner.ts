@@ -19,7 +19,10 @@ export interface DeploymentWorld {
 const HASH_LABEL = 'pod-template-hash';
 const REVISION = 'deployment.kubernetes.io/revision';
 
-/** One step from the replica sets that are there to the one that is desired. Every change of a replica set brings the next step. */
+/**
+ * One step from the existing replica sets towards the desired one. Every change of a replica set triggers the next
+ * step.
+ */
 export const planDeployment = (world: DeploymentWorld): readonly Operation[] => {
   const { deployment, replicaSets } = world;
   if (deployment.metadata.deletionTimestamp !== undefined) return [];
@@ -55,7 +58,7 @@ const revisionOf = (replicaSet: ReplicaSet): number => Number(replicaSet.metadat
 
 const nextRevision = (old: readonly ReplicaSet[]): number => Math.max(0, ...old.map(revisionOf)) + 1;
 
-/** The current replica set always carries the highest revision, also after a roll back. */
+/** The current replica set always has the highest revision, also after a rollback. */
 const withRevision = (current: ReplicaSet, old: readonly ReplicaSet[]): ReplicaSet => {
   if (revisionOf(current) >= nextRevision(old)) return current;
   const annotations = { ...current.metadata.annotations, [REVISION]: String(nextRevision(old)) };
@@ -80,7 +83,7 @@ const newReplicaSet = (deployment: Deployment, old: readonly ReplicaSet[]): Draf
       ownerReferences: [controllerReference(deployment)],
     },
     spec: {
-      // It starts empty: the rollout decides how many pods it may have beside the old ones.
+      // Starts with 0 replicas: the rollout decides how many pods it may have next to the old ones.
       replicas: 0,
       ...(minReadySeconds === undefined ? {} : { minReadySeconds }),
       selector: { ...selector, matchLabels: { ...selector.matchLabels, [HASH_LABEL]: hash } },
@@ -106,7 +109,7 @@ const scale = (deployment: Deployment, { replicaSet, to }: Scaling): readonly Op
   ];
 };
 
-/** Old, empty replica sets beyond the history limit. */
+/** Deletes old, empty replica sets beyond the history limit. */
 const forget = ({ spec }: Deployment, old: readonly ReplicaSet[]): readonly Operation[] => {
   const empty = old
     .filter((replicaSet) => (replicaSet.spec.replicas ?? 0) === 0 && (replicaSet.status?.replicas ?? 0) === 0)

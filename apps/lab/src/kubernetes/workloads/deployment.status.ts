@@ -16,7 +16,7 @@ interface Observed {
 const total = (replicaSets: readonly ReplicaSet[], count: (replicaSet: ReplicaSet) => number | undefined): number =>
   replicaSets.reduce((sum, replicaSet) => sum + (count(replicaSet) ?? 0), 0);
 
-/** What a deployment reports about its replica sets. */
+/** The status of a deployment, from its replica sets. */
 export const deploymentStatus = (observed: Observed): DeploymentStatus => {
   const { deployment, current, replicaSets } = observed;
   const counts: DeploymentStatus = {
@@ -98,14 +98,14 @@ const hasMoved = (before: DeploymentStatus | undefined, after: DeploymentStatus)
   );
 };
 
-/** When a rollout that makes no progress counts as stuck; undefined while there is none to wait for. */
+/** When a rollout without progress counts as stuck, or undefined if there is none to wait for. */
 export const progressDeadlineMs = (deployment: Deployment): number | undefined => {
   const condition = conditionOf(deployment, 'Progressing');
   if (condition?.reason !== 'ReplicaSetUpdated' || condition.lastUpdateTime === undefined) return undefined;
   return timeOf(condition.lastUpdateTime) + (deployment.spec.progressDeadlineSeconds ?? 600) * 1000;
 };
 
-/** A condition that says the same as before keeps its times, so that the status does not change for nothing. */
+/** An unchanged condition keeps its times, so that the status does not change without a cause. */
 const stamped = (deployment: Deployment, now: string, condition: Condition): Condition => {
   const last = conditionOf(deployment, condition.type);
   if (last !== undefined && last.status === condition.status && last.reason === condition.reason)

@@ -14,7 +14,7 @@ export interface JobWorld {
   readonly nowMs: number;
 }
 
-/** Pods that run to their end, until as many have succeeded as desired or too many have failed. */
+/** Pods that run to completion, until enough have succeeded or too many have failed. */
 export const planJob = (world: JobWorld): readonly Operation[] => {
   const { job, pods, now } = world;
   if (job.metadata.deletionTimestamp !== undefined) return [];

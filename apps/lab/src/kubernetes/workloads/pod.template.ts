@@ -3,7 +3,7 @@ import { canonicalJson } from '../objects/json.js';
 import { controllerReference, type Draft, type KubeObject, type Labels } from '../objects/kube.object.js';
 import { remembered } from '../objects/remembered.js';
 
-/** A pod made from its controller's template. */
+/** A pod created from its controller's template. */
 export const podFromTemplate = (
   owner: KubeObject,
   template: PodTemplate,
@@ -21,10 +21,10 @@ export const podFromTemplate = (
   spec: template.spec,
 });
 
-/** The alphabet of Kubernetes' generated names: no vowels, so no words. */
+/** The alphabet of Kubernetes' generated names, without vowels to avoid words. */
 const SAFE_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 
-/** A short name for a template: equal templates have equal hashes (Kubernetes prints its own hash in the same alphabet). */
+/** A short name for a template: equal templates have equal hashes, in the alphabet of Kubernetes' own hash. */
 export const templateHash = remembered((template: object): string => {
   let hash = 0x811c9dc5;
   for (const character of canonicalJson(template)) {

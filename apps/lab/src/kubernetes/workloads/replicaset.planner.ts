@@ -12,10 +12,10 @@ export interface ReplicaSetWorld {
   readonly nowMs: number;
 }
 
-/** Kubernetes' BurstReplicas: how many pods one look at a replica set creates or deletes at most. */
+/** Kubernetes' BurstReplicas: how many pods one sync of a replica set creates or deletes at most. */
 const BURST_MAX = 500;
 
-/** As many pods as desired, no more, no fewer; and what the status says about them. */
+/** Creates or deletes pods to match the desired number, and reports the status. */
 export const planReplicaSet = (world: ReplicaSetWorld): readonly Operation[] => {
   const { replicaSet } = world;
   if (replicaSet.metadata.deletionTimestamp !== undefined) return [];
@@ -23,7 +23,7 @@ export const planReplicaSet = (world: ReplicaSetWorld): readonly Operation[] => 
   const surplus = active.length - (replicaSet.spec.replicas ?? 1);
   if (surplus < 0) return [...grow(replicaSet, -surplus), ...report(world, active)];
   const spared = byWorth(active).slice(0, Math.min(surplus, BURST_MAX));
-  // A pod that this very plan deletes must not be reported as available: a rollout would count on it.
+  // A pod that this plan deletes must not be reported as available, because a rollout would rely on it.
   const left = active.filter((pod) => !spared.includes(pod));
   return [...shrink(replicaSet, spared), ...report(world, left)];
 };
@@ -45,7 +45,7 @@ const shrink = (replicaSet: ReplicaSet, spared: readonly Pod[]): readonly Operat
     event(replicaSet, 'SuccessfulDelete', `Deleted pod: ${pod.metadata.name}`),
   ]);
 
-/** The pods in the order in which they can be spared (pkg/controller, ActivePodsWithRanks). */
+/** The pods in the order in which they are deleted (pkg/controller, ActivePodsWithRanks). */
 export const byWorth = (pods: readonly Pod[]): readonly Pod[] => {
   const onNode = new Map<string, number>();
   for (const { spec } of pods) onNode.set(spec.nodeName ?? '', (onNode.get(spec.nodeName ?? '') ?? 0) + 1);
@@ -56,7 +56,7 @@ export const byWorth = (pods: readonly Pod[]): readonly Pod[] => {
     Number(pod.metadata.annotations?.['controller.kubernetes.io/pod-deletion-cost'] ?? 0),
     -(onNode.get(pod.spec.nodeName ?? '') ?? 0),
   ];
-  // The newer of two equals goes first.
+  // Among equals, the newer one is deleted first.
   return [...pods].sort(
     (a, b) => compare(rank(a), rank(b)) || (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? 1 : -1),
   );

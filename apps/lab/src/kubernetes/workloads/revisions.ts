@@ -5,11 +5,11 @@ import type { ControllerRevision } from '../objects/workload.types.js';
 import { CONTROLLER_REVISIONS } from '../resources/builtin.resources.js';
 import { templateHash } from './pod.template.js';
 
-/** The label with the template that a pod was made from. */
+/** The label with the hash of the template from which a pod was created. */
 export const REVISION_LABEL = 'controller-revision-hash';
 
 export interface RevisionPlan {
-  /** The hash of the present template: what `controller-revision-hash` says on pods made from it. */
+  /** The hash of the current template, as in `controller-revision-hash` of its pods. */
   readonly hash: string;
   readonly name: string;
   readonly operations: readonly Operation[];
@@ -19,7 +19,7 @@ interface Owner extends KubeObject {
   readonly spec: { readonly template: PodTemplate; readonly revisionHistoryLimit?: number };
 }
 
-/** Keeps the history of templates as ControllerRevisions, which `kubectl rollout history` and `undo` read. */
+/** Stores the history of templates as ControllerRevisions for `kubectl rollout history` and `undo`. */
 export const planRevisions = (
   owner: Owner,
   revisions: readonly ControllerRevision[],

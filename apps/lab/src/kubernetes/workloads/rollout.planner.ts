@@ -1,7 +1,7 @@
 import { scaledValue } from '../objects/quantity.js';
 import type { Deployment, ReplicaSet } from '../objects/workload.types.js';
 
-/** A replica set is to have another number of pods. */
+/** A new size of a replica set. */
 export interface Scaling {
   readonly replicaSet: ReplicaSet;
   readonly to: number;
@@ -9,7 +9,7 @@ export interface Scaling {
 
 export interface Rollout {
   readonly deployment: Deployment;
-  /** The replica set of the present template. */
+  /** The replica set of the current template. */
   readonly current: ReplicaSet | undefined;
   readonly old: readonly ReplicaSet[];
 }
@@ -19,7 +19,7 @@ const available = (replicaSet: ReplicaSet): number => replicaSet.status?.availab
 const sum = (replicaSets: readonly ReplicaSet[], count: (replicaSet: ReplicaSet) => number): number =>
   replicaSets.reduce((total, replicaSet) => total + count(replicaSet), 0);
 
-/** How many pods may be above, and how many below the desired number; never none of both, or nothing could move. */
+/** How many pods may be above and below the desired number; never 0 for both, or the rollout could not progress. */
 export const rolloutLimits = ({ spec }: Deployment): { readonly surge: number; readonly unavailable: number } => {
   const replicas = spec.replicas ?? 1;
   const { maxSurge = '25%', maxUnavailable = '25%' } = spec.strategy?.rollingUpdate ?? {};
@@ -28,7 +28,7 @@ export const rolloutLimits = ({ spec }: Deployment): { readonly surge: number; r
   return surge === 0 && unavailable === 0 ? { surge, unavailable: 1 } : { surge, unavailable };
 };
 
-/** The next scalings of a deployment (pkg/controller/deployment: rolling, recreate and the scaling of a paused one). */
+/** The next scalings of a deployment (pkg/controller/deployment: rolling, recreate, and scaling while paused). */
 export const planRollout = (rollout: Rollout): readonly Scaling[] => {
   const { deployment, current, old } = rollout;
   const all = current === undefined ? old : [current, ...old];
@@ -39,7 +39,7 @@ export const planRollout = (rollout: Rollout): readonly Scaling[] => {
     : planRolling(deployment, current, old);
 };
 
-/** While paused, only the size follows. */
+/** While paused, only the size is applied. */
 const planPaused = (deployment: Deployment, all: readonly ReplicaSet[]): readonly Scaling[] => {
   const active = all.filter((replicaSet) => desired(replicaSet) > 0);
   const [only] = active;
@@ -62,7 +62,7 @@ const planRolling = (deployment: Deployment, current: ReplicaSet, old: readonly 
   return growth === undefined ? planShrinking(deployment, current, old) : [growth];
 };
 
-/** The new replica set up to the desired number, as far as the surge allows; or down to it. */
+/** Scales the new replica set up as far as the surge allows, or down to the desired number. */
 const planGrowth = (deployment: Deployment, current: ReplicaSet, old: readonly ReplicaSet[]): Scaling | undefined => {
   const replicas = deployment.spec.replicas ?? 1;
   if (desired(current) > replicas) return { replicaSet: current, to: replicas };
@@ -71,7 +71,10 @@ const planGrowth = (deployment: Deployment, current: ReplicaSet, old: readonly R
   return growth > 0 ? { replicaSet: current, to: desired(current) + growth } : undefined;
 };
 
-/** The old replica sets down as long as enough pods stay available: first all sick pods, then healthy ones, of the oldest set first. */
+/**
+ * Scales the old replica sets down while enough pods are available: first unhealthy pods, then healthy ones, oldest set
+ * first.
+ */
 const planShrinking = (deployment: Deployment, current: ReplicaSet, old: readonly ReplicaSet[]): readonly Scaling[] => {
   const least = (deployment.spec.replicas ?? 1) - rolloutLimits(deployment).unavailable;
   const all = [current, ...old];
@@ -86,7 +89,7 @@ const planShrinking = (deployment: Deployment, current: ReplicaSet, old: readonl
     .filter(({ replicaSet, to }) => to !== desired(replicaSet));
 };
 
-/** How many of each may be taken when there are `spare` in all and each can give so many. */
+/** How many pods to take from each set, given the `spare` total and what each set can give. */
 const taken = (
   replicaSets: readonly ReplicaSet[],
   spare: number,

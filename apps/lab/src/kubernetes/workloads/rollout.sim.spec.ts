@@ -33,7 +33,7 @@ const aDeployment = (replicas: number, rollingUpdate: object): Deployment => ({
   },
 });
 
-/** A replica set with its pods: how many there are, and how many of them are available. */
+/** A replica set with the number of its pods and of available ones. */
 interface Group {
   replicaSet: ReplicaSet;
   pods: number;
@@ -56,7 +56,7 @@ const servingOf = (groups: readonly Group[]): number => groups.reduce((sum, { av
 
 const sync = (group: Group): void => {
   const desired = group.replicaSet.spec.replicas ?? 0;
-  // The replica set controller spares pods that are not ready first.
+  // The replica set controller deletes unready pods first.
   const removed = Math.max(0, group.pods - desired);
   group.available -= Math.max(0, removed - (group.pods - group.available));
   group.pods = desired;
@@ -90,7 +90,7 @@ describe('A rolling update under disorder', () => {
     { maxSurge: 0, maxUnavailable: 0 },
   ];
 
-  it.each(strategies)('with %p never has too many pods or too few that serve, and ends', (rollingUpdate) => {
+  it.each(strategies)('with %p never has too many pods or too few available ones, and completes', (rollingUpdate) => {
     for (let seed = 0; seed < SEEDS; seed += 1) {
       const random = randomOf(seed);
       const replicas = 1 + random(12);
@@ -119,7 +119,10 @@ describe('A rolling update under disorder', () => {
     }
   };
 
-  /** Lets the deployment controller, the replica set controllers and the kubelets act in any order, and checks the promise after each act. */
+  /**
+   * Runs the deployment controller, the replica set controllers and the kubelets in random order, and checks the limits
+   * after each step.
+   */
   const runToEnd = ({ deployment, current, old, random }: World): number => {
     const groups = [current, ...old];
     const replicas = deployment.spec.replicas ?? 0;
@@ -157,7 +160,7 @@ describe('A rolling update under disorder', () => {
     }
   };
 
-  it('clears sick old pods away before it spends a healthy one', () => {
+  it('removes unhealthy old pods before healthy ones', () => {
     const healthy = aGroup('old', 5);
     const sick = aGroup('olds', 5);
     sick.available = 2;
@@ -173,7 +176,7 @@ describe('A rolling update under disorder', () => {
     expect(plan.map(({ replicaSet, to }) => [replicaSet.metadata.name, to])).toEqual([['olds', 3]]);
   });
 
-  it('may surge and may lack by the percentages, rounded up and down', () => {
+  it('applies the percentages of surge and unavailability, rounded up and down', () => {
     expect(rolloutLimits(aDeployment(10, { maxSurge: '25%', maxUnavailable: '25%' }))).toEqual({
       surge: scaledValue('25%', 10, 'up'),
       unavailable: scaledValue('25%', 10, 'down'),

@@ -16,7 +16,7 @@ export interface StatefulSetWorld {
   readonly nowMs: number;
 }
 
-/** Pods with numbers, made in order, updated in the opposite order, each when the one before it is available. */
+/** Numbered pods, created in order and updated in reverse order, each once the one before it is available. */
 export const planStatefulSet = (world: StatefulSetWorld): readonly Operation[] => {
   const { statefulSet, pods, revisions } = world;
   if (statefulSet.metadata.deletionTimestamp !== undefined) return [];
@@ -44,7 +44,10 @@ const ordinalsOf = ({ statefulSet }: StatefulSetWorld): readonly number[] =>
 const serves = ({ statefulSet, nowMs }: StatefulSetWorld, pod: Pod | undefined): boolean =>
   pod !== undefined && isActive(pod) && isAvailable(pod, statefulSet.spec.minReadySeconds ?? 0, nowMs);
 
-/** Missing pods from the lowest number up, surplus ones from the highest down; one at a time unless the policy is Parallel. */
+/**
+ * Creates missing pods from the lowest number up and deletes surplus ones from the highest down, one at a time unless
+ * the policy is Parallel.
+ */
 const planSize = (world: StatefulSetWorld, hash: string): readonly Operation[] => {
   const { statefulSet, pods } = world;
   const parallel = statefulSet.spec.podManagementPolicy === 'Parallel';
@@ -132,7 +135,7 @@ const drop = (statefulSet: StatefulSet, pod: Pod): readonly Operation[] => [
   ),
 ];
 
-/** Old pods from the highest number down to the partition, one at a time, while all others serve. */
+/** Replaces old pods from the highest number down to the partition, one at a time while all others are available. */
 const planUpdate = (world: StatefulSetWorld, hash: string): readonly Operation[] => {
   const { statefulSet } = world;
   if (statefulSet.spec.updateStrategy?.type === 'OnDelete') return [];

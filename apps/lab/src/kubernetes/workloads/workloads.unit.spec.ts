@@ -23,7 +23,7 @@ const metadata = {
 };
 const selector = { matchLabels: { app: 'x' } };
 
-/** What a plan does to pods, in its order: `+name` or `+` for a generated name, `-name`. */
+/** The pods that a plan creates and deletes, in order: `+name` or `+` for a generated name, `-name`. */
 const podWork = (plan: readonly Operation[]): readonly string[] =>
   plan.flatMap((operation) => {
     if (operation.do === 'create' && operation.resource.plural === 'pods')
@@ -54,13 +54,13 @@ describe('A replica set', () => {
     spec: { replicas, selector, template },
   });
 
-  it('makes what is missing, and does not count pods that end or are going', () => {
+  it('creates missing pods, and does not count those that ended or are being deleted', () => {
     const pods = [aPod('a', { phase: 'Running', ready: true }), aPod('b', { deleted: true })];
 
     expect(podWork(planReplicaSet({ replicaSet: aReplicaSet(3), pods, nowMs }))).toEqual(['+', '+']);
   });
 
-  it('spares the unplaced, then the unready, then those that share a node', () => {
+  it('deletes unscheduled pods first, then unready ones, then those that share a node', () => {
     const pods = [
       aPod('ready-alone', { phase: 'Running', ready: true, spec: { nodeName: 'n1' } }),
       aPod('ready-together', { phase: 'Running', ready: true, spec: { nodeName: 'n2' } }),
@@ -84,7 +84,7 @@ describe('A replica set', () => {
     });
   });
 
-  it('waits minReadySeconds before it calls a pod available, and looks again when that time is over', () => {
+  it('waits minReadySeconds before it reports a pod as available, and plans again at that time', () => {
     const replicaSet = { ...aReplicaSet(1), spec: { ...aReplicaSet(1).spec, minReadySeconds: 30 } };
     const pods = [aPod('a', { phase: 'Running', ready: true })];
     const readySince = Date.UTC(2026, 0, 1);
@@ -111,7 +111,7 @@ describe('A daemon set', () => {
   const work = (set: DaemonSet, nodes: readonly Node[], pods: readonly Pod[]): readonly string[] =>
     podWork(planDaemonSet({ daemonSet: set, nodes, pods, revisions, nowMs }));
 
-  it('runs on every node that it tolerates, cordoned and unready ones too', () => {
+  it('runs on every node that it tolerates, including cordoned and unready ones', () => {
     const nodes = [
       aNode('a', { cordoned: true, taints: [{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }] }),
       aNode('b', { taints: [{ key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' }] }),
@@ -121,7 +121,7 @@ describe('A daemon set', () => {
     expect(work(daemonSet(), nodes, [])).toEqual(['+', '+']);
   });
 
-  it('leaves a node whose labels no longer select it', () => {
+  it('leaves a node whose labels no longer match', () => {
     const selecting = daemonSet({
       template: { ...template, spec: { ...template.spec, nodeSelector: { disk: 'ssd' } } },
     });
@@ -157,7 +157,7 @@ describe('A stateful set', () => {
   const work = (set: StatefulSet, pods: readonly Pod[]): readonly string[] =>
     podWork(planStatefulSet({ statefulSet: set, pods, claims: [], revisions: [], nowMs }));
 
-  it('goes up one by one, each when the one before it is available', () => {
+  it('scales up one by one, each once the one before it is available', () => {
     expect(work(statefulSet(3), [])).toEqual(['+x-0']);
     expect(work(statefulSet(3), [number(0, hash, false)])).toEqual([]);
     expect(work(statefulSet(3), [number(0)])).toEqual(['+x-1']);
@@ -167,19 +167,19 @@ describe('A stateful set', () => {
     ]);
   });
 
-  it('goes down from the highest number, one at a time', () => {
+  it('scales down from the highest number, one at a time', () => {
     expect(work(statefulSet(1), [number(0), number(1), number(2)])).toEqual(['-x-2']);
     expect(work(statefulSet(0), [number(0)])).toEqual(['-x-0']);
   });
 
-  it('updates from the highest number down to its partition while all others serve', () => {
+  it('updates from the highest number down to its partition while all others are available', () => {
     expect(work(statefulSet(3), [number(0, 'old'), number(1, 'old'), number(2, 'old')])).toEqual(['-x-2']);
     expect(work(statefulSet(3), [number(0, 'old'), number(1, 'old'), number(2, hash, false)])).toEqual([]);
     const partitioned = statefulSet(3, { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 2 } } });
     expect(work(partitioned, [number(0, 'old'), number(1, 'old'), number(2)])).toEqual([]);
   });
 
-  it('claims volumes for each number before its pod', () => {
+  it('creates the volume claims of each number before its pod', () => {
     const set = statefulSet(1, {
       volumeClaimTemplates: [{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'data' }, spec: {} }],
     });
@@ -201,7 +201,7 @@ describe('A job', () => {
   });
   const ended = (name: string, phase: 'Succeeded' | 'Failed'): Pod => ({ ...aPod(name), status: { phase } });
 
-  it('runs as many pods as it may until enough have succeeded', () => {
+  it('runs up to its parallelism until enough pods have succeeded', () => {
     expect(podWork(planJob({ job: job(), pods: [], now, nowMs }))).toEqual(['+', '+']);
     expect(
       podWork(planJob({ job: job(), pods: [ended('a', 'Succeeded'), ended('b', 'Succeeded')], now, nowMs })),
@@ -214,7 +214,7 @@ describe('A job', () => {
     });
   });
 
-  it('fails when more pods fail than it allows', () => {
+  it('fails if more pods fail than its limit', () => {
     const pods = ['a', 'b'].map((name) => ended(name, 'Failed'));
 
     expect(statusIn(planJob({ job: job({ backoffLimit: 1 }), pods, now, nowMs }), 'jobs')).toMatchObject({
