@@ -2,22 +2,22 @@ import { parseArgs } from 'node:util';
 import * as z from 'zod';
 import { DEFAULT_DELAYS } from './kubernetes/clock/simulation.delays.js';
 
-/** How a lab is started. */
+/** The settings of a lab. */
 export const LabConfig = z.strictObject({
   dataFolder: z.string().min(1),
-  /** 0 takes any free port. */
+  /** 0 selects any free port. */
   port: z.coerce.number().int().min(0).max(65_535),
-  /** Where the simulated identity provider listens; 0 takes any free port, absent: there is none. */
+  /** The port of the simulated identity provider; 0 selects any free port, absent: none is started. */
   identityPort: z.coerce.number().int().min(0).max(65_535).optional(),
   token: z.string().min(8, 'LAB_TOKEN must have at least 8 characters'),
   light: z.boolean(),
   delays: z.enum(['real', 'none']),
-  /** The Node runtime that simulated hosts have. */
+  /** The Node.js binary for simulated hosts. */
   nodeBinary: z.string().min(1),
-  /** A Node whose kubelet is silent for so long is Unknown to Kubernetes. */
+  /** How long a kubelet may miss heartbeats before its Node becomes Unknown. */
   nodeMonitorGraceMs: z.coerce.number().int().min(100).max(600_000),
-  /** Certificates of clusters that are made count as made so long ago; kubeadm's live a year. */
-  /** Fractions, up to the whole year for which they are valid: certificates may end while a test runs. */
+  /** The age of the certificates of new clusters; kubeadm's are valid for a year. */
+  /** Fractions up to the whole validity of a year, so that certificates can expire during a test. */
   certificateAgeDays: z.coerce.number().min(0).max(365),
 });
 export type LabConfig = z.infer<typeof LabConfig>;
@@ -25,7 +25,7 @@ export type LabConfig = z.infer<typeof LabConfig>;
 export const USAGE =
   'usage: LAB_TOKEN=... [LAB_CERTIFICATE_AGE_DAYS=0] [LAB_NODE_MONITOR_GRACE_MS=40000] node apps/lab/dist/main.js --data DIR --port PORT [--identity-port PORT] [--light] [--delays real|none] [--node-binary PATH]';
 
-/** Reads the command line and the environment. Throws an Error that names every fault at once. */
+/** Parses the command line and the environment. Throws an error that lists all problems. */
 export const parseConfig = (args: readonly string[], environment: NodeJS.ProcessEnv): LabConfig => {
   const { values } = parseArgs({
     args: [...args],

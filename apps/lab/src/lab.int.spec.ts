@@ -4,7 +4,7 @@ import { cp } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import { PREPARE_HOST, TestLab, first, groupRequest, must, type TestGroup } from './testing/test.lab.js';
 
-// Real shells and processes on a machine that may be busy with other tests.
+// Runs real shells and processes, on a machine that may be busy with other tests.
 describe('the cloud of a lab', () => {
   let lab: TestLab | undefined;
 
@@ -18,13 +18,13 @@ describe('the cloud of a lab', () => {
     return lab;
   };
 
-  it('answers no one without its token', async () => {
+  it('refuses requests without its token', async () => {
     const cloud = await started();
     expect(await cloud.call('GET', 'specs', undefined, 'another token')).toMatchObject({ status: 401 });
     expect(await cloud.call('GET', 'specs')).toMatchObject({ status: 200 });
   });
 
-  it('says in a stable code what is wrong with a request', async () => {
+  it('reports an invalid request with a stable code', async () => {
     const cloud = await started();
     expect(await cloud.call('PUT', 'groups/g', { cluster: 'g' })).toMatchObject({
       status: 400,
@@ -38,7 +38,7 @@ describe('the cloud of a lab', () => {
     expect(await cloud.call('PUT', 'groups/g', unknown)).toMatchObject({ status: 422, body: { code: 'spec-unknown' } });
   });
 
-  it('makes each named machine once, however often it is asked [Cluster API 33]', async () => {
+  it('creates each named machine once, however often it is requested [Cluster API 33]', async () => {
     const cloud = await started();
     await Promise.all([1, 2, 3].map(() => cloud.call('PUT', 'groups/g', groupRequest('g', ['a', 'b'], 'u'))));
     const { machines } = await cloud.group('g', ['a', 'b', 'c'], 'u');
@@ -49,7 +49,7 @@ describe('the cloud of a lab', () => {
     });
   });
 
-  it('leaves nothing of a deleted group, and never revives it', async () => {
+  it('leaves nothing of a deleted group, and never recreates it', async () => {
     const cloud = await started();
     const machine = await cloud.machine('g');
     expect(await cloud.call('DELETE', 'groups/g')).toMatchObject({ status: 204 });
@@ -63,7 +63,7 @@ describe('the cloud of a lab', () => {
     expect(await cloud.call('PUT', 'groups/g', groupRequest('g', ['g'], 'another'))).toMatchObject({ status: 200 });
   });
 
-  it('wakes a waiting client as soon as something changes, and answers what has', async () => {
+  it('wakes a waiting client on the first change, and returns what has changed', async () => {
     const cloud = await started();
     const { rev } = await cloud.group('g', ['a']);
     const waiting = cloud.call<TestGroup>('GET', `groups/g?changedSince=${rev}&waitMs=10000`);
@@ -80,7 +80,7 @@ describe('the cloud of a lab', () => {
     expect(namesOf(none.body)).toEqual([]);
   });
 
-  it('fails machines, slows them, loses them and refuses them when faults ask for it [Cluster API 33]', async () => {
+  it('fails, delays, loses and refuses machines as faults request [Cluster API 33]', async () => {
     const cloud = await started();
     await cloud.call('PUT', 'faults', {
       items: [
@@ -102,7 +102,7 @@ describe('the cloud of a lab', () => {
     expect(await cloud.call('GET', 'groups/x')).toMatchObject({ status: 404 });
   });
 
-  it('is slow where faults ask for it, and deletes what still boots [Cluster API 33]', async () => {
+  it('is slow as faults request, and deletes machines that are still booting [Cluster API 33]', async () => {
     const cloud = await started();
     const took = async (work: () => Promise<unknown>): Promise<number> => {
       const startedAt = performance.now();
@@ -123,7 +123,7 @@ describe('the cloud of a lab', () => {
     expect((await cloud.call('GET', 'stats?commands=none')).body).toMatchObject({ now: { machines: 1, groups: 1 } });
   });
 
-  it('cuts a partitioned host off and lets it go on when the network is whole again', async () => {
+  it('disconnects a partitioned host and resumes it when the partition ends', async () => {
     const cloud = await started();
     const machine = await cloud.machine('m');
     const ssh = await cloud.ssh(machine);
@@ -134,7 +134,7 @@ describe('the cloud of a lab', () => {
     expect(await must(await cloud.ssh(machine), 'echo after')).toBe('after');
   });
 
-  it('goes on after a restart: machines, hosts, units, Kubernetes and faults [Cluster API 33]', async () => {
+  it('resumes after a restart: machines, hosts, units, Kubernetes and faults [Cluster API 33]', async () => {
     const cloud = await started();
     const machine = await cloud.machine('m');
     const balancer = { group: 'm', port: 6443, healthPath: '/readyz', targets: [machine.id] };
@@ -170,7 +170,7 @@ describe('the cloud of a lab', () => {
     expect((await cloud.call('GET', 'faults')).body).toMatchObject({ items: [{ kind: 'command-failure', times: 3 }] });
   }, 60_000);
 
-  it('loses nothing that it has answered for when it is killed [Cluster API 33]', async () => {
+  it('loses no acknowledged change when it is killed [Cluster API 33]', async () => {
     const cloud = await started();
     const machine = await cloud.machine('m');
     const ssh = await cloud.ssh(machine);
@@ -178,7 +178,7 @@ describe('the cloud of a lab', () => {
     await cloud.group('late', ['late-1']);
     const folder = newFolder('killed');
     try {
-      // What is on disk at this moment is what a killed lab leaves behind.
+      // A copy of the data folder at this moment is what a killed lab leaves behind.
       await cp(cloud.folder, folder, {
         recursive: true,
         verbatimSymlinks: true,

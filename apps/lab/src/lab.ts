@@ -31,7 +31,7 @@ const SETTINGS = 'lab';
 const DAY_MS = 24 * 3_600_000;
 const WRITE_DELAY_MS = { light: 2_000, full: 150 } as const;
 const MACHINES_MAX = { light: 20_000, full: 200 } as const;
-/** Simulated Kubernetes with `--delays none`: pods start and stop at once. */
+/** The delays of simulated Kubernetes with `--delays none`: pods start and stop at once. */
 const NO_CLUSTER_DELAYS = { podStartMs: 0, podStopMs: 0, jobRunMs: 0 } as const;
 
 const Settings = z.object({
@@ -42,11 +42,11 @@ const Settings = z.object({
 
 export interface LabHandle {
   readonly port: number;
-  /** Ends every host and writes everything down; a lab on the same folder goes on from there. */
+  /** Stops every host and stores all state; a lab on the same folder resumes from there. */
   stop(): Promise<void>;
 }
 
-/** Starts a lab on a data folder: a new one, or the one that was there. */
+/** Starts a lab on a data folder, which may be that of an earlier lab. */
 export const startLab = async (config: LabConfig, onBug: (error: unknown) => void): Promise<LabHandle> => {
   await mkdir(config.dataFolder, { recursive: true, mode: 0o700 });
   const folder = await realpath(config.dataFolder);
@@ -70,7 +70,7 @@ interface LabParts {
   onBug(error: unknown): void;
 }
 
-/** The composition root of the lab: each part meets the others here and nowhere else. */
+/** The composition root of the lab. */
 class Lab {
   private readonly stats = new Stats();
   private readonly faults: Faults;
@@ -112,7 +112,8 @@ class Lab {
       faults: this.faults,
       resolve: (host, port) => this.loadBalancers.targetsOf(host, port) ?? [{ host, port }],
     });
-    // What was answered is kept, even if the lab is killed now. A light lab is for load and may lose its last two seconds then.
+    // Acknowledged changes are on disk even if the lab is killed now. A light lab is for load tests and may lose its
+    // last two seconds.
     const settled = (): Promise<void> => (config.light ? Promise.resolve() : store.flush());
     const world: CommandWorld = {
       delays,
@@ -186,10 +187,10 @@ class Lab {
     const { networks, firewalls, sshKeys, groups, reservations, loadBalancers, clusters, faults, stats } = this;
     const applyFaults = async (): Promise<void> => {
       for (const machine of groups.all()) {
-        await machine.loseIfAsked();
-        await machine.hangIfAsked();
-        await machine.loseNetworkIfAsked();
-        await machine.fillDiskIfAsked();
+        await machine.applyHostLostFault();
+        await machine.applyRuntimeHungFault();
+        await machine.applyNetworkLostFault();
+        await machine.applyDiskFullFault();
       }
     };
     return {
@@ -216,7 +217,7 @@ class Lab {
       : new FullPlatform({ ...parts, nodeBinary: this.config.nodeBinary });
   }
 
-  /** A kubelet or a container runtime was started or stopped. */
+  /** Called when a kubelet or a container runtime was started or stopped. */
   private simulatedChanged(host: Host): Promise<void> {
     return this.clusters.hostChanged(host, installedVersion(host, 'kubelet'));
   }

@@ -28,7 +28,7 @@ const run = async (): Promise<void> => {
   }
 };
 
-// A host's misbehaviour must never take the other hosts down.
+// A failing host must never affect other hosts.
 process.on('unhandledRejection', complain);
 
 run().catch((error: unknown) => {

@@ -27,20 +27,23 @@ type Stored = z.infer<typeof Stored>;
 export interface IdentityParts {
   readonly store: DocumentStore;
   readonly administrator: Administrator;
-  /** 0 takes any free port. */
+  /** 0 selects any free port. */
   readonly port: number;
   now(): Date;
   onBug(error: unknown): void;
 }
 
-/** Where a realm is reached. */
+/** How to reach a realm. */
 export interface RealmAccess {
   readonly issuerUrl: string;
   readonly ca: string;
   readonly clientId: string;
 }
 
-/** A simulation of an identity provider: one realm of Keycloak, by HTTPS on the loopback address. It names itself a simulation in every answer. */
+/**
+ * A simulated identity provider: one realm of Keycloak over HTTPS on the loopback address. Every response identifies it
+ * as a simulation.
+ */
 export class IdentityServer {
   private readonly sessions: AccessTokens;
 

@@ -1,4 +1,4 @@
-/** A "no" in the form of Keycloak and OAuth 2.0. */
+/** An error response in the format of Keycloak and OAuth 2.0. */
 export class RealmProblem extends Error {
   constructor(
     readonly status: number,

@@ -11,7 +11,7 @@ const TOKEN_SECONDS = 300;
 const POLL_SECONDS = 1;
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 
-/** The client by which Fairlead manages the others. */
+/** The client with which Fairlead manages the others. */
 export interface Administrator {
   readonly clientId: string;
   readonly clientSecret: string;
@@ -34,7 +34,7 @@ type Form = Readonly<Record<string, string>>;
 const OIDC = `/realms/${REALM}/protocol/openid-connect`;
 const ADMIN = `/admin/realms/${REALM}`;
 
-/** The Admin API asks for an access token; everything else is for everyone. */
+/** The Admin API requires an access token; all other routes are public. */
 export const isAdministration = (path: string): boolean => path.startsWith(`${ADMIN}/`);
 
 const discovery = (issuerUrl: string) => ({
@@ -56,7 +56,7 @@ const PAGE = (userCode: string): string => `<!doctype html>
 <form method="post"><label>Code <input name="user_code" value="${userCode}"></label>
 <label>User <input name="username"></label> <button>Sign in</button></form>`;
 
-/** OpenID Connect for users. */
+/** OpenID Connect routes for users. */
 const publicRoutes = (parts: RealmParts, sessions: AccessTokens): readonly Route[] => [
   {
     method: 'GET',
@@ -126,7 +126,7 @@ const tokenFor = async (form: Form, parts: RealmParts, sessions: AccessTokens): 
   return ok({ id_token: token, access_token: token, token_type: 'Bearer', expires_in: TOKEN_SECONDS });
 };
 
-/** The part of Keycloak's Admin API that Fairlead uses, and users with their groups for tests and demonstrations. */
+/** The part of Keycloak's Admin API that Fairlead uses, plus users and their groups for tests and demonstrations. */
 const administrationRoutes = (realm: SimulatedRealm): readonly Route[] => {
   const done =
     (work: (request: ApiRequest) => void): Route['handle'] =>
@@ -191,7 +191,7 @@ const administrationRoutes = (realm: SimulatedRealm): readonly Route[] => {
   ];
 };
 
-/** Access tokens of the administrator that are in force. */
+/** Valid access tokens of the administrator. */
 export class AccessTokens {
   private readonly untilMs = new Map<string, number>();
 

@@ -12,7 +12,7 @@ export const Mapper = z.looseObject({
 });
 export type Mapper = z.infer<typeof Mapper>;
 
-/** As much of a client of Keycloak as the simulation knows; the rest is kept as it was sent. */
+/** The simulated part of a Keycloak client; other fields are kept as sent. */
 export const Client = z.looseObject({
   id: z.string(),
   clientId: text,
@@ -33,7 +33,6 @@ export type Group = z.infer<typeof Group>;
 export const User = z.object({ id: z.string(), username: text, groups: z.array(z.string()).default([]) });
 export type User = z.infer<typeof User>;
 
-/** Everything that a realm keeps. */
 export const RealmState = z.object({
   clients: z.array(Client).default([]),
   groups: z.array(Group).default([]),

@@ -12,11 +12,10 @@ interface Device {
   readonly clientId: string;
   readonly userCode: string;
   readonly untilMs: number;
-  /** Who signed in. Absent: it is still waiting. */
+  /** The user who signed in; absent while the device is waiting. */
   userId?: string;
 }
 
-/** What a token says. */
 export interface TokenClaims {
   readonly subject: string;
   readonly audience: string;
@@ -44,7 +43,7 @@ export class SimulatedRealm {
     return this.add(this.state.clients, { ...client, protocolMappers });
   }
 
-  /** Mappers have routes of their own. */
+  /** Keeps the mappers, which have their own routes. */
   updateClient(id: string, body: unknown): void {
     const before = found(this.state.clients, id);
     const { protocolMappers } = before;
@@ -122,7 +121,7 @@ export class SimulatedRealm {
     return { deviceCode, userCode, expiresIn: DEVICE_SECONDS };
   }
 
-  /** Whoever comes with the code of a device is who they say they are: this is a simulation. */
+  /** Approves a device without authentication, because this is a simulation. */
   approve(userCode: string, username: string): void {
     const device = [...this.devices.values()].find((one) => one.userCode === userCode);
     if (device === undefined) throw notFound();

@@ -1,2 +1,2 @@
-// For specs of other projects: what the lab accepts as a fault.
+// For specs of other projects: the schema of a fault.
 export { Fault } from '../faults/faults.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { IdentityServer, type RealmAccess } from '../identity/identity.server.js';
 import { DocumentStore } from '../persistence/document.store.js';
 
-/** A simulated identity provider of its own, for specs. */
+/** A separate simulated identity provider for specs. */
 export interface TestIdentity extends RealmAccess {
   readonly clientSecret: string;
   stop(): Promise<void>;

@@ -25,7 +25,7 @@ export interface TestGroup {
   readonly machines: readonly TestMachine[];
 }
 
-/** A running lab with a network, a firewall and a key, and what tests do with it. */
+/** A running lab with a network, a firewall and a key, and helpers for tests. */
 export class TestLab {
   readonly bugs: unknown[] = [];
   private readonly connections: NodeSSH[] = [];
@@ -52,13 +52,13 @@ export class TestLab {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** Another lab with the same key, on a folder that is there already. */
+  /** Starts another lab with the same key on an existing folder. */
   async startOn(folder: string): Promise<TestLab> {
     const handle = await startLab(config(folder, this.options), () => undefined);
     return new TestLab(folder, this.key, this.options, handle);
   }
 
-  /** Stops the lab and starts another one on its folder. */
+  /** Stops the lab and starts another one on the same folder. */
   async restart(): Promise<void> {
     for (const connection of this.connections.splice(0)) connection.dispose();
     await this.handle.stop();
@@ -80,7 +80,7 @@ export class TestLab {
     return { status: response.status, body: (text === '' ? undefined : JSON.parse(text)) as T };
   }
 
-  /** Asks for a group and waits until every machine has left `creating`. */
+  /** Requests a group and waits until every machine has left `creating`. */
   async group(name: string, machines: readonly string[], uid = `uid-of-${name}`): Promise<TestGroup> {
     await this.call('PUT', `groups/${name}`, groupRequest(name, machines, uid));
     for (;;) {
@@ -104,7 +104,7 @@ export class TestLab {
       privateKey,
       readyTimeout,
     });
-    // An error without a listener would end the test's process.
+    // An error without a listener would end the test process.
     connection.connection?.on('error', () => undefined);
     this.connections.push(connection);
     return connection;
@@ -130,7 +130,7 @@ export const groupRequest = (name: string, machines: readonly string[], uid: str
   })),
 });
 
-/** What the agent does to a host before kubeadm runs there. */
+/** The changes that the agent makes to a host before kubeadm runs. */
 export const PREPARE_HOST = [
   'set -e',
   'apt-get update',
@@ -140,7 +140,7 @@ export const PREPARE_HOST = [
   'sysctl -w net.ipv4.ip_forward=1',
 ].join('; ');
 
-/** Runs a command that must end well. */
+/** Runs a command that must succeed. */
 export const must = async (ssh: NodeSSH, command: string): Promise<string> => {
   const { code, stdout, stderr } = await ssh.execCommand(command);
   if (code !== 0) throw new Error(`${command} ended with ${code}: ${stderr}${stdout}`);
@@ -165,7 +165,7 @@ const config = (folder: string, options: Partial<LabConfig>): LabConfig => ({
   ...options,
 });
 
-/** ssh2 makes a key that it cannot read itself once in 256 times. */
+/** ssh2 generates an unreadable key once in 256 times. */
 const readableKey = (): { private: string; public: string } => {
   for (;;) {
     const pair = ssh2.utils.generateKeyPairSync('ed25519');
