@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-it('an agent that starts removes the parameters of steps that were killed before they began, and of no other', async () => {
+it('a starting agent removes the parameters of steps that were killed before they began, and no others', async () => {
   const folder = join(root, 'var/lib/fairlead/steps');
   const now = Date.now();
   const sent = (name: string, minutesAgo: number): void => {

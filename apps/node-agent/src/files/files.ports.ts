@@ -1,41 +1,45 @@
 import type { HostProxy } from '@fairlead/contracts';
-/** What the file system reports of a file without reading it. */
+/** Metadata of a file, read without its contents. */
 export interface FileStat {
-  /** Another text whenever the content may be another one. */
+  /** Changes whenever the contents may have changed. */
   readonly identity: string;
   readonly size: number;
-  /** When its content was changed last, in milliseconds since 1970. */
+  /** The time of the last modification, in milliseconds since 1970. */
   readonly modifiedMs: number;
 }
 
-/** Files of the host that are too large for memory. Paths are absolute as on a real host. */
+/** Files of the host that are too large for memory. Paths are absolute, as on a real host. */
 export interface HostFiles {
-  /** The path as a command of this host must be given it. */
+  /** The path to pass to commands of this host. */
   at(path: string): string;
-  /** undefined: there is no such file. */
+  /** Returns undefined if there is no such file. */
   stat(path: string): Promise<FileStat | undefined>;
   /** Lowercase hex. */
   sha256(path: string): Promise<string>;
-  /** Into folders that are made where they are missing; shares blocks where the file system can; on the disk when it resolves. */
+  /** Creates missing folders, shares blocks if the file system supports it, and resolves once the copy is on disk. */
   copy(from: string, to: string, mode: number): Promise<void>;
   makeFolder(path: string): Promise<void>;
-  /** Names of what is in a folder; empty where there is none. */
+  /** The names in a folder; empty if it does not exist. */
   list(folder: string): Promise<readonly string[]>;
-  /** A file, or a folder with all that is in it; nothing happens where there is none. */
+  /** Removes a file, or a folder with its contents. Does nothing if it does not exist. */
   remove(path: string): Promise<void>;
 }
 
-/** One place where software comes from. Paths are relative to it. Methods reject with WorldFailure that names the whole place. */
+/**
+ * A source of software. Paths are relative to it. Methods reject with a WorldFailure that contains the full address.
+ */
 export interface SourceFiles {
-  /** The whole address of a path, for people. */
+  /** The full address of a path, for messages. */
   address(path: string): string;
-  /** A small file. undefined: the source has none. */
+  /** Returns a small file, or undefined if the source does not have it. */
   text(path: string): Promise<string | undefined>;
-  /** Writes the file to `to` on the host, on the disk when it resolves, and answers with the SHA-256 of what was written. */
+  /**
+   * Writes the file to `to` on the host and returns the SHA-256 of the written data. Resolves once the file is on disk.
+   */
   get(path: string, to: string, mode: number): Promise<string>;
-  /** Where the host can read the file without getting it first; undefined: nowhere. */
+  /** The path at which the host can read the file without a download, or undefined. */
   inPlace(path: string): string | undefined;
 }
 
-/** The place at a URL, or in a folder of the host. */
+/** Opens the source at a URL, or in a folder of the host. */
 export type OpenSource = (location: string, files: HostFiles, proxy?: HostProxy) => SourceFiles;

@@ -10,7 +10,7 @@ import { HostChannel } from './host.channel.js';
 
 const ADDRESS = { namespace: 'default', cluster: 'shop', node: 'shop-w-1' };
 
-describe('the channel of a host, by websocket', () => {
+describe('the channel of a host over websocket', () => {
   let environment: TestEnvironment;
   let services: NatsConnection;
   let channel: HostChannel;
@@ -57,7 +57,7 @@ describe('the channel of a host, by websocket', () => {
     await environment?.stop();
   }, 60_000);
 
-  it('runs a command once, however often it is ordered, and gives back what it printed', async () => {
+  it('runs a command once, however often it is ordered, and returns its output', async () => {
     const run: HostOrder = {
       kind: 'run',
       id: 'one',
@@ -73,12 +73,12 @@ describe('the channel of a host, by websocket', () => {
     expect(replies.filter(({ id, kind }) => id === 'one' && kind === 'ended').length).toBeLessThanOrEqual(2);
   });
 
-  it('ends a command whose time is over, with everything that it started', async () => {
+  it('kills a command after its timeout, with all its children', async () => {
     order({ kind: 'run', id: 'slow', command: 'sleep 600 & sleep 600', stdin: '', limitMs: 200 });
     expect(await reply('slow', 'ended')).toMatchObject({ code: null, late: true });
   });
 
-  it('writes a file in parts, and refuses a path that leaves its folder', async () => {
+  it('writes a file in parts, and refuses a path outside its folder', async () => {
     const data = (text: string): string => Buffer.from(text).toString('base64');
     order({ kind: 'write', id: 'w1', path: '/opt/part', at: 0, data: data('one') });
     expect(await reply('w1', 'written')).toMatchObject({ size: 3 });

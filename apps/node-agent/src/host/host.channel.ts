@@ -20,25 +20,25 @@ const RECONNECT = { firstMs: 250, maxMs: 15_000 };
 const CONNECT_TIMEOUT_MS = 20_000;
 const PING_INTERVAL_MS = 20_000;
 const LOOK_MS = 30_000;
-/** A credential is renewed when so much of its life is over; the rest is for the services to be away. */
+/** Share of its validity after which a credential is renewed; the rest covers outages of the services. */
 const RENEW_AT = 1 / 3;
 const ORDER_LENGTH_MAX = 1_048_576;
 
 export interface HostChannelParts {
   readonly config: HostChannelConfig;
-  /** Text of a NATS creds file. */
+  /** The contents of a NATS creds file. */
   readonly credentials: string;
   readonly root: string;
   readonly keep: (credentials: string) => Promise<void>;
-  /** Whether the host is still one of Fairlead's: its configuration is there. */
+  /** Whether the host still belongs to Fairlead: its configuration exists. */
   readonly isWanted: () => Promise<boolean>;
   readonly random: () => number;
   readonly log: AgentLog;
 }
 
 /**
- * The connection by which Fairlead works on a host that it cannot reach: the host connects, and carries out orders on the subject of its own
- * node. It is a process of its own, so that it lasts while the agent is exchanged.
+ * The connection through which Fairlead manages a host that it cannot reach: the host connects, and runs orders
+ * received on its node's subject. A separate process, so that it survives the replacement of the agent.
  */
 export class HostChannel {
   private readonly orders: HostOrders;
@@ -53,7 +53,7 @@ export class HostChannel {
     });
   }
 
-  /** Resolves when the host was reset, or this was stopped. */
+  /** Resolves when the host was reset, or the channel was stopped. */
   async run(): Promise<void> {
     const { random, log } = this.parts;
     for (let attempt = 0; !this.isClosing && (await this.parts.isWanted()); attempt += 1) {
@@ -73,7 +73,7 @@ export class HostChannel {
     await this.nc?.close();
   }
 
-  /** One connection, from its beginning to its end. */
+  /** One connection, from connect to close. */
   private async serve(attempt: number): Promise<void> {
     const { config, log } = this.parts;
     const { namespace, cluster, node, natsUrls, natsCa } = config;
@@ -114,7 +114,7 @@ export class HostChannel {
     else this.parts.log('error', 'an order that cannot be read is ignored', {});
   }
 
-  /** Ends the connection of a host that is reset, and asks for new claims in time. */
+  /** Closes the connection of a host that was reset, and requests new claims in time. */
   private async look(nc: NatsConnection): Promise<void> {
     if (!(await this.parts.isWanted())) {
       await nc.close();
@@ -125,7 +125,7 @@ export class HostChannel {
     nc.publish(agentRenewSubject(this.parts.config), JSON.stringify({ uid: this.parts.config.uid, user: sub }));
   }
 
-  /** The agent of this node has a user of its own, whose claims are sent to the same subject. */
+  /** The agent of this node has a different user, whose claims are sent to the same subject. */
   private async renewed(message: AgentCredentialsMessage | undefined): Promise<void> {
     const before = claimsOfCreds(this.credentials);
     if (message === undefined || message.user !== before.sub) return;

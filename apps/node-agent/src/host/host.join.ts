@@ -17,12 +17,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const ASK_EVERY_MS = 2_000;
 const ANSWER_LENGTH_MAX = 262_144;
 const ANSWER_TIMEOUT_MS = 30_000;
-/** Without any answer for so long, the host gives up; the command may be repeated. */
+/** The host stops trying after this long without a response; the command may be repeated. */
 const SILENT_MS = 10 * 60_000;
 const PRIVATE = 0o600;
 const BYTES_PER_MIB = 1_048_576;
 
-/** Kept until the host is admitted: the token counts with the key that was presented first. */
+/** Kept until the host is admitted, because the token is bound to the first key that was presented. */
 const keyFile = (root: string): string => `${root}${HOST_CHANNEL_PATHS.seed}`;
 
 const writePrivate = async (path: string, text: string): Promise<void> => {
@@ -42,7 +42,7 @@ const ownKey = async (root: string): Promise<NKey> => {
   }
 };
 
-/** The address from which this host reaches that server. */
+/** The local address from which this host reaches the server. */
 const addressTo = (server: URL): Promise<string> =>
   new Promise((resolve, reject) => {
     const port = Number(server.port || (server.protocol === 'https:' ? 443 : 80));
@@ -60,7 +60,7 @@ const addressTo = (server: URL): Promise<string> =>
     socket.once('error', reject);
   });
 
-/** cloud-init leaves there which machine of its provider this is. */
+/** The file in which cloud-init stores the ID of the machine in its cloud. */
 const instanceOf = async (root: string): Promise<Pick<HostFacts, 'instanceId'>> => {
   const text = await readFile(`${root}/var/lib/cloud/data/instance-id`, 'utf8').catch(() => '');
   return text.trim() === '' ? {} : { instanceId: text.trim() };
@@ -99,12 +99,15 @@ const ask = async (server: URL, request: HostJoinRequest): Promise<HostJoinView 
   if (response.status === 200 && view.success) return view.data;
   const words = (json as { message?: unknown } | undefined)?.message;
   const message = typeof words === 'string' ? words : `the server answered with status ${response.status}`;
-  // What may pass by itself is asked again.
+  // Temporary errors are retried.
   if (response.status >= 500 || response.status === 429 || response.status === 409) throw new Error(message);
   return message;
 };
 
-/** Asks until this host is admitted, then writes what its channel needs. Rejects with a sentence for the person at the host. */
+/**
+ * Requests admission until it is granted, then writes the configuration of the channel. Rejects with a message for the
+ * operator of the host.
+ */
 export const joinCluster = async (options: JoinOptions): Promise<void> => {
   const { root, namespace, cluster, token, say } = options;
   const server = new URL(options.server);

@@ -14,7 +14,7 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** `--join`: has this host admitted. The token is read from the environment, where no other user sees it. */
+/** `--join`: requests admission of this host. The token is read from the environment, which other users cannot see. */
 export const runJoin = async (
   root: string,
   { server = '', cluster: address = '' }: { readonly server?: string; readonly cluster?: string },
@@ -31,7 +31,7 @@ export const runJoin = async (
   process.exit(0);
 };
 
-/** `--host`: the channel of a host that was admitted. Ends when the host is reset. */
+/** `--host`: runs the channel of an admitted host. Ends when the host is reset. */
 export const runHostChannel = async (root: string, log: AgentLog, stopped: Promise<unknown>): Promise<void> => {
   const configFile = `${root}${HOST_CHANNEL_PATHS.config}`;
   const credentialsFile = `${root}${HOST_CHANNEL_PATHS.credentials}`;

@@ -3,9 +3,9 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { access, chmod, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** More than this from one command is not kept: it is not what was asked for. */
+/** Output of a command beyond this size is dropped. */
 const OUTPUT_BYTES_MAX = 4 * 1_048_576;
-/** Ended runs whose results are kept until they are fetched. */
+/** How many finished runs are kept until their results are fetched. */
 const RUNS_MAX = 64;
 const PRIVATE = 0o600;
 
@@ -23,19 +23,19 @@ type Order<Kind extends HostOrder['kind']> = Extract<HostOrder, { kind: Kind }>;
 const sizeOf = (chunks: readonly Buffer[]): number => chunks.reduce((sum, { length }) => sum + length, 0);
 
 /**
- * Carries out what services ask of this host, as a login of root would: commands and files. Each order may come more than once, and has its effect
- * once. A command goes on while the connection is away, and its result waits.
+ * Runs commands and writes files for services, like a root login. Orders may be redelivered but take effect once. A
+ * command keeps running while the connection is away, and its result is kept.
  */
 export class HostOrders {
   private readonly runs = new Map<string, Run>();
 
   constructor(
-    /** Before every absolute path of a file; empty on a real host. */
+    /** Prefix of all absolute file paths; empty on a real host. */
     private readonly root: string,
     private readonly send: (reply: HostReply) => void,
   ) {}
 
-  /** Never rejects: what fails is replied. */
+  /** Never rejects: failures are part of the reply. */
   async carryOut(order: HostOrder): Promise<void> {
     try {
       const reply = await this.replyTo(order);
@@ -46,7 +46,7 @@ export class HostOrders {
     }
   }
 
-  /** Ends everything that runs. */
+  /** Kills all running commands. */
   stop(): void {
     for (const run of this.runs.values()) this.end(run);
   }
@@ -103,7 +103,7 @@ export class HostOrders {
         if (run.bytes > OUTPUT_BYTES_MAX) this.end(run);
         else run.output[stream].push(chunk);
       });
-    child.stdin.on('error', () => undefined); // It ended without reading everything.
+    child.stdin.on('error', () => undefined); // It ended without reading its whole input.
     child.stdin.end(stdin);
     child.once('error', () => this.ended(id, run, null, null));
     child.once('close', (code, signal) => this.ended(id, run, code, signal));
@@ -118,7 +118,7 @@ export class HostOrders {
     this.send(run.ended);
   }
 
-  /** The whole process group, as the end of a login would. */
+  /** Kills the whole process group, like the end of a login. */
   private end({ child, ended }: Run): void {
     if (ended !== undefined || child.pid === undefined) return;
     try {
@@ -144,7 +144,10 @@ export class HostOrders {
     return { kind: 'output', id, stream, at, data };
   }
 
-  /** At its place in the file, so that a repetition changes nothing. Whoever sends it moves and checks the whole file by a command. */
+  /**
+   * Writes at an offset, so that a repetition changes nothing. The sender moves and verifies the complete file with a
+   * command.
+   */
   private async write({ id, path, at, data }: Order<'write'>): Promise<HostReply> {
     const file = `${this.root}${path}`;
     await mkdir(dirname(file), { recursive: true });

@@ -1,13 +1,13 @@
 import type { LogLevel } from '../node/host.ports.js';
 
-/** What people may see of one event in the agent's life. */
+/** One event of the agent, for people. */
 export interface LogLine {
   readonly level: LogLevel;
   readonly message: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** sd-daemon(3): journald reads the priority from the beginning of a line. */
+/** sd-daemon(3): journald reads the priority from the prefix of a line. */
 const PRIORITIES: Readonly<Record<LogLevel, number>> = { error: 3, warn: 4, info: 6, debug: 7 };
 
 const PLAIN = /^[\w@%+=:,./*()-]+$/;
@@ -19,13 +19,13 @@ const valueText = (value: unknown): string => {
   return PLAIN.test(short) ? short : JSON.stringify(short);
 };
 
-/** `the host could not be made as desired item=swap command="swapoff -a"` */
+/** For example `the host could not be made as desired item=swap command="swapoff -a"`. */
 export const sentenceOf = ({ message, fields }: LogLine): string =>
   [message, ...Object.entries(fields).map(([key, value]) => `${key}=${valueText(value)}`)].join(' ');
 
-/** A line for journald, which adds the time and hides the priority. */
+/** A line for journald, which adds the time and strips the priority. */
 export const journaldLine = (line: LogLine): string => `<${PRIORITIES[line.level]}>${sentenceOf(line)}`;
 
-/** A line for everything that adds nothing of its own. */
+/** A line for outputs that add no time. */
 export const fullLine = (line: LogLine, at: Date): string =>
   `${at.toISOString()} ${line.level.toUpperCase().padEnd(5)} ${sentenceOf(line)}`;

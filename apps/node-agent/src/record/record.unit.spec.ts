@@ -9,19 +9,19 @@ const line = {
   fields: { command: 'swapoff -a', code: 1, stderr: 'not\nallowed' },
 } as const;
 
-describe('what the agent says', () => {
-  it('is a line that journald gives its priority, and a person can read', () =>
+describe("the agent's log", () => {
+  it('has lines with a priority for journald that people can read', () =>
     expect(journaldLine(line)).toBe('<4>a command failed command="swapoff -a" code=1 stderr="not\\nallowed"'));
 
-  it('has a time where no one else adds one', () =>
+  it('has a time if nothing else adds one', () =>
     expect(fullLine(line, new Date(0))).toMatch(/^1970-01-01T00:00:00\.000Z WARN {2}a command failed command=/));
 
-  it('is cut where it is endless', () =>
+  it('truncates overly long lines', () =>
     expect(journaldLine({ ...line, fields: { text: 'x'.repeat(10_000) } }).length).toBeLessThan(2_100));
 });
 
 describe('the record of commands', () => {
-  it('has those that may change the host, with how they ended, and none that only look', async () => {
+  it('has commands that may change the host, with their results, and no read-only ones', async () => {
     const said: string[] = [];
     const memory = new MemoryHost();
     memory.fault = (text) => (text === 'swapoff -a' ? { code: 1, stdout: '', stderr: 'no' } : undefined);
@@ -35,7 +35,7 @@ describe('the record of commands', () => {
   });
 
   it.each(['/usr/bin/kubelet --version', 'ctr -n k8s.io images ls -q', 'sysctl net.ipv4.ip_forward net.ipv4.x'])(
-    'leaves out %s',
+    'omits %s',
     (command) => expect(onlyLooks(command)).toBe(true),
   );
 });

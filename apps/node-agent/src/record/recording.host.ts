@@ -1,7 +1,7 @@
 import type { AgentLog, HostPort } from '../node/host.ports.js';
 import { commandLine } from '../software/item.js';
 
-/** Commands that only look, by how they begin; they are asked every minute and are no part of what the agent did. */
+/** Prefixes of read-only commands. They run every minute and are not actions of the agent. */
 const LOOKS = [
   'apt-cache ',
   'ctr -n k8s.io images ls',
@@ -19,7 +19,7 @@ const WORDS_MAX = 400;
 export const onlyLooks = (line: string): boolean =>
   LOOKS.some((beginning) => line.startsWith(beginning)) || LOOKS_ENDING.test(line);
 
-/** The host, with every command that may change it on record: what it was, how it ended, and how long it took. */
+/** Wraps the host and logs every command that may change it: the command, its result and its duration. */
 export const recordingHost = (host: HostPort, log: AgentLog): HostPort => ({
   at: (path) => host.at(path),
   readFile: (path) => host.readFile(path),

@@ -1,6 +1,6 @@
-/** How exact a beat is. Few waits of the agent are shorter. */
+/** The timer resolution. Few delays of the agent are shorter. */
 export const TICK_MS = 50;
-/** Tasks with a longer interval run at whole seconds, so that one wake-up of a process with many agents serves many of them. */
+/** Tasks with a longer interval run at whole seconds, so that one wake-up of a process serves many agents. */
 const SELDOM_MS = 5_000;
 const TICKS_PER_SECOND = 20;
 
@@ -10,23 +10,23 @@ interface Beat {
 }
 
 /**
- * One timer for all agents of a process, set to the next task that is due. The light mode of the lab runs thousands of them; each waits
- * for its heartbeat, its next look at the host and its retries, which are entries of a wheel here and not timers of the runtime.
+ * One timer for all agents of a process, set to the next due task. The lab's light mode runs thousands of agents; their
+ * heartbeats, inspections and retries are entries of a timer wheel instead of timers of the runtime.
  */
 export class Metronome {
   private readonly wheel = new Map<number, Beat[]>();
   private timer: NodeJS.Timeout | undefined;
-  /** The tick that the timer is set to. */
+  /** The tick for which the timer is set. */
   private next = Infinity;
   private tick = 0;
   private readonly startedAtMs = performance.now();
 
-  /** Runs the task once, after at least `delayMs`. Returns how to call it off. */
+  /** Runs the task once, after at least `delayMs`. Returns a function that cancels it. */
   after(delayMs: number, task: () => void): () => void {
     return this.at(this.tickAt(performance.now() + delayMs) + 1, task);
   }
 
-  /** Runs the task again and again, `intervalMs` apart, each time up to `jitter` (0..1) of it sooner. */
+  /** Runs the task periodically at `intervalMs`, each time up to a share `jitter` (0..1) of it earlier. */
   every(intervalMs: number, options: { jitter: number; random: () => number }, task: () => void): () => void {
     let stopped = false;
     let cancel = (): void => undefined;
@@ -66,7 +66,7 @@ export class Metronome {
     this.next = tick;
     const delayMs = Math.max(0, this.startedAtMs + tick * TICK_MS - performance.now());
     this.timer = setTimeout(() => this.advance(), Math.ceil(delayMs));
-    // What keeps the process alive is its connection, or whoever started the agent; never the metronome.
+    // The process is kept alive by its connection or by the caller, never by the metronome.
     this.timer.unref();
   }
 

@@ -22,7 +22,7 @@ describe('the metronome', () => {
     expect(task).toHaveBeenCalledTimes(1);
   });
 
-  it('uses one timer for any number of tasks, and none when no one waits', () => {
+  it('uses one timer for any number of tasks, and none without tasks', () => {
     const metronome = new Metronome();
     for (let count = 0; count < 1_000; count += 1) metronome.after(count, () => undefined);
     expect(jest.getTimerCount()).toBe(1);
@@ -30,12 +30,12 @@ describe('the metronome', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('repeats until it is called off, and spreads by jitter', () => {
+  it('repeats until cancelled, and spreads by jitter', () => {
     const metronome = new Metronome();
     const task = jest.fn();
     const stop = metronome.every(1_000, { jitter: 0.5, random: () => 1 }, task);
     jest.advanceTimersByTime(5_000);
-    // Every 500 ms and a tick.
+    // Every 500 ms plus a tick.
     expect(task.mock.calls.length).toBeGreaterThanOrEqual(8);
     const count = task.mock.calls.length;
     stop();
@@ -43,7 +43,7 @@ describe('the metronome', () => {
     expect(task).toHaveBeenCalledTimes(count);
   });
 
-  it('wakes the process up once a second for all tasks with a long interval, and keeps to that interval on average', () => {
+  it('wakes the process once a second for all tasks with a long interval, and keeps that interval on average', () => {
     const metronome = new Metronome();
     const moments = new Set<number>();
     let [random, beats] = [0, 0];
@@ -58,7 +58,7 @@ describe('the metronome', () => {
     expect(beats / 100).toBeLessThan(103);
   });
 
-  it('may be called off from within its task', () => {
+  it('may be cancelled from within its task', () => {
     const metronome = new Metronome();
     const task = jest.fn();
     const stop = metronome.every(100, { jitter: 0, random: () => 0 }, () => {
@@ -69,7 +69,7 @@ describe('the metronome', () => {
     expect(task).toHaveBeenCalledTimes(1);
   });
 
-  it('catches up after the process stood still', () => {
+  it('catches up after the process was suspended', () => {
     const metronome = new Metronome();
     const order: number[] = [];
     metronome.after(3_000, () => order.push(3));
@@ -79,7 +79,7 @@ describe('the metronome', () => {
   });
 });
 
-it('a backoff doubles, is bounded, and draws its upper half', () => {
+it('a backoff doubles, is bounded, and randomizes its upper half', () => {
   const policy = { firstMs: 100, maxMs: 1_000 };
   expect([1, 2, 3, 4, 5, 60].map((attempt) => backoffMs(policy, attempt, () => 1))).toEqual([
     100, 200, 400, 800, 1_000, 1_000,

@@ -4,7 +4,7 @@ import { posix } from 'node:path';
 import type { HostFiles, SourceFiles } from '../../files/files.ports.js';
 import { isMissing } from './real.files.js';
 
-/** A folder of the host itself: its files are read where they are, and copied once where they must be. */
+/** Software in a folder of the host: files are read in place, and copied only where required. */
 export const folderSource = (folder: string, files: HostFiles): SourceFiles => {
   const address = (path: string): string => posix.join(folder, path);
   return {
@@ -23,7 +23,7 @@ export const folderSource = (folder: string, files: HostFiles): SourceFiles => {
       if ((await files.stat(address(path))) === undefined)
         throw new WorldFailure({ operation: 'read', target: address(path), message: 'there is no such file' });
       await files.copy(address(path), to, mode);
-      // What was written is what counts, not what was there to read.
+      // Hashes the written file, not the source.
       return files.sha256(to);
     },
 

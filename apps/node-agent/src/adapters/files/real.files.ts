@@ -19,7 +19,7 @@ const syncToDisk = async (path: string): Promise<void> => {
   }
 };
 
-/** This machine's files below `root`, which is empty on a real host. */
+/** The machine's files below `root`, which is empty on a real host. */
 export const realFiles = (root: string): HostFiles => {
   const at = (path: string): string => (root === '' ? path : join(root, path));
   return {

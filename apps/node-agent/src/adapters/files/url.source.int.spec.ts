@@ -39,7 +39,7 @@ describe('a mirror at a web address', () => {
     removeFolder(root);
   });
 
-  it('gives a file with its mode and its checksum', async () => {
+  it('returns a file with its mode and its checksum', async () => {
     answer = (_request, response) => response.end(CONTENT);
     expect(await source().get('release/kubelet', '/usr/bin/kubelet', 0o755)).toBe(SHA256);
     expect((await readFile(join(root, 'usr/bin/kubelet'))).equals(CONTENT)).toBe(true);
@@ -69,7 +69,7 @@ describe('a mirror at a web address', () => {
       await new Promise((resolve) => proxy.close(resolve));
     });
 
-    it('is read through it, and directly where the proxy is not for its network', async () => {
+    it('is read through the proxy, and directly if the proxy does not apply to its network', async () => {
       answer = (_request, response) => response.end('directly');
       const http = proxyUrl();
       const through = urlSource('http://mirror.example.org/k8s/', realFiles(root), { proxy: { http } });
@@ -100,7 +100,7 @@ describe('a mirror at a web address', () => {
           proxy: { https },
           connectMs: 3_000,
         });
-        // It has shown its certificate, and that is checked.
+        // The server has presented its certificate, which is verified.
         await expect(through.text('catalogue.json')).rejects.toThrow(/^self-signed certificate$/);
         expect(new Set(requests)).toEqual(new Set(['CONNECT mirror.example.org:443']));
       } finally {
@@ -109,7 +109,7 @@ describe('a mirror at a web address', () => {
       }
     });
 
-    it('is asked for a tunnel to a server with TLS, and its refusal is not repeated', async () => {
+    it('uses a proxy tunnel for HTTPS, and does not retry if the proxy refuses', async () => {
       const https = proxyUrl();
       const through = urlSource('https://mirror.example.org/k8s/', realFiles(root), { proxy: { https } });
       await expect(through.text('catalogue.json')).rejects.toThrow(
@@ -119,10 +119,10 @@ describe('a mirror at a web address', () => {
     });
   });
 
-  it('that nothing answers at is named soon, and is not waited for again for the next file', async () => {
+  it('that is unreachable is reported soon, and fails at once for the next file', async () => {
     let lookups = 0;
     const lookup = (): void => {
-      lookups += 1; // A name server that is dropped.
+      lookups += 1; // A name server whose responses are dropped.
     };
     const dropped = urlSource('https://mirror.example.org/', realFiles(root), { connectMs: 30, lookup });
     const words = /^cannot reach mirror\.example\.org:443 from \S+: no answer for 0\.03 s; .*profile\.proxy/;
@@ -131,7 +131,7 @@ describe('a mirror at a web address', () => {
     expect(lookups).toBe(2);
   });
 
-  it('that breaks off in the middle is asked for the rest', async () => {
+  it('that disconnects in the middle of a file is asked for the rest', async () => {
     answer = (request, response) => {
       const from = Number(/bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0);
       if (from === 0) {
@@ -146,7 +146,7 @@ describe('a mirror at a web address', () => {
     expect(asked[1]).toMatch(/^\/mirror\/kubelet bytes=\d+-$/);
   });
 
-  it('without support for ranges begins again', async () => {
+  it('without support for ranges restarts the download', async () => {
     let times = 0;
     answer = (_request, response) => {
       response.writeHead(200, { 'content-length': CONTENT.length });
@@ -156,7 +156,7 @@ describe('a mirror at a web address', () => {
     expect(await source().get('kubelet', '/kubelet', 0o755)).toBe(SHA256);
   });
 
-  it('may lead elsewhere', async () => {
+  it('may redirect', async () => {
     answer = (request, response) => {
       if (request.url === '/elsewhere') response.end(CONTENT);
       else response.writeHead(302, { location: '/elsewhere' }).end();
@@ -164,7 +164,7 @@ describe('a mirror at a web address', () => {
     expect(await source().get('kubelet', '/kubelet', 0o755)).toBe(SHA256);
   });
 
-  it('without a file is asked once, and the failure names the whole address', async () => {
+  it('without the file is asked once, and the failure has the full URL', async () => {
     answer = (_request, response) => response.writeHead(404).end();
     await expect(source().get('kubelet', '/kubelet', 0o755)).rejects.toMatchObject({
       operation: 'download',
@@ -174,7 +174,7 @@ describe('a mirror at a web address', () => {
     expect(await source().text('catalogue.json')).toBeUndefined();
   });
 
-  it('with one wrong byte in a file puts nothing in its place, and says of which file', async () => {
+  it('with one wrong byte in a file writes nothing, and names the file', async () => {
     const wrong = Buffer.from(CONTENT);
     wrong[CONTENT.length - 1] = 0;
     answer = (request, response) => {
@@ -192,7 +192,7 @@ describe('a mirror at a web address', () => {
   });
 
   it.each([{}, { unsigned: true as const }])(
-    'over http is not even asked where nothing pins its files: %o',
+    'over http is not used at all if nothing pins its files: %o',
     async (trust) => {
       answer = (_request, response) => response.end(CONTENT);
       const mirror = new Mirror({ location: location(), trust, files: source() }, realFiles(root), new MemoryHost());

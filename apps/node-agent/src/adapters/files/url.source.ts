@@ -14,30 +14,33 @@ import { proxyOf } from '../../software/host.proxy.js';
 const REDIRECTS_MAX = 5;
 const TRIES_MAX = 4;
 const RETRY_FIRST_MS = 500;
-/** A server that says nothing for so long is gone. */
+/** A server that sends nothing for this long counts as gone. */
 const SILENCE_MS = 30_000;
 const TEXT_BYTES_MAX = 16 * 1024 * 1024;
 const OK = 200;
 const PARTIAL = 206;
 const NOT_FOUND = 404;
 
-/** What no second try changes. */
+/** A failure that a retry cannot fix. */
 class Final extends Error {}
 
 const CONNECT_MS = 10_000;
 const UNREACHED_TRIES_MAX = 2;
-/** For so long the next file fails at once: who needs several has the answer within a minute. */
+/**
+ * For this long, requests of further files fail at once, so that a caller that needs several files gets the error
+ * within a minute.
+ */
 const UNREACHABLE_FOR_MS = 20_000;
 
-/** How a server is reached. */
+/** How to connect to a server. */
 export interface Way {
   readonly proxy?: HostProxy | undefined;
-  /** A connection that is not open within this time, including the lookup of the name, counts as dropped. */
+  /** Timeout for opening a connection, including the DNS lookup. */
   readonly connectMs?: number;
   readonly lookup?: LookupFunction;
 }
 
-/** Nothing answers at the address. */
+/** The server cannot be reached. */
 class Unreachable extends Error {}
 
 const portOf = ({ protocol, port }: URL): string => port || (protocol === 'https:' ? '443' : '80');
@@ -52,7 +55,7 @@ const unreachable = (url: URL, through: URL | undefined, ms: number): Unreachabl
   return new Unreachable(`cannot reach ${what} from ${hostname()}: no answer for ${ms / 1000} s; ${hint}`);
 };
 
-/** Ends a request that is not connected in time, or on which nothing comes any more. */
+/** Aborts a request that does not connect in time, or that stops receiving data. */
 const bounded = (request: ClientRequest, url: URL, through: URL | undefined, way: Way): ClientRequest => {
   const { connectMs = CONNECT_MS } = way;
   const timer = setTimeout(() => request.destroy(unreachable(url, through, connectMs)), connectMs);
@@ -66,7 +69,7 @@ const bounded = (request: ClientRequest, url: URL, through: URL | undefined, way
   return request;
 };
 
-/** A way to the server through the proxy (RFC 9110, CONNECT). */
+/** Opens a tunnel to the server through the proxy (RFC 9110, CONNECT). */
 const tunnel = (url: URL, through: URL, way: Way): Promise<Socket> =>
   new Promise((resolve, reject) => {
     const path = `${url.hostname}:${portOf(url)}`;
@@ -136,7 +139,7 @@ const follow = async (address: string, from: number, way: Way): Promise<Incoming
   throw new Final(`more than ${REDIRECTS_MAX} redirects`);
 };
 
-/** What is known of a server that does not answer. */
+/** Remembers that a server is unreachable. */
 class Reachability {
   private known: { readonly error: Unreachable; readonly untilMs: number } | undefined;
 
@@ -171,7 +174,7 @@ const unexpected = (response: IncomingMessage): Error => {
   const { statusCode = 0 } = response;
   response.resume();
   const message = `the server answers ${statusCode}`;
-  // Not there, not allowed: said once. Too busy, broken: asked again.
+  // Client errors such as 404 and 403 are final; 429 and server errors are retried.
   return statusCode >= 400 && statusCode < 500 && statusCode !== 429 ? new Final(message) : new Error(message);
 };
 
@@ -192,7 +195,7 @@ const textOf = async (address: string, way: Way): Promise<string | undefined> =>
   return Buffer.concat(chunks).toString('utf8');
 };
 
-/** How much of the file is there; a broken connection goes on from here. */
+/** How much of the file is downloaded; a retry resumes from here. */
 interface Progress {
   bytes: number;
   hash: Hash;
@@ -201,7 +204,7 @@ interface Progress {
 const receive = async (address: string, file: FileHandle, done: Progress, way: Way): Promise<void> => {
   const response = await follow(address, done.bytes, way);
   if (response.statusCode === OK && done.bytes > 0) {
-    // A server without support for ranges begins again, and so does the copy.
+    // A server without support for ranges starts from the beginning, so the file is truncated.
     done.bytes = 0;
     done.hash = createHash('sha256');
     await file.truncate(0);
@@ -216,7 +219,7 @@ const receive = async (address: string, file: FileHandle, done: Progress, way: W
     throw new Error(`the connection ended after ${done.bytes} of ${expected} bytes`);
 };
 
-/** A web server with the files of a mirror, or the official site itself. */
+/** A web server with the files of a mirror, or the official site. */
 export const urlSource = (location: string, files: HostFiles, way: Way = {}): SourceFiles => {
   const reach = new Reachability();
   const address = (path: string): string => mirrorLocation(location, path);

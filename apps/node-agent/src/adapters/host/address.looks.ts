@@ -37,7 +37,7 @@ const statsOf = (path: string): Promise<string | undefined> =>
     socket.once('timeout', () => end(undefined));
   });
 
-/** The addresses of this host. `socket`: where its haproxy answers. */
+/** The address probes of this host. `socket` is the statistics socket of its haproxy. */
 export const hostAddressLooks = (socket: string): AddressLooks => ({
   stats: () => statsOf(socket),
   connects: (host, port) => opens({ host, port }),

@@ -3,8 +3,9 @@ import { request as httpsRequest } from 'node:https';
 import type { Ask } from '../../change/change.ports.js';
 
 /**
- * Asks by HTTP(S) and reads nothing of the answer but its status. Certificates are not verified: the question is whether someone
- * answers there, nothing secret is sent, and what is asked may carry a certificate of its own cluster only.
+ * Sends an HTTP(S) request and reads only the response status. Certificates are not verified, because the probe only
+ * checks whether a server responds, sends no secrets, and may reach a server whose certificate is private to its
+ * cluster.
  */
 export const httpAsk: Ask = (url, timeoutMs) =>
   new Promise((resolve) => {

@@ -20,7 +20,7 @@ it('the journal of a host keeps the newest lines, in two files of a bounded size
   for (const file of [path, `${path}.1`]) expect((await stat(file)).size).toBeLessThanOrEqual(500);
 });
 
-it('an agent that starts again goes on in the same file', async () => {
+it('an agent that restarts appends to the same file', async () => {
   const path = join(folder, 'agent.log');
   for (const line of ['before', 'after']) {
     const journal = new JournalFile(path, () => undefined);
@@ -30,7 +30,7 @@ it('an agent that starts again goes on in the same file', async () => {
   expect(await readFile(path, 'utf8')).toBe('before\nafter\n');
 });
 
-it('a journal that cannot be written is said once and keeps no one from working', async () => {
+it('a journal that cannot be written is reported once and blocks nothing', async () => {
   await writeFile(join(folder, 'file'), '');
   const troubles: string[] = [];
   const journal = new JournalFile(join(folder, 'file/agent.log'), (cause) => troubles.push(cause));

@@ -2,7 +2,7 @@ import { appendFile, mkdir, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isMissing } from '../files/real.files.js';
 
-/** Two files of this size at most: months of an idle node, days of a busy one. */
+/** At most two files of this size: months of an idle node, days of a busy one. */
 const BYTES_MAX = 1024 * 1024;
 
 const sizeOf = async (path: string): Promise<number> => {
@@ -15,8 +15,8 @@ const sizeOf = async (path: string): Promise<number> => {
 };
 
 /**
- * What the agent did, kept on the host itself; journald may keep nothing over a boot. Lines are appended in their order. A disk
- * that takes nothing more is reported once and stops nothing.
+ * A log of the agent's actions on the host itself, because journald may not persist logs across boots. Lines are
+ * appended in order. A failed write is reported once and blocks nothing.
  */
 export class JournalFile {
   private writing: Promise<void> = Promise.resolve();
@@ -40,7 +40,7 @@ export class JournalFile {
       );
   }
 
-  /** Resolves when everything that was added is in the file, or could not be. */
+  /** Resolves when all pending lines are written, or have failed. */
   settled(): Promise<void> {
     return this.writing;
   }

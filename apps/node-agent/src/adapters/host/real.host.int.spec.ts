@@ -40,7 +40,7 @@ describe('a program that the agent runs on a host behind a proxy', () => {
   });
 
   it.each(['kubeadm', 'kubectl', 'systemctl'])(
-    'does not know of it if it is %s: kubeadm would write it into static pods, and reach the API through it',
+    'does not receive the proxy if it is %s: kubeadm would write it into static pods, and reach the API through it',
     async (program) => {
       expect(await proxiesOf(program)).toEqual([]);
     },

@@ -11,9 +11,12 @@ import type { CommandOptions, CommandResult, HostPort } from '../../node/host.po
 const OUTPUT_LENGTH_MAX = 256 * 1024;
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 const NOT_STARTED = 127;
-/** Of times in /proc, for every architecture that Linux runs on today (USER_HZ). */
+/** The unit of times in /proc on every architecture that Linux supports today (USER_HZ). */
 const TICKS_PER_SECOND = 100;
-/** In /proc/<pid>/stat, counted from the state, which follows the name in parentheses: when the process started, since the kernel did. */
+/**
+ * Index of the start time of the process, relative to the boot of the kernel, in /proc/<pid>/stat. Counted from the
+ * state, which follows the name in parentheses.
+ */
 const START_FIELD = 19;
 
 /** The kernel's limits of watches are reached. */
@@ -29,13 +32,13 @@ const kill = (pid: number | undefined): void => {
   }
 };
 
-/** Of what the agent runs, only the package manager asks servers outside: kubeadm would write a proxy into the static pods, and reach the API through it. */
+/** Only the package manager uses the proxy: kubeadm would write it into static pods, and reach the API through it. */
 const PROXIED: ReadonlySet<string> = new Set(['apt-get']);
 
 const environmentOf = (command: string, proxy: HostProxy | undefined): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_proxy$/i.test(name))),
   ...(PROXIED.has(basename(command)) ? proxyEnvironment(proxy) : {}),
-  // No questions from dpkg, and messages that we can read.
+  // dpkg must not prompt, and messages must be in English.
   ...{ DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' },
 });
 
@@ -47,7 +50,7 @@ const runWith = (
 ): Promise<CommandResult> =>
   new Promise((resolve) => {
     const env = environmentOf(command, proxy);
-    // A group of its own, so that a timeout ends what the command started too.
+    // A separate process group, so that a timeout also kills the command's children.
     const child = spawn(command, args, { env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
     const output = { stdout: '', stderr: '' };
     const timer = setTimeout(() => kill(child.pid), options.timeoutMs);
@@ -66,7 +69,7 @@ const runWith = (
       finish(NOT_STARTED);
     });
     child.on('close', finish);
-    // A command that does not read its input closes it; that is not a failure of the command.
+    // A command that does not read its input closes it, which is not a failure of the command.
     child.stdin.on('error', () => undefined);
     child.stdin.end(options.stdin ?? '');
   });
@@ -81,8 +84,8 @@ const modifiedAt = async (path: string): Promise<Date | undefined> => {
 };
 
 /**
- * When the first process of this host started: also in a container that boots for itself. By the present clock, so that one that was set
- * after the boot does no harm.
+ * When the first process of this host started, also in a container with its own init. Computed from the current clock,
+ * so that a clock that was set after the boot does no harm.
  */
 const firstProcessStartedAt = async (): Promise<Date> => {
   const [uptime, first] = await Promise.all([readFile('/proc/uptime', 'utf8'), readFile('/proc/1/stat', 'utf8')]);
@@ -91,7 +94,7 @@ const firstProcessStartedAt = async (): Promise<Date> => {
   return new Date(Date.now() - agoSeconds * 1_000);
 };
 
-/** This machine. `root` is empty on a real host; a simulated host keeps all its files below a folder of its own. */
+/** This machine. `root` is empty on a real host; a simulated host keeps all its files in its own folder. */
 export const realHost = (root: string, proxy?: HostProxy): HostPort => {
   const run: HostPort['run'] = (command, args, options) => runWith(proxy, command, args, options);
   const at = (path: string): string => (root === '' ? path : join(root, path));
@@ -133,7 +136,8 @@ export const realHost = (root: string, proxy?: HostProxy): HostPort => {
       }
     },
     bootId: async () => ((await readText(at(BOOT_ID))) ?? (await readText(BOOT_ID)) ?? 'unknown').trim(),
-    // A simulated host writes its boot id when it boots. Without one it has that of this machine, and boots with it.
+    // A simulated host writes its boot ID at boot. A host without one has the boot ID of this machine and boots with
+    // it.
     bootedAt: async () => (root === '' ? undefined : await modifiedAt(at(BOOT_ID))) ?? firstProcessStartedAt(),
     osRelease: async () => {
       const line = ((await readText(at('/etc/os-release'))) ?? '')

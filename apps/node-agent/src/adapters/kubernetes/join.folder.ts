@@ -2,14 +2,14 @@ import { dirname } from 'node:path/posix';
 import type { HostPort } from '../../node/host.ports.js';
 import { KUBELET_CONF } from './kubeconfig.js';
 
-/** The folder of kubelet.conf, and the one above it: kubeadm creates the first one if it is missing. */
+/** The folder of kubelet.conf and its parent: kubeadm creates the former if it is missing. */
 const FOLDERS = [dirname(KUBELET_CONF), dirname(dirname(KUBELET_CONF))] as const;
-/** Interval between two looks for the file if neither can be watched. Short, because bootstrap waits for what follows. */
+/** The polling interval if neither folder can be watched. Short, because bootstrap waits for the result. */
 const LOOK_EVERY_MS = 250;
-/** The same while a folder is watched, because another one may have taken its place. */
+/** The polling interval while a folder is watched, because the folder may have been replaced. */
 const WATCHED_LOOK_EVERY_MS = 5_000;
 
-/** The folder in which kubelet.conf appears when the node joins its cluster. */
+/** Waits for kubelet.conf, which is created when the node joins its cluster. */
 export class JoinFolder {
   private watched: { readonly folder: string; readonly end: () => void } | undefined;
   private changed = false;
@@ -19,7 +19,7 @@ export class JoinFolder {
     private readonly onChange: () => void,
   ) {}
 
-  /** Whether something has changed in it since the last look began. */
+  /** Whether the folder has changed since the last check began. */
   get hasChanged(): boolean {
     return this.changed;
   }
@@ -28,7 +28,10 @@ export class JoinFolder {
     this.changed = false;
   }
 
-  /** For a look that has not found the file: milliseconds until the next one, unless `onChange` is called before. */
+  /**
+   * Called after a check that did not find the file. Returns milliseconds until the next check, unless `onChange` is
+   * called before.
+   */
   async nextLookMs(): Promise<number> {
     for (const folder of FOLDERS) {
       if (folder === this.watched?.folder) return WATCHED_LOOK_EVERY_MS;
@@ -36,12 +39,12 @@ export class JoinFolder {
       if (end === undefined) continue;
       this.watched?.end();
       this.watched = { folder, end };
-      return 0; // The file may have appeared since that look.
+      return 0; // The file may have been created since that check.
     }
     return LOOK_EVERY_MS;
   }
 
-  /** The node has joined, or the agent stops. */
+  /** Called when the node has joined, or when the agent stops. */
   leave(): void {
     this.watched?.end();
     this.watched = undefined;

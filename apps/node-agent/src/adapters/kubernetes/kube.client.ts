@@ -6,7 +6,7 @@ import type { KubeAccess } from './kubeconfig.js';
 
 const ANSWER_TIMEOUT_MS = 10_000;
 export const BODY_LENGTH_MAX = 4 * 1024 * 1024;
-/** A peer that vanished without a word is noticed by TCP's own probes. */
+/** TCP keep-alive probes detect a peer that vanished. */
 const KEEP_ALIVE_MS = 15_000;
 
 export interface KubeAnswer {
@@ -14,21 +14,21 @@ export interface KubeAnswer {
   readonly body: string;
 }
 
-/** The four calls that an agent makes, with the kubelet's certificate. Not a client library: nothing but what is used. */
+/** The four API calls that an agent makes, with the kubelet's certificate. Not a general client library. */
 export class KubeClient {
   private readonly agent: Agent;
 
   constructor(private readonly access: KubeAccess) {
     const { ca, cert, key } = access;
     this.agent = new Agent({
-      // Made once: parsing the certificates is the most of a new connection.
+      // Created once: parsing the certificates is most of the cost of a new connection.
       secureContext: createSecureContext({ cert, key, ...(ca === undefined ? {} : { ca }) }),
       keepAlive: true,
       keepAliveMsecs: KEEP_ALIVE_MS,
     });
   }
 
-  /** Any status is an answer; rejects with WorldFailure when there is none. */
+  /** Resolves for any response status; rejects with WorldFailure if there is no response. */
   async ask(method: 'GET' | 'PATCH', path: string, body?: object): Promise<KubeAnswer> {
     const response = await this.send(method, path, body);
     let text = '';
@@ -44,7 +44,7 @@ export class KubeClient {
     return { status: response.statusCode ?? 0, body: text };
   }
 
-  /** The lines of a watch as they come; ends when the server ends it. `signal` ends it from here. */
+  /** Yields the lines of a watch until the server or `signal` ends it. */
   async *watch(path: string, signal: AbortSignal): AsyncGenerator<string> {
     const response = await this.send('GET', path, undefined, signal);
     response.setEncoding('utf8');

@@ -3,10 +3,10 @@ import { parseYaml } from '@fairlead/parsers';
 import * as z from 'zod';
 import type { HostPort } from '../../node/host.ports.js';
 
-/** kubelet's own credentials, written by `kubeadm init` and `kubeadm join`. */
+/** The kubelet's own credentials, written by `kubeadm init` and `kubeadm join`. */
 export const KUBELET_CONF = '/etc/kubernetes/kubelet.conf';
 
-/** kubelet's own has 6 KiB. */
+/** The kubelet's own kubeconfig has 6 KiB. */
 const KUBECONFIG_LENGTH_MAX = 65_536;
 
 const Kubeconfig = z.looseObject({
@@ -37,7 +37,7 @@ const Kubeconfig = z.looseObject({
   ),
 });
 
-/** How to reach the API server as this node. */
+/** How to connect to the API server as this node. */
 export interface KubeAccess {
   readonly server: string;
   readonly ca: string | undefined;
@@ -48,7 +48,10 @@ export interface KubeAccess {
 const broken = (message: string): WorldFailure =>
   new WorldFailure({ operation: 'read the kubelet credentials', target: KUBELET_CONF, message });
 
-/** Given in the file itself, or in another file that it names (kubelet-client-current.pem, which kubelet renews). */
+/**
+ * Reads a credential from the kubeconfig itself, or from a file that it references (kubelet-client-current.pem, which
+ * the kubelet renews).
+ */
 const materialOf = async (
   host: HostPort,
   data: string | undefined,
@@ -63,7 +66,7 @@ const materialOf = async (
 
 type Kubeconfig = z.infer<typeof Kubeconfig>;
 
-/** The parts that the current context names. */
+/** The cluster and the user of the current context. */
 interface Current {
   readonly cluster: Kubeconfig['clusters'][number]['cluster'];
   readonly user: Kubeconfig['users'][number]['user'];
@@ -80,7 +83,7 @@ const currentIn = (text: string): Current => {
   return { cluster, user };
 };
 
-/** The parts of the text that was read last: it hardly ever changes, and parsing it costs more than a request. */
+/** Caches the parsed kubeconfig by its text, which rarely changes: parsing costs more than a request. */
 export class KubeconfigMemory {
   private last: { readonly text: string; readonly current: Current } | undefined;
 
@@ -90,7 +93,10 @@ export class KubeconfigMemory {
   }
 }
 
-/** undefined: the host has not joined a cluster (yet). Read again at each connect, because kubelet renews its certificate. */
+/**
+ * Returns undefined if the host has not joined a cluster yet. Read at each connect, because the kubelet renews its
+ * certificate.
+ */
 export const readKubeAccess = async (
   host: HostPort,
   memory = new KubeconfigMemory(),

@@ -7,8 +7,8 @@ import { readKubeAccess } from './kubeconfig.js';
 const HTTP_ERROR_MIN = 500;
 
 /**
- * Whether the API server answers over a new connection; undefined: the host is part of no cluster yet. A load balancer between accepts
- * connections also while it reaches no API server, so an answer is what counts.
+ * Whether the API server responds over a new connection; undefined if the host has not joined a cluster. Only a
+ * response counts, because a load balancer accepts connections even if it reaches no API server.
  */
 export const kubernetesReach = async (host: HostPort, limitMs: number): Promise<Reached | undefined> => {
   let server = 'the API server';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { NodeMetadata, NodeView } from '../../agent/agent.ports.js';
 
-/** What the agent reads of a Node object (kubernetes.io, core/v1 Node). */
+/** The fields of a Node object that the agent reads (kubernetes.io, core/v1 Node). */
 export const NodeObject = z.looseObject({
   metadata: z.looseObject({
     name: z.string(),
@@ -49,7 +49,7 @@ const missing = (
 ): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(desired).filter(([key, value]) => found?.[key] !== value));
 
-/** A merge patch with only what differs; undefined: nothing to write. What others wrote stays. */
+/** A merge patch with only the differences, or undefined if there are none. Other fields are kept. */
 export const patchOf = (node: NodeObject, desired: NodeMetadata): object | undefined => {
   const labels = missing(desired.labels, node.metadata.labels);
   const annotations = missing(desired.annotations, node.metadata.annotations);

@@ -32,9 +32,9 @@ describe('a Node object', () => {
   );
 });
 
-describe('what is written to it', () => {
+describe('the patch of a Node object', () => {
   const desired = { labels: { pool: 'w' }, annotations: { ready: 'true', revision: '2' } };
-  it('is only what differs', () =>
+  it('contains only the differences', () =>
     expect(
       patchOf(
         nodeOf({
@@ -50,6 +50,6 @@ describe('what is written to it', () => {
     ).toEqual({
       metadata: { labels: {}, annotations: { revision: '2' } },
     }));
-  it('is nothing when nothing does', () =>
+  it('is undefined if there are none', () =>
     expect(patchOf(nodeOf({ metadata: { name: 'w1', resourceVersion: '1', ...desired } }), desired)).toBeUndefined());
 });

@@ -60,7 +60,7 @@ const follow = async (api: KubernetesApi, options: FollowOptions = {}): Promise<
   return views;
 };
 
-it('a watch that the server ends at its time goes on from the version it has shown, without reading the Node object again', async () => {
+it('a watch that the server ends at its timeout resumes from its last version, without reading the Node object again', async () => {
   const api = await KubernetesApi.create(NODE);
   await api.start();
   api.setNode(NODE, false, 'v1.34.4');
@@ -73,7 +73,7 @@ it('a watch that the server ends at its time goes on from the version it has sho
   expect(views).toEqual(['not ready', 'ready']);
 }, 40_000);
 
-it('what changed while no watch was open is seen by the next one', async () => {
+it('changes between two watches are seen by the next one', async () => {
   const api = await KubernetesApi.create(NODE);
   await api.start();
   api.setNode(NODE, false, 'v1.34.4');
@@ -85,7 +85,7 @@ it('what changed while no watch was open is seen by the next one', async () => {
   await eventually(() => views.includes('ready'));
 });
 
-it('the Node object is asked for ever more slowly while the server ends every watch at once, and is seen all the same', async () => {
+it('the Node object is read with increasing backoff while the server ends every watch at once, and is still seen', async () => {
   const api = await KubernetesApi.create(NODE);
   await api.start();
   api.setNode(NODE, false, 'v1.34.4');
@@ -94,13 +94,13 @@ it('the Node object is asked for ever more slowly while the server ends every wa
   await eventually(() => views.includes('not ready'));
   const before = api.requests.length;
   await sleep(LOOKED_MS);
-  // Each time is a GET and a watch; without a pause there were hundreds.
+  // Each attempt is a GET and a watch; without a backoff there were hundreds.
   expect(api.requests.length - before).toBeLessThanOrEqual(14);
   api.setNode(NODE, true, 'v1.34.4');
   await eventually(() => views.includes('ready'));
 });
 
-it('a join is noticed when kubelet.conf is written, also if its folder did not exist before', async () => {
+it('a join is detected when kubelet.conf is written, also if its folder did not exist before', async () => {
   const api = await KubernetesApi.create(NODE);
   await api.start();
   api.setNode(NODE, true, 'v1.34.4');
@@ -133,7 +133,7 @@ it('kubelet.conf is polled if its folder cannot be watched', async () => {
   await eventually(() => views.includes('ready'));
 });
 
-it('a Node object that does not exist yet is seen as soon as it is created, without another request', async () => {
+it('a Node object that does not exist yet is seen once it is created, without another request', async () => {
   const api = await KubernetesApi.create(NODE);
   await api.start();
   const views = await follow(api);

@@ -10,14 +10,19 @@ import { BODY_LENGTH_MAX, KubeClient } from './kube.client.js';
 import { KubeconfigMemory, readKubeAccess, type KubeAccess } from './kubeconfig.js';
 import { NodeList, NodeObject, patchOf, viewOf, WatchLine } from './node.object.js';
 
-/** How soon the API is asked again while it does not answer. Quickly at first: kubelet.conf appears just before the first API server starts. */
+/**
+ * Backoff while the API does not respond. Short at first: kubelet.conf is created just before the first API server
+ * starts.
+ */
 const RETRY = { firstMs: 50, maxMs: 5_000 };
-/** The server ends a watch after this time; a watch that lives much longer is dead. */
+/** The server ends a watch after this time; a watch that lasts much longer is dead. */
 const WATCH_S = 600;
 const WATCH_GRACE_MS = 15_000;
-/** A watch that ends sooner is no success: a server that has just started refuses it until the Node object changes. */
+/**
+ * A watch that ends sooner counts as failed: a server that has just started refuses it until the Node object changes.
+ */
 const WATCH_LASTS_MS = 10_000;
-/** A server may end a watch so much before its time. */
+/** A server may end a watch this much before its timeout. */
 const WATCH_EARLY_MS = 500;
 
 export interface NodeWatchOptions {
@@ -29,17 +34,20 @@ export interface NodeWatchOptions {
   readonly watchSeconds?: number;
 }
 
-/** Follows the node's own Node object for as long as the agent runs: waits for the join, the API and the object. */
+/** Watches the node's own Node object while the agent runs: waits for the join, the API and the object. */
 export class KubernetesNodeWatch implements NodeWatch {
   private readonly abort = new AbortController();
-  /** Kept while the credentials are the same, even if disconnected: parsing the certificates is most of the cost of an attempt. */
+  /**
+   * Kept while the credentials are unchanged, even if disconnected: parsing the certificates is most of the cost of an
+   * attempt.
+   */
   private client: KubeClient | undefined;
   private isOpen = false;
   private access: KubeAccess | undefined;
   private readonly kubeconfig = new KubeconfigMemory();
   private readonly watchSeconds: number;
   private last: NodeObject | undefined;
-  /** The version up to which watches have shown everything; undefined: the object is read first. */
+  /** The version from which a watch can resume; undefined: read the object first. */
   private seenVersion: string | undefined;
   private attempt = 0;
   private lastFailure = '';
@@ -84,7 +92,7 @@ export class KubernetesNodeWatch implements NodeWatch {
     this.joinFolder.leave();
   }
 
-  /** Returns how long to wait before the next try. */
+  /** Returns how long to wait before the next attempt. */
   private async connectAndWatch(): Promise<number> {
     const startedAtMs = performance.now();
     const lasted = (): boolean => performance.now() - startedAtMs >= WATCH_LASTS_MS;
@@ -102,7 +110,7 @@ export class KubernetesNodeWatch implements NodeWatch {
     } catch (error) {
       const wasOpen = this.client !== undefined && this.client === before;
       this.disconnect();
-      // The server may have closed a connection that was kept from the last watch: that says nothing of the API.
+      // The server may have closed the kept connection since the last watch, which is not a failure of the API.
       if (wasOpen && !lasted()) return 0;
       if (lasted()) this.attempt = 0;
       this.complain(error);
@@ -111,7 +119,7 @@ export class KubernetesNodeWatch implements NodeWatch {
     }
   }
 
-  /** One connection for one watch after the other: with a new one for each, most of what a quiet agent costs would be TLS. */
+  /** Reuses one connection for successive watches: TLS handshakes would be most of the cost of an idle agent. */
   private connect(access: KubeAccess): KubeClient {
     if (this.client === undefined || !isDeepStrictEqual(access, this.access)) {
       this.disconnect();
@@ -137,8 +145,8 @@ export class KubernetesNodeWatch implements NodeWatch {
     this.seenVersion = undefined;
     const startedAtMs = performance.now();
     const version = await this.watchFrom(client, from);
-    // At its time the server ends a watch that has shown everything. One that ends sooner may belong to a server that goes, or to a state of
-    // the cluster that is replaced by a former one.
+    // A watch that the server ends at its timeout has delivered every change. One that ends sooner may belong to a
+    // server that is shutting down, or to a cluster state that is being replaced by a restore.
     const lastedMs = performance.now() - startedAtMs;
     if (lastedMs >= this.watchSeconds * 1_000 - WATCH_EARLY_MS) this.seenVersion = version;
   }
@@ -154,7 +162,9 @@ export class KubernetesNodeWatch implements NodeWatch {
     return metadata.resourceVersion;
   }
 
-  /** Until the server ends it; the version that was seen last, or undefined where that is too old to go on from. */
+  /**
+   * Watches until the server ends the watch. Returns the last version, or undefined if it is too old to resume from.
+   */
   private async watchFrom(client: KubeClient, from: string): Promise<string | undefined> {
     const path = this.listPath({ watch: 'true', resourceVersion: from, timeoutSeconds: String(this.watchSeconds) });
     // Not AbortSignal.timeout: it would be garbage-collected, because AbortSignal.any has only a weak reference to it.
@@ -165,7 +175,7 @@ export class KubernetesNodeWatch implements NodeWatch {
     try {
       for await (const line of client.watch(path, signal)) {
         const { type, object } = WatchLine.parse(parseJson(line, { lengthMax: BODY_LENGTH_MAX }));
-        // "Too old resource version": look again from the start.
+        // "Too old resource version": start again with a read.
         if (type === 'ERROR') return undefined;
         if (type === 'DELETED') throw this.failure('watch', 'the Node object was deleted');
         if (type === 'BOOKMARK') continue;
@@ -195,7 +205,7 @@ export class KubernetesNodeWatch implements NodeWatch {
       const { status, body } = await client.ask('PATCH', this.path, patch);
       if (status !== 200) this.complain(this.failure('PATCH', `HTTP ${status} ${body.slice(0, 500)}`));
     } catch (error) {
-      // The watch notices too when the API is away; after it is back everything is compared again.
+      // The watch also notices that the API is away; everything is compared again when it is back.
       this.complain(error);
     } finally {
       this.writing = false;
@@ -206,7 +216,7 @@ export class KubernetesNodeWatch implements NodeWatch {
     return new WorldFailure({ operation: `${operation} ${this.path}`, target: 'the Kubernetes API', message });
   }
 
-  /** Once for each new sentence, not for each try. */
+  /** Logs each failure once, not at every retry. */
   private complain(error: unknown): void {
     const message = wordsOf(error);
     if (this.abort.signal.aborted || message === this.lastFailure) return;

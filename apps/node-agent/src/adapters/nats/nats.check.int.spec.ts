@@ -15,7 +15,7 @@ afterAll(() => environment.stop());
 const configFor = (url: string): AgentConfig => ({ ...node, natsUrls: [url] }) as unknown as AgentConfig;
 
 describe('the check of an agent', () => {
-  it('says which NATS it reaches', async () => {
+  it('reports the NATS server that it reaches', async () => {
     const credentials = await environment.credentials(node);
     expect(await checkNats({ config: configFor(environment.url), credentials, limitMs: 10_000 })).toEqual({
       reached: true,
@@ -23,7 +23,7 @@ describe('the check of an agent', () => {
     });
   });
 
-  it('says which NATS it does not reach, and why', async () => {
+  it('reports the NATS server that it cannot reach, and why', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     const { port } = server.address() as AddressInfo;
@@ -35,7 +35,7 @@ describe('the check of an agent', () => {
     expect(sentence).toMatch(/refused/i);
   });
 
-  it('says so when its credentials are not taken', async () => {
+  it('reports that its credentials are rejected', async () => {
     const { reached, sentence } = await checkNats({
       config: configFor(environment.url),
       credentials: '',

@@ -4,18 +4,18 @@ import { connectTo } from './nats.connect.js';
 
 export interface Check {
   readonly config: Pick<AgentConfig, 'namespace' | 'cluster' | 'node' | 'natsUrls' | 'natsCa'>;
-  /** Text of a NATS creds file; empty: the server asks for none. */
+  /** The contents of a NATS creds file; empty if the server requires none. */
   readonly credentials: string;
   readonly limitMs: number;
 }
 
 export interface Checked {
   readonly reached: boolean;
-  /** Which address, and why not, in the words of the connection. */
+  /** The address, and why it cannot be reached, as reported by the connection. */
   readonly sentence: string;
 }
 
-/** Connects once with what the agent connects with, and reports what came of it; the agent itself retries without end. */
+/** Connects once with the agent's settings and reports the result; the agent itself retries forever. */
 export const checkNats = async ({ config, credentials, limitMs }: Check): Promise<Checked> => {
   const { namespace, cluster, node, natsUrls, natsCa } = config;
   const where = natsUrls.join(', ');

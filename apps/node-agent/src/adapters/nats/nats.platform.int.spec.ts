@@ -9,7 +9,7 @@ const node = { namespace: 'default', cluster: 'demo', node: 'demo-w-1', uid: '7b
 const PING_EVERY_MS = 100;
 const PINGS = /^PING\r$/gm;
 
-/** Between an agent and NATS. Connections that are frozen take everything and give nothing. */
+/** A proxy between an agent and NATS. Frozen connections accept data and forward nothing. */
 class Path {
   readonly sent: string[] = [];
   connections = 0;
@@ -31,7 +31,7 @@ class Path {
     return `nats://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** Those that are open now. */
+  /** Freezes the connections that are currently open. */
   freeze(): void {
     this.frozen = true;
   }
@@ -90,7 +90,7 @@ describe("an agent's connection to NATS", () => {
   }, 60_000);
   afterAll(() => environment.stop());
 
-  it('sends a ping in the packet of a heartbeat, and none of its own', async () => {
+  it('sends a ping in the packet of a heartbeat, and no separate one', async () => {
     await open();
     const before = path.sent.length;
     beatOnce();
@@ -103,7 +103,7 @@ describe("an agent's connection to NATS", () => {
     await close();
   });
 
-  it('keeps what comes before there is a listener, also an answer to the recovery of the state', async () => {
+  it('buffers messages that arrive before there is a listener, including a reply to the recovery of the state', async () => {
     await open();
     const { namespace, cluster, uid } = node;
     const content = { sshd: { hardening: true, tcpForwarding: false } } as const;
@@ -117,7 +117,7 @@ describe("an agent's connection to NATS", () => {
     await close();
   });
 
-  it('is made again when a server that is gone without a word has not answered two pings', async () => {
+  it('is reopened after a vanished server has not answered two pings', async () => {
     await open(PING_EVERY_MS);
     expect(platform.isSynced()).toBe(false);
     await platform.sync(false);
@@ -131,7 +131,7 @@ describe("an agent's connection to NATS", () => {
       path.freeze();
       await eventually(() => path.connections === 2 && platform.isConnected());
       expect(connects).toBe(2);
-      // What was decided meanwhile was not received.
+      // Decisions made in the meantime were not received.
       expect(platform.isSynced()).toBe(false);
     } finally {
       clearInterval(beating);

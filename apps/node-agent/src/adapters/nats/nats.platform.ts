@@ -26,19 +26,22 @@ import { connectTo, isWebsocket } from './nats.connect.js';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 const RECONNECT = { firstMs: 250, maxMs: 5_000 };
-/** Less than two heartbeats: every second one has a ping with it, in the same packet. */
+/** Less than two heartbeat intervals: every second heartbeat is sent with a ping, in the same packet. */
 const PING_EVERY_MS = 15_000;
-/** A server that is gone without a word is noticed after so many. */
+/** A vanished server is detected after this many unanswered pings. */
 const PINGS_UNANSWERED_MAX = 2;
-/** The library's own pings have timers and packets of their own; it takes no zero. The longest that a timer can wait. */
+/**
+ * Disables the library's own pings, which use separate timers and packets. It does not accept 0, so this is the maximum
+ * of a timer.
+ */
 const NO_PINGS_MS = 2 ** 31 - 1;
 const CHECK_MS = 10_000;
-/** Of messages that come before there is a listener: a few at a start, of which the newest count. */
+/** Messages buffered until there is a listener: a few at startup, of which the newest are kept. */
 const EARLY_MAX = 10;
 
 export interface NatsPlatformOptions {
   readonly config: Pick<AgentConfig, 'namespace' | 'cluster' | 'node' | 'uid' | 'natsUrls' | 'natsCa'>;
-  /** Text of a creds file; empty: the server asks for none. */
+  /** The contents of a NATS creds file; empty if the server requires none. */
   readonly credentials: string;
   readonly random: () => number;
   readonly log: AgentLog;
@@ -55,7 +58,7 @@ type Answer =
   | { readonly kind: 'state'; readonly message: AgentStateMessage }
   | { readonly kind: 'credentials'; readonly message: AgentCredentialsMessage };
 
-/** Unknown fields of newer services are dropped; what does not match is no answer. */
+/** Drops unknown fields of newer services. Returns undefined for an invalid reply. */
 const answerIn = (output: string, json: unknown): Answer | undefined => {
   switch (output) {
     case 'recorded': {
@@ -75,7 +78,7 @@ const answerIn = (output: string, json: unknown): Answer | undefined => {
   }
 };
 
-/** What comes before there is a listener is kept for it. */
+/** Buffers values until there is a listener. */
 class BufferedListener<Values extends readonly unknown[]> {
   private early: Values[] = [];
   private listener: ((...values: Values) => void) | undefined;
@@ -100,8 +103,9 @@ const jsonIn = (message: Msg): unknown => {
 };
 
 /**
- * The services over NATS: one subscription for everything that they send to this node, and requests that are answered there; a node has
- * no right to an inbox. Connects in the background and retries without end; until then every request rejects.
+ * The services over NATS: one subscription for all messages to this node, and requests whose replies arrive there,
+ * because a node may not use an inbox. Connects in the background and retries forever; until then every request
+ * rejects.
  */
 export class NatsPlatform implements Platform, NetworkPlatform {
   private nc: NatsConnection | undefined;
@@ -109,7 +113,7 @@ export class NatsPlatform implements Platform, NetworkPlatform {
   private synced = false;
   private closing = false;
   private endPause = (): void => undefined;
-  /** Failed connects in a row. */
+  /** Consecutive failed connects. */
   private attempt = 0;
   private credentials: string;
   /** PEM; undefined: TLS is not required. */
@@ -180,7 +184,7 @@ export class NatsPlatform implements Platform, NetworkPlatform {
     this.network.listen(callback);
   }
 
-  /** Whether a new connection is accepted now. */
+  /** Whether NATS accepts a new connection now. */
   check(limitMs: number): Promise<Reached> {
     const { natsCa: _before, ...config } = this.options.config;
     const { authorities, credentials } = this;
@@ -190,7 +194,7 @@ export class NatsPlatform implements Platform, NetworkPlatform {
 
   sendHeartbeat(heartbeat: Heartbeat): void {
     const { namespace, cluster, node } = this.options.config;
-    // While away the client would keep them all; a late heartbeat is worth nothing.
+    // The client would buffer heartbeats while disconnected, but late ones are worthless.
     if (this.connected) this.nc?.publish(heartbeatSubject(namespace, cluster, node), JSON.stringify(heartbeat));
   }
 
@@ -209,7 +213,7 @@ export class NatsPlatform implements Platform, NetworkPlatform {
     const answered = (): void => {
       this.pingsUnanswered = 0;
     };
-    // One that ends with its connection is no answer, and counts for nothing after the next connect.
+    // A flush that fails with its connection is not a reply, and does not count after the next connect.
     nc.flush().then(answered, () => undefined);
   }
 
@@ -225,7 +229,7 @@ export class NatsPlatform implements Platform, NetworkPlatform {
     this.authorities = pem;
   }
 
-  /** Read at each connect. Without an authority there is no TLS, and a rotation does not begin it. */
+  /** Read at each connect. Without an authority there is no TLS, and a rotation does not enable it. */
   private readonly trusted = (): string => this.authorities ?? '';
 
   async close(): Promise<void> {
@@ -251,7 +255,7 @@ export class NatsPlatform implements Platform, NetworkPlatform {
     if (this.hasWebsockets) void this.openAgainAfter(nc);
   }
 
-  /** The library does not connect such a connection again. */
+  /** The library does not reconnect such a connection. */
   private async openAgainAfter(nc: NatsConnection): Promise<void> {
     await nc.closed();
     this.connected = false;
@@ -260,7 +264,7 @@ export class NatsPlatform implements Platform, NetworkPlatform {
     await this.open();
   }
 
-  /** Tries without end, with websockets one server after the other; undefined: this is closed meanwhile. */
+  /** Retries forever, with websockets one server after the other. Returns undefined if closed in the meantime. */
   private async connectOnce(): Promise<NatsConnection | undefined> {
     const { config, random, log } = this.options;
     while (!this.closing) {
@@ -290,7 +294,7 @@ export class NatsPlatform implements Platform, NetworkPlatform {
     const { namespace, cluster, node } = this.options.config;
     return {
       name: `agent ${namespace}/${cluster}/${node}`,
-      // Asked at each connect, so that renewed credentials count from the next one on.
+      // Evaluated at each connect, so that renewed credentials apply from the next one.
       ...(this.credentials === ''
         ? {}
         : { authenticator: (nonce?: string) => authenticatorOf(this.credentials)(nonce) }),
@@ -300,7 +304,7 @@ export class NatsPlatform implements Platform, NetworkPlatform {
     };
   }
 
-  /** Ends at once when this is closed meanwhile. */
+  /** Ends at once if this is closed. */
   private pause(delayMs: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, delayMs);
@@ -339,7 +343,7 @@ export class NatsPlatform implements Platform, NetworkPlatform {
 
   private receive(message: Msg): void {
     const output = message.subject.slice(message.subject.lastIndexOf('.') + 1);
-    // For the channel of this host, which is another process.
+    // Addressed to the host channel, which is another process.
     if (output === 'order') return;
     const json = jsonIn(message);
     const desired = output === 'desired' ? AgentDesiredMessage.safeParse(json).data : undefined;
