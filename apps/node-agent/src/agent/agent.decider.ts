@@ -2,23 +2,23 @@ import type { ClusterUid, NodeName, SoftwareVersions } from '@fairlead/contracts
 import type { AgentFact } from '../node/agent.facts.js';
 import type { Difference } from '../node/difference.js';
 
-/** How the node stands, by the agent's own facts. */
+/** The status of the node, derived from the agent's own facts. */
 export type Standing =
-  /** Nothing was reported yet: the agent may change what it must. */
+  /** Nothing was stated yet: the agent may make any change. */
   | { readonly status: 'new' }
-  /** Has what was desired; Kubernetes has not called it Ready since. */
+  /** In the desired state; Kubernetes has not reported it Ready since. */
   | { readonly status: 'initialized'; readonly revision: number }
   | { readonly status: 'ready'; readonly revision: number }
-  /** Has what was desired, and Kubernetes says that it is not Ready. */
+  /** In the desired state, but Kubernetes reports that it is not Ready. */
   | { readonly status: 'not-ready'; readonly revision: number }
-  /** NodeNotReady announced a change of its software, which is not done. */
+  /** NodeNotReady announced a change of its software, which is not complete. */
   | { readonly status: 'changing'; readonly revision: number };
 
 export interface Reported {
   readonly standing: Standing;
   readonly software: SoftwareVersions | null;
   readonly bootId: string | null;
-  /** The failure that was reported last. */
+  /** The last reported failure. */
   readonly failure: { readonly item: string; readonly message: string; readonly attempt: number } | null;
   /** The differences of the last NodeDiverged, as text to compare. */
   readonly divergence: string | null;
@@ -36,7 +36,7 @@ export interface ItemFailure {
   readonly item: string;
   readonly command: string;
   readonly message: string;
-  /** Failures in a row, this one included. */
+  /** Consecutive failures, including this one. */
   readonly attempt: number;
 }
 
@@ -44,21 +44,24 @@ export interface DesiredState {
   readonly revision: number;
   readonly software: SoftwareVersions;
   readonly changesAllowed: boolean;
-  /** The fact of the agent with which that permission ends; absent: it lasts until it is withdrawn. */
+  /** The fact of the agent that ends this permission; absent: it lasts until withdrawn. */
   readonly changesAllowedUntil?: 'NodeReady' | undefined;
-  /** The request for which what needs no drain may be repaired; absent: none. */
+  /** The request that permits repairs without a drain; absent: none. */
   readonly repair?: string | undefined;
 }
 
-/** Everything that a decision needs, as the shell saw it. */
+/** Everything that a decision depends on, as observed by the shell. */
 export interface Observation {
   readonly uid: ClusterUid;
   readonly node: NodeName;
   readonly desired: DesiredState;
   readonly differences: readonly Difference[];
-  /** The differences follow from a new revision, or have lasted; false: look again before they are reported. */
+  /**
+   * Whether the differences follow from a new revision or have lasted; if false, they are checked again before they are
+   * reported.
+   */
   readonly confirmed: boolean;
-  /** The desired packages as they are installed. */
+  /** The installed versions of the desired packages. */
   readonly software: SoftwareVersions;
   readonly os: string;
   readonly kernel: string;
@@ -70,7 +73,7 @@ export interface Observation {
   readonly failure: ItemFailure | undefined;
   readonly kubernetes:
     { readonly ready: boolean; readonly message: string; readonly kubeletVersion: string } | undefined;
-  /** Kubernetes has called the node Ready for long enough; false: it may be about to change its mind again. */
+  /** Whether Kubernetes has reported the node Ready for long enough; false if it may change again. */
   readonly steady: boolean;
 }
 
@@ -85,7 +88,7 @@ const divergenceOf = (revision: number, differences: readonly Difference[]): str
     ...differences.map(({ item, what, observed, desired }) => `${item}/${what}: ${observed} -> ${desired}`),
   ].join('\n');
 
-/** What changes, by package; the id of a change says nothing to a reader, unless nothing else is known. */
+/** Lists the changes by package; the ID of a change is omitted unless nothing else is known. */
 const sentence = (differences: readonly Difference[]): string => {
   const named = differences.filter(({ item }) => item !== 'change');
   if (named.length === 0) return 'a change of the node begins';
@@ -97,20 +100,23 @@ const sentence = (differences: readonly Difference[]): string => {
 
 export const revisionOf = (standing: Standing): number => (standing.status === 'new' ? 0 : standing.revision);
 
-/** The node neither changes its software nor waits to. */
+/** Whether the node is neither changing its software nor waiting to. */
 export const isAgentReady = ({ standing }: Reported): boolean =>
   standing.status === 'initialized' || standing.status === 'ready' || standing.status === 'not-ready';
 
 const hasBeenReady = ({ standing }: Reported): boolean =>
   standing.status === 'ready' || standing.status === 'not-ready';
 
-/** Whether the agent has the permission to change the node. */
+/** Whether the agent is permitted to change the node. */
 export const mayChange = (
   reported: Reported,
   { changesAllowed, changesAllowedUntil }: Pick<DesiredState, 'changesAllowed' | 'changesAllowedUntil'>,
 ): boolean => changesAllowed && !(changesAllowedUntil === 'NodeReady' && hasBeenReady(reported));
 
-/** Whether the agent may repair what differs without leaving readiness: it ends with the NodeReady of the revision that permits it. */
+/**
+ * Whether the agent may repair differences while the node stays Ready. The permission ends with the NodeReady of its
+ * revision.
+ */
 export const mayRepair = ({ standing }: Reported, { desired, differences }: Observation): boolean =>
   desired.repair !== undefined &&
   standing.status !== 'new' &&
@@ -118,27 +124,27 @@ export const mayRepair = ({ standing }: Reported, { desired, differences }: Obse
   standing.revision !== desired.revision &&
   differences.every(({ needsDrain }) => needsDrain !== true);
 
-/** A failure that persists is reported at attempts 1, 2, 4, 8, ...; another failure at once. */
+/** A persistent failure is reported at attempts 1, 2, 4, 8, ...; a different failure at once. */
 const isWorthReporting = ({ failure: last }: Reported, { item, message, attempt }: ItemFailure): boolean => {
   if (last === null || last.item !== item || last.message !== message) return true;
   return attempt > last.attempt && Number.isInteger(Math.log2(attempt));
 };
 
-/** The next fact announces a change of the node, so that it does not become Ready for a moment before. */
+/** Whether the next fact announces a change of the node, so that the node must not become Ready briefly before it. */
 const isAboutToChange = (reported: Reported, seen: Observation): boolean =>
   seen.differences.length > 0 && seen.failure === undefined && seen.confirmed && mayChange(reported, seen.desired);
 
 const whenDiverged = (reported: Reported, seen: Observation): readonly AgentFact[] => {
   const { uid, node, desired, differences } = seen;
   const { revision } = desired;
-  // A service that restarts, or a host that boots, differs for a moment; that takes no node down.
+  // A restarting service or a booting host differs briefly, which must not take the node down.
   if (!seen.confirmed && isAgentReady(reported)) return [];
   if (!mayChange(reported, desired)) {
     if (mayRepair(reported, seen)) return [];
     if (reported.divergence === divergenceOf(revision, differences)) return [];
     return [{ type: 'NodeDiverged', data: { uid, node, revision, differences: [...differences] } }];
   }
-  // A node that has reported must be stated not ready before it is touched; a new one serves nothing yet.
+  // A node that has reported must be stated as not ready before it is changed; a new one runs no workloads yet.
   if (!isAgentReady(reported)) return [];
   return [
     { type: 'NodeNotReady', data: { uid, node, revision, reason: 'SoftwareChange', message: sentence(differences) } },
@@ -151,15 +157,16 @@ const isReadyAtVersion = ({ kubernetes, desired }: Observation): boolean => {
   return kubelet === undefined || kubernetes.kubeletVersion === `v${kubelet}`;
 };
 
-/** Someone changed a version that nothing was said about yet. */
+/** A version was changed that is not reported yet. */
 const versionsChanged = ({ software: before }: Reported, { uid, node, software }: Observation): readonly AgentFact[] =>
   before === null || sameVersions(before, software)
     ? []
     : [{ type: 'VersionChanged', data: { uid, node, before, after: software } }];
 
 /**
- * What Kubernetes says counts whatever else differs or fails: nothing that is wrong with the host hides a node that is down, or keeps one down
- * that is back. A node that is back has reached no more than before, unless it is as desired now.
+ * Kubernetes' readiness counts regardless of other differences and failures: problems of the host neither hide a node
+ * that is down nor keep down one that is back. A node that is back has reached the same revision as before, unless it
+ * is in the desired state now.
  */
 const readinessChanged = (reported: Reported, seen: Observation): readonly AgentFact[] => {
   const { uid, node, software, kubernetes } = seen;
@@ -193,17 +200,17 @@ const whenAsDesired = ({ standing, divergence }: Reported, seen: Observation): r
     case 'initialized':
       if (standing.revision !== revision) return [initialized];
       return isReadyAtVersion(seen) ? [ready] : [];
-    // Ends with the word of Kubernetes alone.
+    // Ends only when Kubernetes reports Ready.
     case 'not-ready':
       return [];
     case 'ready':
-      // A new revision without a change is reported too, so that upgrade-svc can see that it is reached.
-      // So is the end of a difference, whoever ended it.
+      // A new revision is stated even if it changes nothing, so that upgrade-svc sees that it is reached. So is the end
+      // of a difference, whoever resolved it.
       return (standing.revision !== revision || divergence !== null) && isReadyAtVersion(seen) ? [ready] : [];
   }
 };
 
-/** The host has booted since the agent last stated its boot. */
+/** States a boot since the last boot that the agent stated. */
 export const booted = (
   reported: Reported,
   { uid, node, bootId, bootedAt }: Pick<Observation, 'uid' | 'node' | 'bootId' | 'bootedAt'>,
@@ -212,7 +219,9 @@ export const booted = (
     ? []
     : [{ type: 'NodeRebooted', data: { uid, node, bootIdBefore: reported.bootId, bootId, bootedAt } }];
 
-/** What the agent must state now. Empty once it is stated: deciding on the same observation again adds nothing. */
+/**
+ * Returns the facts that the agent must state now. Idempotent: once they are stated, the same observation yields none.
+ */
 export const decide = (reported: Reported, seen: Observation): readonly AgentFact[] => {
   const { uid, node } = seen;
   const boot = booted(reported, seen);
@@ -258,7 +267,7 @@ export const evolve = (reported: Reported, fact: AgentFact): Reported => {
       return { ...reported, software: fact.data.after };
     case 'NodeRebooted':
       return { ...reported, bootId: fact.data.bootId };
-    // Other parts of the agent state these; the node's standing does not follow from them.
+    // Other parts of the agent state these; they do not affect the node's standing.
     case 'NodeChangeProgressed':
     case 'CertificatesReported':
     case 'ProbeFailed':

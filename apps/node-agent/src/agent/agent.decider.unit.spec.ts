@@ -23,7 +23,7 @@ const DONE_35 = { desired: WANTS_35, software: at('1.34.5') };
 const said = (before: readonly Observation[], now: Observation): string[] =>
   sayAll(reportedAfter(...before), now).facts.map(({ type }) => type);
 
-describe('an agent says', () => {
+describe('an agent states', () => {
   it.each<[string, readonly Observation[], Observation, string[]]>([
     ['nothing while a fresh host is not as desired', FRESH, seen({ differences: [difference] }), []],
     ['NodeInitialized when a fresh host is as desired', FRESH, seen(), ['NodeInitialized']],
@@ -101,13 +101,13 @@ describe('an agent says', () => {
   ])('%s', (_title, before, now, expected) => expect(said(before, now)).toEqual(expected));
 });
 
-describe('without permission an agent', () => {
+describe('an agent without permission', () => {
   const forbidden = seen({ desired: { ...WANTS_35, changesAllowed: false }, differences: [difference] });
-  it('says once what differs', () => {
+  it('states the differences once', () => {
     expect(said(READY, forbidden)).toEqual(['NodeDiverged']);
     expect(said([...READY, forbidden], forbidden)).toEqual([]);
   });
-  it('says it again when it differs in another way, or another revision asks', () => {
+  it('states them again if they change, or for another revision', () => {
     expect(
       said([...READY, forbidden], { ...forbidden, differences: [difference, { ...difference, what: 'kubectl' }] }),
     ).toEqual(['NodeDiverged']);
@@ -115,19 +115,19 @@ describe('without permission an agent', () => {
       'NodeDiverged',
     ]);
   });
-  it('which ended when the node became Ready says what differs, also while the node is not Ready', () => {
+  it('that ended with NodeReady states the differences, also while the node is not Ready', () => {
     const ended = { ...forbidden, desired: { ...WANTS_35, revision: 1, changesAllowedUntil: 'NodeReady' as const } };
     expect(said(READY, ended)).toEqual(['NodeDiverged']);
     expect(said([...READY, seen({ kubernetes: KUBERNETES_NOT_READY })], ended)).toEqual(['NodeDiverged']);
   });
   it('stays ready', () => expect(isAgentReady(reportedAfter(...READY, forbidden))).toBe(true));
-  it('announces the change when the permission comes', () =>
+  it('announces the change once it is permitted', () =>
     expect(said([...READY, forbidden], { ...forbidden, desired: { ...WANTS_35, revision: 3 } })).toEqual([
       'NodeNotReady',
     ]));
 });
 
-describe('with permission to repair what needs no drain an agent', () => {
+describe('an agent with permission to repair without a drain', () => {
   const sysctl = { item: 'sysctl', what: 'net.ipv4.ip_forward', observed: '0', desired: '1' };
   const before = reportedAfter(seen({ kubernetes: KUBERNETES_READY }));
   const desired = { revision: 2, software: at('1.34.4'), changesAllowed: false, repair: 'drift-1' };
@@ -135,7 +135,7 @@ describe('with permission to repair what needs no drain an agent', () => {
   const step = (reported = before, observation = drifted) =>
     plan(reported, observation, { announced: true, retryDue: true }).do;
 
-  it('repairs at once and stays Ready, states that it is as desired, and has no permission afterwards [ORBITER 10]', () => {
+  it('repairs at once and stays Ready, states the desired state, and has no permission afterwards [ORBITER 10]', () => {
     expect([decide(before, drifted), step()]).toEqual([[], 'ensure']);
     const { reported, facts } = sayAll(before, seen({ kubernetes: KUBERNETES_READY, desired }));
     expect(facts).toMatchObject([{ type: 'NodeReady', data: { revision: 2 } }]);
@@ -143,12 +143,12 @@ describe('with permission to repair what needs no drain an agent', () => {
     expect(step(reported)).toBe('wait');
   });
 
-  it('touches nothing whose repair needs a drain', () => {
+  it('changes nothing whose repair needs a drain', () => {
     const other = { ...drifted, differences: [sysctl, { ...difference, needsDrain: true as const }] };
     expect([decide(before, other), step(before, other)]).toMatchObject([[{ type: 'NodeDiverged' }], 'wait']);
   });
 
-  it('states the end of a difference also when someone else has ended it', () => {
+  it('states the end of a difference even if someone else resolved it', () => {
     const forbidden = { ...seen().desired, changesAllowed: false };
     const { reported } = sayAll(before, seen({ ...drifted, desired: forbidden }));
     const { facts } = sayAll(reported, seen({ kubernetes: KUBERNETES_READY, desired: forbidden }));
@@ -156,30 +156,30 @@ describe('with permission to repair what needs no drain an agent', () => {
   });
 });
 
-describe('what Kubernetes says of a node counts', () => {
+describe('the readiness that Kubernetes reports for a node counts', () => {
   const stopped: Difference = { item: 'kubelet', what: 'service', observed: 'inactive', desired: 'active' };
   const hold: Difference = { item: 'packages', what: 'hold of kubelet', observed: 'none', desired: 'held' };
   const kept = { ...seen().desired, changesAllowed: false };
   const failure = { item: 'packages', command: 'apt-get update', message: 'no route to host', attempt: 1 };
 
-  it('although its kubelet does not run, which is a difference too', () => {
+  it('even if its kubelet does not run, which is also a difference', () => {
     const down = seen({ desired: kept, differences: [stopped], kubernetes: KUBERNETES_NOT_READY });
     expect(said(READY, down)).toEqual(['NodeNotReady', 'NodeDiverged']);
   });
 
-  it('although something else has differed for long', () => {
+  it('even if something else has differed for long', () => {
     const differs = seen({ desired: kept, differences: [hold], kubernetes: KUBERNETES_READY });
     expect(said(READY, differs)).toEqual(['NodeDiverged']);
     expect(said([...READY, differs], { ...differs, kubernetes: KUBERNETES_NOT_READY })).toEqual(['NodeNotReady']);
   });
 
-  it('although a difference is not confirmed, or the host cannot be inspected', () => {
+  it('even if a difference is not confirmed, or the host cannot be inspected', () => {
     const down = { desired: kept, kubernetes: KUBERNETES_NOT_READY };
     expect(said(READY, seen({ ...down, differences: [hold], confirmed: false }))).toEqual(['NodeNotReady']);
     expect(said(READY, seen({ ...down, failure }))).toEqual(['NodeNotReady', 'NodeInitializationFailed']);
   });
 
-  it('also when it is Ready again while something differs or fails: at the revision that it had reached', () => {
+  it('even if something differs or fails when it is Ready again: at the revision that it had reached', () => {
     const desired = { ...kept, revision: 2 };
     const down = seen({ desired, differences: [hold], kubernetes: KUBERNETES_NOT_READY });
     const back = sayAll(reportedAfter(...READY, down), { ...down, kubernetes: KUBERNETES_READY }).facts;
@@ -189,25 +189,25 @@ describe('what Kubernetes says of a node counts', () => {
     expect(said([...READY, down], failed)).toEqual(['NodeReady', 'NodeInitializationFailed']);
   });
 
-  it('with the versions that someone changed meanwhile', () => {
+  it('together with versions that were changed in the meantime', () => {
     const down = seen({ desired: kept, kubernetes: KUBERNETES_NOT_READY });
     const now = seen({ desired: kept, kubernetes: KUBERNETES_READY, software: at('1.34.9') });
     expect(said([...READY, down], now)).toEqual(['VersionChanged', 'NodeReady']);
   });
 
-  it('but a node that is about to be changed does not become Ready for a moment before', () => {
+  it('except that a node that is about to be changed does not become Ready briefly before', () => {
     const down = seen({ kubernetes: KUBERNETES_NOT_READY });
     const change = seen({ desired: WANTS_35, differences: [difference], kubernetes: KUBERNETES_READY });
     expect(said([...READY, down], change)).toEqual(['NodeNotReady']);
     expect(reportedAfter(...READY, down, change).standing.status).toBe('changing');
   });
 
-  it('and its own restart of a kubelet is no news: the node is stated as changing before', () => {
+  it('except during a restart of its kubelet by the agent, which was announced as a change', () => {
     const restarting = seen({ desired: WANTS_35, differences: [difference], kubernetes: KUBERNETES_NOT_READY });
     expect(said(CHANGING, restarting)).toEqual([]);
   });
 
-  it('only when it lasts, where a kubelet has come and gone before', () => {
+  it('only once it is steady, if the kubelet was down before', () => {
     const down = seen({ kubernetes: KUBERNETES_NOT_READY });
     expect(said([...READY, down], seen({ kubernetes: KUBERNETES_READY, steady: false }))).toEqual([]);
     expect(said([...READY, down], seen({ kubernetes: KUBERNETES_READY }))).toEqual(['NodeReady']);
@@ -237,7 +237,7 @@ describe('what Kubernetes says of a node counts', () => {
     })
     .map((over) => seen(over));
 
-  it('for every combination of differences, failures, permissions and its word: the agent never stands better', () => {
+  it('in every combination of differences, failures, permissions and readiness: the agent never states Ready otherwise', () => {
     fc.assert(
       fc.property(fc.array(observations, { maxLength: 12 }), observations, (before, now) => {
         const { reported, facts } = sayAll(reportedAfter(...before), now);
@@ -248,7 +248,7 @@ describe('what Kubernetes says of a node counts', () => {
     );
   });
 
-  it('for every combination: a node that only Kubernetes took down is Ready again as soon as Kubernetes says so', () => {
+  it('in every combination: a node that only Kubernetes reported down is Ready again as soon as Kubernetes reports it', () => {
     fc.assert(
       fc.property(observations, observations, (down, up) => {
         const desired = { ...up.desired, changesAllowed: false };
@@ -276,9 +276,9 @@ describe('a failure', () => {
     );
     expect(reported).toEqual([1, 2, 4, 8]);
   });
-  it('is reported at once when it is another one', () =>
+  it('is reported at once if it is a different one', () =>
     expect(said([failing(1), failing(2)], failing(3, 'no such package'))).toEqual(['NodeInitializationFailed']));
-  it('names item, command and words', () =>
+  it('contains item, command and message', () =>
     expect(decide(reportedAfter(), failing(1))[0]?.data).toMatchObject({
       item: 'packages',
       command: 'apt-get install',

@@ -22,24 +22,27 @@ import type { Journal } from './journal.js';
 import { heartbeatOf, metadataOf } from './node.reports.js';
 import { SteadyReadiness } from './steady.readiness.js';
 
-/** Drift is found at the latest then; also how long a desired state that was missed by the subscription may wait. */
+/** The maximum delay until drift is found, or until a desired state that the subscription missed is applied. */
 const RESYNC_MS = 60_000;
-/** Certificates live for days and years: those that are as they were reported are read again after this, or after a change of the host. */
+/**
+ * Certificates are valid for days to years: unchanged ones are read again after this time, or after a change of the
+ * host.
+ */
 const CERTIFICATES_EVERY_MS = 10 * 60_000;
-/** Certificates that end sooner are read again with each look for drift. */
+/** Certificates that expire sooner are read at every drift check. */
 const URGENT_MS = 24 * 60 * 60_000;
 /**
- * The desired state is pushed when it is decided, and asked for after each connect. This finds what was lost between the two; it costs the
- * services some milliseconds each.
+ * The desired state is pushed when it is decided, and requested after each connect. This interval finds what was lost
+ * between the two; each request costs the services some milliseconds.
  */
 const ASK_AGAIN_MS = 10 * 60_000;
-/** Of an interval: agents that began together drift apart. */
+/** Share of an interval, so that agents that started together spread out. */
 const RESYNC_JITTER = 0.1;
-/** A difference without a request must last so long before a node is taken down for it. */
+/** How long an unrequested difference must last before the node is taken down for it. */
 const CONFIRM_MS = 5_000;
 const HEARTBEAT_JITTER = 0.1;
 const RETRY = { firstMs: 1_000, maxMs: 5 * 60_000 };
-/** One decision can lead to the next (NodeInitialized, then NodeReady); more than a few would be a bug. */
+/** One decision can lead to the next (NodeInitialized, then NodeReady); more than a few are a bug. */
 const DECISIONS_MAX = 10;
 
 export interface AgentParts {
@@ -67,7 +70,7 @@ interface HostFacts {
   readonly bootedAt: string;
 }
 
-/** The shell around the decider: inspects, reports and acts, one turn at a time; every event only wakes it. */
+/** The shell around the decider: inspects, states and acts, one turn at a time. Events only wake it up. */
 export class AgentLoop {
   private facts: HostFacts = { os: '', kernel: '', bootId: '', bootedAt: '' };
   private inspection: Inspection | undefined;
@@ -82,12 +85,12 @@ export class AgentLoop {
   private stopped = false;
   private watch: NodeWatch | undefined;
   private lastWait = '';
-  /** A heartbeat waits for the record of a boot. */
+  /** A heartbeat is pending until a boot is recorded. */
   private owesBeat = false;
-  /** Since when the host has differed without a break. */
+  /** Since when the host has continuously differed. */
   private differsSinceMs: number | undefined;
   private cancelConfirmation = (): void => undefined;
-  /** As Kubernetes said last. */
+  /** The last readiness that Kubernetes reported. */
   private lastReady: boolean | undefined;
   private readonly steadiness = new SteadyReadiness();
   private cancelSteady = (): void => undefined;
@@ -126,7 +129,7 @@ export class AgentLoop {
       host.bootedAt(),
     ]);
     this.facts = { os, kernel, bootId, bootedAt: bootedAt.toISOString() };
-    // Before anything is stated, so that facts can name their cause.
+    // Before any fact is stated, so that facts can name their cause.
     await this.desiredSource.start();
     this.watch = this.parts.watchNode({
       onView: (view) => this.see(view),
@@ -154,7 +157,7 @@ export class AgentLoop {
     await this.turning;
   }
 
-  /** A wait inside a change. It ends with the agent, and rejects then: what waited is as unfinished as after a crash. */
+  /** Sleeps inside a change. Rejects when the agent stops, which leaves the change unfinished as after a crash. */
   private sleep(ms: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (): void => reject(new AgentStops());
@@ -164,7 +167,7 @@ export class AgentLoop {
     });
   }
 
-  /** Something may be different: decide again. */
+  /** Something may have changed: decide again. */
   wake(): void {
     this.woken = true;
     if (this.stopped || this.turning !== undefined) return;
@@ -173,7 +176,7 @@ export class AgentLoop {
     });
   }
 
-  /** The host was changed, or something else is desired of it. */
+  /** Called after the host or its desired state changed. */
   private lookAgain(): void {
     this.certificatesDueMs = 0;
     this.lookForDrift();
@@ -190,7 +193,7 @@ export class AgentLoop {
       try {
         await this.turn();
       } catch (error) {
-        // The host itself fails (a full disk): nothing can be recorded, so it is logged and tried again.
+        // The host itself fails (e.g. a full disk): nothing can be recorded, so this is logged and retried.
         this.parts.log('error', 'a turn failed', { cause: String(error) });
         this.retryLater();
       }
@@ -229,11 +232,11 @@ export class AgentLoop {
     const unstaged = await this.changes.stageAhead(this.desired);
     if (unstaged !== undefined) this.fail(unstaged);
     this.timeDifferences(seen.differences.length > 0);
-    // Before NodeInitialized, so that its readers can see what is still on its way.
+    // Before NodeInitialized, so that its readers can see which images are still being pulled.
     if (seen.differences.length === 0) await software.begin(this.desired.software);
   }
 
-  /** A desired change that is not done comes before the differences that it will remove anyway. */
+  /** A desired change that is not done comes before the differences that it will resolve anyway. */
   private async withChange(seen: Inspection): Promise<Inspection> {
     if (seen.kind === 'failed') return seen;
     return { ...seen, differences: [...(await this.changes.inspect(this.desired)), ...seen.differences] };
@@ -245,7 +248,7 @@ export class AgentLoop {
     const text = JSON.stringify(certificates);
     if (certificates.length === 0) return;
     if (text === (await this.memory.read()).certificates) {
-      // Someone renews one that has ended or is about to, possibly by hand: then Fairlead waits for its own.
+      // An expired or expiring certificate is being renewed, possibly by hand, and Fairlead waits for its own renewal.
       const isUrgent = certificates.some(({ expiresAt }) => Date.parse(expiresAt) - clock.now().getTime() < URGENT_MS);
       this.certificatesDueMs = performance.now() + (isUrgent ? 0 : CERTIFICATES_EVERY_MS);
       return;
@@ -255,7 +258,9 @@ export class AgentLoop {
     await this.memory.write({ certificates: text });
   }
 
-  /** The host is looked at again when Kubernetes changes its mind: the differences show why, and none of them is from before. */
+  /**
+   * The host is inspected again when Kubernetes changes the readiness: the differences show why, and none is outdated.
+   */
   private see(view: NodeView | undefined): void {
     const before = this.lastReady;
     this.view = view;
@@ -320,7 +325,7 @@ export class AgentLoop {
     return failed;
   }
 
-  /** Heartbeats wait for it: a request to reboot the node must not begin on one that has booted since. */
+  /** Heartbeats wait for it: a request to reboot the node must not start on one that has rebooted since. */
   private async sayBoot(): Promise<void> {
     const { journal, log } = this.parts;
     const facts = booted(journal.reported, this.observe());
@@ -329,7 +334,7 @@ export class AgentLoop {
     for (const { type } of facts) log('info', type, { bootId: this.facts.bootId });
   }
 
-  /** States everything that there is to state now. */
+  /** States every fact that is due. */
   private async say(): Promise<Observation> {
     const { journal, log } = this.parts;
     for (let count = 0; count < DECISIONS_MAX; count += 1) {
@@ -390,15 +395,15 @@ export class AgentLoop {
     return this.desiredSource.current;
   }
 
-  /** As it was seen last, else as it was reported. */
+  /** As last observed, otherwise as last reported. */
   private get software(): SoftwareVersions {
     const seen = this.inspection;
     return seen?.kind === 'seen' ? seen.software : (this.parts.journal.reported.software ?? {});
   }
 
   /**
-   * Not before a boot of the host is in the log: with the first heartbeat the node counts as back. Whoever cannot record the one cannot
-   * record the other, so no node is silent for longer by this.
+   * Not before a boot of the host is in the log, because the node counts as back with the first heartbeat. If the boot
+   * cannot be recorded, neither can a heartbeat, so this never prolongs a silence.
    */
   private beat(): void {
     const { config, clock, platform, journal } = this.parts;

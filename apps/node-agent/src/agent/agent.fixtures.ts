@@ -15,7 +15,7 @@ export const difference: Difference = { item: 'packages', what: 'kubelet', obser
 export const KUBERNETES_READY = { ready: true, message: 'KubeletReady', kubeletVersion: 'v1.34.4' };
 export const KUBERNETES_NOT_READY = { ...KUBERNETES_READY, ready: false, message: 'NodeStatusUnknown' };
 
-/** A host that is as desired and not joined. */
+/** A host that is in the desired state and has not joined. */
 export const seen = (over: Partial<Observation> = {}): Observation => ({
   uid,
   node,
@@ -34,11 +34,11 @@ export const seen = (over: Partial<Observation> = {}): Observation => ({
   ...over,
 });
 
-/** What was reported after the agent saw these, one after the other, and said all that it had to. */
+/** The reported state after the agent made these observations in order and stated every fact. */
 export const reportedAfter = (...observations: readonly Observation[]): Reported =>
   observations.reduce((reported, observation) => sayAll(reported, observation).reported, NOTHING_REPORTED);
 
-/** Decides until there is nothing more to say, as the shell does. */
+/** Decides until there is no further fact, as the shell does. */
 export const sayAll = (
   reported: Reported,
   observation: Observation,

@@ -1,17 +1,17 @@
 import { mayChange, mayRepair, type Observation, type Reported } from './agent.decider.js';
 
-/** What the agent does next, and why. */
+/** The next action of the agent, and its reason. */
 export type Step =
   | { readonly do: 'ensure'; readonly reason: string }
-  /** Something differs, and may not be touched. */
+  /** Something differs, but may not be changed. */
   | { readonly do: 'wait'; readonly reason: string }
-  /** Everything is as desired, or its turn has not come. */
+  /** Everything is as desired, or the next attempt is not due. */
   | { readonly do: 'rest'; readonly reason: string };
 
-/** True once everything that the agent decided to state is in the log. */
+/** Whether all facts that the agent decided on are in the log. */
 export interface Progress {
   readonly announced: boolean;
-  /** A failed try is not repeated before its backoff is over. */
+  /** A failed attempt is not repeated before its backoff has passed. */
   readonly retryDue: boolean;
 }
 

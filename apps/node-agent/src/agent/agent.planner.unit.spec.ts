@@ -58,6 +58,6 @@ describe('the next step', () => {
     expect(plan(reportedAfter(...before), now, { ...CLEAR, ...progress }).do).toBe(expected),
   );
 
-  it('says which items it is about', () =>
+  it('names the items that it concerns', () =>
     expect(plan(reportedAfter(), differs, CLEAR).reason).toBe('first preparation (packages)'));
 });

@@ -9,57 +9,65 @@ import type {
 } from '@fairlead/contracts';
 
 /**
- * The services, as one node's credential reaches them: messages to and from this node, and nothing else. Requests reject with
- * WorldFailure when no answer comes in time.
+ * The services, as reachable with one node's credential: only messages to and from this node. Requests reject with
+ * WorldFailure if no reply arrives in time.
  */
 export interface Platform {
-  /** Calls back at once when connected, and again after every reconnect. */
+  /** Calls back at once if connected, and again after every reconnect. */
   onConnected(callback: () => void): void;
   isConnected(): boolean;
-  /** Resolves when the fact is in the log (`rejected` null), or to why it never will be. */
+  /** Resolves once the fact is in the log (`rejected` is null), or with the reason why it never will be. */
   state(type: EventType, fact: AgentFactMessage): Promise<AgentFactAnswer>;
-  /** What is desired of the node, which listeners get as well, and, to recover lost state, what it stated last. */
+  /**
+   * Requests the desired state of the node, which listeners also receive, and for recovery the last facts that it
+   * stated.
+   */
   sync(recover: boolean): Promise<AgentStateMessage>;
-  /** An answer to `sync` came over the connection that there is: what is decided since is received, or will be. */
+  /** Whether a reply to `sync` arrived over the current connection: later decisions are received or on their way. */
   isSynced(): boolean;
-  /** What is desired of the node, as soon as it is decided, also what came before; missing some while away is possible. */
+  /**
+   * Called with the desired state of the node when it is decided, and with earlier ones. Those decided while
+   * disconnected may be missed.
+   */
   onDesired(callback: (desired: AgentDesiredMessage) => void): void;
-  /** Dropped while away. */
+  /** Dropped while disconnected. */
   sendHeartbeat(heartbeat: Heartbeat): void;
-  /** Called with each heartbeat, and in its place: now and then it asks whether the services can still be reached. */
+  /** Called together with each heartbeat, or instead of it; sends a ping from time to time to check the connection. */
   ping(): void;
-  /** Claims for the user with this public key. */
+  /** Requests claims for the user with this public key. */
   renew(user: string): Promise<AgentCredentialsMessage>;
-  /** From the next connect on. */
+  /** Applies from the next connect on. */
   useCredentials(text: string): void;
-  /** From the next connect on these authorities (PEM) count; rejects, and changes nothing, when NATS cannot be reached with them. */
+  /**
+   * Trusts these CAs (PEM) from the next connect on. Rejects and changes nothing if NATS cannot be reached with them.
+   */
   useAuthorities(pem: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What Kubernetes says about the node. */
+/** The state of the node in Kubernetes. */
 export interface NodeView {
   readonly ready: boolean;
-  /** Why, in Kubernetes' words. */
+  /** The reason, as reported by Kubernetes. */
   readonly message: string;
   readonly kubeletVersion: string;
 }
 
-/** What the agent writes to its Node object. */
+/** The metadata that the agent writes to its Node object. */
 export interface NodeMetadata {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** The node's own Node object, through the kubelet's credentials. */
+/** A watch of the node's own Node object, with the kubelet's credentials. */
 export interface NodeWatch {
-  /** Writes what `metadata` returns now, if the Node object differs; at the latest when the API answers again. */
+  /** Writes the current result of `metadata` if the Node object differs, at the latest when the API responds again. */
   metadataChanged(): void;
   stop(): void;
 }
 
 export interface NodeWatchListener {
-  /** undefined: Kubernetes cannot be asked, or has no such Node. */
+  /** undefined: Kubernetes cannot be reached, or has no such Node. */
   onView(view: NodeView | undefined): void;
   metadata(): NodeMetadata;
 }

@@ -10,7 +10,10 @@ const SEEDS = 500;
 const STEPS = 120;
 const VERSIONS = ['1.34.3', '1.34.4', '1.34.5'];
 
-/** A host and its cluster that change at will, an agent that looks, says and acts, and a log that is away now and then. */
+/**
+ * A host and its cluster that change at random, an agent that observes, states and acts, and a log that is sometimes
+ * away.
+ */
 const run = (seed: number): { readonly story: readonly string[]; readonly acts: number } => {
   const random = seededRandom(seed);
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
@@ -69,7 +72,7 @@ const run = (seed: number): { readonly story: readonly string[]; readonly acts: 
     );
     for (const fact of more.facts) {
       const isAsDesired = host.version === desired.software['kubelet'] && !host.swapOn;
-      // A node that is back from where Kubernetes alone had put it has reached what it had reached before.
+      // A node that was down only in Kubernetes and is back has reached the same revision as before.
       const isHonest = (to: number): boolean =>
         kubernetes?.ready === true && (isAsDesired || (fact === more.facts[0] && to === reachedBefore));
       if (fact.type === 'NodeReady' && !isHonest(fact.data.revision))
@@ -85,17 +88,17 @@ const run = (seed: number): { readonly story: readonly string[]; readonly acts: 
     const hasEnded = desired.changesAllowedUntil === 'NodeReady' && (inLog === 'ready' || inLog === 'not-ready');
     if (!desired.changesAllowed || hasEnded)
       throw new Error(`seed ${seed}: acts without permission\n${story.join('\n')}`);
-    // The log shows that the node is down, or has never been up.
+    // The log must show that the node is down or was never up.
     if (inLog !== 'changing' && inLog !== 'new') throw new Error(`seed ${seed}: acts unannounced\n${story.join('\n')}`);
     host.swapOn = false;
-    // A crash in the middle: the packages wait for the next turn.
+    // A crash in the middle: the packages are left to the next turn.
     if (random() < 0.7) host.version = desired.software['kubelet']!;
   }
   return { story, acts };
 };
 
-describe('whatever happens to a host, its cluster and the log', () => {
-  it(`an agent acts only with permission and announced, and never calls a node ready that is not (${SEEDS} seeds)`, () => {
+describe('under random changes of a host, its cluster and the log', () => {
+  it(`an agent acts only with permission and after an announcement, and never states Ready for a node that is not (${SEEDS} seeds)`, () => {
     let acts = 0;
     for (let seed = 1; seed <= SEEDS; seed += 1) acts += run(seed).acts;
     expect(acts).toBeGreaterThan(SEEDS * 5);

@@ -4,13 +4,13 @@ import { OWN_EVENTS } from '../node/agent.facts.js';
 import { Desired } from '../node/desired.state.js';
 import { NOTHING_REPORTED } from './agent.decider.js';
 
-/** A fact that is decided and may not be in the log yet. Its id was generated once, so that the log recognises a repetition. */
+/** A decided fact that may not be in the log yet. Its ID is generated once, so that the log detects duplicates. */
 const Pending = z.strictObject({
   id: z.string(),
   time: z.string(),
   type: z.enum(OWN_EVENTS),
   data: z.record(z.string(), z.unknown()),
-  /** Id of the event by which the node was asked for it; null: by none. */
+  /** The ID of the event that requested it; null: none. */
   desired: z.string().nullable(),
 });
 export type Pending = z.infer<typeof Pending>;
@@ -32,14 +32,14 @@ const Reported = z.strictObject({
   divergence: z.string().nullable(),
 });
 
-/** What the agent must remember. If it is lost, the services return what the node stated last. */
+/** The agent's persistent state. If it is lost, the services return the last facts of the node. */
 export const AgentState = z.strictObject({
   format: z.literal(2),
   uid: ClusterUid,
   reported: Reported,
   outbox: z.array(Pending),
   desired: Desired.nullable(),
-  /** What was changed on the host and is in no NodeInitialized yet. */
+  /** Changes of the host that no NodeInitialized has stated yet. */
   changed: z.array(z.string()),
 });
 export type AgentState = z.infer<typeof AgentState>;

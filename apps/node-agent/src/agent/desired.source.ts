@@ -29,11 +29,11 @@ const desiredOf = ({ id, data }: AgentDesiredMessage): Desired => {
   };
 };
 
-/** The desired state of this node: received when it is decided, and requested where it may have been missed. */
+/** The desired state of this node: received when it is decided, and requested when it may have been missed. */
 export class DesiredSource {
   constructor(private readonly parts: DesiredSourceParts) {}
 
-  /** The newest of what was decided and what the configuration began with. */
+  /** The newest of the received states and the initial one of the configuration. */
   get current(): Desired {
     const { config, journal } = this.parts;
     const received = journal.desired;
@@ -42,7 +42,7 @@ export class DesiredSource {
       : { ...config.desired, event: null };
   }
 
-  /** Resolves when it was requested, if the services could be reached. */
+  /** Resolves once it was requested, if the services are reachable. */
   async start(): Promise<void> {
     const { platform } = this.parts;
     platform.onDesired((desired) => void this.receive(desired));
@@ -50,12 +50,12 @@ export class DesiredSource {
     platform.onConnected(() => void this.askOnce());
   }
 
-  /** Once for each connection: what comes over it later is received. */
+  /** Once per connection: later states arrive over the connection. */
   private async askOnce(): Promise<void> {
     if (!this.parts.platform.isSynced()) await this.ask();
   }
 
-  /** The answer is received like what is sent. */
+  /** Requests the desired state. The reply is handled like a pushed one. */
   async ask(): Promise<void> {
     const { platform, log } = this.parts;
     if (!platform.isConnected()) return;
@@ -70,7 +70,8 @@ export class DesiredSource {
     try {
       await this.take(desired);
     } catch (error) {
-      // The host itself fails (a full disk). What was received counts already, and is written with the next fact.
+      // The host itself fails (e.g. a full disk). The received state already applies, and is written with the next
+      // fact.
       this.parts.log('warn', 'the desired state could not be kept', { cause: wordsOf(error) });
     }
   }

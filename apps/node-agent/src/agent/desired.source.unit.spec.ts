@@ -12,7 +12,7 @@ const config = {
   desired: { revision: 1, software: at('1.34.4'), changesAllowed: true },
 } as AgentConfig;
 
-/** As upgrade-svc sends it. */
+/** A desired state as upgrade-svc sends it. */
 const sent = (revision: number, data: object = {}): AgentDesiredMessage => ({
   id: `event-${revision}`,
   correlationId: 'event-0',
@@ -55,8 +55,8 @@ const sourceWith = async (keep: () => Promise<void> = () => Promise.resolve()) =
   return { source, received, fresh, said };
 };
 
-describe('what a node must be', () => {
-  it('is what the configuration began with, until more is decided', async () => {
+describe('the desired state of a node', () => {
+  it('is that of the configuration until another one is decided', async () => {
     const { source, received, fresh } = await sourceWith();
     expect(source.current).toMatchObject({ revision: 1, event: null });
     await received(sent(2));
@@ -64,21 +64,21 @@ describe('what a node must be', () => {
     expect(fresh).toEqual([2]);
   });
 
-  it('never goes back, and is taken once', async () => {
+  it('never goes back to an older revision, and is applied once', async () => {
     const { source, received, fresh } = await sourceWith();
     for (const revision of [3, 2, 3]) await received(sent(revision));
     expect(source.current.revision).toBe(3);
     expect(fresh).toEqual([3]);
   });
 
-  it('is not what another node, or another incarnation of the cluster, was sent', async () => {
+  it('is not taken from messages for another node or another incarnation of the cluster', async () => {
     const { source, received } = await sourceWith();
     await received(sent(2, { node: 'demo-w-2-bbbbb' as typeof node }));
     await received(sent(2, { uid: '22222222-2222-4222-8222-222222222222' as typeof uid }));
     expect(source.current.revision).toBe(1);
   });
 
-  it('counts, although the disk is too full to keep it', async () => {
+  it('applies even if the disk is too full to store it', async () => {
     const { source, received, said } = await sourceWith(() =>
       Promise.reject(new Error('ENOSPC: no space left on device')),
     );

@@ -31,7 +31,7 @@ const config = AgentConfig.parse({
   nodeLabels: {},
 });
 
-/** The services, which record each fact once, behind a network that loses requests and answers. */
+/** The services, which record each fact once, behind a network that loses requests and replies. */
 class UnreliablePlatform {
   readonly recorded: { readonly type: EventType; readonly message: AgentFactMessage }[] = [];
   readonly rejected = new Set<string>();
@@ -57,7 +57,7 @@ class UnreliablePlatform {
     await this.network();
     if (this.rejected.has(String(message.data['revision']))) return { id: message.id, rejected: 'it is not valid' };
     if (!this.recorded.some(({ message: one }) => one.id === message.id)) this.recorded.push({ type, message });
-    // Recorded, and the answer is lost.
+    // Recorded, but the reply is lost.
     await this.network();
     return { id: message.id, rejected: null };
   }
@@ -77,7 +77,7 @@ class UnreliablePlatform {
 const factOf = (revision: number): AgentFact => ({ type: 'NodeReady', data: { uid, node, revision, software: {} } });
 const noLog = (): undefined => undefined;
 
-/** Runs until the journal has nothing to do at this moment. */
+/** Runs until the journal is idle. */
 const settle = async (): Promise<void> => {
   for (let turn = 0; turn < 60; turn += 1) await Promise.resolve();
 };
@@ -87,7 +87,7 @@ const revisionsOf = (platform: UnreliablePlatform): number[] =>
 
 const never = <T>(): Promise<T> => new Promise(() => undefined);
 
-/** One life of the agent's process. After its crash nothing that it began reaches the disk or the services. */
+/** One life of the agent's process. After its crash, nothing that it started reaches the disk or the services. */
 class Life {
   private alive = true;
 
@@ -95,7 +95,7 @@ class Life {
     this.alive = false;
   }
 
-  /** The host's disk, as long as the process lives. */
+  /** The host's disk while the process lives. */
   disk(host: MemoryHost): MemoryHost {
     const isAlive = (): boolean => this.alive;
     return Object.assign(Object.create(host) as MemoryHost, {
@@ -142,8 +142,8 @@ const open = async (
   });
 };
 
-describe('what an agent decided to say', () => {
-  it(`is in the log once and in order, through lost answers, crashes and absences (${SEEDS} seeds)`, async () => {
+describe('the facts that an agent decided on', () => {
+  it(`are in the log once and in order, despite lost replies, crashes and outages (${SEEDS} seeds)`, async () => {
     for (let seed = 1; seed <= SEEDS; seed += 1) {
       const random = seededRandom(seed);
       const host = new MemoryHost();
@@ -176,7 +176,7 @@ describe('what an agent decided to say', () => {
     }
   });
 
-  it('goes on after what it said before when its state is lost', async () => {
+  it('continue after the earlier ones when the local state is lost', async () => {
     const random = seededRandom(1);
     const log = new UnreliablePlatform(random, 0);
     const first = await open(new MemoryHost(), log, random);
@@ -190,7 +190,7 @@ describe('what an agent decided to say', () => {
     expect(revisionsOf(log)).toEqual([1, 2, 3]);
   });
 
-  it(`is bounded while the log is away for long: the first, and the newest ${OUTBOX_LENGTH_MAX - 1}`, async () => {
+  it(`are bounded while the log is away for long: the first, and the newest ${OUTBOX_LENGTH_MAX - 1}`, async () => {
     const random = seededRandom(1);
     const log = new UnreliablePlatform(random, 0);
     log.connected = false;
@@ -204,7 +204,7 @@ describe('what an agent decided to say', () => {
     expect([said[0], said[1], said.at(-1)]).toEqual([1, 52, 250]);
   });
 
-  it('does not block what follows when it is rejected', async () => {
+  it('do not block later ones if they are rejected', async () => {
     const log = new UnreliablePlatform(seededRandom(1), 0);
     log.rejected.add('2');
     const journal = await open(new MemoryHost(), log, seededRandom(1));
@@ -213,7 +213,7 @@ describe('what an agent decided to say', () => {
     expect(revisionsOf(log)).toEqual([1, 3]);
   });
 
-  it('belongs to its cluster: the state of an earlier one is forgotten', async () => {
+  it('belong to their cluster: the state of an earlier one is discarded', async () => {
     const random = seededRandom(1);
     const host = new MemoryHost();
     const log = new UnreliablePlatform(random, 0);

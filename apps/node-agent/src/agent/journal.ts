@@ -22,13 +22,13 @@ export interface JournalOptions {
   readonly clock: AgentClock;
   readonly random: () => number;
   readonly log: AgentLog;
-  /** The outbox has become empty. */
+  /** Called when the outbox becomes empty. */
   readonly onDrained: () => void;
 }
 
 /**
- * What the agent has stated. A fact is in the local state first; then it is sent, one at a time, until it is answered: it is in the
- * log once and in order, however often the agent or NATS goes away between.
+ * The facts that the agent has stated. A fact is first stored in the local state, then sent, one at a time, until it is
+ * acknowledged: it is in the log once and in order, however often the agent or NATS fails in between.
  */
 export class Journal {
   private draining: Promise<void> | undefined;
@@ -56,17 +56,17 @@ export class Journal {
     return this.state.changed;
   }
 
-  /** Everything that was decided is in the log. */
+  /** Whether every decided fact is in the log. */
   get isDrained(): boolean {
     return this.state.outbox.length === 0;
   }
 
-  /** The boot that was stated last is in the log. */
+  /** Whether the last stated boot is in the log. */
   get isBootRecorded(): boolean {
     return !this.state.outbox.some(({ type }) => type === 'NodeRebooted');
   }
 
-  /** `desired`: id of the event by which the node was asked for it. */
+  /** `desired`: the ID of the event that requested it. */
   async record(facts: readonly AgentFact[], desired: string | null): Promise<void> {
     const time = this.options.clock.now().toISOString();
     const pending = facts.map((fact): Pending => ({
@@ -90,12 +90,12 @@ export class Journal {
     return this.save({ ...this.state, desired });
   }
 
-  /** Remembered over a restart, so that NodeInitialized names everything that was changed. */
+  /** Kept across a restart, so that NodeInitialized lists every change. */
   addChanged(changed: readonly string[]): Promise<void> {
     return this.save({ ...this.state, changed: [...new Set([...this.state.changed, ...changed])] });
   }
 
-  /** Asks what this node stated last, when the local state was lost. Rejects while there is no answer. */
+  /** Requests the last facts of this node after the local state was lost. Rejects while there is no reply. */
   async recover(): Promise<void> {
     const { last } = await this.options.platform.sync(true);
     const facts = (last ?? []).filter(({ type }) => isOwnEvent(type)) as unknown as readonly AgentFact[];
@@ -113,11 +113,11 @@ export class Journal {
     const surplus = outbox.length - OUTBOX_LENGTH_MAX;
     if (surplus <= 0) return outbox;
     this.options.log('warn', 'the log was away for so long that facts are dropped', { dropped: surplus });
-    // The head may be in the log already under its id, so it stays.
+    // The head may already be in the log under its ID, so it is kept.
     return [...outbox.slice(0, 1), ...outbox.slice(1 + surplus)];
   }
 
-  /** One write after the other, the newest state last. */
+  /** Writes are sequential, and the newest state is last. */
   private save(state: AgentState): Promise<void> {
     this.state = state;
     this.saving = this.saving.then(
@@ -154,7 +154,7 @@ export class Journal {
     if (head === undefined) return;
     const { id, time, type, desired, data } = head;
     const { rejected } = await this.options.platform.state(type, { id, time, desired, data });
-    // It would be rejected again and again, and block what follows.
+    // Dropped: it would be rejected again and again, and block later facts.
     if (rejected !== null) this.options.log('error', 'a fact was rejected', { type, cause: rejected });
     await this.save({ ...this.state, outbox: this.state.outbox.filter((pending) => pending !== head) });
   }

@@ -37,7 +37,7 @@ export const heartbeatOf = (
   ...(now.kubelet === undefined ? {} : { kubelet: now.kubelet }),
 });
 
-/** What the Node object shows of the agent and its desired state, for operators. */
+/** The agent's state and desired state, shown on the Node object for operators. */
 export const metadataOf = ({ uid, nodeLabels }: AgentConfig, desired: Desired, reported: Reported): NodeMetadata => {
   const versions = (software: SoftwareVersions, name: (of: string) => string): Readonly<Record<string, string>> =>
     Object.fromEntries(Object.entries(software).map(([of, version]) => [name(of), version]));

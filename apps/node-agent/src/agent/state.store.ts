@@ -3,7 +3,10 @@ import { replaceFile } from '../software/item.js';
 import type { AgentLog, HostPort } from '../node/host.ports.js';
 import { AgentState } from './agent.state.js';
 
-/** undefined: there is none of this cluster that can be read; the agent then asks the services what it stated. */
+/**
+ * Returns undefined if there is no readable state of this cluster; the agent then requests its last facts from the
+ * services.
+ */
 export const loadState = async (host: HostPort, uid: ClusterUid, log: AgentLog): Promise<AgentState | undefined> => {
   const text = await host.readFile(AGENT_PATHS.state);
   if (text === undefined) return undefined;

@@ -3,7 +3,7 @@ import { SteadyReadiness } from './steady.readiness.js';
 
 const MINUTE_MS = 60_000;
 
-describe('a node that Kubernetes calls Ready again', () => {
+describe('a node that Kubernetes reports Ready again', () => {
   const after = (...spells: readonly (readonly [ready: boolean, ms: number])[]): number => {
     const steadiness = new SteadyReadiness();
     let nowMs = 1_000;
@@ -15,23 +15,23 @@ describe('a node that Kubernetes calls Ready again', () => {
   };
   const DOWN = [false, 10_000] as const;
 
-  it('is so at once, the first time and after ten minutes in which it stayed Ready', () => {
+  it('counts at once, the first time and after ten minutes of being Ready', () => {
     expect(after([true, 1_000], DOWN, [true, 0])).toBe(0);
     expect(after([true, 1_000], DOWN, [true, 1_000], DOWN, [true, 10 * MINUTE_MS], DOWN, [true, 0])).toBe(0);
   });
 
-  it('has to stay Ready for twice as long with each relapse, for a minute at most', () => {
+  it('has to stay Ready twice as long after each relapse, up to a minute', () => {
     const relapses = (count: number): number =>
       after([true, 1_000], ...Array.from({ length: count }, () => [DOWN, [true, 0]] as const).flat());
     expect([1, 2, 3, 4, 5, 6, 20].map(relapses)).toEqual([0, 5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
   });
 
-  it('is steady when it has stayed Ready for that long', () => {
+  it('is steady once it has stayed Ready for that long', () => {
     expect(after([true, 1_000], DOWN, [true, 1_000], DOWN, [true, 4_000])).toBe(1_000);
     expect(after([true, 1_000], DOWN, [true, 1_000], DOWN, [true, 5_000])).toBe(0);
   });
 
-  it('is not steady for a kubelet that crashes every half minute', () => {
+  it('is not steady if its kubelet crashes every half minute', () => {
     const steadiness = new SteadyReadiness();
     const steady: boolean[] = [];
     for (let nowMs = 0; nowMs < 20 * MINUTE_MS; nowMs += 1_000) {

@@ -7,12 +7,12 @@ type Certificates = EventData<'CertificatesReported'>['certificates'];
 const PKI = '/etc/kubernetes/pki';
 const { pki: ETCD, client: ETCD_CLIENT } = EXTERNAL_ETCD;
 
-/** Certificate and key in one file, which the kubelet replaces when it renews them. */
+/** One file with certificate and key, which the kubelet replaces at a renewal. */
 const OF_EVERY_NODE: Readonly<Record<string, string>> = {
   [KUBELET_CERTIFICATE]: '/var/lib/kubelet/pki/kubelet-client-current.pem',
 };
 
-/** kubeadm's names, and where it keeps them; those of an external etcd have the same names and places of their own. */
+/** kubeadm's names of certificates, and their paths; those of an external etcd have the same names in other folders. */
 const OF_CONTROL_PLANES: Readonly<Record<string, string | readonly string[]>> = {
   ...OF_EVERY_NODE,
   apiserver: `${PKI}/apiserver.crt`,
@@ -35,7 +35,7 @@ const CLIENT_CERTIFICATE = /^\s*client-certificate-data:\s*(\S+)\s*$/m;
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/u;
 
-/** The certificate in a PEM file, without the key beside it, or in a kubeconfig. */
+/** The certificate in a PEM file, without the adjacent key, or in a kubeconfig. */
 const pemIn = (text: string): string | undefined => {
   const [certificate] = CERTIFICATE.exec(text) ?? [];
   if (certificate !== undefined) return certificate;
@@ -43,26 +43,26 @@ const pemIn = (text: string): string | undefined => {
   return data === undefined ? undefined : Buffer.from(data, 'base64').toString('utf8');
 };
 
-/** The last moment that a fact may state; certificates without an end say 9999 (RFC 5280). */
+/** The latest time that a fact may contain; certificates without an expiry have the year 9999 (RFC 5280). */
 const LAST_TIME_MS = Date.UTC(2200, 11, 31);
 
 const endOf = (pem: string): string | undefined => {
   try {
     return new Date(Math.min(Date.parse(new X509Certificate(pem).validTo), LAST_TIME_MS)).toISOString();
   } catch {
-    // A file that is being written, or a stand-in of the lab: it has no end to report.
+    // The file is being written, or is a stand-in of the lab: it has no expiry to report.
     return undefined;
   }
 };
 
-/** Whom a client certificate is of, and when it ends. */
+/** The subject of a client certificate, and when it expires. */
 export interface ClientCertificate {
   readonly name: string;
   readonly organization: string;
   readonly expiresAt: string;
 }
 
-/** undefined: there is none in the text, or its subject is incomplete. */
+/** Returns undefined if the text contains none, or its subject is incomplete. */
 export const clientCertificateIn = (text: string): ClientCertificate | undefined => {
   const pem = pemIn(text);
   const expiresAt = pem === undefined ? undefined : endOf(pem);
@@ -72,12 +72,12 @@ export const clientCertificateIn = (text: string): ClientCertificate | undefined
   return name === undefined || organization === undefined ? undefined : { name, organization, expiresAt };
 };
 
-/** By name: the certificate that was there when it was last looked at, and when it ends. */
+/** The last read certificate and its expiry, by name. */
 export type SeenCertificates = Map<string, { readonly pem: string; readonly expiresAt: string | undefined }>;
 
 /**
- * When the certificate of the kubelet on this host ends, and each of its control plane. Only public parts are kept; what is as it was is not
- * parsed again.
+ * When the kubelet's certificate expires, and on a control plane all others. Keeps only public parts, and does not
+ * parse unchanged certificates again.
  */
 export const certificatesOn = async (
   host: HostPort,

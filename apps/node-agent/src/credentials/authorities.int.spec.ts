@@ -12,7 +12,7 @@ const SOFTWARE = { containerd: '1.7.24', kubelet: '1.34.4', kubeadm: '1.34.4', k
 const LIFETIME_S = 6;
 const DEADLINE_MS = 30_000;
 
-describe("an agent whose NATS' authority is rotated", () => {
+describe('an agent when the CA of NATS is rotated', () => {
   let log: LogEnvironment;
   let agent: RunningAgent;
   let host: MemoryHost;
@@ -59,7 +59,7 @@ describe("an agent whose NATS' authority is rotated", () => {
     agent = await startAgent({ config, host, credentials, log: (_level, message) => said.push(message) });
   };
 
-  it('gets the new one with its credential, keeps it on its host, and reaches a NATS that shows it', async () => {
+  it('receives the new CA with its credential, stores it on its host, and connects to a NATS that uses it', async () => {
     const { current } = readAuthorities(log.dataDir) ?? never();
     await start();
     await eventuallyPasses(() => expect(heartbeats).toBeGreaterThan(0), { withinMs: DEADLINE_MS });
@@ -72,7 +72,7 @@ describe("an agent whose NATS' authority is rotated", () => {
     await eventuallyPasses(() => expect(heartbeats).toBeGreaterThan(before + 2), { withinMs: DEADLINE_MS });
   }, 90_000);
 
-  it('keeps what it trusts where NATS cannot be reached with what it gets', async () => {
+  it('keeps its CAs if NATS cannot be reached with the received ones', async () => {
     const before = log.trust().natsCa;
     await start();
     log.authorities = certificateIn(await newAuthority(new Date()));

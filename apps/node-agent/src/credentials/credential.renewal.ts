@@ -5,11 +5,11 @@ import type { Platform } from '../agent/agent.ports.js';
 import { replaceFile } from '../software/item.js';
 import type { Metronome } from '../time/metronome.js';
 
-/** A credential is renewed when so much of its life is over; the rest is for the services to be away. */
+/** Share of its validity after which a credential is renewed; the rest covers outages of the services. */
 const RENEW_AT = 1 / 3;
 const RETRY_MS = 60_000;
 const RETRY_JITTER = 0.5;
-/** A timer of JavaScript takes no longer delay. */
+/** JavaScript timers do not support longer delays. */
 const WAIT_MAX_MS = 24 * 60 * 60_000;
 
 export interface CredentialRenewalParts {
@@ -21,7 +21,7 @@ export interface CredentialRenewalParts {
   readonly log: AgentLog;
 }
 
-/** In the agent's configuration, as bootstrap-svc wrote it: a later start reads it there. */
+/** Stores the CAs in the agent's configuration, which bootstrap-svc wrote and a later start reads. */
 const keepAuthorities = async (host: HostPort, natsCa: string): Promise<void> => {
   const text = await host.readFile(AGENT_PATHS.config);
   if (text === undefined) return;
@@ -29,14 +29,16 @@ const keepAuthorities = async (host: HostPort, natsCa: string): Promise<void> =>
   await replaceFile(host, AGENT_PATHS.config, `${JSON.stringify(config, undefined, 2)}\n`, 0o600);
 };
 
-/** Keeps the node's NATS credential alive: the services sign new claims for the same user, whose seed never leaves the host. */
+/**
+ * Renews the node's NATS credential: the services sign new claims for the same user, whose seed never leaves the host.
+ */
 export class CredentialRenewal {
   private cancel = (): void => undefined;
   private stopped = false;
 
   constructor(
     private credentials: string,
-    /** Authorities of NATS, PEM; undefined: TLS is not required. */
+    /** CAs of NATS, PEM; undefined: TLS is not required. */
     private authorities: string | undefined,
     private readonly parts: CredentialRenewalParts,
   ) {}
@@ -50,7 +52,7 @@ export class CredentialRenewal {
     this.cancel();
   }
 
-  /** 0: it is due; infinite: this credential does not end. */
+  /** 0: due now; infinite: this credential does not expire. */
   private dueInMs(): number {
     const { iat, exp } = claimsOfCreds(this.credentials);
     if (exp === undefined) return Number.POSITIVE_INFINITY;
@@ -89,7 +91,7 @@ export class CredentialRenewal {
     await this.trust(natsCa);
   }
 
-  /** An authority that is rotated comes beside the one that counts now; what NATS is not reached with is not kept. */
+  /** A rotated CA is added to the current one. CAs with which NATS cannot be reached are not stored. */
   private async trust(natsCa: string | undefined): Promise<void> {
     if (natsCa === undefined || this.authorities === undefined || natsCa === this.authorities) return;
     const { platform, host, log } = this.parts;

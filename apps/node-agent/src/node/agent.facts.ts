@@ -1,6 +1,6 @@
 import type { EventData } from '@fairlead/contracts';
 
-/** What an agent may state; `contracts` defines each. */
+/** Facts that an agent may state; defined in `contracts`. */
 export const OWN_EVENTS = [
   'NodeInitialized',
   'NodeInitializationFailed',

@@ -8,7 +8,7 @@ import {
 } from '@fairlead/contracts';
 import * as z from 'zod';
 
-/** What is desired of the node. */
+/** The desired state of the node. */
 export const Desired = z.strictObject({
   revision: z.int().min(1),
   software: SoftwareVersions,
@@ -16,11 +16,11 @@ export const Desired = z.strictObject({
   changesAllowedUntil: ChangesAllowedUntil.optional(),
   change: NodeChange.strip().optional(),
   stage: z.strictObject({ id: z.string(), software: SoftwareVersions, dryRun: KubeadmDryRun.optional() }).optional(),
-  /** What the agent may repair without a drain, until it is Ready with this revision. */
+  /** The request that permits repairs without a drain until NodeReady of this revision. */
   repair: z.string().optional(),
   probes: z.array(Probe.strip()).optional(),
   releases: z.array(KubernetesRelease).optional(),
-  /** Id of the event that set it; null: the initial one, from the configuration. */
+  /** The ID of the event that set it; null: the initial state, from the configuration. */
   event: z.string().nullable(),
 });
 export type Desired = z.infer<typeof Desired>;

@@ -1,10 +1,10 @@
-/** One thing on the host that is not as desired. */
+/** One difference between the host and its desired state. */
 export interface Difference {
   readonly item: string;
-  /** What of the item, e.g. a package or a sysctl. */
+  /** The part of the item, e.g. a package or a sysctl. */
   readonly what: string;
   readonly observed: string;
   readonly desired: string;
-  /** Its repair may stop pods. Absent: it may not. */
+  /** Its repair may stop pods; absent: it may not. */
   readonly needsDrain?: true | undefined;
 }

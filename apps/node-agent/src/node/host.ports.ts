@@ -1,4 +1,4 @@
-/** What a command did. A command that cannot be started is code 127 with the reason as its stderr. */
+/** The result of a command. A command that cannot be started has exit code 127, with the reason as its stderr. */
 export interface CommandResult {
   /** null: ended by a signal or by its timeout. */
   readonly code: number | null;
@@ -7,47 +7,46 @@ export interface CommandResult {
 }
 
 export interface CommandOptions {
-  /** After this the command and its children are killed. */
+  /** The command and its children are killed after this time. */
   readonly timeoutMs: number;
   readonly stdin?: string;
 }
 
 /**
- * The machine that the agent works on. Paths are absolute as on a real host; the implementation puts `$FAIRLEAD_ROOT`
- * before them. Every method but `run` rejects when the host itself fails (a full disk, a missing right).
+ * The machine that the agent manages. Paths are absolute, as on a real host; the implementation prefixes
+ * `$FAIRLEAD_ROOT`. Every method except `run` rejects if the host itself fails (e.g. a full disk, missing permissions).
  */
 export interface HostPort {
-  /** The path as a command of this host must be given it. */
+  /** The path to pass to commands of this host. */
   at(path: string): string;
-  /** Never rejects: what went wrong is in the result. */
+  /** Never rejects: failures are in the result. */
   run(command: string, args: readonly string[], options: CommandOptions): Promise<CommandResult>;
-  /** undefined: there is no such file. */
+  /** Returns undefined if there is no such file. */
   readFile(path: string): Promise<string | undefined>;
-  /** Creates missing folders. Not atomic: write beside the file and rename where that matters. */
+  /** Creates missing folders. Not atomic: write to another path and rename if that matters. */
   writeFile(path: string, text: string, mode: number): Promise<void>;
   /** Atomic; replaces `to`. */
   rename(from: string, to: string): Promise<void>;
   exists(path: string): Promise<boolean>;
   /**
-   * Calls back when something in that folder may have changed, until the function that it resolves to is called. undefined: there is no such
-   * folder, or it cannot be watched.
+   * Calls `onChange` when something in the folder may have changed, until the returned function is called. Returns
+   * undefined if the folder does not exist or cannot be watched.
    */
   watch(folder: string, onChange: () => void): Promise<(() => void) | undefined>;
-  /** Another one after each boot. */
+  /** Different after each boot. */
   bootId(): Promise<string>;
   /** When this boot began, by the host's clock. */
   bootedAt(): Promise<Date>;
-  /** For people, e.g. "Debian GNU/Linux 12 (bookworm)". */
+  /** For display, e.g. "Debian GNU/Linux 12 (bookworm)". */
   osRelease(): Promise<string>;
-  /** As `uname -r` prints it. */
+  /** The output of `uname -r`. */
   kernel(): Promise<string>;
 }
 
-/** The time as a value. */
 export interface AgentClock {
   now(): Date;
 }
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
-/** Never given secrets. */
+/** Must never be called with secrets. */
 export type AgentLog = (level: LogLevel, message: string, fields?: Readonly<Record<string, unknown>>) => void;

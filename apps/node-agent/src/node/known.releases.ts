@@ -1,6 +1,6 @@
 import type { KubernetesRelease } from '@fairlead/contracts';
 
-/** The releases that the desired state of this node names and that are not built in. */
+/** The releases in the desired state of this node that are not built in. */
 export class KnownReleases {
   private named: readonly KubernetesRelease[] = [];
 

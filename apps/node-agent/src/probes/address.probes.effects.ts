@@ -5,11 +5,11 @@ import type { Metronome } from '../time/metronome.js';
 import { pauseAfter, reportsOf } from './address.report.js';
 import { answered, WELL, type ProbeState } from './probe.decider.js';
 
-/** How a host looks at its addresses. None of these rejects. */
+/** How a host observes its virtual addresses. None of these rejects. */
 export interface AddressLooks {
-  /** haproxy's statistics as CSV; undefined: it does not answer. */
+  /** haproxy's statistics as CSV; undefined if it does not respond. */
   stats(): Promise<string | undefined>;
-  /** Whether something accepts a connection there. */
+  /** Whether the port accepts a connection. */
   connects(address: string, port: number): Promise<boolean>;
   /** Addresses of the host's interfaces. */
   own(): ReadonlySet<string>;
@@ -25,7 +25,7 @@ export interface AddressProbesOptions {
 
 const LOOK_EVERY_MS = 3_000;
 
-/** Looks at the virtual addresses of the node, and states what it sees when that changes. */
+/** Probes the virtual addresses of the node, and states changes. */
 export class AddressProbes {
   private balancing: NodeLoadBalancing | null = null;
   private readonly ports = new Map<string, ProbeState>();
@@ -37,7 +37,7 @@ export class AddressProbes {
 
   constructor(private readonly options: AddressProbesOptions) {}
 
-  /** From now on these; null: none. */
+  /** Sets the addresses to probe; null: none. */
   set(balancing: NodeLoadBalancing | null): void {
     this.balancing = balancing;
     void this.look();
@@ -60,7 +60,7 @@ export class AddressProbes {
     } finally {
       this.isLooking = false;
     }
-    // Without addresses there is nothing to see, but their end may still have to be stated.
+    // Without addresses there is nothing to probe, but their removal may still have to be stated.
     if (!this.isStopped && (this.balancing !== null || this.stated !== '[]'))
       this.cancel = this.options.metronome.after(LOOK_EVERY_MS, () => void this.look());
   }
@@ -78,7 +78,7 @@ export class AddressProbes {
     return reportsOf(balancing, { stats, own: looks.own(), reached });
   }
 
-  /** One connection may be lost anywhere: two in a row are a failure. */
+  /** A single connection may be lost for any reason: two in a row count as a failure. */
   private isReached(id: string, isWell: boolean): boolean {
     const before = this.ports.get(id) ?? { ...WELL, isReported: true };
     const { state } = answered(before, { isWell, message: '', atMs: performance.now() });

@@ -1,21 +1,21 @@
 import { upstreamsOf, type AddressReport, type NodeLoadBalancing } from '@fairlead/contracts';
 
-/** What was seen of the addresses of a node at one time. */
+/** The observed state of a node's addresses. */
 export interface AddressLook {
-  /** haproxy's answer to `show stat`; undefined: it does not answer. */
+  /** haproxy's response to `show stat`; undefined if it does not respond. */
   readonly stats: string | undefined;
-  /** Addresses of the interfaces of the host. */
+  /** Addresses of the host's interfaces. */
   readonly own: ReadonlySet<string>;
-  /** `<address>.<transport>`: whether its port accepts connections. */
+  /** `<address>.<transport>`: whether the port accepts connections. */
   readonly reached: ReadonlyMap<string, boolean>;
 }
 
-/** The states of a server in which haproxy sends it connections. */
+/** States of a server to which haproxy sends connections. */
 const UP = /^(UP|no check|NOLB)/;
 
 const LINES_MAX = 20_000;
 
-/** Whether each server of each backend is up. What is not CSV as haproxy writes it has no servers. */
+/** Whether each server of each backend is up. Output that is not haproxy's CSV has no servers. */
 export const serversIn = (stats: string): ReadonlyMap<string, ReadonlyMap<string, boolean>> => {
   const [header = '', ...lines] = stats.split('\n', LINES_MAX);
   const columns = header.replace(/^# /, '').split(',');
@@ -31,12 +31,12 @@ export const serversIn = (stats: string): ReadonlyMap<string, ReadonlyMap<string
   return backends;
 };
 
-/** A message of an agent is at most 32 KiB. */
+/** A message of an agent has at most 32 KiB. */
 const NAMES_BYTES_MAX = 20_000;
 const byName = ([one]: readonly [string, boolean], [other]: readonly [string, boolean]): number =>
   one < other ? -1 : 1;
 
-/** Nodes that do not answer come first: what does not fit is what needs no attention. */
+/** Nodes that are down come first, so that truncation drops nodes that need no attention. */
 const listed = (upstreams: readonly (readonly [string, boolean])[], bytes: number): Record<string, boolean> => {
   const inOrder = [
     ...upstreams.filter(([, isUp]) => !isUp).toSorted(byName),
@@ -51,7 +51,7 @@ const listed = (upstreams: readonly (readonly [string, boolean])[], bytes: numbe
   );
 };
 
-/** What a node states of its virtual addresses. */
+/** A node's report of its virtual addresses. */
 export const reportsOf = (balancing: NodeLoadBalancing, { stats, own, reached }: AddressLook): AddressReport[] => {
   const { addresses } = balancing;
   const backends = serversIn(stats ?? '');
@@ -76,9 +76,9 @@ export const reportsOf = (balancing: NodeLoadBalancing, { stats, own, reached }:
   }));
 };
 
-/** Services accept 200 bytes a second of a node in the long run: reports may take half of that. */
+/** Services accept 200 bytes per second of a node on average; reports may use half of that. */
 const BYTES_PER_MS = 0.1;
 const REPORT_EVERY_MIN_MS = 10_000;
 
-/** How long a node waits with the next report after one of so many bytes. */
+/** How long a node waits after a report of this size before the next one. */
 export const pauseAfter = (bytes: number): number => Math.max(REPORT_EVERY_MIN_MS, bytes / BYTES_PER_MS);

@@ -34,7 +34,7 @@ const balancingOf = (upstreams: number): NodeLoadBalancing =>
     ],
   });
 
-/** As haproxy 2.6 writes it, shortened to some columns. */
+/** Output of haproxy 2.6, reduced to some columns. */
 const HEADER = '# pxname,svname,qcur,status,weight';
 const STATS = `${HEADER}
 ingress.https,FRONTEND,,OPEN,
@@ -46,8 +46,8 @@ ingress.https,BACKEND,0,UP,1
 
 const look = { stats: STATS, own: new Set(['198.18.7.5']), reached: new Map([['ingress.https', true]]) };
 
-describe('what a node sees of its virtual addresses', () => {
-  it('is whether it holds each, and how many nodes behind each port answer [ORBITER 32]', () =>
+describe("a node's report of its virtual addresses", () => {
+  it('has whether it holds each, and how many nodes behind each port respond [ORBITER 32]', () =>
     expect(reportsOf(balancingOf(3), look)).toEqual([
       {
         name: 'ingress',
@@ -64,13 +64,13 @@ describe('what a node sees of its virtual addresses', () => {
       },
     ]));
 
-  it('is that none answers while haproxy is silent, or says something else', () => {
+  it('has no responding node if haproxy does not respond or has other output', () => {
     for (const stats of [undefined, '', 'no CSV', `${HEADER}\n,,,`])
       expect(reportsOf(balancingOf(3), { ...look, stats })[0]?.transports[0]).toMatchObject({ up: 0, of: 3 });
     expect(serversIn('x'.repeat(100)).size).toBe(0);
   });
 
-  it('fits into a message of an agent, those that do not answer first', () => {
+  it('fits into a message of an agent, with failing nodes first', () => {
     const [report] = reportsOf(balancingOf(500), { ...look, stats: undefined });
     expect(report?.transports[0]).toMatchObject({ up: 0, of: 500 });
     expect(JSON.stringify(report).length).toBeLessThan(24_000);
@@ -79,7 +79,7 @@ describe('what a node sees of its virtual addresses', () => {
     expect(Object.entries(names?.transports[0]?.upstreams ?? {})[0]).toEqual(['demo-web-500-x7k2p', false]);
   });
 
-  it('is stated at most every ten seconds, and less often the longer it is', () =>
+  it('is sent at most every ten seconds, and less often the longer it is', () =>
     expect([pauseAfter(100), pauseAfter(6_000)]).toEqual([10_000, 60_000]));
 });
 
@@ -107,7 +107,7 @@ describe('the probes of virtual addresses', () => {
     return stated;
   };
 
-  it('state what they see once, and nothing where there is no address', async () => {
+  it('state their observation once, and nothing without addresses', async () => {
     const stated = started({});
     probes?.set(null);
     probes?.set(balancingOf(3));

@@ -1,9 +1,9 @@
-/** So many silent or wrong answers in a row are a failure: one may be lost anywhere. */
+/** How many missing or wrong responses in a row count as a failure, because a single one may be lost for any reason. */
 const FAILURES_MIN = 2;
 
 export interface ProbeState {
   readonly failures: number;
-  /** When the first of the present failures was, on any clock that only goes forward. */
+  /** When the current series of failures began, on a monotonic clock. */
   readonly failingSinceMs: number | null;
   readonly isReported: boolean;
 }
@@ -19,7 +19,7 @@ export interface Answered {
 export type ProbeChange =
   { readonly kind: 'failed'; readonly message: string } | { readonly kind: 'recovered'; readonly failedForMs: number };
 
-/** The probe after an answer, and what it changes. */
+/** Returns the probe after a response, and the resulting change. */
 export const answered = (
   state: ProbeState,
   { isWell, message, atMs }: Answered,

@@ -4,7 +4,7 @@ import type { Ask } from '../change/change.ports.js';
 import type { Metronome } from '../time/metronome.js';
 import { answered, WELL, type ProbeChange } from './probe.decider.js';
 
-/** A later answer is a failure, as it is for a user who waits for a page. */
+/** A later response counts as a failure, as it does for a user who waits for a page. */
 const ANSWER_LIMIT_MS = 2_000;
 const OK_MAX = 399;
 
@@ -15,14 +15,14 @@ export interface ProbesOptions {
   readonly say: (facts: readonly AgentFact[]) => Promise<void>;
 }
 
-/** Runs the probes of the node repeatedly, as long as they are desired. */
+/** Runs the desired probes of the node periodically. */
 export class Probes {
   private readonly cancels: (() => void)[] = [];
   private asked = '';
 
   constructor(private readonly options: ProbesOptions) {}
 
-  /** From now on these, and no others. The same ones go on as they are. */
+  /** Replaces the set of probes. An unchanged set keeps running. */
   set(probes: readonly Probe[]): void {
     const desired = JSON.stringify(probes);
     if (desired === this.asked) return;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { answered, WELL, type ProbeChange } from './probe.decider.js';
 
-/** What changes with answers that come 500 ms apart; ! is a wrong one. */
+/** The changes after responses at intervals of 500 ms; ! is a wrong one. */
 const newsOf = (answers: string): readonly (ProbeChange | undefined)[] => {
   let state = WELL;
   return [...answers].map((answer, index) => {
@@ -26,6 +26,6 @@ describe('a probe', () => {
     ['!!.!!.', '-FR-FR', 'is reported each time'],
   ])('%s: %s (%s)', (answers, changes) => expect(kinds(answers)).toBe(changes));
 
-  it('says for how long it failed, from the first wrong answer', () =>
+  it('reports how long it failed, from the first wrong response', () =>
     expect(newsOf('.!!!.')[4]).toEqual({ kind: 'recovered', failedForMs: 1_500 }));
 });
