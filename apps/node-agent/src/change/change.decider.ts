@@ -4,34 +4,34 @@ export type ChangePhase = EventData<'NodeChangeProgressed'>['phase'];
 
 export interface PhaseRecord {
   readonly status: 'started' | 'done' | 'failed';
-  /** Tries for the record's revision, the one under way included. */
+  /** Attempts for the record's revision, including a current one. */
   readonly attempts: number;
-  /** Why the last one failed; absent: none did, or its end is not known. */
+  /** Why the last attempt failed; absent if none did, or its result is unknown. */
   readonly message?: string | undefined;
 }
 
-/** What the node remembers of a change, on its disk, before and after each phase. */
+/** The node's record of a change, written to disk before and after each phase. */
 export interface ChangeRecord {
   readonly id: string;
-  /** The revision that asked last. */
+  /** The last revision that requested it. */
   readonly revision: number;
   readonly phases: { readonly [P in ChangePhase]?: PhaseRecord };
-  /** The API server that kubelet.conf named before it was pointed at the balanced one; null: it names its own. */
+  /** The API server in kubelet.conf before it was switched to the balanced one; null: it is the node's own. */
   readonly ownServer: string | null;
-  /** A digest of what the kubelet was started with; null: this change has started none. */
+  /** A digest of the settings with which the kubelet was started; null: this change has not started it. */
   readonly startedKubelet: string | null;
-  /** The boot in which the reboot was ordered. */
+  /** The boot in which the reboot was requested. */
   readonly bootIdBefore: string | null;
   readonly isFinished: boolean;
 }
 
 export type NextStep =
-  /** Run it: for the first time, again after a failure, or because its progress is unknown. */
+  /** Run the phase: for the first time, again after a failure, or because its progress is unknown. */
   | { readonly do: 'run'; readonly phase: ChangePhase; readonly attempt: number }
-  /** It is done, without another look; `before`: by a boot that was not ordered here. */
+  /** The phase is done without running it; `before`: by a boot that was not requested here. */
   | { readonly do: 'confirm'; readonly phase: ChangePhase; readonly attempt: number; readonly before?: true }
   | { readonly do: 'finish' }
-  /** `isInterrupted`: the last attempt was cut off, e.g. by a power cut, and nothing has stated its failure. */
+  /** `isInterrupted`: the last attempt was interrupted, e.g. by a power failure, and its failure was not stated. */
   | {
       readonly do: 'stop';
       readonly phase: ChangePhase;
@@ -49,8 +49,8 @@ const ETCD_PHASES: Readonly<Record<EtcdChange['step'], ChangePhase>> = {
 };
 
 /**
- * The phases of a change in their order; each is done once. `runtime` is whatever else is desired of the host. A step of a restore
- * of etcd is a change of its own: the others wait for it.
+ * The phases of a change in order; each is done once. `runtime` covers all other settings of the host. A step of an
+ * etcd restore is a separate change, for which other steps wait.
  */
 export const phasesOf = (change: NodeChange): readonly ChangePhase[] => {
   if (change.etcd !== undefined) return [ETCD_PHASES[change.etcd.step]];
@@ -74,7 +74,7 @@ const fresh = (id: string, revision: number): ChangeRecord => ({
   isFinished: false,
 });
 
-/** What is done stays done; what failed may be tried again, since someone has asked again. */
+/** Completed phases stay completed; failed ones may be retried, because they were requested again. */
 const askedAgain = (record: ChangeRecord, revision: number): ChangeRecord => ({
   ...record,
   revision,
@@ -83,24 +83,27 @@ const askedAgain = (record: ChangeRecord, revision: number): ChangeRecord => ({
 
 const withoutTries = (phase: PhaseRecord): PhaseRecord => (phase.status === 'done' ? phase : { ...phase, attempts: 0 });
 
-/** The record with which to go on for a revision that asks for the change. */
+/** Returns the record to continue with for a revision that requests the change. */
 export const recordFor = (record: ChangeRecord | undefined, id: string, revision: number): ChangeRecord => {
   if (record?.id !== id) return fresh(id, revision);
   return record.revision === revision ? record : askedAgain(record, revision);
 };
 
-/** The boot that the host is in. */
+/** The current boot of the host. */
 export interface Boot {
   readonly id: string;
-  /** RFC 3339; absent: it was not asked for. */
+  /** RFC 3339; absent if it was not needed. */
   readonly at?: string;
 }
 
-/** The machine has booted since the order: that is all a reboot is. */
+/** Whether the machine has booted since the request, which completes a reboot. */
 const hasBooted = ({ bootIdBefore }: ChangeRecord, { id }: Boot): boolean =>
   bootIdBefore !== null && bootIdBefore !== id;
 
-/** It has booted since the request, before anything was ordered here. Clocks are compared only if the boot is not the known one. */
+/**
+ * Whether the host has booted since the request, before the agent requested anything. Clocks are compared only if the
+ * boot is not the known one.
+ */
 const isSatisfied = ({ unlessBooted }: NodeChange, { bootIdBefore }: ChangeRecord, { id, at }: Boot): boolean => {
   if (unlessBooted === undefined || at === undefined || bootIdBefore !== null) return false;
   return unlessBooted.bootId !== id && Date.parse(at) > Date.parse(unlessBooted.since);
@@ -114,7 +117,7 @@ const stopped = (phase: ChangePhase, { phases }: ChangeRecord): NextStep => {
   return { do: 'stop', phase, attempt: attempts, reason, isInterrupted: status === 'started' };
 };
 
-/** What comes next. The same question gets the same answer after a crash: a phase that was begun is run again. */
+/** The next step. Deterministic across crashes: a phase that was started is run again. */
 export const nextStep = (change: NodeChange, record: ChangeRecord, boot: Boot): NextStep => {
   const phase = phasesOf(change).find((one) => record.phases[one]?.status !== 'done');
   if (phase === undefined) return { do: 'finish' };
@@ -131,7 +134,7 @@ const withPhase = (record: ChangeRecord, phase: ChangePhase, to: PhaseRecord): C
   phases: { ...record.phases, [phase]: to },
 });
 
-/** Before a phase is run. The boot in which a reboot was first ordered is the one that it must end. */
+/** Called before a phase is run. A reboot must end the boot in which it was first requested. */
 export const began = (record: ChangeRecord, phase: ChangePhase, bootId: string): ChangeRecord => {
   const attempts = (record.phases[phase]?.attempts ?? 0) + 1;
   const bootIdBefore = phase === 'reboot' ? (record.bootIdBefore ?? bootId) : record.bootIdBefore;
@@ -144,7 +147,10 @@ export const succeeded = (record: ChangeRecord, phase: ChangePhase): ChangeRecor
 export const failed = (record: ChangeRecord, phase: ChangePhase, message: string): ChangeRecord =>
   withPhase(record, phase, { status: 'failed', attempts: record.phases[phase]?.attempts ?? 1, message });
 
-/** Whether kubeadm or the kubelet were begun more than once for this revision: how far an earlier attempt came is unknown. */
+/**
+ * Whether kubeadm or the kubelet phase was started more than once for this revision, so that the progress of an earlier
+ * attempt is unknown.
+ */
 export const isRepeated = ({ phases }: ChangeRecord): boolean =>
   [phases.kubeadm, phases.kubelet].some((phase) => phase !== undefined && phase.attempts > 1);
 

@@ -25,7 +25,7 @@ import type { PhaseParts } from './phase.task.js';
 import { restoreStaticPods } from './static.pods.js';
 
 const ITEM = 'change';
-/** Of a failure that is remembered on the disk of the host. */
+/** Maximum length of a failure message that is stored on the host's disk. */
 const MESSAGE_LENGTH_MAX = 2_000;
 /** An operation has at most six phases. */
 const STEPS_MAX = 10;
@@ -35,18 +35,18 @@ type Progress = Omit<EventData<'NodeChangeProgressed'>, 'uid' | 'node' | 'revisi
 export interface ChangeOptions extends Omit<PhaseParts, 'ensureRest'> {
   readonly identity: Pick<EventData<'NodeChangeProgressed'>, 'uid' | 'node'>;
   readonly store: ChangeStore;
-  /** What it says is decided on the host first, and in the log once. */
+  /** Stores the facts on the host first, then states each once in the log. */
   readonly say: (facts: readonly AgentFact[]) => Promise<void>;
   readonly log: AgentLog;
 }
 
 const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** What more than software is desired of the node: done once, phase by phase, over crashes and boots. */
+/** Desired changes of the node beyond software: done once, phase by phase, across crashes and boots. */
 export class NodeChanges {
   constructor(private readonly options: ChangeOptions) {}
 
-  /** A change that is desired and not done is a difference as any other: nothing is done before it was announced. */
+  /** An unfinished change is a difference like any other: nothing is done before it is announced. */
   async inspect({ change }: Desired): Promise<readonly Difference[]> {
     if (change === undefined) return [];
     const { change: record } = await this.options.store.read();
@@ -55,7 +55,9 @@ export class NodeChanges {
     return [{ item: ITEM, what: change.id, observed: reached ?? 'not begun', desired: 'done' }];
   }
 
-  /** Does what is left of the change. undefined: it is done; else what failed, and may be tried again. */
+  /**
+   * Performs the rest of the change. Returns undefined when it is done, otherwise the failure, which may be retried.
+   */
   async ensure(desired: Desired, bootId: string, ensureRest: () => Promise<void>): Promise<Failed | undefined> {
     const { change, revision, software } = desired;
     if (change === undefined) return undefined;
@@ -77,7 +79,7 @@ export class NodeChanges {
     throw new Error(`a change of more than ${STEPS_MAX} steps`);
   }
 
-  /** Nothing more is tried for this revision. An attempt that was cut off is stated as the failure that it is. */
+  /** Stops retrying for this revision. An interrupted attempt is stated as a failure. */
   private async stopped(step: Stop, change: NodeChange, record: ChangeRecord): Promise<Failed> {
     const { phase, attempt, reason: message } = step;
     const command = commandOf(phase, change, this.options.profile);
@@ -95,13 +97,16 @@ export class NodeChanges {
     return { item: ITEM, command: command ?? '', message };
   }
 
-  /** When the host booted is asked only where it matters. */
+  /** The boot time is read only if it matters. */
   private async bootOf({ unlessBooted }: NodeChange, id: string): Promise<Boot> {
     if (unlessBooted === undefined) return { id };
     return { id, at: (await this.options.host.bootedAt()).toISOString() };
   }
 
-  /** Fetches and verifies ahead of any permission; it changes nothing that runs. undefined: it is there. */
+  /**
+   * Downloads and verifies ahead of any permission, without changing anything that runs. Returns undefined once it is
+   * staged.
+   */
   async stageAhead({ stage, revision }: Desired): Promise<Failed | undefined> {
     if (stage === undefined) return undefined;
     const { store, software, log } = this.options;
@@ -163,7 +168,7 @@ export class NodeChanges {
     }
   }
 
-  /** Answers with the record as the phase left it. */
+  /** Returns the record after the phase. */
   private async run(phase: ChangePhase, { change, software, record, ensureRest }: Task): Promise<ChangeRecord> {
     let after = record;
     await runPhase(

@@ -59,7 +59,7 @@ const YOUNG_ETCD = [
 
 const ok: CommandResult = { code: 0, stdout: '', stderr: '' };
 
-/** Where the power goes: at the operation of that number, before it has an effect or right after. */
+/** A power failure: at the operation of that number, before it takes effect or right after. */
 export interface PowerCut {
   readonly at: number;
   readonly when: 'before' | 'after';
@@ -70,7 +70,10 @@ interface Waiting {
   readonly answers?: boolean;
 }
 
-/** A control plane that is only files, commands and a boot id; the power may go at any operation, and nothing happens after that. */
+/**
+ * A control plane reduced to files, commands and a boot ID. Its power may fail at any operation, and nothing happens
+ * after that.
+ */
 export class ModelHost {
   readonly files = new Map<string, string>([
     ['/etc/kubernetes/kubelet.conf', `clusters:\n- cluster:\n    server: ${OWN}\n  name: demo\n`],
@@ -78,12 +81,12 @@ export class ModelHost {
     ...MANIFESTS.map((name) => [`/etc/kubernetes/manifests/${name}.yaml`, `${name} v1`] as const),
   ]);
   readonly commands: string[] = [];
-  /** Manifests that the kubelet had not seen so before, in the order in which they came. */
+  /** Manifests that the kubelet had not seen before, in order. */
   readonly starts: string[] = [];
   private readonly seen = new Map<string, string>();
-  /** Each kubelet that was started: its version, the API server that it talks to, and how many static pods it found. */
+  /** Each started kubelet: its version, the API server that it uses, and how many static pods it found. */
   readonly kubelets: string[] = [];
-  /** Of 3.x, the minor versions of etcd in the order in which they came up. */
+  /** The minor versions of etcd 3.x in the order in which they started. */
   readonly etcdMinors: number[] = [];
   readonly facts: AgentFact[] = [];
   readonly manifestsAtSleep: (readonly string[])[] = [];
@@ -92,11 +95,13 @@ export class ModelHost {
   boots = 1;
   bootedAt = new Date('2026-01-01T00:00:00.000Z');
   profile: AgentProfile = {};
-  /** Static pods that the kubelet does not end: they run on without a manifest, until something else ends them. */
+  /**
+   * Static pods that the kubelet does not stop: they keep running without a manifest until something else ends them.
+   */
   readonly unstopped = new Set<string>();
-  /** What never answers: static pods whose manifest names this image. */
+  /** Static pods whose manifest has this image never respond. */
   mute = 'nothing';
-  /** Its manifests are kubeadm's own, and the new kubeadm can be asked for others ahead. */
+  /** Has kubeadm's own manifests, for which the new kubeadm can generate new ones ahead. */
   get asByKubeadm(): this {
     this.files.set('/etc/kubernetes/manifests/kube-apiserver.yaml', API_SERVER_MANIFEST);
     this.files.set('/etc/kubernetes/manifests/etcd.yaml', '    - --name=demo-cp-1\n');
@@ -104,7 +109,7 @@ export class ModelHost {
     return this;
   }
 
-  /** Its etcd is 3.5 of few entries: it has a log, and has never written a snapshot. */
+  /** Has an etcd 3.5 with few entries: it has a log, but never wrote a snapshot. */
   get withYoungEtcd(): this {
     this.files.set(ETCD_MANIFEST, YOUNG_ETCD);
     this.files.set(`${MEMBER}/wal/0.wal`, 'entries');
@@ -113,18 +118,18 @@ export class ModelHost {
 
   operations = 0;
   cut: PowerCut | undefined;
-  /** Answers of commands by their beginning; the others succeed. */
+  /** Failures of commands, by prefix; the others succeed. */
   readonly failing = new Map<string, string>();
-  /** Files that commands write, by the commands' beginnings. */
+  /** Files that commands write, by prefix of the command. */
   readonly writing = new Map<string, readonly [path: string, text: string]>();
-  /** What commands print, by their beginnings. */
+  /** Output of commands, by prefix. */
   readonly printing = new Map<string, string>();
   private isOff = false;
   private life = 0;
   private powerGoes: () => void = () => undefined;
   off: Promise<void> = new Promise((resolve) => (this.powerGoes = resolve));
 
-  /** The power comes back: the same disk, and the same boot id unless the host was asked to reboot. */
+  /** The power is back: the same disk, and the same boot ID unless the host was asked to reboot. */
   powerOn(cut?: PowerCut): void {
     this.isOff = false;
     this.life += 1;
@@ -137,12 +142,12 @@ export class ModelHost {
     return /server: (\S+)/.exec(this.files.get('/etc/kubernetes/kubelet.conf') ?? '')?.[1];
   }
 
-  /** What of the pods that the kubelet runs is there. */
+  /** The existing manifests of the kubelet's static pods. */
   get manifests(): readonly string[] {
     return MANIFESTS.filter((name) => this.files.has(`/etc/kubernetes/manifests/${name}.yaml`));
   }
 
-  /** An agent of an earlier life gets no answer any more. */
+  /** An agent of an earlier life receives no more results. */
   private operate<T>(life: number, effect: () => T): Promise<T> {
     if (this.isOff || life !== this.life) return new Promise<never>(() => undefined);
     this.operations += 1;
@@ -190,7 +195,7 @@ export class ModelHost {
     if (text !== before && /:v1\.34|3\.6\./.test(text)) this.starts.push(/([\w-]+)\.yaml$/.exec(path)?.[1] ?? '');
   }
 
-  /** It writes a snapshot when its log is longer than its limit; this one has 600 entries. */
+  /** etcd writes a snapshot if its log is longer than its limit; this log has 600 entries. */
   private etcdStarts(): void {
     const manifest = this.files.get(ETCD_MANIFEST) ?? '';
     const [, minor] = /image: \S+:3\.(\d+)/.exec(manifest) ?? [];
@@ -198,7 +203,7 @@ export class ModelHost {
     if (Number(/--snapshot-count=(\d+)/.exec(manifest)?.[1]) < 600) this.files.set(`${MEMBER}/snap/0.snap`, 'members');
   }
 
-  /** As `find` does, of the files beneath a folder by the end of their names. */
+  /** Like `find`: files below a folder by suffix. */
   private found(line: string): string {
     const [, folder = '', end = ''] = /^find (\S+) .*-name \*(\S+)/.exec(line) ?? [];
     return [...this.files.keys()].find((path) => path.startsWith(`${folder}/`) && path.endsWith(end)) ?? '';
@@ -239,7 +244,7 @@ export class ModelHost {
     };
   }
 
-  /** `answers`: every static pod goes on answering, whatever becomes of its manifest. */
+  /** `answers`: every static pod keeps responding, even without its manifest. */
   changes({ sleep = () => Promise.resolve(), answers = false }: Waiting = {}): NodeChanges {
     const log = (): void => undefined;
     const { life } = this;
@@ -252,7 +257,7 @@ export class ModelHost {
       removeFile: (path) => this.operate(life, () => void this.files.delete(path)),
       store: new ChangeStore(port, log),
       say: (facts) => this.operate(life, () => void this.facts.push(...facts)),
-      // The kubelet, and whatever has its manifest, answer at once.
+      // The kubelet, and every pod with a manifest, respond at once.
       ask: (url) => {
         const name = MANIFESTS[[':2381', ':6443', ':10257', ':10259'].findIndex((port) => url.includes(port))] ?? '';
         const isMute = this.files.get(`/etc/kubernetes/manifests/${name}.yaml`)?.includes(this.mute) === true;
@@ -272,7 +277,7 @@ export class ModelHost {
     });
   }
 
-  /** What the new kubeadm makes of the configuration that it is given. */
+  /** The manifests that the new kubeadm generates from the given configuration. */
   private writeNewManifests(line: string): void {
     const version = /kubernetesVersion: (\S+)/.exec(this.files.get('/etc/kubernetes/fairlead-kubeadm.yaml') ?? '')?.[1];
     const patched = this.files.get('/etc/kubernetes/fairlead-kubeadm.yaml')?.includes('patches:') === true;
@@ -290,7 +295,7 @@ export class ModelHost {
     }
   }
 
-  /** A static pod runs as long as its manifest is there. */
+  /** A static pod runs as long as its manifest exists. */
   private containers(line: string): string {
     const [, asked] = /name"==([\w-]+)/.exec(line) ?? [];
     const running = MANIFESTS.filter((name) => this.manifests.includes(name) || this.unstopped.has(name));
@@ -321,7 +326,7 @@ export class ModelHost {
   }
 }
 
-/** Phases and how they went, in the words of the events. */
+/** Phases and their status, as in the events. */
 export const reported = (facts: readonly AgentFact[]): readonly string[] =>
   facts.flatMap((fact) =>
     fact.type === 'NodeChangeProgressed' ? [`${fact.data.phase} ${fact.data.status} ${fact.data.attempt}`] : [],

@@ -31,10 +31,10 @@ import { unitEtcdUpgrade } from './unit.etcd.js';
 const PRIVATE = 0o600;
 const SUPER_ADMIN = '/etc/kubernetes/super-admin.conf';
 
-/** Wall limit of `kubeadm upgrade` (upgrade rule C4). */
+/** Time limit of `kubeadm upgrade` (upgrade rule C4). */
 const KUBEADM_TIMEOUT_MS = 600_000;
 const SERVICE_TIMEOUT_MS = 120_000;
-/** A host that shuts its pods down in order may take its time. */
+/** Shutting down the pods of a host gracefully may take long. */
 const REBOOT_LIMIT_MS = 600_000;
 
 export const upgradeArguments = (
@@ -47,7 +47,8 @@ export const upgradeArguments = (
   patches: string | null,
 ): readonly string[] => {
   const ignored = [
-    // CreateJob waits 15 s for a job that no node may run now; the gates before and after look at the cluster itself.
+    // CreateJob waits 15 s for a job that no node may run at this time; the gates before and after check the cluster
+    // itself.
     ...(kubeadm === 'apply' ? ['CreateJob'] : []),
     ...(profile.ignorePreflightErrors ?? []),
     ...ignoredPreflightErrors,
@@ -63,7 +64,7 @@ export const upgradeArguments = (
 const emulationOf = ({ emulatedVersion }: NodeChange): string | null =>
   emulatedVersion === null ? null : PATCHES_FOLDER;
 
-/** What is different on this node was given to kubeadm at its join, and every upgrade has to name it again, or it is gone. */
+/** Node-specific settings were passed to kubeadm at the join; every upgrade must pass them again, or they are lost. */
 const patchesOf = async ({ host }: PhaseParts, change: NodeChange): Promise<string | null> => {
   const emulation = emulationOf(change);
   const ofNode = await host.readFile(KUBELET_PATCH);
@@ -73,7 +74,7 @@ const patchesOf = async ({ host }: PhaseParts, change: NodeChange): Promise<stri
   return emulation;
 };
 
-/** For people and for events: the command that a phase is about, where it is about one. */
+/** The command of a phase for messages and events, if it has one. */
 export const commandOf = (phase: ChangePhase, change: NodeChange, profile: AgentProfile): string | null => {
   switch (phase) {
     case 'kubeadm':
@@ -96,7 +97,10 @@ export const commandOf = (phase: ChangePhase, change: NodeChange, profile: Agent
   }
 };
 
-/** undefined: where they is not available, or no other API server answers meanwhile, kubeadm exchanges what is there. */
+/**
+ * Returns undefined if manifests cannot be generated, or if no other API server is available in the meantime: kubeadm
+ * then replaces the static pods itself.
+ */
 const prepareExchange = async (
   parts: PhaseParts,
   { change }: PhaseTask,
@@ -115,9 +119,10 @@ const prepareExchange = async (
 };
 
 /**
- * Does what kubeadm would wait for, without its waits; kubeadm then finds the static pods as it expects them. A kubelet that stays while
- * this node's API server and etcd are exchanged talks to the others: by its own it could not even delete the mirror pod of what has
- * stopped. One that is exchanged with them, after they have stopped, keeps its own (docs/adr).
+ * Replaces the static pods as kubeadm would, without its waits; kubeadm then finds them in the expected state. A
+ * kubelet that keeps running while this node's API server and etcd are replaced uses the other API servers: with its
+ * own it could not even delete the mirror pod of a stopped one. A kubelet that is replaced together with them, after
+ * they have stopped, keeps its own (docs/adr).
  */
 const upgrade = async (parts: PhaseParts, task: PhaseTask): Promise<void> => {
   const { change } = task;
@@ -125,9 +130,9 @@ const upgrade = async (parts: PhaseParts, task: PhaseTask): Promise<void> => {
   if (change.emulatedVersion !== null) await writeEmulationPatches(parts.host, change.emulatedVersion);
   const patches = await patchesOf(parts, change);
   const ownServer = await ownServerOf(parts, task);
-  // A kubelet of a newer minor version may talk to this node's own API server only: the others are older (A).
+  // A kubelet of a newer minor version may use only this node's own API server, because the others are older (A).
   const kubeletGoes = ownServer !== null && (await restartsStaticPods(parts, task));
-  // A later try, which may find the new kubelet, does not point it at them either.
+  // Recorded, so that a later attempt, which may find the new kubelet, does not switch it to them either.
   if (kubeletGoes) await task.remember({ ownServer });
   const etcd = change.kubernetes === null ? undefined : await unitEtcdUpgrade(parts, change.kubernetes);
   const [desired] = await Promise.all([
@@ -144,12 +149,12 @@ const upgrade = async (parts: PhaseParts, task: PhaseTask): Promise<void> => {
   await mustRun(parts.host, 'kubeadm', upgradeArguments(change, parts.profile, patches), KUBEADM_TIMEOUT_MS);
 };
 
-/** Nothing where it came with the static pods, unless kubeadm has written something else for it since. */
+/** Does nothing if the kubelet was replaced with the static pods, unless kubeadm has changed its settings since. */
 const exchangeKubelet = async (parts: PhaseParts, task: PhaseTask): Promise<void> => {
   const { change, isRepeated } = task;
   if (!isRepeated && (await isStartedAsDesired(parts, task))) return;
   const exchange = (): Promise<void> => installKubelet(parts, task, task.ownServer);
-  // After an attempt that did not end, the running kubelet may not be the installed one.
+  // After an attempt that did not finish, the running kubelet may not be the installed one.
   const restarts = (isRepeated && change.balancedEndpoint !== null) || (await restartsStaticPods(parts, task));
   await (restarts ? withStaticPodsAway(parts, exchange) : exchange());
 };
@@ -159,7 +164,10 @@ const restorePartsOf = ({ host, sleep, removeFile, software }: PhaseParts, { des
   return { host, sleep, removeFile, etcdutl };
 };
 
-/** With certificates that have ended some do not run at all, and none is well before the others are: there is no order to keep. */
+/**
+ * With expired certificates some components do not run at all, and none is healthy before the others: there is no order
+ * to keep.
+ */
 const startAfresh = async (restore: RestoreParts): Promise<void> => {
   try {
     await stopControlPlane(restore);
@@ -173,11 +181,11 @@ const renewCertificates = async (parts: PhaseParts, task: PhaseTask): Promise<vo
   const isRenewed = await renewKubelet(parts, task);
   if (!isRenewed && (await areStaticPodsWell(parts))) await restartStaticPods(parts);
   else await startAfresh(restorePartsOf(parts, task));
-  // It opens everything past RBAC, and nothing needs it after the first start (upgrade rule F).
+  // It bypasses RBAC entirely, and nothing needs it after the first start (upgrade rule F).
   await parts.removeFile?.(SUPER_ADMIN);
 };
 
-/** Ends with the agent. If it does not, the host has not rebooted. */
+/** A reboot ends the agent; if the agent still runs after the limit, the host has not rebooted. */
 const reboot = async ({ host, sleep }: PhaseParts): Promise<void> => {
   await mustRun(host, 'systemctl', ['reboot'], SERVICE_TIMEOUT_MS);
   await sleep(REBOOT_LIMIT_MS);
@@ -213,7 +221,10 @@ const restoreStep = async (phase: RestorePhase, parts: PhaseParts, task: PhaseTa
   }
 };
 
-/** Carries a phase out. May be run again after a crash at any point of it. Throws WorldFailure with the words of what failed. */
+/**
+ * Runs a phase. May be run again after a crash at any point. Throws WorldFailure with the message of the failed
+ * command.
+ */
 export const runPhase = async (phase: ChangePhase, parts: PhaseParts, task: PhaseTask): Promise<void> => {
   switch (phase) {
     case 'stage':

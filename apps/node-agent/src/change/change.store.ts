@@ -35,12 +35,12 @@ const Record = z.strictObject({
 const Memory = z.strictObject({
   format: z.literal(1),
   change: Record.nullable(),
-  /** The latest that was staged ahead of its permission. */
+  /** The last change that was staged ahead of its permission. */
   staged: z.string().nullable(),
-  /** Certificates as they were reported last, as text to compare. */
+  /** The last reported certificates, as text to compare. */
   certificates: z.string().nullable(),
 });
-/** What outlives the agent and the boot. */
+/** State that survives restarts of the agent and boots. */
 export interface Memory {
   readonly format: 1;
   readonly change: ChangeRecord | null;
@@ -51,8 +51,8 @@ export interface Memory {
 const NOTHING: Memory = { format: 1, change: null, staged: null, certificates: null };
 
 /**
- * The node's memory of what was done to it. It is written before and after each phase. A memory that is lost costs a repetition of
- * commands that may be repeated, and of a reboot.
+ * The node's persistent record of its changes, written before and after each phase. If it is lost, idempotent commands
+ * and a reboot may be repeated.
  */
 export class ChangeStore {
   private loaded: Memory | undefined;

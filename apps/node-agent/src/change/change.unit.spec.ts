@@ -9,12 +9,12 @@ const nothing = (): Promise<void> => Promise.resolve();
 const RENEWED = 'kubeadm certs renew all --config /etc/kubernetes/fairlead-kubeadm.yaml';
 
 describe('the phases of a change', () => {
-  it('are those that it asks for, in the one order', () => {
+  it('are the requested ones, in a fixed order', () => {
     expect(phasesOf(change())).toEqual(['stage', 'kubeadm', 'kubelet', 'runtime', 'certificates', 'reboot']);
     expect(phasesOf(change({ kubeadm: null, kubernetes: null, reboot: false }))).toEqual(['runtime', 'certificates']);
   });
 
-  it('come one after the other, and are not done twice', () => {
+  it('run one after the other, and only once', () => {
     const record = recordFor(undefined, 'c', 2);
     const staged = succeeded(began(record, 'stage', 'b'), 'stage');
     expect(nextStep(change(), record, { id: 'b' })).toEqual({ do: 'run', phase: 'stage', attempt: 1 });
@@ -26,7 +26,7 @@ describe('the phases of a change', () => {
     });
   });
 
-  it('are given up after three tries, until someone asks again [Cluster API 28]', () => {
+  it('stop after three attempts, until requested again [Cluster API 28]', () => {
     let record = recordFor(undefined, 'c', 2);
     for (let attempt = 1; attempt <= 3; attempt += 1) record = failed(began(record, 'stage', 'b'), 'stage', 'no space');
     expect(nextStep(change(), record, { id: 'b' })).toMatchObject({
@@ -39,19 +39,19 @@ describe('the phases of a change', () => {
     expect(nextStep(change(), recordFor(record, 'other', 3), { id: 'b' })).toMatchObject({ do: 'run', attempt: 1 });
   });
 
-  it('are given up after a third try that was cut off, too, and that is no known failure', () => {
+  it('stop after a third attempt that was interrupted, with an unknown result', () => {
     let record = recordFor(undefined, 'c', 2);
     for (let attempt = 1; attempt <= 3; attempt += 1) record = began(record, 'kubeadm', 'b');
     const stage = { ...record, phases: { ...record.phases, stage: { status: 'done' as const, attempts: 1 } } };
     expect(nextStep(change(), stage, { id: 'b' })).toMatchObject({ do: 'stop', attempt: 3, isInterrupted: true });
   });
 
-  it('keep what is done when someone asks again', () => {
+  it('remain done when requested again', () => {
     const record = failed(began(succeeded(recordFor(undefined, 'c', 2), 'stage'), 'kubeadm', 'b'), 'kubeadm', 'no');
     expect(nextStep(change(), recordFor(record, 'c', 3), { id: 'b' })).toMatchObject({ do: 'run', phase: 'kubeadm' });
   });
 
-  it('end with a boot, which is recognised by its id and not requested again', () => {
+  it('end with a boot, which is detected by its ID and not requested again', () => {
     const only = change({ kubeadm: null, kubernetes: null, renewCertificates: false });
     const ordered = began(succeeded(recordFor(undefined, 'c', 2), 'runtime'), 'reboot', 'boot-1');
     expect(nextStep(only, ordered, { id: 'boot-1' })).toMatchObject({ do: 'run', phase: 'reboot' });
@@ -61,7 +61,7 @@ describe('the phases of a change', () => {
 });
 
 describe('a change of a control plane', () => {
-  it('is reported phase by phase, and leaves nothing of its own behind', async () => {
+  it('is reported phase by phase, and leaves no files behind', async () => {
     const host = new ModelHost();
     void host.changes().ensure(desired(), host.bootId, nothing);
     await host.off;
@@ -83,7 +83,7 @@ describe('a change of a control plane', () => {
     expect(await host.changes().inspect(desired())).toEqual([]);
   });
 
-  it('has its kubelet at the balanced address while kubeadm works, and at its own again when the kubelet is exchanged', async () => {
+  it('switches the kubelet to the balanced address for kubeadm, and back when the kubelet is replaced', async () => {
     const host = new ModelHost();
     await host
       .changes()
@@ -100,7 +100,7 @@ describe('a change of a control plane', () => {
     expect(host.server).toBe(OWN);
   });
 
-  it('passes to kubeadm again which preflight errors a host of this kind ignores, since an upgrade does not remember them', async () => {
+  it('passes ignored preflight errors to every upgrade, because kubeadm does not remember them', async () => {
     const kubeadmOf = async (kubeadm: 'apply' | 'node'): Promise<string | undefined> => {
       const host = new ModelHost();
       host.profile = { ignorePreflightErrors: ['SystemVerification'], imagePullPolicy: 'Never' };
@@ -112,17 +112,17 @@ describe('a change of a control plane', () => {
     expect(await kubeadmOf('node')).toContain('upgrade node --ignore-preflight-errors=SystemVerification,ImagePull');
   });
 
-  it('lets its API server end in order before its etcd goes (C3)', async () => {
+  it('stops its API server gracefully before etcd (C3)', async () => {
     const host = new ModelHost();
     const change3 = change({ stopApiServerFirst: true, reboot: false, renewCertificates: false });
     await host.changes().ensure(desired({ change: change3 }), host.bootId, nothing);
     expect(host.manifestsAtSleep[1]).toEqual(['etcd', 'kube-controller-manager', 'kube-scheduler']);
     expect(host.manifests.length).toBe(4);
-    // Programs are never ended by their name: the machine may have others of that name.
+    // Programs are never killed by name, because the machine may have others of that name.
     expect(host.commands.filter((line) => /kill/.test(line))).toEqual([]);
   });
 
-  it('renews certificates with no API server that answers for an etcd that is away (C3)', async () => {
+  it('renews certificates without an API server that serves while etcd is down (C3)', async () => {
     const host = new ModelHost();
     const only = change({ kubeadm: null, kubernetes: null, reboot: false });
     expect(await host.changes().ensure(desired({ change: only }), host.bootId, nothing)).toBeUndefined();
@@ -132,7 +132,7 @@ describe('a change of a control plane', () => {
     expect(host.manifests.length).toBe(4);
   });
 
-  it('lets a kubelet that has just started settle before a manifest leaves: it would keep that pod for two minutes', async () => {
+  it('lets a started kubelet settle before a manifest is removed, because it would keep that pod for two minutes', async () => {
     const patch = new ModelHost().asByKubeadm;
     patch.versions.set('kubelet', '1.34.1');
     for (const host of [new ModelHost(), patch]) {
@@ -143,7 +143,7 @@ describe('a change of a control plane', () => {
     }
   });
 
-  it('finds its static pods exchanged by the agent, the API server away while etcd is and back before what needs it', async () => {
+  it('replaces static pods before kubeadm, with the API server down while etcd is and up before its clients', async () => {
     const host = new ModelHost().asByKubeadm;
     await host
       .changes()
@@ -167,7 +167,7 @@ describe('a change of a control plane', () => {
     expect(host.commands.slice(before)).not.toContain(RENEWED);
   });
 
-  it('renews certificates while etcd ends, when the API server has ended, and starts nothing of the new before they are there', async () => {
+  it('renews certificates after the API server has stopped, and starts no new pod before that', async () => {
     const host = new ModelHost().asByKubeadm;
     host.failing.set(RENEWED, 'no space left on device');
     const step = desired({ change: change({ reboot: false, renewCertificates: false }) });
@@ -183,7 +183,7 @@ describe('a change of a control plane', () => {
     expect(host.starts).toEqual(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler']);
   });
 
-  it('queries containerd about a static pod that still answers only when it is time to stop or kill it', async () => {
+  it('queries containerd about a responding static pod only when it is time to stop or kill it', async () => {
     const host = new ModelHost().asByKubeadm;
     host.unstopped.add('kube-apiserver');
     const step = desired({ change: change({ reboot: false, renewCertificates: false }) });
@@ -192,7 +192,7 @@ describe('a change of a control plane', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('exchanges a kubelet of another minor version while its static pods are away for their own exchange: they begin once', async () => {
+  it('replaces a kubelet of another minor version while its static pods are down, so that they start once', async () => {
     const host = new ModelHost().asByKubeadm;
     const step = desired({ change: change({ reboot: false, renewCertificates: false }) });
     expect(await host.changes().ensure(step, host.bootId, nothing)).toBeUndefined();
@@ -209,7 +209,7 @@ describe('a change of a control plane', () => {
     ]);
   });
 
-  it('leaves a kubelet that is exchanged at its own API server, also where kubeadm has to be asked again [ADR 82]', async () => {
+  it('keeps a replaced kubelet at its own API server, even if kubeadm has to be retried [ADR 82]', async () => {
     const host = new ModelHost().asByKubeadm;
     host.failing.set('kubeadm upgrade apply', 'etcdserver: request timed out');
     const step = desired({ change: change({ reboot: false, renewCertificates: false }) });
@@ -220,7 +220,7 @@ describe('a change of a control plane', () => {
     for (const kubelet of host.kubelets) expect(kubelet).toContain(` at ${OWN}`);
   });
 
-  it('starts that kubelet once more where kubeadm has written something else for it since', async () => {
+  it('restarts that kubelet if kubeadm has changed its settings since', async () => {
     const host = new ModelHost().asByKubeadm;
     host.writing.set('kubeadm upgrade apply', ['/var/lib/kubelet/config.yaml', 'maxPods: 110']);
     const step = desired({ change: change({ reboot: false, renewCertificates: false }) });
@@ -228,7 +228,7 @@ describe('a change of a control plane', () => {
     expect(host.kubelets).toEqual([`1.34.4 at ${OWN}, 0 static pods`, `1.34.4 at ${OWN}, 4 static pods`]);
   });
 
-  it('continues with the new version where the new kubelet could not be installed while the static pods were away', async () => {
+  it('continues with the new version after the new kubelet could not be installed with the static pods down', async () => {
     const host = new ModelHost().asByKubeadm;
     host.failing.set('systemctl daemon-reload', 'no space left on device');
     const step = desired({ change: change({ reboot: false, renewCertificates: false }) });
@@ -237,13 +237,13 @@ describe('a change of a control plane', () => {
     expect(host.starts).toEqual(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler']);
     host.failing.clear();
     expect(await host.changes().ensure(step, host.bootId, nothing)).toBeUndefined();
-    // Which kubelet ran meanwhile is unknown, so the static pods were away once more.
+    // Which kubelet ran is unknown, so the static pods were stopped once more.
     expect(host.kubelets.at(-1)).toBe(`1.34.4 at ${OWN}, 0 static pods`);
     expect(host.kubelets.filter((one) => one.startsWith(`1.34.4 at ${BALANCED}`))).toEqual([]);
     expect(host.manifests).toHaveLength(4);
   });
 
-  it('has the API server before it back where the new one does not answer, but not under a newer kubelet (A)', async () => {
+  it('restores the previous API server if the new one does not respond, but not under a newer kubelet (A)', async () => {
     const failed = async (kubelet: string): Promise<readonly [string | undefined, string]> => {
       const host = new ModelHost().asByKubeadm;
       host.versions.set('kubelet', kubelet);
@@ -260,7 +260,7 @@ describe('a change of a control plane', () => {
     expect(manifestOfPatch).not.toContain('v1.34.4');
   });
 
-  it('has no static pod while a kubelet of another minor version begins, and then each in order; a patch leaves them alone', async () => {
+  it('starts a kubelet of another minor version without static pods, which then start in order; a patch release keeps them running', async () => {
     const host = new ModelHost();
     const step = change({ reboot: false, renewCertificates: false });
     await host.changes().ensure(desired({ change: step }), host.bootId, nothing);
@@ -281,14 +281,14 @@ describe('a change of a control plane', () => {
     expect(failing.manifests.length).toBe(4);
   });
 
-  it('lets a member of etcd 3.5 that has never written a snapshot write one before 3.6 reads its log', async () => {
+  it('makes an etcd 3.5 member that never wrote a snapshot write one before 3.6 reads its log', async () => {
     const host = new ModelHost().asByKubeadm.withYoungEtcd;
     const target = desired({ change: change({ reboot: false, renewCertificates: false }) });
     expect(await host.changes().ensure(target, host.bootId, nothing)).toBeUndefined();
     expect(host.etcdMinors).toEqual([5, 6]);
     expect(host.files.has('/var/lib/etcd/member/snap/0.snap')).toBe(true);
     expect(host.files.get('/etc/kubernetes/manifests/etcd.yaml')).toContain('--snapshot-count=10000');
-    // The API server is away as long as its etcd is.
+    // The API server is down while its etcd is.
     const withoutEtcd = host.manifestsAfterRename.filter((names) => !names.includes('etcd'));
     expect(withoutEtcd.filter((names) => names.includes('kube-apiserver'))).toEqual([]);
 
@@ -298,7 +298,7 @@ describe('a change of a control plane', () => {
     expect(old.etcdMinors).toEqual([6]);
   });
 
-  it('ends a static pod itself when the kubelet, busy with its volumes, has not', async () => {
+  it('stops a static pod itself if the kubelet, busy with its volumes, has not', async () => {
     const host = new ModelHost().asByKubeadm;
     host.unstopped.add('kube-scheduler').add('kube-apiserver');
     const target = desired({ change: change({ reboot: false, renewCertificates: false }) });
@@ -309,7 +309,7 @@ describe('a change of a control plane', () => {
     ]);
   });
 
-  it('lets the new binaries behave as the version before, until it is changed without that (G5)', async () => {
+  it('lets new binaries emulate the previous version until a change without emulation (G5)', async () => {
     const host = new ModelHost().asByKubeadm;
     const flagsOf = (): readonly (string | undefined)[] =>
       ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'].map(
@@ -325,11 +325,11 @@ describe('a change of a control plane', () => {
     expect(flagsOf()).toEqual([undefined, flag, flag, flag]);
     expect(await upgraded('u-2/op-2', null)).not.toContain('--patches');
     expect(flagsOf()).toEqual([undefined, undefined, undefined, undefined]);
-    // The second step leaves etcd alone.
+    // The second step does not change etcd.
     expect(host.starts.filter((name) => name === 'etcd')).toHaveLength(1);
   });
 
-  it('keep what is different on this node: kubeadm is given the patch of its join at every upgrade', async () => {
+  it('keeps node-specific settings: kubeadm receives the patch of the join at every upgrade', async () => {
     const patch = '/etc/fairlead/kubeadm-patches/kubeletconfiguration0+merge.yaml';
     const upgraded = async (emulatedVersion: string | null): Promise<ModelHost> => {
       const host = new ModelHost().asByKubeadm;
@@ -348,7 +348,7 @@ describe('a change of a control plane', () => {
     );
   });
 
-  it('is left to kubeadm where the manifests are not as kubeadm writes them, or it has no others to answer meanwhile', async () => {
+  it("leaves static pods to kubeadm if their manifests are not kubeadm's, or no other API server is available", async () => {
     const single = new ModelHost().asByKubeadm;
     const alone = change({ balancedEndpoint: null, reboot: false, renewCertificates: false });
     await single.changes().ensure(desired({ change: alone }), single.bootId, nothing);
@@ -360,7 +360,7 @@ describe('a change of a control plane', () => {
     expect(foreign.starts).toEqual([]);
   });
 
-  it('that fails says why, keeps what was done, and stops after three tries [Cluster API 28]', async () => {
+  it('reports why it failed, keeps completed phases, and stops after three attempts [Cluster API 28]', async () => {
     const host = new ModelHost();
     host.failing.set('kubeadm upgrade', 'etcdserver: no leader');
     for (let attempt = 1; attempt <= 3; attempt += 1)
@@ -383,7 +383,7 @@ describe('a change of a control plane', () => {
     expect(host.server).toBe(OWN);
   });
 
-  it('in which the agent is stopped has not failed: the next agent continues it', async () => {
+  it('has not failed when the agent is stopped: the next agent continues', async () => {
     const host = new ModelHost();
     const only = change({ kubeadm: null, kubernetes: null, reboot: false });
     const stops = host.changes({ sleep: () => Promise.reject(new AgentStops()), answers: true });
@@ -394,7 +394,7 @@ describe('a change of a control plane', () => {
     expect(host.manifests.length).toBe(4);
   });
 
-  it('is done once, however often it is asked for', async () => {
+  it('is done once, however often it is requested', async () => {
     const host = new ModelHost();
     const target = desired({ change: change({ reboot: false }) });
     await host.changes().ensure(target, host.bootId, nothing);
@@ -405,8 +405,8 @@ describe('a change of a control plane', () => {
   });
 });
 
-describe('what is staged ahead', () => {
-  it('needs no permission, is reported once, and is forgotten only for something else', async () => {
+describe('staging ahead', () => {
+  it('needs no permission, is reported once, and is repeated only for another request', async () => {
     const host = new ModelHost();
     const stage = { id: 'u-0123456789/op-01', software: { kubelet: '1.34.4' } };
     const target = desired({ change: undefined, changesAllowed: false, stage });
@@ -427,7 +427,7 @@ describe('what is staged ahead', () => {
         fact.type === 'NodeChangeProgressed' ? [[fact.data.phase, fact.data.status, fact.data.message]] : [],
       );
 
-    it('asks the kubeadm of the target for its plan and a dry run, once, and installs nothing', async () => {
+    it("runs the plan and a dry run of the target's kubeadm once, and installs nothing", async () => {
       const host = new ModelHost();
       const files = new Map(host.files);
       await host.changes().stageAhead(target);
@@ -444,7 +444,7 @@ describe('what is staged ahead', () => {
       expect(host.versions.get('kubeadm')).toBeUndefined();
     });
 
-    it('that is refused is an answer in the words of kubeadm, and is not asked for again', async () => {
+    it("reports a refusal with kubeadm's message, and does not repeat it", async () => {
       const host = new ModelHost();
       host.failing.set(`${KUBEADM} upgrade plan`, '[ERROR CoreDNSUnsupportedPlugins]: not known');
       expect(await host.changes().stageAhead(target)).toBeUndefined();
@@ -454,7 +454,7 @@ describe('what is staged ahead', () => {
   });
 });
 
-it('exchanges nothing but the address in a kubeconfig', () => {
+it('replaces only the address in a kubeconfig', () => {
   const text =
     'apiVersion: v1\nclusters:\n- cluster:\n    certificate-authority-data: QQ==\n    server: https://a:6443\n  name: x\n';
   expect(serverIn(text)).toBe('https://a:6443');

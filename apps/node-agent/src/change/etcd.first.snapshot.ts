@@ -2,7 +2,7 @@ import type { HostPort } from '../node/host.ports.js';
 import { memberIn } from './etcd.manifest.js';
 
 const LOOK_TIMEOUT_MS = 10_000;
-/** After so many entries of its log etcd writes a snapshot: at once, for any member that has something to write. */
+/** etcd writes a snapshot after this many log entries: immediately, for a member that has any. */
 const ENTRIES = 10;
 
 const FIRST_MINOR = 6;
@@ -12,14 +12,14 @@ const minorOf = (manifest: string): number | undefined => {
   return minor === undefined ? undefined : Number(minor);
 };
 
-/** Whether these two manifests of etcd lead over the version from which a log without a snapshot is not read as it was meant. */
+/** Whether the upgrade between these two etcd manifests crosses the version that misreads a log without a snapshot. */
 export const leadsTo36 = (running: string, desired: string): boolean =>
   (minorOf(running) ?? FIRST_MINOR) < FIRST_MINOR && (minorOf(desired) ?? 0) >= FIRST_MINOR;
 
 const SNAPSHOT_COUNT = /^(\s*-\s+)--snapshot-count=\S+\s*$/m;
 const NAME = /^(\s*-\s+)(--name=\S+)\s*$/m;
 
-/** The same member, which writes a snapshot as soon as it has read its log. */
+/** The same member, but it writes a snapshot as soon as it has read its log. */
 export const withSnapshotSoon = (manifest: string): string =>
   SNAPSHOT_COUNT.test(manifest)
     ? manifest.replace(SNAPSHOT_COUNT, `$1--snapshot-count=${ENTRIES}`)
@@ -31,7 +31,10 @@ const found = async (host: HostPort, folder: string, pattern: string): Promise<b
   return code === 0 && stdout.trim() !== '';
 };
 
-/** A member that has a log and has never written a snapshot of it: one of less than 10,000 entries, kubeadm's `--snapshot-count`. */
+/**
+ * Whether a member has a log but never wrote a snapshot: it has fewer than 10,000 entries, kubeadm's
+ * `--snapshot-count`.
+ */
 export const hasNoSnapshot = async (host: HostPort, manifest: string): Promise<boolean> => {
   const folder = `${memberIn(manifest).dataFolder}/member`;
   return (await found(host, folder, '*.wal')) && !(await found(host, folder, '*.snap'));

@@ -14,7 +14,7 @@ const flagIn = (manifest: string, flag: string): string => {
   throw new WorldFailure({ operation: 'read the manifest of etcd', target: 'host', message, retryable: false });
 };
 
-/** As kubeadm writes it, and we our unit: one flag a line. */
+/** Parses one flag per line, the format of kubeadm's manifest and of Fairlead's unit. */
 export const memberIn = (manifest: string): Member => ({
   name: flagIn(manifest, 'name'),
   peerUrl: flagIn(manifest, 'initial-advertise-peer-urls'),

@@ -29,7 +29,10 @@ const change = (over: Partial<EtcdChange> = {}): EtcdChange => ({
 
 class PowerCut extends Error {}
 
-/** A control plane that is a disk, a kubelet that runs what has its manifest, and etcdutl; the power goes before an operation. */
+/**
+ * A control plane reduced to a disk, a kubelet that runs pods with a manifest, and etcdutl. The power fails before an
+ * operation.
+ */
 class ModelHost {
   readonly files = new Map<string, string>([
     ['/var/lib/etcd/member/snap/db', 'data from before'],
@@ -99,7 +102,7 @@ class ModelHost {
   }
 }
 
-/** What the model does on purpose; any other failure is the fault that is looked for. */
+/** The power failure is intentional; any other error is a bug. */
 const onlyPowerCut = (error: unknown): void => {
   if (!(error instanceof PowerCut)) throw error;
 };
@@ -118,13 +121,13 @@ const whole = async (work: (host: ModelHost) => Promise<void>): Promise<number> 
 };
 
 describe('a restore of etcd on a control plane', () => {
-  it('stops API servers before etcd, and leaves the manifests where the kubelet does not look', async () => {
+  it("stops API servers before etcd, and keeps the manifests outside the kubelet's folder", async () => {
     const host = await stopped();
     expect(host.running).toEqual([]);
     expect(host.files.get('/etc/kubernetes/fairlead-restore-etcd.yaml')).toBe(ETCD);
   });
 
-  it('keeps the data from before beside those of the snapshot, wherever the power goes', async () => {
+  it('keeps the former data next to the restored ones, wherever the power fails', async () => {
     const restore = (host: ModelHost): Promise<void> => restoreMember(host.parts(), change());
     const count = await whole(restore);
     expect(count).toBeGreaterThan(4);
@@ -142,7 +145,7 @@ describe('a restore of etcd on a control plane', () => {
     }
   });
 
-  it('can be undone from wherever it came to, also over power cuts', async () => {
+  it('can be undone from any point, also with power failures', async () => {
     const count = await whole((host) => restoreMember(host.parts(), change()));
     for (let cutAt = 1; cutAt <= count + 1; cutAt += 1) {
       for (let undoCutAt = 1; undoCutAt <= 12; undoCutAt += 1) {
@@ -159,7 +162,7 @@ describe('a restore of etcd on a control plane', () => {
     }
   });
 
-  it('passes the same members to etcdutl on every node, and jumps ahead of revisions that were seen where etcdutl can', async () => {
+  it('passes the same members to etcdutl on every node, and skips known revisions if etcdutl supports it', async () => {
     const commandOf = async (help: string): Promise<string> => {
       const host = await stopped();
       host.help = help;
@@ -175,7 +178,7 @@ describe('a restore of etcd on a control plane', () => {
     expect(await commandOf('--data-dir')).not.toContain('revision');
   });
 
-  it('is refused where the member is another one, and while etcd may run', async () => {
+  it('is refused for a different member, and while etcd may be running', async () => {
     const host = await stopped();
     const other = change({ peerUrl: 'https://10.0.0.9:2380' });
     await expect(restoreMember(host.parts(), other)).rejects.toThrow('the manifest of etcd says cp-1=');

@@ -6,28 +6,28 @@ import { runningContainers } from './running.containers.js';
 import { STATIC_PODS } from './static.pods.js';
 import { etcdUnitOn, isUnitRunning, startUnit, stopUnit } from './unit.etcd.js';
 
-/** A database of the largest size that etcd recommends (8 GiB) onto a slow disk. */
+/** For a database of etcd's largest recommended size (8 GiB) on a slow disk. */
 const RESTORE_TIMEOUT_MS = 20 * 60_000;
 const SERVICE_TIMEOUT_MS = 120_000;
-/** The kubelet looks every 20 s at the latest (fileCheckFrequency), and a pod may take its 30 s of grace. */
+/** The kubelet checks manifests at least every 20 s (fileCheckFrequency), and a pod has a grace period of 30 s. */
 const STOP_LIMIT_MS = 120_000;
-/** Members wait for each other, and the kubelet for longer and longer before it starts an API server again that found no etcd. */
+/** Members wait for each other, and the kubelet restarts an API server without etcd with increasing backoff. */
 const START_LIMIT_MS = 300_000;
 const LOOK_EVERY_MS = 1_000;
-/** So many tries leave something behind that is not whole; then someone has to look. */
+/** After this many incomplete attempts an operator must investigate. */
 const TRIES_MAX = 9;
-/** What the Kubernetes documentation recommends: more than a cluster writes between a snapshot and its restore. */
+/** As recommended by the Kubernetes documentation: more than a cluster writes between a snapshot and its restore. */
 const REVISIONS_AHEAD = 1_000_000_000;
 
 const manifestOf = (name: string): string => `/etc/kubernetes/manifests/${name}.yaml`;
-/** Beside the folder that the kubelet watches, and not where a restart of a static pod leaves its manifest for a moment. */
+/** Outside the folder that the kubelet watches, and different from the path used by restarts of static pods. */
 const stoppedOf = (name: string): string => `/etc/kubernetes/fairlead-restore-${name}.yaml`;
 
 export interface RestoreParts {
   readonly host: HostPort;
   readonly sleep: (ms: number) => Promise<void>;
   readonly removeFile: ((path: string) => Promise<void>) | undefined;
-  /** Brings etcdutl where the source of software has it; undefined: it has none. */
+  /** Installs etcdutl if the software source has it; returns undefined otherwise. */
   readonly etcdutl: () => Promise<string | undefined>;
 }
 
@@ -44,7 +44,7 @@ const until = async (parts: RestoreParts, name: string, desired: boolean): Promi
   throw failure(`${desired ? 'start' : 'stop'} the static pod ${name}`, `it ${what} after ${limitMs / 1_000} s`);
 };
 
-/** API servers first, so that nothing writes what would be lost; etcd last. */
+/** Stops API servers first, so that nothing is written that would be lost, and etcd last. */
 export const stopControlPlane = async (parts: RestoreParts): Promise<void> => {
   const { host } = parts;
   const names = STATIC_PODS.map(({ name }) => name).filter((name) => name !== 'etcd');
@@ -55,19 +55,19 @@ export const stopControlPlane = async (parts: RestoreParts): Promise<void> => {
   if ((await etcdUnitOn(host)) !== undefined) await stopUnit(host);
 };
 
-/** etcd first: an API server that finds none ends, and is started again only after a while. */
+/** Starts etcd first, because an API server without etcd exits and is restarted only after a while. */
 export const startControlPlane = async (parts: RestoreParts): Promise<void> => {
   const { host, removeFile } = parts;
   if ((await etcdUnitOn(host)) !== undefined) await startUnit(host);
   for (const { name } of STATIC_PODS) {
     if (await host.exists(stoppedOf(name))) await host.rename(stoppedOf(name), manifestOf(name));
   }
-  // It has the previous state of the cluster in memory, and reads its manifests when it starts.
+  // The kubelet has the previous state of the cluster in memory, and reads its manifests when it starts.
   await restartKubelet(host);
   for (const { name } of STATIC_PODS) {
     if (await host.exists(manifestOf(name))) await until(parts, name, true);
   }
-  // Everything that is secret in the cluster is in it.
+  // The snapshot contains all secrets of the cluster.
   await removeFile?.(AGENT_PATHS.snapshot);
 };
 
@@ -86,7 +86,7 @@ const manifestText = async (host: HostPort): Promise<string> => {
   return text;
 };
 
-/** With another name or address than in the list of all members, a member would find no other. */
+/** A member whose name or address differs from the list of all members would find no other. */
 const checkedMember = (text: string, change: EtcdChange): Member => {
   const member = memberIn(text);
   const own = `${member.name}=${member.peerUrl}`;
@@ -95,7 +95,7 @@ const checkedMember = (text: string, change: EtcdChange): Member => {
   throw failure('restore etcd', message, false);
 };
 
-/** A folder of this try: what an earlier one left, when the power went, is not used. */
+/** A new folder per attempt: remains of an earlier attempt, interrupted by a power failure, are not used. */
 const freshFolder = async (host: HostPort, { dataFolder }: Member, { restoreId }: EtcdChange): Promise<string> => {
   for (let number = 1; number <= TRIES_MAX; number += 1) {
     const folder = `${dataFolder}/fairlead-restored-${restoreId}-${number}`;
@@ -111,15 +111,15 @@ const restoreArguments = (help: string, member: Member, folder: string, change: 
   `--initial-cluster-token=${change.token}`,
   `--initial-advertise-peer-urls=${member.peerUrl}`,
   `--data-dir=${folder}`,
-  // Whoever watches must not see revisions that it has seen before with another content: it has to list again.
+  // Watches must not see known revisions with different contents: clients have to list again.
   ...(help.includes('--bump-revision') ? [`--bump-revision=${REVISIONS_AHEAD}`, '--mark-compacted'] : []),
 ];
 
-/** Of an external etcd. */
+/** etcdutl of an external etcd. */
 const OWN_ETCDUTL = `${EXTERNAL_ETCD.programs}/etcdutl`;
 const IMAGE_FOLDER = '/run/fairlead/etcd-image';
 
-/** etcdutl: the host's own, or that of an external etcd, or that of its software's source, or the one in the image that its etcd runs from. */
+/** Runs with etcdutl of the host, of an external etcd, of the software source, or of the image of its etcd. */
 const withEtcdutl = async (
   { host, etcdutl }: RestoreParts,
   manifest: string,
@@ -129,10 +129,10 @@ const withEtcdutl = async (
   if (await host.exists(OWN_ETCDUTL)) return work(OWN_ETCDUTL);
   const brought = await etcdutl();
   if (brought !== undefined) return work(brought);
-  // Makes the folder.
+  // Creates the folder.
   await host.writeFile(`${IMAGE_FOLDER}/.fairlead`, '', 0o600);
   const images = ['--namespace', 'k8s.io', 'images'];
-  // One that an earlier try left is in the way; mostly there is none.
+  // Remains of an earlier attempt, if any, are in the way.
   await succeeds(host, 'ctr', [...images, 'unmount', '--rm', IMAGE_FOLDER]);
   await mustRun(host, 'ctr', [...images, 'mount', imageOf(manifest), IMAGE_FOLDER], SERVICE_TIMEOUT_MS);
   try {
@@ -143,8 +143,8 @@ const withEtcdutl = async (
 };
 
 /**
- * The member's data are those of the snapshot, and those from before lie beside them. May be run again after a crash at any point:
- * data are changed by two renames, and which of them is done can be seen.
+ * Replaces the member's data with those of the snapshot, and keeps the former ones next to them. May be run again after
+ * a crash at any point: data are changed by two renames, whose completion can be detected.
  */
 export const restoreMember = async (parts: RestoreParts, change: EtcdChange): Promise<void> => {
   const { host } = parts;
@@ -172,10 +172,10 @@ export const restoreMember = async (parts: RestoreParts, change: EtcdChange): Pr
   });
 };
 
-/** Names the folder that is whole. */
+/** Contains the path of the complete folder. */
 const readyFile = ({ restoreId }: EtcdChange): string => `/var/lib/fairlead/etcd-restored-${restoreId}`;
 
-/** The data from before are in place again, and everything runs as it did. What was restored is kept aside in turn. */
+/** Restores the former data and starts everything again. The restored data are kept in turn. */
 export const undoRestore = async (parts: RestoreParts, change: EtcdChange): Promise<void> => {
   const { host } = parts;
   const member = memberIn(await manifestText(host));

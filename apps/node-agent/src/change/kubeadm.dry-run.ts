@@ -5,17 +5,17 @@ import { upgradeArguments } from './change.phases.js';
 import { packageVersion } from './kubelet.exchange.js';
 import type { PhaseParts } from './phase.task.js';
 
-/** Where kubeadm writes what it would write elsewhere. */
+/** kubeadm's output folder for the dry run. */
 const FOLDER = '/var/lib/fairlead/kubeadm-dry-run';
 const TIMEOUT_MS = 120_000;
 /** The reasons are at the end; a long list of checks is shorter than this. */
 const WORDS_LENGTH_MAX = 8_000;
 const NOT_STARTED = 127;
 
-/** What kubeadm made of an upgrade that it was to try without changing anything. */
+/** The result of a dry run of a kubeadm upgrade. */
 export interface DryRunEnd {
   readonly command: string;
-  /** The end of its standard error; null: it found nothing to object to. */
+  /** The end of its standard error; null: it has no objections. */
   readonly refusal: string | null;
 }
 
@@ -34,8 +34,8 @@ const commandsOf = (
 };
 
 /**
- * Has the kubeadm of the target say whether it would upgrade this cluster: first its plan, then all of its phases without their effects. It
- * lies beside the installed one. Throws WorldFailure where it cannot be brought or does not end.
+ * Checks with the target's kubeadm whether it would upgrade this cluster: first its plan, then a dry run of all phases.
+ * It is placed next to the installed one. Throws WorldFailure if it cannot be downloaded or does not finish.
  */
 export const dryRunKubeadm = async (
   parts: Pick<PhaseParts, 'host' | 'software' | 'profile'>,

@@ -5,14 +5,14 @@ import { manifestOf, STATIC_PODS } from './static.pods.js';
 import { etcdUnitOn } from './unit.etcd.js';
 
 const ADMIN = '/etc/kubernetes/admin.conf';
-/** Beside the folder that the kubelet watches, on its file system. */
+/** Next to the folder that the kubelet watches, on the same file system. */
 const FOLDER = '/etc/kubernetes/fairlead-manifests';
-/** What the manifests were made of: this node's part, and the cluster's own at the new version. */
+/** The configuration from which the manifests are generated: this node's part, and the cluster's at the new version. */
 export const KUBEADM_CONFIG = '/etc/kubernetes/fairlead-kubeadm.yaml';
 const PRIVATE = 0o600;
 const TIMEOUT_MS = 30_000;
 
-/** kubeadm's own annotation: where this API server listens. */
+/** kubeadm's annotation with the address of this API server. */
 const ADVERTISED = /kube-apiserver\.advertise-address\.endpoint: \[?([^\s\]]+)\]?:(\d+)\s*$/m;
 const ETCD_NAME = /--name=(\S+)[\s\\]*$/m;
 const CONFIG_VERSION = /^apiVersion: (\S+)$/m;
@@ -20,7 +20,10 @@ const KUBERNETES_VERSION = /^kubernetesVersion: \S+$/m;
 
 export const newManifestOf = (name: string): string => `${FOLDER}/${name}.yaml`;
 
-/** Where this node's API server listens and what its member of etcd is called, as kubeadm wrote it; undefined: someone else did. */
+/**
+ * The address of this node's API server and the name of its etcd member, from kubeadm's manifests; undefined if kubeadm
+ * did not write them.
+ */
 const ownPart = (apiServerManifest: string, etcd: string, patches: string | null): string | undefined => {
   const [, address, port] = ADVERTISED.exec(apiServerManifest) ?? [];
   const [, name] = ETCD_NAME.exec(etcd) ?? [];
@@ -36,7 +39,7 @@ const ownPart = (apiServerManifest: string, etcd: string, patches: string | null
   ].join('\n');
 };
 
-/** The configuration of which kubeadm makes manifests, at another version; the cluster's part as kubeadm keeps it there. */
+/** The kubeadm configuration at another version; the cluster's part is the one that kubeadm stores in the cluster. */
 const configurationOf = (own: string, cluster: string, version: string): string | undefined => {
   const [, apiVersion] = CONFIG_VERSION.exec(cluster) ?? [];
   if (apiVersion === undefined) return undefined;
@@ -56,13 +59,14 @@ const mustRead = async (host: HostPort, path: string): Promise<string> => {
 
 interface Desired {
   readonly version: string;
-  /** A folder of patches, the same as kubeadm's upgrade is given; null: none. */
+  /** The folder of patches that kubeadm's upgrade receives; null: none. */
   readonly patches: string | null;
 }
 
 /**
- * Has the new kubeadm write the manifests of this node as its upgrade would, into a folder of ours; nothing that runs is touched.
- * Answers with their texts by name. Throws where that is not available: then kubeadm exchanges them itself.
+ * Generates the manifests of this node with the new kubeadm, as its upgrade would, into a separate folder, without
+ * changing anything that runs. Returns their texts by name. Throws if that is not possible: kubeadm then replaces the
+ * static pods itself.
  */
 export const writeNewManifests = async (
   host: HostPort,
@@ -79,7 +83,7 @@ export const writeNewManifests = async (
   const text = configurationOf(own, cluster, version);
   if (text === undefined) throw foreign('the configuration of the cluster');
   await host.writeFile(KUBEADM_CONFIG, text, PRIVATE);
-  // kubeadm writes none for an external etcd.
+  // kubeadm generates none for an external etcd.
   for (const phase of [['control-plane', 'all'], ...(unit === undefined ? [['etcd', 'local']] : [])]) {
     const words = [`KUBEADM_INIT_DRYRUN_DIR=${FOLDER}`, 'kubeadm', 'init', 'phase', ...phase];
     await mustRun(host, 'env', [...words, '--config', KUBEADM_CONFIG, '--dry-run'], TIMEOUT_MS);

@@ -21,12 +21,13 @@ const installedOf = async ({ software }: PhaseParts): Promise<string | undefined
   (await software.packages.installed(['kubelet'])).get('kubelet')?.version;
 
 /**
- * A kubelet that starts makes sure of the volumes of each pod before all else. Were the manifest of a static pod gone before that, it
- * would wait for them to its limit of two minutes, and the pod would run on for so long. It does not report when it is done.
+ * A starting kubelet first verifies the volumes of each pod. If the manifest of a static pod were removed before that,
+ * it would wait for them up to its limit of two minutes while the pod keeps running. It does not report when it is
+ * done.
  */
 const SETTLES_MS = 3_000;
 
-/** What kubelet.conf names besides the balanced API server, or named before an earlier try; null: none. */
+/** The API server in kubelet.conf, now or before an earlier attempt, if it is not the balanced one; otherwise null. */
 export const ownServerOf = async ({ host }: PhaseParts, { ownServer, change }: PhaseTask): Promise<string | null> => {
   if (ownServer !== null || change.balancedEndpoint === null) return ownServer;
   const text = await host.readFile(KUBELET_CONFIGURATION);
@@ -35,8 +36,9 @@ export const ownServerOf = async ({ host }: PhaseParts, { ownServer, change }: P
 };
 
 /**
- * Points the kubelet at the balanced API server, where there is one; from then on manifests may leave. Does nothing where it is there
- * already, and where an earlier try has exchanged it: a newer kubelet may not talk to the API servers that are still older (A).
+ * Switches the kubelet to the balanced API server, if there is one; from then on manifests may be removed. Does nothing
+ * if already done, or if an earlier attempt has replaced the kubelet: a newer kubelet may not use API servers that are
+ * still older (A).
  */
 export const pointKubelet = async (parts: PhaseParts, task: PhaseTask): Promise<void> => {
   const { host } = parts;
@@ -47,16 +49,16 @@ export const pointKubelet = async (parts: PhaseParts, task: PhaseTask): Promise<
   const text = await host.readFile(KUBELET_CONFIGURATION);
   const before = text === undefined ? undefined : serverIn(text);
   if (text === undefined || before === undefined || before === server) return;
-  // What was kept in an earlier try is the truth.
+  // The value of an earlier attempt takes precedence.
   if (ownServer === null) await remember({ ownServer: before });
   await replaceFile(host, KUBELET_CONFIGURATION, withServer(text, server), PRIVATE);
-  // What does not answer now cannot be waited for.
+  // A kubelet that is unhealthy now cannot be waited for.
   const answers = await isWell(parts, KUBELET);
   await restartKubelet(host);
   if (answers && (await untilWell(parts, KUBELET))) await parts.sleep(SETTLES_MS);
 };
 
-/** Whether the static pods of this node begin again with its new kubelet, and others answer for its API server meanwhile. */
+/** Whether the static pods of this node restart with its new kubelet, while other API servers are available. */
 export const restartsStaticPods = async (parts: PhaseParts, task: PhaseTask): Promise<boolean> => {
   if (task.change.balancedEndpoint === null) return false;
   const installed = await installedOf(parts);
@@ -64,9 +66,10 @@ export const restartsStaticPods = async (parts: PhaseParts, task: PhaseTask): Pr
 };
 
 /**
- * Has the new kubeadm write what it would write at the end of its upgrade for the kubelet of this node: its configuration, and its flags
- * without those that the new one does not have. Nothing that runs is touched; the static pods must be there, by which it knows a
- * control plane. What kubeadm's upgrade itself changes of it afterwards is read at the kubelet's next start.
+ * Lets the new kubeadm write the kubelet's configuration as at the end of its upgrade: the configuration file, and its
+ * flags without those that the new version does not have. Nothing that runs is changed. The static pods must exist,
+ * because kubeadm recognizes a control plane by them. Later changes by kubeadm's upgrade apply at the kubelet's next
+ * start.
  */
 export const configureNewKubelet = async (host: HostPort, patches: string | null): Promise<void> => {
   const patched = patches === null ? [] : [`--patches=${patches}`];
@@ -81,7 +84,7 @@ const READ_AT_ITS_START = [
   KUBELET_CONFIGURATION,
 ];
 
-/** A digest of what the desired kubelet would start with now. */
+/** A digest of the settings with which the desired kubelet would start now. */
 const startOf = async ({ host }: PhaseParts, task: PhaseTask): Promise<string> => {
   const texts = await Promise.all(READ_AT_ITS_START.map((path) => host.readFile(path)));
   return createHash('sha256')
@@ -89,11 +92,17 @@ const startOf = async ({ host }: PhaseParts, task: PhaseTask): Promise<string> =
     .digest('hex');
 };
 
-/** Whether it was started in this change, and kubeadm has written nothing else for it since. Another start would have every probe of its pods wait again. */
+/**
+ * Whether the kubelet was started in this change, and kubeadm has not changed its settings since. Another start would
+ * delay every probe of its pods.
+ */
 export const isStartedAsDesired = async (parts: PhaseParts, task: PhaseTask): Promise<boolean> =>
   task.startedKubelet !== null && task.startedKubelet === (await startOf(parts, task));
 
-/** It names its own API server again before it is newer than the others. May be repeated after a crash at any point. */
+/**
+ * Installs the kubelet, after switching it back to its own API server, before it is newer than the others. May be
+ * repeated after a crash at any point.
+ */
 export const installKubelet = async (parts: PhaseParts, task: PhaseTask, ownServer: string | null): Promise<void> => {
   const { host, software } = parts;
   const text = await host.readFile(KUBELET_CONFIGURATION);

@@ -6,21 +6,21 @@ import { restartKubelet } from './etcd.restore.js';
 import type { PhaseParts, PhaseTask } from './phase.task.js';
 
 const PKI = '/var/lib/kubelet/pki';
-/** A link to the newest one, which the kubelet replaces when it renews it. */
+/** A link to the newest certificate, which the kubelet replaces at a renewal. */
 const CURRENT = `${PKI}/kubelet-client-current.pem`;
 const RENEWED = `${PKI}/kubelet-client-fairlead.pem`;
 const SERVING = ['kubelet.crt', 'kubelet.key'].map((name) => `${PKI}/${name}`);
-/** Only in memory, and gone with the next boot. */
+/** Only in memory, so that it is gone after a boot. */
 const CONFIG = '/run/fairlead/kubeconfig-user.yaml';
 const PRIVATE = 0o600;
 const TIMEOUT_MS = 60_000;
-/** What the kubelet could not renew anymore by the time it has started. */
+/** A certificate that expires sooner may expire before the started kubelet can renew it. */
 const SOON_MS = 60 * 60_000;
 
 const isOver = ({ expiresAt }: ClientCertificate, now: Date): boolean =>
   Date.parse(expiresAt) - now.getTime() < SOON_MS;
 
-/** kubeadm asks a host for its default route, and a download site for a version, unless it is given both. */
+/** Without these two values, kubeadm looks up the host's default route and downloads a version. */
 const configOf = (version: string): string => {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const api = major === 1 && minor < 31 ? 'kubeadm.k8s.io/v1beta3' : 'kubeadm.k8s.io/v1beta4';
@@ -37,7 +37,7 @@ const configOf = (version: string): string => {
   ].join('\n');
 };
 
-/** Signed by the authority of the cluster, whose key a control plane has; no API is asked. */
+/** Signs with the cluster's CA, whose key a control plane has; no API is needed. */
 const signed = async (host: HostPort, { name, organization }: ClientCertificate, version: string): Promise<string> => {
   await host.writeFile(CONFIG, configOf(version), PRIVATE);
   const words = ['kubeconfig', 'user', '--config', CONFIG, '--client-name', name, '--org', organization];
@@ -52,8 +52,9 @@ const signed = async (host: HostPort, { name, organization }: ClientCertificate,
 };
 
 /**
- * A kubelet renews its certificates itself, while it runs and the API accepts it. One whose client certificate has ended does not even start, and
- * with it no static pod: it gets a new one here, and makes a new one for its own server. Resolves to whether it was renewed.
+ * A kubelet renews its certificates itself while it runs and the API accepts it. One with an expired client certificate
+ * does not even start, and neither do its static pods: this issues a new one, and removes its serving certificate so
+ * that the kubelet creates a new one. Returns whether it was renewed.
  */
 export const renewKubelet = async (parts: PhaseParts, { desired }: PhaseTask): Promise<boolean> => {
   const { host, now, removeFile } = parts;

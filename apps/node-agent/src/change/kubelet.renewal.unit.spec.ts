@@ -10,7 +10,7 @@ const nothing = (): Promise<void> => Promise.resolve();
 const encoded = (text: string): string => Buffer.from(text).toString('base64');
 const KUBECONFIG = `users:\n- name: x\n  user:\n    client-certificate-data: ${encoded('NEW CERTIFICATE\n')}\n    client-key-data: ${encoded('NEW KEY\n')}\n`;
 
-/** The clock of the model host says June 2026. */
+/** The clock of the model host is in June 2026. */
 const pemUntil = async (notAfter: string, name = 'O=system:nodes, CN=system:node:demo-cp-1'): Promise<string> => {
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
   const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
@@ -44,7 +44,7 @@ describe('the kubelet of a control plane whose certificates are renewed', () => 
     return host;
   };
 
-  it('gets a new client certificate by the authority on the host where its own has ended, and then everything starts again', async () => {
+  it('gets a new client certificate from the CA on the host if its own has expired, and then everything restarts', async () => {
     const host = await renew(new ModelHost(), ended);
     const config = '/run/fairlead/kubeconfig-user.yaml';
     const words = `kubeadm kubeconfig user --config ${config} --client-name system:node:demo-cp-1 --org system:nodes`;
@@ -60,13 +60,13 @@ describe('the kubelet of a control plane whose certificates are renewed', () => 
     expect([host.files.has(SERVING), host.manifests.length]).toEqual([false, 4]);
   });
 
-  it('is left alone where its certificate is valid: it renews it itself', async () => {
+  it('renews its certificate itself if it is valid', async () => {
     const host = await renew(new ModelHost(), valid);
     expect(host.commands.filter((line) => /kubeconfig user|restart kubelet/.test(line))).toEqual([]);
     expect(host.files.get(CURRENT)).toBe(valid);
   });
 
-  it('is not taken for renewed where kubeadm prints no certificate', async () => {
+  it('does not count as renewed if kubeadm prints no certificate', async () => {
     const host = new ModelHost();
     host.files.set(CURRENT, ended);
     const failed = await host.changes().ensure(desired({ change: only }), host.bootId, nothing);
@@ -74,7 +74,7 @@ describe('the kubelet of a control plane whose certificates are renewed', () => 
     expect(host.files.get(CURRENT)).toBe(ended);
   });
 
-  it('starts everything again where a static pod does not answer, whose certificates may have ended as well', async () => {
+  it('restarts everything if a static pod does not respond, whose certificates may have expired too', async () => {
     const host = new ModelHost();
     host.mute = 'etcd v1';
     await renew(host, valid);

@@ -4,7 +4,7 @@ import type { HostSoftware } from '../software/host.software.js';
 import type { KnownReleases } from '../node/known.releases.js';
 import type { StaticPodParts } from './static.pods.js';
 
-/** What a phase works with. */
+/** The dependencies of a phase. */
 export interface PhaseParts extends StaticPodParts {
   readonly host: HostPort;
   readonly software: HostSoftware;
@@ -12,29 +12,31 @@ export interface PhaseParts extends StaticPodParts {
   readonly releases?: KnownReleases | undefined;
   readonly log: AgentLog;
   readonly now: () => Date;
-  /** Preflight errors that kubeadm ignores on a host of this kind; an upgrade does not remember those of init and join. */
+  /**
+   * Preflight errors that kubeadm ignores on this kind of host; an upgrade does not remember those of init and join.
+   */
   readonly profile: AgentProfile;
-  /** undefined: a host whose files are not removed, as those of the lab's light mode. */
+  /** undefined: a host whose files are not removed, as in the lab's light mode. */
   readonly removeFile: ((path: string) => Promise<void>) | undefined;
   /** undefined: a host that has only small text files. */
   readonly copyFile?: ((from: string, to: string, mode: number) => Promise<void>) | undefined;
-  /** Everything else that is desired of the host, as it always is ensured. Throws where it fails. */
+  /** Ensures all other desired settings of the host, as usual. Throws if that fails. */
   readonly ensureRest: () => Promise<void>;
 }
 
-/** What a later phase, or a later attempt, needs of an earlier one. */
+/** State that a phase passes to later phases and attempts. */
 export interface Remembered {
-  /** The API server that kubelet.conf named before it was pointed at the balanced one; null: it names its own. */
+  /** The API server in kubelet.conf before it was switched to the balanced one; null: it is the node's own. */
   readonly ownServer: string | null;
-  /** A digest of what the kubelet was started with; null: this change has started none. */
+  /** A digest of the settings with which the kubelet was started; null: this change has not started it. */
   readonly startedKubelet: string | null;
 }
 
-/** What a phase is about. */
+/** The input of a phase. */
 export interface PhaseTask extends Remembered {
   readonly change: NodeChange;
   readonly desired: SoftwareVersions;
   readonly remember: (more: Partial<Remembered>) => Promise<void>;
-  /** kubeadm or the kubelet were begun before, and how far that came is unknown. */
+  /** Whether the kubeadm or kubelet phase was started before, with unknown progress. */
   readonly isRepeated: boolean;
 }

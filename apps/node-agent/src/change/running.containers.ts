@@ -4,7 +4,7 @@ import { mustRun } from '../software/item.js';
 const CTR = ['-n', 'k8s.io'];
 const TIMEOUT_MS = 120_000;
 
-/** Of these containers, one id a line, those that run: `ctr tasks ls` has id, process and status in a line. */
+/** The running ones of these container IDs, one per line; `ctr tasks ls` prints ID, process and status per line. */
 export const runningOf = (containers: string, tasks: string): readonly string[] => {
   const running = new Set(
     tasks.split('\n').flatMap((line) => {
@@ -15,7 +15,7 @@ export const runningOf = (containers: string, tasks: string): readonly string[] 
   return containers.split('\n').filter((id) => running.has(id));
 };
 
-/** Ids of the containers of a static pod that run: of this host, by the labels that the kubelet gives them. */
+/** The IDs of a static pod's running containers on this host, by the kubelet's labels. */
 export const runningContainers = async (host: HostPort, name: string): Promise<readonly string[]> => {
   const labels = `labels."io.kubernetes.container.name"==${name},labels."io.kubernetes.pod.namespace"==kube-system`;
   const containers = await mustRun(host, 'ctr', [...CTR, 'containers', 'ls', '-q', labels], TIMEOUT_MS);

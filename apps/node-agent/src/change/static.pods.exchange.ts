@@ -8,14 +8,16 @@ import { isWell, manifestOf, asidePathOf, STATIC_PODS, untilWell, type StaticPod
 const CONTAINERS = ['-n', 'k8s.io'];
 const RENEW_TIMEOUT_MS = 120_000;
 const LOOK_EVERY_MS = 250;
-/** Each is killed long before. */
+/** The kill happens long before this limit. */
 const STOP_LIMIT_MS = 90_000;
 /**
- * An API server waits for its open watches until it is killed. By this time its balancer, which looks once a second and believes three
- * looks, has sent everyone elsewhere, and what was asked before has its answer.
+ * An API server waits for its open watches until it is killed. After 3 failed checks (3 s) the load balancer stops
+ * routing here, and in-flight requests have finished by then.
  */
 const API_SERVER_GRACE_MS = 6_000;
-/** A new pod that comes while the kubelet still tidies up after the old one waits for 10 to 15 s; a moment of patience saves that. */
+/**
+ * A new pod that appears while the kubelet still cleans up the old one waits 10 to 15 s; this short delay avoids that.
+ */
 const SETTLE_MS = 1_500;
 
 const PRIVATE = 0o600;
@@ -24,28 +26,31 @@ const ETCD = 'etcd';
 const API_SERVER = 'kube-apiserver';
 
 /**
- * What still answers so long after its manifest left was not asked to end: a kubelet that is busy with the volumes of that pod asks it
- * after two minutes (seen once). An API server that was asked to end reports itself not ready; a second SIGTERM would cut it short.
+ * A pod that still responds this long after its manifest was removed was not asked to stop: a kubelet that is busy with
+ * the volumes of that pod asks it after two minutes (seen once). A stopping API server reports itself not ready; a
+ * second SIGTERM would interrupt it.
  */
 const TELL_AFTER_MS = 3_000;
-/** A second SIGTERM changes nothing for etcd, and a kubelet that has only just started it takes its time to ask. */
+/** A second SIGTERM does not affect etcd, and a kubelet that has only just started it is slow to send the first. */
 const TELL_ETCD_AFTER_MS = 1_000;
-/** etcd, the controller manager and the scheduler end within a second of SIGTERM. */
+/** etcd, the controller manager and the scheduler stop within a second of SIGTERM. */
 const KILL_AFTER_MS = 20_000;
 
 const podOf = (name: string): (typeof STATIC_PODS)[number] | undefined => STATIC_PODS.find((one) => one.name === name);
 
-/** By the containers' own ids. One that has just ended by itself is as good. */
+/** Signals containers by ID. One that has just ended is ignored. */
 const signal = async ({ host }: StaticPodParts, ids: readonly string[], name: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
   for (const id of ids)
     await host.run('ctr', [...CONTAINERS, 'tasks', 'kill', '--signal', name, id], { timeoutMs: STOP_LIMIT_MS });
 };
 
-/** Whatever it says: an API server that ends reports itself not ready. */
+/** Any response counts: a stopping API server reports itself not ready. */
 const answersAtAll = async ({ ask }: StaticPodParts, { health }: { readonly health: string }): Promise<boolean> =>
   (await ask(health, LOOK_EVERY_MS)).kind === 'answered';
 
-/** Its containers are asked for only once it is silent, or their ids are needed: each look at them is two programs. */
+/**
+ * Queries its containers only once it stops responding or their IDs are needed, because each query runs two programs.
+ */
 const untilGone = async (parts: StaticPodParts, name: string, killAfterMs: number): Promise<void> => {
   const pod = podOf(name);
   const begunMs = performance.now();
@@ -56,7 +61,7 @@ const untilGone = async (parts: StaticPodParts, name: string, killAfterMs: numbe
   let sent = 0;
   for (let restedMs = 0; restedMs < STOP_LIMIT_MS; restedMs += LOOK_EVERY_MS) {
     const next = signals[sent];
-    // On a machine that is busy the looks take longer than the rests between them.
+    // On a busy machine the checks take longer than the sleeps between them.
     const isDue = next !== undefined && Math.max(restedMs, performance.now() - begunMs) >= next.afterMs;
     if (isDue || pod === undefined || !(await answersAtAll(parts, pod))) {
       const ids = await runningContainers(parts.host, name);
@@ -82,7 +87,7 @@ const stop = async (parts: StaticPodParts, name: string, killAfterMs = KILL_AFTE
 
 const oldOf = (name: string): string => `${asidePathOf(name)}.old`;
 
-/** From here on the new one is what a crash, or a boot, leaves for the kubelet to start. */
+/** From here on, the kubelet starts the new pod after a crash or a boot. */
 const replaceQuarantined = async ({ host }: StaticPodParts, name: string): Promise<void> => {
   const before = await host.readFile(asidePathOf(name));
   if (before !== undefined) await host.writeFile(oldOf(name), before, PRIVATE);
@@ -96,12 +101,12 @@ const silent = (name: string, health: string, isBack: boolean): WorldFailure => 
 };
 
 /**
- * `mayGoBack`: the old manifest comes back where the new one does not work; never etcd's, whose data the new one may have changed (G2),
- * and none under a new kubelet, which is not for an older API server (A).
+ * `mayGoBack`: restores the old manifest if the new one does not work. Never for etcd, whose data the new version may
+ * have changed (G2), nor under a new kubelet, which does not support an older API server (A).
  */
 const start = async (parts: StaticPodParts, name: string, mayGoBack: boolean): Promise<void> => {
   const { host } = parts;
-  // Written elsewhere: the kubelet takes every file of its folder for a pod.
+  // Prepared outside the folder, because the kubelet treats every file in it as a pod.
   await host.rename(asidePathOf(name), manifestOf(name));
   const pod = podOf(name);
   if (pod === undefined || (await untilWell(parts, pod))) return;
@@ -123,9 +128,10 @@ const stopBeforeEtcd = async (parts: StaticPodParts, names: ReadonlySet<string>)
 const FIRST_SNAPSHOT = '/etc/kubernetes/fairlead-etcd-first-snapshot.yaml';
 
 /**
- * etcd 3.6 that reads its whole log once more takes the version of its beginning for a downgrade, and writes a snapshot with members
- * that the configuration of raft in it does not know; from it, at the next start, it forgets them for good (ADR 25). So a member
- * that has never written a snapshot writes one while it is still 3.5. May be repeated after a crash at any point.
+ * etcd 3.6 that replays its whole log takes the initial version for a downgrade, and writes a snapshot with members
+ * that its raft configuration does not contain; at the next start from that snapshot it loses them permanently (ADR
+ * 25). So a member that never wrote a snapshot writes one while it is still 3.5. May be repeated after a crash at any
+ * point.
  */
 const letEtcdWriteFirstSnapshot = async (parts: StaticPodParts, desired: string): Promise<void> => {
   const { host, sleep } = parts;
@@ -136,7 +142,7 @@ const letEtcdWriteFirstSnapshot = async (parts: StaticPodParts, desired: string)
   await host.writeFile(FIRST_SNAPSHOT, withSnapshotSoon(running), PRIVATE);
   await host.rename(FIRST_SNAPSHOT, manifestOf(ETCD));
   const pod = podOf(ETCD);
-  // It answers when it has read its log to the end, and the snapshots on the way to there are written.
+  // It responds after it has replayed its log, by when it has written the snapshots.
   if (pod !== undefined && (await untilWell(parts, pod)) && !(await hasNoSnapshot(host, running))) return;
   const message = 'the member does not answer, or has written none';
   throw new WorldFailure({ operation: 'first snapshot of etcd before 3.6', target: 'host', message });
@@ -148,7 +154,7 @@ const inOrder = async (names: ReadonlySet<string>, startOne: (name: string) => P
   await Promise.all(whatNeedsTheApi(names).map(startOne));
 };
 
-/** Back as it is. What does not answer, or did not before, is for the gates of the rollout to see. */
+/** Restores the pod as it was. The gates of the rollout check a pod that does not respond, or did not before. */
 const startAgain = async (parts: StaticPodParts, name: string, wereWell: ReadonlySet<string>): Promise<void> => {
   const { host } = parts;
   if (!(await host.exists(asidePathOf(name)))) return;
@@ -168,14 +174,14 @@ const whatDiffers = async (
 
 const ALL: ReadonlySet<string> = new Set(STATIC_PODS.map(({ name }) => name));
 
-/** What is replaced together with static pods, while they are away. */
+/** Components that are replaced together with the static pods, while those are down. */
 export interface ExchangedBeside {
   readonly kubelet?: () => Promise<void>;
   /** The member of an external etcd, which is a unit of the host. */
   readonly unitEtcd?: () => Promise<void>;
 }
 
-/** What must be away while these are exchanged: the API server never answers for an etcd that is gone. */
+/** The static pods to stop during the replacement: the API server never serves while its etcd is down. */
 const awayFor = (
   changing: ReadonlySet<string>,
   desired: ReadonlyMap<string, string>,
@@ -186,9 +192,10 @@ const awayFor = (
 };
 
 /**
- * As an upgrade by kubeadm does (rule F), while etcd ends; whatever reads them begins again afterwards. Not sooner: an API server that ends
- * answers that it is not ready, for longer where new keys take the processors. By the configuration that the new manifests were made of,
- * so that the cluster is not asked for it. Answers with its end.
+ * Renews certificates like kubeadm's upgrade (rule F), while etcd stops; everything that reads them is restarted
+ * afterwards. Not earlier, because a stopping API server reports itself not ready, and key generation would prolong
+ * that. Uses the configuration of the new manifests, so that the cluster is not queried. Returns a function that waits
+ * for the result.
  */
 const renewCertificates = (host: StaticPodParts['host']): (() => Promise<void>) => {
   const arguments_ = ['certs', 'renew', 'all', '--config', KUBEADM_CONFIG];
@@ -200,12 +207,13 @@ const renewCertificates = (host: StaticPodParts['host']): (() => Promise<void>) 
 };
 
 /**
- * Exchanges the static pods of this node for what kubeadm would make of them, so that it finds them done. The API server ends before
- * its etcd (C3) and comes back when that answers; what needs it comes after it. Each new pod begins when its old one is gone: notified of
- * both at once, as kubeadm does, the kubelet waits 10 to 15 s before it looks again. May be repeated after a crash at any point.
+ * Replaces the static pods of this node with those that kubeadm would create, so that kubeadm finds them done. The API
+ * server stops before etcd (C3) and returns once etcd responds; its clients follow. Each new pod starts after its old
+ * one is gone: if the kubelet saw both changes at once, as with kubeadm, it would wait 10 to 15 s before its next
+ * check. May be repeated after a crash at any point.
  *
- * `kubelet`: one of another minor version would begin every static pod again once more, so it comes while they are away (see
- * `withStaticPodsAway`). Where nothing differs, nothing is away, and it is not called.
+ * `kubelet`: a kubelet of another minor version would restart every static pod once more, so it is replaced while they
+ * are down (see `withStaticPodsAway`). If nothing differs, nothing is stopped, and it is not called.
  */
 export const exchangeStaticPods = async (
   parts: StaticPodParts,
@@ -225,7 +233,7 @@ export const exchangeStaticPods = async (
   }
   await unitEtcd?.();
   await renewal();
-  // A kubelet that begins now has nothing to tidy up.
+  // A kubelet that starts now has nothing to clean up.
   if (kubelet === undefined) await sleep(SETTLE_MS);
   await inOrder(away, (name) => replaceQuarantined(parts, name));
   try {
@@ -238,9 +246,9 @@ export const exchangeStaticPods = async (
 };
 
 /**
- * A kubelet of another minor version begins every static pod again, all at once and by itself: the API server goes without a word to its
- * balancer, and what needs it fails until it is back. So they end in order before such a work, and come back in order after it, also
- * when it failed. May be repeated after a crash at any point.
+ * A kubelet of another minor version restarts every static pod at once: the API server disappears without notice to its
+ * load balancer, and its clients fail until it is back. So static pods are stopped in order before the work and started
+ * in order after it, also if it failed. May be repeated after a crash at any point.
  */
 export const withStaticPodsAway = async (parts: StaticPodParts, work: () => Promise<void>): Promise<void> => {
   const wereWell = new Set<string>();

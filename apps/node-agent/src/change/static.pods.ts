@@ -4,11 +4,11 @@ import type { Ask } from './change.ports.js';
 
 interface Answering {
   readonly name: string;
-  /** Answers 200 while it works; kubeadm's defaults. */
+  /** Responds with 200 while it works; kubeadm's defaults. */
   readonly health: string;
 }
 
-/** etcd last but one would be the API server without its etcd: each waits for the one before it. */
+/** In start order, because each waits for the one before it. */
 export const STATIC_PODS: readonly Answering[] = [
   { name: 'etcd', health: 'http://127.0.0.1:2381/health' },
   { name: 'kube-apiserver', health: 'https://127.0.0.1:6443/readyz' },
@@ -17,12 +17,12 @@ export const STATIC_PODS: readonly Answering[] = [
 ];
 
 export const manifestOf = (name: string): string => `/etc/kubernetes/manifests/${name}.yaml`;
-/** Beside the folder that the kubelet watches, on its file system. */
+/** Next to the folder that the kubelet watches, on the same file system. */
 export const asidePathOf = (name: string): string => `/etc/kubernetes/fairlead-${name}.yaml`;
 
 export const KUBELET: Answering = { name: 'kubelet', health: 'http://127.0.0.1:10248/healthz' };
 
-/** The kubelet looks every 20 s at the latest (fileCheckFrequency), and a pod may take its 30 s of grace. */
+/** The kubelet checks manifests at least every 20 s (fileCheckFrequency), and a pod has a grace period of 30 s. */
 const STOP_LIMIT_MS = 90_000;
 const START_LIMIT_MS = 180_000;
 const ASK_EVERY_MS = 250;
@@ -34,23 +34,23 @@ export interface StaticPodParts {
   readonly sleep: (ms: number) => Promise<void>;
 }
 
-/** Puts back what a crash left beside its folder. May be called at any time. */
+/** Restores manifests that a crash left outside the folder. May be called at any time. */
 export const restoreStaticPods = async ({ host }: Pick<StaticPodParts, 'host'>): Promise<void> => {
   for (const { name } of STATIC_PODS) {
     if (!(await host.exists(asidePathOf(name)))) continue;
-    // kubeadm may have written a newer one meanwhile: that stays.
+    // kubeadm may have written a newer one in the meantime, which is kept.
     if (await host.exists(manifestOf(name))) await host.rename(asidePathOf(name), `${asidePathOf(name)}.old`);
     else await host.rename(asidePathOf(name), manifestOf(name));
   }
 };
 
-/** Whether it works now. */
+/** Whether it is healthy now. */
 export const isWell = async ({ ask }: StaticPodParts, { health }: Answering): Promise<boolean> => {
   const asked = await ask(health, ASK_TIMEOUT_MS);
   return asked.kind === 'answered' && asked.status === 200;
 };
 
-/** Whether all that this node has work now. */
+/** Whether all static pods of this node are healthy now. */
 export const areStaticPodsWell = async (parts: StaticPodParts): Promise<boolean> => {
   for (const pod of STATIC_PODS)
     if ((await parts.host.exists(manifestOf(pod.name))) && !(await isWell(parts, pod))) return false;
@@ -66,7 +66,7 @@ const until = async (parts: StaticPodParts, pod: Answering, desired: boolean): P
   return false;
 };
 
-/** Whether it answers within the time that a static pod may take to start. */
+/** Whether it becomes healthy within the time that a static pod may take to start. */
 export const untilWell = (parts: StaticPodParts, pod: Answering): Promise<boolean> => until(parts, pod, true);
 
 const failureOf = ({ name }: Answering, message: string): WorldFailure =>
@@ -78,7 +78,7 @@ const silent = (pod: Answering): WorldFailure =>
 const restart = async (parts: StaticPodParts, pod: Answering): Promise<void> => {
   const { host } = parts;
   if (!(await host.exists(manifestOf(pod.name)))) return;
-  // What does not answer now cannot be waited for; the gates of the rollout look at it afterwards.
+  // An unhealthy pod cannot be waited for; the gates of the rollout check it afterwards.
   const answers = await isWell(parts, pod);
   await host.rename(manifestOf(pod.name), asidePathOf(pod.name));
   const hasStopped = answers && (await until(parts, pod, false));
@@ -89,10 +89,10 @@ const restart = async (parts: StaticPodParts, pod: Answering): Promise<void> => 
 
 const API_SERVER = 'kube-apiserver';
 
-/** In-flight requests get this time to end, as kubeadm's own documentation has it. */
+/** In-flight requests have this time to finish, as in kubeadm's documentation. */
 const API_SERVER_GRACE_MS = 20_000;
 
-/** This node's API server has ended in order before its etcd goes (upgrade rule C3). Answers whether it was there. */
+/** Stops this node's API server gracefully before its etcd (upgrade rule C3). Returns whether it was running. */
 const moveApiServerAside = async (parts: StaticPodParts): Promise<boolean> => {
   const { host } = parts;
   const pod = STATIC_PODS.find(({ name }) => name === API_SERVER);
@@ -106,8 +106,8 @@ const restoreApiServer = ({ host }: StaticPodParts): Promise<void> =>
   host.rename(asidePathOf(API_SERVER), manifestOf(API_SERVER));
 
 /**
- * One after the other, each well before the next one goes. The API server is away while its etcd is: without it it would go on taking
- * requests and answer that it cannot, for as long as its balancer needs to see that.
+ * Restarts one pod after the other, each once the previous one is healthy. The API server is down while its etcd is:
+ * otherwise it would accept requests and fail them until its load balancer notices.
  */
 export const restartStaticPods = async (parts: StaticPodParts): Promise<void> => {
   await restoreStaticPods(parts);
@@ -122,12 +122,12 @@ export const restartStaticPods = async (parts: StaticPodParts): Promise<void> =>
 };
 
 /**
- * It is the kubelet that stops the API server, by its manifest: a signal by the name of a program would reach whatever bears that name
- * on the machine, also outside of this host.
+ * The kubelet stops the API server by its manifest: a signal by program name would reach any process of that name on
+ * the machine, also outside this host.
  */
 export const stopApiServer = (parts: StaticPodParts): Promise<void> => whileApiServerAway(parts, async () => undefined);
 
-/** After a crash it is back with the agent's next action. */
+/** After a crash, the agent's next action restores it. */
 export const whileApiServerAway = async (parts: StaticPodParts, work: () => Promise<void>): Promise<void> => {
   const isAway = await moveApiServerAside(parts);
   await work();

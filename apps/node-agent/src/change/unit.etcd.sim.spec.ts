@@ -20,7 +20,10 @@ const unitText = (version: string): string =>
 
 class PowerCut extends Error {}
 
-/** A control plane that is a disk, systemd and containerd; the power goes before an operation, and comes back with the same disk. */
+/**
+ * A control plane reduced to a disk, systemd and containerd. The power fails before an operation and returns with the
+ * same disk.
+ */
 class ModelHost {
   readonly files = new Map<string, string>([
     [UNIT_FILE, unitText('3.5.24')],
@@ -31,7 +34,7 @@ class ModelHost {
     ['/etc/kubernetes/manifests/kube-apiserver.yaml', 'kube-apiserver'],
   ]);
   readonly commands: string[] = [];
-  /** What ran, with the flags of which minor: each start of the member. */
+  /** Each start of the member: its program, and the minor version of its flags. */
   readonly starts: string[] = [];
   isRunning = true;
   isEnabled = true;
@@ -80,7 +83,7 @@ class ModelHost {
     if (text.includes('--snapshot-count=10 ')) this.files.set('/var/lib/etcd/member/snap/0.snap', 'members');
   }
 
-  /** What a boot starts by itself. */
+  /** Starts the enabled units. */
   boot(): void {
     this.cutAt = Infinity;
     this.isRunning = false;
@@ -128,8 +131,8 @@ const expectUpgraded = (host: ModelHost): void => {
   expect([host.isRunning, host.isEnabled]).toEqual([true, true]);
 };
 
-describe('the member of an external etcd, a unit of its host', () => {
-  it('gets to the etcd of a release, and its first snapshot is one of 3.5 (ADR 25)', async () => {
+describe('the member of an external etcd, as a unit of its host', () => {
+  it('is upgraded to the etcd of a release after a first snapshot with 3.5 (ADR 25)', async () => {
     const host = new ModelHost();
     await upgrade(host);
     expectUpgraded(host);
@@ -139,7 +142,7 @@ describe('the member of an external etcd, a unit of its host', () => {
     expect(host.commands).toHaveLength(before);
   });
 
-  it('gets there over a loss of power before any operation', async () => {
+  it('is upgraded despite a power failure before any operation', async () => {
     const whole = new ModelHost();
     await upgrade(whole);
     for (let at = 1; at <= whole.operations; at += 1) {
@@ -158,7 +161,7 @@ describe('the member of an external etcd, a unit of its host', () => {
     expect(unitAt(unitText('3.6.5'), '3.6.5', '3.6.8')).toBe(unitText('3.6.5'));
   });
 
-  it('is stopped so that a boot does not start it, restored by its own etcdutl, and started again', async () => {
+  it('is stopped across boots, restored with its own etcdutl, and started again', async () => {
     const host = new ModelHost();
     host.files.set('/var/lib/etcd/member/snap/db', 'data from before');
     const parts: RestoreParts = {
@@ -171,7 +174,7 @@ describe('the member of an external etcd, a unit of its host', () => {
       initialCluster: `cp-1=${PEER}`,
     };
     await expect(restoreMember(parts, change)).rejects.toThrow('its member still runs');
-    // Its API server has no container in this model: it has stopped.
+    // Its API server has no container in this model, so it counts as stopped.
     await stopControlPlane(parts);
     host.boot();
     expect([host.isRunning, host.files.has('/etc/kubernetes/manifests/kube-apiserver.yaml')]).toEqual([false, false]);

@@ -20,19 +20,19 @@ const NAMES = ['etcdctl', 'etcdutl', 'etcd'] as const;
 
 const TOOL_TIMEOUT_MS = 120_000;
 const PULL_TIMEOUT_MS = 10 * 60_000;
-/** The unit has started when its member takes requests, for which a majority of all members must run. */
+/** The unit has started once its member accepts requests, which needs a majority of all members. */
 const START_TIMEOUT_MS = 300_000;
 const [EXECUTABLE, PUBLIC, PRIVATE] = [0o755, 0o644, 0o600];
 
 export type UnitEtcdParts = Pick<PhaseParts, 'host' | 'profile' | 'copyFile' | 'releases'>;
 
-/** The unit by which this host runs a member of an external etcd (ADR 24); undefined: it runs none. */
+/** The unit of this host's external etcd member (ADR 24), or undefined if it has none. */
 export const etcdUnitOn = (host: HostPort): Promise<string | undefined> => host.readFile(UNIT_FILE);
 
 export const isUnitRunning = (host: HostPort): Promise<boolean> =>
   succeeds(host, 'systemctl', ['is-active', '--quiet', UNIT]);
 
-/** It stays stopped when the host boots. */
+/** Stops the unit, also across boots. */
 export const stopUnit = async (host: HostPort): Promise<void> => {
   await mustRun(host, 'systemctl', ['disable', '--now', UNIT], TOOL_TIMEOUT_MS);
 };
@@ -48,7 +48,7 @@ const restartWith = async (host: HostPort, text: string): Promise<void> => {
   await mustRun(host, 'systemctl', ['restart', UNIT], START_TIMEOUT_MS);
 };
 
-/** The image that kubeadm of this release would run its own etcd from. */
+/** The etcd image that kubeadm of this release uses. */
 const imageFor = (version: string, { profile: { imageRepository }, releases }: UnitEtcdParts): string => {
   const release = releaseOf(version, releases?.all);
   const image =
@@ -69,9 +69,9 @@ const withMounted = async (
   const listed = await mustRun(host, 'ctr', [...IMAGES, 'list', '--quiet'], TOOL_TIMEOUT_MS);
   if (imagePullPolicy !== 'Never' && !listed.split('\n').includes(image))
     await mustRun(host, 'ctr', [...IMAGES, 'pull', image], PULL_TIMEOUT_MS);
-  // Makes the folder.
+  // Creates the folder.
   await host.writeFile(`${MOUNTED_AT}/.fairlead`, '', PRIVATE);
-  // One that an earlier try left is in the way; mostly there is none.
+  // Remains of an earlier attempt, if any, are in the way.
   await succeeds(host, 'ctr', [...IMAGES, 'unmount', '--rm', MOUNTED_AT]);
   await mustRun(host, 'ctr', [...IMAGES, 'mount', image, MOUNTED_AT], TOOL_TIMEOUT_MS);
   try {
@@ -96,8 +96,8 @@ const bringPrograms = (parts: UnitEtcdParts, image: string): Promise<void> =>
 const SNAPSHOT_COUNT = /--snapshot-count=\d+/;
 
 /**
- * ADR 25: a member that has never written a snapshot writes one while it is still 3.5, as it reads its log to the end before it takes
- * requests.
+ * ADR 25: a member that never wrote a snapshot writes one while it is still 3.5, because it replays its log before it
+ * accepts requests.
  */
 const letWriteFirstSnapshot = async (host: HostPort, unit: string): Promise<void> => {
   if (!(await hasNoSnapshot(host, unit))) return;
@@ -107,7 +107,7 @@ const letWriteFirstSnapshot = async (host: HostPort, unit: string): Promise<void
   throw new WorldFailure({ operation: 'first snapshot of etcd before 3.6', target: 'host', message });
 };
 
-/** The same unit with the flags of another version: only those of kubeadm's checks differ. */
+/** The same unit with the flags of another version; only kubeadm's check flags differ. */
 export const unitAt = (unit: string, from: string, to: string): string => {
   const after = etcdCheckFlags(to);
   return etcdCheckFlags(from)
@@ -115,7 +115,7 @@ export const unitAt = (unit: string, from: string, to: string): string => {
     .replace(SNAPSHOT_COUNT, '--snapshot-count=10000');
 };
 
-/** Its tools are then those of the member. */
+/** Updates the etcdctl pod to the image of the member. */
 const followWithPod = async (host: HostPort, image: string): Promise<void> => {
   const manifest = await host.readFile(POD);
   if (manifest === undefined) return;
@@ -124,17 +124,17 @@ const followWithPod = async (host: HostPort, image: string): Promise<void> => {
   await host.rename(aside, POD);
 };
 
-/** How the member of this host gets to the etcd of a release. */
+/** The upgrade of this host's member to the etcd of a release. */
 export interface UnitEtcdUpgrade {
-  /** Everything that needs the network or takes long, while the member and its API server go on. */
+  /** Everything that needs the network or takes long, while the member and its API server keep running. */
   readonly prepare: () => Promise<void>;
-  /** Replaces the member. Nothing that reads or writes by it may run, and every other member must. */
+  /** Replaces the member. Its clients must be stopped, and every other member must be running. */
   readonly exchange: () => Promise<void>;
 }
 
 /**
- * undefined: this host has no member, or it is the one of that release already. May be repeated after a crash at any point: the file that
- * names the image is written last.
+ * Returns undefined if this host has no member, or already has the one of that release. May be repeated after a crash
+ * at any point: the file with the image is written last.
  */
 export const unitEtcdUpgrade = async (parts: UnitEtcdParts, version: string): Promise<UnitEtcdUpgrade | undefined> => {
   const { host } = parts;
@@ -147,7 +147,7 @@ export const unitEtcdUpgrade = async (parts: UnitEtcdParts, version: string): Pr
     prepare: () => bringPrograms(parts, image),
     exchange: async () => {
       if (leadsTo36(`image: ${running}`, `image: ${image}`)) await letWriteFirstSnapshot(host, unit);
-      // A program that is replaced goes on running as it was.
+      // A replaced program keeps running until its restart.
       for (const name of NAMES) await host.rename(newOf(name), `${PROGRAMS}/${name}`);
       await restartWith(host, unitAt(unit, versionIn(running), versionIn(image)));
       await followWithPod(host, image);

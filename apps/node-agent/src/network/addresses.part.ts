@@ -17,7 +17,7 @@ import type { NetworkPart } from './network.ports.js';
 const [KEEPALIVED, HAPROXY] = ADDRESSES.units;
 const unitPath = (unit: string): string => `/etc/systemd/system/${unit}`;
 
-/** Digest of the configuration that was loaded last: after a crash between a file and its reload, they differ. */
+/** The digest of the last loaded configuration: it differs after a crash between writing the file and the reload. */
 const LOADED = `${ADDRESSES.folder}/loaded`;
 const CANDIDATE = '.candidate';
 
@@ -29,9 +29,9 @@ export interface AddressesOptions {
   readonly node: NodeName;
   readonly host: HostPort;
   readonly files: Pick<HostFiles, 'at' | 'remove'>;
-  /** Of packages of the distribution; resolves when their programs are there. */
+  /** Installs packages of the distribution. */
   readonly require: (packages: readonly string[]) => Promise<void>;
-  /** Called with what the host serves now; null: no address. */
+  /** Called with the addresses that the host serves now; null: none. */
   readonly onServed: (balancing: NodeLoadBalancing | null) => void;
 }
 
@@ -43,14 +43,17 @@ interface Texts {
 const digestOf = ({ haproxy, keepalived }: Texts): string =>
   createHash('sha256').update(`${haproxy}\n${keepalived}`).digest('hex');
 
-/** `2: eth0    inet 198.18.7.21/24 …`, one a line. */
+/** Parses lines such as `2: eth0    inet 198.18.7.21/24 …`. */
 const deviceOf = (output: string, address: string): string | undefined =>
   output
     .split('\n')
     .map((line) => line.trim().split(/\s+/))
     .find(([, , , has]) => has?.split('/')[0] === address)?.[1];
 
-/** haproxy and keepalived for the virtual addresses that a node may hold: changed only by what they themselves have checked. */
+/**
+ * haproxy and keepalived for the virtual addresses that a node may hold. Only configurations that pass their own checks
+ * are applied.
+ */
 export class AddressesPart implements NetworkPart {
   readonly part = 'loadBalancing';
 
@@ -67,7 +70,7 @@ export class AddressesPart implements NetworkPart {
     onServed(loadBalancing);
   }
 
-  /** Debian's packages start services of their own; ours have other units and files. */
+  /** Debian's packages start their own services, but Fairlead uses different units and files. */
   private async install(): Promise<void> {
     const { host, require } = this.options;
     const programs = ['haproxy', 'keepalived'];
@@ -96,7 +99,7 @@ export class AddressesPart implements NetworkPart {
     };
   }
 
-  /** haproxy first: whoever gets an address must answer on it. */
+  /** haproxy first: a node that holds an address must already serve it. */
   private async configure(texts: Texts): Promise<void> {
     const { host } = this.options;
     await this.write(ADDRESSES.check, addressesCheck, PROGRAM_MODE);
@@ -114,7 +117,7 @@ export class AddressesPart implements NetworkPart {
     return one === haproxy && other === keepalived;
   }
 
-  /** What the programs do not accept takes no file's place, and what runs goes on. */
+  /** An invalid configuration replaces no file, and the running one is kept. */
   private async replace({ haproxy, keepalived }: Texts): Promise<void> {
     const { host, files } = this.options;
     const candidates = [
@@ -142,7 +145,7 @@ export class AddressesPart implements NetworkPart {
     if (changed.some(Boolean)) await mustRun(this.options.host, 'systemctl', ['daemon-reload']);
   }
 
-  /** A reload ends no connection, and moves no address. */
+  /** A reload closes no connection, and moves no address. */
   private async run(unit: string, isLoaded: boolean): Promise<void> {
     const { host } = this.options;
     if (!(await succeeds(host, 'systemctl', ['is-active', '--quiet', unit])))
@@ -157,7 +160,7 @@ export class AddressesPart implements NetworkPart {
     return true;
   }
 
-  /** keepalived first: as it ends, it hands its addresses over to another node. */
+  /** keepalived first: when it stops, it hands its addresses over to another node. */
   private async remove(): Promise<void> {
     const { host, files } = this.options;
     const there = await Promise.all(

@@ -30,7 +30,7 @@ describe('virtual addresses on a host', () => {
   let refuses: string | undefined;
   let part: AddressesPart;
 
-  /** Both programs accept every configuration, unless the test says otherwise. */
+  /** Both programs accept every configuration unless the test overrides this. */
   const answer = (line: string): CommandResult | undefined => {
     const ok = { code: 0, stdout: '', stderr: '' };
     if (line.startsWith('ip -o address'))
@@ -93,7 +93,7 @@ describe('virtual addresses on a host', () => {
     expect(config()).not.toContain('w2');
   });
 
-  it('are reloaded after a crash between the new file and its reload', async () => {
+  it('are reloaded after a crash between writing the file and the reload', async () => {
     await apply(['w1', 'w2']);
     host.files.set(`${ADDRESSES.folder}/loaded`, 'what ran before');
     host.changes.length = 0;
@@ -102,7 +102,7 @@ describe('virtual addresses on a host', () => {
   });
 
   it.each(['haproxy -c', 'keepalived --config-test'])(
-    'stay as they run where %s refuses what is new',
+    'keep running if %s rejects a new configuration',
     async (program) => {
       await apply(['w1', 'w2']);
       const before = new Map(host.files);
@@ -113,20 +113,20 @@ describe('virtual addresses on a host', () => {
     },
   );
 
-  it('bring the programs that are missing, whose own services are not needed', async () => {
+  it('install missing programs, whose own services are not needed', async () => {
     host.files.delete('/usr/sbin/keepalived');
     await apply(['w1']);
     expect(required).toEqual(['keepalived']);
     expect(unitChanges()).toContain('systemctl disable --now keepalived.service');
   });
 
-  it('need an interface with the address of the node, and say so', async () => {
+  it('require an interface with the address of the node, and report if there is none', async () => {
     host.fault = (line) => (line.startsWith('ip ') ? { code: 0, stdout: '', stderr: '' } : answer(line));
     await expect(apply(['w1'])).rejects.toThrow('no interface has the address 198.18.7.21');
     expect(config()).toBe('');
   });
 
-  it('are given up when they are declared no longer, the address first', async () => {
+  it('are removed when they are no longer declared, the address first', async () => {
     await apply(['w1']);
     host.changes.length = 0;
     await apply();

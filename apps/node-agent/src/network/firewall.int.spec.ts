@@ -8,7 +8,7 @@ import { messageOf } from './network.fixtures.js';
 
 const REVISIONS = { open: '0000000000000001', cut: '0000000000000002', other: '0000000000000003' };
 const PORTS = '6443,9999,10250,30080';
-/** More than a proof, the pauses between, and a slow machine. */
+/** More than one verification with its pauses, on a slow machine. */
 const LIMIT_MS = 120_000;
 const INTERRUPTED = [
   {
@@ -31,11 +31,11 @@ const natsAllowed: NodeFirewall = {
   ...nodesOnly,
   outbound: [{ name: 'declared-nats', protocol: 'tcp', ports: ['4222'], peers: [SERVER] }],
 };
-/** The rule that lets the agent reach NATS is gone. */
+/** Lacks the rule that lets the agent reach NATS. */
 const natsCutOff: NodeFirewall = { ...nodesOnly, outbound: [] };
 const alsoCutOff: NodeFirewall = { ...natsCutOff, inbound: [] };
 
-describe('the firewall of a host, by the real nft in a network namespace with NATS behind it', () => {
+describe('the firewall of a host, with the real nft in a network namespace and NATS behind it', () => {
   const test = itInNetwork('nft', 'ip');
   let world: FirewallWorld;
   let seq = 0;
@@ -52,7 +52,7 @@ describe('the firewall of a host, by the real nft in a network namespace with NA
     await world.start({ uid, node });
     world.write(NETWORK_PATHS.sshClients, `${SERVER}\n`);
     for (const port of [6443, 10250, 9999, 30080]) await world.listen(port);
-    // As kube-proxy has one.
+    // Like the table of kube-proxy.
     world.on('host', 'nft', 'add', 'table', 'ip', 'kube-proxy');
     world.startAgent();
   }, LIMIT_MS);
@@ -60,7 +60,7 @@ describe('the firewall of a host, by the real nft in a network namespace with NA
   afterAll(() => world.stop());
 
   test(
-    'accepts nodes at the ports that are open to them, listed networks at the Kubernetes API, and refuses all others [ORBITER 26]',
+    'accepts nodes on the ports that are open to them and listed networks on the Kubernetes API, and drops all others [ORBITER 26]',
     async () => {
       for (const from of [STRANGER, CLIENT]) expect(world.openPorts(from, PORTS)).toEqual([6443, 9999, 10250, 30080]);
       ask(natsAllowed, REVISIONS.open);
@@ -74,7 +74,7 @@ describe('the firewall of a host, by the real nft in a network namespace with NA
   );
 
   test(
-    'that no longer lets the host reach NATS reverts itself, and stays reverted [ORBITER 25]',
+    'reverts itself if the host can no longer reach NATS, and stays reverted [ORBITER 25]',
     async () => {
       const before = ours();
       ask(natsCutOff, REVISIONS.cut);
@@ -91,7 +91,7 @@ describe('the firewall of a host, by the real nft in a network namespace with NA
   );
 
   test(
-    'takes itself back when the agent dies in the middle of a change [ORBITER 25]',
+    'reverts itself if the agent dies in the middle of a change [ORBITER 25]',
     async () => {
       const before = ours();
       world.hurry(10);
@@ -111,7 +111,7 @@ describe('the firewall of a host, by the real nft in a network namespace with NA
   );
 
   test(
-    'is the confirmed one after a boot in the middle of a change, and the change is stated as taken back [ORBITER 25]',
+    'is the confirmed one after a boot in the middle of a change, which is stated as reverted [ORBITER 25]',
     async () => {
       const before = ours();
       world.hurry(1);
@@ -136,7 +136,7 @@ describe('the firewall of a host, by the real nft in a network namespace with NA
   );
 
   test(
-    'is loaded again when someone has changed it, and goes without a trace when it is declared no longer',
+    'is reloaded after others have changed it, and is removed completely when no longer declared',
     async () => {
       const before = ours();
       const count = world.stated.filter(({ type }) => type === 'NodeNetworkApplied').length;

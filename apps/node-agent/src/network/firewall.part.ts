@@ -16,11 +16,11 @@ import { nftablesRules } from './nftables.rules.js';
 
 const PATHS = NETWORK_PATHS.firewall;
 const LIST_MS = 30_000;
-/** Everything must be reached by then. */
+/** Time limit for reaching every endpoint after a change. */
 const PROOF_MS = 20_000;
 const PROOF_EACH_MS = 5_000;
 const PROOF_PAUSE_MS = 1_000;
-/** Later than every proof: an agent that is alive takes a change back by itself. */
+/** Later than every verification: a running agent reverts a change itself. */
 const UNDO_S = 30;
 
 const SCRIPT_MODE = 0o755;
@@ -33,11 +33,11 @@ export interface FirewallOptions {
   readonly reach: Reach;
   /** Rejects when the agent stops. */
   readonly sleep: (ms: number) => Promise<void>;
-  /** Of a package of the distribution; resolves when its programs are there. */
+  /** Installs a package of the distribution. */
   readonly require: (packages: readonly string[]) => Promise<void>;
 }
 
-/** Takes a change back, unless it was confirmed: whoever renames the trial first decides. */
+/** Reverts a change unless it was confirmed: whichever renames the trial file first decides. */
 const undoScript = (at: (path: string) => string): string => `#!/bin/sh
 # Written by Fairlead: takes a change of the firewall back, unless it was confirmed.
 mv ${at(PATHS.trial)} ${at(PATHS.reverted)} 2>/dev/null || exit 0
@@ -66,7 +66,10 @@ ExecStart=/usr/sbin/nft -f ${at(PATHS.confirmed)}
 WantedBy=sysinit.target
 `;
 
-/** The firewall of a host: one table, changed as a whole, and taken back where the host no longer reaches what it must. */
+/**
+ * The firewall of a host: one table, replaced atomically, and reverted if the host can no longer reach required
+ * endpoints.
+ */
 export class FirewallPart implements NetworkPart {
   readonly part = 'firewall';
 
@@ -82,7 +85,10 @@ export class FirewallPart implements NetworkPart {
     await this.try(text);
   }
 
-  /** An agent that ended in the middle of a change did not prove it: it is taken back here, or the timer was faster. */
+  /**
+   * An agent that ended in the middle of a change did not verify it: the change is reverted here, unless the timer
+   * already did.
+   */
   private async endInterrupted(): Promise<void> {
     const { host } = this.options;
     if (!(await host.exists(PATHS.trial)) && !(await host.exists(PATHS.reverted))) return;
@@ -110,7 +116,7 @@ export class FirewallPart implements NetworkPart {
     for (const path of [PATHS.unit, PATHS.undo, PATHS.listed, PATHS.confirmed]) await files.remove(path);
   }
 
-  /** Rules that were changed by others are loaded again; they were proved before. */
+  /** Reloads rules that others have changed; they were verified before. */
   private async keep(text: string): Promise<void> {
     const { host } = this.options;
     const listed = await this.list();
@@ -136,7 +142,7 @@ export class FirewallPart implements NetworkPart {
     return mustRun(this.options.host, 'nft', ['-f', this.options.files.at(path)]);
   }
 
-  /** What takes a change back, and what loads the rules at boot. */
+  /** Writes the scripts that revert a change and that load the rules at boot. */
   private async prepare(): Promise<void> {
     const { host, files } = this.options;
     const at = (path: string): string => files.at(path);
@@ -149,10 +155,13 @@ export class FirewallPart implements NetworkPart {
     await mustRun(host, 'systemctl', ['enable', FIREWALL_UNIT]);
   }
 
-  /** Applies rules that take themselves back unless the host still reaches NATS, and the Kubernetes API if it is part of a cluster. */
+  /**
+   * Applies rules that revert themselves unless the host can still reach NATS, and the Kubernetes API if it is part of
+   * a cluster.
+   */
   private async try(text: string): Promise<void> {
     const { host, files, reach } = this.options;
-    // A change is judged by what was reached before it.
+    // Only endpoints that were reachable before the change are required.
     const [nats, api] = await Promise.all([reach.nats(PROOF_EACH_MS), reach.api(PROOF_EACH_MS)]);
     if (!nats.reached)
       throw new WorldFailure({ operation: 'change the firewall', target: 'NATS', message: nats.sentence });
@@ -173,7 +182,7 @@ export class FirewallPart implements NetworkPart {
     await this.confirm();
   }
 
-  /** A timer of systemd outlives the agent; a boot ends it, and loads the confirmed rules. */
+  /** A systemd timer survives the agent; a boot removes it, and loads the confirmed rules. */
   private async arm(): Promise<void> {
     const { host, files } = this.options;
     await this.disarm();
@@ -187,7 +196,7 @@ export class FirewallPart implements NetworkPart {
     ]);
   }
 
-  /** Of a timer that is over there is nothing to stop. */
+  /** An expired timer is already gone. */
   private async disarm(): Promise<void> {
     await this.options.host.run('systemctl', ['stop', `${FIREWALL_UNDO_UNIT}.timer`], { timeoutMs: LIST_MS });
   }
@@ -201,7 +210,7 @@ export class FirewallPart implements NetworkPart {
     }
   }
 
-  /** undefined: everything is reached; else what is not, in the words of the connection. */
+  /** Returns undefined if everything is reachable, otherwise the error of the failed connection. */
   private async proved(withApi: boolean): Promise<string | undefined> {
     const { reach, sleep } = this.options;
     const endsAt = performance.now() + PROOF_MS;
@@ -214,7 +223,7 @@ export class FirewallPart implements NetworkPart {
     }
   }
 
-  /** false: the timer was faster. */
+  /** Returns false if the timer was faster. */
   private async isRenamed(from: string, to: string): Promise<boolean> {
     const { host } = this.options;
     try {
@@ -236,7 +245,7 @@ export class FirewallPart implements NetworkPart {
     await this.remember();
   }
 
-  /** As the timer does it. */
+  /** Does the same as the timer. */
   private async undo(): Promise<void> {
     const { host, files } = this.options;
     if (await this.isRenamed(PATHS.trial, PATHS.reverted)) {

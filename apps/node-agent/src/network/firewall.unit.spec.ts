@@ -56,19 +56,19 @@ describe('the firewall of a host', () => {
     expect(host.files.get(NETWORK_PATHS.firewall.confirmed)).toBe(confirmed);
   });
 
-  it('is not changed while NATS is not reached: nothing could be proved', async () => {
+  it('is not changed while NATS is unreachable, because the change could not be verified', async () => {
     nats = AWAY;
     await expect(part.apply({ firewall: FIREWALL })).rejects.toThrow('NATS cannot be reached');
     expect(asked.some((line) => line.startsWith('nft -f'))).toBe(false);
   });
 
-  it('brings nftables to a host that has none', async () => {
+  it('installs nftables if it is missing', async () => {
     hasNft = false;
     await part.apply({ firewall: FIREWALL });
     expect(required).toEqual(['nftables']);
   });
 
-  it('is not touched where none was declared', async () => {
+  it('is not changed if none was declared', async () => {
     await part.apply({});
     expect(asked).toEqual([]);
   });

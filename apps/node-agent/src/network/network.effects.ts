@@ -13,7 +13,7 @@ import type { Metronome } from '../time/metronome.js';
 import { Reverted, type NetworkPart, type NetworkPlatform, type PartFailure } from './network.ports.js';
 import { NetworkStore, type Kept } from './network.store.js';
 
-/** Drift is found at the latest then. */
+/** Interval of drift checks. */
 const LOOK_MS = 5 * 60_000;
 const LOOK_JITTER = 0.5;
 const RETRY = { firstMs: 2_000, maxMs: 5 * 60_000 };
@@ -28,14 +28,14 @@ export interface NetworkLoopParts {
   readonly metronome: Metronome;
   readonly random: () => number;
   readonly log: AgentLog;
-  /** `cause`: id of the event by which the node was asked for it. */
+  /** `cause`: the ID of the event that requested the configuration. */
   readonly say: (facts: readonly AgentFact[], cause: string) => Promise<void>;
 }
 
 const contentOf = ({ data }: AgentNetworkMessage, part: NetworkPart['part']): string =>
   JSON.stringify(data[part]) ?? '';
 
-/** Applies the network configuration that is desired of the node, one change at a time, and states what came of it. */
+/** Applies the desired network configuration of the node, one change at a time, and states the result. */
 export class NetworkLoop {
   private readonly store: NetworkStore;
   private endWaiting = (): void => undefined;
@@ -50,18 +50,18 @@ export class NetworkLoop {
     this.store = new NetworkStore(parts.host, parts.config.uid, parts.log);
   }
 
-  /** What was desired before is applied without waiting for NATS. */
+  /** Applies the stored configuration without waiting for NATS. */
   async start(): Promise<void> {
     const { metronome, random, platform } = this.parts;
     await this.store.load();
     platform.onNetwork((message, asked) => void this.take(message, asked));
-    // Something may have waited for NATS.
+    // Retries changes that waited for NATS.
     platform.onConnected(() => this.wake());
     this.cancelLook = metronome.every(LOOK_MS, { jitter: LOOK_JITTER, random }, () => this.wake());
     this.wake();
   }
 
-  /** A wait inside a change. It rejects when the agent stops: what waited is as unfinished as after a crash. */
+  /** Sleeps inside a change. Rejects when the agent stops, which leaves the change unfinished as after a crash. */
   sleep(ms: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (): void => reject(new AgentStops());
@@ -88,7 +88,7 @@ export class NetworkLoop {
     try {
       await this.store.write({ desired: message });
     } catch (error) {
-      // It counts all the same, and is written with what comes of it.
+      // It applies nevertheless, and is written with its result.
       log('warn', 'the network configuration could not be kept', { cause: wordsOf(error) });
     }
     log('info', 'a new network configuration', { revision, attempt });
@@ -130,7 +130,7 @@ export class NetworkLoop {
     else this.failures = 0;
   }
 
-  /** What was taken back is not tried again until its content changes, or an operator asks. */
+  /** A reverted change is not retried until its content changes, or an operator requests it. */
   private async apply(part: NetworkPart, desired: AgentNetworkMessage): Promise<PartFailure | undefined> {
     const { log } = this.parts;
     const name = part.part;

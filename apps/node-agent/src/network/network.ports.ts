@@ -1,21 +1,21 @@
 import type { AgentNetworkMessage, DesiredNetwork, EventData, NetworkPartName } from '@fairlead/contracts';
 
-/** How the services are reached, as far as the network configuration needs them. */
+/** The part of the services that the network configuration uses. */
 export interface NetworkPlatform {
-  /** What is desired of the node. `asked`: the answer to a question, so that it is the newest there is. */
+  /** Called with the desired configuration. `asked`: it is the reply to a request, so it is the newest. */
   onNetwork(callback: (message: AgentNetworkMessage, asked: boolean) => void): void;
   onConnected(callback: () => void): void;
   isConnected(): boolean;
 }
 
-/** Whether something answers a new connection from this host. */
+/** Whether an endpoint responds over a new connection from this host. */
 export interface Reached {
   readonly reached: boolean;
-  /** Which address, and why not, in the words of the connection. */
+  /** The address, and why it cannot be reached, as reported by the connection. */
   readonly sentence: string;
 }
 
-/** What a node must still reach after a change. Each opens a new connection and never rejects. */
+/** Endpoints that a node must still reach after a change. Each check opens a new connection and never rejects. */
 export interface Reach {
   nats(limitMs: number): Promise<Reached>;
   /** undefined: the node is not part of a cluster yet. */
@@ -28,13 +28,13 @@ export type PartFailure = EventData<'NodeNetworkFailed'>['failures'][number];
 export interface NetworkPart {
   readonly part: NetworkPartName;
   /**
-   * Makes the host as desired, and removes what is no longer desired; idempotent, also after a crash at any point. Throws WorldFailure for
-   * what failed, and Reverted when the host is as it was before.
+   * Brings the host into the desired state; idempotent, also after a crash at any point. Throws WorldFailure if it
+   * fails, and Reverted if the host is in its former state.
    */
   apply(desired: DesiredNetwork): Promise<void>;
 }
 
-/** A change was taken back by itself. */
+/** A change was reverted automatically. */
 export class Reverted extends Error {
   constructor(
     readonly command: string,

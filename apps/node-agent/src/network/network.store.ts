@@ -8,9 +8,9 @@ const PATH = '/var/lib/fairlead/network.json';
 const Kept = z.object({
   format: z.literal(1),
   desired: AgentNetworkMessage.nullable(),
-  /** What was stated last, as text to compare. */
+  /** The last stated result, as text to compare. */
   stated: z.string().nullable(),
-  /** Parts that were taken back: the content that they had, as text to compare, and why. */
+  /** Reverted parts: their content, as text to compare, and the reason. */
   reverted: z.partialRecord(
     z.enum(NETWORK_PARTS),
     z.strictObject({ content: z.string(), attempt: z.int(), command: z.string(), message: z.string() }),
@@ -20,7 +20,10 @@ export type Kept = z.infer<typeof Kept>;
 
 const NOTHING: Kept = { format: 1, desired: null, stated: null, reverted: {} };
 
-/** What outlives the agent and the boot: what is desired, so that it works without NATS, and what came of it. */
+/**
+ * State that survives restarts of the agent and boots: the desired configuration, so that it works without NATS, and
+ * its result.
+ */
 export class NetworkStore {
   private kept: Kept = NOTHING;
   private saving: Promise<void> = Promise.resolve();
@@ -40,14 +43,14 @@ export class NetworkStore {
     if (text === undefined) return;
     try {
       const kept = Kept.parse(JSON.parse(text));
-      // The host was part of another cluster.
+      // Otherwise the host was part of another cluster.
       if (kept.desired === null || kept.desired.data.uid === this.uid) this.kept = kept;
     } catch (error) {
       this.log('warn', 'the network configuration cannot be read and is asked for', { cause: String(error) });
     }
   }
 
-  /** It counts at once. One write after the other, the newest last. */
+  /** Applies at once. Writes are sequential, and the newest is last. */
   write(change: Partial<Kept>): Promise<void> {
     const kept = { ...this.kept, ...change };
     this.kept = kept;

@@ -12,7 +12,7 @@ import { Reverted, type NetworkPart, type NetworkPlatform } from './network.port
 const REVISION = '0123456789abcdef';
 const OTHER = 'fedcba9876543210';
 
-/** A part that fails as it is set to. */
+/** A part whose failures are configurable. */
 class Part implements NetworkPart {
   readonly applied: DesiredNetwork[] = [];
   error: Error | undefined;
@@ -89,7 +89,7 @@ describe('the network configuration on a host', () => {
     expect(facts).toHaveLength(1);
   });
 
-  it('is ignored where it is older, of another node or of another cluster', async () => {
+  it('is ignored if it is older, or belongs to another node or cluster', async () => {
     push(messageOf({ firewall: FIREWALL }, { seq: 5 }));
     await stated(1);
     push(messageOf({}, { seq: 4, revision: OTHER }));
@@ -101,7 +101,7 @@ describe('the network configuration on a host', () => {
     expect(firewall.applied).toHaveLength(2);
   });
 
-  it('that failed in one part is applied in the others, and tried again', async () => {
+  it('is applied in the other parts after one part failed, and retried', async () => {
     firewall.error = new WorldFailure({ operation: 'nft', target: 'host', message: 'no such program' });
     push(messageOf({ firewall: FIREWALL }));
     expect(await stated(1)).toEqual([failed('firewall', 'no such program', false)]);
@@ -110,7 +110,7 @@ describe('the network configuration on a host', () => {
     expect(await stated(2)).toEqual([failed('firewall', 'no such program', false), applied]);
   });
 
-  it('that was taken back is not tried again, until it changes or an operator asks for it', async () => {
+  it('is not retried after a revert until it changes or an operator requests it', async () => {
     firewall.error = new Reverted('nft', 'NATS is not reached');
     push(messageOf({ firewall: FIREWALL }));
     expect(await stated(1)).toEqual([failed('firewall', 'NATS is not reached', true)]);

@@ -5,7 +5,7 @@ import { check, itInNetwork } from '../../../../test/recorded/checkers.js';
 describe('nft', () => {
   const fileOf = (name: string): string => fileURLToPath(new URL(`golden/${name}.nft`, import.meta.url));
 
-  // In a network namespace of its own: even a check asks the kernel.
+  // In a separate network namespace, because even a check accesses the kernel.
   itInNetwork('nft').each(['inbound', 'outbound'])('understands the rules: %s', (name) => {
     expect(check('unshare', ['--net', 'nft', '-c', '-f', fileOf(name)])).toEqual({ code: 0, lines: [] });
   });

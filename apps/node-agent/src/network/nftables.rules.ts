@@ -6,7 +6,7 @@ const TYPES: Readonly<Record<Family, string>> = { v4: 'ipv4_addr', v6: 'ipv6_add
 const SOURCE: Readonly<Record<Family, string>> = { v4: 'ip saddr', v6: 'ip6 saddr' };
 const DESTINATION: Readonly<Record<Family, string>> = { v4: 'ip daddr', v6: 'ip6 daddr' };
 
-/** IANA's number of the protocol, so that no host needs /etc/protocols. */
+/** IANA protocol numbers, so that hosts do not need /etc/protocols. */
 const NUMBERS = { vrrp: 112, ipip: 4 } as const;
 
 const isOf = (family: Family, address: string): boolean => address.includes(':') === (family === 'v6');
@@ -36,7 +36,7 @@ const portsMatch = ({ protocol, ports }: Pick<FirewallRule, 'protocol' | 'ports'
 };
 
 interface Peers {
-  /** Set of the addresses that the rule itself names. */
+  /** The set with the addresses in the rule itself. */
   readonly own: string;
   readonly match: Readonly<Record<Family, string>>;
 }
@@ -73,7 +73,7 @@ const nodePortRules = ({ nodePorts }: NodeFirewall): readonly FirewallRule[] =>
     peers: nodePorts,
   }));
 
-/** Answers, and what an address on the network needs to work. */
+/** Responses, and protocols that every address needs. */
 const BASICS: readonly string[] = [
   '    icmp type { echo-request, destination-unreachable, time-exceeded, parameter-problem } accept',
   '    meta l4proto ipv6-icmp accept',
@@ -91,9 +91,9 @@ const outputOf = (outbound: readonly FirewallRule[]): readonly string[] =>
   ]);
 
 /**
- * The rules of a node as text for `nft -f`, which replaces the table as a whole or not at all. What is addressed to the host is judged
- * before destination NAT, because node ports and host ports of pods are forwarded after it; what is only forwarded, as the traffic of
- * pods, is not judged.
+ * The rules of a node as text for `nft -f`, which replaces the table atomically. Traffic to the host is filtered before
+ * destination NAT, because node ports and host ports of pods are forwarded after it; forwarded traffic, such as that of
+ * pods, is not filtered.
  */
 export const nftablesRules = (firewall: NodeFirewall, fairlead: readonly string[]): string => {
   const { sets, outbound } = firewall;

@@ -7,15 +7,15 @@ const golden = goldenBeside(import.meta.url);
 const FAIRLEAD = ['198.51.100.1'];
 
 describe('the rules of a node', () => {
-  it('drop what is not listed before and after destination NAT, and leave forwarded traffic alone [ORBITER 26]', () => {
+  it('drop unlisted traffic before and after destination NAT, and do not affect forwarded traffic [ORBITER 26]', () => {
     golden('inbound.nft', nftablesRules(FIREWALL, FAIRLEAD));
   });
 
-  it('limit where the node connects to, if that is declared', () => {
+  it('limit outbound connections if declared', () => {
     golden('outbound.nft', nftablesRules(OUTBOUND, FAIRLEAD));
   });
 
-  it('replace the table of Fairlead and no other', () => {
+  it("replace only Fairlead's table", () => {
     const text = nftablesRules(OUTBOUND, FAIRLEAD);
     expect(text).not.toContain('flush');
     expect(text.match(/table \w+ \w+/g)?.every((table) => table === 'table inet fairlead')).toBe(true);

@@ -10,14 +10,14 @@ const TIMEOUT_MS = 30_000;
 /** Debian and Ubuntu call the service ssh. */
 const SERVICES = ['ssh', 'sshd'] as const;
 
-/** What `sshd -T` must show; a file that is read earlier may say something else. */
+/** Required output of `sshd -T`; a file that is read earlier may override the options. */
 const EFFECTIVE: Readonly<Record<string, string>> = {
   passwordauthentication: 'no',
   kbdinteractiveauthentication: 'no',
   permitemptypasswords: 'no',
 };
 
-/** As OpenSSH documents its options (sshd_config(5)). Fairlead itself connects with a key, and runs commands. */
+/** OpenSSH options (sshd_config(5)). Fairlead itself connects with a key, and runs commands. */
 export const sshdConfig = ({ tcpForwarding }: NodeSshd): string => `# Written by Fairlead: spec.sshd of the manifest.
 PermitRootLogin prohibit-password
 PubkeyAuthentication yes
@@ -45,7 +45,10 @@ export interface SshdOptions {
   readonly files: Pick<HostFiles, 'remove'>;
 }
 
-/** A file that the SSH server includes. It is reloaded, so connections stay; what the server refuses is taken back before it takes effect. */
+/**
+ * A file that the SSH server includes. The server is reloaded, so connections stay open; a configuration that it
+ * rejects is reverted before it takes effect.
+ */
 export class SshdPart implements NetworkPart {
   readonly part = 'sshd';
 

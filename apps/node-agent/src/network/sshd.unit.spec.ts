@@ -13,7 +13,7 @@ const ok = (stdout = ''): CommandResult => ({ code: 0, stdout, stderr: '' });
 describe('the SSH server of a host', () => {
   let host: MemoryHost;
   let part: SshdPart;
-  /** What is asked of sshd and of systemd. */
+  /** The calls of sshd and systemctl. */
   let asked: string[];
   let answer: (line: string) => CommandResult | undefined;
 
@@ -32,38 +32,38 @@ describe('the SSH server of a host', () => {
     part = new SshdPart({ host, files: { remove } });
   });
 
-  it('takes keys alone, and forwards nothing, or only what Fairlead needs [ORBITER 24]', () => {
+  it('accepts only keys, and forwards nothing or only what Fairlead needs [ORBITER 24]', () => {
     golden('sshd.conf', sshdConfig(HARDENED));
     expect(sshdConfig({ ...HARDENED, tcpForwarding: true })).toContain('AllowTcpForwarding local');
   });
 
-  it('is asked whether it accepts the change before it is reloaded, and never restarted', async () => {
+  it('is reloaded only if it accepts the configuration, and never restarted', async () => {
     await part.apply({ sshd: HARDENED });
     expect(host.files.get(NETWORK_PATHS.sshd)).toBe(sshdConfig(HARDENED));
     expect(asked).toEqual(['sshd -t', 'sshd -T', 'systemctl cat ssh', 'systemctl reload ssh']);
   });
 
-  it('is left alone the second time [ORBITER 24]', async () => {
+  it('is not changed by a second run [ORBITER 24]', async () => {
     await part.apply({ sshd: HARDENED });
     asked.length = 0;
     await part.apply({ sshd: HARDENED });
     expect(asked).toEqual([]);
   });
 
-  it('keeps what it had when it refuses the change', async () => {
+  it('keeps its configuration if it rejects the change', async () => {
     answer = (line) => (line === 'sshd -t' ? { code: 255, stdout: '', stderr: 'Bad SSH2 cipher spec' } : ok());
     await expect(part.apply({ sshd: HARDENED })).rejects.toThrow(Reverted);
     await expect(part.apply({ sshd: HARDENED })).rejects.toThrow('Bad SSH2 cipher spec');
     expect(host.files.has(NETWORK_PATHS.sshd)).toBe(false);
   });
 
-  it('keeps what it had when another file says something else', async () => {
+  it('keeps its configuration if another file overrides the change', async () => {
     answer = (line) => (line === 'sshd -T' ? ok('passwordauthentication yes\n') : ok());
     await expect(part.apply({ sshd: HARDENED })).rejects.toThrow('passwordauthentication is yes, desired no');
     expect(host.files.has(NETWORK_PATHS.sshd)).toBe(false);
   });
 
-  it('is as before when it is declared no longer', async () => {
+  it('returns to its former configuration when no longer declared', async () => {
     await part.apply({ sshd: HARDENED });
     await part.apply({});
     expect(host.files.has(NETWORK_PATHS.sshd)).toBe(false);
