@@ -1,6 +1,6 @@
 /**
- * Builds dist/agent.mjs: the agent and everything that it needs, in one file that a bare Node.js runs. The same sources give
- * the same bytes, since hosts compare its SHA-256.
+ * Builds dist/agent.mjs: the agent with all its dependencies in one file for a bare Node.js. The output is
+ * reproducible, because hosts compare its SHA-256.
  */
 import { build } from 'esbuild';
 import { createHash } from 'node:crypto';
@@ -11,12 +11,14 @@ import { fileURLToPath } from 'node:url';
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '../..');
 const outfile = join(here, 'dist/agent.mjs');
-/** Each agent compiles all of it at its start, so nothing that an agent does not need belongs in it. */
+/**
+ * Each agent compiles the whole file at its start, so the file must not contain anything that an agent does not need.
+ */
 const BYTES_MAX = 650_000;
 
 const { version } = JSON.parse(readFileSync(join(here, 'package.json'), 'utf8'));
 
-/** zod carries its error messages in fifty languages; the agent's are read by us. */
+/** zod contains its error messages in fifty languages; those of the agent are needed only in English. */
 const englishOnly = {
   name: 'english-only',
   setup: ({ onLoad }) => {
@@ -36,7 +38,8 @@ const { outputFiles } = await build({
   platform: 'node',
   format: 'esm',
   target: 'node20',
-  // It goes to every host over SSH. Functions and classes keep their names, so that a stack trace from a node can be read.
+  // The file is copied to every host over SSH. Functions and classes keep their names, so that stack traces are
+  // readable.
   minify: true,
   keepNames: true,
   legalComments: 'eof',
@@ -46,7 +49,7 @@ const { outputFiles } = await build({
     '@fairlead/parsers': './libs/parsers/src/index.ts',
   },
   define: { 'process.env.FAIRLEAD_AGENT_VERSION': JSON.stringify(version) },
-  // CommonJS packages inside an ES module still ask for Node's own modules by require.
+  // CommonJS packages in an ES module still import Node.js modules with require.
   banner: {
     js: 'import{createRequire as __createRequire}from"node:module";const require=__createRequire(import.meta.url);',
   },
@@ -56,7 +59,7 @@ const { outputFiles } = await build({
 
 const bytes = outputFiles[0].contents;
 if (bytes.length > BYTES_MAX) throw new Error(`${outfile} has ${bytes.length} bytes, more than ${BYTES_MAX}`);
-// Whoever reads it meanwhile sees the old file or the new one.
+// Replaced atomically, so that concurrent readers see the old file or the new one.
 mkdirSync(dirname(outfile), { recursive: true });
 writeFileSync(`${outfile}.${process.pid}`, bytes);
 renameSync(`${outfile}.${process.pid}`, outfile);

@@ -15,7 +15,10 @@ const BUNDLER = join(here, '../bundle.mjs');
 const BUNDLE = join(here, '../dist/agent.mjs');
 const run = promisify(execFile);
 
-/** Stand-ins in shell, with their state in files below the host's root. Each notes what it was asked to change. */
+/**
+ * Shell stand-ins that keep their state in files below the host's root. Each records the changes that it was asked to
+ * make.
+ */
 const COMMANDS: Readonly<Record<string, string>> = {
   hostnamectl: 'note hostnamectl "$@"; echo "$2" > "$FAIRLEAD_ROOT/etc/hostname"',
   swapon: '[ -e "$FAIRLEAD_ROOT/swap-off" ] || echo /swapfile',
@@ -109,19 +112,19 @@ describe('the bundled agent as a program', () => {
     if (root !== undefined) removeFolder(root);
   });
 
-  it('is small, and the same sources give the same bytes', async () => {
+  it('is small and reproducible', async () => {
     const before = await readFile(BUNDLE);
     await run(process.execPath, [BUNDLER]);
     expect((await readFile(BUNDLE)).equals(before)).toBe(true);
     expect((await stat(BUNDLE)).size).toBeLessThan(1_000_000);
   }, 30_000);
 
-  it('says its version', async () => {
+  it('prints its version', async () => {
     const { stdout } = await run(process.execPath, [BUNDLE, '--version']);
     expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  it('ends with a sentence when it is not configured', async () => {
+  it('exits with a message if it is not configured', async () => {
     const failed = await run(process.execPath, [BUNDLE, '--config', '/nonexistent/agent.json']).then(
       () => undefined,
       (error: { code: number; stdout: string }) => error,
@@ -130,7 +133,7 @@ describe('the bundled agent as a program', () => {
     expect(failed?.stdout).toContain('/nonexistent/agent.json');
   });
 
-  it('is killed in the middle of an installation, goes on when it is started again, and says so once', async () => {
+  it('resumes an installation after a kill, and reports it once', async () => {
     await writeFile(join(root, 'apt-slow'), '');
     const first = start();
     await eventuallyPasses(async () => void (await stat(join(root, 'apt-began'))), { withinMs: 20_000 });
@@ -139,13 +142,13 @@ describe('the bundled agent as a program', () => {
     expect(await typesOf()).toEqual([]);
     start();
     await eventuallyPasses(async () => expect(await typesOf()).toEqual(['NodeInitialized']), { withinMs: 20_000 });
-    // What was done before the kill was not done again.
+    // Work done before the kill was not repeated.
     expect((await changes()).split('\n').filter((line) => line.startsWith('swapoff'))).toHaveLength(1);
     expect(await readFile(join(root, 'etc/hostname'), 'utf8')).toBe('demo-cp-1-aaaaa\n');
     expect((await stat(`${root}${AGENT_PATHS.state}`)).mode & 0o777).toBe(0o600);
   }, 60_000);
 
-  it('stops in good order on SIGTERM, and changes nothing when it starts again', async () => {
+  it('shuts down gracefully on SIGTERM, and changes nothing when it restarts', async () => {
     const before = await changes();
     expect(await end(agent!, 'SIGTERM')).toBe(0);
     start();

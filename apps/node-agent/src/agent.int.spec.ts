@@ -25,11 +25,11 @@ const at = (version: string): SoftwareVersions => ({
   kubeadm: version,
   kubectl: version,
 });
-/** Where a kubelet does not keep the one that it renews, so that the agent reports none. */
+/** Not the path at which a kubelet keeps its renewed certificate, so that the agent reports none. */
 const CERTIFICATE = '/var/lib/kubelet/pki/client.pem';
 const OF_KUBELET = '/var/lib/kubelet/pki/kubelet-client-current.pem';
 
-describe('an agent at a real log', () => {
+describe('an agent with a real log', () => {
   let log: LogEnvironment;
   let count = 0;
   const cleanUps: (() => Promise<void>)[] = [];
@@ -102,7 +102,7 @@ describe('an agent at a real log', () => {
     return api;
   };
 
-  it('says NodeInitialized when its host has everything, and changes nothing when it starts again [ORBITER 5]', async () => {
+  it('states NodeInitialized once its host is complete, and changes nothing at a restart [ORBITER 5]', async () => {
     const config = newConfig();
     const host = new MemoryHost();
     const first = await start(config, host);
@@ -119,7 +119,7 @@ describe('an agent at a real log', () => {
     expect(await typesOf(config)).toEqual(['NodeInitialized']);
   });
 
-  it('asks what is desired once for each connection, and a first start names it as the cause of what it states', async () => {
+  it('requests the desired state once per connection, and names it as the cause of what it states at its first start', async () => {
     const config = newConfig();
     const host = new MemoryHost();
     const asked: unknown[] = [];
@@ -139,7 +139,7 @@ describe('an agent at a real log', () => {
     questions.unsubscribe();
   });
 
-  it('renews its credential before it ends, by a key that stays on the host, and goes on after the old one has ended', async () => {
+  it('renews its credential before it expires, with a key that stays on the host, and keeps working after the old one has expired', async () => {
     const config = newConfig();
     const host = new MemoryHost();
     await log.renewCredentials();
@@ -162,7 +162,7 @@ describe('an agent at a real log', () => {
     );
   });
 
-  it('carries a change out once, phase by phase, between its announcement and its readiness, over a boot [ORBITER 10, ORBITER 5]', async () => {
+  it('performs a change once, phase by phase and across a boot, between its announcement and its readiness [ORBITER 10, ORBITER 5]', async () => {
     const config = newConfig();
     const host = new MemoryHost();
     const api = await newApi(config);
@@ -184,7 +184,7 @@ describe('an agent at a real log', () => {
     const { uid, node } = config;
     const data = { uid, node, revision: 2, software: at('1.35.4'), changesAllowed: true, change };
     await log.append(streamOf(config, 'desired'), { type: 'DesiredVersionsSet', data });
-    // The host boots in the middle: its agent ends, and the next one finds another boot id.
+    // The host reboots in the middle: its agent ends, and the next one finds another boot ID.
     await eventuallyPasses(() => expect(host.changes).toContain('systemctl reboot'));
     await first.stop();
     host.boot = 'boot-2';
@@ -216,7 +216,7 @@ describe('an agent at a real log', () => {
     expect(ran).toEqual(['kubeadm upgrade node', 'systemctl restart kubelet', 'systemctl reboot']);
   });
 
-  it('reboots once for a request that came while it was away; for one that is older than its boot, not at all [ORBITER 22]', async () => {
+  it('reboots once for a request that arrived while it was away, and not at all for one that is older than its boot [ORBITER 22]', async () => {
     const config = newConfig();
     const host = new MemoryHost();
     const api = await newApi(config);
@@ -239,7 +239,7 @@ describe('an agent at a real log', () => {
         expect((await eventsOf(config)).at(-1)).toMatchObject({ type: 'NodeReady', data: { revision } }),
       );
 
-    // Its agent is away when the request comes, and ends with the host that it reboots.
+    // The agent is away when the request arrives, and ends with the host that it reboots.
     await first.stop();
     await ask(2, 'action-1', '2026-01-01T01:00:00.000Z', 'boot-1');
     const second = await start(config, host);
@@ -251,7 +251,7 @@ describe('an agent at a real log', () => {
     await until(2);
     expect(reboots()).toBe(1);
 
-    // A request from before that boot, which was not known then.
+    // A request from before that boot, which was not known at the time.
     await ask(3, 'action-2', '2026-01-01T01:30:00.000Z', 'boot-1');
     await until(3);
     expect(reboots()).toBe(1);
@@ -265,13 +265,13 @@ describe('an agent at a real log', () => {
     );
     expect(confirmed?.data).toMatchObject({ status: 'done', message: 'the host has booted since the request' });
 
-    // One from after it is carried out, however the clocks of others are.
+    // A request from after the boot is performed, regardless of the clocks of others.
     await ask(4, 'action-3', '2026-01-01T01:45:00.000Z', 'boot-2');
     await eventuallyPasses(() => expect(reboots()).toBe(2));
     await third.stop();
   });
 
-  it('runs its probes, and reports when one does not answer and when it does again', async () => {
+  it('runs its probes, and reports when one fails and when it recovers', async () => {
     const config = newConfig();
     const host = new MemoryHost();
     const answers = { well: true };
@@ -296,7 +296,7 @@ describe('an agent at a real log', () => {
     expect((await eventsOf(config)).at(-2)?.data).toMatchObject({ probe: 'shop', message: 'refused' });
   });
 
-  it('announces a change before it makes it, and says when it is done and why', async () => {
+  it('announces a change before it makes it, and states when it is done and why', async () => {
     const config = newConfig();
     const host = new MemoryHost();
     await start(config, host);
@@ -325,7 +325,7 @@ describe('an agent at a real log', () => {
     });
   });
 
-  it('changes nothing without permission, and says once what differs [ORBITER 12]', async () => {
+  it('changes nothing without permission, and states the differences once [ORBITER 12]', async () => {
     const config = newConfig();
     const host = new MemoryHost();
     await start(config, host);
@@ -346,7 +346,7 @@ describe('an agent at a real log', () => {
     expect(host.packages.get('kubelet')?.version).toBe('1.34.5-1.1');
   });
 
-  it('names the command that failed and its words, and goes on when it works again', async () => {
+  it('states the failed command and its output, and continues when it works again', async () => {
     const config = newConfig();
     const host = new MemoryHost();
     let failures = 0;
@@ -366,7 +366,7 @@ describe('an agent at a real log', () => {
     });
   });
 
-  it('names the desired state that it found in the log as the cause of its first word', async () => {
+  it('names the desired state that it found in the log as the cause of its first fact', async () => {
     const config = newConfig();
     const request = await desire(config, 1, '1.34.4');
     await start(config, new MemoryHost());
@@ -374,7 +374,7 @@ describe('an agent at a real log', () => {
     expect((await eventsOf(config))[0]?.meta).toMatchObject({ causationId: request, correlationId: 'request-1' });
   });
 
-  it('is not disturbed by a service that stops for a moment, and repairs one that stays stopped', async () => {
+  it('ignores a brief stop of a service, and repairs one that stays stopped', async () => {
     const config = newConfig();
     const host = new MemoryHost();
     const agent = await start(config, host);
@@ -391,7 +391,7 @@ describe('an agent at a real log', () => {
     expect(host.active.has('containerd')).toBe(true);
   });
 
-  it('remembers what it said when its local state is lost', async () => {
+  it('recovers what it has stated after its local state is lost', async () => {
     const config = newConfig();
     const host = new MemoryHost();
     const first = await start(config, host);
@@ -403,7 +403,7 @@ describe('an agent at a real log', () => {
     await expectTypes(config, 'NodeInitialized', 'NodeRebooted');
   });
 
-  it('sends no heartbeat after a boot until the boot is in the log, so that no request begins on a node that has booted since [ORBITER 22]', async () => {
+  it('sends no heartbeat after a boot until the boot is in the log, so that no request starts on a node that has rebooted since [ORBITER 22]', async () => {
     const [config, other] = [newConfig(), newConfig()];
     const host = new MemoryHost();
     const first = await start(config, host);
@@ -423,13 +423,13 @@ describe('an agent at a real log', () => {
     await eventuallyPasses(() => expect(heartbeatOf(config)?.bootId).toBe('boot-2'));
   });
 
-  it('goes on from its local state while NATS is away, and reports once what happened meanwhile', async () => {
+  it('works from its local state while NATS is away, and reports once what happened in the meantime', async () => {
     const config = newConfig();
     const host = new MemoryHost();
     const api = await newApi(config);
     await start(config, host);
     await expectTypes(config, 'NodeInitialized');
-    // The log has it a moment before the agent has the answer.
+    // The log has it slightly before the agent receives the reply.
     await eventuallyPasses(() => expect(JSON.parse(host.files.get(AGENT_PATHS.state)!).outbox).toEqual([]));
     await log.killNats();
     api.setNode(config.node, true, 'v1.34.4');
@@ -440,11 +440,11 @@ describe('an agent at a real log', () => {
     await eventuallyPasses(() => expect(JSON.parse(host.files.get(AGENT_PATHS.state)!).outbox).toHaveLength(2));
     await log.startNats();
     await expectTypes(config, 'NodeInitialized', 'NodeReady', 'NodeNotReady');
-    // It is emptied after the log has answered.
+    // The outbox is emptied after the log has replied.
     await eventuallyPasses(() => expect(JSON.parse(host.files.get(AGENT_PATHS.state)!).outbox).toEqual([]));
   }, 60_000);
 
-  it('goes on from its local state while both NATS and the API are away [ORBITER 9]', async () => {
+  it('works from its local state while both NATS and the API are away [ORBITER 9]', async () => {
     const config = newConfig();
     const host = new MemoryHost();
     const api = await newApi(config);
@@ -460,7 +460,7 @@ describe('an agent at a real log', () => {
     const before = [...host.changes];
     host.active.delete('containerd');
     await start(config, host);
-    // The revision that it has on disk forbids a repair: what differs is kept until the log is back.
+    // The stored revision forbids a repair: the differences are queued until the log is back.
     await eventuallyPasses(() => expect(JSON.parse(host.files.get(AGENT_PATHS.state)!).outbox).toHaveLength(1));
     expect(host.changes).toEqual(before);
     await log.startNats();
@@ -482,7 +482,7 @@ describe('an agent at a real log', () => {
     await expectTypes(config, 'NodeInitialized');
   }, 60_000);
 
-  it('says NodeReady at once when Kubernetes does, at the desired version, and writes its metadata [ORBITER 9, ORBITER 19]', async () => {
+  it('states NodeReady as soon as Kubernetes reports it at the desired version, and writes its metadata [ORBITER 9, ORBITER 19]', async () => {
     const config = newConfig();
     const host = new MemoryHost();
     const api = await newApi(config);
@@ -513,7 +513,7 @@ describe('an agent at a real log', () => {
     expect(new Set(api.requests.map((line) => line.split(' ')[0]))).toEqual(new Set([`system:node:${config.node}`]));
   });
 
-  it('finds its Node again when the API was away, and says nothing about its absence', async () => {
+  it('finds its Node again after the API was away, and states nothing about that', async () => {
     const config = newConfig();
     const host = new MemoryHost();
     const api = await newApi(config);
@@ -528,7 +528,7 @@ describe('an agent at a real log', () => {
     expect(await typesOf(config)).toEqual(['NodeInitialized', 'NodeReady']);
   });
 
-  it('says on a worker, too, when the certificate of its kubelet ends', async () => {
+  it('reports when the certificate of its kubelet expires, also on a worker', async () => {
     const config = newConfig();
     const host = new MemoryHost();
     const api = await newApi(config);
@@ -543,7 +543,7 @@ describe('an agent at a real log', () => {
     });
   });
 
-  it('answers a revision that asks for nothing new', async () => {
+  it('responds to a revision that changes nothing', async () => {
     const config = newConfig();
     const host = new MemoryHost();
     const api = await newApi(config);

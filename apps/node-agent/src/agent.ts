@@ -26,30 +26,30 @@ import { SshdPart } from './network/sshd.part.js';
 import { AddressProbes, type AddressLooks, type AddressProbesOptions } from './probes/address.probes.effects.js';
 import { sharedMetronome, type Metronome } from './time/metronome.js';
 
-/** Without local state the services are asked what the node stated last; services that are away do not prevent its start. */
+/** Without local state, the services are asked for the node's last facts; the start does not fail if they are away. */
 const RECOVERY_WAIT_MS = 3_000;
 
 export interface AgentOptions {
   readonly config: AgentConfig;
   readonly host: HostPort;
-  /** Needed where the profile says that software comes as files. */
+  /** Required if the profile installs software from files. */
   readonly files?: HostFiles;
-  /** Text of a NATS creds file; empty: the server asks for none. */
+  /** The contents of a NATS creds file; empty if the server requires none. */
   readonly credentials: string;
   readonly clock?: AgentClock;
   /** In [0, 1); spreads heartbeats and retries. */
   readonly random?: () => number;
   readonly log?: AgentLog;
-  /** How probes and the node's own programs are asked; by HTTP, unless a spec replaces it. */
+  /** Sends the requests of probes and health checks; over HTTP unless a spec replaces it. */
   readonly ask?: Ask;
-  /** How virtual addresses are looked at; as those of this machine, unless the host is simulated in this process. */
+  /** Observes virtual addresses; those of this machine, unless the host is simulated in this process. */
   readonly addressLooks?: AddressLooks;
 }
 
 export interface RunningAgent {
-  /** Resolves when NATS was reached for the first time. */
+  /** Resolves when NATS was first reached. */
   readonly connected: Promise<void>;
-  /** Ends the work in hand and the connections; what is not in the log yet stays in the local state. */
+  /** Aborts current work and closes connections; facts that are not in the log yet remain in the local state. */
   stop(): Promise<void>;
 }
 
@@ -90,7 +90,7 @@ interface NetworkPartsOptions {
   readonly onServed: AddressesOptions['onServed'];
 }
 
-/** For hosts whose files cannot be removed: what has another name counts for nothing. */
+/** For hosts whose files cannot be removed: files are renamed, so that they are ignored. */
 const puttingAside = (host: HostPort): Pick<HostFiles, 'at' | 'remove'> => ({
   at: (path) => path,
   remove: async (path) => {
@@ -124,8 +124,8 @@ const addressProbes = (
   });
 
 /**
- * Starts the agent of one node and resolves when it works; its outcome is in the event log. Many may run in one process:
- * they share one timer. Rejects only when the host's own state cannot be read.
+ * Starts the agent of one node and resolves once it works; its results are in the event log. Many agents may run in one
+ * process and share one timer. Rejects only if the host's own state cannot be read.
  */
 export const startAgent = async (options: AgentOptions): Promise<RunningAgent> => {
   const { config, host, files, credentials } = options;

@@ -18,9 +18,9 @@ import { AGENT_VERSION } from './version.js';
 export * from './index.js';
 
 const KEEP_ALIVE_MS = 60_000;
-/** Three tries of it are as long as bootstrap-svc waits. */
+/** Three such trials take as long as bootstrap-svc waits. */
 const TRIAL_MS = 25_000;
-/** Longer than a connect that the network swallows. */
+/** Longer than a connect whose packets are dropped. */
 const CHECK_MS = 15_000;
 
 const print = (line: LogLine): void => {
@@ -28,7 +28,7 @@ const print = (line: LogLine): void => {
   process.stdout.write(`${journald === undefined ? fullLine(line, new Date()) : journaldLine(line)}\n`);
 };
 
-/** Words for people: journalctl and a file of the host keep them. */
+/** Readable lines for journalctl and a file on the host. */
 const makeLog = (journal: JournalFile | undefined): AgentLog => {
   return (level, message, fields = {}) => {
     const line = { level, message, fields };
@@ -37,7 +37,7 @@ const makeLog = (journal: JournalFile | undefined): AgentLog => {
   };
 };
 
-/** Waits for the order to stop. It is also what keeps the process alive while NATS is away. */
+/** Waits for a stop signal. Also keeps the process alive while NATS is away. */
 const untilSignal = (): Promise<NodeJS.Signals> =>
   new Promise((resolve) => {
     const timer = setInterval(() => undefined, KEEP_ALIVE_MS);
@@ -48,7 +48,7 @@ const untilSignal = (): Promise<NodeJS.Signals> =>
       });
   });
 
-/** A new agent has taken the place of one that worked: it says that it works too, or it ends and is counted by its guard. */
+/** A new agent that replaced a working one confirms that it works too, or exits, which its guard counts. */
 const endTrial = async (files: HostFiles, connected: Promise<void>, log: AgentLog): Promise<void> => {
   if ((await files.stat(AGENT_PATHS.trial)) === undefined) return;
   const timer = setTimeout(() => {
@@ -62,11 +62,11 @@ const endTrial = async (files: HostFiles, connected: Promise<void>, log: AgentLo
   });
 };
 
-/** After a rollback the configuration may have fields of a newer agent. */
+/** After a rollback, the configuration may contain fields of a newer agent. */
 const readConfig = async (file: string): Promise<AgentConfig> =>
   AgentConfig.strip().parse(JSON.parse(await readFile(file, 'utf8')));
 
-/** Says on standard output whether this host reaches NATS with the agent's configuration and credentials. */
+/** Prints whether this host reaches NATS with the agent's configuration and credentials. */
 const check = async (root: string, configFile = `${root}${AGENT_PATHS.config}`): Promise<void> => {
   const config = await readConfig(configFile);
   const credentials = (await realHost(root).readFile(AGENT_PATHS.credentials)) ?? '';
@@ -107,7 +107,7 @@ const main = async (): Promise<void> => {
   const stopped = untilSignal();
   const agent = await startAgent({ config, host, files, credentials, log });
   log('info', 'the agent works', { node: config.node, version: AGENT_VERSION });
-  // bootstrap-svc's script waits for it.
+  // The script of bootstrap-svc waits for this file.
   void agent.connected.then(() => realHost(root).writeFile(AGENT_PATHS.connected, '', MARK_MODE));
   await endTrial(files, agent.connected, log);
   const signal = await stopped;

@@ -25,7 +25,7 @@ const image = (version: string, name: string, roles: MirrorImage['roles']): Mirr
   roles,
 });
 
-/** A mirror in a folder, whose programs are shell scripts that say their version. */
+/** A mirror in a folder, with shell scripts that print their version as programs. */
 export class TestMirror {
   private readonly catalogue: MirrorCatalogue = {
     format: 'fairlead-mirror/1',
@@ -62,7 +62,7 @@ export class TestMirror {
     return this;
   }
 
-  /** As the official site, whose CNI plugins lie elsewhere. Answers with the digests of all. */
+  /** Adds files in the layout of the official site, whose CNI plugins have a different path. Returns all digests. */
   addOfficial(): { [path: string]: string } {
     const [archive] = this.catalogue.releases.map(({ cniPlugins }) => cniPlugins);
     const official = mirrorPaths.cniPlugins('v1.9.1');
@@ -71,7 +71,7 @@ export class TestMirror {
     return Object.fromEntries(paths.map((path) => [path, sha256(this.read(path))]));
   }
 
-  /** Another file, of which the catalogue says what it now is. */
+  /** Replaces a file, and updates its digest in the catalogue. */
   replace(path: string, content: string): void {
     this.write(path, content);
     for (const file of this.catalogue.files)
@@ -112,17 +112,17 @@ export class TestMirror {
   }
 }
 
-/** A host with real files below a folder. Its own programs really run; the rest of a Debian is in memory. */
+/** A host with real files below a folder. Its own programs run; the rest of a Debian host is simulated in memory. */
 export class FilesHost {
   readonly root = newFolder('files');
   readonly memory = new MemoryHost();
   readonly files: HostFiles = realFiles(this.root);
   readonly images = new Set<string>();
-  /** Those of the images that a kubelet keeps. */
+  /** Pinned images, which a kubelet keeps. */
   readonly pinned = new Set<string>();
   /** Commands that changed something, in order. */
   readonly changes: string[] = this.memory.changes;
-  /** Asked before each command; throwing is a crash of the agent. */
+  /** Called before each command; throwing simulates a crash of the agent. */
   beforeRun: (line: string) => void = () => undefined;
   readonly port: HostPort;
 

@@ -11,14 +11,16 @@ const here = dirname(fileURLToPath(import.meta.url));
 const AGENT = join(here, '../dist/agent.mjs');
 const SERVICES = join(here, 'services.process.mjs');
 
-/** Where NATS, the services and whoever looks at the host from outside are; a second address stands for a stranger. */
+/** The address of NATS, the services and clients outside the host; the second address is an unknown client. */
 export const SERVER = '198.18.99.1';
 export const STRANGER = '198.18.99.9';
-/** Is no node, and is declared as a client of the API. */
+/** Not a node, but declared as a client of the API. */
 export const CLIENT = '198.18.99.17';
 export const HOST = '198.18.99.2';
 
-/** The host has no systemd of its own: this runs what a transient timer would, later and without its caller. */
+/**
+ * The host has no systemd of its own: this runs the command of a transient timer, later and independent of its caller.
+ */
 const SYSTEMD_RUN = `#!/bin/sh
 for word; do
   case $word in
@@ -43,7 +45,7 @@ esac
 exit 0
 `;
 
-/** A dropped packet has no answer, so each connection has two seconds. */
+/** A dropped packet gets no response, so each connection times out after two seconds. */
 const CONNECT = `
 const [host, localAddress, ports] = process.argv.slice(1);
 const isOpen = (port) => new Promise((resolve) => {
@@ -63,8 +65,8 @@ export interface Stated {
 export type FirewallIdentity = Pick<AgentConfig, 'uid' | 'node'>;
 
 /**
- * A host in a network namespace of its own, with the real agent, nft and kernel; behind a cable, in another namespace, a real NATS server and
- * what plays the services. systemd alone is played by two scripts.
+ * A host in its own network namespace, with the real agent, nft and kernel. Connected to it, in another namespace, are
+ * a real NATS server and simulated services. Only systemd is simulated, by two scripts.
  */
 export class FirewallWorld {
   readonly stated: Stated[] = [];
@@ -86,7 +88,7 @@ export class FirewallWorld {
       role: 'worker',
       natsUrls: [`nats://${SERVER}:4222`],
       heartbeatIntervalMs: 1_000,
-      // Its software is that of this machine, and it may change nothing of it.
+      // Its software is that of this machine and must not be changed.
       desired: { revision: 1, software: {}, changesAllowed: false },
       nodeLabels: {},
     };
@@ -105,7 +107,7 @@ export class FirewallWorld {
     await eventually(() => Promise.resolve(this.stated.find(({ type }) => type === 'Listening')));
   }
 
-  /** From now on timers take this part of their time. */
+  /** Divides the delays of later timers. */
   hurry(divisor: number): void {
     this.write('timer.divisor', String(divisor));
   }
@@ -114,7 +116,7 @@ export class FirewallWorld {
     this.agent = this.spawn('host', process.execPath, [AGENT]);
   }
 
-  /** As a crash does. */
+  /** Like a crash. */
   async killAgent(): Promise<void> {
     const { agent } = this;
     if (agent === undefined) return;
@@ -123,7 +125,7 @@ export class FirewallWorld {
     await ended;
   }
 
-  /** The host loses its rules and its timers, and systemd starts what was enabled. */
+  /** The host loses its rules and its timers, and systemd starts enabled units. */
   async reboot(): Promise<void> {
     await this.killAgent();
     this.on('host', join(this.root, 'bin/systemctl'), 'stop', 'fairlead-firewall-undo.timer');
@@ -138,7 +140,7 @@ export class FirewallWorld {
     this.services?.stdin?.write(`${JSON.stringify(message)}\n`);
   }
 
-  /** The facts about the network that were stated, once there are as many. */
+  /** Waits for this many stated network facts and returns them. */
   async facts(count: number): Promise<readonly Stated[]> {
     return eventually(
       () => {
@@ -159,14 +161,14 @@ export class FirewallWorld {
     writeFileSync(file, text);
   }
 
-  /** Something that listens on the host. */
+  /** Listens on a port of the host. */
   async listen(port: number): Promise<void> {
     const program = `require('node:net').createServer((s) => s.end()).listen(${port}, '0.0.0.0', () => console.log('.'))`;
     const child = this.spawn('host', process.execPath, ['-e', program]);
     await new Promise((resolve) => child.stdout?.once('data', resolve));
   }
 
-  /** The ports of the host that accept a connection from this address, of those given as `80,443`. */
+  /** Those of the given ports, e.g. `80,443`, that accept a connection from this address. */
   openPorts(from: string, ports: string): readonly number[] {
     return JSON.parse(this.on('server', process.execPath, '-e', CONNECT, HOST, from, ports)) as readonly number[];
   }
@@ -175,7 +177,7 @@ export class FirewallWorld {
     return this.on('host', 'nft', 'list', 'ruleset');
   }
 
-  /** Runs a command in a namespace and returns what it printed. */
+  /** Runs a command in a namespace and returns its output. */
   on(where: 'host' | 'server', program: string, ...args: readonly string[]): string {
     const { status, stdout, stderr } = spawnSync('ip', ['netns', 'exec', this.names[where], program, ...args], {
       encoding: 'utf8',

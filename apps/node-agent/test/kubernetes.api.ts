@@ -55,12 +55,12 @@ interface NodeState {
   status: { conditions: object[]; nodeInfo: { kubeletVersion: string } };
 }
 
-/** One Node object behind TLS with client certificates, as much of the Kubernetes API as an agent uses. */
+/** One Node object over TLS with client certificates: the part of the Kubernetes API that an agent uses. */
 export class KubernetesApi {
   node: NodeState | undefined;
   /** Each request as `GET /path` or `WATCH /path`, with the client's name. */
   readonly requests: string[] = [];
-  /** Watches end at once: as after a start of the server, to which the version of an object that has not changed since is too old. */
+  /** Ends watches at once, like a restarted server for which the version of an unchanged object is too old. */
   refusesWatches = false;
   private version = 100;
   private readonly watchers = new Set<ServerResponse>();
@@ -113,7 +113,7 @@ export class KubernetesApi {
     await closed;
   }
 
-  /** kubelet.conf; as kubeadm writes it, the client's certificate is in a file of its own. */
+  /** A kubelet.conf like kubeadm's, with the client's certificate in a separate file. */
   kubeconfig(certificateFile: string): string {
     const ca = Buffer.from(this.ca.certificate.toString('pem')).toString('base64');
     return [
@@ -131,7 +131,7 @@ export class KubernetesApi {
     return `${this.client.certificate.toString('pem')}\n${await pemOf(this.client.keys)}`;
   }
 
-  /** Creates or changes the Node object and notifies the watchers. */
+  /** Creates or changes the Node object and notifies watchers. */
   setNode(name: string, ready: boolean, kubeletVersion: string): void {
     const status = ready ? 'True' : 'False';
     const reason = ready ? 'KubeletReady' : 'KubeletNotReady';

@@ -46,7 +46,10 @@ export interface Node {
 
 const LIFETIME_SECONDS = 3_600;
 
-/** A real NATS server with Fairlead's streams and credentials, in a temporary folder, and the part of upgrade-svc that agents talk to. */
+/**
+ * A real NATS server with Fairlead's streams and credentials in a temporary folder, and the part of upgrade-svc that
+ * agents communicate with.
+ */
 export class LogEnvironment {
   private readonly nodes = new Map<string, NodeRow>();
   private readonly channel: NatsAgents;
@@ -82,21 +85,21 @@ export class LogEnvironment {
     return this.environment.nats.url;
   }
 
-  /** What bootstrap-svc gives a node that upgrade-svc manages. */
+  /** The credentials that bootstrap-svc issues for a node managed by upgrade-svc. */
   async credentials(node: Node, expiresInSeconds = LIFETIME_SECONDS): Promise<string> {
     const signing = await this.signing();
     this.setKnown(node, true);
     return mintNodeCredentials(signing, { ...node, expiresInSeconds });
   }
 
-  /** Whether upgrade-svc knows the node: what its agent states is neither recorded nor answered until then. */
+  /** Sets whether upgrade-svc knows the node: until then, facts of its agent are neither recorded nor acknowledged. */
   setKnown(node: Node, known: boolean): void {
     const because = { eventId: 'spec', correlationId: 'spec' };
     if (known) this.nodes.set(keyOf(node), { ...node, because } as unknown as NodeRow);
     else this.nodes.delete(keyOf(node));
   }
 
-  /** From now on bootstrap-svc's part that renews credentials answers, for nodes that were given one. */
+  /** Starts the part of bootstrap-svc that renews credentials, for nodes that have some. */
   async renewCredentials(): Promise<void> {
     const signing = await this.signing();
     const expiresInSeconds = LIFETIME_SECONDS;
@@ -107,7 +110,7 @@ export class LogEnvironment {
           ...{ process, cluster_key: cluster, pieces: null },
           doc: { state: { status: 'ready', cluster: { uid, hosts: { [node]: {} } } } },
         }));
-    // These nodes' users are in no event: the first that each asks for is recorded.
+    // These nodes' users are in no event: the first one that each requests is recorded.
     const handle = (() => Promise.resolve({ kind: 'decided' })) as unknown as Handle;
     const database = {
       query: (_sql: string, [[process = ''] = [], [cluster = ''] = []]: string[][]) =>
@@ -127,10 +130,10 @@ export class LogEnvironment {
     return this.environment.dataDir;
   }
 
-  /** Instead of what the file has. */
+  /** Overrides the contents of the file. */
   authorities: string | undefined;
 
-  /** What agents are given, as the file has it now. */
+  /** The CA for agents, with the current contents of the file. */
   trust(): { readonly natsCa?: string } {
     const { caFile } = this.environment.nats;
     if (caFile === undefined) return {};
@@ -147,7 +150,9 @@ export class LogEnvironment {
     return JSON.parse(await readFile(nodeSigningFile, 'utf8')) as NodeSigning;
   }
 
-  /** Every event of a stream in order, with the chain checked: versions without a gap, hashes that fit, data of its schema. */
+  /**
+   * Every event of a stream in order, with verified chain: versions without gaps, matching hashes, data of its schema.
+   */
   async chainOf(stream: StreamId): Promise<readonly StoredEvent[]> {
     const events: StoredEvent[] = [];
     let hash = FIRST_PREVHASH;
@@ -165,7 +170,7 @@ export class LogEnvironment {
     return events;
   }
 
-  /** Appends as a service would; returns the event's id. */
+  /** Appends like a service; returns the event's ID. */
   async append(stream: StreamId, fact: Fact): Promise<string> {
     const now = (): Date => new Date();
     const { source, actor } = writerOf(stream, fact.type);

@@ -8,7 +8,7 @@ interface Package {
   held: boolean;
 }
 
-/** A Debian host in memory that remembers which commands changed it. Its packages are in a repository with any version. */
+/** A Debian host in memory that records the commands that changed it. Its package repository has every version. */
 export class MemoryHost implements HostPort {
   readonly files = new Map<string, string>([
     ['/etc/hostname', 'localhost\n'],
@@ -26,7 +26,7 @@ export class MemoryHost implements HostPort {
   bootTime = new Date('2026-01-01T00:00:00.000Z');
   /** Every command that changed something, as typed. */
   readonly changes: string[] = [];
-  /** Answers instead of the host, e.g. with a failure. */
+  /** Overrides the host's results, e.g. with a failure. */
   fault: ((line: string) => CommandResult | undefined) | undefined;
 
   at(path: string): string {
@@ -61,7 +61,7 @@ export class MemoryHost implements HostPort {
     return Promise.resolve(this.files.has(path));
   }
 
-  /** Nothing says when its files change. */
+  /** File changes are not reported. */
   watch(): Promise<undefined> {
     return Promise.resolve(undefined);
   }

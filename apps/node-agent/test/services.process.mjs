@@ -1,6 +1,6 @@
 /**
- * Plays the services for one agent, in whatever network namespace it runs: sends what it reads from standard input, a line of JSON
- * each, and prints every fact that the agent states. Without it a test could not reach a NATS server that only that namespace reaches.
+ * Simulates the services for one agent in any network namespace: sends each JSON line of standard input, and prints
+ * every fact that the agent states. A test could not otherwise reach a NATS server inside that namespace.
  */
 import { createInterface } from 'node:readline';
 import { connect } from '@nats-io/transport-node';

@@ -7,12 +7,12 @@ import type { Distribution, InstalledPackage } from './package.driver.js';
 const INSTALL_TIMEOUT_MS = 15 * 60_000;
 const UPDATE_TIMEOUT_MS = 5 * 60_000;
 const LOCK_TIMEOUT_S = 120;
-/** Where apt keeps what it has fetched. */
+/** The folder in which apt caches downloaded packages. */
 const ARCHIVES = '/var/cache/apt/archives';
 const UNPACKED = '/var/lib/fairlead/packages';
 const LOCAL_LIST = '/etc/apt/sources.list.d/fairlead.list';
 
-/** What the kubelet's own Debian package depends on, and where `modprobe` and `sysctl` are. */
+/** Dependencies of the kubelet's Debian package, and the packages of `modprobe` and `sysctl`. */
 const TOOLS = ['conntrack', 'ebtables', 'ethtool', 'iproute2', 'iptables', 'kmod', 'mount', 'procps', 'socat'];
 
 /** `1.34.4-1.1` and `1.7.24~ds1-6+b2` are upstream 1.34.4 and 1.7.24 (deb-version(7): epoch:upstream-revision). */
@@ -24,7 +24,7 @@ export const upstreamOf = (version: string): string =>
 
 const FORMAT = '${Package}\\t${Version}\\t${db:Status-Want}\\t${db:Status-Status}\\n';
 
-/** dpkg-query's own answers; it exits with 1 when it does not find one of the names. */
+/** Parses dpkg-query's output; it exits with 1 if it does not find one of the names. */
 export const parseInstalled = (output: string): ReadonlyMap<string, InstalledPackage> => {
   const packages = new Map<string, InstalledPackage>();
   for (const line of output.split('\n')) {
@@ -35,7 +35,7 @@ export const parseInstalled = (output: string): ReadonlyMap<string, InstalledPac
   return packages;
 };
 
-/** In `apt-cache madison`: lines `containerd | 1.7.24~ds1-6+b4 | http://... Packages`. */
+/** Parses lines of `apt-cache madison` such as `containerd | 1.7.24~ds1-6+b4 | http://... Packages`. */
 const wholeVersionsIn = (output: string): readonly string[] =>
   output.split('\n').flatMap((line) => {
     const version = line.split('|')[1]?.trim();
@@ -45,7 +45,7 @@ const wholeVersionsIn = (output: string): readonly string[] =>
 /** Upstream versions in `apt-cache madison`. */
 export const parseMadison = (output: string): readonly string[] => wholeVersionsIn(output).map(upstreamOf);
 
-/** What apt-get says when its lists are missing or older than the desired version. */
+/** apt-get's error messages if its lists are missing or older than the desired version. */
 export const NEEDS_UPDATE = /Unable to locate package|has no installation candidate|Version .* was not found/;
 
 const COMMON_OPTIONS = [
@@ -60,8 +60,8 @@ const COMMON_OPTIONS = [
 ];
 
 /**
- * Distributions add a revision of their own to the upstream version: `-1.1`, `~ds1-6`. Kubernetes' own packages always have the first form,
- * and apt takes the newest version that matches: `1.30.1*` would be 1.30.14.
+ * Distributions append a revision to the upstream version: `-1.1`, `~ds1-6`. Kubernetes' own packages always have the
+ * former form. apt selects the newest version that matches, so `1.30.1*` would be 1.30.14.
  */
 const specOf = ([name, version]: readonly [string, string]): string =>
   (NODE_BINARIES as readonly string[]).includes(name) ? `${name}=${version}-*` : `${name}=${version}*`;
@@ -73,7 +73,7 @@ export const aptPackages = (host: HostPort, local: LocalRepository = noRepositor
   const aptGet = (args: readonly string[]): Promise<CommandResult> =>
     host.run('apt-get', ['install', ...COMMON_OPTIONS, ...args], { timeoutMs: INSTALL_TIMEOUT_MS });
 
-  /** Asked for only when something must be installed: reading its list takes a second. Other lists are left as they are. */
+  /** Used only if something must be installed, because reading the list takes a second. Other lists are not changed. */
   const useLocal = async (): Promise<void> => {
     const folder = await local();
     const text = folder === undefined ? undefined : `# Written by Fairlead.\ndeb [trusted=yes] file:${folder} ./\n`;
@@ -84,7 +84,7 @@ export const aptPackages = (host: HostPort, local: LocalRepository = noRepositor
     offered.clear();
   };
 
-  /** The lists are asked for again only when they do not have what is desired. */
+  /** The lists are updated only if they lack the desired version. */
   const fetchOrInstall = async (args: readonly string[]): Promise<void> => {
     await useLocal();
     const first = await aptGet(args);
@@ -111,7 +111,7 @@ export const aptPackages = (host: HostPort, local: LocalRepository = noRepositor
     if (specs.length > 0) await fetchOrInstall(['--download-only', ...specs]);
   };
 
-  /** Debian's whole version of a package, as the name of its file has it. */
+  /** Debian's full version of a package, in the form of its file name. */
   const fileVersion = async (name: string, version: string): Promise<string> => {
     const offers = await mustRun(host, 'apt-cache', ['madison', name]);
     const found = wholeVersionsIn(offers).find((one) => upstreamOf(one) === version);

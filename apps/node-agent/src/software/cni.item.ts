@@ -18,7 +18,7 @@ const UNPACKED = '/opt/cni/.fairlead-new';
 const RECORD = '/var/lib/fairlead/cni-plugins.json';
 const UNPACK_TIMEOUT_MS = 120_000;
 
-/** What was put into the folder, and how each file looked then: an archive does not say what is in it without being read. */
+/** The extracted files and the state of each: the contents of an archive are not known without reading it. */
 const Record = z.object({ archive: z.string(), sha256: z.string(), files: z.record(z.string(), z.string()) });
 type Record = z.infer<typeof Record>;
 
@@ -30,16 +30,16 @@ export interface CniOptions {
   readonly files: HostFiles;
   readonly mirror: Mirror;
   readonly architecture: Architecture;
-  /** `v1.34.4` */
+  /** For example `v1.34.4`. */
   readonly version: string;
-  /** Those that are not built in. */
+  /** Releases that are not built in. */
   readonly releases?: readonly KubernetesRelease[] | undefined;
 }
 
-/** A name and a SHA-256 for each of about twenty files. */
+/** Names and SHA-256 of about twenty files. */
 const RECORD_LENGTH_MAX = 65_536;
 
-/** The plugins that the CNI project makes; plugins of others in the same folder are left alone. */
+/** The plugins of the CNI project; other plugins in the same folder are kept. */
 export const cniItem = (options: CniOptions): Item => {
   const { host, files, mirror, version } = options;
   const read = async (): Promise<Record | undefined> => {

@@ -12,14 +12,14 @@ const newestUpTo = (kubernetesVersion: string): KubernetesRelease | undefined =>
     .toSorted((one, other) => compareVersions(one.version.slice(1), other.version.slice(1)))
     .at(-1);
 
-/** The pause image that this version's kubeadm lists; a version that is no row is taken for the nearest older one. */
+/** The pause image of this version's kubeadm; an unknown version uses that of the nearest older one. */
 export const pauseImageOf = (
   kubernetesVersion: string,
   repository: string = IMAGE_REPOSITORY,
   releases?: readonly KubernetesRelease[],
 ): string => {
   const exact = parseVersion(kubernetesVersion);
-  // Each look at the host asks this, so the release itself is looked for before all are compared.
+  // Called at each inspection of the host, so the exact release is looked up before all are compared.
   const release =
     (exact && releaseOf(`v${exact.major}.${exact.minor}.${exact.patch}`, releases)) ??
     newestUpTo(kubernetesVersion) ??
@@ -29,13 +29,13 @@ export const pauseImageOf = (
 
 export interface RuntimeSettings {
   readonly pauseImage: string;
-  /** The kubelet must have the same. */
+  /** Must be the same as the kubelet's. */
   readonly cgroupDriver: 'systemd' | 'cgroupfs';
-  /** Where the host may not lower any OOM score, containers must not ask for it. */
+  /** Containers must not lower OOM scores if the host is not permitted to. */
   readonly restrictOomScore: boolean;
 }
 
-/** Mirrors and credentials of registries; people put files there, and the runtime reads them at each pull. */
+/** Mirrors and credentials of registries, which operators put there; the runtime reads them at each pull. */
 const REGISTRIES = '/etc/containerd/certs.d';
 
 const version2 = ({ pauseImage, cgroupDriver, restrictOomScore }: RuntimeSettings): string => `# Written by Fairlead.
@@ -59,7 +59,9 @@ version = 2
   SystemdCgroup = ${cgroupDriver === 'systemd'}
 `;
 
-/** containerd 2 finds plugins in /opt/cni/bin by itself; the key that says so has another name in each of its minors. */
+/**
+ * containerd 2 finds plugins in /opt/cni/bin by default; the key for that has a different name in each minor version.
+ */
 const version3 = ({ pauseImage, cgroupDriver, restrictOomScore }: RuntimeSettings): string => `# Written by Fairlead.
 version = 3
 
@@ -79,6 +81,6 @@ version = 3
   SystemdCgroup = ${cgroupDriver === 'systemd'}
 `;
 
-/** containerd's configuration in the format that this version of it writes itself. */
+/** containerd's configuration in the native format of its version. */
 export const containerdConfig = (containerd: string, settings: RuntimeSettings): string =>
   compareVersions(containerd, '2.0.0') < 0 ? version2(settings) : version3(settings);

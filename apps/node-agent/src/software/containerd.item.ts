@@ -12,10 +12,10 @@ const FILE = '/etc/containerd/config.toml';
 const PROXY_FILE = '/etc/systemd/system/containerd.service.d/fairlead-proxy.conf';
 const SERVICE = 'containerd';
 
-/** capabilities(7): the right to lower an OOM score is CAP_SYS_RESOURCE. */
+/** capabilities(7): lowering an OOM score requires CAP_SYS_RESOURCE. */
 const CAP_SYS_RESOURCE = 24n;
 
-/** Everything on a host descends from process 1, so what that process may never have, no process has. */
+/** All processes of a host descend from process 1, so none can have a capability that is missing there. */
 const lacksOomRight = async (host: HostPort): Promise<boolean> => {
   const bounding = /^CapBnd:\s*([0-9a-f]+)$/m.exec((await host.readFile('/proc/1/status')) ?? '')?.[1];
   return bounding !== undefined && (BigInt(`0x${bounding}`) & (1n << CAP_SYS_RESOURCE)) === 0n;
@@ -24,11 +24,11 @@ const lacksOomRight = async (host: HostPort): Promise<boolean> => {
 export interface ContainerdOptions extends Omit<RuntimeSettings, 'restrictOomScore'> {
   readonly host: HostPort;
   readonly packages: PackageDriver;
-  /** Through which it pulls images; undefined: directly. */
+  /** The proxy for pulling images; undefined: none. */
   readonly proxy?: HostProxy | undefined;
 }
 
-/** The container runtime is configured, starts at boot and runs. It is restarted only for another configuration. */
+/** The container runtime is configured, enabled and running. It is restarted only for a changed configuration. */
 export const containerdItem = ({ host, packages, proxy, ...settings }: ContainerdOptions): Item => {
   const desired = async (): Promise<string> => {
     const version = (await packages.installed([SERVICE])).get(SERVICE)?.version ?? '';
@@ -41,7 +41,7 @@ export const containerdItem = ({ host, packages, proxy, ...settings }: Container
     inspect: async () => {
       const differences: Difference[] = [...(await fileDifference(host, ITEM, FILE, await desired()))];
       const dropIn = proxyDropIn(proxy);
-      // Without a proxy an empty file says so, where there was one before.
+      // A former proxy is removed by an empty file.
       if (dropIn !== '' || (await host.exists(PROXY_FILE)))
         differences.push(...(await fileDifference(host, ITEM, PROXY_FILE, dropIn)));
       const { enabled, active } = await unitState(host, SERVICE);
@@ -58,7 +58,8 @@ export const containerdItem = ({ host, packages, proxy, ...settings }: Container
         await mustRun(host, 'systemctl', ['daemon-reload']);
       }
       if (differs(FILE)) {
-        // A crash between the file and the restart would leave the old configuration running and nothing to see it by.
+        // Stopped first: a crash between the write and the restart would leave the old configuration running
+        // undetected.
         await mustRun(host, 'systemctl', ['stop', SERVICE]);
         await replaceFile(host, FILE, await desired(), 0o644);
       }

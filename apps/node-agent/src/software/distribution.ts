@@ -5,7 +5,7 @@ import { noRepository, type LocalRepository } from './local.repository.js';
 import { osValue } from './os.release.js';
 import type { Distribution } from './package.driver.js';
 
-/** Package managers by what os-release(5) calls a distribution, or those that it is like. To add one, add a line. */
+/** Package managers by ID or ID_LIKE of os-release(5). To support a distribution, add a line. */
 const DRIVERS: Readonly<Record<string, (host: HostPort, local: LocalRepository) => Distribution>> = {
   debian: aptPackages,
   ubuntu: aptPackages,
@@ -15,7 +15,7 @@ const DRIVERS: Readonly<Record<string, (host: HostPort, local: LocalRepository) 
 export const distributionIds = (osRelease: string): readonly string[] =>
   `${osValue(osRelease, 'ID')} ${osValue(osRelease, 'ID_LIKE')}`.split(' ').filter((id) => id !== '');
 
-/** Throws WorldFailure for an unsupported package manager. A host without an ID is taken for a Debian. */
+/** Throws WorldFailure for an unsupported package manager. A host without an ID is treated as Debian. */
 export const distributionOf = async (host: HostPort, local = noRepository): Promise<Distribution> => {
   const ids = distributionIds((await host.readFile('/etc/os-release')) ?? '');
   const driver = ids.length === 0 ? aptPackages : ids.map((id) => DRIVERS[id]).find((driver) => driver !== undefined);

@@ -6,7 +6,7 @@ const ITEM = 'etcdctl';
 const TO = '/usr/local/bin/etcdctl';
 const EXECUTABLE = 0o755;
 
-/** etcd's client on control planes, where the source has it: it is how a member that is gone is taken out. */
+/** etcd's client on control planes, if the source has it: it is needed to remove a lost member. */
 export const etcdctlItem = (files: HostFiles, mirror: Mirror, version: string): Item => {
   const hashed = { identity: '', sha256: '' };
 

@@ -28,7 +28,7 @@ const desired = (version = '1.34.4'): SoftwareVersions => ({
   kubectl: version,
 });
 
-describe('a host whose software comes as files', () => {
+describe('a host with software from files', () => {
   let host: FilesHost;
   let mirror: TestMirror;
   let releases: KnownReleases;
@@ -70,7 +70,7 @@ describe('a host whose software comes as files', () => {
       '/etc/containerd/config.toml',
     ].map((path) => statSync(join(host.root, path)).mtimeMs);
 
-  it('has the programs, plugins, images and units that kubeadm asks for, and says what they are', async () => {
+  it('has the programs, plugins, images and units that kubeadm requires, and reports their versions', async () => {
     const by = software();
     expect((await ensure(by)).failed).toBeUndefined();
     expect(await inspect(by.view(options()).stages, by.packages, desired())).toEqual({
@@ -82,7 +82,7 @@ describe('a host whose software comes as files', () => {
     expect(host.read('/usr/local/bin/etcdctl')).toBe('etcdctl v1.34.4');
     expect(host.read('/etc/systemd/system/kubelet.service.d/10-kubeadm.conf')).toContain('$KUBELET_KUBEADM_ARGS');
     expect(host.read('/etc/containerd/config.toml')).toContain('SystemdCgroup = false');
-    // Two at a time: which is first is chance.
+    // Two at a time, in any order.
     expect([...host.images].sort()).toEqual([
       'registry.k8s.io/kube-apiserver:v1.34.4',
       'registry.k8s.io/pause:v1.34.4',
@@ -90,21 +90,21 @@ describe('a host whose software comes as files', () => {
     expect(host.changes).not.toContain('swapoff -a');
   });
 
-  it('reports which versions its source has, also those that came since', async () => {
+  it('reports the versions of its source, including ones added later', async () => {
     const { source } = software();
     expect(await source?.releases()).toEqual(['v1.34.4', 'v1.34.5']);
     mirror.addRelease('v1.35.4');
     expect(await source?.releases()).toEqual(['v1.34.4', 'v1.34.5', 'v1.35.4']);
   });
 
-  it('is left alone by a second run, also by one of a new agent', async () => {
+  it('is not changed by a second run, nor by that of a new agent', async () => {
     await ensure();
     const before = { changes: host.changes.length, mtimes: mtimes() };
     expect(await ensure()).toEqual({ changed: [], failed: undefined });
     expect({ changes: host.changes.length, mtimes: mtimes() }).toEqual(before);
   });
 
-  it('asks a program for its version once, and again when it is another one', async () => {
+  it('asks a program for its version once, and again after it changed', async () => {
     const by = software();
     await ensure(by);
     const asked: string[] = [];
@@ -116,7 +116,7 @@ describe('a host whose software comes as files', () => {
     expect(asked).toEqual(['/usr/bin/kubelet --version']);
   });
 
-  it('gets another version by rename, with the kubelet stopped only for that', async () => {
+  it('replaces versions by rename, with the kubelet stopped only for that', async () => {
     await ensure();
     host.memory.active.add('kubelet');
     const lines: string[] = [];
@@ -131,7 +131,7 @@ describe('a host whose software comes as files', () => {
     ]);
   });
 
-  it('takes nothing that is not what its checksum says, and names the file', async () => {
+  it('installs nothing with a wrong checksum, and names the file', async () => {
     mirror.write('release/v1.34.4/bin/linux/amd64/kubelet', '#!/bin/sh\necho Kubernetes v1.34.4 and more\n');
     const { failed } = await ensure();
     expect(failed).toMatchObject({ item: 'kubernetes', command: 'verify' });
@@ -139,13 +139,13 @@ describe('a host whose software comes as files', () => {
     expect(existsSync(join(host.root, 'usr/bin/kubelet'))).toBe(false);
   });
 
-  it('imports no image that is not what its checksum says', async () => {
+  it('imports no image with a wrong checksum', async () => {
     mirror.write('images/v1.34.4/pause.tar', 'image pause evil');
     expect((await ensure()).failed).toMatchObject({ item: 'images', command: 'verify' });
     expect(host.images).not.toContain('registry.k8s.io/pause:evil');
   });
 
-  it('keeps images from a kubelet whose disk fills up: those of its version and of the staged one', async () => {
+  it('pins images against garbage collection by the kubelet: those of its version and of the staged one', async () => {
     const names = ['kube-apiserver', 'kube-proxy', 'pause'];
     const of = (...versions: readonly string[]): readonly string[] =>
       versions.flatMap((version) => names.map((name) => `registry.k8s.io/${name}:${version}`)).toSorted();
@@ -162,10 +162,10 @@ describe('a host whose software comes as files', () => {
     expect([...host.pinned].toSorted()).toEqual([...of('v1.34.5', 'v1.34.6'), sandbox].toSorted());
   });
 
-  it('says what a mirror has when it lacks the desired version', async () =>
+  it('reports the versions of a mirror that lacks the desired one', async () =>
     expect((await ensure(software(), '1.35.0')).failed?.message).toBe('it has no v1.35.0, only v1.34.4, v1.34.5'));
 
-  it('gets the plugins again when someone changed one', async () => {
+  it('reinstalls the plugins after one was changed', async () => {
     await ensure();
     host.write('/opt/cni/bin/bridge', 'another');
     host.write('/opt/cni/bin/flannel', 'a plugin of its own');
@@ -174,7 +174,7 @@ describe('a host whose software comes as files', () => {
     expect(host.read('/opt/cni/bin/flannel')).toBe('a plugin of its own');
   });
 
-  it('that joins later is prepared before its images are there, and says that they are on their way', async () => {
+  it('is prepared before its images if it joins later, and reports that they are being pulled', async () => {
     const by = software(false);
     await ensure(by);
     expect([...host.images]).toEqual(['registry.k8s.io/pause:v1.34.4']);
@@ -184,7 +184,7 @@ describe('a host whose software comes as files', () => {
     expect(host.images.size).toBe(3);
   });
 
-  it('keeps the runtime of its distribution where that has no other, and takes the desired one where it has', async () => {
+  it("keeps its distribution's runtime if there is no other version, and installs the desired one if there is", async () => {
     host.memory.packages.set('containerd', { version: '1.6.20~ds1-1', held: true });
     let offered = 'containerd | 1.6.20~ds1-1 | somewhere\n';
     host.memory.fault = (line) =>
@@ -196,7 +196,7 @@ describe('a host whose software comes as files', () => {
     expect(host.memory.packages.get('containerd')?.version).toBe('1.7.24-1.1');
   });
 
-  it('is finished by the next agent wherever this one was killed, and is then as if nothing had happened', async () => {
+  it('is completed by the next agent wherever this one was killed, with the same result', async () => {
     const steps: string[] = [];
     host.beforeRun = (line) => void steps.push(line);
     await ensure();
@@ -207,7 +207,7 @@ describe('a host whose software comes as files', () => {
       host = new FilesHost();
       new TestMirror(join(host.root, MIRROR)).addRelease('v1.34.4');
       let count = 0;
-      // From here on nothing more is done: the process is gone.
+      // From here on the process is dead.
       host.beforeRun = () => {
         if (count++ >= crashAt) throw new Error('killed');
       };
@@ -219,12 +219,12 @@ describe('a host whose software comes as files', () => {
     }
   }, 120_000);
 
-  describe('whose catalogue does not count', () => {
-    it('gives what its connection has digests of, and no images', async () => {
+  describe('without a trusted catalogue', () => {
+    it('installs files whose digests are in the connection, and no images', async () => {
       const digests = mirror.addOfficial();
       expect((await ensure(software(true, { digests }))).failed).toBeUndefined();
       expect(host.read('/usr/bin/kubelet')).toContain('v1.34.4');
-      // Images come from a registry then.
+      // Images are pulled from a registry in this case.
       expect(host.images.size).toBe(0);
       mirror.write('release/v1.34.5/bin/linux/amd64/kubelet', 'something else');
       const failed = (await ensure(software(true, { digests }), '1.34.5')).failed;
@@ -232,7 +232,7 @@ describe('a host whose software comes as files', () => {
       expect(host.read('/usr/bin/kubelet')).toContain('v1.34.4');
     });
 
-    it('gives nothing of a release without known digests, whatever lies beside its files', async () => {
+    it('installs nothing of a release without known digests, whatever is next to its files', async () => {
       mirror.addRelease('v1.34.99').addOfficial();
       const path = 'release/v1.34.99/bin/linux/amd64/kubeadm';
       mirror.write(`${path}.sha256`, createHash('sha256').update(mirror.read(path)).digest('hex'));
@@ -244,7 +244,7 @@ describe('a host whose software comes as files', () => {
       expect(existsSync(join(host.root, 'usr/bin/kubeadm'))).toBe(false);
     });
 
-    it('gives the programs of a release that the installation has added, by the digests of its row', async () => {
+    it('installs the programs of a release that the installation has added, by its digests', async () => {
       mirror.addRelease('v1.34.99').addOfficial();
       const digest = (path: string): string => createHash('sha256').update(mirror.read(path)).digest('hex');
       const [kubeadm, kubelet, kubectl] = NODE_BINARIES.map((name) => digest(mirrorPaths.binary('v1.34.99', name)));
@@ -255,7 +255,7 @@ describe('a host whose software comes as files', () => {
       expect([failed, host.read('/usr/bin/kubelet')]).toEqual([undefined, expect.stringContaining('v1.34.99')]);
     });
 
-    it('gives no program of a known release that is not the one that was released', async () => {
+    it('installs no program of a known release that differs from the released one', async () => {
       mirror.addOfficial();
       const { failed } = await ensure(software(true, { digests: {} }));
       expect(failed).toMatchObject({
@@ -266,7 +266,7 @@ describe('a host whose software comes as files', () => {
     });
   });
 
-  describe('with a catalogue that is signed or pinned', () => {
+  describe('with a signed or pinned catalogue', () => {
     const key = newSigningKey();
     const sign = (by = key): void => {
       const sha256 = createHash('sha256').update(mirror.read('catalogue.json')).digest('hex');
@@ -274,13 +274,13 @@ describe('a host whose software comes as files', () => {
     };
     const signed = () => ensure(software(true, { signedBy: [key.publicKey] }));
 
-    it('is used', async () => {
+    it('installs the software', async () => {
       sign();
       expect((await signed()).failed).toBeUndefined();
       expect(host.read('/usr/bin/kubelet')).toContain('v1.34.4');
     });
 
-    it('is refused as soon as the catalogue is another one, and nothing of it is on the host', async () => {
+    it('refuses a changed catalogue, and installs nothing of it', async () => {
       sign();
       const evil = '#!/bin/sh\necho v1.34.4\n';
       mirror.replace('release/v1.34.4/bin/linux/amd64/kubeadm', evil);
@@ -294,7 +294,7 @@ describe('a host whose software comes as files', () => {
       expect(existsSync(join(host.root, 'usr/bin/kubeadm'))).toBe(false);
     });
 
-    it('is refused without its signature, and unless something is said of it at all', async () => {
+    it('refuses a catalogue without its signature, or if no trust is configured', async () => {
       expect((await signed()).failed).toMatchObject({ message: expect.stringContaining('it is not signed') });
       expect((await ensure(software(true, {}))).failed).toMatchObject({
         message: expect.stringContaining('says nothing by which its files can be checked'),
@@ -303,7 +303,7 @@ describe('a host whose software comes as files', () => {
     });
   });
 
-  it('gets missing tools from the packages that the mirror has for it, with no network', async () => {
+  it('installs missing tools from the packages of the mirror, without a network', async () => {
     host.write('/etc/os-release', 'ID=debian\nVERSION_ID="13"\n');
     mirror.addPackages('debian-13');
     host.memory.packages.delete('socat');
@@ -317,7 +317,7 @@ describe('a host whose software comes as files', () => {
     expect(asked[1]).toMatch(/^apt-get install .* socat$/);
   });
 
-  it('trusts no package list that is not what its checksum says', async () => {
+  it('refuses a package list with a wrong checksum', async () => {
     host.write('/etc/os-release', 'ID=debian\nVERSION_ID="13"\n');
     mirror.addPackages('debian-13').write('packages/debian-13/Packages', 'Package: evil\n');
     host.memory.packages.delete('socat');

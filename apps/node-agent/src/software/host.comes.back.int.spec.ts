@@ -16,7 +16,7 @@ const MIRROR = '/srv/mirror';
 const RUNS = 6;
 const LIMIT_MS = 120_000;
 
-/** A host as its owner left it. */
+/** The state of a host before it became a node. */
 interface Owned {
   readonly hostname: string | null;
   readonly fstab: readonly string[];
@@ -41,7 +41,7 @@ const hosts: fc.Arbitrary<Owned> = fc.record({
   crashes: fc.boolean(),
 });
 
-/** Each file and link below these folders, with its content and mode. */
+/** Each file and link below these folders, with contents and mode. */
 const treeOf = (root: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
     ['etc', 'proc/sys', 'usr/bin', 'usr/local/bin', 'opt/cni/bin', 'var/lib/kubelet'].flatMap((folder) =>
@@ -66,7 +66,7 @@ const about = (path: string): string => {
     : `${(statSync(path).mode & 0o777).toString(8)} ${readFileSync(path, 'utf8')}`;
 };
 
-/** What stands in for the programs of a host that the steps call. */
+/** Stand-ins for the host programs that the steps call. */
 const STAND_INS = { systemctl: 'exit 0', kubeadm: 'exit 0', id: 'echo 0' };
 
 class Steps {
@@ -104,7 +104,7 @@ const build = (owned: Owned): FilesHost => {
   return host;
 };
 
-/** The real agent's software on the host, and what its kubelet changes. */
+/** Runs the agent's real software on the host, and the changes of its kubelet. */
 const work = async (host: FilesHost): Promise<void> => {
   const software = hostSoftware({
     config: {
@@ -124,7 +124,7 @@ const work = async (host: FilesHost): Promise<void> => {
     hasBeenReady: false,
     profile: { failSwapOn: true, cgroupDriver: 'cgroupfs' } as const,
   };
-  // As `sysctl -w` does on a real host.
+  // Like `sysctl -w` on a real host.
   host.write('/proc/sys/net/ipv4/ip_forward', '1\n');
   expect((await ensureAll(software.view(options).stages)).failed).toBeUndefined();
   host.write('/proc/sys/vm/overcommit_memory', '1\n');
@@ -146,9 +146,9 @@ const prepare = (steps: Steps, host: FilesHost): void => {
   expect(steps.take(rendered)).toMatchObject({ agent: 'started' });
 };
 
-describe('a host that was a node', () => {
+describe('a reset host', () => {
   it(
-    'comes back as its owner left it, whatever it was like',
+    'returns to the state before it was a node, whatever that was',
     async () => {
       const property = fc.asyncProperty(hosts, async (owned) => {
         const host = build(owned);
@@ -158,7 +158,8 @@ describe('a host that was a node', () => {
           const { baseline } = steps.take(renderStep('look', {}));
           prepare(steps, host);
           await work(host);
-          // An agent that is started again, as after an update of Fairlead, does not take the node for what was there before.
+          // A restarted agent, e.g. after an update of Fairlead, does not mistake the node's state for the original
+          // one.
           if (owned.crashes) prepare(steps, host);
           expect(treeOf(host.root)).not.toEqual(before);
           const wipe = { baseline, keepRuntime: false };

@@ -6,7 +6,7 @@ const isExcepted = (host: string, rule: string): boolean => {
   return isSameAddress(host, rule) || host.toLowerCase().endsWith(domain.toLowerCase());
 };
 
-/** The proxy through which a URL is reached; undefined: directly. */
+/** The proxy for a URL; undefined: connect directly. */
 export const proxyOf = (url: URL, proxy: HostProxy | undefined): URL | undefined => {
   const through = url.protocol === 'https:' ? proxy?.https : proxy?.http;
   const host = url.hostname.replace(/^\[|\]$/g, '');
@@ -14,7 +14,7 @@ export const proxyOf = (url: URL, proxy: HostProxy | undefined): URL | undefined
   return new URL(through);
 };
 
-/** As programs of the host read it. */
+/** The proxy variables for programs of the host. */
 export const proxyEnvironment = (proxy: HostProxy | undefined): Readonly<Record<string, string>> =>
   proxy === undefined
     ? {}
@@ -24,7 +24,7 @@ export const proxyEnvironment = (proxy: HostProxy | undefined): Readonly<Record<
         no_proxy: (proxy.no ?? []).join(','),
       };
 
-/** For the container runtime: Go reads these names in capitals. Empty: without a proxy. */
+/** For the container runtime; Go reads upper-case names. Empty without a proxy. */
 export const proxyDropIn = (proxy: HostProxy | undefined): string => {
   const lines = Object.entries(proxyEnvironment(proxy)).map(
     ([name, value]) => `Environment="${name.toUpperCase()}=${value}"\n`,

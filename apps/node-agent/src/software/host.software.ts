@@ -26,26 +26,26 @@ import type { Source } from './source.watch.js';
 import { seenPackages } from './seen.packages.js';
 import { toolsItem } from './tools.item.js';
 
-/** Everything that the agent ensures, for one look at the host or one run over it. */
+/** Everything that the agent ensures, for one inspection or one run. */
 export interface SoftwareView {
   readonly stages: readonly Stage[];
-  /** As its stages have seen them. */
+  /** The packages as observed by its stages. */
   readonly packages: Pick<PackageDriver, 'installed'>;
 }
 
-/** How this host gets its software, for as long as the agent runs. */
+/** The software installation of this host, for the lifetime of the agent. */
 export interface HostSoftware {
   readonly packages: PackageDriver;
   view(options: SoftwareOptions): SoftwareView;
-  /** Brings what a later change to this software needs onto the host and verifies it; changes nothing that runs. */
+  /** Downloads and verifies everything for a later change to this software; changes nothing that runs. */
   stage(desired: SoftwareVersions): Promise<void>;
-  /** Called whenever the host is as desired: begins what may come while the node is used already. */
+  /** Called whenever the host is in the desired state: starts downloads that may continue while the node is in use. */
   begin(desired: SoftwareVersions): Promise<void>;
-  /** Installs packages of the distribution that are missing, in whatever version it has. */
+  /** Installs missing packages of the distribution, in any version. */
   require(packages: readonly string[]): Promise<void>;
-  /** etcdutl of the etcd that belongs to this Kubernetes version, verified; undefined: the source has none. */
+  /** The verified etcdutl for this Kubernetes version; undefined if the source does not have it. */
   etcdutl(kubernetes: string): Promise<string | undefined>;
-  /** Where all of it comes from; absent: from wherever the distribution's packages do. */
+  /** The source of all software; absent: the package repositories of the distribution. */
   readonly source?: Source;
 }
 
@@ -67,7 +67,7 @@ const byPackages = (host: HostPort): HostSoftware => {
   };
 };
 
-/** Kubernetes' own programs by one driver, all others by the distribution's. */
+/** One driver for Kubernetes' own programs, the distribution's driver for all others. */
 const bothOf = (ours: PackageDriver, theirs: PackageDriver): PackageDriver => ({
   installed: async (names) => {
     const [files, packages] = await Promise.all([ours.installed(names), theirs.installed(names)]);
@@ -86,7 +86,7 @@ const bothOf = (ours: PackageDriver, theirs: PackageDriver): PackageDriver => ({
   program: (name, version) => (name in splitSoftware({ [name]: version }).ours ? ours : theirs).program(name, version),
 });
 
-/** Resolved when it is first used, so that a host of an unknown kind fails where it can be reported. */
+/** Resolved at its first use, so that an unsupported host fails where that can be reported. */
 const lazyDistribution = (distribution: () => Promise<Distribution>): PackageDriver => {
   const runtime = async (): Promise<PackageDriver> => distributionRuntime(await distribution());
   return {
@@ -108,7 +108,7 @@ export interface FilesHostOptions {
   readonly log: AgentLog;
 }
 
-/** A node in use has other things to do meanwhile. */
+/** Limited, because the node is in use. */
 const STAGE_AT_ONCE = 2;
 
 const byFiles = ({ config, host, files, source, architecture, releases, log }: FilesHostOptions): HostSoftware => {
@@ -155,7 +155,7 @@ const byFiles = ({ config, host, files, source, architecture, releases, log }: F
       const others = [
         cniItem({ host, files, mirror, architecture, version, releases: options.releases }),
         ...(config.role === 'control-plane' ? [etcdctlItem(files, mirror, version)] : []),
-        // A kubelet may throw images away that it does not use; that is no reason to take its node down.
+        // The kubelet may garbage-collect unused images, which is no reason to take its node down.
         ...(options.hasBeenReady ? [] : [imagesItem(store, () => firstImages(version))]),
       ];
       const kubeletUnit = kubeletUnitItem(host);
@@ -187,7 +187,7 @@ const byFiles = ({ config, host, files, source, architecture, releases, log }: F
 export interface HostSoftwareOptions {
   readonly config: AgentConfig;
   readonly host: HostPort;
-  /** Needed only where software comes as files. */
+  /** Required only if software comes from files. */
   readonly files: HostFiles | undefined;
   readonly openSource: OpenSource;
   readonly architecture: Architecture;
@@ -195,7 +195,7 @@ export interface HostSoftwareOptions {
   readonly log: AgentLog;
 }
 
-/** Throws where the source needs files of the host and there are none. */
+/** Throws if the source requires files of the host and there are none. */
 export const hostSoftware = (options: HostSoftwareOptions): HostSoftware => {
   const { config, host, files, openSource, architecture, releases, log } = options;
   const { source = { kind: 'packages' } as const } = config.profile ?? {};

@@ -9,14 +9,14 @@ const TAG = '# fairlead';
 
 const hostsLine = (name: string): string => `127.0.1.1 ${name} ${TAG}`;
 
-/** The machine is called as its node, and resolves its own name (kubeadm's preflight looks it up). */
+/** The hostname is the name of the node, and resolves (kubeadm's preflight checks that). */
 export const hostnameItem = (host: HostPort, name: string): Item => ({
   name: 'hostname',
 
   inspect: async () => {
     const differences: Difference[] = [];
     const isStored = ((await host.readFile(NAME_FILE)) ?? '').trim() === name;
-    // A host without /proc does not show the name that it runs under.
+    // A host without /proc does not show its current hostname.
     const running = (await host.readFile(RUNNING_NAME))?.trim() ?? name;
     if (!isStored || running !== name)
       differences.push({ item: 'hostname', what: 'hostname', observed: isStored ? running : 'other', desired: name });

@@ -3,10 +3,10 @@ import type { ImageStore } from './images.js';
 import type { Item } from './item.js';
 
 const ITEM = 'images';
-/** More would only compete for the disk and the processor. */
+/** More would compete for the disk and the CPU. */
 const AT_ONCE = 2;
 
-/** Images that must be there before kubeadm runs; `desired` is asked for when it is needed. */
+/** Images that must exist before kubeadm runs; `desired` is called when needed. */
 export const imagesItem = (store: ImageStore, desired: () => Promise<readonly MirrorImage[]>): Item => ({
   name: ITEM,
 

@@ -3,14 +3,14 @@ import type { HostPort } from '../node/host.ports.js';
 import { mustRun } from './item.js';
 import type { Mirror } from './mirror.js';
 
-/** containerd's namespace of everything that a kubelet runs. */
+/** containerd's namespace for everything that a kubelet runs. */
 const NAMESPACE = ['-n', 'k8s.io'];
 const IMPORT_TIMEOUT_MS = 10 * 60_000;
-/** A kubelet whose disk fills up deletes images that no container uses, but none that containerd calls pinned. */
+/** A kubelet whose disk fills up deletes unused images, except those that containerd marks as pinned. */
 const PINNED = 'io.cri-containerd.pinned';
 const ALL_PINNED = `labels."${PINNED}"==pinned`;
 
-/** What a node needs in the order in which its pods ask for it. */
+/** The images of a node in the order in which its pods need them. */
 const ORDER = ['pause', 'etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kube-proxy', 'flannel'];
 
 const rank = ({ name }: MirrorImage): number => {
@@ -19,15 +19,15 @@ const rank = ({ name }: MirrorImage): number => {
 };
 
 export interface ImageOrder {
-  /** Before the node is called prepared. */
+  /** Imported before the node counts as prepared. */
   readonly first: readonly MirrorImage[];
-  /** While others still work on what must be done before this node joins. */
+  /** Imported while others work on steps before this node's join. */
   readonly later: readonly MirrorImage[];
 }
 
 /**
- * kubeadm init needs the images of its static pods at once. All other nodes join a good while after they are prepared, so
- * that theirs can come meanwhile; only the sandbox is needed by everything.
+ * kubeadm init needs the images of its static pods at once. Other nodes join well after they are prepared, so that
+ * theirs can be imported in between; only the sandbox image is needed by everything.
  */
 export const orderImages = (images: readonly MirrorImage[], initial: boolean): ImageOrder => {
   const isFirst = ({ name, roles }: MirrorImage): boolean => name === 'pause' || (initial && !roles.includes('worker'));
@@ -35,7 +35,7 @@ export const orderImages = (images: readonly MirrorImage[], initial: boolean): I
   return { first: sorted.filter(isFirst), later: sorted.filter((image) => !isFirst(image)) };
 };
 
-/** Names in `ctr images ls -q`, one in each line. */
+/** The desired images that are missing in the output of `ctr images ls -q`, one per line. */
 export const missingImages = (desired: readonly MirrorImage[], listed: string): readonly MirrorImage[] => {
   const present = new Set(listed.split('\n').map((line) => line.trim()));
   return desired.filter(({ reference }) => !present.has(reference));
@@ -43,7 +43,9 @@ export const missingImages = (desired: readonly MirrorImage[], listed: string): 
 
 const repositoryOf = (reference: string): string => reference.replace(/:[^:/]*$/, '');
 
-/** Names in `ctr images ls -q` of other versions of these images. The sandbox's is left to containerd, which pins it itself. */
+/**
+ * Other versions of these images in the output of `ctr images ls -q`. The sandbox image is pinned by containerd itself.
+ */
 export const obsoleteImages = (needed: readonly MirrorImage[], listed: string): readonly string[] => {
   const kept = new Set(needed.map(({ reference }) => reference));
   const repositories = new Set(
@@ -54,8 +56,8 @@ export const obsoleteImages = (needed: readonly MirrorImage[], listed: string): 
 };
 
 /**
- * Container images from archives into containerd. They are pinned: a kubelet that deleted one before its pod comes could not pull it
- * again.
+ * Imports container images from archives into containerd and pins them: if a kubelet deleted one before its pod starts,
+ * it could not be pulled again.
  */
 export class ImageStore {
   constructor(
@@ -68,7 +70,9 @@ export class ImageStore {
     return missingImages(desired, await mustRun(this.host, 'ctr', [...NAMESPACE, 'images', 'ls', '-q']));
   }
 
-  /** In this order, `atOnce` at a time. The first that fails ends it, once those that were begun have ended. */
+  /**
+   * Imports in this order, `atOnce` at a time. After the first failure, waits for the imports in progress and stops.
+   */
   async import(images: readonly MirrorImage[], atOnce: number): Promise<void> {
     const waiting = [...images];
     const work = async (): Promise<void> => {
@@ -86,7 +90,7 @@ export class ImageStore {
     if (failed !== undefined) throw failed.reason;
   }
 
-  /** Other versions of these images are pinned no more: a kubelet may delete them once they are not used. */
+  /** Unpins other versions of these images, so that a kubelet may delete them once they are unused. */
   async unpinOthers(needed: readonly MirrorImage[]): Promise<void> {
     const listed = await mustRun(this.host, 'ctr', [...NAMESPACE, 'images', 'ls', '-q', ALL_PINNED]);
     for (const reference of obsoleteImages(needed, listed)) await this.label(reference, '');

@@ -14,19 +14,19 @@ const CONTROL_PLANE = ['coredns', 'etcd', 'kube-apiserver', 'kube-proxy', 'pause
 const names = (images: readonly MirrorImage[]): readonly string[] => images.map(({ name }) => name);
 
 describe('the images of a node', () => {
-  it('that runs kubeadm init come first as far as its static pods need them', () => {
+  it('are first those of its static pods, if it runs kubeadm init', () => {
     const { first, later } = orderImages(CONTROL_PLANE, true);
     expect(names(first)).toEqual(['pause', 'etcd', 'kube-apiserver']);
     expect(names(later)).toEqual(['kube-proxy', 'flannel', 'coredns']);
   });
 
-  it('that joins later are pulled while others prepare, except the sandbox image', () => {
+  it('are imported while others prepare if it joins later, except the sandbox image', () => {
     const { first, later } = orderImages(CONTROL_PLANE, false);
     expect(names(first)).toEqual(['pause']);
     expect(names(later)).toEqual(['etcd', 'kube-apiserver', 'kube-proxy', 'flannel', 'coredns']);
   });
 
-  it('of other versions are obsolete, but neither those of anyone else nor the sandbox', () => {
+  it('are obsolete in other versions, except those of others and the sandbox', () => {
     const needed = [image('etcd', 'control-plane'), image('pause', 'control-plane')];
     const listed = ['etcd:1', 'etcd:0', 'pause:0', 'coredns/coredns:0'].map((name) => `registry.k8s.io/${name}`);
     const all = [...listed, 'localhost:5000/etcd:0', 'sha256:2a694b086b953ffb', ''].join('\n');

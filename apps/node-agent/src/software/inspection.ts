@@ -5,7 +5,7 @@ import type { PackageDriver } from './package.driver.js';
 import { observedSoftware } from './packages.item.js';
 import type { Difference } from '../node/difference.js';
 
-/** A look at the host, or the command that kept us from looking. */
+/** The result of an inspection, or the command that failed. */
 export type Inspection =
   | { readonly kind: 'seen'; readonly differences: readonly Difference[]; readonly software: SoftwareVersions }
   | { readonly kind: 'failed'; readonly at: Failed };
@@ -21,7 +21,10 @@ const failedAt = (item: string, error: unknown): Failed => {
   return { item, command: '', message: error instanceof Error ? error.message : String(error) };
 };
 
-/** Changes nothing. What cannot be looked at yet because an earlier stage is missing is not a failure: that is brought first. */
+/**
+ * Changes nothing. An item that cannot be inspected because an earlier stage is missing is not a failure: that stage is
+ * ensured first.
+ */
 export const inspect = async (
   stages: readonly Stage[],
   packages: Pick<PackageDriver, 'installed'>,
@@ -46,7 +49,7 @@ export const inspect = async (
 };
 
 export interface Ensured {
-  /** For people: what was changed, also when a later item failed. */
+  /** The changes for messages, also if a later item failed. */
   readonly changed: readonly string[];
   readonly failed: Failed | undefined;
 }
@@ -67,8 +70,8 @@ const ensureItem = async (item: Item): Promise<Ensured> => {
 };
 
 /**
- * Stage by stage in their order, the items of one at the same time; each is looked at again, since an earlier one may have
- * changed it. Stops after the stage in which an item fails, or still differs after it was ensured.
+ * Ensures stage by stage, the items of a stage concurrently. Each is inspected again, because an earlier one may have
+ * changed it. Stops after a stage in which an item fails, or still differs after it was ensured.
  */
 export const ensureAll = async (
   stages: readonly Stage[],

@@ -21,21 +21,21 @@ const unaskable = (name: string): Item =>
     throw new WorldFailure({ operation: 'ctr -n k8s.io images ls -q', target: 'host', message: 'spawn ctr ENOENT' });
   });
 
-describe('a look at a host', () => {
+describe('an inspection of a host', () => {
   const look = (...stages: Item[][]) => inspect(stages, aptPackages(new MemoryHost()), {});
 
-  it('that has no container runtime yet sees that, though no one can be asked for images', async () =>
+  it('reports a missing container runtime, although images cannot be listed', async () =>
     expect(await look([missing('runtime')], [unaskable('images'), missing('plugins')])).toMatchObject({
       kind: 'seen',
       differences: [{ item: 'runtime' }, { item: 'plugins' }],
     }));
 
-  it('fails where what it needs is there and cannot be asked', async () =>
+  it('fails if a dependency exists but does not respond', async () =>
     expect(await look([present('runtime')], [unaskable('images')])).toMatchObject({
       kind: 'failed',
       at: { item: 'images', message: 'spawn ctr ENOENT' },
     }));
 
-  it('is excused by no neighbour of the same stage', async () =>
+  it('is not excused by a missing item of the same stage', async () =>
     expect(await look([missing('plugins'), unaskable('images')])).toMatchObject({ kind: 'failed' }));
 });

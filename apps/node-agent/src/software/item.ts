@@ -5,22 +5,24 @@ import type { HostPort } from '../node/host.ports.js';
 /** Something on the host that has a desired state. */
 export interface Item {
   readonly name: string;
-  /** What is not as desired; empty: nothing to do. Changes nothing. */
+  /** The differences from the desired state. Changes nothing. */
   inspect(): Promise<readonly Difference[]>;
-  /** Makes it as desired; touches only what differs. May be called again after a crash at any point. */
+  /** Resolves the differences, and touches nothing else. May be called again after a crash at any point. */
   ensure(differences: readonly Difference[]): Promise<void>;
 }
 
 const COMMAND_TIMEOUT_MS = 30_000;
 
-/** A word that a shell would read as it is. */
+/** A word that needs no quoting in a shell. */
 const PLAIN_WORD = /^[\w@%+=:,./*-]+$/;
 
-/** The command as a person would type it. */
+/** The command as typed in a shell. */
 export const commandLine = (command: string, args: readonly string[]): string =>
   [command, ...args].map((word) => (PLAIN_WORD.test(word) ? word : `'${word}'`)).join(' ');
 
-/** Runs a command that must succeed. Throws WorldFailure with the command as its operation and stderr as its words. */
+/**
+ * Runs a command that must succeed. Throws WorldFailure with the command as its operation and stderr as its message.
+ */
 export const mustRun = async (
   host: HostPort,
   command: string,
@@ -38,18 +40,18 @@ export const mustRun = async (
   });
 };
 
-/** Runs a command whose exit code is the answer. */
+/** Runs a command for its exit code. */
 export const succeeds = async (host: HostPort, command: string, args: readonly string[]): Promise<boolean> =>
   (await host.run(command, args, { timeoutMs: COMMAND_TIMEOUT_MS })).code === 0;
 
-/** Replaces a file so that a reader, also after a power cut, sees the old text or the new one. */
+/** Replaces a file atomically: readers see the old text or the new one, also after a power failure. */
 export const replaceFile = async (host: HostPort, path: string, text: string, mode: number): Promise<void> => {
   const beside = `${path}.fairlead-new`;
   await host.writeFile(beside, text, mode);
   await host.rename(beside, path);
 };
 
-/** A difference in a file that Fairlead writes whole. */
+/** The difference of a file that Fairlead writes completely. */
 export const fileDifference = async (
   host: HostPort,
   item: string,

@@ -4,10 +4,10 @@ import { mustRun, type Item } from './item.js';
 import { unitState } from './unit.state.js';
 
 const SERVICE = 'kubelet';
-/** Written by kubeadm; without it kubelet cannot run. */
+/** Written by kubeadm; the kubelet cannot run without it. */
 const CONFIGURATION = '/etc/kubernetes/kubelet.conf';
 
-/** kubelet starts at boot. kubeadm starts it for the first time, when it has a configuration; from then on it runs. */
+/** The kubelet is enabled. kubeadm starts it for the first time, once it has a configuration; from then on it runs. */
 export const kubeletItem = (host: HostPort, hasBeenReady: boolean): Item => ({
   name: 'kubelet-service',
 

@@ -2,9 +2,9 @@ import type { KubeletSettings } from '@fairlead/contracts';
 import { ParseFailure, parseKubeletConfiguration, type KubeletConfiguration } from '@fairlead/parsers';
 import type { HostPort } from '../node/host.ports.js';
 
-/** The kubelet's unit reads it: what people add to its command line. */
+/** Read by the kubelet's unit: extra command line arguments of operators. */
 const EXTRA_ARGS = '/etc/default/kubelet';
-/** Where a join writes what is different on this node, for kubeadm. */
+/** The folder to which a join writes node-specific patches for kubeadm. */
 export const KUBELET_PATCHES_FOLDER = '/etc/fairlead/kubeadm-patches';
 export const KUBELET_PATCH_NAME = 'kubeletconfiguration0+merge.yaml';
 export const KUBELET_PATCH = `${KUBELET_PATCHES_FOLDER}/${KUBELET_PATCH_NAME}`;
@@ -17,7 +17,7 @@ type Gates = Readonly<Record<string, boolean>>;
 
 const ASSIGNED = /^\s*(?:export\s+)?KUBELET_EXTRA_ARGS=(.*)$/;
 
-/** The last line counts, as it does for systemd. */
+/** The last line counts, as in systemd. */
 const extraArgsIn = (environment: string): readonly string[] => {
   const [, value = ''] =
     environment
@@ -29,7 +29,7 @@ const extraArgsIn = (environment: string): readonly string[] => {
   return value.split(/[\s"']+/).filter((word) => word !== '');
 };
 
-/** `A=true,B=false`; what is something else is left out. */
+/** Parses `A=true,B=false`; other values are ignored. */
 const gatesInFlag = (value: string): Gates =>
   Object.fromEntries(
     value.split(',').flatMap((pair) => {
@@ -42,7 +42,7 @@ type Fields = Readonly<Record<string, string>>;
 
 const EMPTY: KubeletConfiguration = { featureGates: {}, fields: {} };
 
-/** One that cannot be read sets nothing. */
+/** An unreadable configuration sets nothing. */
 const configurationIn = (text: string | undefined): KubeletConfiguration => {
   if (text === undefined) return EMPTY;
   try {
@@ -53,7 +53,7 @@ const configurationIn = (text: string | undefined): KubeletConfiguration => {
   }
 };
 
-/** kubeadm applies its patches again: a field that has the value of a patch keeps it. */
+/** kubeadm applies its patches again, so a field with the value of a patch is unchanged by an upgrade. */
 const withoutPatched = (fields: Fields, patched: Fields): Record<string, string> =>
   Object.fromEntries(Object.entries(fields).filter(([field, digest]) => patched[field] !== digest));
 
@@ -64,14 +64,14 @@ const bounded = (gates: Gates): Record<string, boolean> =>
       .slice(0, SETTINGS_MAX),
   );
 
-/** The texts of the three files; undefined: there is no such file. */
+/** The texts of the three files; undefined if a file does not exist. */
 export interface KubeletFiles {
   readonly extraArgs: string | undefined;
   readonly patch: string | undefined;
   readonly config: string | undefined;
 }
 
-/** What is set for the kubelet on this node; undefined: nothing. Values other than those of feature gates stay on the node. */
+/** The settings of the kubelet on this node; undefined: none. Only the values of feature gates leave the node. */
 export const kubeletSettingsIn = ({ extraArgs, patch, config }: KubeletFiles): KubeletSettings | undefined => {
   const words = extraArgsIn(extraArgs ?? '');
   const flags = words.flatMap((word, at) => {
@@ -95,7 +95,7 @@ export const kubeletSettingsIn = ({ extraArgs, patch, config }: KubeletFiles): K
   return isEmpty ? undefined : settings;
 };
 
-/** Reads what people and joins have set for the kubelet of this host. */
+/** Reads the settings that operators and joins made for the kubelet of this host. */
 export const kubeletSettingsOn = async (host: Pick<HostPort, 'readFile'>): Promise<KubeletSettings | undefined> => {
   const [extraArgs, patch, config] = await Promise.all(
     [EXTRA_ARGS, KUBELET_PATCH, CONFIG].map((path) => host.readFile(path)),

@@ -3,14 +3,14 @@ import { kubeletSettingsIn, kubeletSettingsOn } from './kubelet.settings.js';
 
 const NONE = { extraArgs: undefined, patch: undefined, config: undefined };
 
-describe('what is set for the kubelet on its node', () => {
-  it('is nothing where no file sets anything', () => {
+describe('the kubelet settings of a node', () => {
+  it('are undefined if no file sets anything', () => {
     expect(kubeletSettingsIn(NONE)).toBeUndefined();
     const kubeadms = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nsyncFrequency: 0s\n';
     expect(kubeletSettingsIn({ ...NONE, extraArgs: '# KUBELET_EXTRA_ARGS=--v=4\n', config: kubeadms })).toBeUndefined();
   });
 
-  it('are the flags of KUBELET_EXTRA_ARGS by their names, and its feature gates', () =>
+  it('are the flags of KUBELET_EXTRA_ARGS by name, and its feature gates', () =>
     expect(
       kubeletSettingsIn({
         ...NONE,
@@ -24,7 +24,7 @@ describe('what is set for the kubelet on its node', () => {
       fields: {},
     }));
 
-  it('are the feature gates of the patch that a join has written, and those of the configuration itself', () =>
+  it("are the feature gates of a join's patch and of the configuration itself", () =>
     expect(
       kubeletSettingsIn({
         ...NONE,
@@ -44,18 +44,18 @@ describe('what is set for the kubelet on its node', () => {
   });
 
   it.each(['{', 'featureGates: [1]', 'featureGates: { A: maybe }', '- 1', '', 'null'])(
-    'is nothing where a file is none of the kubelet: %s',
+    'are undefined if a file does not belong to the kubelet: %s',
     (text) => expect(kubeletSettingsIn({ extraArgs: text, patch: text, config: text })).toBeUndefined(),
   );
 
-  it('is bounded', () => {
+  it('are bounded', () => {
     const words = Array.from({ length: 1_000 }, (_, at) => `--flag-${at}`).join(' ');
     expect(
       kubeletSettingsIn({ ...NONE, extraArgs: `KUBELET_EXTRA_ARGS=${words} --${'x'.repeat(500)}` })?.flags,
     ).toHaveLength(100);
   });
 
-  it('is read from the files that the unit of the kubelet and kubeadm use', async () => {
+  it('are read from the files that the unit of the kubelet and kubeadm use', async () => {
     const asked: string[] = [];
     await kubeletSettingsOn({
       readFile: async (path) => {

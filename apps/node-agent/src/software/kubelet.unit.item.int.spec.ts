@@ -7,14 +7,14 @@ import { QUESTIONS } from '../../../../test/recorded/questions.js';
 import { recorded } from '../../../../test/recorded/recorded.js';
 import { ENDING_TEXT } from './kubelet.unit.item.js';
 
-describe('what runs when a kubelet has stopped', () => {
+describe('the script that runs when a kubelet has stopped', () => {
   let folder: string;
 
   const program = (name: string, text: string): void => {
     writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`);
     chmodSync(join(folder, name), 0o755);
   };
-  /** The signals that containers got, in order. */
+  /** The signals that containers received, in order. */
   const run = (state: string): readonly string[] => {
     program('systemctl', `echo ${state}`);
     const env = { PATH: `${folder}:${process.env['PATH'] ?? ''}`, FOLDER: folder };
@@ -36,19 +36,19 @@ describe('what runs when a kubelet has stopped', () => {
   });
   afterEach(() => removeFolder(folder));
 
-  it.each(['running', 'degraded', 'maintenance'])('ends no container on a host that is %s', (state) => {
+  it.each(['running', 'degraded', 'maintenance'])('stops no container on a host that is %s', (state) => {
     ctr(':');
     expect(run(state)).toEqual([]);
   });
 
-  it('stops every container of a host that shuts down, and only those', () => {
+  it('stops every container of a host that shuts down, and nothing else', () => {
     ctr(': >"$FOLDER/tasks"');
     const signals = run('stopping');
     expect(new Set(signals)).toEqual(new Set(['SIGTERM']));
     expect(signals).toHaveLength(containers);
   });
 
-  it('kills those that do not', () => {
+  it('kills containers that do not stop', () => {
     ctr(':');
     const signals = run('stopping');
     expect(signals.filter((signal) => signal === 'SIGKILL')).toHaveLength(containers);

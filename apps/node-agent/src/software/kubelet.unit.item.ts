@@ -7,7 +7,9 @@ const UNIT = 'kubelet.service';
 const STALE = 'systemd';
 const ENDING = '/etc/fairlead/end-containers.sh';
 
-/** What Kubernetes' own packages bring (kubernetes/release, cmd/krel/templates), for a kubelet that comes as a file. */
+/**
+ * The files of Kubernetes' own packages (kubernetes/release, cmd/krel/templates), for a kubelet installed from a file.
+ */
 const UNIT_TEXT = `# Written by Fairlead.
 [Unit]
 Description=kubelet: The Kubernetes Node Agent
@@ -38,8 +40,9 @@ ExecStopPost=-/bin/sh ${ENDING}
 `;
 
 /**
- * A container's first process ignores a SIGTERM that it does not handle, and a host that goes down waits for it until systemd's last
- * limit, 90 s. The kubelet stops before the runtime does, so this is the moment to end what it ran: asked first, made then.
+ * A container's init process ignores SIGTERM unless it handles it, so a shutdown would wait for systemd's limit of 90
+ * s. The kubelet stops before the runtime, so this is the time to stop its containers: first with SIGTERM, then with
+ * SIGKILL.
  */
 export const ENDING_TEXT = `#!/bin/sh
 # Written by Fairlead. Runs whenever the kubelet has stopped, and ends its containers only when the host goes down.
@@ -74,7 +77,7 @@ export const kubeletUnitItem = (host: HostPort): Item => ({
     for (const [path, text] of Object.entries(FILES))
       differences.push(...(await fileDifference(host, ITEM, path, text)));
     if (differences.length > 0) return differences;
-    // A crash between the files and the reload leaves a systemd with the old units, or none.
+    // After a crash between the files and the reload, systemd has the old units, or none.
     const shown = await mustRun(host, 'systemctl', ['show', '--property=LoadState,NeedDaemonReload', UNIT]);
     if (shown.includes('LoadState=loaded') && shown.includes('NeedDaemonReload=no')) return [];
     return [{ item: ITEM, what: STALE, observed: 'knows other units', desired: 'knows the unit' }];

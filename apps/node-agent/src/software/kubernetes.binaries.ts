@@ -4,7 +4,7 @@ import type { HostFiles } from '../files/files.ports.js';
 import type { Mirror } from './mirror.js';
 import type { InstalledPackage, PackageDriver } from './package.driver.js';
 
-/** Where distributions' packages have them too; the kubelet's unit names it. */
+/** The path that distribution packages use too, and that the kubelet's unit contains. */
 const FOLDER = '/usr/bin';
 const EXECUTABLE = 0o755;
 
@@ -14,7 +14,7 @@ interface Question {
   readonly answer: RegExp;
 }
 
-/** How each is asked for its version. */
+/** The version command of each program. */
 const QUESTIONS: Readonly<Record<NodeBinary, Question>> = {
   kubeadm: { args: ['version', '-o', 'short'], answer: /^v(\S+)/ },
   kubelet: { args: ['--version'], answer: /^Kubernetes v(\S+)/ },
@@ -33,7 +33,7 @@ export interface BinariesOptions {
   readonly architecture: Architecture;
 }
 
-/** Kubernetes' own programs as files. A new file is asked for its version once; nothing else changes them. */
+/** Kubernetes' own programs as files. A new file is asked for its version once, because nothing else changes them. */
 export const kubernetesBinaries = ({ host, files, mirror, architecture }: BinariesOptions): PackageDriver => {
   const asked = new Map<string, { readonly identity: string; readonly version: string | undefined }>();
   const pathOf = (name: string): string => `${FOLDER}/${name}`;
@@ -44,7 +44,7 @@ export const kubernetesBinaries = ({ host, files, mirror, architecture }: Binari
     if (stat === undefined) return undefined;
     const last = asked.get(name);
     if (last?.identity === stat.identity) return last.version;
-    // A file that does not print its version is not the desired one: it is replaced.
+    // A file that does not print its version is replaced.
     const { code, stdout } = await host.run(files.at(pathOf(name)), QUESTIONS[name].args, { timeoutMs: 30_000 });
     const version = code === 0 ? versionIn(name, stdout) : undefined;
     asked.set(name, { identity: stat.identity, version });
@@ -72,7 +72,7 @@ export const kubernetesBinaries = ({ host, files, mirror, architecture }: Binari
 
   const stage = async (packages: Readonly<Record<string, string>>): Promise<void> => {
     for (const [name, version] of await differing(packages)) {
-      // A mirror without this version says which ones it has.
+      // Fails with the available versions if the mirror lacks this one.
       await mirror.release(`v${version}`);
       const path = mirrorPaths.binary(`v${version}`, name, architecture);
       await mirror.place(path, stagedPathOf(name, version), EXECUTABLE);
@@ -90,7 +90,7 @@ export const kubernetesBinaries = ({ host, files, mirror, architecture }: Binari
     },
     install: async (packages) => {
       await stage(packages);
-      // A program that runs goes on as what it was; the name is the new one's from one moment to the next.
+      // Running programs are not affected; the rename replaces the file atomically.
       for (const [name, version] of await differing(packages))
         await host.rename(stagedPathOf(name, version), pathOf(name));
     },

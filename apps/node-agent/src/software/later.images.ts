@@ -13,8 +13,8 @@ export interface LaterImagesOptions {
 }
 
 /**
- * Images that a node needs only once it has joined come while others still prepare. A file says that some are on their way:
- * a join waits for its end. One at a time, since kubeadm init may run on the same machine's processors.
+ * Images that a node needs only after its join are imported while others still prepare. A marker file shows that this
+ * is in progress, and a join waits until it is removed. One at a time, because kubeadm init may run on the same CPUs.
  */
 export class LaterImages {
   private work: Promise<void> | undefined;
@@ -22,7 +22,7 @@ export class LaterImages {
 
   constructor(private readonly options: LaterImagesOptions) {}
 
-  /** Resolves once it is said that images are on their way. May be called again at any time: what is under way or done is left. */
+  /** Resolves once the marker is written. May be called again at any time: imports in progress or done are kept. */
   async begin(version: string, desired: () => Promise<readonly MirrorImage[]>): Promise<void> {
     if (this.work !== undefined || this.doneFor === version) return;
     const { host, files, store } = this.options;
@@ -42,7 +42,7 @@ export class LaterImages {
     });
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no import is in progress. */
   async settled(): Promise<void> {
     await this.work;
   }

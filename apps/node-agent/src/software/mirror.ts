@@ -20,14 +20,14 @@ import type { HostFiles, SourceFiles } from '../files/files.ports.js';
 /** A verified file that a command may read. */
 export interface Readable {
   readonly path: string;
-  /** Where it had to be brought here only to be read, it goes again. */
+  /** Removes a file that was downloaded only to be read. */
   release(): Promise<void>;
 }
 
 const CACHE_FOLDER = '/var/lib/fairlead/downloads';
 const PRIVATE = 0o600;
 
-/** A place of software, and what makes its content trusted. */
+/** A source of software, and how its contents are trusted. */
 export interface TrustedSource {
   readonly location: string;
   readonly trust: MirrorTrust;
@@ -35,12 +35,12 @@ export interface TrustedSource {
 }
 
 /**
- * Software in the layout of the official release site. Nothing of it takes effect before its SHA-256 was found right, and no
- * SHA-256 counts because the place of the file says it.
+ * Software in the layout of the official release site. No file is used before its SHA-256 is verified, and a SHA-256
+ * from the location of the file itself is never trusted.
  */
 export class Mirror {
   private loaded: Promise<MirrorCatalogue | undefined> | undefined;
-  /** Files of the host that were found right: what they were then, and the SHA-256 that they had. */
+  /** Verified files of the host: their identity at that time, and their SHA-256. */
   private readonly verified = new Map<string, string>();
 
   constructor(
@@ -50,7 +50,10 @@ export class Mirror {
     private readonly releases?: KnownReleases,
   ) {}
 
-  /** undefined: no catalogue counts, as of the official site. Read once, and again after something was not found. */
+  /**
+   * Returns undefined if no catalogue is trusted, as for the official site. Read once, and again after something was
+   * not found.
+   */
   catalogue(): Promise<MirrorCatalogue | undefined> {
     this.loaded ??= this.readCatalogue().catch((error: unknown) => {
       this.loaded = undefined;
@@ -59,16 +62,16 @@ export class Mirror {
     return this.loaded;
   }
 
-  /** The catalogue as it is now; the last one is kept while it cannot be read. */
+  /** The current catalogue; the last one is kept if it cannot be read. */
   async look(): Promise<MirrorCatalogue | undefined> {
     const catalogue = await this.readCatalogue();
-    // Only whether the source answers; the content is not used.
+    // Only checks that the source responds; the contents are not used.
     if (!usesCatalogue(this.from.trust)) await this.from.files.text(mirrorPaths.catalogue);
     this.loaded = Promise.resolve(catalogue);
     return catalogue;
   }
 
-  /** undefined: a source without catalogue. A catalogue without this version is a failure. */
+  /** Returns undefined for a source without a catalogue. Fails if a catalogue lacks this version. */
   async release(version: string): Promise<MirrorRelease | undefined> {
     const catalogue = await this.catalogue();
     if (catalogue === undefined) return undefined;
@@ -79,7 +82,10 @@ export class Mirror {
     throw this.failure('read the mirror', mirrorPaths.catalogue, `it has no ${version}, only ${there}`);
   }
 
-  /** Lowercase hex: of the catalogue, else of the connection, else of the releases that Fairlead supports. */
+  /**
+   * The SHA-256 in lowercase hex: from the catalogue, otherwise from the connection, otherwise from the releases that
+   * Fairlead supports.
+   */
   async sha256Of(path: string): Promise<string> {
     const listed = (await this.catalogue())?.files.find((file) => file.path === path)?.sha256;
     const sha256 = listed ?? this.from.trust.digests?.[path] ?? pinnedSha256(path, this.releases?.all);
@@ -88,7 +94,7 @@ export class Mirror {
     throw this.failure('verify', path, message);
   }
 
-  /** Brings the file to exactly this path of the host in one piece; nothing is there before it is verified. */
+  /** Installs the file at exactly this path of the host, atomically and only after verification. */
   async place(path: string, to: string, mode: number): Promise<void> {
     const sha256 = await this.sha256Of(path);
     if ((await this.foundAt(to, sha256)) === sha256) return;
@@ -102,7 +108,7 @@ export class Mirror {
     await this.keep(to, sha256);
   }
 
-  /** The file for a command to read: where it lies, or downloaded. */
+  /** Provides the file for a command to read: in place, or downloaded. */
   async readable(path: string): Promise<Readable> {
     const place = this.from.files.inPlace(path);
     if (place !== undefined) {
@@ -114,7 +120,9 @@ export class Mirror {
     return { path: this.files.at(to), release: () => this.files.remove(to) };
   }
 
-  /** A folder of the mirror that the host can read where it lies, once this list in it is verified; undefined: it cannot. */
+  /**
+   * A folder of the mirror that the host can read in place, after verifying this list in it; undefined if it cannot.
+   */
   async folder(path: string, list: string): Promise<string | undefined> {
     const place = this.from.files.inPlace(path);
     if (place === undefined) return undefined;
@@ -129,7 +137,7 @@ export class Mirror {
     if (found !== desired) throw this.mismatch(path, desired, found);
   }
 
-  /** The SHA-256 of a file of the host; one that was found right, and is the same file since, is not read again. */
+  /** The SHA-256 of a file of the host. A verified file is not read again while its identity is unchanged. */
   private async foundAt(place: string, desired: string): Promise<string | undefined> {
     const stat = await this.files.stat(place);
     if (stat === undefined) return undefined;
@@ -139,7 +147,7 @@ export class Mirror {
     return found;
   }
 
-  /** After a rename, by which a file becomes another one for the file system. */
+  /** After a rename, which changes the identity of a file. */
   private async keep(place: string, sha256: string): Promise<void> {
     const stat = await this.files.stat(place);
     if (stat !== undefined) this.verified.set(place, `${stat.identity} ${sha256}`);
@@ -159,7 +167,7 @@ export class Mirror {
     return parseCatalogue(text, files.address(path));
   }
 
-  /** A checksum may be the wrong one as well as the file: both are read again the next time. */
+  /** The checksum may be wrong as well as the file, so both are read again next time. */
   private mismatch(path: string, desired: string, found: string): WorldFailure {
     this.loaded = undefined;
     return this.failure('verify', path, `its SHA-256 is ${found}, not ${desired}`);

@@ -8,8 +8,8 @@ const PROGRAM = 'release/v1.34.4/bin/linux/amd64/kubelet';
 const TO = '/usr/bin/.fairlead-kubelet-v1.34.4';
 const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-describe('A file that was found right', () => {
-  /** Content and identity: another one with each write and each rename, as of a file system. */
+describe('A verified file', () => {
+  /** Contents and identity, which changes with each write and each rename, as in a file system. */
   const there = new Map<string, { readonly text: string; readonly identity: string }>();
   const read: string[] = [];
   let changes = 0;
@@ -55,7 +55,7 @@ describe('A file that was found right', () => {
     put(`/mirror/${PROGRAM}`, 'kubelet');
   });
 
-  it('is not read again while it is the same file, where it was put and where it lies', async () => {
+  it('is not read again while it is unchanged, whether installed or in place', async () => {
     const one = mirror();
     for (let count = 0; count < 3; count += 1) {
       await one.place(PROGRAM, TO, 0o755);
@@ -64,7 +64,7 @@ describe('A file that was found right', () => {
     expect(read).toEqual([`/mirror/${PROGRAM}`]);
   });
 
-  it('is read again by another agent, and once it is another file; the wrong one is replaced', async () => {
+  it('is read again by another agent, and after it changed; a wrong one is replaced', async () => {
     const one = mirror();
     await one.place(PROGRAM, TO, 0o755);
     await mirror().place(PROGRAM, TO, 0o755);
@@ -75,7 +75,7 @@ describe('A file that was found right', () => {
     expect(contentOf(TO)).toBe('kubelet');
   });
 
-  it('is refused where it lies once its content is another one', async () => {
+  it('is refused in place if its contents changed', async () => {
     const one = mirror();
     await one.readable(PROGRAM);
     put(`/mirror/${PROGRAM}`, 'evil');

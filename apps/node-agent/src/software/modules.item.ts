@@ -2,7 +2,7 @@ import type { Difference } from '../node/difference.js';
 import type { HostPort } from '../node/host.ports.js';
 import { fileDifference, mustRun, replaceFile, type Item } from './item.js';
 
-/** What container images (overlay) and bridged pod traffic (br_netfilter) need. kubernetes.io, container runtimes. */
+/** Required by container images (overlay) and bridged pod traffic (br_netfilter). kubernetes.io, container runtimes. */
 const MODULES = ['overlay', 'br_netfilter'] as const;
 type Module = (typeof MODULES)[number];
 
@@ -11,7 +11,7 @@ const TEXT = `# Written by Fairlead.\n${MODULES.join('\n')}\n`;
 const LOADED = '/proc/modules';
 const FILE_SYSTEMS = '/proc/filesystems';
 
-/** Names of the loaded modules; undefined: this host does not show them. */
+/** The names of the loaded modules, or undefined if this host does not show them. */
 const loadedModules = async (host: HostPort): Promise<readonly string[] | undefined> => {
   const file = await host.readFile(LOADED);
   if (file !== undefined) return file.split('\n').map((line) => line.split(' ')[0] ?? '');
@@ -19,7 +19,10 @@ const loadedModules = async (host: HostPort): Promise<readonly string[] | undefi
   return code === 0 ? stdout.split('\n').map((line) => line.split(/\s/)[0] ?? '') : undefined;
 };
 
-/** What a module does shows where it is built into the kernel, too: in no list, and often not below /sys/module either. */
+/**
+ * Detects the feature of a module that is built into the kernel: it is in no list, and often not below /sys/module
+ * either.
+ */
 const FEATURES: Readonly<Record<Module, (host: HostPort) => Promise<boolean>>> = {
   overlay: async (host) =>
     ((await host.readFile(FILE_SYSTEMS)) ?? '').split('\n').some((line) => line.endsWith('\toverlay')),
@@ -28,12 +31,15 @@ const FEATURES: Readonly<Record<Module, (host: HostPort) => Promise<boolean>>> =
 
 const isThere = async (host: HostPort, module: Module, loaded: readonly string[] | undefined): Promise<boolean> => {
   if ((await FEATURES[module](host)) || (await host.exists(`/sys/module/${module}`))) return true;
-  // Where the host does not show them, the file that loads them at boot counts.
+  // If the host does not show loaded modules, the file that loads them at boot counts.
   if (loaded === undefined) return (await host.readFile(FILE)) === TEXT;
   return loaded.includes(module);
 };
 
-/** Modules are loaded now and at each boot. A kernel that has them built in, or no modules at all, needs no modprobe. */
+/**
+ * Modules are loaded now and at each boot. A kernel with built-in modules, or without module support, needs no
+ * modprobe.
+ */
 export const modulesItem = (host: HostPort): Item => ({
   name: 'kernel-modules',
 

@@ -1,4 +1,4 @@
-/** A value of os-release(5); empty: it is not said. */
+/** A value of os-release(5); empty if it is missing. */
 export const osValue = (osRelease: string, key: string): string =>
   osRelease
     .split('\n')

@@ -1,27 +1,30 @@
 import type { SoftwareVersions } from '@fairlead/contracts';
 
-/** A package as it is on the host. */
+/** An installed package. */
 export interface InstalledPackage {
-  /** Upstream version as `SoftwareVersions` writes it, e.g. 1.34.4. */
+  /** Upstream version in the format of `SoftwareVersions`, e.g. 1.34.4. */
   readonly version: string;
-  /** Nothing but Fairlead changes its version. */
+  /** Whether its version is held, so that only Fairlead changes it. */
   readonly held: boolean;
 }
 
-/** Where software comes from and how it gets onto the host. One for each kind of host or source. */
+/** Installs software from one kind of source, on one kind of host. */
 export interface PackageDriver {
-  /** Packages that are not installed are missing from the answer. */
+  /** Packages that are not installed are missing in the result. */
   installed(names: readonly string[]): Promise<ReadonlyMap<string, InstalledPackage>>;
-  /** Installs exactly these versions, newer or older than what is there, and holds them. */
+  /** Installs exactly these versions, whether newer or older than the installed ones, and holds them. */
   install(packages: SoftwareVersions): Promise<void>;
-  /** Brings what `install` needs onto the host and verifies it, so that `install` is short and needs no network. Changes nothing that runs. */
+  /**
+   * Downloads and verifies everything that `install` needs, so that `install` is short and needs no network. Changes
+   * nothing that runs.
+   */
   stage(packages: SoftwareVersions): Promise<void>;
   /**
-   * How a program of that version is called where it lies verified, beside what is installed: changes nothing that runs. Packages are fetched
-   * first where they are missing.
+   * Returns the path of a verified program of that version, next to what is installed: changes nothing that runs.
+   * Downloads missing packages first.
    */
   program(name: string, version: string): Promise<string>;
-  /** Is this other version as good as the desired one, because the host can have no other? Absent: never. */
+  /** Whether another version is acceptable because the host cannot have the desired one. Absent: never. */
   accepts?(name: string, desired: string, found: string): Promise<boolean>;
 }
 
@@ -31,6 +34,6 @@ export interface Distribution extends PackageDriver {
   readonly tools: readonly string[];
   /** Whether the host's package lists offer this version. */
   offers(name: string, version: string): Promise<boolean>;
-  /** Installs what is missing, in whatever version the distribution has; holds nothing. */
+  /** Installs missing packages in any version of the distribution, without holding them. */
   require(names: readonly string[]): Promise<void>;
 }

@@ -10,10 +10,10 @@ const describe = (found: InstalledPackage | undefined): string => {
 };
 
 const KUBELET = 'kubelet';
-/** Nothing that runs depends on their versions. */
+/** No running program depends on their versions. */
 const TOOLS: ReadonlySet<string> = new Set(['kubeadm', 'kubectl']);
 
-/** The desired packages at exactly the desired versions, held. All that differ are installed by one call. */
+/** The desired packages at exactly the desired versions, held. All that differ are installed by one command. */
 export const packagesItem = (host: HostPort, driver: PackageDriver, desired: SoftwareVersions): Item => ({
   name: 'packages',
 
@@ -35,16 +35,17 @@ export const packagesItem = (host: HostPort, driver: PackageDriver, desired: Sof
     const packages = Object.fromEntries(differences.map(({ what, desired: version }) => [what, version]));
     const isOther = differences.some(({ what, needsDrain }) => what === KUBELET && needsDrain === true);
     const restarts = isOther && (await succeeds(host, 'systemctl', ['is-active', '--quiet', KUBELET]));
-    // Downloaded beforehand, so that the kubelet is away for as short as possible.
+    // Downloaded beforehand, to minimize the downtime of the kubelet.
     if (restarts) await driver.stage(packages);
-    // Stopped first: after a crash in between, a kubelet that does not run is seen; one that runs as its old version is not.
+    // Stopped first: after a crash in between, a stopped kubelet is detected; one that still runs its old version is
+    // not.
     if (restarts) await mustRun(host, 'systemctl', ['stop', KUBELET]);
     await driver.install(packages);
     if (restarts) await mustRun(host, 'systemctl', ['start', KUBELET]);
   },
 });
 
-/** The desired packages as they are; a missing one is left out. */
+/** The installed versions of the desired packages; missing ones are omitted. */
 export const observedSoftware = async (
   driver: Pick<PackageDriver, 'installed'>,
   desired: SoftwareVersions,

@@ -16,14 +16,14 @@ import { missingImages } from './images.js';
 import { versionIn } from './kubernetes.binaries.js';
 import { swapItem } from './swap.item.js';
 
-describe.each(RECORDED_VERSIONS)('what the real tools of a control plane of %s printed', (kubernetes) => {
+describe.each(RECORDED_VERSIONS)('the output of real tools on a control plane of %s', (kubernetes) => {
   const said = (question: Question): string => recorded(kubernetes, QUESTIONS[question]);
 
-  it('shows the version of each of Kubernetes own programs', () => {
+  it('contains the version of each of Kubernetes own programs', () => {
     for (const name of NODE_BINARIES) expect(`v${versionIn(name, said(name))}`).toBe(kubernetes);
   });
 
-  it('shows which packages are installed, at which upstream version, and held', () => {
+  it('contains which packages are installed, at which upstream version, and held', () => {
     expect([...parseInstalled(said('installed'))]).toEqual([
       ['conntrack', { version: '1.4.8', held: false }],
       ['containerd', { version: '1.7.24', held: true }],
@@ -31,25 +31,25 @@ describe.each(RECORDED_VERSIONS)('what the real tools of a control plane of %s p
     ]);
   });
 
-  it('shows which versions the repositories offer', () => expect(parseMadison(said('offered'))).toContain('1.7.24'));
+  it('contains which versions the repositories offer', () => expect(parseMadison(said('offered'))).toContain('1.7.24'));
 
-  it('shows when the lists of apt lack what is desired', () => {
+  it('contains whether the lists of apt lack a version', () => {
     expect(said('unknownPackage')).toMatch(NEEDS_UPDATE);
     expect(said('unknownVersion')).toMatch(NEEDS_UPDATE);
   });
 
-  it('shows which images are missing', () => {
+  it('contains which images are missing', () => {
     const image = (reference: string) => ({ name: reference, reference, path: 'x', roles: [] });
     const desired = [image(pauseImageOf(kubernetes.slice(1))), image('registry.k8s.io/pause:0.1')];
     expect(missingImages(desired, said('importedImages'))).toEqual([desired[1]]);
   });
 
-  it('shows which container of a static pod runs', () =>
+  it('contains which container of a static pod is running', () =>
     expect(runningOf(said('etcdContainers'), said('tasks'))).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]));
 
-  it('shows what distribution it is', () => expect(distributionIds(said('osRelease'))).toEqual(['debian']));
+  it('contains the distribution', () => expect(distributionIds(said('osRelease'))).toEqual(['debian']));
 
-  it('shows its member of etcd, in the manifest that kubeadm wrote', () => {
+  it("contains its etcd member, in kubeadm's manifest", () => {
     const manifest = said('etcdManifest');
     expect(memberIn(manifest)).toEqual({
       name: 'cp-1',
@@ -59,7 +59,7 @@ describe.each(RECORDED_VERSIONS)('what the real tools of a control plane of %s p
     expect(imageOf(manifest)).toBe(`registry.k8s.io/etcd:${releaseOf(kubernetes)?.etcd}`);
   });
 
-  it('shows which API server a kubelet asks, and when the certificate in a kubeconfig ends', async () => {
+  it('contains the API server of a kubelet, and when the certificate in a kubeconfig expires', async () => {
     expect(serverIn(said('kubeletServer'))).toMatch(/^https:\/\/198\.18\.64\.\d+:6443$/);
     const host = new MemoryHost();
     host.files.set('/etc/kubernetes/admin.conf', said('adminCertificate'));
@@ -71,7 +71,7 @@ describe.each(RECORDED_VERSIONS)('what the real tools of a control plane of %s p
     expect(await certificatesOn(host, 'control-plane', seen)).toEqual([]);
   });
 
-  it('shows when the certificate of its kubelet ends, on every node, and its key is not kept', async () => {
+  it('contains when the certificate of its kubelet expires, on every node, and its key is not kept', async () => {
     const config = said('adminCertificate');
     const pem = Buffer.from(/client-certificate-data: (\S+)/u.exec(config)?.[1] ?? '', 'base64').toString('utf8');
     const key = '-----BEGIN EC PRIVATE KEY-----\nc2VjcmV0\n-----END EC PRIVATE KEY-----\n';
@@ -85,7 +85,7 @@ describe.each(RECORDED_VERSIONS)('what the real tools of a control plane of %s p
     expect((await certificatesOn(host, 'control-plane')).map(({ name }) => name)).toEqual(['kubelet', 'admin.conf']);
   });
 
-  it('shows that containerd reads what we write for it', () => {
+  it('shows that containerd reads the configuration that Fairlead writes', () => {
     const settings = {
       pauseImage: pauseImageOf(kubernetes.slice(1)),
       cgroupDriver: 'cgroupfs',
@@ -100,7 +100,7 @@ describe.each(RECORDED_VERSIONS)('what the real tools of a control plane of %s p
     for (const line of read) expect(written).toContain(line);
   });
 
-  it('makes the configuration of which the next kubeadm writes its manifests', async () => {
+  it('yields the configuration from which the next kubeadm generates its manifests', async () => {
     const host = new MemoryHost();
     const folder = '/etc/kubernetes/fairlead-manifests';
     for (const name of ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'])
@@ -116,12 +116,12 @@ describe.each(RECORDED_VERSIONS)('what the real tools of a control plane of %s p
     expect(written).toContain('name: cp-1');
   });
 
-  it('shows whether systemd has loaded a unit as it is on disk', () => {
+  it('contains whether systemd has loaded a unit as it is on disk', () => {
     expect(said('unit')).toBe('LoadState=loaded\nNeedDaemonReload=no\n');
     expect(said('noUnit')).toContain('LoadState=not-found');
   });
 
-  it('shows which settings the kernel uses, and that no swap is on', async () => {
+  it('contains the settings of the kernel, and that swap is off', async () => {
     const host = new MemoryHost();
     host.files.set('/proc/swaps', said('swaps'));
     const differing = await swapItem(host).inspect();
@@ -129,11 +129,11 @@ describe.each(RECORDED_VERSIONS)('what the real tools of a control plane of %s p
     expect(said('forwarding').trim()).toBe('1');
   });
 
-  it('of a restore of etcd says whether it can count revisions on', () =>
+  it('contains whether etcdutl can skip revisions in a restore', () =>
     expect(said('restoreHelp')).toContain('--data-dir'));
 });
 
-it('what apt prints of three releases shows which versions they offer', () =>
+it('the output of apt for three releases contains which versions they offer', () =>
   expect(parseMadison(recordedOfApt('apt-cache madison containerd'))).toEqual(['2.1.9', '1.7.24', '1.6.20']));
 
 describe('a distribution', () => {
@@ -143,10 +143,10 @@ describe('a distribution', () => {
     return host;
   };
 
-  it('is served by the package manager of what it is like', async () =>
+  it('uses the package manager of a distribution that it is like', async () =>
     expect((await distributionOf(named('ID=linuxmint\nID_LIKE="ubuntu debian"\n'))).tools).toContain('conntrack'));
 
-  it('whose package manager is not supported is reported by its name', async () =>
+  it('is reported by its name if its package manager is not supported', async () =>
     await expect(distributionOf(named('ID=fedora\n'))).rejects.toMatchObject({
       message: 'fedora is none of debian, ubuntu',
     }));
@@ -159,7 +159,7 @@ describe('the configuration of containerd', () => {
     restrictOomScore: true,
   } as const;
 
-  it('is of the second format up to 1.7, of the third from 2.0 on', () => {
+  it('has format 2 up to version 1.7, and format 3 from 2.0 on', () => {
     expect(containerdConfig('1.6.20', settings)).toContain('version = 2\n');
     expect(containerdConfig('1.7.24', settings)).toContain(
       '[plugins."io.containerd.grpc.v1.cri".cni]\n  bin_dir = "/opt/cni/bin"',
@@ -168,7 +168,7 @@ describe('the configuration of containerd', () => {
     expect(containerdConfig('2.1.9', settings)).toContain("[plugins.'io.containerd.cri.v1.images'.pinned_images]");
   });
 
-  it('has the cgroup driver of the host and the pause image of the version of Kubernetes', () => {
+  it('has the cgroup driver of the host and the pause image of the Kubernetes version', () => {
     for (const version of ['1.7.24', '2.1.9']) {
       expect(containerdConfig(version, settings)).toContain('SystemdCgroup = false');
       expect(containerdConfig(version, { ...settings, cgroupDriver: 'systemd' })).toContain('SystemdCgroup = true');
@@ -181,7 +181,7 @@ describe('the configuration of containerd', () => {
     ['where the right to lower an OOM score is missing for good', recorded('v1.34.4', QUESTIONS.capabilities), 'true'],
     ['where everything is allowed', 'CapBnd:\t000001ffffffffff\n', 'false'],
     ['where it does not show them', '', 'false'],
-  ])('%s asks containers accordingly', async (_title, status, restricted) => {
+  ])('matches %s', async (_title, status, restricted) => {
     const host = new MemoryHost();
     host.files.set('/proc/1/status', `Name:\tsystemd\n${status}`);
     const { pauseImage, cgroupDriver } = settings;

@@ -1,8 +1,8 @@
 import type { InstalledPackage, PackageDriver } from './package.driver.js';
 
 /**
- * The driver for one look at the host: what it has seen of a package is not asked for again, until something is installed. Several parts of
- * a look need the same packages, and each question is a command.
+ * Caches package versions for one inspection until something is installed: several items need the same packages, and
+ * each query is a command.
  */
 export const seenPackages = (driver: PackageDriver): PackageDriver => {
   const seen = new Map<string, InstalledPackage | undefined>();

@@ -12,8 +12,8 @@ const asked = (host: MemoryHost): readonly string[] => {
   return lines;
 };
 
-describe('packages that a look has seen', () => {
-  it('are asked for once, each only where it was not seen before, a missing one too', async () => {
+describe('packages cached by an inspection', () => {
+  it('are queried once each, including missing ones', async () => {
     const host = new MemoryHost();
     await aptPackages(host).install({ kubelet: '1.34.4' });
     const lines = asked(host);
@@ -26,7 +26,7 @@ describe('packages that a look has seen', () => {
     expect(lines).toEqual(['kubelet kubeadm', 'containerd']);
   });
 
-  it('are asked for again after an installation, also after one that failed', async () => {
+  it('are queried again after an installation, also after a failed one', async () => {
     const host = new MemoryHost();
     const seen = seenPackages(aptPackages(host));
     expect((await seen.installed(['kubelet'])).size).toBe(0);

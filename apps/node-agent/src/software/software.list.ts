@@ -11,28 +11,28 @@ import { packagesItem } from './packages.item.js';
 import { swapItem } from './swap.item.js';
 import { sysctlItem } from './sysctl.item.js';
 
-/** Items that do not need each other: they are ensured at the same time. */
+/** Independent items, which are ensured concurrently. */
 export type Stage = readonly Item[];
 
 export interface SoftwareOptions {
   readonly node: string;
   readonly desired: SoftwareVersions;
-  /** Those of them that are not built in. */
+  /** Releases that are not built in. */
   readonly releases?: readonly KubernetesRelease[] | undefined;
-  /** Kubernetes has called the node Ready before, so kubelet must run; before that kubeadm starts it. */
+  /** Kubernetes has reported the node Ready before, so the kubelet must run; before that, kubeadm starts it. */
   readonly hasBeenReady: boolean;
-  /** The kind of host; undefined: as on a host made by packages. */
+  /** The kind of host; undefined: software from packages. */
   readonly profile?: AgentProfile | undefined;
 }
 
-/** What is the same wherever the software comes from, by what it is. */
+/** Items that are the same for every source of software, by name. */
 const commonItems = (options: SoftwareOptions, host: HostPort, packages: PackageDriver) => {
   const { node, desired, hasBeenReady } = options;
   const { failSwapOn = true, cgroupDriver = 'systemd', imageRepository, proxy } = options.profile ?? {};
   const pauseImage = pauseImageOf(desired['kubelet'] ?? '', imageRepository, options.releases);
   return {
     hostname: hostnameItem(host, node),
-    // A kubelet that tolerates swap is no reason to take it from the host's owner.
+    // If the kubelet tolerates swap, the host keeps it.
     swap: failSwapOn ? [swapItem(host)] : [],
     modules: modulesItem(host),
     sysctl: sysctlItem(host),
@@ -41,23 +41,23 @@ const commonItems = (options: SoftwareOptions, host: HostPort, packages: Package
   };
 };
 
-/** Everything that the agent ensures on a host whose software comes by packages: a later stage may need an earlier one. */
+/** All items of a host with software from packages. A later stage may depend on an earlier one. */
 export const packagesList = (options: SoftwareOptions, host: HostPort, packages: PackageDriver): readonly Stage[] => {
   const { hostname, swap, modules, sysctl, runtime, kubelet } = commonItems(options, host, packages);
   const software = packagesItem(host, packages, options.desired);
   return [hostname, ...swap, modules, sysctl, software, runtime, kubelet].map((item) => [item]);
 };
 
-/** What a host needs beyond that where Kubernetes' own programs come as files. */
+/** Additional items of a host on which Kubernetes' own programs come from files. */
 export interface FileItems {
   readonly tools: Item;
   readonly binaries: PackageDriver;
-  /** Whatever only has to be there, in any order. */
+  /** Items without dependencies among each other. */
   readonly others: readonly Item[];
   readonly kubeletUnit: Item;
 }
 
-/** The distribution brings the runtime and tools; then everything else comes at the same time. */
+/** The distribution provides the runtime and tools; then everything else is ensured concurrently. */
 export const filesList = (
   options: SoftwareOptions,
   host: HostPort,
@@ -67,7 +67,7 @@ export const filesList = (
   const { hostname, swap, modules, sysctl, runtime, kubelet } = commonItems(options, host, distribution);
   const { ours, theirs } = splitSoftware(options.desired);
   return [
-    // apt takes one caller at a time.
+    // apt does not run concurrently.
     [hostname, ...swap, tools],
     [packagesItem(host, distribution, theirs), modules],
     [sysctl, runtime],
@@ -76,7 +76,7 @@ export const filesList = (
   ];
 };
 
-/** Kubernetes' own programs, and what the distribution has. */
+/** Splits Kubernetes' own programs from the distribution's packages. */
 export const splitSoftware = (
   desired: SoftwareVersions,
 ): { readonly ours: SoftwareVersions; readonly theirs: SoftwareVersions } => {

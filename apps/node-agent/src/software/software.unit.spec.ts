@@ -10,7 +10,7 @@ const WANTED = { containerd: '1.7.24', kubelet: '1.34.4', kubeadm: '1.34.4', kub
 const itemsOf = (host: MemoryHost, desired = WANTED, hasBeenReady = false): readonly Stage[] =>
   packagesList({ node: 'demo-w-1-aaaaa', desired, hasBeenReady }, host, aptPackages(host));
 
-/** Ensures everything and answers with the commands that it took. */
+/** Ensures everything and returns the commands that changed something. */
 const ensured = async (host: MemoryHost, desired = WANTED): Promise<readonly string[]> => {
   const before = host.changes.length;
   expect((await ensureAll(itemsOf(host, desired))).failed).toBeUndefined();
@@ -64,7 +64,7 @@ describe('a fresh host', () => {
 });
 
 describe('a prepared host', () => {
-  it('is left alone [ORBITER 24]', async () => {
+  it('is not changed [ORBITER 24]', async () => {
     const host = await prepared();
     expect(await ensured(host)).toEqual([]);
     expect(await inspect(itemsOf(host), aptPackages(host), WANTED)).toEqual({
@@ -103,7 +103,7 @@ describe('a prepared host', () => {
       '/etc/hosts',
       ['write /etc/hosts'],
     ],
-  ])('is repaired by as little as possible when %s [ORBITER 24]', async (_title, harm, what, commands) => {
+  ])('is repaired with minimal changes when %s [ORBITER 24]', async (_title, harm, what, commands) => {
     const host = await prepared();
     harm(host);
     const seen = await inspect(itemsOf(host), aptPackages(host), WANTED);
@@ -112,7 +112,7 @@ describe('a prepared host', () => {
     expect(await ensured(host)).toEqual([]);
   });
 
-  it('gets only the packages whose versions change', async () => {
+  it('installs only packages whose versions change', async () => {
     const host = await prepared();
     const commands = await ensured(host, { ...WANTED, kubelet: '1.34.5', kubectl: '1.34.5' });
     expect(commands).toEqual([
@@ -121,7 +121,7 @@ describe('a prepared host', () => {
     ]);
   });
 
-  it('gets another pause image with another minor', async () => {
+  it('gets a different pause image with another minor version', async () => {
     const host = await prepared();
     const commands = await ensured(host, { ...WANTED, kubelet: '1.33.13' });
     expect(commands).toContain('write /etc/containerd/config.toml');
@@ -141,7 +141,7 @@ describe('kubelet', () => {
     return host;
   };
 
-  it('is stopped while its package changes, so that what runs is what is installed', async () => {
+  it('is stopped while its package changes, so that the running version is the installed one', async () => {
     const host = await joined();
     expect(await ensured(host, { ...WANTED, kubelet: '1.34.5' })).toEqual([
       `apt-get install ${OPTIONS} --download-only kubelet=1.34.5-*`,
@@ -159,7 +159,7 @@ describe('kubelet', () => {
     expect(host.active.has('kubelet')).toBe(true);
   });
 
-  it('is left to kubeadm before the node was Ready, and on a host that was reset', async () => {
+  it('is left to kubeadm before the node was Ready, and on a reset host', async () => {
     const host = await joined();
     host.active.delete('kubelet');
     expect((await ensureAll(itemsOf(host, WANTED, false))).changed).toEqual([]);
@@ -169,20 +169,20 @@ describe('kubelet', () => {
 });
 
 describe('a host that has /proc', () => {
-  it('is believed before its commands', async () => {
+  it('is inspected through it rather than by commands', async () => {
     const host = await prepared();
     host.files.set('/proc/swaps', 'Filename Type Size Used Priority\n/dev/sda2 partition 1 0 -2\n');
     host.files.set('/proc/modules', 'br_netfilter 32768 0 - Live 0x0\n');
     host.files.set('/proc/filesystems', 'nodev\toverlay\n\text4\n');
     host.files.set('/proc/sys/net/ipv4/ip_forward', '0\n');
     const seen = await inspect(itemsOf(host), aptPackages(host), WANTED);
-    // overlay is built into this kernel: no module, but a file system.
+    // overlay is built into this kernel: there is no module, but the file system is supported.
     expect(seen.kind === 'seen' && seen.differences.map(({ what }) => what)).toEqual(['swap', 'net.ipv4.ip_forward']);
   });
 });
 
 describe('a command that fails', () => {
-  it('stops the rest, and is named with its words and with what was changed before', async () => {
+  it('stops the run, and is reported with its output and the changes before it', async () => {
     const host = new MemoryHost();
     host.fault = (line) =>
       line.startsWith('sysctl -w') ? { code: 255, stdout: '', stderr: 'sysctl: permission denied' } : undefined;
@@ -196,7 +196,7 @@ describe('a command that fails', () => {
     expect(host.changes.some((line) => line.startsWith('apt-get'))).toBe(false);
   });
 
-  it('is also one that succeeds and changes nothing', async () => {
+  it('includes one that succeeds but changes nothing', async () => {
     const host = new MemoryHost();
     host.fault = (line) => (line === 'swapoff -a' ? { code: 0, stdout: '', stderr: '' } : undefined);
     expect((await ensureAll(itemsOf(host))).failed).toEqual({
@@ -206,7 +206,7 @@ describe('a command that fails', () => {
     });
   });
 
-  it('is also one that cannot even be looked with', async () => {
+  it('includes one that fails during an inspection', async () => {
     const host = new MemoryHost();
     host.fault = (line) =>
       line.startsWith('dpkg-query') ? { code: 127, stdout: '', stderr: 'spawn dpkg-query ENOENT' } : undefined;
@@ -217,7 +217,7 @@ describe('a command that fails', () => {
     });
   });
 
-  it('was ended by its timeout: it says so', async () => {
+  it('is reported as timed out after its timeout', async () => {
     const host = new MemoryHost();
     host.fault = (line) => (line === 'swapoff -a' ? { code: null, stdout: '', stderr: '' } : undefined);
     expect((await ensureAll(itemsOf(host))).failed?.message).toBe('ended by a signal or after 30000 ms');
@@ -225,7 +225,7 @@ describe('a command that fails', () => {
 });
 
 describe('apt', () => {
-  it('is asked for its lists only when it does not have the version', async () => {
+  it('updates its lists only if they lack the version', async () => {
     const host = new MemoryHost();
     let isStale = true;
     host.fault = (line) => {
@@ -255,7 +255,7 @@ describe('apt', () => {
   });
 });
 
-it('a command is written as a person would type it', () =>
+it('a command is formatted as typed in a shell', () =>
   expect(commandLine('dpkg-query', ['-W', '-f=${Package}\\n', 'kubelet'])).toBe(
     "dpkg-query -W '-f=${Package}\\n' kubelet",
   ));

@@ -2,18 +2,18 @@ import { wordsOf, type SourceLook } from '@fairlead/contracts';
 import type { AgentClock } from '../node/host.ports.js';
 import type { Metronome } from '../time/metronome.js';
 
-/** Where software comes from, as far as one may look without bringing anything. */
+/** A source of software, as far as it can be inspected without a download. */
 export interface Source {
-  /** For people. */
+  /** For messages. */
   readonly address: string;
-  /** Kubernetes versions that it has; null: it has no catalogue. Rejects when it cannot be read. */
+  /** The Kubernetes versions of the source; null if it has no catalogue. Rejects if it cannot be read. */
   releases(): Promise<readonly string[] | null>;
 }
 
-/** A node that has just started asks its source for enough. */
+/** Delayed, because a starting node already downloads from its source. */
 const FIRST_MS = 15_000;
 const AGAIN_MS = 10 * 60_000;
-/** A repair must be noticed soon. */
+/** Shorter, so that a repair is noticed soon. */
 const AGAIN_FAILING_MS = 60_000;
 const JITTER = 0.5;
 
@@ -21,11 +21,11 @@ export interface SourceWatchOptions {
   readonly source: Source;
   readonly metronome: Metronome;
   readonly clock: AgentClock;
-  /** In [0, 1); all nodes of a rack do not ask at once. */
+  /** In [0, 1); spreads the requests of a rack's nodes. */
   readonly random: () => number;
 }
 
-/** Looks now and then whether the source answers this node, so that an upgrade need not begin to find out (B9). */
+/** Checks periodically whether the source responds to this node, so that problems are known before an upgrade (B9). */
 export class SourceWatch {
   private seen: SourceLook | undefined;
   private isStopped = false;
@@ -33,7 +33,7 @@ export class SourceWatch {
 
   constructor(private readonly options: SourceWatchOptions) {}
 
-  /** undefined: not looked at yet. */
+  /** undefined: not checked yet. */
   get last(): SourceLook | undefined {
     return this.seen;
   }

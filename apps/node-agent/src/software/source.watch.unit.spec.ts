@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Metronome } from '../time/metronome.js';
 import { SourceWatch, type Source } from './source.watch.js';
 
-/** Time that the spec moves on. */
+/** A clock that the spec advances. */
 const timeOf = () => {
   const due: { readonly ms: number; readonly task: () => void }[] = [];
   const after = (ms: number, task: () => void): (() => void) => {
@@ -34,7 +34,7 @@ const watched = (releases: Source['releases']) => {
 };
 
 describe('the source of software', () => {
-  it('is looked at a while after the start, and then now and then', async () => {
+  it('is checked shortly after the start, and then periodically', async () => {
     const { next, watch } = watched(async () => ['v1.33.13', 'v1.34.4']);
     expect(watch.last).toBeUndefined();
     expect(await next()).toBe(15_000);
@@ -47,7 +47,7 @@ describe('the source of software', () => {
     expect(await next()).toBe(10 * 60_000);
   });
 
-  it('is looked at each minute while it does not answer, which is reported in its words', async () => {
+  it('is checked every minute while it fails, with its error reported', async () => {
     let isDown = true;
     const { next, watch } = watched(async () => {
       if (isDown) throw new Error('connection refused');
@@ -61,7 +61,7 @@ describe('the source of software', () => {
     expect(await next()).toBe(10 * 60_000);
   });
 
-  it('is left alone when the agent stops', async () => {
+  it('is no longer checked after the agent stops', async () => {
     const { next, watch, waiting } = watched(async () => null);
     await next();
     watch.stop();

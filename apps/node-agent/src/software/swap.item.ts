@@ -16,7 +16,7 @@ const isSwapOn = async (host: HostPort): Promise<boolean> => {
   return code === 0 && stdout.trim() !== '';
 };
 
-/** kubelet refuses to run with swap on (its failSwapOn default), now and after the next boot. */
+/** The kubelet does not run with swap on (its failSwapOn default); off now and after the next boot. */
 export const swapItem = (host: HostPort): Item => ({
   name: 'swap',
 

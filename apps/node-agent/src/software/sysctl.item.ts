@@ -16,7 +16,10 @@ const TEXT = `# Written by Fairlead.\n${Object.entries(SETTINGS)
 
 const pathOf = (key: string): string => `/proc/sys/${key.replaceAll('.', '/')}`;
 
-/** What `sysctl` prints of settings that this host does not show as files; it leaves out those that the kernel does not have. */
+/**
+ * Parses the output of `sysctl` for settings that this host does not show as files; it omits those that the kernel
+ * lacks.
+ */
 const askedValues = async (host: HostPort, keys: readonly string[]): Promise<ReadonlyMap<string, string>> => {
   const { stdout } = await host.run('sysctl', [...keys], { timeoutMs: 10_000 });
   return new Map(
@@ -27,7 +30,7 @@ const askedValues = async (host: HostPort, keys: readonly string[]): Promise<Rea
   );
 };
 
-/** The values that the kernel uses. */
+/** The current values of the kernel. */
 const observedValues = async (host: HostPort): Promise<ReadonlyMap<string, string>> => {
   const keys = Object.keys(SETTINGS);
   const files = await Promise.all(keys.map(async (key) => [key, await host.readFile(pathOf(key))] as const));
@@ -36,7 +39,7 @@ const observedValues = async (host: HostPort): Promise<ReadonlyMap<string, strin
   return new Map([...shown, ...(hidden.length === 0 ? [] : await askedValues(host, hidden))]);
 };
 
-/** Settings that belong to the kernel and not to this host are read-only in a container; that is for its owner to set. */
+/** Kernel-wide settings are read-only in a container and can be changed only by its owner. */
 const set = async (
   host: HostPort,
   key: string,

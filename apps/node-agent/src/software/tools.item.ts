@@ -3,7 +3,7 @@ import type { Distribution } from './package.driver.js';
 
 const ITEM = 'tools';
 
-/** Programs of the distribution that kubeadm, the kubelet and kube-proxy call; any version will do. */
+/** Programs of the distribution that kubeadm, the kubelet and kube-proxy call, in any version. */
 export const toolsItem = (distribution: () => Promise<Distribution>): Item => ({
   name: ITEM,
 

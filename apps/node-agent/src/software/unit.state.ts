@@ -1,13 +1,13 @@
 import type { HostPort } from '../node/host.ports.js';
 import { mustRun } from './item.js';
 
-/** Of a unit of systemd, as `systemctl is-enabled` and `is-active` judge it. */
+/** The state of a systemd unit, as in `systemctl is-enabled` and `is-active`. */
 export interface UnitState {
   readonly enabled: boolean;
   readonly active: boolean;
 }
 
-/** systemctl(1): those for which `is-enabled` exits with 0. */
+/** systemctl(1): states for which `is-enabled` exits with 0. */
 const ENABLED: ReadonlySet<string> = new Set([
   'enabled',
   'enabled-runtime',
@@ -16,10 +16,10 @@ const ENABLED: ReadonlySet<string> = new Set([
   'indirect',
   'generated',
 ]);
-/** The same for `is-active`. */
+/** States for which `is-active` exits with 0. */
 const ACTIVE: ReadonlySet<string> = new Set(['active', 'reloading', 'refreshing']);
 
-/** Both by one command. A unit that systemd does not know is neither. */
+/** Queries both with one command. A unit that systemd does not know is neither. */
 export const unitState = async (host: HostPort, unit: string): Promise<UnitState> => {
   const shown = await mustRun(host, 'systemctl', ['show', '--property=UnitFileState,ActiveState', unit]);
   const valueOf = (property: string): string => new RegExp(`^${property}=(.*)$`, 'm').exec(shown)?.[1] ?? '';
