@@ -7,10 +7,10 @@ export interface HttpResponse {
   readonly text: string;
 }
 
-/** All machines of the largest lab are a tenth of this. */
+/** Ten times the size of all machines of the largest lab. */
 const ANSWER_CHARACTERS_MAX = 256 * 1024 * 1024;
 
-/** Of a name with several addresses only the code says what happened. */
+/** For a name with several addresses, only the code describes the failure. */
 export const wordsOfExchange = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   return error.message === '' && 'code' in error ? String(error.code) : error.message;
@@ -19,7 +19,9 @@ export const wordsOfExchange = (error: unknown): string => {
 export const keptAlive = (endpoint: string): HttpAgent =>
   new (endpoint.startsWith('https:') ? HttpsAgent : HttpAgent)({ keepAlive: true });
 
-/** One request to the API of a provider, by node:http, which takes half the CPU of fetch. Follows no redirect. */
+/**
+ * One request to the API of a provider with node:http, which takes half the CPU time of fetch. Follows no redirects.
+ */
 export const exchange = (
   url: URL,
   options: RequestOptions,

@@ -11,9 +11,9 @@ import type {
   MachineReport,
 } from '../providers/provider.ports.js';
 
-/** What a specification of the provider port needs to know about a provider. */
+/** The parameters of the port's specification for one provider. */
 export interface ProviderUnderTest {
-  /** Opened again for the same connection: it must remember nothing that the provider does not know. */
+  /** Opens the same connection again, without state that the provider does not have itself. */
   open(): InfrastructureProvider;
   /** The name of the connection. */
   readonly connection: string;
@@ -21,9 +21,9 @@ export interface ProviderUnderTest {
   /** A machine size that can run a control plane. */
   readonly spec: string;
   readonly publicKey: string;
-  /** The range of a network that the provider can make; absent: any private one. */
+  /** A range for networks that the provider can create; absent: any private one. */
   readonly cidr?: string;
-  /** Machines can move into another group. */
+  /** Whether machines can move into another group. */
   readonly adopts?: true;
   stop(): Promise<void>;
 }
@@ -36,10 +36,10 @@ const collect = async (answers: AsyncIterable<MachineAnswer>): Promise<readonly 
   return all;
 };
 
-/** The promise of the provider port, for any provider; `withinMs`: how long one step of it may take. */
+/** The specification of the provider port for any provider; `withinMs`: the time limit of one step. */
 export const describeProvider = (name: string, start: () => Promise<ProviderUnderTest>, withinMs = SIGNAL_MS): void => {
   describe(`the provider ${name}`, () => {
-    jest.setTimeout(withinMs); // Real machines take their time to boot.
+    jest.setTimeout(withinMs); // Real machines are slow to boot.
     let under: ProviderUnderTest;
     const started: GroupRef[] = [];
     const signal = (): AbortSignal => AbortSignal.timeout(withinMs);
@@ -104,25 +104,25 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
     }, withinMs);
 
     afterAll(async () => {
-      // A preparation that failed or took too long may still have started something.
+      // A preparation that failed or timed out may still have started something.
       await preparing.catch(() => undefined);
       for (const group of started) await under?.open().deleteGroup(group, signal());
       await under?.stop();
     }, withinMs);
 
-    it('answers, and says what it can do', async () => {
+    it('responds, and reports its capabilities', async () => {
       const capabilities = await under.open().verify(signal());
       expect(typeof capabilities.nlb).toBe('boolean');
       expect(typeof capabilities.simulated).toBe('boolean');
     });
 
-    it('lists machine sizes, and finds each of them again', async () => {
+    it('lists machine sizes, and finds each by name', async () => {
       const specs = await under.open().listSpecs(signal());
       expect(specs.length).toBeGreaterThan(0);
       for (const spec of specs) expect(await under.open().resolveSpec(spec.name, signal())).toEqual(spec);
     });
 
-    it('says of an unknown size or region that it has none, which is not a failure', async () => {
+    it('reports an unknown size or region as missing, not as a failure', async () => {
       expect(await under.open().resolveSpec('no-such-size', signal())).toBeUndefined();
       expect(await under.open().resolveRegion('no-such-region', signal())).toBeUndefined();
       expect((await under.open().resolveRegion(under.region, signal()))?.name).toBe(under.region);
@@ -130,7 +130,7 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
 
     it('has an image', async () => expect((await under.open().resolveImage(signal())).os).not.toBe(''));
 
-    it('leaves a network, a firewall and a key as they are when they are ensured again [ORBITER 4, CB-Ladybug 7]', async () => {
+    it('does not change an existing network, firewall or key [ORBITER 4, CB-Ladybug 7]', async () => {
       const provider = under.open();
       const other = { ...desiredNetwork(), cidr: '192.168.78.0/24' };
       expect(await provider.ensureNetwork(other, signal())).toEqual(desiredNetwork());
@@ -139,7 +139,7 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
       expect(key.publicKey).toBe(under.publicKey);
     });
 
-    it('deletes a key, also one that is gone already, and creates it again', async () => {
+    it('deletes a key idempotently, and recreates it', async () => {
       const provider = under.open();
       const old = { name: 'spec-sshkey-2', publicKey: under.publicKey };
       await provider.ensureSshKey(old, signal());
@@ -148,10 +148,10 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
       expect((await provider.ensureSshKey(old, signal())).publicKey).toBe(under.publicKey);
     });
 
-    it('knows no machines of a group that no one asked for', async () =>
+    it('has no machines of a group that was never requested', async () =>
       expect(await under.open().describeMachines(newGroup(), signal())).toEqual([]));
 
-    it('makes every machine of a group once, with addresses, however often it is asked [ORBITER 4]', async () => {
+    it('creates every machine of a group once, with addresses, however often it is requested [ORBITER 4]', async () => {
       const group = desired(newGroup(), 2);
       const answers = await collect(under.open().ensureMachines(group, signal()));
       expect(answers.map(({ name: answered }) => answered).sort()).toEqual(
@@ -168,7 +168,7 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
       expect(await under.open().describeMachines(group, signal())).toHaveLength(2);
     });
 
-    it('lists the machines of every group at once, with their groups, while they exist', async () => {
+    it('lists the machines of all groups at once, with their groups, while they exist', async () => {
       const groups = [desired(newGroup(), 1), desired(newGroup(), 2)];
       for (const group of groups) await collect(under.open().ensureMachines(group, signal()));
       const mine = async () =>
@@ -187,7 +187,7 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
       expect(await mine()).toEqual([]);
     });
 
-    it('makes only what is missing of a group, and touches nothing else', async () => {
+    it('creates only missing machines of a group, and changes nothing else', async () => {
       const ref = newGroup();
       const [first] = await collect(under.open().ensureMachines(desired(ref, 1), signal()));
       const both = await collect(under.open().ensureMachines(desired(ref, 2), signal()));
@@ -195,7 +195,7 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
       expect(both.map(({ id }) => id)).toContain(first?.id);
     });
 
-    it('deletes one machine and leaves the others', async () => {
+    it('deletes one machine and keeps the others', async () => {
       const group = desired(newGroup(), 2);
       const [gone, stays] = await collect(under.open().ensureMachines(group, signal()));
       await under.open().deleteMachine(gone!.id, signal());
@@ -205,7 +205,7 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
       expect(left.map(({ id }) => id)).toEqual([stays!.id]);
     });
 
-    it('deletes a group to the last machine, twice if need be, and never brings it back', async () => {
+    it('deletes all machines of a group, idempotently, and never recreates them', async () => {
       const group = desired(newGroup(), 2);
       await collect(under.open().ensureMachines(group, signal()));
       await under.open().deleteGroup(group, signal());
@@ -218,14 +218,14 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
       expect(await under.open().describeMachines(group, signal())).toEqual([]);
     });
 
-    it('does not delete the machines of another incarnation that has the name now', async () => {
+    it('does not delete the machines of another incarnation with the same name', async () => {
       const group = desired(newGroup(), 1);
       const [machine] = await collect(under.open().ensureMachines(group, signal()));
       await under.open().deleteGroup({ ...group, uid: randomUUID() as ClusterUid }, signal());
       expect((await under.open().describeMachines(group, signal())).map(({ id }) => id)).toEqual([machine?.id]);
     });
 
-    it('moves a machine that is adopted into another group, once, with its id, and from no other group than the one that is named', async () => {
+    it('moves an adopted machine into another group once, with its ID, and only from the named group', async () => {
       const provider = under.open();
       if (under.adopts !== true) return;
       const from = newGroup();
@@ -253,7 +253,7 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
       expect(await untilGone(into)).toEqual([]);
     });
 
-    it('gives a balancer an address that stays when its targets change [ORBITER 4]', async () => {
+    it('gives a load balancer an address that does not change with its targets [ORBITER 4]', async () => {
       const group = desired(newGroup(), 2);
       const ids = (await collect(under.open().ensureMachines(group, signal()))).map(({ id }) => id);
       const first = await under.open().ensureLoadBalancer(balancer(group, ids), signal());
@@ -264,7 +264,7 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
       await under.open().deleteLoadBalancer(first.name, signal());
     });
 
-    it('ends at once when nothing waits for it', async () => {
+    it('stops at once when aborted', async () => {
       const abort = new AbortController();
       abort.abort(new Error('no one waits'));
       await expect(under.open().listSpecs(abort.signal)).rejects.toThrow('no one waits');

@@ -4,7 +4,7 @@ import { describeProvider } from '../provider.features.js';
 import { externalKind } from './external.kind.js';
 
 /** The arguments of `npm run conformance:provider`. */
-const Told = z.object({
+const Arguments = z.object({
   address: z.string(),
   region: z.string(),
   spec: z.string(),
@@ -15,10 +15,10 @@ const Told = z.object({
 });
 
 const MINUTE_MS = 60_000;
-const { address, region, spec, options, secret, cidr, minutes } = Told.parse(
+const { address, region, spec, options, secret, cidr, minutes } = Arguments.parse(
   JSON.parse(process.env['FAIRLEAD_PROVIDER'] ?? '{}'),
 );
-/** Of no use to anyone: its private half was thrown away. */
+/** A valid key whose private half was discarded. */
 const PUBLIC_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKc0bJ6Jxg0b5Yv3n0cJ1m9m8q0l1g0b1JrKq1u0n3Zb conformance';
 
 describeProvider(

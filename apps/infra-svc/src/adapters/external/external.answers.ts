@@ -2,7 +2,7 @@ import { MachineSpec, PROVIDER_ID_MAX, type ClusterUid, type NodeName } from '@f
 import * as z from 'zod';
 import type { ListedMachine } from '../../providers/provider.ports.js';
 
-/** What a provider that is a process of its own answers, as the port has it. */
+/** Responses of an external provider, converted to the types of the port. */
 
 const text = z.string().max(1_000);
 const port = z.int().min(1).max(65_535);
@@ -55,7 +55,7 @@ const Other = z.discriminatedUnion('status', [
   Reported.extend({ status: z.literal('failed'), message: z.string().max(4_000) }),
 ]);
 
-/** Empty texts are what the port leaves out. */
+/** Empty strings are omitted in the port. */
 export const Machine: z.ZodType<ListedMachine> = Other.transform((machine): ListedMachine => {
   const { id, name, uid, group, spec, image } = machine;
   const named = { ...(spec === '' ? {} : { spec }), ...(image === '' ? {} : { image }) };

@@ -13,10 +13,10 @@ const OPTIONS: grpc.ClientOptions = {
   'grpc.max_reconnect_backoff_ms': 5_000,
 };
 const WORDS_MAX = 1_000;
-/** A provider that sends more of one list is not believed. */
+/** Lists with more entries are rejected. */
 const STREAMED_MAX = 100_000;
 
-/** What may pass: the provider cannot be reached, or asks to try again. */
+/** Temporary failures: the provider is unreachable, or asks to retry. */
 const RETRYABLE: ReadonlySet<grpc.status> = new Set([
   grpc.status.UNAVAILABLE,
   grpc.status.ABORTED,
@@ -45,7 +45,7 @@ export type Method =
   | 'EnsureLoadBalancer'
   | 'DeleteLoadBalancer';
 
-/** The connection that every request names. */
+/** The connection, which is part of every request. */
 export interface Sent {
   readonly name: string;
   readonly region: string;
@@ -62,7 +62,7 @@ export interface ExternalCall {
 }
 
 export interface ExternalLimits {
-  /** One call, but for the making of machines. */
+  /** Timeout of a call, except the creation of machines. */
   readonly timeoutMs: number;
 }
 
@@ -79,13 +79,16 @@ const typesOf = (method: Method) => {
   };
 };
 
-/** A socket of this machine, or a server with a certificate that Node.js trusts; without TLS, this machine alone. */
+/** TLS with a certificate that Node.js trusts; without TLS only for sockets and addresses of this machine. */
 const credentialsFor = (address: string): grpc.ChannelCredentials =>
   /^(?:unix:|127\.0\.0\.1:|\[::1\]:|localhost:)/.test(address)
     ? grpc.credentials.createInsecure()
     : grpc.credentials.createSsl();
 
-/** gRPC to a provider that is a process of its own. Every failure is a WorldFailure; an aborted call rejects with the reason of its signal. */
+/**
+ * A gRPC client for an external provider. Every failure is a WorldFailure; an aborted call rejects with the reason of
+ * its signal.
+ */
 export class ExternalClient {
   private readonly client: grpc.Client;
 
@@ -130,7 +133,7 @@ export class ExternalClient {
     });
   }
 
-  /** Ends when the provider says that there is no more. */
+  /** Yields until the provider ends the stream. */
   async *stream<Answer>(
     connection: Sent,
     call: ExternalCall,

@@ -4,10 +4,10 @@ import type { ProviderKind } from '../../providers/provider.ports.js';
 import { ExternalClient, type ExternalLimits } from './external.client.js';
 import { ExternalProvider } from './external.provider.js';
 
-/** Processes whose connection is kept. */
+/** How many clients of providers are cached. */
 const CLIENTS_MAX = 50;
 
-/** A provider that is a process of its own, in any language: docs/provider-protocol.md. */
+/** A provider that runs as a separate process, in any language: docs/provider-protocol.md. */
 export const externalKind = (limits: ExternalLimits): ProviderKind => {
   const clients = new LRUCache<string, ExternalClient>({ max: CLIENTS_MAX, dispose: (client) => client.close() });
   return {

@@ -43,7 +43,7 @@ describeProvider('of the example, which is a process of its own', async () => {
   };
 });
 
-describe('a provider that is a process of its own', () => {
+describe('an external provider', () => {
   const signal = (): AbortSignal => AbortSignal.timeout(20_000);
   let server: grpc.Server;
   let address = '';
@@ -70,7 +70,7 @@ describe('a provider that is a process of its own', () => {
   });
   afterAll(() => server.forceShutdown());
 
-  it('has the protocol that is documented', () => expect(PROVIDER_PROTO).toBe(readFileSync(PROTO, 'utf8')));
+  it('uses the documented protocol', () => expect(PROVIDER_PROTO).toBe(readFileSync(PROTO, 'utf8')));
 
   it.each([
     [grpc.status.UNAVAILABLE, true],
@@ -78,7 +78,7 @@ describe('a provider that is a process of its own', () => {
     [grpc.status.RESOURCE_EXHAUSTED, false],
     [grpc.status.FAILED_PRECONDITION, false],
     [grpc.status.UNAUTHENTICATED, false],
-  ])('fails with the code %d in its own words; whether that may pass is %s', async (code, retryable) => {
+  ])('fails with code %d and its own message; retryable: %s', async (code, retryable) => {
     answer = (_call, done) => done({ code, details: 'the cloud says no' });
     await expect(open(address).verify(signal())).rejects.toMatchObject({
       ...{ operation: 'verify connection', target: 'site', retryable },
@@ -86,14 +86,14 @@ describe('a provider that is a process of its own', () => {
     });
   });
 
-  it('repeats the secret of its connection, which is masked in the failure', async () => {
+  it("that repeats its connection's secret in a failure has it masked", async () => {
     answer = (_call, done) => done({ code: grpc.status.UNAUTHENTICATED, details: 'bad secret: hunter2' });
     await expect(open(address, { secret: 'hunter2' }).verify(signal())).rejects.toMatchObject({
       message: expect.stringMatching(/^bad secret: \*\*\* /),
     });
   });
 
-  it('hangs: the call ends in time', async () => {
+  it('that hangs lets the call time out', async () => {
     answer = () => undefined;
     await expect(open(address, { timeoutMs: 200 }).verify(signal())).rejects.toMatchObject({
       message: expect.stringContaining('DEADLINE_EXCEEDED'),
@@ -101,19 +101,19 @@ describe('a provider that is a process of its own', () => {
     });
   });
 
-  it('answers with bytes that are no message of the protocol', async () => {
+  it('that responds with invalid protobuf fails', async () => {
     answer = (_call, done) => done(null, Buffer.from('this is no message'));
     await expect(open(address).verify(signal())).rejects.toMatchObject({ name: 'WorldFailure' });
   });
 
-  it('has no such method: it implements another protocol, and is not tried again', async () => {
+  it('without a method implements another protocol, and is not retried', async () => {
     await expect(open(address).listSpecs(signal())).rejects.toMatchObject({
       message: expect.stringMatching(/^it does not implement fairlead\.provider\.v1\.Provider /),
       retryable: false,
     });
   });
 
-  it('does not run: that may pass', async () => {
+  it('that is not running is retried', async () => {
     const free: Server = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => free.once('listening', resolve));
     const { port } = free.address() as AddressInfo;

@@ -26,7 +26,7 @@ const all = async (machines: AsyncIterable<ListedMachine>): Promise<readonly Lis
   return collected;
 };
 
-/** Machines of a provider that is a process of its own: each method is a call of the protocol. */
+/** Machines of an external provider: each method is a call of the protocol. */
 export class ExternalProvider implements InfrastructureProvider {
   constructor(
     private readonly client: ExternalClient,
@@ -99,7 +99,7 @@ export class ExternalProvider implements InfrastructureProvider {
     );
   }
 
-  /** Its deadline is the signal: machines take longer than calls. */
+  /** Bounded only by the signal, because machines take longer than the timeout of a call. */
   async *ensureMachines(group: MachineGroup, signal: AbortSignal): AsyncIterable<MachineAnswer> {
     const { image, network, firewall, sshKey } = group;
     const machines = group.machines.map(({ name, spec, zone = '', rootDisk, labels }) => ({

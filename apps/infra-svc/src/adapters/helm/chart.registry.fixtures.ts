@@ -14,17 +14,17 @@ const bodyOf = async (request: IncomingMessage): Promise<Buffer> => {
   return Buffer.concat(chunks);
 };
 
-/** A registry over HTTPS, so far as charts are pushed to it and pulled from it, with a service of tokens. */
+/** An HTTPS registry that supports pushing and pulling charts, with a token service. */
 export class ChartRegistry {
-  /** Who may pull and push; undefined: everyone. */
+  /** The credentials for pulling and pushing; undefined: anonymous access. */
   user: { readonly username: string; readonly password: string } | undefined;
-  /** What it was asked for, with how. */
+  /** The requests, with their kind of authentication. */
   readonly asked: string[] = [];
   readonly blobs = new Map<string, Buffer>();
   /** By `<name>:<tag>` and by `<name>@<digest>`. */
   readonly manifests = new Map<string, Buffer>();
   ca = '';
-  /** Tags on each page. */
+  /** Tags per page. */
   pageSize = 1_000;
   private readonly uploads = new Map<string, Buffer>();
   private server: Server | undefined;
@@ -48,7 +48,7 @@ export class ChartRegistry {
     return `127.0.0.1:${(this.server?.address() as AddressInfo).port}`;
   }
 
-  /** As `helm push` does it. */
+  /** Stores a chart like `helm push`. */
   put(name: string, tag: string, archive: Buffer): void {
     this.blobs.set(sha256(archive), archive);
     const layer = { mediaType: 'application/vnd.cncf.helm.chart.content.v1.tar+gzip', digest: sha256(archive) };

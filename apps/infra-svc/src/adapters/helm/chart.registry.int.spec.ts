@@ -30,7 +30,7 @@ const at = (others: Partial<ChartAt> = {}): ChartAt => ({
 const ada = { username: 'ada', password: 'open sesame' };
 
 describe('charts in a registry', () => {
-  it('have the versions of their tags over all pages, and the digest of those that are chosen', async () => {
+  it('have the versions of their tags over all pages, and the digests of chosen versions', async () => {
     registry.pageSize = 2;
     for (const version of ['1.0.0', '1.1.0', '2.0.0_build.7', 'latest'])
       registry.put('team/charts/paint', version, Buffer.from(version));
@@ -47,7 +47,7 @@ describe('charts in a registry', () => {
     expect((await charts().archive(at(), chosen, signal)).toString()).toBe('2.0.0_build.7');
   });
 
-  it('that are private are pulled with a token for the credentials, which go to the registry alone', async () => {
+  it('are pulled with a token if private; only the registry receives the credentials', async () => {
     registry.user = ada;
     registry.put('team/charts/paint', '1.0.0', Buffer.from('chart'));
     const [found] = await charts().versions(at({ credentials: ada }), all, signal);
@@ -60,7 +60,7 @@ describe('charts in a registry', () => {
   it.each([
     ['without credentials', undefined],
     ['with wrong ones', { username: 'ada', password: 'wrong' }],
-  ])('that are private refuse %s, and the words have no secret in them', async (_title, credentials) => {
+  ])('refuse %s if private, with a message that contains no secret', async (_title, credentials) => {
     registry.user = ada;
     registry.put('team/charts/paint', '1.0.0', Buffer.from('chart'));
     const failure = await charts()
@@ -77,7 +77,7 @@ describe('charts in a registry', () => {
       'DigestMismatch',
     ],
     ['no archive', () => registry.blobs.clear(), 'RepositoryUnreachable'],
-  ])('are refused that have %s', async (_title, spoil, reason) => {
+  ])('are refused if they have %s', async (_title, spoil, reason) => {
     registry.put('team/charts/paint', '1.0.0', Buffer.from('chart'));
     const [found] = await charts().versions(at(), all, signal);
     spoil();
@@ -96,12 +96,12 @@ describe('charts in a registry', () => {
       'IndexInvalid',
       Buffer.from(JSON.stringify({ layers: [{ mediaType: 'a', digest: 'sha256:../../x' }] })),
     ],
-  ])('are refused whose manifest is %s', async (_title, reason, manifest) => {
+  ])('are refused if their manifest is %s', async (_title, reason, manifest) => {
     registry.manifests.set('team/charts/paint:1.0.0', manifest);
     await expect(charts().versions(at(), all, signal)).rejects.toMatchObject({ reason });
   });
 
-  it('are not asked for within the network of the platform', async () => {
+  it("are not requested from addresses of the platform's network", async () => {
     await expect(charts('10.0.0.0/8').versions(at(), all, signal)).rejects.toThrow('CATALOGUE_ADDRESSES_ALLOWED');
     expect(registry.asked).toEqual([]);
   });

@@ -26,7 +26,7 @@ export const sha256 = (bytes: Buffer): string => createHash('sha256').update(byt
 
 type Reply = Buffer | string | { readonly location: string } | { readonly status: number };
 
-/** A chart repository over real HTTPS, with a certificate of its own authority, that counts what it was asked for. */
+/** A chart repository over real HTTPS, with a certificate of its own CA, that records requests. */
 export class ChartServer {
   readonly files = new Map<string, Reply>();
   readonly asked: string[] = [];
@@ -44,7 +44,7 @@ export class ChartServer {
     this.ca = authority.pair.certPem;
     const server = createServer({ cert, key }, ({ url = '' }, response) => {
       this.asked.push(url);
-      if (url === this.held) return; // Until whoever asked ends.
+      if (url === this.held) return; // Until the client disconnects.
       const reply = this.files.get(url) ?? { status: 404 };
       if (Buffer.isBuffer(reply) || typeof reply === 'string') response.end(reply);
       else if ('location' in reply) response.writeHead(302, { location: reply.location }).end();
@@ -63,7 +63,7 @@ export class ChartServer {
     await new Promise((resolve) => this.server?.close(resolve));
   }
 
-  /** Leaves requests for this path unanswered until `release`; those stay unanswered. */
+  /** Holds requests for this path until `release`; those already held are never answered. */
   hold(url: string): void {
     this.held = url;
   }
@@ -72,7 +72,7 @@ export class ChartServer {
     this.held = undefined;
   }
 
-  /** Publishes archives by version as Helm writes an index. */
+  /** Publishes archives by version, with an index as written by Helm. */
   publish(archives: Readonly<Record<string, Buffer>>, digests: Readonly<Record<string, string>> = {}): void {
     const entries = Object.entries(archives).map(([version, bytes]) => {
       this.files.set(`/grafana-${version}.tgz`, bytes);

@@ -8,10 +8,10 @@ import { CatalogueFailure, type ChartSchemas } from '../../catalogue/catalogue.p
 import { ENTRIES_MAX, safe, SCHEMA_DEPTH_MAX, UNPACKED_BYTES_MAX } from './helm.limits.js';
 
 const SCHEMA_FILE = 'values.schema.json';
-/** What charts for portals like azimuth have. */
+/** The UI schema file of charts for portals such as azimuth. */
 const UI_SCHEMA_FILE = 'azimuth-ui.schema.yaml';
 
-/** Counts what comes out of the compression, so that a small archive cannot become a large one. */
+/** Limits the decompressed size, so that a small archive cannot expand without bound. */
 async function* bounded(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of chunks) {
@@ -40,7 +40,7 @@ interface Found {
   uiSchema: string | undefined;
 }
 
-/** Names in an archive are compared and nothing else: nothing is written anywhere. */
+/** Names in an archive are only compared; nothing is written to disk. */
 const read = async (entries: Extract, chart: string): Promise<Found> => {
   const found: Found = { hasChart: false, schema: undefined, uiSchema: undefined };
   let count = 0;
@@ -71,7 +71,7 @@ const parsed = (text: string, parse: Parse, file: string): unknown => {
   }
 };
 
-/** As compact JSON, without characters that a database refuses. */
+/** Compact JSON, without characters that the database rejects. */
 const compact = (text: string | undefined, parse: Parse, file: string): string | null => {
   if (text === undefined) return null;
   const schema = parsed(text.replace(/^\uFEFF/, ''), parse, file);
@@ -82,7 +82,7 @@ const compact = (text: string | undefined, parse: Parse, file: string): string |
   return json;
 };
 
-/** The schemas of the values of a chart from its archive (.tgz), in memory. */
+/** Reads the values schemas of a chart from its archive (.tgz), in memory. */
 export const schemasIn = async (archive: Buffer, chart: string, signal: AbortSignal): Promise<ChartSchemas> => {
   const entries = extract();
   const unpacking = pipeline(Readable.from([archive]), createGunzip(), bounded, entries, { signal });

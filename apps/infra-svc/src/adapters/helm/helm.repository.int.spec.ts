@@ -34,7 +34,7 @@ const published = async (): Promise<string | null> => {
 const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
 
 describe('a chart repository over HTTPS', () => {
-  it('lists the versions of a chart with their digests, and gives the schema of the values of each [azimuth 33]', async () => {
+  it('lists the versions of a chart with their digests, and returns the values schema of each [azimuth 33]', async () => {
     const bytes = await chartOf('{ "type": "object" }');
     server.publish({ '8.1.0': bytes });
     expect(await versions()).toEqual([
@@ -67,7 +67,7 @@ describe('a chart repository over HTTPS', () => {
     await expect(published()).rejects.toThrow('redirects more than 3 times');
   });
 
-  it('is asked only at public addresses, unless an administrator allows more', async () => {
+  it('is requested only at public addresses, unless an administrator allows more', async () => {
     server.publish({});
     await expect(versions(checked(''))).rejects.toMatchObject({
       reason: 'RepositoryUnreachable',
@@ -76,7 +76,7 @@ describe('a chart repository over HTTPS', () => {
     expect(server.asked).toEqual([]);
   });
 
-  it('is refused where its index is none, or has none of the chart', async () => {
+  it('is refused if its index is invalid, or does not contain the chart', async () => {
     const indexInvalid = async (index: string): Promise<void> => {
       server.files.set('/index.yaml', index);
       await expect(versions()).rejects.toMatchObject({ reason: 'IndexInvalid' });
@@ -96,7 +96,7 @@ describe('a chart repository over HTTPS', () => {
     await expect(versions()).rejects.toMatchObject({ reason: 'RepositoryUnreachable' });
   });
 
-  it('finds its chart in an index of many others, and in one that is written in another style', async () => {
+  it('finds its chart in a large index, and in one with another formatting', async () => {
     const entry = '  - version: 1.0.0\n    urls: [a.tgz]\n';
     const others = Array.from({ length: 50_000 }, (_, at) => `  other${at}:\n${entry}`).join('');
     server.files.set('/index.yaml', `entries:\n${others}  grafana:\n${entry}  zebra:\n${entry}`);
@@ -110,7 +110,7 @@ describe('a chart repository over HTTPS', () => {
   });
 
   it.each(['many keys in one flow map', 'anchors', 'aliases of aliases', 'escapes', 'deep flow maps'])(
-    'holds up nothing else while its index is read: %s',
+    'does not block other work while its index is read: %s',
     async (shape) => {
       const worst = WORST_YAML[shape]!(300 * 1_024);
       server.files.set('/index.yaml', `entries:\n  grafana:\n  - version: 1.0.0\n    urls: [a.tgz]\n    x: ${worst}`);
@@ -118,12 +118,12 @@ describe('a chart repository over HTTPS', () => {
       delay.enable();
       await versions().catch((error: unknown) => expect(error).toMatchObject({ reason: 'IndexInvalid' }));
       delay.disable();
-      // With a parser that compares each key with all before it, one index of this length took 80 s.
+      // With a parser that compares each key with all earlier ones, an index of this length took 80 s.
       expect(delay.max / 1e6).toBeLessThan(5_000);
     },
   );
 
-  it('gives no schema of an archive that is another one than the index says', async () => {
+  it('returns no schema of an archive whose digest differs from the index', async () => {
     server.publish({ '8.1.0': await chartOf('{}') }, { '8.1.0': 'a'.repeat(64) });
     await expect(published()).rejects.toMatchObject({ reason: 'DigestMismatch' });
   });
@@ -139,11 +139,11 @@ describe('a chart repository over HTTPS', () => {
     ['with a schema that is too large', () => chartOf(JSON.stringify({ a: 'x'.repeat(SCHEMA_BYTES_MAX) }))],
     ['with a schema that is nested too deep', () => chartOf(nested(65))],
     ['with a schema that is nested without end', () => chartOf(nested(20_000))],
-  ])('is refused where an archive is %s', async (_what, archive) => {
+  ])('is refused if an archive is %s', async (_what, archive) => {
     await expect(schemaOf(await archive())).rejects.toMatchObject({ reason: 'ArchiveInvalid' });
   });
 
-  it('has schemas taken as they are, with names and characters that programs stumble over', async () => {
+  it('returns schemas unchanged, including unusual names and characters', async () => {
     const schema = '{"__proto__":{"title":"\\u0000 \\ud800"},"constructor":1}';
     expect(await schemaOf(await chartOf(schema))).toBe(schema);
     expect(await schemaOf(await chartOf(nested(64)))).toBe(nested(64));

@@ -10,7 +10,7 @@ import {
 } from '../../catalogue/catalogue.ports.js';
 import { schemasIn } from './helm.archive.js';
 
-/** Charts of Helm repositories and of registries. */
+/** Charts from Helm repositories and registries. */
 export class HelmRepository implements ChartRepository {
   private readonly charts: ChartSource;
 

@@ -28,7 +28,7 @@ import type {
 } from '../../providers/provider.ports.js';
 import type { JoinedHost, JoinedHosts } from './joined.hosts.js';
 
-/** The machine size of every host: the least that a node needs. What the host really has is among its facts. */
+/** The machine size of every host: the minimum of a node. The actual size is in its facts. */
 export const JOINED_SPEC: MachineSpec = { name: JOINED_MACHINE_TYPE, cpuCount: 2, memoryGiB: 2, cpuClockGHz: null };
 const IMAGE: Image = { name: 'as-installed', os: 'as installed' };
 const REGION = 'joined';
@@ -37,14 +37,14 @@ const SSH_PORT = 22;
 type Running = Extract<MachineReport, { status: 'running' }>;
 
 /**
- * Hosts that join by themselves. Nothing is made here: a host is one of this connection from its admission until its node leaves. Nothing
- * outside vouches for it, so whether it is there is what its agent says.
+ * Hosts that join by themselves. Nothing is created: a host belongs to this connection from its admission until its
+ * node leaves. There is no external inventory, so only its agent shows whether it exists.
  */
 export class JoinProvider implements InfrastructureProvider {
   constructor(
     private readonly connection: Connection & { readonly profile: HostProfile | undefined },
     private readonly hosts: JoinedHosts,
-    /** Ids that were given back: they are no machines any more, before the log says so. */
+    /** IDs that were released: no longer machines, even before the log records it. */
     private readonly givenBack: Set<string>,
   ) {}
 
@@ -70,7 +70,7 @@ export class JoinProvider implements InfrastructureProvider {
     return IMAGE;
   }
 
-  /** Each host is in a network of its own. */
+  /** Each host has its own network. */
   async ensureNetwork(desired: Network): Promise<Network> {
     return desired;
   }
@@ -79,14 +79,14 @@ export class JoinProvider implements InfrastructureProvider {
     return desired;
   }
 
-  /** No host gets it. */
+  /** The key is not installed on any host. */
   async ensureSshKey({ name, publicKey }: SshKey): Promise<SshKey> {
     return { name, publicKey };
   }
 
   async deleteSshKey(): Promise<void> {}
 
-  /** Room is for hosts that were admitted to that cluster, and are no nodes yet. */
+  /** The capacity is the number of hosts that were admitted to the cluster and are not nodes yet. */
   async checkCapacity({ group, specs }: CapacityRequest): Promise<Refusal | undefined> {
     const free = (await this.all()).filter(({ uid, node }) => uid === group.uid && node === undefined);
     const { name: connection } = this.connection;
@@ -131,7 +131,7 @@ export class JoinProvider implements InfrastructureProvider {
     }));
   }
 
-  /** The host itself is its owner's: it was reset by its own connection before. */
+  /** The host itself belongs to its owner; it was already reset through its own connection. */
   async deleteMachine(id: string): Promise<void> {
     this.givenBack.add(id);
   }

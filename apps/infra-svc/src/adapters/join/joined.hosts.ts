@@ -10,7 +10,7 @@ import type {
 import type { EventStore } from '@fairlead/event-sourcing';
 import { LatestFold } from '@fairlead/event-sourcing/jetstream';
 
-/** A host that was admitted to a cluster by its token. */
+/** A host that was admitted to a cluster with its token. */
 export interface JoinedHost {
   readonly id: HostId;
   readonly connection: ConnectionName;
@@ -18,7 +18,7 @@ export interface JoinedHost {
   readonly cluster: string;
   readonly uid: ClusterUid;
   readonly facts: HostFacts;
-  /** The node that it is, or becomes; undefined: no pool has claimed it yet. */
+  /** The node that it is or becomes; undefined: no pool has claimed it yet. */
   readonly node: NodeName | undefined;
 }
 
@@ -27,7 +27,7 @@ type Admission = Omit<JoinedHost, 'node'>;
 interface Known {
   readonly admitted: ReadonlyMap<HostId, Admission>;
   readonly nodes: ReadonlyMap<string, NodeName>;
-  /** Nodes that left, as `<uid>/<node>`. Only those of hosts that joined are kept. */
+  /** Nodes that left, as `<uid>/<node>`. Only those of joined hosts are kept. */
   readonly left: ReadonlySet<string>;
 }
 
@@ -41,7 +41,7 @@ const withLeft = (known: Known, uid: string, node: string): Known => {
   return isJoined ? { ...known, left: new Set([...known.left, key(uid, node)]) } : known;
 };
 
-/** Filters are read one after the other, so what is about one host may be seen in another order than it happened. */
+/** Filters are read one after the other, so events about one host may arrive out of order. */
 export const joinedAfter = (known: Known, event: StoredEvent): Known => {
   switch (event.type) {
     case 'HostAdmitted': {
@@ -78,7 +78,7 @@ export const hostsIn = ({ admitted, nodes, left }: Known, connection: Connection
     return [{ ...host, node }];
   });
 
-/** The hosts that have joined, as the log has them. */
+/** The joined hosts, from the log. */
 export interface JoinedHosts {
   on(connection: ConnectionName): Promise<readonly JoinedHost[]>;
 }

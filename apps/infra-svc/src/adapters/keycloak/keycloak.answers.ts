@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** What Keycloak answers, as far as it is read. Everything else of an answer is left out. */
+/** The parts of Keycloak's responses that are used. Other fields are ignored. */
 
 const id = z
   .string()
@@ -17,7 +17,7 @@ export const Discovery = z.object({
 });
 
 export const AccessToken = z.object({
-  // A header of a request: RFC 6750 allows no more.
+  // Sent as a header, with the characters that RFC 6750 allows.
   access_token: z
     .string()
     .min(1)
@@ -40,7 +40,7 @@ export const Client = z.object({
   protocolMappers: z.array(ProtocolMapper).default([]),
 });
 export type Client = z.infer<typeof Client>;
-/** At most one has the id that was asked for. */
+/** At most one has the requested ID. */
 export const Clients = z.array(Client).max(10);
 
 export const Group = z.object({ id, name: z.string(), attributes });
@@ -63,5 +63,5 @@ const ERROR_CODES = [
   'insufficient_scope',
 ] as const;
 
-/** Why a realm refuses a request, unless it says so in words of its own. */
+/** The standard error code of a rejected request, if any. */
 export const Problem = z.object({ error: z.enum(ERROR_CODES).optional().catch(undefined) });

@@ -4,14 +4,14 @@ import type { z } from 'zod';
 import { RealmFailure, type RealmAccess } from '../../realms/realm.ports.js';
 import { Problem } from './keycloak.answers.js';
 
-/** One answer of a realm. */
+/** Time limit of one request to a realm. */
 const TIME_LIMIT_MS = 4_000;
 const ANSWER_BYTES_MAX = 1_048_576;
 const SERVER_ERROR_FIRST = 500;
 const REDIRECT_FIRST = 300;
 const TOO_MANY_REQUESTS = 429;
 
-/** Asks a URL of a realm, if its address is public or allowed by the administrator. */
+/** Sends a request to a realm if its address is public or allowed by the administrator. */
 export interface RealmHttp {
   request(url: string, request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer>;
 }
@@ -22,7 +22,7 @@ export interface KeycloakCall {
   readonly token?: string;
   readonly form?: Readonly<Record<string, string>>;
   readonly json?: unknown;
-  /** Statuses besides 2xx that are an answer. */
+  /** Non-2xx statuses that count as success. */
   readonly alsoTakes?: readonly number[];
 }
 
@@ -31,7 +31,7 @@ export interface KeycloakAnswer {
   readonly body: string;
 }
 
-/** Calls to one realm. Whatever it answers is an answer that was asked for, or a RealmFailure. */
+/** Calls to one realm. Every result is the expected response or a RealmFailure. */
 export class KeycloakHttp {
   constructor(
     private readonly http: RealmHttp,
@@ -73,7 +73,7 @@ export class KeycloakHttp {
   }
 
   private refusal(call: KeycloakCall, status: number, body: string): RealmFailure {
-    // Only a code of the standards is repeated: a realm may write anything else, the credential that it was sent, too, in any encoding.
+    // Only standard codes are repeated: other text may contain anything, including the sent credential in any encoding.
     const { error } = Problem.safeParse(jsonOf(body)).data ?? {};
     const detail = `answers ${status}${error === undefined ? '' : ` (${error})`}`;
     if (status >= SERVER_ERROR_FIRST || status === TOO_MANY_REQUESTS)

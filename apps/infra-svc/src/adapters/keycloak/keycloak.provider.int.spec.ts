@@ -32,7 +32,7 @@ const desired = (cluster: string, changes: Partial<DesiredIdentity> = {}): Desir
 const open = (changes: Partial<RealmAccess> = {}, http: RealmHttp = checked()) =>
   keycloak(http).open({ ...access, ...changes }, signal);
 
-/** What the Admin API says, asked beside the adapter. */
+/** Queries the Admin API without the adapter. */
 const admin = async <Body>(path: string, method: HttpRequest['method'] = 'GET', json?: unknown): Promise<Body> => {
   const { issuerUrl, ca, clientId, clientSecret } = identity;
   const ask = async (url: string, request: Partial<HttpRequest>): Promise<string> => {
@@ -63,8 +63,8 @@ const clientsOf = (cluster: string): Promise<readonly ClientRow[]> =>
 const groupNames = async (): Promise<readonly string[]> =>
   (await admin<readonly { name: string }[]>('groups')).map(({ name }) => name);
 
-describe('a client at a realm of Keycloak', () => {
-  it('is public, has the device flow and the authorization code flow of kubelogin, and lists groups by their paths', async () => {
+describe('a client in a Keycloak realm', () => {
+  it("is public, has the device flow and kubelogin's authorization code flow, and lists groups by path", async () => {
     const session = await open();
     await session.ensureClient(desired('flows', { groupsClaim: 'example.org/groups' }), signal);
     const [client] = await clientsOf('flows');
@@ -90,7 +90,7 @@ describe('a client at a realm of Keycloak', () => {
     expect(client).not.toHaveProperty('secret');
   });
 
-  it('is one however often it is ensured, also at the same time, and by several replicas [azimuth 3]', async () => {
+  it('is created once, however often and concurrently it is ensured, and by several replicas [azimuth 3]', async () => {
     const sessions = await Promise.all([open(), open(), open()]);
     await Promise.all(sessions.map((session) => session.ensureClient(desired('often'), signal)));
     for (const session of sessions) await session.ensureClient(desired('often'), signal);
@@ -99,7 +99,7 @@ describe('a client at a realm of Keycloak', () => {
     expect((await groupNames()).filter((name) => name === 'kube-default.often')).toHaveLength(1);
   });
 
-  it('that someone changed by hand is as it has to be again, its mapper too', async () => {
+  it('is corrected, with its mapper, after manual changes', async () => {
     const session = await open();
     await session.ensureClient(desired('changed'), signal);
     const [{ id }] = (await clientsOf('changed')) as [ClientRow];
@@ -114,7 +114,7 @@ describe('a client at a realm of Keycloak', () => {
     });
   });
 
-  it('of the same cluster is adopted, and one of another cluster, or without a known owner, is refused and stays [azimuth 3, azimuth 28]', async () => {
+  it('of the same cluster is adopted; one of another cluster or without a known owner is refused and kept [azimuth 3, azimuth 28]', async () => {
     const session = await open();
     const own = { clientId: 'kube-default.mine', publicClient: false };
     await admin('clients', 'POST', { ...own, attributes: { 'fairlead.dev/cluster-uid': 'uid-of-mine' } });
@@ -131,7 +131,7 @@ describe('a client at a realm of Keycloak', () => {
     expect([await clientsOf('theirs'), await clientsOf('byhand')]).toMatchObject([[{}], [{}]]);
   });
 
-  it('is deleted with its group, also a second time, and a group of another cluster stays', async () => {
+  it('is deleted with its group, idempotently; a group of another cluster is kept', async () => {
     const session = await open();
     await session.ensureGroup(desired('gone'), signal);
     await session.ensureClient(desired('gone'), signal);
@@ -147,15 +147,15 @@ describe('a client at a realm of Keycloak', () => {
   });
 });
 
-describe('a realm of Keycloak is not ready', () => {
-  it('with another credential than that of its client', async () => {
+describe('a Keycloak realm is not ready', () => {
+  it('with a wrong client credential', async () => {
     await expect(open({ clientSecret: 'wrong-and-secret' })).rejects.toMatchObject({
       reason: 'CredentialRefused',
       message: expect.stringMatching(/^realm company: POST .*\/token answers 401 \(unauthorized_client\)/),
     });
   });
 
-  it('where its certificate is of an authority that is not given, or nothing listens, or its address is not allowed', async () => {
+  it('if its certificate is of an unknown CA, nothing listens, or its address is not allowed', async () => {
     const { ca: _ca, ...without } = access;
     await expect(keycloak(checked()).open(without, signal)).rejects.toMatchObject({ reason: 'RealmUnreachable' });
     await expect(open({ issuerUrl: 'https://127.0.0.1:1/realms/lab' })).rejects.toMatchObject({
@@ -167,14 +167,14 @@ describe('a realm of Keycloak is not ready', () => {
     });
   });
 
-  it('where there is no such realm', async () => {
+  it('if it does not exist', async () => {
     await expect(open({ issuerUrl: access.issuerUrl.replace(/lab$/, 'other') })).rejects.toMatchObject({
       reason: 'RealmInvalid',
     });
   });
 });
 
-/** A provider with given answers, by the end of the path. */
+/** A provider with fixed responses, by the end of the path. */
 const answering = (answers: Readonly<Record<string, HttpAnswer>>): RealmHttp & { readonly asked: string[] } => {
   const asked: string[] = [];
   return {
@@ -208,7 +208,7 @@ const openWith = (answers: Readonly<Record<string, HttpAnswer>>) => {
   return { http, opened: keycloak(http).open({ ...access, issuerUrl: ISSUER }, signal) };
 };
 
-describe('what a hostile or broken identity provider answers', () => {
+describe('responses of a hostile or broken identity provider', () => {
   it.each([
     ['RealmInvalid', { '/openid-configuration': discovery({ issuer: 'https://id.example.org/realms/other' }) }],
     ['RealmInvalid', { '/openid-configuration': discovery({ token_endpoint: 'https://evil.example.org/token' }) }],
@@ -226,11 +226,11 @@ describe('what a hostile or broken identity provider answers', () => {
     ['RealmUnreachable', { '/token': json({ error: 'slow_down' }, 429) }],
     ['CredentialRefused', { '/clients': json({ error: 'HTTP 403 Forbidden' }, 403) }],
     ['RealmInvalid', { '/groups': json({ error: 'not found' }, 404) }],
-  ] as const)('is a reason to wait: %s', async (reason, answers) => {
+  ] as const)('lead to a retry: %s', async (reason, answers) => {
     await expect(openWith(answers).opened).rejects.toMatchObject({ reason });
   });
 
-  it('gets the credential from no other host than that of the issuer', async () => {
+  it("cannot redirect the credential to a host other than the issuer's", async () => {
     const elsewhere = discovery({ token_endpoint: 'https://evil.example.org/token' });
     const { http, opened } = openWith({ '/openid-configuration': elsewhere });
     await expect(opened).rejects.toThrow('another host');
@@ -244,7 +244,7 @@ describe('what a hostile or broken identity provider answers', () => {
     ['in Base64', (secret: string) => Buffer.from(`lab:${secret}`).toString('base64')],
     ['backwards', (secret: string) => [...secret].toReversed().join('')],
     ['with control characters', (secret: string) => `${secret}\n\u001b[31m${'x'.repeat(5_000)}`],
-  ])('is not repeated, so the credential does not come out %s', async (_, echo) => {
+  ])('are not repeated, so the credential is not leaked %s', async (_, echo) => {
     const words = echo(access.clientSecret);
     for (const body of [
       { error: words },
@@ -260,12 +260,12 @@ describe('what a hostile or broken identity provider answers', () => {
     }
   });
 
-  it('can name no client of another path, and more clients than one are not read', async () => {
+  it('cannot name a client of another path; more than one client is rejected', async () => {
     const other = { id: '../../../users/1', clientId: 'kube-default.demo' };
     const session = await openWith({}).opened;
     const hostile = await openWith({ '/clients': json([other]) }).opened;
     await expect(hostile.ensureClient(desired('demo'), signal)).rejects.toMatchObject({ reason: 'RealmInvalid' });
-    // It says that it has made the client, and does not show it.
+    // Reports that it has created the client, but does not return it.
     await expect(session.ensureClient(desired('demo'), signal)).rejects.toMatchObject({ reason: 'RealmInvalid' });
     const many = Array.from({ length: 11 }, (_, at) => ({ id: `c${at}`, clientId: 'other' }));
     const crowded = await openWith({ '/clients': json(many) }).opened;

@@ -4,7 +4,7 @@ import { AccessToken, Anything, Discovery } from './keycloak.answers.js';
 import { KeycloakHttp, type RealmHttp } from './keycloak.client.js';
 import { KeycloakRealm } from './keycloak.realm.js';
 
-/** The credential is sent nowhere else. */
+/** The credential must not be sent anywhere else. */
 const tokenEndpointOf = async (http: KeycloakHttp, { name, issuerUrl }: RealmAccess, signal: AbortSignal) => {
   const url = `${issuerUrl}/.well-known/openid-configuration`;
   const discovery = await http.read({ method: 'GET', url }, Discovery, signal);
@@ -18,7 +18,7 @@ const tokenEndpointOf = async (http: KeycloakHttp, { name, issuerUrl }: RealmAcc
   return discovery.token_endpoint;
 };
 
-/** Keycloak: a client with a service account has the roles manage-clients and manage-users of its realm. */
+/** Keycloak: a client with a service account that has the roles manage-clients and manage-users of its realm. */
 export const keycloak = (world: RealmHttp): IdentityProvider => ({
   name: 'keycloak',
   open: async (access, signal) => {
@@ -30,7 +30,7 @@ export const keycloak = (world: RealmHttp): IdentityProvider => ({
     const { clientId: client_id, clientSecret: client_secret } = access;
     const form = { grant_type: 'client_credentials', client_id, client_secret };
     const { access_token: token } = await http.read({ method: 'POST', url, form }, AccessToken, signal);
-    // What it may not see, it may not manage.
+    // Permission to manage requires permission to view.
     for (const path of ['clients?max=1', 'groups?max=1'])
       await http.read({ method: 'GET', url: `${urls.admin}/${path}`, token }, Anything, signal);
     return new KeycloakRealm(http, urls.admin, token);

@@ -5,17 +5,17 @@ import type { KeycloakCall, KeycloakHttp } from './keycloak.client.js';
 const NOT_FOUND = 404;
 const CONFLICT = 409;
 
-/** By which a client or a group is known as a cluster's own. */
+/** The attribute that marks a client or a group as a cluster's own. */
 const OWNER = 'fairlead.dev/cluster-uid';
 const CLUSTER = 'fairlead.dev/cluster';
 
 const GROUPS_MAPPER = 'groups';
-/** Where kubelogin listens for the answer to an authorization code request. */
+/** The redirect URIs of kubelogin's authorization code flow. */
 const REDIRECTS = ['http://localhost:8000', 'http://localhost:18000'];
 
 type Attributes = Readonly<Record<string, unknown>> | undefined;
 
-/** Attributes of clients are texts, those of groups lists of texts. */
+/** Attributes of clients are strings, those of groups lists of strings. */
 const ownerIn = (attributes: Attributes): unknown => {
   const owner = attributes?.[OWNER];
   return Array.isArray(owner) ? owner[0] : owner;
@@ -25,7 +25,8 @@ const isOwn = (found: { readonly attributes?: Attributes }, { uid }: DesiredIden
   ownerIn(found.attributes) === uid;
 
 /**
- * kubelogin uses PKCE where the realm offers it. It is not enforced: Keycloak would then ask it of the device flow, too, in which kubelogin sends none.
+ * kubelogin uses PKCE if the realm offers it. It is not enforced, because Keycloak would then require it in the device
+ * flow too, in which kubelogin sends none.
  */
 const clientOf = ({ namespace, cluster, uid, clientId }: DesiredIdentity) => ({
   clientId,
@@ -48,13 +49,13 @@ const clientOf = ({ namespace, cluster, uid, clientId }: DesiredIdentity) => ({
   },
 });
 
-/** The whole path of a group: a group of the same name below another one is not taken for it. */
+/** Uses the full path of a group, so that a nested group of the same name does not match. */
 const mapperOf = ({ groupsClaim }: DesiredIdentity) => ({
   name: GROUPS_MAPPER,
   protocol: 'openid-connect',
   protocolMapper: 'oidc-group-membership-mapper',
   config: {
-    // A dot in the name of a claim would nest it.
+    // An unescaped dot in a claim name would nest the claim.
     'claim.name': groupsClaim.replaceAll('.', String.raw`\.`),
     'full.path': 'true',
     'id.token.claim': 'true',
@@ -67,7 +68,7 @@ const isMappedRight = (mapper: ProtocolMapper, desired: ReturnType<typeof mapper
   mapper.protocolMapper === desired.protocolMapper &&
   Object.entries(desired.config).every(([key, value]) => mapper.config[key] === value);
 
-/** A realm of Keycloak, by its Admin API, with an access token of the service account. */
+/** A Keycloak realm, used through its Admin API with an access token of the service account. */
 export class KeycloakRealm implements RealmSession {
   constructor(
     private readonly http: KeycloakHttp,
@@ -79,7 +80,7 @@ export class KeycloakRealm implements RealmSession {
   async ensureClient(desired: DesiredIdentity, signal: AbortSignal): Promise<void> {
     const found = (await this.client(desired, signal)) ?? (await this.createClient(desired, signal));
     if (!isOwn(found, desired)) throw taken('ClientTaken', `client ${desired.clientId}`, found.attributes);
-    // What someone has changed by hand is as it has to be again.
+    // Reverts manual changes.
     const call = this.call('PUT', `clients/${found.id}`, { json: { ...clientOf(desired), id: found.id } });
     await this.http.send(call, signal);
     await this.ensureMapper(found, desired, signal);
@@ -100,7 +101,9 @@ export class KeycloakRealm implements RealmSession {
     if (found !== undefined && isOwn(found, desired)) await this.delete(`groups/${found.id}`, signal);
   }
 
-  /** One that came at the same moment is found: of two requests for one name, Keycloak refuses the second. */
+  /**
+   * Returns the existing client after a concurrent creation: Keycloak rejects the second of two requests for one name.
+   */
   private async createClient(desired: DesiredIdentity, signal: AbortSignal): Promise<Client> {
     const json = { ...clientOf(desired), protocolMappers: [mapperOf(desired)] };
     await this.http.send(this.call('POST', 'clients', { json, alsoTakes: [CONFLICT] }), signal);

@@ -1,7 +1,7 @@
 import { ReservedSizes } from '@fairlead/contracts';
 import * as z from 'zod';
 
-/** What the lab's API answers; unknown fields are its own business. */
+/** Responses of the lab's API; unknown fields are ignored. */
 export const LabRegion = z.object({ name: z.string(), zones: z.array(z.string()) });
 
 export const LabSpec = z.object({
@@ -38,7 +38,7 @@ export const LabMachine = z.object({
 });
 export type LabMachine = z.infer<typeof LabMachine>;
 
-/** The list of all machines names the group of each. */
+/** The list of all machines contains the group of each. */
 export const LabMachines = z.object({ items: z.array(LabMachine.extend({ group: z.string(), uid: z.string() })) });
 
 export const LabGroup = z.object({

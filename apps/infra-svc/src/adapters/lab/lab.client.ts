@@ -9,32 +9,32 @@ import { exchange, keptAlive, wordsOfExchange, type HttpResponse } from '../prov
 import { LabProblem } from './lab.answers.js';
 
 export interface LabLimits {
-  /** Calls under way at a time; waiting for machines does not count. */
+  /** Limit of concurrent calls, not counting long polls for machines. */
   readonly callsMax: number;
   readonly timeoutMs: number;
 }
 
 export interface LabRequest {
   readonly operation: ProviderOperation;
-  /** On what, in words for a person. */
+  /** The target of the call, for messages. */
   readonly target: string;
   readonly method: 'GET' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly body?: unknown;
   readonly signal: AbortSignal;
-  /** How long the lab itself may hold the answer back (a long poll). */
+  /** How long the lab may hold the response (a long poll). */
   readonly waitMs?: number;
 }
 
 const NOT_FOUND = 404;
-/** Asking again can help against these, and not against any other 4xx. */
+/** These are worth a retry, unlike any other 4xx. */
 const RETRYABLE_4XX: ReadonlySet<number> = new Set([408, 425, 429]);
 const CLIENT_ERROR_FIRST = 400;
 const SERVER_ERROR_FIRST = 500;
 
 const isRetryable = (status: number): boolean => status >= SERVER_ERROR_FIRST || RETRYABLE_4XX.has(status);
 
-/** HTTP to a lab. Every failure is a WorldFailure; an aborted call rejects with the reason of its signal. */
+/** An HTTP client of a lab. Every failure is a WorldFailure; an aborted call rejects with the reason of its signal. */
 export class LabClient {
   private readonly limit: LimitFunction;
   private readonly agent: Agent;
@@ -48,7 +48,7 @@ export class LabClient {
     this.agent = keptAlive(endpoint);
   }
 
-  /** undefined: the lab says that the resource does not exist. */
+  /** Returns undefined if the resource does not exist. */
   async find<Answer>(request: LabRequest, answer: z.ZodType<Answer>): Promise<Answer | undefined> {
     const response = await this.send(request);
     if (response.status === NOT_FOUND) return undefined;
@@ -59,7 +59,7 @@ export class LabClient {
     return this.read(request, await this.send(request), answer);
   }
 
-  /** Gone is gone, whoever deleted it. */
+  /** Idempotent: a missing resource counts as deleted. */
   async delete(request: LabRequest): Promise<void> {
     const response = await this.send(request);
     if (response.status >= CLIENT_ERROR_FIRST && response.status !== NOT_FOUND) throw this.problem(request, response);
@@ -123,9 +123,9 @@ export class LabClient {
   }
 }
 
-/** A page of machines, of which each has about 1 KiB. */
+/** Enough for a page of machines with about 1 KiB each. */
 const ANSWER_LENGTH_MAX = 16 * 1_048_576;
 
-/** undefined for what is not JSON: the schema then says what is missing. */
+/** Returns undefined for invalid JSON; the schema then reports the missing fields. */
 const jsonOf = (text: string): unknown =>
   parseJsonOrUndefined(text, { lengthMax: ANSWER_LENGTH_MAX, valuesMax: 1_000_000 });

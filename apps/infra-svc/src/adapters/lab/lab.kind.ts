@@ -3,7 +3,7 @@ import type { ProviderKind } from '../../providers/provider.ports.js';
 import { LabClient, type LabLimits } from './lab.client.js';
 import { LabProvider } from './lab.provider.js';
 
-/** What an earlier release let in beside them is not looked at. */
+/** Unknown settings, which an earlier release accepted, are ignored. */
 const Known = LabSettings.strip();
 
 /** The lab: a simulation of a cloud. */

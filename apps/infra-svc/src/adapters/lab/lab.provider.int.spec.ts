@@ -30,7 +30,7 @@ describeProvider('lab', async () => {
   };
 });
 
-describe('what the lab says when it cannot', () => {
+describe('a lab connection', () => {
   let lab: LabProcess;
   const signal = (): AbortSignal => AbortSignal.timeout(30_000);
   const { publicKey } = opensshKeys.generate('spec');
@@ -72,19 +72,19 @@ describe('what the lab says when it cannot', () => {
 
   afterAll(() => lab?.stop());
 
-  it('makes shared things once, by looking first [CB-Ladybug 7]', async () => {
+  it('creates shared resources once, after checking for existing ones [CB-Ladybug 7]', async () => {
     const provider = open(lab.endpoint, LAB_TOKEN);
     await provider.ensureNetwork({ name: 'n', subnet: 's', cidr: '192.168.1.0/24' }, signal());
     expect(await lab.created()).toMatchObject({ 'network/n': 1, 'firewall/f': 1, 'sshKey/k': 1 });
   });
 
-  it('puts a machine in the zone that was asked for', async () => {
+  it('creates a machine in the requested zone', async () => {
     const [machine] = await make(groupOf(1));
     expect(machine).toMatchObject({ status: 'running', zone: 'lab-1b', region: 'lab-1', ssh: { user: 'root' } });
     if (machine?.status === 'running') expect(machine.ssh.hostKey).toMatch(/^SHA256:/);
   });
 
-  it('names the machine that did not boot, in its own words, beside those that did', async () => {
+  it("reports the machine that did not boot, with the lab's message, together with those that did", async () => {
     const group = groupOf(2);
     await lab.faults([{ kind: 'boot-failure', machine: '*-w-2-*', message: 'no boot device', times: 1 }]);
     const answers = await make(group);
@@ -95,7 +95,7 @@ describe('what the lab says when it cannot', () => {
     expect((await make(group)).every(({ status }) => status === 'running')).toBe(true);
   });
 
-  it('says that its quota is used up, which trying again does not change', async () => {
+  it('reports an exceeded quota, which is not retried', async () => {
     await lab.faults([{ kind: 'quota', message: 'Quota INSTANCES exceeded', times: 1 }]);
     await expect(make(groupOf(1))).rejects.toMatchObject({
       name: 'WorldFailure',
@@ -106,7 +106,7 @@ describe('what the lab says when it cannot', () => {
     });
   });
 
-  it('is waited for by a long poll that ends as soon as no one waits', async () => {
+  it('waits with a long poll, which ends when it is aborted', async () => {
     await lab.faults([{ kind: 'boot-slow', delayMs: 60_000, times: 1 }]);
     const abort = new AbortController();
     const waiting = make(groupOf(1), abort.signal);
@@ -117,7 +117,7 @@ describe('what the lab says when it cannot', () => {
     await lab.faults([]);
   });
 
-  it('does not answer in time', async () => {
+  it('times out', async () => {
     await lab.faults([{ kind: 'api-slow', delayMs: 5_000, times: 1 }]);
     const impatient = open(lab.endpoint, LAB_TOKEN, { callsMax: 1, timeoutMs: 200 });
     await expect(impatient.listSpecs(signal())).rejects.toMatchObject({
@@ -127,7 +127,7 @@ describe('what the lab says when it cannot', () => {
     await lab.faults([]);
   });
 
-  it('reserves machines, moves the end, denies in its own words, and forgets what was released', async () => {
+  it('reserves machines, extends reservations, passes denials on, and forgets released ones', async () => {
     const { reservations } = open(lab.endpoint, LAB_TOKEN);
     const { machines: _machines, ...of } = groupOf(1);
     const endsAt = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString();
@@ -153,14 +153,14 @@ describe('what the lab says when it cannot', () => {
     expect(await reservations!.ensure({ ...desired, endsAt: endsAt(1) }, signal())).toMatchObject({ status: 'denied' });
   });
 
-  it('refuses another token, which trying again does not change', async () => {
+  it('reports a wrong token, which is not retried', async () => {
     await expect(open(lab.endpoint, 'another token').verify(signal())).rejects.toMatchObject({
       operation: 'verify connection',
       retryable: false,
     });
   });
 
-  it('is away: that may pass, and says nothing about its machines', async () => {
+  it('reports an unreachable lab as retryable, without a statement about its machines', async () => {
     const group = groupOf(1);
     await make(group);
     await lab.halt();
@@ -170,7 +170,7 @@ describe('what the lab says when it cannot', () => {
     expect(await open(lab.endpoint, LAB_TOKEN).describeMachines(group, signal())).toHaveLength(1);
   }, 60_000);
 
-  it('cannot be opened with settings that make no sense', () => {
+  it('cannot be opened with invalid settings', () => {
     const connection = { ...registered({ settings: { endpoint: 'somewhere' } }).data, registration: 'event-1' };
     expect(labKind(LIMITS).open(connection, LAB_TOKEN)).toMatchObject({ code: 'connection.settings-invalid' });
   });

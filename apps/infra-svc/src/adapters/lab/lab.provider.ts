@@ -34,7 +34,7 @@ import * as z from 'zod';
 import { LabReservations } from './lab.reservations.js';
 import type { LabClient, LabRequest } from './lab.client.js';
 
-/** The lab holds a poll back until something changes, at most this long. */
+/** The lab holds a poll until something changes, at most this long. */
 const LONG_POLL_MS = 10_000;
 
 const Anything = z.unknown();
@@ -58,7 +58,7 @@ const runningOf = (
   privateIp: machine.privateIp ?? '',
   region: machine.region,
   zone: machine.zone,
-  // It was made to join by itself.
+  // The machine was created to join by itself.
   ...(machine.hasUserData === true ? { reach: 'agent' as const } : {}),
   ssh: {
     host: machine.publicIp ?? machine.privateIp ?? '',
@@ -82,7 +82,7 @@ const reportOf = (machine: LabMachine, uid: string): MachineReport => {
   }
 };
 
-/** A lab: simulated machines that are reached exactly as real ones. */
+/** A lab: simulated machines that are accessed exactly like real ones. */
 export class LabProvider implements InfrastructureProvider {
   readonly reservations: Reservations;
 
@@ -138,7 +138,7 @@ export class LabProvider implements InfrastructureProvider {
   async ensureFirewall({ name, rules }: Firewall, signal: AbortSignal): Promise<Firewall> {
     const call = { operation: 'ensure firewall', path: path('firewalls', name), signal } as const;
     const found = await this.client.find(this.on({ ...call, method: 'GET' }), LabFirewall);
-    // An earlier release may have opened more.
+    // Replaced if they differ, because an earlier release may have opened more ports.
     if (JSON.stringify(found?.rules) !== JSON.stringify(rules))
       await this.client.get(this.on({ ...call, method: 'PUT', body: { rules } }), Anything);
     return { name, rules };
@@ -183,7 +183,7 @@ export class LabProvider implements InfrastructureProvider {
     return (found?.machines ?? []).map((machine) => reportOf(machine, found?.uid ?? ''));
   }
 
-  /** The lab has no accounts: the name of a group says which connection its machines belong to. */
+  /** The lab has no accounts: the group name contains the connection to which machines belong. */
   async listMachines(signal: AbortSignal): Promise<readonly ListedMachine[]> {
     const request = { operation: 'list machines', method: 'GET', path: '/v1/machines', signal } as const;
     const { items } = await this.client.get(this.on(request), LabMachines);
@@ -207,7 +207,7 @@ export class LabProvider implements InfrastructureProvider {
     });
   }
 
-  /** The lab deletes by name, whatever incarnation has it now: only a group of this one may go. */
+  /** The lab deletes by name, regardless of the incarnation, so the UID of the group is checked first. */
   async deleteGroup(group: GroupRef, signal: AbortSignal): Promise<void> {
     const call = { operation: 'delete machines', path: path('groups', group.name), signal } as const;
     const found = await this.client.find(this.on({ ...call, method: 'GET' }), LabGroup);
@@ -243,7 +243,7 @@ export class LabProvider implements InfrastructureProvider {
     return items.map(specOf);
   }
 
-  /** What exists is left as it is: other clusters use it. */
+  /** An existing resource is not changed, because other clusters use it. */
   private async getOrPut<Answer>(
     call: Omit<Call, 'method'>,
     body: unknown,

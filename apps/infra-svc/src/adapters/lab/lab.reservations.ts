@@ -8,14 +8,14 @@ const path = (name: string): string => `/v1/reservations/${encodeURIComponent(na
 const reportOf = ({ status, sizes }: LabReservation): ReservationReport =>
   status === 'ended' ? { status: 'denied', message: 'the reservation has ended' } : { status, sizes };
 
-/** Reservations of a lab: the machines of a reservation are requested by private sizes. */
+/** Reservations of a lab. The machines of a reservation are requested by private sizes. */
 export class LabReservations implements Reservations {
   constructor(
     private readonly client: LabClient,
     private readonly connection: string,
   ) {}
 
-  /** An answer that asking again does not change is a denial. */
+  /** A failure that is not worth a retry is a denial. */
   async ensure(
     { name, startsAt, endsAt, machines }: DesiredReservation,
     signal: AbortSignal,

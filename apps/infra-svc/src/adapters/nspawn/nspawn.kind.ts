@@ -8,7 +8,7 @@ import { defaultCidr, HostSettings } from './nspawn.settings.js';
 
 /** Local hosts: real Linux on the machine that infra-svc runs on. */
 export const nspawnKind = (env: Readonly<Record<string, string | undefined>>): ProviderKind => {
-  // What is done to one host is done in turn, whichever registration of the connection asks.
+  // Operations on one host are serialized across all registrations of the connection.
   const opened = new Map<string, Local>();
   const local = (stateDir: string, cacheDir: string): Local => {
     const known = opened.get(stateDir) ?? openLocal({ stateDir, cacheDir });

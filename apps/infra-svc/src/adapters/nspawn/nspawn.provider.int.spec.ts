@@ -61,14 +61,14 @@ describe('an nspawn connection', () => {
     [{ stateDir: 'somewhere' }, 'stateDir'],
     [{ mirror: '/a:b' }, 'mirror'],
     [{ zones: [] }, 'zones'],
-  ])('cannot be opened with %j, and its sentence names the setting', (changes, field) => {
+  ])('cannot be opened with %j, and its message names the setting', (changes, field) => {
     const refusal = settings(changes);
     expect(refusal).toMatchObject({ code: 'connection.settings-invalid' });
     expect(isRefusal(refusal) && refusal.message).toContain(field);
   });
 });
 
-describe('the room of the machine', () => {
+describe('the capacity of the machine', () => {
   const GIB = 1_024 ** 3;
   const group = { name: 'default.demo.local' } as never;
   const provider = (changes: Partial<NspawnOptions>): InfrastructureProvider =>
@@ -87,7 +87,7 @@ describe('the room of the machine', () => {
     return provider(changes).checkCapacity?.({ group, specs, controlPlanes }, new AbortController().signal);
   };
 
-  it('is asked before hosts are made: control planes watch more files than workers', async () => {
+  it('is checked before hosts are created: control planes watch more files than workers', async () => {
     expect(await roomFor({}, 1, 5)).toBeUndefined();
     expect(await roomFor({}, 3, 5)).toMatchObject({
       code: 'connection.machine-full',
@@ -95,7 +95,7 @@ describe('the room of the machine', () => {
     });
   });
 
-  it('is too small where its disk is so full that kubelets would evict pods', async () => {
+  it('is insufficient if the disk is so full that kubelets would evict pods', async () => {
     const disk = () => ({ folder: '/srv/hosts', totalBytes: 100 * GIB, freeBytes: 10 * GIB });
     expect(await roomFor({ disk }, 1, 1)).toMatchObject({
       code: 'connection.machine-full',
@@ -103,7 +103,7 @@ describe('the room of the machine', () => {
     });
   });
 
-  it('is that of the file system on which a folder will be that does not exist yet', () => {
+  it('is that of the future file system of a folder that does not exist yet', () => {
     const room = diskRoom('/no/such/folder/yet');
     expect(room).toMatchObject({ folder: '/no/such/folder/yet', totalBytes: diskRoom('/').totalBytes });
     expect(room.totalBytes).toBeGreaterThan(0);

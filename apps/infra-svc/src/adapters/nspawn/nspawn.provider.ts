@@ -47,14 +47,14 @@ import { NspawnStore } from './nspawn.store.js';
 
 export interface NspawnOptions {
   readonly connection: string;
-  /** Opens the folder of the connection's hosts; throws a WorldFailure when hosts cannot stand there. */
+  /** Opens the folder of the connection's hosts; throws a WorldFailure if hosts cannot run there. */
   readonly local: () => Local;
   readonly cidr: string;
   readonly mirror: string;
   readonly system: HostSystem;
   readonly zones: readonly string[];
   readonly profile: HostProfile | undefined;
-  /** What the machine has room for; absent: it is asked. */
+  /** The capacity of the machine; absent: it is measured. */
   readonly disk?: () => ReturnType<typeof diskRoom>;
   readonly watches?: typeof fileWatches;
 }
@@ -62,7 +62,7 @@ export interface NspawnOptions {
 const REGION = 'local';
 const MIB_PER_GIB = 1_024;
 const SSH_PORT = 22;
-/** Hosts that boot at a time: each keeps a processor busy for a second or two. */
+/** Limits concurrent boots: each keeps a CPU busy for a second or two. */
 const BOOTING_MAX = 8;
 
 const LABEL = {
@@ -72,7 +72,7 @@ const LABEL = {
   sshKey: 'fairlead.dev/ssh-key',
 } as const;
 
-/** Local hosts as machines: what they are called here and there is the same, because names are never used twice. */
+/** Local hosts as machines. Both have the same name, because names are never reused. */
 export class NspawnProvider implements InfrastructureProvider {
   private readonly booting = pLimit(BOOTING_MAX);
 
@@ -112,14 +112,14 @@ export class NspawnProvider implements InfrastructureProvider {
     return { name: this.options.system, os: HOST_SYSTEMS[this.options.system].title };
   }
 
-  /** Its range is the provider's affair: nothing outside of 198.18.0.0/15 may be a network of local hosts. */
+  /** Overrides the requested range: networks of local hosts must be within 198.18.0.0/15. */
   async ensureNetwork({ name, subnet }: Network, signal: AbortSignal): Promise<Network> {
     signal.throwIfAborted();
     const { cidr } = await this.local.networks.ensure(name, this.options.cidr);
     return { name, subnet, cidr };
   }
 
-  /** Nothing but this machine reaches the hosts, and nothing is routed: there is no way in to be closed. */
+  /** The hosts are reachable only from this machine, and nothing is routed, so there is nothing to filter. */
   async ensureFirewall(desired: Firewall, signal: AbortSignal): Promise<Firewall> {
     signal.throwIfAborted();
     return desired;
@@ -135,7 +135,10 @@ export class NspawnProvider implements InfrastructureProvider {
     this.store.removeKey(name);
   }
 
-  /** A host that has no room to watch files runs no kubelet, and one on a full disk no pods: half a cluster would be there. */
+  /**
+   * Without enough file watches a host runs no kubelet, and on a full disk no pods: the cluster would be created only
+   * in part.
+   */
   async checkCapacity({ specs, controlPlanes }: CapacityRequest, signal: AbortSignal): Promise<Refusal | undefined> {
     signal.throwIfAborted();
     const { disk = () => diskRoom(this.local.places.stateDir), watches = fileWatches } = this.options;
@@ -155,7 +158,7 @@ export class NspawnProvider implements InfrastructureProvider {
         this.booting(() => this.make(group, machine, signal)).then((answer) => ({ at, answer })),
       ]),
     );
-    // Whoever is not waited for any more ends by the signal.
+    // Machines that are no longer waited for are aborted by the signal.
     for (const each of waiting.values()) each.catch(() => undefined);
     while (waiting.size > 0) {
       const { at, answer } = await Promise.race(waiting.values());
@@ -221,12 +224,12 @@ export class NspawnProvider implements InfrastructureProvider {
     return this.local.hosts.all().filter(({ labels }) => labels[LABEL.group] === group.name);
   }
 
-  /** A host that failed stays failed until it is deleted; one that lost its power later gets it back. */
+  /** A failed host remains failed until it is deleted; one that lost its power later is started again. */
   private async make(group: MachineGroup, machine: DesiredMachine, signal: AbortSignal): Promise<MachineAnswer> {
     signal.throwIfAborted();
     const { hosts } = this.local;
     const known = hosts.find(machine.name);
-    // One that was begun gets the key that it was begun with.
+    // A host that already exists keeps its original key.
     const sshKey = known?.labels[LABEL.sshKey] ?? group.sshKey;
     const key = this.store.key(sshKey);
     if (key === undefined) throw this.failure('create machines', `there is no SSH key ${sshKey}`, true);
@@ -282,7 +285,7 @@ export class NspawnProvider implements InfrastructureProvider {
     return {
       ...this.reportedOf(host),
       status: 'running',
-      // Whoever reaches it at all reaches it there.
+      // The host has only this address.
       publicIp: address,
       privateIp: address,
       region: REGION,

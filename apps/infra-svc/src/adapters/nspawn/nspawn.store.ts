@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { readIfAny, writeWhole } from '@fairlead/embedded/process';
 import type { ClusterUid } from '@fairlead/contracts';
 
-/** What a cloud would remember of us, beside its machines: keys by name, and which clusters were deleted permanently. */
+/** State that a cloud would keep besides machines: keys by name, and which clusters were deleted permanently. */
 export class NspawnStore {
   constructor(private readonly stateDir: string) {}
 
-  /** The key of that name as it was first given. */
+  /** Returns the key of that name as first stored. */
   ensureKey(name: string, publicKey: string): string {
     const known = this.key(name);
     if (known !== undefined) return known;
@@ -23,7 +23,7 @@ export class NspawnStore {
     rmSync(join(this.stateDir, 'ssh-keys', name), { force: true });
   }
 
-  /** From now on nothing is made for that incarnation of a cluster any more, by however late a request. */
+  /** Prevents that a delayed request creates anything for that incarnation of a cluster. */
   bury(uid: ClusterUid): void {
     if (!this.isBuried(uid)) this.write('deleted', uid, '');
   }

@@ -1,4 +1,7 @@
-/** What cloud-init does on a new server besides adding the SSH key. The name of the node is given by its agent, and stays over a reboot. */
+/**
+ * The cloud-init configuration of a new server; OpenStack adds the SSH key. The agent sets the hostname, which must
+ * survive a reboot.
+ */
 const CLOUD_CONFIG = `#cloud-config
 preserve_hostname: true
 ssh_pwauth: false

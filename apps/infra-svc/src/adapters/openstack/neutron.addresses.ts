@@ -6,14 +6,14 @@ import { externalNetwork, type OwnNetwork } from './neutron.networks.js';
 
 export type Marked<Resource> = Resource & { readonly mark: Mark };
 
-/** What the mark of a port says that is a shared address. */
+/** The suffix of the mark of a port with a shared address. */
 const BALANCER = 'balancer';
 
-/** Floating IPs of machines, and the addresses that control planes share. Each says whose it is in its description. */
+/** Floating IPs of machines, and addresses that control planes share. The description of each has the owner. */
 export class CloudAddresses {
   constructor(private readonly neutron: CloudCalls) {}
 
-  /** Those of the connection, by whatever cluster. */
+  /** All floating IPs of the connection, of any cluster. */
   floatingIps(): Promise<readonly Marked<answers.FloatingIp>[]> {
     return this.marked('floatingips', answers.FloatingIp);
   }
@@ -22,7 +22,7 @@ export class CloudAddresses {
     return this.marked('ports', answers.Port);
   }
 
-  /** That of a server; undefined: the settings name no network to take one from, or want none. */
+  /** The floating IP of a server; undefined if the settings have no external network, or disable floating IPs. */
   async ensureFloatingIp(
     group: GroupRef,
     server: string,
@@ -47,7 +47,10 @@ export class CloudAddresses {
       if (isOf(mark)) await this.neutron.delete(`/floatingips/${id}`);
   }
 
-  /** The address that the control planes of a cluster share: a port that no server has, which theirs are allowed to use. */
+  /**
+   * The address that the control planes of a cluster share: a port without a server, which the ports of their servers
+   * may use.
+   */
   async ensureShared(
     group: GroupRef,
     name: string,
@@ -62,7 +65,7 @@ export class CloudAddresses {
     return address.ip_address;
   }
 
-  /** Neutron drops what a port sends from an address that is not its own, and not among these. */
+  /** Neutron drops packets of a port from any address that is neither its own nor allowed here. */
   async allow(server: string, address: string): Promise<void> {
     for (const port of await this.neutron.list(`/ports?device_id=${server}`, 'ports', answers.Port)) {
       const pairs = port.allowed_address_pairs.map(({ ip_address }) => ({ ip_address }));

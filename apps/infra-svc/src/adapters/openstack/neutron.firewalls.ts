@@ -3,7 +3,7 @@ import * as answers from './openstack.answers.js';
 import type { CloudCalls } from './openstack.calls.js';
 import { goneIn, goneTag, sharedMark, type Gone } from './openstack.marks.js';
 
-/** Incarnations that were deleted are remembered so long: nothing that was asked for one is under way after it. */
+/** How long deleted incarnations are remembered: no request for one can still be in progress after that. */
 const GONE_DAYS = 30;
 const DAY_MS = 86_400_000;
 
@@ -20,7 +20,7 @@ const ruleOf = ({ protocol, ports, source }: FirewallRule): Rule => ({
   remote_ip_prefix: source,
 });
 
-/** Neutron may leave out what means everything. */
+/** Neutron may omit values that mean "any". */
 const keyOf = (rule: Rule): string =>
   [
     rule.protocol ?? 'any',
@@ -29,18 +29,18 @@ const keyOf = (rule: Rule): string =>
     rule.remote_group_id ?? rule.remote_ip_prefix ?? '0.0.0.0/0',
   ].join('|');
 
-/** The security group that all machines of a connection are in, and on it, the incarnations that were deleted. */
+/** The security group of all machines of a connection, whose tags also store deleted incarnations. */
 export class CloudFirewalls {
   constructor(private readonly neutron: CloudCalls) {}
 
   async ensure({ name, rules }: Firewall): Promise<Firewall> {
     const group = (await this.named(name)) ?? (await this.make(name));
-    // Between its members everything: VRRP, IP in IP and what else networks of pods use have no ports.
+    // All traffic between members is allowed: VRRP, IP in IP and other protocols of pod networks have no ports.
     const desired = [...rules.map(ruleOf), { protocol: null, remote_group_id: group.id }];
     const ingress = group.security_group_rules.filter(({ direction }) => direction === 'ingress');
     const [wanted, there] = [desired, ingress].map((all) => new Set(all.map(keyOf)));
     for (const rule of desired.filter((one) => !there!.has(keyOf(one)))) await this.addRule(group.id, rule);
-    // An earlier release may have opened more.
+    // Removed if they differ, because an earlier release may have opened more ports.
     for (const { id } of ingress.filter((one) => !wanted!.has(keyOf(one))))
       await this.neutron.delete(`/security-group-rules/${id}`);
     return { name, rules };
@@ -50,14 +50,14 @@ export class CloudFirewalls {
     return (await this.own()).find((group) => group.name === name);
   }
 
-  /** That of the connection, whatever it is called. */
+  /** The security group of the connection, whatever its name. */
   async shared(): Promise<answers.SecurityGroup> {
     const [group] = await this.own();
     if (group === undefined) throw this.neutron.failure('the security group of the connection is gone');
     return group;
   }
 
-  /** Whether the incarnation was deleted, whatever of it is still under way. */
+  /** Whether the incarnation was deleted, even if requests for it are still in progress. */
   async isGone(uid: string): Promise<boolean> {
     return (await this.own()).some(({ tags }) => goneIn(tags).some((gone) => gone.uid === uid));
   }

@@ -11,7 +11,7 @@ export interface OwnNetwork {
 
 const named = (kind: string, name: string): string => `/${kind}?name=${encodeURIComponent(name)}`;
 
-/** By ID or by name; a name that several have is none. */
+/** Finds a network by ID or by name. An ambiguous name does not match. */
 const given = async (neutron: CloudCalls, text: string): Promise<answers.Network> => {
   const [byId] = await neutron.list(`/networks?id=${encodeURIComponent(text)}`, 'networks', answers.Network);
   if (byId !== undefined) return byId;
@@ -26,13 +26,13 @@ const subnetOf = async (neutron: CloudCalls, { id }: answers.Network): Promise<a
   return all.find((subnet) => subnet.ip_version === 4);
 };
 
-/** Where floating IPs are; undefined: the settings name no external network. */
+/** The network of floating IPs; undefined if the settings have no external network. */
 export const externalNetwork = async (neutron: CloudCalls): Promise<answers.Network | undefined> => {
   const { externalNetwork: name } = neutron.session.at.settings;
   return name === undefined ? undefined : given(neutron, name);
 };
 
-/** The network that all clusters of a connection share: the one that is given, or one that is made. */
+/** The network that all clusters of a connection share: a given one, or one that is created. */
 export class CloudNetworks {
   constructor(private readonly neutron: CloudCalls) {}
 
@@ -40,7 +40,7 @@ export class CloudNetworks {
     return sharedMark(this.neutron.session.at.connection);
   }
 
-  /** What exists keeps its own range. */
+  /** An existing network keeps its own range. */
   async ensure({ name, subnet, cidr }: Network): Promise<Network> {
     const { network: text } = this.neutron.session.at.settings;
     if (text !== undefined) {
@@ -53,7 +53,7 @@ export class CloudNetworks {
     return { name, subnet: own.name, cidr: own.cidr };
   }
 
-  /** The network under the name that `ensure` has answered. */
+  /** The network with a name that `ensure` returned. */
   async named(name: string): Promise<OwnNetwork> {
     const { network: text } = this.neutron.session.at.settings;
     const network = text === undefined ? await this.own(name) : await given(this.neutron, text);
@@ -63,7 +63,7 @@ export class CloudNetworks {
     return { network, subnet };
   }
 
-  /** That of the connection, whatever it is called. */
+  /** The network of the connection, whatever its name. */
   async shared(): Promise<OwnNetwork> {
     const { network: text } = this.neutron.session.at.settings;
     const path = `/networks?description=${encodeURIComponent(this.mark)}`;
@@ -88,7 +88,10 @@ export class CloudNetworks {
     return (await this.neutron.post('/subnets', body, answers.OneSubnet)).subnet;
   }
 
-  /** The way out of the network, and into it by floating IPs. A crash may have left a router without its interface. */
+  /**
+   * Ensures the route out of the network, and into it through floating IPs. A crash may have left a router without its
+   * interface.
+   */
   private async ensureRouter(name: string, subnet: answers.Subnet): Promise<void> {
     const external = await externalNetwork(this.neutron);
     if (external === undefined) return;

@@ -3,13 +3,13 @@ import type { MachineReport } from '../../providers/provider.ports.js';
 import type * as answers from './openstack.answers.js';
 import { nodeNameOf, uidOf } from './nova.servers.js';
 
-/** What of the connection the report of a server needs. */
+/** The parts of a connection that the report of a server needs. */
 export interface Reporting {
   readonly region: string;
   readonly settings: Pick<OpenstackSettings, 'user' | 'profile'>;
 }
 
-/** It runs no longer, or not now. */
+/** States in which a server does not run. */
 const STOPPED: ReadonlySet<string> = new Set([
   'SHUTOFF',
   'PAUSED',
@@ -26,7 +26,7 @@ const addressOf = ({ addresses }: answers.Server): string =>
     .flat()
     .find((address) => address.version === 4 && (address['OS-EXT-IPS:type'] ?? 'fixed') === 'fixed')?.addr ?? '';
 
-/** A server as the port has it; `floatingIp`: empty where it has none. */
+/** Converts a server to the type of the port; `floatingIp` is empty if it has none. */
 export const reportOf = (
   server: answers.Server,
   floatingIp: string,

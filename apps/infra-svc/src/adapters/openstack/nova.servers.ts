@@ -5,16 +5,16 @@ import * as answers from './openstack.answers.js';
 import type { CloudCalls } from './openstack.calls.js';
 import { connectionTag, groupMark, markIn, META, type Mark } from './openstack.marks.js';
 
-/** What the new servers of a group have in common. */
+/** The common settings of a group's new servers. */
 export interface ServerSurroundings {
   readonly network: string;
   readonly firewall: string;
   readonly keypair: string;
   readonly image: answers.Image;
-  /** The name by which the image was asked for. */
+  /** The requested name of the image. */
   readonly imageName: string;
   readonly flavors: readonly answers.Flavor[];
-  /** That keeps control planes apart; undefined: none does. */
+  /** The server group that separates control planes; undefined: none. */
   readonly serverGroup: string | undefined;
 }
 
@@ -36,7 +36,10 @@ const isOf =
   (server: answers.Server): boolean =>
     groupNameOf(server) === name && uidOf(server) === uid;
 
-/** A call that the cloud carried out after its caller had given up leaves two servers of one name: the older is the machine. */
+/**
+ * A call that the cloud completed after its caller had timed out can leave two servers of one name: the older one is
+ * the machine.
+ */
 const byAge = (one: answers.Server, other: answers.Server): number =>
   one.created.localeCompare(other.created) || one.id.localeCompare(other.id);
 
@@ -48,7 +51,7 @@ export const oldestOfEach = (servers: readonly answers.Server[]): ReadonlyMap<st
       .map((server) => [`${uidOf(server)}/${nodeNameOf(server)}`, server]),
   );
 
-/** The servers of a connection, by their marks. */
+/** The servers of a connection, identified by their marks. */
 export class CloudServers {
   constructor(private readonly nova: CloudCalls) {}
 
@@ -63,7 +66,7 @@ export class CloudServers {
     return (await this.all()).filter(isOf(group));
   }
 
-  /** Resolves when Nova has accepted it, not when it runs. */
+  /** Resolves once Nova has accepted the request, not when the server runs. */
   async create(group: GroupRef, machine: DesiredMachine, around: ServerSurroundings): Promise<void> {
     const { name, spec, zone, rootDisk } = machine;
     const flavor = around.flavors.find((one) => one.name === spec);
@@ -98,7 +101,10 @@ export class CloudServers {
     await this.nova.post('/servers', { server, ...hints }, answers.NewServer);
   }
 
-  /** Its metadata say whose it is, and change at once; its name is for people. */
+  /**
+   * Changes the server's metadata, which identify the owner and take effect at once; the server name is only for
+   * display.
+   */
   async adopt(group: GroupRef, machine: DesiredMachine, image: string): Promise<void> {
     const { name, adopts } = machine;
     if (adopts === undefined) return;
@@ -111,7 +117,7 @@ export class CloudServers {
     await this.nova.put(`/servers/${found.id}`, { server: { name } }, answers.Anything);
   }
 
-  /** Resolves when it is gone: only then are its port and its volume. */
+  /** Resolves once the server is gone, because only then its port and volume are. */
   async delete(id: string): Promise<void> {
     const path = `/servers/${encodeURIComponent(id)}`;
     await this.nova.delete(path);
@@ -132,7 +138,7 @@ export class CloudServers {
     });
   }
 
-  /** Server groups of the connection. */
+  /** The server groups of the connection. */
   async serverGroups(): Promise<readonly (answers.ServerGroup & { readonly mark: Mark })[]> {
     const all = await this.nova.list('/os-server-groups', 'server_groups', answers.ServerGroup);
     return all.flatMap((group) => {
@@ -141,7 +147,10 @@ export class CloudServers {
     });
   }
 
-  /** What keeps the control planes of a cluster on different hypervisors; undefined: the settings want nothing of the kind. */
+  /**
+   * Ensures the server group that places the control planes of a cluster on different hypervisors; undefined if
+   * disabled in the settings.
+   */
   async ensureServerGroup(group: GroupRef): Promise<string | undefined> {
     const { antiAffinity } = this.nova.session.at.settings;
     if (antiAffinity === 'none') return undefined;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** What the services of OpenStack answer; unknown fields are their own business. */
+/** Responses of OpenStack services; unknown fields are ignored. */
 
 const Id = z.string().min(1).max(255);
 const text = z.string().nullish();
@@ -19,7 +19,10 @@ export const Token = z.object({
 });
 export type Token = z.infer<typeof Token>;
 
-/** What a service says of a failure: an object with the message, as a member of any name (`forbidden`, `NeutronError`); Octavia, the text alone. */
+/**
+ * An error response: an object whose member has any name (`forbidden`, `NeutronError`) and contains the message; in
+ * Octavia, the message itself.
+ */
 export const Problem = z.record(z.string(), z.union([z.object({ message: z.string() }), z.string(), z.null()]));
 
 export const Version = z.object({ version: z.object({ version: z.string() }) });

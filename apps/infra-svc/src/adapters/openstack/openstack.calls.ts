@@ -10,7 +10,7 @@ export class CloudCalls {
       readonly service: Service;
       readonly operation: ProviderOperation;
       readonly signal: AbortSignal;
-      /** Absent: that of the connection. */
+      /** Absent: the region of the connection. */
       readonly region?: string;
     },
   ) {}
@@ -47,7 +47,7 @@ export class CloudCalls {
     return this.session.delete({ ...this.of, path });
   }
 
-  /** For good: asking again cannot help. */
+  /** Creates a permanent failure, which is not retried. */
   refusal(message: string): Error {
     return this.session.failure(this.of.operation, message, false);
   }

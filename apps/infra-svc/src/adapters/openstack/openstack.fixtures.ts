@@ -86,7 +86,7 @@ export const answersOf = async (
   return answers;
 };
 
-/** As infra-svc ensures them before it asks for machines. */
+/** Ensures the shared resources, as infra-svc does before it requests machines. */
 export const shareResources = async (
   provider: InfrastructureProvider,
   publicKey: string,

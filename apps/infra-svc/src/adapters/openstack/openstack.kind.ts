@@ -5,7 +5,7 @@ import type { ProviderKind } from '../../providers/provider.ports.js';
 import { OpenstackProvider } from './openstack.provider.js';
 import { CloudSession, type CloudLimits } from './openstack.session.js';
 
-/** Connections whose token is kept. */
+/** How many sessions with their tokens are cached. */
 const SESSIONS_MAX = 100;
 
 /** Servers of OpenStack: Nova, Neutron and Glance, with an application credential of Keystone. */

@@ -1,8 +1,9 @@
 import type { GroupRef } from '../../providers/provider.ports.js';
 
 /**
- * How what is made at OpenStack says whose it is. Servers have it in metadata and a tag, whose names admit no slash; Neutron's resources in
- * their description, which is set with their creation; server groups, which have neither, in their name.
+ * How resources in OpenStack are marked with their owner. Servers have metadata and a tag, whose names must not contain
+ * a slash; Neutron's resources use their description, which is set at creation; server groups, which have neither, use
+ * their name.
  */
 export const META = {
   group: 'fairlead.group',
@@ -16,14 +17,14 @@ const MARK = 'fairlead';
 /** The tag of every server of a connection. */
 export const connectionTag = (connection: string): string => `${MARK}.${connection}`;
 
-/** What all clusters of the connection share. */
+/** The mark of resources that all clusters of the connection share. */
 export const sharedMark = (connection: string): string => `${MARK}/${connection}`;
 
-/** What belongs to one cluster; `of`: the ID of the server that it is for, or what else it is. */
+/** The mark of a resource of one cluster; `of`: the ID of its server, or its kind. */
 export const groupMark = ({ name, uid }: Pick<GroupRef, 'name' | 'uid'>, of: string): string =>
   `${MARK}/${name}/${uid}/${of}`;
 
-/** Names of groups end with their connection; names have no dots. */
+/** Group names end with their connection, and names have no dots. */
 const isOf = (group: string, connection: string): boolean => group.endsWith(`.${connection}`);
 
 export interface Mark {
@@ -32,7 +33,7 @@ export interface Mark {
   readonly of: string;
 }
 
-/** undefined: it is not a cluster's, or that of another connection. */
+/** Returns undefined for a resource that belongs to no cluster, or to another connection. */
 export const markIn = (text: string | null | undefined, connection: string): Mark | undefined => {
   const [first, group, uid, of, ...rest] = (text ?? '').split('/');
   if (first !== MARK || group === undefined || uid === undefined || of === undefined || rest.length > 0)
@@ -40,7 +41,7 @@ export const markIn = (text: string | null | undefined, connection: string): Mar
   return isOf(group, connection) ? { group, uid, of } : undefined;
 };
 
-/** The tag on a security group by which a deleted incarnation is never made again. */
+/** The tag of a security group that prevents a deleted incarnation from being recreated. */
 export const goneTag = (uid: string, day: string): string => `${MARK}-gone-${day}-${uid}`;
 
 const GONE = /^fairlead-gone-(\d{4}-\d{2}-\d{2})-(.+)$/;

@@ -30,7 +30,7 @@ describeProvider('openstack, of which the services are simulated', async () => {
   };
 });
 
-describe('a cloud of OpenStack, of which the services are simulated', () => {
+describe('a simulated OpenStack cloud', () => {
   let cloud: SimulatedCloud;
   const signal = (): AbortSignal => AbortSignal.timeout(20_000);
   const open = (settings = {}, limits = LIMITS) => openCloud(accessTo(cloud), limits, settings);
@@ -65,7 +65,7 @@ describe('a cloud of OpenStack, of which the services are simulated', () => {
     body: { overLimit: { code: 429, message: 'This request was rate-limited.' } },
   };
 
-  it('waits as the service asks, and then goes on', async () => {
+  it('is retried after the delay that the service requests', async () => {
     const group = cloudGroup(1);
     cloud.faults = [{ method: 'POST', path: /\/servers$/, times: 2, ...NOVA_BUSY, headers: { 'retry-after': '0.01' } }];
     expect(await answersOf(open(), group, signal())).toMatchObject([{ status: 'running' }]);
@@ -73,7 +73,7 @@ describe('a cloud of OpenStack, of which the services are simulated', () => {
     await open().deleteGroup(group, signal());
   });
 
-  it('says what it was asked to wait for, when that does not end', async () => {
+  it('is reported with the message of the service if it keeps requesting delays', async () => {
     cloud.faults = [{ method: 'GET', path: /flavors/, times: 99, ...NOVA_BUSY, headers: { 'retry-after': '0.01' } }];
     await expect(open().listSpecs(signal())).rejects.toMatchObject({
       ...{ operation: 'list specs', target: 'openstack', retryable: true },
@@ -95,12 +95,12 @@ describe('a cloud of OpenStack, of which the services are simulated', () => {
       '502 Bad Gateway (Nova, HTTP 502)',
     ],
     ['nothing', 504, '', 'it answers GET /flavors/detail without a reason (Nova, HTTP 504)'],
-  ])('answers with %s, which may pass', async (_what, status, body, message) => {
+  ])('that responds with %s is retried', async (_what, status, body, message) => {
     cloud.faults = [{ method: 'GET', path: /flavors/, times: 1, status, body }];
     await expect(open().listSpecs(signal())).rejects.toMatchObject({ message, retryable: true });
   });
 
-  it('answers with something else than OpenStack does', async () => {
+  it('that responds with something other than OpenStack is reported', async () => {
     cloud.faults = [{ method: 'GET', path: /flavors/, times: 1, status: 200, body: { flavors: [{ id: 1 }] } }];
     await expect(open().listSpecs(signal())).rejects.toMatchObject({
       message: expect.stringMatching(
@@ -109,7 +109,7 @@ describe('a cloud of OpenStack, of which the services are simulated', () => {
     });
   });
 
-  it('hangs: the call ends in time, and says where', async () => {
+  it('that hangs lets the call time out, and is named', async () => {
     cloud.faults = [{ method: 'GET', path: /flavors/, times: 1 }];
     await expect(open({}, { ...LIMITS, timeoutMs: 100 }).listSpecs(signal())).rejects.toMatchObject({
       message: `${cloud.url}: no answer within 100 ms`,
@@ -117,14 +117,14 @@ describe('a cloud of OpenStack, of which the services are simulated', () => {
     });
   });
 
-  it('renews a token that the cloud has ended', async () => {
+  it('that ended a token gets a new one', async () => {
     const provider = open();
     await provider.listSpecs(signal());
     cloud.endTokens();
     expect(await provider.listSpecs(signal())).not.toEqual([]);
   });
 
-  it('makes one server of a creation whose answer was lost', async () => {
+  it('has one server of a creation whose response was lost', async () => {
     const group = cloudGroup(1);
     const before = [...cloud.resources()].sort();
     cloud.faults = [{ method: 'POST', path: /\/servers$/, times: 1, isDone: true }];
@@ -136,7 +136,7 @@ describe('a cloud of OpenStack, of which the services are simulated', () => {
     expect([...cloud.resources()].sort()).toEqual(before);
   });
 
-  it('deletes the younger of two servers that were made for one machine', async () => {
+  it('deletes the younger of two servers that were created for one machine', async () => {
     const group = cloudGroup(1);
     const [machine] = await answersOf(open(), group, signal());
     const original = cloud.all('servers').find(({ id }) => id === machine?.id);
@@ -146,7 +146,7 @@ describe('a cloud of OpenStack, of which the services are simulated', () => {
     await open().deleteGroup(group, signal());
   });
 
-  it('puts a server in ERROR: the machine has failed in its words, and nothing of it stays', async () => {
+  it('reports a server in ERROR as failed with its message, and keeps nothing of it', async () => {
     const before = [...cloud.resources()].sort();
     const group = cloudGroup(2);
     cloud.errors.set(group.machines[1]!.name, 'No valid host was found. There are not enough hosts available.');
@@ -159,7 +159,7 @@ describe('a cloud of OpenStack, of which the services are simulated', () => {
     expect([...cloud.resources()].sort()).toEqual(before);
   });
 
-  it('has no floating IP left: in its words, for good, and nothing stays after the deletion', async () => {
+  it('without a free floating IP fails permanently with its message, and keeps nothing after the deletion', async () => {
     const before = [...cloud.resources()].sort();
     const group = cloudGroup(2);
     const had = cloud.quotas.floatingip;
@@ -173,7 +173,7 @@ describe('a cloud of OpenStack, of which the services are simulated', () => {
     expect([...cloud.resources()].sort()).toEqual(before);
   });
 
-  it('refuses what a quota has no room for, by the words of all quotas', async () => {
+  it('refuses requests beyond a quota, and names every quota', async () => {
     const group = cloudGroup(1);
     const ask = (count: number) =>
       open().checkCapacity?.(
@@ -189,7 +189,7 @@ describe('a cloud of OpenStack, of which the services are simulated', () => {
     expect(await ask(50)).toBeUndefined();
   });
 
-  it('no longer has the image', async () => {
+  it('reports that its image is gone', async () => {
     const images = cloud.all('images').splice(0);
     await expect(open().resolveImage(signal())).rejects.toMatchObject({
       message: 'the project sees no image debian-12',
@@ -198,7 +198,7 @@ describe('a cloud of OpenStack, of which the services are simulated', () => {
     cloud.all('images').push(...images);
   });
 
-  it('lists what remains of a cluster besides servers, of every kind, and deletes it', async () => {
+  it('lists leftovers of a cluster of every kind, and deletes them', async () => {
     const before = [...cloud.resources()].sort();
     const group = cloudGroup(1, { role: 'control-plane' });
     const [machine] = await answersOf(open(), group, signal());
@@ -225,7 +225,7 @@ describe('a cloud of OpenStack, of which the services are simulated', () => {
     expect([...cloud.resources()].sort()).toEqual(before);
   });
 
-  it('refuses another secret, without a word of it', async () => {
+  it('refuses a wrong secret, without repeating it', async () => {
     const other = openCloud({ ...accessTo(cloud), secret: 'something-else' }, LIMITS);
     const failure = await other.verify(signal()).catch((error: unknown) => error as WorldFailure);
     expect(failure).toMatchObject({ operation: 'verify connection', retryable: false });
@@ -233,7 +233,7 @@ describe('a cloud of OpenStack, of which the services are simulated', () => {
     expect(JSON.stringify(failure)).not.toContain('something-else');
   });
 
-  it('has no such region: the sentence says which there are', async () => {
+  it('reports its regions if the requested one does not exist', async () => {
     const elsewhere = openCloud({ ...accessTo(cloud), region: 'Mars' }, LIMITS);
     await expect(elsewhere.verify(signal())).rejects.toMatchObject({
       message: 'the catalogue has no public endpoint of Nova in region Mars; it has the regions RegionOne',

@@ -37,11 +37,14 @@ import type { Mark } from './openstack.marks.js';
 import { addressQuotas, quotaRefusal, serverQuotas } from './openstack.quotas.js';
 import type { CloudSession, Service } from './openstack.session.js';
 
-/** CB-Ladybug's port of the balanced API: the API servers themselves listen on 6443 of the same hosts. */
+/** CB-Ladybug's port of the load-balanced API: the API servers themselves listen on 6443 of the same hosts. */
 const BALANCED_PORT = 9998;
 const MIB_PER_GIB = 1_024;
 
-/** What remains of a cluster besides servers is listed, too, so that people see and delete it: the kind is part of its ID. */
+/**
+ * Leftovers of a cluster besides servers are listed too, so that operators see and delete them. The kind is part of the
+ * ID.
+ */
 const LEFTOVERS = { floatingIp: 'floating-ip', port: 'port', serverGroup: 'server-group' } as const;
 
 const specOf = ({ name, vcpus, ram }: answers.Flavor): MachineSpec => ({
@@ -51,7 +54,7 @@ const specOf = ({ name, vcpus, ram }: answers.Flavor): MachineSpec => ({
   cpuClockGHz: null,
 });
 
-/** Machines of a project of OpenStack. Nothing is remembered here: whose a resource is, it says itself (openstack.marks.ts). */
+/** Machines in an OpenStack project. Stateless: every resource is marked with its owner (openstack.marks.ts). */
 export class OpenstackProvider implements InfrastructureProvider {
   constructor(private readonly session: CloudSession) {}
 
@@ -155,7 +158,7 @@ export class OpenstackProvider implements InfrastructureProvider {
     ];
   }
 
-  /** Nova has accepted it, and nothing of it is left: its port and volume go with it, and its floating IP after it. */
+  /** Resolves once nothing is left: the port and the volume go with the server, and the floating IP after it. */
   async deleteMachine(id: string, signal: AbortSignal): Promise<void> {
     const operation = 'delete machine';
     const [kind, own] = id.split('/');
@@ -173,7 +176,7 @@ export class OpenstackProvider implements InfrastructureProvider {
     const operation = 'delete machines';
     const neutron = this.to('Neutron', operation, signal);
     const servers = new CloudServers(this.to('Nova', operation, signal));
-    // First nothing can be made for it any more, by whoever is still at it.
+    // First, so that no concurrent request can create anything for it.
     await new CloudFirewalls(neutron).rememberGone(group.uid);
     const own = await servers.ofGroup(group);
     await Promise.all(own.map(({ id }) => servers.delete(id)));
@@ -220,7 +223,7 @@ export class OpenstackProvider implements InfrastructureProvider {
     return this.to('Nova', operation, signal).list('/flavors/detail', 'flavors', answers.Flavor);
   }
 
-  /** By ID or by name; of several with one name, the newest. */
+  /** Finds an image by ID or by name; of several with one name, the newest. */
   private async image(operation: ProviderOperation, signal: AbortSignal): Promise<answers.Image> {
     const { image: text } = this.session.at.settings;
     const glance = this.to('Glance', operation, signal);
@@ -248,7 +251,7 @@ export class OpenstackProvider implements InfrastructureProvider {
     if (missing.length === 0) return;
     const around = await this.surroundings(group, servers, operation, signal);
     const made = await Promise.allSettled(missing.map((machine) => servers.create(group, machine, around)));
-    // The incarnation may have been deleted meanwhile: what was made then goes, too.
+    // The incarnation may have been deleted in the meantime: then the created resources are deleted too.
     if (await new CloudFirewalls(this.to('Neutron', operation, signal)).isGone(group.uid)) {
       await this.deleteGroup(group, signal);
       await this.refuseGone(group, operation, signal);
@@ -279,7 +282,7 @@ export class OpenstackProvider implements InfrastructureProvider {
     };
   }
 
-  /** The servers of a group by the names of their machines; a younger twin is deleted. */
+  /** The servers of a group by machine name, after deleting younger duplicates. */
   private async withoutTwins(group: GroupRef, servers: CloudServers): Promise<ReadonlyMap<string, answers.Server>> {
     const all = await servers.ofGroup(group);
     const oldest = new Set(oldestOfEach(all).values());
@@ -322,7 +325,7 @@ export class OpenstackProvider implements InfrastructureProvider {
     }));
   }
 
-  /** What is there for a server or a cluster that is not. */
+  /** Resources of servers or clusters that no longer exist. */
   private async leftovers(
     servers: readonly answers.Server[],
     operation: ProviderOperation,

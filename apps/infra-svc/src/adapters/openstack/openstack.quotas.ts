@@ -4,7 +4,7 @@ import * as answers from './openstack.answers.js';
 import type { CloudCalls } from './openstack.calls.js';
 import { externalNetwork } from './neutron.networks.js';
 
-/** One quota: -1 is none. */
+/** One quota; a limit of -1 means unlimited. */
 interface Quota {
   readonly what: string;
   readonly limit: number;
@@ -14,7 +14,7 @@ interface Quota {
 
 const UNLIMITED = -1;
 
-/** The first quota of the project that machines of these sizes would exceed; undefined: there is room. */
+/** The first quota of the project that machines of these sizes would exceed, or undefined. */
 export const quotaRefusal = (project: string, quotas: readonly Quota[]): Refusal | undefined => {
   const over = quotas.find(({ limit, used, desired }) => limit !== UNLIMITED && desired > 0 && used + desired > limit);
   if (over === undefined) return undefined;
@@ -22,7 +22,7 @@ export const quotaRefusal = (project: string, quotas: readonly Quota[]): Refusal
   return refuse('quota.exceeded', { scope: project, limit, what, used, desired });
 };
 
-/** The quotas of Nova, of which the project sees what it uses. */
+/** Nova's quotas, with the usage of the project. */
 export const serverQuotas = async (
   nova: CloudCalls,
   { specs }: CapacityRequest,
@@ -54,7 +54,7 @@ export const serverQuotas = async (
   ];
 };
 
-/** The quotas of Neutron. Only administrators may ask it how much is used, so that is counted. */
+/** Neutron's quotas. Only administrators may query the usage, so it is counted. */
 export const addressQuotas = async (neutron: CloudCalls, { specs }: CapacityRequest): Promise<readonly Quota[]> => {
   const { session, signal } = neutron;
   const project = await session.projectId('verify connection', signal);

@@ -10,14 +10,14 @@ import { exchange, keptAlive, wordsOfExchange, type HttpResponse } from '../prov
 import { Problem, Token } from './openstack.answers.js';
 
 export interface CloudLimits {
-  /** Calls under way at a time. */
+  /** Limit of concurrent calls. */
   readonly callsMax: number;
   readonly timeoutMs: number;
-  /** Between two looks at what is being made or deleted. */
+  /** The polling interval of creations and deletions. */
   readonly pollMs?: number;
 }
 
-/** The services, by their names in words: their types in the catalogue, and the version that their endpoints may leave out. */
+/** The services by display name: their types in the catalogue, and the version that their endpoints may omit. */
 export const SERVICES = {
   Nova: { types: ['compute'], version: '/v2.1' },
   Neutron: { types: ['network'], version: '/v2.0' },
@@ -26,7 +26,9 @@ export const SERVICES = {
 } as const;
 export type Service = keyof typeof SERVICES;
 
-/** Stein (2019) has it; tags at creation came with 2.52, policies of server groups with 2.64, types of root volumes with 2.67. */
+/**
+ * Available since Stein (2019). Tags at creation need 2.52, policies of server groups 2.64, types of root volumes 2.67.
+ */
 export const MICROVERSION = '2.67';
 
 export interface CloudCall {
@@ -35,7 +37,7 @@ export interface CloudCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly body?: unknown;
-  /** Absent: that of the connection. */
+  /** Absent: the region of the connection. */
   readonly region?: string;
   readonly signal: AbortSignal;
 }
@@ -48,7 +50,7 @@ interface OpenToken {
 
 const ANSWER_CHARACTERS_MAX = 16 * 1_048_576;
 const ANSWER_VALUES_MAX = 1_000_000;
-/** A refusal is a few sentences. */
+/** An error message has a few sentences. */
 const PROBLEM_LIMITS = { lengthMax: 65_536, valuesMax: 1_000 };
 const NOT_FOUND = 404;
 const UNAUTHORIZED = 401;
@@ -58,9 +60,9 @@ const UNAVAILABLE = 503;
 const CLIENT_ERROR_FIRST = 400;
 const SERVER_ERROR_FIRST = 500;
 const RETRYABLE_4XX: ReadonlySet<number> = new Set([408, 425, TOO_MANY]);
-/** A token is not used in its last minute: a call may take so long. */
+/** A token is not used in its last minute, because a call may take that long. */
 const TOKEN_MARGIN_MS = 60_000;
-/** How often a service may ask to wait within one call, and how long at most. */
+/** How often one call honours a delay that a service requests, and the maximum delay. */
 const WAITS_MAX = 3;
 const WAIT_FIRST_MS = 500;
 const WAIT_MAX_MS = 10_000;
@@ -70,7 +72,7 @@ const PAGES_MAX = 200;
 const jsonOf = (text: string): unknown =>
   parseJsonOrUndefined(text, { lengthMax: ANSWER_CHARACTERS_MAX, valuesMax: ANSWER_VALUES_MAX });
 
-/** The service's own words; those of a proxy in front of it are a page of HTML, of which the title says it. */
+/** The service's own message; for an HTML page of a proxy in front of it, the title. */
 export const wordsIn = (text: string): string => {
   const members = Problem.safeParse(parseJsonOrUndefined(text, PROBLEM_LIMITS)).data ?? {};
   for (const said of Object.values(members)) if (typeof said === 'object' && said !== null) return said.message;
@@ -78,11 +80,14 @@ export const wordsIn = (text: string): string => {
   return /<title>([^<]{1,200})<\/title>/i.exec(text)?.[1]?.trim() ?? '';
 };
 
-/** A quota is a conflict to Neutron and Octavia, and no second try makes it larger. */
+/** Neutron and Octavia report an exceeded quota as a conflict, which is not worth a retry. */
 const isRetryable = (status: number, words: string): boolean =>
   status >= SERVER_ERROR_FIRST || RETRYABLE_4XX.has(status) || (status === CONFLICT && !/quota/i.test(words));
 
-/** A connection to one project: a token that is renewed, the endpoints of the catalogue, and calls to them. Every failure is a WorldFailure. */
+/**
+ * A session for one project: a renewed token, the endpoints of the catalogue, and calls to them. Every failure is a
+ * WorldFailure.
+ */
 export class CloudSession {
   private readonly limit: LimitFunction;
   private readonly agents = new Map<string, Agent>();
@@ -100,12 +105,12 @@ export class CloudSession {
     return (await this.opened(operation, signal)).of.project.id;
   }
 
-  /** Regions of the catalogue in which the service is. */
+  /** The regions of the catalogue that have the service. */
   async regionsOf(service: Service, operation: ProviderOperation, signal: AbortSignal): Promise<readonly string[]> {
     return [...new Set(this.endpoints(service, (await this.opened(operation, signal)).of).map(({ region }) => region))];
   }
 
-  /** undefined: the service says that there is none. */
+  /** Returns undefined if the resource does not exist. */
   async find<Answer>(call: CloudCall, answer: z.ZodType<Answer>): Promise<Answer | undefined> {
     const response = await this.send(call);
     return response.status === NOT_FOUND ? undefined : this.read(call, response, answer);
@@ -115,14 +120,14 @@ export class CloudSession {
     return this.read(call, await this.send(call), answer);
   }
 
-  /** Gone is gone, whoever deleted it. */
+  /** Idempotent: a missing resource counts as deleted. */
   async delete(call: Omit<CloudCall, 'method'>): Promise<void> {
     const deletion = { ...call, method: 'DELETE' } as const;
     const response = await this.send(deletion);
     if (response.status !== NOT_FOUND && response.status >= CLIENT_ERROR_FIRST) throw this.problem(deletion, response);
   }
 
-  /** Every page of a list; `key` is its member of the answer. */
+  /** Reads every page of a list; `key` is its member in the response. */
   async list<Item extends { readonly id: string }>(
     call: Omit<CloudCall, 'method'>,
     key: string,
@@ -153,7 +158,7 @@ export class CloudSession {
     return new WorldFailure({ operation, target: this.at.connection, message: said, retryable, reason, cause });
   }
 
-  /** With a valid token, however often the service asks to wait. */
+  /** Sends a call with a valid token, and waits as often as the service requests. */
   private async send(call: CloudCall): Promise<HttpResponse> {
     let isRenewed = false;
     for (let waits = 0; ;) {
@@ -175,7 +180,9 @@ export class CloudSession {
     }
   }
 
-  /** 429 says that nothing was done; a POST that ended with 503 may have been, and whoever asked looks again first. */
+  /**
+   * 429 means that nothing was done. A POST that ended with 503 may have taken effect, so the caller must check first.
+   */
   private mayWait({ method }: CloudCall, status: number): boolean {
     return status === TOO_MANY || (status === UNAVAILABLE && method !== 'POST');
   }
@@ -225,7 +232,7 @@ export class CloudSession {
     return token;
   }
 
-  /** With a limit of its own instead of a caller's signal: the token is for all that wait for it. */
+  /** Uses its own timeout instead of a caller's signal, because all callers share the token. */
   private async authenticate(operation: ProviderOperation): Promise<OpenToken> {
     const { authUrl, applicationCredential: id } = this.at.settings;
     const base = authUrl.replace(/\/+$/, '');
@@ -305,7 +312,7 @@ export class CloudSession {
   }
 }
 
-/** As the service asks (`Retry-After`, in seconds), else twice as long each time; never long. */
+/** The delay that the service requests (`Retry-After`, in seconds), otherwise exponential; always bounded. */
 const waitOf = ({ headers }: HttpResponse, waits: number): number => {
   const asked = Number(headers['retry-after']);
   const ms = Number.isFinite(asked) && asked > 0 ? asked * 1_000 : WAIT_FIRST_MS * 2 ** (waits - 1);

@@ -3,7 +3,7 @@ import { cloudConnection, type CloudAccess } from './openstack.fixtures.js';
 import type { HttpResponse } from '../provider.exchange.js';
 import { CloudSession, type CloudCall, type CloudLimits } from './openstack.session.js';
 
-/** The form of an answer: its members and their types; of a list, those that any of its elements has. */
+/** The shape of a response: its members and their types; for a list, the members of all its elements. */
 export type Shape = string | { readonly [member: string]: Shape } | readonly Shape[];
 
 const ID = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})$/;
@@ -40,7 +40,7 @@ export const shapeOf = (value: unknown, name = ''): Shape => {
     : { '*': members.map(([, one]) => shapeOf(one)).reduce((all, one) => merged(all, one)) };
 };
 
-/** `POST /networks 201`: without what is different each time, and without where the service is. */
+/** `POST /networks 201`: without values that differ between runs, and without the address of the service. */
 export const callOf = (method: string, path: string, status: number): string => {
   const parts = path
     .split('?')[0]!
@@ -56,7 +56,7 @@ export const callOf = (method: string, path: string, status: number): string => 
 
 type ExchangeOf = [call: CloudCall, url: URL, headers: Readonly<Record<string, string>>, service?: string];
 
-/** What the services have answered, by call. */
+/** The recorded responses of the services, by call. */
 export class Recorder {
   private readonly seen = new Map<string, Shape>();
 

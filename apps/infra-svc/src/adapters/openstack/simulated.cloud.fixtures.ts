@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type Server as HttpServer, type Ser
 import type { AddressInfo } from 'node:net';
 
 /**
- * A simulation of the calls to Keystone, Nova, Neutron and Glance that the provider makes. Nothing of OpenStack runs here: it answers as
- * the documentation of their APIs says.
+ * A simulation of the calls to Keystone, Nova, Neutron and Glance that the provider makes. No OpenStack code runs here:
+ * responses follow the documentation of the APIs.
  */
 type Row = Record<string, unknown> & { id: string };
 
@@ -15,16 +15,16 @@ export interface Exchange {
   readonly body: unknown;
 }
 
-/** What happens to the next calls that it fits, in place of an answer. */
+/** Applies to the next matching calls instead of a response. */
 export interface CloudFault {
   readonly method: string;
   readonly path: RegExp;
   readonly times: number;
-  /** Absent: it never answers. */
+  /** Absent: there is no response. */
   readonly status?: number;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What was asked for is done all the same. */
+  /** The request takes effect nevertheless. */
   readonly isDone?: boolean;
 }
 
@@ -53,7 +53,7 @@ const neutronError = (status: number, type: string, message: string): Reply => [
   { NeutronError: { type, message, detail: '' } },
 ];
 
-/** Singular names of the collections of Neutron, and what a new one has beside what was given. */
+/** Singular names of Neutron's collections, and the defaults of new resources. */
 const KINDS: Readonly<Record<string, { readonly one: string; readonly defaults: () => Record<string, unknown> }>> = {
   networks: { one: 'network', defaults: () => ({ subnets: [], tags: [] }) },
   subnets: { one: 'subnet', defaults: () => ({ tags: [] }) },
@@ -77,7 +77,7 @@ export class SimulatedCloud {
   readonly exchanges: Exchange[] = [];
   readonly quotas = { instances: 100, cores: 200, ram: 1_000_000, floatingip: 50, port: 500 };
   faults: CloudFault[] = [];
-  /** Names of servers that end in ERROR, with Nova's words. */
+  /** Names of servers that end in ERROR, with Nova's message. */
   readonly errors = new Map<string, string>();
   bootMs = 20;
   tokens = 0;
@@ -109,7 +109,7 @@ export class SimulatedCloud {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** Every resource of the project, by kind, without what was there before anything was made. */
+  /** Every resource of the project by kind, except those that existed initially. */
   resources(): readonly string[] {
     return [...this.rows].flatMap(([kind, rows]) =>
       kind === 'images'
@@ -391,7 +391,7 @@ export class SimulatedCloud {
       group['security_group_rules'] = (group['security_group_rules'] as Row[]).filter((rule) => rule.id !== id);
   }
 
-  /** Lists by what is equal in the query; finds, changes and deletes by ID. */
+  /** Lists by equality with the query; finds, changes and deletes by ID. */
   private crud(
     { method, query, body }: Asked,
     { kind, one, id }: { readonly kind: string; readonly one: string; readonly id: string | undefined },

@@ -2,8 +2,8 @@ import ssh2 from 'ssh2';
 import type { KeyPair, SshKeys } from '../../resources/resources.ports.js';
 
 /**
- * ssh2 1.17 cuts leading zero bytes off an ed25519 public key, so that one key in 256 is none (mscdex/ssh2#1513). Such a
- * key is thrown away and another one drawn; this many in a row do not happen.
+ * ssh2 1.17 strips leading zero bytes from an ed25519 public key, which makes one key in 256 invalid
+ * (mscdex/ssh2#1513). Such a key is discarded and generated again; this many in a row do not occur.
  */
 const DRAWS_MAX = 16;
 
@@ -17,7 +17,7 @@ const publicHalfOf = (privateKey: string): { type: string; blob: Buffer } => {
 
 const isReadable = (key: string): boolean => !(ssh2.utils.parseKey(key) instanceof Error);
 
-/** Keys as OpenSSH writes them, which is what node-ssh and every sshd read. */
+/** Keys in OpenSSH's format, which node-ssh and every sshd read. */
 export const opensshKeys: SshKeys = {
   generate: (comment): KeyPair => {
     for (let draw = 0; draw < DRAWS_MAX; draw += 1) {

@@ -44,8 +44,8 @@ describe('trust in your own hosts', () => {
 
   afterEach(() => rack.stop());
 
-  describe('by their SSH host keys', () => {
-    /** An inventory that names no keys. */
+  describe('by SSH host key', () => {
+    /** An inventory without host keys. */
     const unnamed = (): Settings => ({ hosts: rack.inventory().map(({ hostKey: _key, ...host }) => host) });
     const pins = () =>
       rack.log.events.flatMap(({ type, data }) => (type === 'HostKeyPinned' ? [[data.host, data.hostKey]] : []));
@@ -54,7 +54,7 @@ describe('trust in your own hosts', () => {
       data: { name: SITE, host: host as NodeName | null, address, hostKey },
     });
 
-    it('pins the first key that each host shows, once, in the log', async () => {
+    it('pins the first key that each host presents, once, in the log', async () => {
       expect(await problemsOf(unnamed())).toEqual(['', '', '']);
       expect(await problemsOf(unnamed())).toEqual(['', '', '']);
       expect(pins().sort()).toEqual(rack.hosts.map((host, at) => [`rack-${at + 1}`, host.fingerprint]));
@@ -62,7 +62,7 @@ describe('trust in your own hosts', () => {
       expect(machine).toMatchObject({ ssh: { hostKey: rack.hosts[0]!.fingerprint } });
     });
 
-    it('refuses a machine in the middle that shows another key: it gets no step, and no cluster', async () => {
+    it('refuses a man in the middle with another key, which receives no step and no cluster', async () => {
       await problemsOf(unnamed());
       const pinned = rack.hosts[0]!.fingerprint;
       await rack.hosts[0]!.isReplaced();
@@ -72,7 +72,7 @@ describe('trust in your own hosts', () => {
       expect(pins()).toHaveLength(3);
     });
 
-    it('keeps a host out that shows another key when it is given back, for a stable reason', async () => {
+    it('excludes a host that presents another key at its release, for a stable reason', async () => {
       const group = groupOf(1);
       await make(group, unnamed());
       rack.put(0, '/etc/kubernetes/pki/ca.key');
@@ -83,7 +83,7 @@ describe('trust in your own hosts', () => {
       expect(rack.has(0, '/etc/kubernetes/pki/ca.key')).toBe(true);
     });
 
-    it('takes the new key, and no other, once an administrator accepted it', async () => {
+    it('accepts only the new key that an administrator accepted', async () => {
       await problemsOf(unnamed());
       await rack.hosts[0]!.isReplaced();
       const { host, port } = rack.hosts[0]!.address;
@@ -93,7 +93,7 @@ describe('trust in your own hosts', () => {
       expect((await problemsOf(unnamed()))[0]).toMatch(/shows the key .*, and .* is the one that is known/);
     });
 
-    it('trusts nothing on first use where the inventory names the key', async () => {
+    it('does not trust on first use if the inventory has the key', async () => {
       const named = { hosts: rack.inventory() };
       await rack.hosts[0]!.isReplaced();
       expect((await problemsOf(named))[0]).toMatch(/is the one that is known/);
@@ -103,7 +103,7 @@ describe('trust in your own hosts', () => {
       expect((await problemsOf(named))[0]).toMatch(/is the one that is known/);
     });
 
-    it('pins the jump host, refuses another key of it for every host behind it, until that is accepted', async () => {
+    it("pins the jump host's key, and refuses another one for every host behind it until it is accepted", async () => {
       const [gate, ...behind] = rack.hosts;
       const { host: address, port } = gate!.address;
       const settings = { hosts: rack.inventory().slice(1), jump: { address, port } };
@@ -147,7 +147,7 @@ describe('trust in your own hosts', () => {
       await rack.namespace('team-b');
     });
 
-    it('gives a host that one namespace used to no other, and says what to do', async () => {
+    it('does not give a host that one namespace used to another, and reports the remedy', async () => {
       await use('team-a');
       const group = groupOf(1, 'team-b');
       await expect(make(group, only(0))).rejects.toMatchObject({
@@ -162,20 +162,20 @@ describe('trust in your own hosts', () => {
       expect(await make(groupOf(1, 'team-a', 'again'), only(0))).toHaveLength(1);
     });
 
-    it('gives it to no later namespace of the same name either', async () => {
+    it('does not give it to a later namespace of the same name', async () => {
       await use('team-a');
       await rack.namespace('team-a', 'NamespaceDeleted');
       await rack.namespace('team-a');
       await expect(make(groupOf(1, 'team-a'), only(0))).rejects.toThrow(/last used by another namespace/);
     });
 
-    it('nor under another name of the host at the same address', async () => {
+    it('does not give it under another host name with the same address', async () => {
       await use('team-a');
       const renamed = { hosts: [{ ...rack.inventory()[0], name: 'fresh' }] };
       await expect(make(groupOf(1, 'team-b'), renamed)).rejects.toThrow(/last used by another namespace/);
     });
 
-    it('gives it wiped to any where the connection says so', async () => {
+    it('gives it to any namespace after a wipe, if the connection allows that', async () => {
       await use('team-a');
       expect(await make(groupOf(1, 'team-b'), only(0, { hostReuse: 'any-namespace' }))).toHaveLength(1);
       for (const path of [
@@ -198,7 +198,7 @@ describe('trust in your own hosts', () => {
       ['/etc/sudoers.d/a', 'the accounts that may log in, or sudoers and PAM are not as when the host was taken'],
       ['/etc/cron.d/a', 'the cron jobs or preloaded libraries are not as when the host was taken'],
       ['/etc/systemd/system/a.service', 'the units of systemd are not as when the host was taken'],
-    ])('keeps a host out where a tenant left a way back in: %s', async (path, words) => {
+    ])('excludes a host on which a tenant left a backdoor: %s', async (path, words) => {
       const group = groupOf(1, 'team-a');
       await make(group, only(0));
       rack.put(0, path, 'a way back in');
@@ -209,7 +209,7 @@ describe('trust in your own hosts', () => {
       await expect(make(groupOf(1, 'team-a', 'again'), only(0))).rejects.toThrow(/1 kept out/);
     });
 
-    it("compares the agent's runtime where it is the host's own", async () => {
+    it("checks the agent's runtime if it is the host's own", async () => {
       const settings = only(0, { profile: { nodeBinary: '/opt/fairlead/node' } });
       rack.put(0, '/opt/fairlead/node', 'a runtime');
       const group = groupOf(1, 'team-a');
@@ -224,7 +224,7 @@ describe('trust in your own hosts', () => {
       expect(kept?.cause.message).toContain("the agent's runtime files are not as when the host was taken");
     });
 
-    it('frees a host that an administrator accepts after it was reinstalled, for every namespace', async () => {
+    it('releases a host for every namespace after an administrator accepted its reinstallation', async () => {
       const group = groupOf(1, 'team-a');
       await make(group, only(0));
       rack.put(0, '/root/.ssh/authorized_keys', 'a way back in');
@@ -235,7 +235,7 @@ describe('trust in your own hosts', () => {
       expect(await make(groupOf(1, 'team-b'), only(0))).toHaveLength(1);
     });
 
-    it('does not take an acceptance that comes late for what happened after it', async () => {
+    it('does not apply an acceptance to later events', async () => {
       await use('team-a');
       const asOf = await rack.say({ type: 'HostAccepted', data: { name: SITE, host: 'rack-1' as NodeName } });
       const group = groupOf(1, 'team-a', 'again');

@@ -3,7 +3,7 @@ import { cloneWarning, problemsOfHost, sameMachine, type Identified } from '@fai
 import type { StockView } from '../../stock/stock.ports.js';
 import type { Found } from './own.hosts.js';
 
-/** A host of the inventory, and what was found of it; undefined: it is in use, and was not looked at. */
+/** A host of the inventory and the result of its inspection; undefined: in use, and not inspected. */
 export interface Looked {
   readonly host: OwnHost;
   readonly found: Found | undefined;
@@ -11,16 +11,19 @@ export interface Looked {
 
 export interface HostVerdict {
   readonly name: NodeName;
-  /** Why it is of no use now; empty: it can become a node, or is in use already and answers. */
+  /** Why it is unusable now; empty: it can become a node, or is in use and responds. */
   readonly problem: string;
-  /** What an administrator should change although it can become a node; empty: nothing. */
+  /** A recommended change, although it can become a node; empty: none. */
   readonly warning: string;
 }
 
 const identityOf = ({ host, found }: Looked): readonly Identified[] =>
   found?.kind === 'found' ? [{ name: host.name, hostKey: found.hostKey, facts: found.look.facts }] : [];
 
-/** One verdict on each host, in the order of the inventory. Of two names of one machine, the one in use counts, or the first one. */
+/**
+ * One verdict per host, in the order of the inventory. Of two names of one machine, the one in use counts, otherwise
+ * the first.
+ */
 export const verdictsOf = (looked: readonly Looked[], { held, withheld }: StockView): readonly HostVerdict[] => {
   const isHeld = ({ name }: OwnHost): boolean => held.some(({ host }) => host.name === name);
   const inOrder = looked.toSorted((one, other) => Number(isHeld(other.host)) - Number(isHeld(one.host)));

@@ -15,8 +15,8 @@ const QUICK = {
   freshForMs: 1,
 };
 
-/** The reason of each is in the words of the list of hosts. */
-describe('the login of a host, by OpenSSH itself', () => {
+/** The reasons are those that the list of hosts shows. */
+describe('the login of a host, with real OpenSSH', () => {
   const itLogsIn = mayMount() ? itWith('sshd', 'unshare') : it.skip;
   let shell: NodeSshShell;
   let server: OpenSsh | undefined;
@@ -30,7 +30,7 @@ describe('the login of a host, by OpenSSH itself', () => {
     server = undefined;
   });
 
-  /** What keeps such a host from becoming a node; empty: nothing does. */
+  /** Why such a host cannot become a node; empty: it can. */
   const problemsWith = async (options: LoginOptions, aheadMs = 0): Promise<string> => {
     server = await OpenSsh.start(options);
     const { port, privateKey } = server;
@@ -48,7 +48,7 @@ describe('the login of a host, by OpenSSH itself', () => {
     const host = { name: 'rack-1', address: '127.0.0.1', port, user: 'root' } as OwnHost;
     const found = await hosts.look(host, AbortSignal.timeout(30_000));
     if (found.kind === 'silent') return found.words;
-    // This machine may have no systemd, and little room.
+    // This machine may have no systemd, and little free space.
     const relevant = problemsOfHost(found.look.facts, { address: null, lookedAt: found.lookedAt });
     return relevant.filter((problem) => !/systemd|MiB free|% full/.test(problem)).join('; ');
   };

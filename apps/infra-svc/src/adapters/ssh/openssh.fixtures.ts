@@ -11,15 +11,15 @@ const TRIES_MAX = 400;
 const PAUSE_MS = 50;
 
 export interface LoginOptions {
-  /** Of root, as in /etc/passwd. */
+  /** The login shell of root, as in /etc/passwd. */
   readonly shell?: string;
-  /** Lines of sshd_config beside those that every server here has. */
+  /** Lines of sshd_config in addition to the common ones. */
   readonly config?: readonly string[];
-  /** Before the key in authorized_keys. */
+  /** Options in front of the key in authorized_keys. */
   readonly keyOptions?: string;
   /** Files of the home folder. */
   readonly home?: Readonly<Record<string, string>>;
-  /** Folders of the host that are a file system of their own, with these options. */
+  /** Folders of the host that are separate file systems, with these mount options. */
   readonly mounts?: Readonly<Record<string, string>>;
 }
 
@@ -39,8 +39,8 @@ const answers = (port: number): Promise<boolean> =>
   });
 
 /**
- * OpenSSH's own server with the login of a root of its own: in a mount namespace in which /etc/passwd is another one. What runs there has the
- * folder `root` as its host.
+ * A real OpenSSH server with its own root login: in a mount namespace with another /etc/passwd. Its commands use the
+ * folder `root` as their host.
  */
 export class OpenSsh {
   private constructor(
@@ -91,7 +91,7 @@ export class OpenSsh {
     const script = [
       'set -e',
       `mount --bind ${at('passwd')} /etc/passwd`,
-      // Its folder for the separation of privileges.
+      // The folder for sshd's privilege separation.
       'mount -t tmpfs -o mode=755 tmpfs /run',
       'mkdir /run/sshd',
       ...mounted,
@@ -119,6 +119,6 @@ export class OpenSsh {
   }
 }
 
-/** Whether this user may mount, in a namespace of its own. */
+/** Whether this user may mount in a separate namespace. */
 export const mayMount = (): boolean =>
   spawnSync('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', 'mount -t tmpfs tmpfs /mnt']).status === 0;

@@ -28,15 +28,15 @@ import { LRUCache } from 'lru-cache';
 import { randomUUID } from 'node:crypto';
 import type { Stock, Trust } from '../../stock/stock.ports.js';
 
-/** How patient it is with hosts. */
+/** Timeouts and retries for hosts. */
 export interface OwnHostsLimits {
-  /** A host that is looked at may be down: the wait for it is short. */
+  /** For inspections, short because the host may be down. */
   readonly look: Patience;
-  /** A host that is given back may be booting. */
+  /** For resets, longer because the host may be booting. */
   readonly reset: Patience;
-  /** How often a reset that leaves something is repeated. */
+  /** How often an incomplete reset is repeated. */
   readonly resetsMax: number;
-  /** What was found is good for so long. */
+  /** How long an inspection result is cached. */
   readonly freshForMs: number;
 }
 
@@ -52,10 +52,10 @@ const NO_FILES =
   'file transfer (SFTP) does not work: the SSH server needs "Subsystem sftp internal-sftp", and files like .bashrc must print nothing without a terminal';
 const NO_RESULT =
   'the login does not run commands (a forced command, a shell without login, or a program in a profile?); it printed';
-/** Of what a login prints instead of a result. */
+/** Maximum length of login output in a message. */
 const PRINTED_MAX = 200;
 
-/** What OpenSSH and login shells print, and what to do about it. */
+/** Output of OpenSSH and login shells, and the remedy for each. */
 const LOGIN_HINTS: readonly (readonly [RegExp, string])[] = [
   [/currently not available|nologin/i, 'its user has no shell: usermod -s /bin/sh <user>'],
   [/channel open failure|open failed/i, 'MaxSessions of its SSH server must be 2 or more'],
@@ -71,12 +71,12 @@ const wordsOfLogin = (words: string): string => {
 type OwnStep = keyof typeof OPERATIONS & StepName;
 type Patience = Pick<OpenOptions, 'triesMax' | 'deadlineMs'>;
 
-/** By whom a host was used, and what it was like before. */
+/** Who used a host, and its state before. */
 export interface Used {
   readonly of: string;
-  /** null: it was taken before there were baselines. */
+  /** null: it was allocated before baselines existed. */
   readonly baseline: HostBaseline | null;
-  /** The runtime at the agent's own path is the host's. */
+  /** Whether the runtime at the agent's own path belongs to the host. */
   readonly keepRuntime: boolean;
 }
 
@@ -85,15 +85,15 @@ const serverOf = ({ name, address, port }: OwnHost): SshServer => ({
   address: sshAddress({ address, port }),
 });
 
-/** What was found on a host, or why nothing was. */
+/** The result of an inspection, or why it failed. */
 export type Found =
   | { readonly kind: 'found'; readonly look: LookResult; readonly lookedAt: LookedAt; readonly hostKey: string }
   | { readonly kind: 'silent'; readonly words: string };
 
-/** How long a host has for the first file that is asked for: a login that prints something stops file transfers without a word. */
+/** Timeout for the first file: a login that prints something makes file transfers hang silently. */
 const FILES_TIMEOUT_MS = 8_000;
 
-/** Which connection it is, and what is the same for all of its hosts. */
+/** The connection, and the settings that all of its hosts share. */
 interface Place extends Pick<SshSettings, 'jump'> {
   readonly connection: ConnectionName;
   readonly keyRef: SecretRef | null;
@@ -106,11 +106,11 @@ export interface OwnHostsWorld {
   readonly stock: Pick<Stock, 'pin'>;
   /** Milliseconds since 1970; absent: the clock of this machine. */
   readonly now?: () => number;
-  /** Of this installation; absent: the first. */
+  /** The epoch of this installation; absent: the first. */
   readonly epoch?: () => number;
 }
 
-/** The world of an inventory: reaches its hosts, looks at them, and cleans them. */
+/** Access to the hosts of an inventory: connects to them, inspects and resets them. */
 export class OwnHosts {
   private readonly found: LRUCache<string, Found>;
 
@@ -122,12 +122,12 @@ export class OwnHosts {
     this.found = new LRUCache({ max: 2_000, ttl: limits.freshForMs });
   }
 
-  /** The next look at each host is a new one. */
+  /** Clears the cache, so that the next inspection is a new one. */
   forget(): void {
     this.found.clear();
   }
 
-  /** A host that does not answer is an answer too. Some seconds old at most. */
+  /** Inspects a host, with a result that is a few seconds old at most. A host that does not respond is a result too. */
   async look(host: OwnHost, signal: AbortSignal): Promise<Found> {
     signal.throwIfAborted();
     const keys = await this.world.trust.hostKeys();
@@ -140,8 +140,8 @@ export class OwnHosts {
   }
 
   /**
-   * Resolves when the host is wiped: nothing of that incarnation (`of`) is on it any more, and what stays is as the baseline has it.
-   * Rejects with WorldFailure, which says what is not.
+   * Resolves once the host is wiped: nothing of that incarnation (`of`) remains, and the rest matches the baseline.
+   * Rejects with a WorldFailure that lists what remains.
    */
   async reset(host: OwnHost, used: Used, signal: AbortSignal): Promise<void> {
     this.forget();
@@ -155,7 +155,7 @@ export class OwnHosts {
     }
   }
 
-  /** The settings come before what was accepted, and that before what was seen first; null: none is known. */
+  /** Settings take precedence over accepted keys, and those over pinned ones; null: no key is known. */
   keyOf(keys: HostKeys, host: OwnHost): string | null {
     return host.hostKey ?? this.known(keys, serverOf(host));
   }
@@ -166,7 +166,7 @@ export class OwnHosts {
     return jump.hostKey ?? this.known(keys, this.jumpServer);
   }
 
-  /** Those of the addresses that something answers at, as the host sees it. Rejects with WorldFailure. */
+  /** Returns the addresses that respond, as seen from the host. Rejects with WorldFailure. */
   async answering(host: OwnHost, addresses: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
     const probe = addresses.slice(0, PROBES_MAX);
     return (await this.run(host, renderStep('look', { probe }), this.limits.look, signal)).facts.answering;
@@ -174,7 +174,7 @@ export class OwnHosts {
 
   private async lookNow(host: OwnHost, signal: AbortSignal): Promise<Found> {
     try {
-      // A file is asked for first: afterwards, the look finds out whether the host lets two things run on one connection.
+      // A file is requested first; the inspection then checks whether the host allows two sessions on one connection.
       const hostKey = await this.transfersFiles(host, signal).catch((error: unknown) =>
         this.commandsFirst(host, error, signal),
       );
@@ -188,7 +188,10 @@ export class OwnHosts {
     }
   }
 
-  /** Where no command runs either, as with a forced one, that is the reason, and the server for files is none. Rejects in any case. */
+  /**
+   * If commands fail too, e.g. because of a forced command, that is the reported reason instead of the missing file
+   * server. Always rejects.
+   */
   private async commandsFirst(host: OwnHost, error: unknown, signal: AbortSignal): Promise<never> {
     signal.throwIfAborted();
     if (error instanceof WorldFailure && error.message.startsWith(NO_FILES))
@@ -196,7 +199,7 @@ export class OwnHosts {
     throw error;
   }
 
-  /** Answers the host key that it has shown. */
+  /** Returns the presented host key. */
   private transfersFiles(host: OwnHost, signal: AbortSignal): Promise<string> {
     return this.onSession(host, this.limits.look, signal, async (session) => {
       const failure = (words: string): WorldFailure =>
@@ -235,7 +238,7 @@ export class OwnHosts {
     });
   }
 
-  /** A connection that was kept since an earlier step may have died unnoticed: then a new one is opened, once. */
+  /** A connection kept from an earlier step may be dead: it is reopened once. */
   private async onSession<T>(
     host: OwnHost,
     patience: Patience,
@@ -256,7 +259,7 @@ export class OwnHosts {
     }
   }
 
-  /** The first key that a server shows is pinned before anything else is sent to it. */
+  /** The first key that a server presents is pinned before anything else is sent to it. */
   private async open(host: OwnHost, options: OpenOptions): Promise<HostSession> {
     const address = await this.addressOf(host);
     const session = await this.world.shell.open(address, options);

@@ -28,7 +28,7 @@ const writeProgram = (bin: string, name: string, text: string): void => {
   chmodSync(join(bin, name), 0o755);
 };
 
-/** Some SSH servers, each on a loopback address of its own, and an inventory of them. */
+/** SSH servers, each on its own loopback address, and an inventory of them. */
 export class Rack {
   readonly log = new MemoryLog();
   readonly stock = new StockLog(makeHandle(this.log, new FoldCache(20)));
@@ -65,7 +65,7 @@ export class Rack {
     await this.log.say(namespaceStream(name), { type, data } as Fact);
   }
 
-  /** What the gateway states of connections. */
+  /** Appends a fact of a connection like the gateway. */
   async say(fact: Fact<'HostKeyAccepted' | 'HostAccepted'>): Promise<number> {
     return (await this.log.say(CONNECTIONS_STREAM, fact)).meta.seq;
   }
@@ -91,7 +91,7 @@ export class Rack {
     };
   }
 
-  /** Opened again: it knows what the log knows. */
+  /** Opens the provider again, with the state in the log. */
   open(settings: Record<string, unknown> = {}, limits = QUICK): InfrastructureProvider {
     const world = {
       stock: this.stock,

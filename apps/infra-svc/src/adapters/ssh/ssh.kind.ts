@@ -24,7 +24,7 @@ export interface SshWorld {
   readonly epoch?: () => number;
 }
 
-/** Your own hosts, reached over SSH. */
+/** Your own hosts, accessed over SSH. */
 export const sshKind = ({
   stock,
   trust,
@@ -66,6 +66,6 @@ const publicHalfOf = (privateKey: string, comment: string, keys: SshKeys): strin
   try {
     return keys.read(privateKey, comment).publicKey;
   } catch {
-    return undefined; // Which fault it has is the library's own wording, and says nothing to people.
+    return undefined; // The library's wording of the fault does not help users.
   }
 };

@@ -54,7 +54,7 @@ describe('your own hosts', () => {
 
   afterEach(() => rack.stop());
 
-  it('are taken all or none: an exhausted stock is refused and gives nothing [ORBITER 27]', async () => {
+  it('are allocated all or none: a request beyond the inventory is refused [ORBITER 27]', async () => {
     await make(groupOf(2, 'first'));
     await expect(make(groupOf(2, 'second'))).rejects.toMatchObject({
       name: 'WorldFailure',
@@ -65,13 +65,13 @@ describe('your own hosts', () => {
     expect(await make(groupOf(1, 'third'))).toHaveLength(1);
   });
 
-  it('are never given to two clusters that ask at the same time', async () => {
+  it('are never allocated to two concurrent clusters', async () => {
     const results = await Promise.allSettled([make(groupOf(2, 'first')), make(groupOf(2, 'second'))]);
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     expect(new Set((await rack.stock.look(SITE)).held.map(({ host }) => host.name)).size).toBe(2);
   });
 
-  it('come back clean, and are given to the next cluster [ORBITER 27]', async () => {
+  it('are released clean, and allocated to the next cluster [ORBITER 27]', async () => {
     const first = groupOf(3);
     await make(first);
     rack.put(0, '/etc/kubernetes/kubelet.conf');
@@ -86,7 +86,7 @@ describe('your own hosts', () => {
     expect(await make(groupOf(3, 'next'))).toHaveLength(3);
   });
 
-  it('that cannot be reset are kept out, with the reason, until they can', async () => {
+  it('that cannot be reset are quarantined with the reason until they can', async () => {
     const group = groupOf(3);
     await make(group);
     await rack.hosts[1]!.goAway();
@@ -104,7 +104,7 @@ describe('your own hosts', () => {
     expect(await make(groupOf(3, 'next'))).toHaveLength(3);
   });
 
-  it('that do not answer, or are nodes of someone already, are not taken', async () => {
+  it('that do not respond, or are nodes already, are not allocated', async () => {
     await rack.hosts[0]!.goAway();
     rack.put(1, '/etc/kubernetes/kubelet.conf');
     expect((await make(groupOf(1))).map((answer) => answer.id)).toEqual(['rack-3/demo-w-1-aaaaa']);
@@ -118,7 +118,7 @@ describe('your own hosts', () => {
     ]);
   });
 
-  it('are looked at again by a verification, also a moment after the last one', async () => {
+  it('are inspected again by a verification, even right after the last one', async () => {
     const provider = rack.open({}, { ...QUICK, freshForMs: 60_000 });
     const problem = async () => (await provider.verify(signal())).hosts?.[1]?.problem;
     rack.put(1, '/etc/kubernetes/kubelet.conf');
@@ -127,7 +127,7 @@ describe('your own hosts', () => {
     expect(await problem()).toBe('');
   });
 
-  it('have their own address beside the one that SSH goes to, and are refused without it', async () => {
+  it('may have a node address other than their SSH address, and are refused without it', async () => {
     const [first, ...others] = rack.inventory();
     rack.put(0, '/proc/net/fib_trie', '  |-- 10.77.0.2\n      /32 host LOCAL\n');
     const at = (more: Record<string, unknown>) => ({ hosts: [{ ...first, ...more }, ...others] });
@@ -143,7 +143,7 @@ describe('your own hosts', () => {
     );
   });
 
-  it('that are one machine are used once: the first name counts, and a clone is named', async () => {
+  it('with two names are used once: the first name counts, and a clone is reported', async () => {
     for (const [at, address] of ['10.0.0.1', '10.0.0.1', '10.0.0.3'].entries()) {
       rack.put(at, '/etc/machine-id', '3d1219c7c4c5404aaa1f6d2a48adfda4\n');
       rack.put(at, '/proc/net/fib_trie', `  |-- ${address}\n      /32 host LOCAL\n`);
@@ -162,7 +162,7 @@ describe('your own hosts', () => {
     );
   });
 
-  it('that no longer answer still exist: unreachable never means deleted', async () => {
+  it('that no longer respond still exist: unreachable never means deleted', async () => {
     const group = groupOf(3);
     await make(group);
     for (const host of rack.hosts) await host.goAway();
@@ -175,14 +175,14 @@ describe('your own hosts', () => {
     });
   });
 
-  it('are never opened with a key of another connection, also when an earlier release recorded its name', async () => {
+  it('are never accessed with a key of another connection, even if an earlier release recorded its name', async () => {
     const withKey = (keyRef: string) => ({ hosts: rack.inventory().map((host) => ({ ...host, keyRef })) });
     const foreign = rack.open(withKey('gateway.connection.other'));
     await expect(foreign.verify(signal())).rejects.toThrow(/there is no key behind gateway.connection.other/);
     expect(await rack.open(withKey('gateway.connection.site.deep')).verify(signal())).toMatchObject({ nlb: false });
   });
 
-  it('that leave the inventory while they are in use stay with their cluster, and are not given again', async () => {
+  it('that are removed from the inventory while in use stay with their cluster, and are not allocated again', async () => {
     const group = groupOf(2);
     await make(group);
     rack.put(0, '/var/lib/etcd/member/wal');
@@ -195,7 +195,7 @@ describe('your own hosts', () => {
     expect(await make(groupOf(3, 'next'))).toHaveLength(3);
   });
 
-  it('say how they are reached and what is special about them', async () => {
+  it('report how they are accessed and their profile', async () => {
     const profile = { cgroupDriver: 'cgroupfs', failSwapOn: false };
     const jump = { address: '127.0.72.1', port: rack.hosts[0]!.address.port, hostKey: rack.hosts[0]!.fingerprint };
     const hosts = rack.inventory().map((host) => ({ ...host, zone: 'hall-a', labels: { rack: '7' } }));
@@ -218,7 +218,7 @@ describe('your own hosts', () => {
     expect(rack.hosts[0]!.forwarded).toBeGreaterThan(0);
   });
 
-  it('reach each other without their proxy', async () => {
+  it('connect to each other without their proxy', async () => {
     const proxy = { https: 'http://10.0.0.1:3128', no: ['.example.org'] };
     const named = { apiAddress: '127.0.72.200', networkCidr: '127.0.72.0/24', profile: { proxy } };
     expect(await make(groupOf(1), named)).toMatchObject([
@@ -230,7 +230,7 @@ describe('your own hosts', () => {
     });
   });
 
-  it('have the sizes that the inventory names, and one that all of them have', async () => {
+  it('have the sizes in the inventory, and one that matches all of them', async () => {
     const [first, ...others] = rack.inventory();
     const hosts = [{ ...first, spec: 'rack.large' }, ...others];
     expect((await rack.open({ hosts }).listSpecs(signal())).map(({ name }) => name)).toEqual(['ssh.any', 'rack.large']);
@@ -246,7 +246,7 @@ describe('your own hosts', () => {
           signal(),
         );
 
-    it('is that of a single control plane, where the inventory has none to share', async () => {
+    it('is that of a single control plane if the inventory has no shared one', async () => {
       const group = groupOf(1);
       const ids = (await make(group)).map(({ id }) => id);
       expect(await ask(group, ids)).toEqual({
@@ -259,7 +259,7 @@ describe('your own hosts', () => {
       expect((await rack.open().checkCapacity?.(question, signal()))?.code).toBe('stock.api-address-missing');
     });
 
-    it('is one of the shared ones, for one cluster at a time, and is free again with its hosts', async () => {
+    it('is a shared one for one cluster at a time, and is released with its hosts', async () => {
       const shared = { apiAddress: '127.0.72.200', apiPort: 7443 };
       const group = groupOf(1);
       await make(group);
@@ -275,26 +275,26 @@ describe('your own hosts', () => {
       expect((await rack.open(shared).checkCapacity?.(question, signal()))?.code).toBe('stock.api-address-taken');
       await rack.hosts[0]!.goAway();
       await rack.open(shared).deleteGroup(group, signal());
-      // The host that does not answer may hold it still.
+      // The host that does not respond may still hold it.
       await expect(ask(other, [], shared)).rejects.toThrow(/are in use/);
       await rack.hosts[0]!.comeBack();
       await rack.open(shared).recover?.(signal());
       expect((await ask(other, [], shared)).host).toBe('127.0.72.200');
     });
 
-    it('is none that something answers at already', async () => {
+    it('is never one that already responds', async () => {
       rack.standIn('ping', 'for last; do :; done; [ "$last" = 127.0.72.200 ]');
       const shared = { apiAddress: ['127.0.72.200', '127.0.72.201'] };
       const group = groupOf(1);
       expect((await ask(group, [], shared)).host).toBe('127.0.72.201');
-      // Its own address answers from then on.
+      // From then on its own address responds.
       rack.standIn('ping', 'exit 0');
       expect((await ask(group, [], shared)).host).toBe('127.0.72.201');
       const question = { group: groupOf(1, 'other'), specs: ['ssh.any'], controlPlanes: 1 };
       expect((await rack.open(shared).checkCapacity?.(question, signal()))?.code).toBe('stock.api-address-answers');
     });
 
-    it('is a balancer of your own, where you name one', async () => {
+    it('is your own load balancer, if configured', async () => {
       const group = groupOf(1);
       await make(group);
       expect(await ask(group, [], { apiEndpoint: 'api.example.org:8443' })).toEqual({

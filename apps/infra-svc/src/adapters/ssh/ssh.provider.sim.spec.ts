@@ -23,7 +23,7 @@ import { sshKind } from './ssh.kind.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 200);
 const SEED_FIRST = Number(process.env['SIM_SEED'] ?? 1);
-/** Seconds on a machine of its own; patience for one that others use. */
+/** Seconds on an idle machine; this allows for a busy one. */
 const LIMIT_MS = 600_000;
 const HOSTS = 6;
 const TRIES_MAX = 200;
@@ -39,17 +39,17 @@ const LIMITS = {
   freshForMs: 1,
 };
 
-/** Draws that follow from a seed. */
+/** Random choices from a seed. */
 const drawsOf = (seed: number) => {
   const next = seededRandom(seed);
   return { below: (limit: number) => Math.floor(next() * limit), chance: (share: number) => next() < share };
 };
 
-/** An inventory of hosts that may be dead, calls that are lost, replicas that crash, and clusters that use the hosts. */
+/** An inventory with hosts that may be dead, lost calls, crashing replicas, and clusters that use the hosts. */
 class World implements HostShell {
   readonly log = new MemoryLog();
   readonly dead = new Set<string>();
-  /** Whose traces are on which host. */
+  /** The cluster whose traces are on each host. */
   readonly traces = new Map<string, string>();
   readonly violations: string[] = [];
   readonly trace: string[] = [];
@@ -60,7 +60,7 @@ class World implements HostShell {
     this.draw = drawsOf(seed);
   }
 
-  /** A replica that has just started: it knows what the log knows. */
+  /** A replica that has just started, with the state in the log. */
   replica(): InfrastructureProvider {
     const trust = { hostKeys: async () => NO_HOST_KEYS, namespaceSince: async () => 0 };
     const world = { stock: new StockLog(this.roughHandle()), trust, shell: this, sshKeys: opensshKeys, limits: LIMITS };
@@ -102,7 +102,7 @@ class World implements HostShell {
   }
 
   async close(): Promise<void> {
-    // Nothing is open.
+    // No sessions are open.
   }
 
   state(): Stocked {
@@ -142,7 +142,7 @@ class World implements HostShell {
     return { changed: true, left: [] };
   }
 
-  /** A decision may be lost before it was taken, or its answer after. */
+  /** A decision may be lost before it takes effect, or its response after. */
   private roughHandle(): Handle {
     const handle = makeHandle(this.log, new FoldCache(20));
     return async (decider, stream, command, cause) => {
@@ -156,7 +156,7 @@ class World implements HostShell {
     };
   }
 
-  /** An address is free only when no host of its cluster can hold it any more. */
+  /** An address may be released only once no host of its cluster can hold it. */
   private check(): void {
     const [last] = this.log.events.slice(-1);
     if (last?.type !== 'ApiAddressReturned') return;
@@ -194,7 +194,7 @@ const groupOf = (number: number, count: number): MachineGroup => {
 
 const signal = new AbortController().signal;
 
-/** A job: begun again after every crash, by another replica, until the world says that asking again cannot help. */
+/** A task that is restarted after every crash by another replica, until it fails permanently or succeeds. */
 const untilDone = async (
   world: World,
   what: string,
@@ -212,7 +212,7 @@ const untilDone = async (
   throw new Error(`${what} is never done`);
 };
 
-/** `used`: the cluster leaves its traces on what it is given, which it does no more when it is taken apart. */
+/** `used`: the cluster leaves traces on its hosts, which it no longer does when it is being deleted. */
 const create = (world: World, group: MachineGroup, used = true) =>
   untilDone(world, `create ${group.cluster}`, async (provider) => {
     for await (const answer of provider.ensureMachines(group, signal)) {
@@ -249,7 +249,7 @@ const life = async (world: World, group: MachineGroup): Promise<void> => {
   const has = [...world.state().held.values()].filter(({ uid }) => uid === group.uid).length;
   expect([group.cluster, has]).toEqual([group.cluster, made ? group.machines.length : 0]);
   await balance(world, group);
-  // A creation that comes late, and a deletion that comes twice.
+  // A late creation and a duplicate deletion.
   const late = create(world, group, false);
   await twice(() => remove(world, group));
   await late;
@@ -269,9 +269,9 @@ const story = async (world: World): Promise<void> => {
   expect(world.violations).toEqual([]);
 };
 
-describe(`over ${SEEDS} seeds of dead hosts, lost calls, twin deliveries and crashes`, () => {
+describe(`over ${SEEDS} seeds of dead hosts, lost calls, duplicate deliveries and crashes`, () => {
   it(
-    "no host is ever two clusters', what was taken comes back clean or is kept out, and in the end all are free",
+    'no host belongs to two clusters, released hosts are clean or quarantined, and in the end all are free',
     async () => {
       for (let seed = SEED_FIRST; seed < SEED_FIRST + SEEDS; seed += 1) {
         const world = new World(seed);

@@ -41,17 +41,17 @@ import { verdictsOf } from './inventory.verdict.js';
 import type { OwnHosts, Used } from './own.hosts.js';
 import { specsOf } from './ssh.specs.js';
 
-/** How many hosts are looked at, or cleaned, at a time. */
+/** Limits how many hosts are inspected or reset concurrently. */
 const HOSTS_AT_ONCE_MAX = 20;
 const API_PORT = 6443;
-/** Without a network that is named, so many hosts are named one by one. */
+/** Without a configured network, exceptions for the proxy list at most this many hosts. */
 const DIRECT_MAX = 30;
-/** How many hosts are asked whether an address answers, until one does. */
+/** How many hosts are tried for probing an address until one responds. */
 const ASKED_MAX = 3;
 
 const NO_CANDIDATES: Candidates = { hosts: [], unfit: [], baselines: new Map(), ownSince: null };
 
-/** What a host of the inventory and the jump host have in common. */
+/** The common settings of an inventory host and the jump host. */
 interface Hop {
   readonly address: string;
   readonly port: number;
@@ -63,14 +63,17 @@ type Running = Extract<MachineReport, { status: 'running' }>;
 
 export interface SshConnection extends Connection {
   readonly own: SshSettings;
-  /** OpenSSH's form of the public half of the connection's key. */
+  /** The public half of the connection's key in OpenSSH format. */
   readonly publicKey: string;
 }
 
-/** What the provider calls a host while it is a machine: the request of another cluster cannot mean it. */
+/**
+ * The ID of a host while it is a machine. It is unique per allocation, so requests of other clusters cannot refer to
+ * it.
+ */
 const idOf = ({ host, machine }: Holding): string => `${host.name}/${machine}`;
 
-/** Hosts that are there already. Nothing is made: a stock gives them, and gets them back clean. */
+/** Existing hosts. Nothing is created: hosts are allocated from an inventory, and released clean. */
 export class SshProvider implements InfrastructureProvider {
   private readonly atOnce = pLimit(HOSTS_AT_ONCE_MAX);
 
@@ -82,7 +85,7 @@ export class SshProvider implements InfrastructureProvider {
   ) {}
 
   async verify(signal: AbortSignal): Promise<Capabilities> {
-    // Whoever asks may have changed something a moment ago.
+    // The operator may have just changed something.
     this.hosts.forget();
     const view = await this.stock.look(this.connection.name);
     const looked = await this.every(async (host) => ({ host, found: await this.hosts.look(host, signal) }));
@@ -112,12 +115,12 @@ export class SshProvider implements InfrastructureProvider {
     return { name: region, zones: [...new Set(this.inventory.flatMap(({ zone }) => zone || []))].sort() };
   }
 
-  /** Hosts come with their system. */
+  /** Hosts have their system preinstalled. */
   async resolveImage(): Promise<Image> {
     return { name: 'as-installed', os: 'as installed' };
   }
 
-  /** The network and what filters it are not ours. */
+  /** The network and its filters are not managed by Fairlead. */
   async ensureNetwork(desired: Network): Promise<Network> {
     return { ...desired, cidr: this.connection.own.networkCidr ?? desired.cidr };
   }
@@ -126,13 +129,13 @@ export class SshProvider implements InfrastructureProvider {
     return desired;
   }
 
-  /** The hosts let this one in already. */
+  /** The hosts already accept this key. */
   async ensureSshKey({ name }: SshKey): Promise<SshKey> {
     const { publicKey, secretRef } = this.connection;
     return secretRef === null ? { name, publicKey } : { name, publicKey, ref: secretRef };
   }
 
-  /** It is the user's own. */
+  /** The key belongs to the user. */
   async deleteSshKey(): Promise<void> {}
 
   async checkCapacity(
@@ -177,7 +180,7 @@ export class SshProvider implements InfrastructureProvider {
       .map((holding) => this.runningOf(holding, keys));
   }
 
-  /** A host that a cluster has is one of its machines until it is given back, also while it is off. */
+  /** A host is a machine of its cluster until it is released, even while it is off. */
   async listMachines(signal: AbortSignal): Promise<readonly ListedMachine[]> {
     signal.throwIfAborted();
     const { held } = await this.stock.look(this.connection.name);
@@ -194,7 +197,7 @@ export class SshProvider implements InfrastructureProvider {
     if (holding !== undefined) await this.giveBack(holding, signal);
   }
 
-  /** First nothing more can be taken for it; then everything goes back, also while some of it cannot be reached. */
+  /** First prevents further allocations for the group; then releases every host, even if some are unreachable. */
   async deleteGroup(group: GroupRef, signal: AbortSignal): Promise<void> {
     const claim = this.claimOf(group);
     await this.stock.close(claim);
@@ -217,9 +220,9 @@ export class SshProvider implements InfrastructureProvider {
     return { name, host, port: Number(apiEndpoint.slice(at + 1)), placement: 'elsewhere' };
   }
 
-  /** The address belongs to the incarnation, and goes back with its hosts: until then one of them may hold it. */
+  /** The address belongs to the incarnation and is released with its hosts: until then one of them may hold it. */
   async deleteLoadBalancer(): Promise<void> {
-    // deleteGroup does it.
+    // Done by deleteGroup.
   }
 
   async recover(signal: AbortSignal): Promise<void> {
@@ -230,7 +233,7 @@ export class SshProvider implements InfrastructureProvider {
         await this.hosts.reset(this.asNow(host), this.usedBy(kept), signal);
       } catch (error) {
         signal.throwIfAborted();
-        if (error instanceof WorldFailure) return; // It stays where it is; verify says why.
+        if (error instanceof WorldFailure) return; // It remains quarantined; verify reports why.
         throw error;
       }
       await this.stock.readmit(this.connection.name, host.name);
@@ -239,7 +242,7 @@ export class SshProvider implements InfrastructureProvider {
 
   async accept(name: string, asOf: number): Promise<void> {
     const host = this.connection.own.hosts.find((own) => own.name === name);
-    if (host === undefined) return; // It was taken out of the inventory meanwhile.
+    if (host === undefined) return; // It was removed from the inventory in the meantime.
     await this.stock.accept({ connection: this.connection.name, host: name, address: host.address, asOf });
   }
 
@@ -257,9 +260,9 @@ export class SshProvider implements InfrastructureProvider {
     return apiEndpoint === undefined ? apiAddressesOf(this.connection.own) : [apiEndpoint];
   }
 
-  /** Hosts that could be taken, and those in use, so that a refusal can count them. */
+  /** Hosts that can be allocated and those in use, so that a refusal can count them. */
   private async candidates(group: GroupRef, view: StockView, signal: AbortSignal): Promise<Candidates> {
-    // A host in use counts as one that fits, so that a refusal can count it. Under another name, it is found by its agent.
+    // A host in use counts as matching, so that a refusal can count it. Under another name it is detected by its agent.
     const inUse = new Set([...view.held, ...view.withheld].map(({ host }) => host.name));
     const looked = await this.all(this.inventory, async (host) => {
       return { host, found: inUse.has(host.name) ? undefined : await this.hosts.look(host, signal) };
@@ -280,8 +283,8 @@ export class SshProvider implements InfrastructureProvider {
   }
 
   /**
-   * The API addresses without those that something else has: keepalived would take them from it. What the cluster has already
-   * is its own.
+   * The API addresses except those in use by something else, from which keepalived would take them over. The cluster's
+   * current address stays usable.
    */
   private async usableAddresses(claim: Claim, signal: AbortSignal): Promise<readonly string[] | Refusal> {
     if (this.connection.own.apiEndpoint !== undefined) return this.addresses;
@@ -295,7 +298,7 @@ export class SshProvider implements InfrastructureProvider {
       : usable;
   }
 
-  /** Asked from the first host that answers; where none does, no address counts as taken. */
+  /** Probes from the first host that responds; if none does, no address counts as in use. */
   private async answering(addresses: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
     for (const host of this.inventory.slice(0, ASKED_MAX)) {
       try {
@@ -308,7 +311,7 @@ export class SshProvider implements InfrastructureProvider {
     return [];
   }
 
-  /** One control plane needs no balancer: its own address stays as long as it does. */
+  /** A single control plane needs no load balancer: its own address does not change during its lifetime. */
   private async unbalanced(name: string, targets: readonly string[]): Promise<LoadBalancer> {
     const { held } = await this.stock.look(this.connection.name);
     const [only, ...others] = held.filter((holding) => targets.includes(idOf(holding)));
@@ -321,7 +324,7 @@ export class SshProvider implements InfrastructureProvider {
     return refuse('stock.api-address-missing', { connection: this.connection.name, count });
   }
 
-  /** A host that cannot be cleaned is lost to its cluster all the same: nothing waits for a dead host. */
+  /** A host that cannot be reset is released from its cluster nevertheless, so that nothing waits for a dead host. */
   private async giveBack(holding: Holding, signal: AbortSignal): Promise<void> {
     const { uid, machine } = holding;
     const back = { connection: this.connection.name, uid, machine, host: holding.host.name };
@@ -336,7 +339,7 @@ export class SshProvider implements InfrastructureProvider {
     await this.stock.giveBack(back);
   }
 
-  /** As the inventory has it now; one that was taken out of it, as it was then. */
+  /** The current settings of the host in the inventory, or the last known ones if it was removed. */
   private asNow(host: OwnHost): OwnHost {
     return this.connection.own.hosts.find(({ name }) => name === host.name) ?? host;
   }
@@ -384,7 +387,7 @@ export class SshProvider implements InfrastructureProvider {
   }
 }
 
-/** Hosts reach each other without their proxy. */
+/** Hosts connect to each other without their proxy. */
 const withDirectNetwork = (profile: HostProfile, own: SshSettings): HostProfile => {
   const { proxy } = profile;
   if (proxy === undefined) return profile;

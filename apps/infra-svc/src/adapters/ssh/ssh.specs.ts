@@ -3,7 +3,7 @@ import type { LookResult } from '@fairlead/node-scripts';
 
 const MIB_PER_GIB = 1024;
 
-/** What the smallest of them has: whichever is taken, it has that. */
+/** The smallest resources of the hosts, so that any of them satisfies the size. */
 const smallest = (name: string, looks: readonly LookResult[]): MachineSpec => ({
   name,
   cpuCount: Math.min(...looks.map(({ cpus }) => cpus)),
@@ -11,7 +11,7 @@ const smallest = (name: string, looks: readonly LookResult[]): MachineSpec => ({
   cpuClockGHz: null,
 });
 
-/** The machine sizes of hosts that answer: all of them together, and each size that an inventory names. */
+/** The machine sizes of responding hosts: one for all of them, and each size in the inventory. */
 export const specsOf = (
   hosts: readonly { readonly host: OwnHost; readonly look: LookResult }[],
 ): readonly MachineSpec[] => {
