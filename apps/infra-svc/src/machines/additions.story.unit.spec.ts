@@ -12,7 +12,7 @@ const asked = (requestId: string, count: number, onFailure?: OnFailure): Fact =>
 });
 const retry: Fact = { type: 'ClusterRetryRequested', data: { uid: UID } };
 
-describe('a request for nodes whose machines the provider does not make', () => {
+describe('a request for nodes whose machines the provider does not create', () => {
   let story: Story;
   const announced = (): readonly EventData<'VmsCreated'>[] =>
     story.log.events.flatMap((event) => (event.type === 'VmsCreated' ? [event.data] : []));
@@ -25,7 +25,7 @@ describe('a request for nodes whose machines the provider does not make', () => 
     story.cloud.bootFailures.set(worker(3), 'InsufficientInstanceCapacity');
   });
 
-  it('ends with the cause, its machines are deleted, and the cluster is as it was [CB-Ladybug 29]', async () => {
+  it('ends with the cause, its machines are deleted, and the cluster is unchanged [CB-Ladybug 29]', async () => {
     const before = story.cloud.machines.size;
     await story.request(asked('r1', 2));
     expect(story.last('VmsFailed')).toMatchObject({
@@ -40,7 +40,7 @@ describe('a request for nodes whose machines the provider does not make', () => 
     expect(story.cloud.machines.size).toBe(before);
   });
 
-  it('leaves room for the next request', async () => {
+  it('leaves capacity for the next request', async () => {
     await story.request(asked('r1', 1));
     await story.request(asked('r2', 1));
     expect(
@@ -50,7 +50,7 @@ describe('a request for nodes whose machines the provider does not make', () => 
     ).toEqual([worker(4)]);
   });
 
-  it('keeps what runs when that was asked for, and a retry makes the rest', async () => {
+  it('keeps running machines if requested, and a retry creates the rest', async () => {
     await story.request(asked('r1', 2, 'keep'));
     expect(story.last('VmsFailed')).toMatchObject({ onFailure: 'keep' });
     expect(count('VmDeleted')).toBe(0);
@@ -65,7 +65,7 @@ describe('a request for nodes whose machines the provider does not make', () => 
     expect(story.cloud.creations.get(`machine ${worker(4)}`)).toBe(1);
   });
 
-  it('that was kept does not hold up the next request, and can be given up', async () => {
+  it('that was kept does not block the next request, and can be abandoned', async () => {
     await story.request(asked('r1', 2, 'keep'));
     await story.request(asked('r2', 1));
     expect(
@@ -81,7 +81,7 @@ describe('a request for nodes whose machines the provider does not make', () => 
     expect(count('VmDeleted')).toBe(2);
   });
 
-  it('lets go of one machine that was never announced, and a retry announces the others', async () => {
+  it('drops one machine that was never announced, and a retry announces the others', async () => {
     await story.request(asked('r1', 2, 'keep'));
     await story.request({ type: 'NodeRemovalRequested', data: { uid: UID, node: worker(3) } });
     expect(story.last('VmDeleted')).toMatchObject({ name: worker(3) });
@@ -94,7 +94,7 @@ describe('a request for nodes whose machines the provider does not make', () => 
     ).toEqual([worker(4)]);
   });
 
-  it('ends with the cause when the provider cannot be reached, too', async () => {
+  it('also ends with the cause if the provider is unreachable', async () => {
     story.outage = 'no route to host';
     await story.request(asked('r1', 1, 'keep'));
     expect(story.last('VmsFailed')).toMatchObject({ onFailure: 'keep', cause: { message: 'no route to host' } });
@@ -106,7 +106,7 @@ describe('a request for nodes whose machines the provider does not make', () => 
 });
 
 describe('a machine that the provider does not delete', () => {
-  it('is stated with its cause and next attempt, ever later; requests for more go on; a retry deletes it', async () => {
+  it('is stated with its cause and next attempt, with backoff; requests for more continue; a retry deletes it', async () => {
     const story = new Story();
     await story.begin();
     await story.request(requested());
@@ -128,7 +128,7 @@ describe('a machine that the provider does not delete', () => {
 
     story.outage = 'termination protection';
     await story.request(retry);
-    expect(story.last('VmDeletionFailed').attempt).toBe(1); // The count begins with each retry.
+    expect(story.last('VmDeletionFailed').attempt).toBe(1); // The count restarts with each retry.
     story.outage = undefined;
     await story.request(retry);
     expect(story.last('VmDeleted')).toMatchObject({ name: worker(1) });

@@ -2,22 +2,22 @@ import type { EventData, MachinePlan, NodeName, NodeSet, OnFailure } from '@fair
 import { onFailureOf, type Replacement } from '@fairlead/domain';
 import { surgeOf } from './surges.js';
 
-/** A request for more nodes, until its machines are announced or given up. */
+/** A request for more nodes, until its machines are announced or abandoned. */
 export interface NodesRequest {
   readonly requestId: string;
   readonly workers: readonly NodeSet[];
   /** Absent: no control planes are added. */
   readonly controlPlane?: NodeSet | undefined;
   readonly onFailure: OnFailure;
-  /** Names of its machines; empty: they are not planned yet. */
+  /** Names of its machines; empty until they are planned. */
   readonly machines: readonly NodeName[];
-  /** Its machines could not be made and are kept for a retry. */
+  /** Its machines could not be created and are kept for a retry. */
   readonly failed: boolean;
-  /** Why it failed; absent: it did not. */
+  /** Why it failed; absent if it did not. */
   readonly refusal?: string;
-  /** The provider's id of the machine that its one machine is; absent: machines are created. */
+  /** The provider ID of the machine that it adopts; absent: machines are created. */
   readonly adopts?: string;
-  /** The machine in whose place its machine comes, as it was planned; absent: its machines are additional. */
+  /** The machine that it replaces, as planned; absent: its machines are additional. */
   readonly replaces?: Replaced;
 }
 
@@ -25,10 +25,10 @@ interface Replaced extends Pick<Replacement, 'order'> {
   readonly machine: MachinePlan;
 }
 
-/** The requests for nodes of a cluster, as far as their machines are concerned. */
+/** The requests for nodes of a cluster, with their machines. */
 export interface Additions {
   readonly requests: readonly NodesRequest[];
-  /** Machines that are given up: they are never announced, and are deleted. */
+  /** Abandoned machines, which are deleted and never announced. */
   readonly leaving: readonly NodeName[];
 }
 
@@ -39,7 +39,7 @@ export const requestOf = ({ requests }: Additions, requestId: string): NodesRequ
 
 const requestKey = (requestId: string): string => `request/${requestId}`;
 
-/** What a machine is made and announced together with: its surge, its request, or null, the cluster itself. */
+/** The batch with which a machine is created and announced: its surge, its request, or null for the cluster itself. */
 export const batchOf = ({ requests }: Additions, plan: Pick<MachinePlan, 'name' | 'surge' | 'pool'>): string | null => {
   const request = requests.find(({ machines }) => machines.includes(plan.name));
   return surgeOf(plan) ?? (request === undefined ? null : requestKey(request.requestId));
@@ -66,7 +66,7 @@ export const withRequest = (
   return { ...additions, requests: [...additions.requests, adopts === undefined ? request : { ...request, adopts }] };
 };
 
-/** A machine that is being replaced already, or is not there, is replaced by no other. */
+/** Ignored if the machine is already being replaced, or does not exist. */
 export const withReplacement = (
   additions: Additions,
   { requestId, node, order }: Replacement,
@@ -79,25 +79,28 @@ export const withReplacement = (
   return { ...additions, requests: [...additions.requests, { ...request, replaces: { order, machine } }] };
 };
 
-/** The machine of the old node goes before the new one is made: hosts of an inventory and quotas have no room for both. */
+/**
+ * The old node's machine is deleted before the new one is created, because an inventory or quota may lack capacity for
+ * both.
+ */
 export const isWaiting = ({ replaces }: NodesRequest, planned: readonly MachinePlan[]): boolean =>
   replaces?.order === 'remove-first' && planned.some(({ name }) => name === replaces.machine.name);
 
-/** A node has left, and there is none in its place: the cluster has a node less than is declared until there is. */
+/** Whether a node has left without a successor yet: the cluster has one node less than declared until there is one. */
 const isVacancy = ({ failed, replaces }: NodesRequest): boolean => failed && replaces?.order === 'remove-first';
 
-/** It was refused, e.g. because a quota or a connection had no room. Whether it still is, is checked again and again. */
+/** Whether the request was refused, e.g. for lack of quota or capacity, and is therefore checked periodically. */
 export const isReconsidered = (request: NodesRequest): boolean =>
   isVacancy(request) && request.refusal !== undefined && request.machines.length === 0;
 
-/** Its machine is named and the provider failed to make it: the provider is asked again and again. */
+/** Whether its machine is planned but the provider failed to create it, so that the creation is retried. */
 export const isMadeAgain = (request: NodesRequest): boolean => isVacancy(request) && request.machines.length > 0;
 
 export const withoutRequest = drop;
 
 const again = ({ refusal: _refusal, ...request }: NodesRequest): NodesRequest => ({ ...request, failed: false });
 
-/** Machines that were planned after their request was given up are given up, too. */
+/** Machines that were planned after their request was abandoned are abandoned too. */
 export const withPlannedRequest = (
   additions: Additions,
   { requestId, machines }: EventData<'VmsPlanned'>,
@@ -109,7 +112,7 @@ export const withPlannedRequest = (
     : change(withRetry(additions, requestId), requestId, { machines: names });
 };
 
-/** Its machines are announced: from here on they are nodes, and bootstrap-svc states what becomes of them. */
+/** Its machines are announced: from here on they are nodes, whose state bootstrap-svc reports. */
 export const withAnnounced = (additions: Additions, { machines }: EventData<'VmsCreated'>): Additions => {
   const names = new Set(machines.map(({ name }) => name));
   return {
@@ -133,7 +136,7 @@ export const withFailed = (
 
 export const withAbandoned = giveUp;
 
-/** A machine that was never announced has no node that could leave before it. */
+/** A machine that was never announced has no node that must leave first. */
 export const withRemovalDesired = (additions: Additions, name: NodeName): Additions => {
   const isHeld = additions.requests.some(({ machines }) => machines.includes(name));
   return isHeld ? { ...withoutMachine(additions, name), leaving: [...additions.leaving, name] } : additions;
@@ -147,7 +150,7 @@ export const withoutMachine = (additions: Additions, name: NodeName): Additions 
     .map(({ had: _had, ...request }) => request),
 });
 
-/** All of them, or one, are asked for again. */
+/** Retries all requests, or one. */
 export const withRetry = (additions: Additions, requestId?: string): Additions => ({
   ...additions,
   requests: additions.requests.map((request) =>

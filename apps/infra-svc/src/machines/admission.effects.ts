@@ -17,7 +17,7 @@ import { surgeLacks, surgeRefused } from './surges.js';
 const CHANGED_AGAIN_MS = 500;
 const REFUSED_AGAIN_MS = 60_000;
 
-/** Where the API has the address of a control plane itself, no other one can take its place. */
+/** If the API has the address of a control plane itself, no other one can replace it. */
 const controlPlaneRefusal = (cluster: Cluster, { controlPlane }: RequestedNodes): Refusal | undefined => {
   const address = controlPlane === undefined ? undefined : unbalancedAddress(cluster);
   return address === undefined
@@ -25,14 +25,17 @@ const controlPlaneRefusal = (cluster: Cluster, { controlPlane }: RequestedNodes)
     : refuse('cluster.api-unbalanced', { cluster: cluster.spec.name, address }, 'spec.controlPlane.replicas');
 };
 
-/** What the zones of more machines follow from. */
+/** The input for choosing zones of more machines. */
 const placesOf = (cluster: Cluster) => {
   const { planned, rollouts, sights } = cluster;
   const isDown = downZones({ planned, ready: rollouts.ready, silent: rollouts.lost, gone: sights.lost });
   return { staying: stayingOf(cluster), isDown };
 };
 
-/** Checks requests against the world, and names the machines of those that can be met. Nothing is made here but what clusters share. */
+/**
+ * Checks requests against connections and quotas, and plans the machines of those that can be met. Only resources that
+ * clusters share are created here.
+ */
 @Controller()
 export class AdmissionEffects {
   constructor(
@@ -66,7 +69,7 @@ export class AdmissionEffects {
     await this.recordPlan(task, await this.planOrRefusal(task));
   }
 
-  /** Only what has changed is stated: a refusal that lasts for days is one event. */
+  /** Only changes are stated, so that a refusal that lasts for days is one event. */
   @OnTask('ReconsiderNodes', PLAN_POLICY)
   async reconsiderNodes(task: MachinesTask): Promise<RequeueAfter | undefined> {
     try {
@@ -101,7 +104,7 @@ export class AdmissionEffects {
     return isWhole ? undefined : task.requeueAfter(CHANGED_AGAIN_MS, 'the size of the surge has changed');
   }
 
-  /** The machines of a request, or why it cannot have them. */
+  /** The machines of a request, or why it is refused. */
   private async planOrRefusal(task: MachinesTask): Promise<readonly MachinePlan[] | Refusal> {
     const cluster = clusterOf(task);
     const request = requestOf(cluster.additions, task.data.requestId ?? '');
@@ -142,7 +145,7 @@ export class AdmissionEffects {
     return this.adoption.check({ task, id, set, prepared: on });
   }
 
-  /** Why a cluster cannot have these nodes too. */
+  /** Why a cluster cannot have these additional nodes. */
   private refusal(task: MachinesTask, nodes: RequestedNodes): Promise<Refusal | undefined> {
     const { requestId } = task.data;
     const desired = { ...refOf(task), ...(requestId === undefined ? {} : { requestId }) };

@@ -14,19 +14,19 @@ import type { PreparedConnection } from './placement.effects.js';
 import { PlannedMachines } from './planned.machines.effects.js';
 
 const OPERATION = 'look at the host';
-/** The machine runs: it answers soon or not at all. */
+/** The machine is already running, so it responds soon or not at all. */
 const PATIENCE = { triesMax: 3, deadlineMs: 30_000 };
 
 interface Question {
   readonly task: MachinesTask;
-  /** The provider's id. */
+  /** The provider ID. */
   readonly id: string;
-  /** One machine of the pool that adopts it. */
+  /** One machine of the adopting pool. */
   readonly set: NodeSet;
   readonly prepared: PreparedConnection;
 }
 
-/** Checks whether a machine that no cluster has planned can become a node. Nothing is changed, at the provider or on the machine. */
+/** Checks whether an orphan machine can become a node. Changes nothing, neither at the provider nor on the machine. */
 @Injectable()
 export class Adoption {
   constructor(
@@ -57,13 +57,14 @@ export class Adoption {
     return isAdopted ? `${task.namespace}/${task.cluster}` : this.planned.by(found, task.cause);
   }
 
-  /** A host that an earlier installation used has its kubelet and agent still, and one whose key is not ours cannot be prepared. */
+  /** A host of an earlier installation still has its kubelet and agent, and one with another key cannot be prepared. */
   private async problemsOf(
     { id, ssh, sshKey, reach }: Extract<ListedMachine, { status: 'running' }>,
     { open: { connection }, infrastructure }: PreparedConnection,
     signal: AbortSignal,
   ): Promise<readonly string[]> {
-    // It looked at itself before it asked to be admitted, and bootstrap-svc verifies it by its own connection.
+    // The machine inspected itself before it requested admission, and bootstrap-svc verifies it over its own
+    // connection.
     if (reach === 'agent')
       return traitsOf(connection.provider).hostsJoin ? [] : ['it was made to join another pool by itself'];
     const keyRef = ssh.keyRef ?? keyRefOf(connection.name, sshKey, infrastructure.keyRef);

@@ -1,11 +1,11 @@
 import type { NodeSet } from '@fairlead/contracts';
 import type { ListedMachine } from '../providers/provider.ports.js';
 
-/** What the machines of a pool are like. */
+/** The requirements of a pool for its machines. */
 export interface PoolFit {
   readonly set: NodeSet;
   readonly image: string;
-  /** Zones of the connection; none: the provider chooses. */
+  /** Zones of the connection; empty: the provider chooses. */
   readonly zones: readonly string[];
 }
 
@@ -14,7 +14,7 @@ type Running = Extract<ListedMachine, { status: 'running' }>;
 const differs = (what: string, found: string | undefined, expected: string): readonly string[] =>
   found === expected ? [] : [`its ${what} is ${found === undefined ? 'not known' : found} and not ${expected}`];
 
-/** Why a machine cannot be one of a pool, as it is: all reasons at once. A machine that runs has a zone. */
+/** All reasons why a machine does not fit a pool. A running machine has a zone. */
 export const misfits = (machine: ListedMachine, { set, image, zones }: PoolFit): readonly string[] => {
   const own = set.zones ?? [];
   const allowed = own.length > 0 ? own : zones;

@@ -30,7 +30,7 @@ const adoption = (requestId = 'r1', pool: object = {}): Fact => ({
   },
 });
 
-describe('a machine that no cluster has planned, and that a pool adopts', () => {
+describe('an orphan machine that a pool adopts', () => {
   let story: Story;
   const begin = async (problemsOfHosts?: readonly string[] | null): Promise<void> => {
     story = new Story(problemsOfHosts === undefined ? {} : { problemsOfHosts });
@@ -46,7 +46,7 @@ describe('a machine that no cluster has planned, and that a pool adopts', () => 
 
   beforeEach(() => begin());
 
-  it('keeps its id and its zone, gets the name of a node, and is announced as any other', async () => {
+  it('keeps its ID and its zone, gets the name of a node, and is announced like any other', async () => {
     await story.request(adoption());
     const adopts = { id: stray.id, group: stray.group };
     expect(story.last('VmsPlanned').machines).toMatchObject([
@@ -60,7 +60,7 @@ describe('a machine that no cluster has planned, and that a pool adopts', () => 
     ]);
   });
 
-  it('is no longer an orphan once it runs as a node, which the history of its connection names', async () => {
+  it('is no longer an orphan once it runs as a node, which the history of its connection states', async () => {
     const { id, name, group } = stray;
     const found = { connection: LAB, id, name, group, status: 'running' } as const;
     await story.log.say(resourcesStream(LAB), { type: 'OrphanVmFound', data: found });
@@ -70,7 +70,7 @@ describe('a machine that no cluster has planned, and that a pool adopts', () => 
     expect(rowFrom(resourcesProjection, story.log.events, LAB)?.orphans).toEqual([]);
   });
 
-  it('is deleted with its node, as any other', async () => {
+  it('is deleted with its node like any other', async () => {
     await story.request(adoption());
     await story.request({ type: 'NodesAbandoned', data: { uid: UID, requestId: 'r1', nodes: [ADOPTED] } });
     await story.request({ type: 'NodeRemoved', data: { uid: UID, node: ADOPTED } });
@@ -78,7 +78,7 @@ describe('a machine that no cluster has planned, and that a pool adopts', () => 
     expect(story.cloud.machines.has(ADOPTED)).toBe(false);
   });
 
-  it('is refused when it is a machine of a cluster already', async () => {
+  it('is refused if it is already a machine of a cluster', async () => {
     await story.request(adoption());
     story.cloud.machines.set('again', { ...stray, group: 'default.demo.lab', name: ADOPTED });
     await story.request(adoption('r2'));
@@ -92,7 +92,7 @@ describe('a machine that no cluster has planned, and that a pool adopts', () => 
     ['machine type', { spec: 'lab.thin' }, {}, 'its machine type is lab.thin and not lab.medium'],
     ['image', { image: 'debian-13' }, {}, 'its image is debian-13 and not debian-12'],
     ['zone', {}, { zones: ['lab-1a', 'lab-1c'] }, 'its zone is lab-1b and not lab-1a or lab-1c'],
-  ])('is refused when its %s is not that of the pool, and stays as it is', async (_what, machine, pool, words) => {
+  ])("is refused if its %s differs from the pool's, and is not changed", async (_what, machine, pool, words) => {
     const other = { ...stray, ...machine };
     story.cloud.machines.set(stray.name, other);
     await story.request(adoption('r1', pool));
@@ -100,14 +100,14 @@ describe('a machine that no cluster has planned, and that a pool adopts', () => 
     expect(story.cloud.machines.get(stray.name)).toEqual(other);
   });
 
-  it('is refused when it does not run', async () => {
+  it('is refused if it does not run', async () => {
     story.cloud.failed.set(stray.name, 'no boot device');
     await story.request(adoption());
     expect(rejected().message).toContain('it is failed and not running');
     untouched();
   });
 
-  it('is refused when it is a Kubernetes node already: what an earlier installation left would answer for it', async () => {
+  it('is refused if it is already a Kubernetes node: remains of an earlier installation would respond for it', async () => {
     await begin(['it is a Kubernetes node already (/etc/kubernetes/kubelet.conf exists)']);
     await story.request(adoption());
     expect(rejected()).toMatchObject({ code: 'connection.orphan-unclean' });
@@ -115,7 +115,7 @@ describe('a machine that no cluster has planned, and that a pool adopts', () => 
     untouched();
   });
 
-  it('is refused when it does not let the SSH key of the connection in', async () => {
+  it('is refused if it does not accept the SSH key of the connection', async () => {
     await begin(null);
     await story.request(adoption());
     expect(rejected()).toMatchObject({
@@ -125,13 +125,13 @@ describe('a machine that no cluster has planned, and that a pool adopts', () => 
     untouched();
   });
 
-  it('is refused when the provider does not list it', async () => {
+  it('is refused if the provider does not list it', async () => {
     story.cloud.machines.delete(stray.name);
     await story.request(adoption());
     expect(rejected().code).toBe('connection.orphan-unknown');
   });
 
-  it('is not taken out of another group than the one that it was found in, and no machine is created instead', async () => {
+  it('is not taken from a group other than the one where it was found, and no machine is created instead', async () => {
     story.beforeCall = (operation) => {
       if (operation === 'create machines')
         story.cloud.machines.set(stray.name, { ...stray, group: 'default.other.lab' });

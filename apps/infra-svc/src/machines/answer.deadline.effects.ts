@@ -4,19 +4,24 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Settings } from '../config.js';
 import { SETTINGS } from '../tokens.js';
 
-/** A task that begins after its deadline still asks once: the machines may have answered meanwhile. */
+/**
+ * A task that begins after its deadline still makes one attempt, because the machines may have responded in the
+ * meantime.
+ */
 const GRACE_MS = 30_000;
-/** Each attempt may cost money: from a minute after the machines were named, the wait doubles up to an hour. */
+/**
+ * Each attempt may cost money: beginning one minute after the machines were planned, the delay doubles up to an hour.
+ */
 const AGAIN_FIRST_MS = 60_000;
 const AGAIN_MAX_MS = 3_600_000;
 
 export interface Deadline {
-  /** Aborts with the WorldFailure that says who did not answer. */
+  /** Aborts with a WorldFailure that names the machines that did not respond. */
   readonly signal: AbortSignal;
   clear(): void;
 }
 
-/** How long a provider may take to make machines. */
+/** How long a provider may take to create machines. */
 @Injectable()
 export class AnswerDeadline {
   constructor(
@@ -24,12 +29,12 @@ export class AnswerDeadline {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** How long to wait for the next attempt at machines that failed. */
+  /** The delay before the next attempt at failed machines. */
   againInMs(desiredSince: string): number {
     return Math.min(Math.max(this.clock.now().getTime() - Date.parse(desiredSince), AGAIN_FIRST_MS), AGAIN_MAX_MS);
   }
 
-  /** `desiredSince`: RFC 3339; undefined: from now on. `unanswered` is read when the time is over. */
+  /** `desiredSince`: RFC 3339; undefined: now. `unanswered` is read when the deadline passes. */
   of(desiredSince: string | undefined, unanswered: ReadonlySet<NodeName>): Deadline {
     const { machinesTimeoutMs } = this.settings;
     const passed = desiredSince === undefined ? 0 : this.clock.now().getTime() - Date.parse(desiredSince);

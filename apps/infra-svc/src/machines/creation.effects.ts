@@ -30,13 +30,13 @@ const batchOfTask = ({ requestId, surge }: TaskData): string | null =>
   surge === undefined ? batchOfRequest(requestId) : surgeKey(surge);
 
 interface Making {
-  /** Machines that the provider calls failed are deleted first. */
+  /** Machines that the provider reports as failed are deleted first. */
   readonly remake: boolean;
-  /** When they were asked for; undefined: now. */
+  /** When they were requested; undefined: now. */
   readonly since: string | undefined;
 }
 
-/** Makes the machines of clusters: what is missing of them, whatever has been done before. */
+/** Creates missing machines of clusters, whatever earlier attempts have done. */
 @Controller()
 export class CreationEffects {
   constructor(
@@ -45,14 +45,20 @@ export class CreationEffects {
     @Inject(UserData) private readonly userData: UserData,
   ) {}
 
-  /** What is missing of the cluster itself, of a request or of a surge, on all its connections at once. */
+  /**
+   * Creates the missing machines of the cluster itself, of a request or of a surge, on all its connections
+   * concurrently.
+   */
   @OnTask('EnsureMachines', CREATE_POLICY)
   ensureMachines(task: MachinesTask): Promise<RequeueAfter | undefined> {
     const { remake, desiredSince } = clusterOf(task);
     return this.ensure(task, { remake, since: desiredSince });
   }
 
-  /** In the place of a node that has left. Only another cause is stated: a failure that lasts for days is one event. */
+  /**
+   * Creates a replacement for a node that has left. Only a different cause is stated, so that a failure that lasts for
+   * days is one event.
+   */
   @OnTask('MakeMachinesAgain', CREATE_POLICY)
   async makeMachinesAgain(task: MachinesTask): Promise<RequeueAfter | undefined> {
     try {
@@ -85,7 +91,7 @@ export class CreationEffects {
     return undefined;
   }
 
-  /** Before kubeadm init: the balancer's address is what certificates and kubeconfigs name. */
+  /** Before kubeadm init, because certificates and kubeconfigs contain the load balancer's address. */
   @OnTask('EnsureLoadBalancer', CREATE_POLICY)
   async ensureLoadBalancer(task: MachinesTask): Promise<void> {
     const cluster = clusterOf(task);
@@ -95,7 +101,7 @@ export class CreationEffects {
     await task.record({ type: 'RecordLoadBalancer', data: { uid, kind, ...balancer } });
   }
 
-  /** Control planes that came are sent requests; those that leave are not, before they stop serving. */
+  /** Adds new control planes as targets, and removes leaving ones before they stop serving. */
   @OnTask('UpdateLoadBalancer', BALANCE_POLICY)
   async updateLoadBalancer(task: MachinesTask): Promise<void> {
     const cluster = clusterOf(task);
@@ -111,7 +117,10 @@ export class CreationEffects {
     return provider.ensureLoadBalancer(loadBalancerOf(refOf(task), targets.map(providerIdOf)), task.signal);
   }
 
-  /** A retry makes failed machines again, but those that are adopted; false while the provider still shows one of them. */
+  /**
+   * Deletes failed machines before a retry creates them again, except adopted ones; returns false while the provider
+   * still lists one of them.
+   */
   private async clearFailed(
     task: MachinesTask,
     desired: readonly MachinePlan[],
@@ -132,15 +141,15 @@ export class CreationEffects {
   }
 
   /**
-   * Asks one connection for everything that is missing there. All answers are read, also after a failure: machines that
-   * run are recorded, so that a retry need not make them again.
+   * Requests all missing machines from one connection. All responses are read, even after a failure, so that running
+   * machines are recorded and a retry need not create them again.
    */
   private async ensureOn(
     task: MachinesTask,
     desired: {
       readonly missing: readonly MachinePlan[];
       readonly since: string | undefined;
-      /** User data by pool; of a pool without, none. */
+      /** User data by pool, if any. */
       readonly data: ReadonlyMap<string, string>;
     },
     { open, infrastructure }: PreparedConnection,
@@ -204,7 +213,7 @@ const silent = (names: readonly string[]): WorldFailure =>
     message: 'the provider ended its answer without a word about them',
   });
 
-/** Which machines of a connection have which provider IDs. */
+/** The provider IDs of the machines of a connection. */
 const providerIdsOn = ({ created }: Cluster, connection: ConnectionName): Map<string, NodeName> =>
   new Map(
     Object.values(created).flatMap((machine) =>
@@ -212,7 +221,7 @@ const providerIdsOn = ({ created }: Cluster, connection: ConnectionName): Map<st
     ),
   );
 
-/** The machine that a provider reports, or why no cluster can be built on it. */
+/** The machine that a provider reports, or why it cannot be used. */
 const machineFrom = (
   answer: MachineAnswer,
   at: {
@@ -228,7 +237,7 @@ const machineFrom = (
   const needed = cluster.spec.serviceType === 'multi' ? 'public' : 'private';
   const address = needed === 'public' ? answer.publicIp : answer.privateIp;
   if (address === '') return failure(plan.name, `the machine runs but has no ${needed} address`, USE_MACHINE);
-  // A machine that a crash interrupted may have been created with an earlier key than the one that is current now.
+  // A machine whose creation was interrupted by a crash may have an earlier key than the current one.
   const own = keyRefOf(open.connection.name, answer.sshKey, keyRef);
   const machine = machineOf(plan, answer, { provider: open.connection.provider, keyRef: own });
   const other = taken.get(machine.providerId);
@@ -238,7 +247,7 @@ const machineFrom = (
 const reportedAs = (name: NodeName, { providerId }: Machine, other: NodeName): WorldFailure =>
   failure(name, `the provider reports it as ${providerId}, which is machine ${other}`);
 
-/** The machine that another request recorded meanwhile with the same provider ID. */
+/** The machine with the same provider ID that another request has recorded in the meantime. */
 const holderOf = (state: Machines, { name, providerId }: Machine): NodeName | undefined =>
   state.status === 'absent'
     ? undefined

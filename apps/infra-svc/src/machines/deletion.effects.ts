@@ -13,10 +13,10 @@ import { clusterOf, DELETE_POLICY, refOf, type MachinesTask } from './machines.t
 
 const STILL_THERE_AGAIN_MS = 2_000;
 
-/** Machines that a provider still shows so long after their deletion began are a failure that people must see. */
+/** Machines that a provider still lists this long after their deletion began are reported as a failure. */
 const DELETION_TIMEOUT_MS = 15 * 60_000;
 
-/** Deletes machines. A provider that does not answer has not said that anything is gone. */
+/** Deletes machines. A provider that does not respond has not confirmed any deletion. */
 @Controller()
 export class DeletionEffects {
   constructor(
@@ -24,7 +24,10 @@ export class DeletionEffects {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Everything that a cluster made: the balancer first, so that it sends no request to machines that are being deleted. */
+  /**
+   * Deletes everything of a cluster: the load balancer first, so that it sends no requests to machines that are being
+   * deleted.
+   */
   @OnTask('DeleteCluster', DELETE_POLICY)
   async deleteCluster(task: MachinesTask): Promise<RequeueAfter | undefined> {
     const { state, signal } = task;
@@ -53,7 +56,10 @@ export class DeletionEffects {
     return this.stillThere(task, deletion, 'delete machines', [...remaining]);
   }
 
-  /** Machines before their reservations, which the events show also where a provider does not release one. */
+  /**
+   * Machines before their reservations; the events show the deleted machines even if a provider does not release a
+   * reservation.
+   */
   private async release(task: MachinesTask, gone: readonly NodeName[]): Promise<void> {
     const { uid, reservations = {} } = clusterOf(task);
     const reserved = Object.keys(reservations) as ConnectionName[];
@@ -65,7 +71,7 @@ export class DeletionEffects {
     }
   }
 
-  /** One machine whose node has left its cluster, or that never became a node. */
+  /** Deletes one machine whose node has left its cluster, or that never became a node. */
   @OnTask('DeleteMachine', DELETE_POLICY)
   async deleteMachine(task: MachinesTask): Promise<RequeueAfter | undefined> {
     const cluster = clusterOf(task);
@@ -78,7 +84,7 @@ export class DeletionEffects {
     return undefined;
   }
 
-  /** False: the provider still shows it. */
+  /** Returns false while the provider still lists it. */
   private async deleteOne(task: MachinesTask, { name, connection }: MachinePlan): Promise<boolean> {
     const { signal } = task;
     const ref = refOf(task);
@@ -93,7 +99,7 @@ export class DeletionEffects {
     return (await find()) === undefined;
   }
 
-  /** The machines of this incarnation that a connection still shows after their deletion was requested there. */
+  /** The machines of this incarnation that a connection still lists after their deletion was requested. */
   private async deleteOn(task: MachinesTask, name: ConnectionName): Promise<readonly NodeName[]> {
     const ref = refOf(task);
     const provider = await this.open(name);

@@ -20,7 +20,7 @@ const ofRequest = (cluster: Cluster, requestId: string): readonly ConnectionName
 const ofMachine = ({ planned, spec }: Cluster, node: TaskData['node']): readonly ConnectionName[] => {
   const plan = planned.find(({ name }) => name === node);
   if (plan === undefined) return [];
-  // The balancer is changed first.
+  // The load balancer is changed first.
   return plan.role === 'control-plane' ? [plan.connection, spec.controlPlane.connection] : [plan.connection];
 };
 
@@ -33,7 +33,7 @@ const connectionsOf = (cluster: Cluster, { type, data }: Task): readonly Connect
   return type.endsWith('LoadBalancer') ? [cluster.spec.controlPlane.connection] : ofCluster(cluster);
 };
 
-/** The task with the connections that it needs. */
+/** Adds the connections that the task needs. */
 export const withGroups =
   (cluster: Cluster) =>
   (task: Task): Task => ({ ...task, groups: [...new Set(connectionsOf(cluster, task).map(connectionGroup))] });

@@ -5,25 +5,28 @@ import type { TaskData } from './machines.decider.js';
 import type { Cluster } from './machines.state.js';
 import { surgeKey, surgeOf } from './surges.js';
 
-/** Names are given, and quotas are counted, one request after the other. */
+/** Names are allocated and quotas counted for one request at a time. */
 const PLAN = 'plan';
 const BALANCER = 'balancer';
 
-/** The machines that are made together, e.g. `machines request/r-1`; null: those of the cluster itself. */
+/** The lock of machines that are created together, e.g. `machines request/r-1`; null: those of the cluster itself. */
 const machinesLock = (batch: string | null): string => `machines ${batch ?? 'cluster'}`;
 
-/** A machine keeps the lock that it is made under, also after its request is settled: it may still be in the making. */
+/**
+ * A machine keeps the lock of its batch even after its request is settled, because its creation may still be in
+ * progress.
+ */
 const lockOf = ({ plannedFor = {} }: Cluster, plan: MachinePlan): string =>
   machinesLock(surgeOf(plan) ?? batchOfRequest(plannedFor[plan.name]));
 
 const locksOfDeletion = (cluster: Cluster, { node }: TaskData): readonly string[] => {
   const plan = cluster.planned.find(({ name }) => name === node);
   if (plan === undefined) return [];
-  // The balancer is changed first.
+  // The load balancer is changed first.
   return plan.role === 'control-plane' ? [lockOf(cluster, plan), BALANCER] : [lockOf(cluster, plan)];
 };
 
-/** undefined: the task waits for all others. */
+/** undefined: the task is exclusive. */
 const locksOf = (cluster: Cluster, { type, data }: Task): readonly string[] | undefined => {
   const { requestId, surge, reservation } = data as TaskData;
   const batch = surge === undefined ? batchOfRequest(requestId) : surgeKey(surge);
@@ -31,7 +34,7 @@ const locksOf = (cluster: Cluster, { type, data }: Task): readonly string[] | un
     case 'PlanNodes':
     case 'ReconsiderNodes':
       return [PLAN];
-    case 'PlanSurge': // A surge that grows is planned before its machines are asked for, or after they run.
+    case 'PlanSurge': // A growing surge is planned before its machines are requested, or after they run.
       return [PLAN, machinesLock(batch)];
     case 'EnsureMachines':
     case 'MakeMachinesAgain':
@@ -49,7 +52,7 @@ const locksOf = (cluster: Cluster, { type, data }: Task): readonly string[] | un
   }
 };
 
-/** The task with what it touches: a slow machine holds up what needs it, and nothing else of its cluster. */
+/** Adds the locks of the task: a slow machine blocks only tasks that need it. */
 export const withLocks =
   (cluster: Cluster) =>
   (task: Task): Task => {

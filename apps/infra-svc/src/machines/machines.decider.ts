@@ -37,13 +37,13 @@ import type { ReservationReport } from '../providers/provider.ports.js';
 import { factsOfLook, type ClusterLook } from './sights.js';
 import { isDesiredSurge, surgeLacks, surgeRefused, type SurgeRef } from './surges.js';
 
-/** The first deletion after one that failed; each further one waits twice as long as the one before. */
+/** The delay before the first retry of a deletion; it doubles with each further one. */
 export const DELETION_AGAIN_FIRST_MS = 30_000;
 export const DELETION_AGAIN_MAX_MS = 3_600_000;
 
 type About<Data = unknown> = { readonly uid: ClusterUid } & Data;
 
-/** The uid keeps the result of one incarnation's task out of the next one of the same name. */
+/** The UID prevents that the result of a task applies to the next incarnation of the same name. */
 export type MachinesCommand =
   | Command<'Accept', About<{ reserves?: readonly ConnectionName[] }>>
   | Command<'Reject', About<{ refusal: Refusal }>>
@@ -95,15 +95,15 @@ export type MachinesFact = Fact<
   | 'ClusterDeleted'
 >;
 
-/** What a task is about besides its cluster: nothing, a request for more nodes, a surge, or one machine. */
+/** The subject of a task besides its cluster: none, a request for more nodes, a surge, or one machine. */
 export interface TaskData {
   readonly [key: string]: unknown;
   readonly requestId?: string;
   readonly surge?: SurgeRef;
   readonly node?: NodeName;
-  /** The targets of the balancer are to follow the control planes. */
+  /** The targets of the load balancer are updated to the control planes. */
   readonly balancing?: true;
-  /** The reservation that is made or moved. */
+  /** The reservation to create or change. */
   readonly reservation?: AskedReservation;
 }
 
@@ -122,7 +122,7 @@ const plan = (
   return [{ type: 'VmsPlanned', data: { uid, machines: [...machines], requestId } }];
 };
 
-/** Never more than are desired: the surge may have changed since they were planned. */
+/** Never more than desired: the surge may have changed since they were planned. */
 const planSurge = (
   { status, cluster }: PresentMachines,
   { uid, machines, upgradeId, pool }: Extract<MachinesCommand, { type: 'PlanSurge' }>['data'],
@@ -141,7 +141,7 @@ const failSurge = (
   return [{ type: 'SurgeFailed', data: { uid: cluster.uid, upgradeId, pool, cause } }];
 };
 
-/** Once nothing is missing of what was requested together, its machines are announced together. */
+/** Announces the machines of a batch together once all of them run. */
 const announcement = (cluster: Cluster, batch: string | null): readonly MachinesFact[] => {
   const isFailed = cluster.additions.requests.some(
     (request) => request.failed && !isMadeAgain(request) && batchOfRequest(request.requestId) === batch,
@@ -152,7 +152,7 @@ const announcement = (cluster: Cluster, batch: string | null): readonly Machines
   return running.length === 0 ? nothing : [{ type: 'VmsCreated', data: { uid: cluster.uid, machines: running } }];
 };
 
-/** A machine that answers is a fact also when its cluster has failed meanwhile. */
+/** A machine that responds is recorded even if its cluster has failed in the meantime. */
 const recordMachine = ({ status, cluster }: PresentMachines, machine: Machine): readonly MachinesFact[] => {
   if (status === 'leaving' || cluster.created[machine.name] !== undefined) return nothing;
   const plan = cluster.planned.find(({ name }) => name === machine.name);
@@ -163,7 +163,7 @@ const recordMachine = ({ status, cluster }: PresentMachines, machine: Machine): 
   return [made, ...announcement({ ...cluster, created }, batchOf(cluster.additions, plan))];
 };
 
-/** Once for each key: hosts that appear later with the former one are included. */
+/** Once per key: hosts that appear later with the former key are included. */
 const requestReplacement = (
   { status, cluster }: PresentMachines,
   data: EventData<'SshKeyReplacementRequested'>,
@@ -195,17 +195,17 @@ const recordDeletion = (
   return [...balancer, ...machines, ...(nothingLeft ? [...releaseFacts(cluster), end] : [])];
 };
 
-/** By hooks, or by what the cluster still has at identity providers. */
+/** Whether hooks or remaining identity resources of the cluster block the end of its deletion. */
 const isEndHeld = ({ hooks, identity }: Cluster): boolean =>
   isHeld(hooks, { point: 'AfterClusterDelete' }) || Object.keys(identity?.held ?? {}).length > 0;
 
-/** Nothing holds the end of the deletion any more. */
+/** Ends the deletion once nothing blocks it. */
 export const endDeletion = (state: Machines): readonly MachinesFact[] =>
   state.status === 'leaving' && state.emptied === true && !isEndHeld(state.cluster)
     ? [{ type: 'ClusterDeleted', data: { uid: state.cluster.uid } }]
     : nothing;
 
-/** Where the old node is gone already, the place that it left stays open for a retry. */
+/** If the old node is already gone, its vacancy remains open for a retry. */
 const rejectNodes = (state: PresentMachines, requestId: string, refusal: Refusal): readonly MachinesFact[] => {
   const { status, cluster } = state;
   const request = requestOf(cluster.additions, requestId);
@@ -217,7 +217,7 @@ const rejectNodes = (state: PresentMachines, requestId: string, refusal: Refusal
   return [{ type: 'NodesRejected', data: { uid: cluster.uid, requestId, ...rejection(refusal) } }];
 };
 
-/** Nothing is requested of a provider before what the cluster waits for. */
+/** Nothing is requested from a provider before the conditions that the cluster waits for. */
 const accepted = (cluster: Cluster, reserves: readonly ConnectionName[] = []): MachinesFact => {
   const startsAt = startOf(cluster);
   const waits = reserves.length === 0 && startsAt === null ? {} : { waits: { reserves: [...reserves], startsAt } };
@@ -266,7 +266,7 @@ const decide = (state: Machines, command: MachinesCommand): readonly MachinesFac
   }
 };
 
-/** The machines of a cluster: which exist, which have to be created, and which are on their way out. */
+/** The machines of a cluster: existing ones, ones to create, and ones to delete. */
 export const machines: Decider<Machines, MachinesCommand, MachinesFact> = {
   initial: ABSENT,
   reads: 'cluster',
@@ -274,7 +274,7 @@ export const machines: Decider<Machines, MachinesCommand, MachinesFact> = {
   evolve,
 };
 
-/** Requests whose machines all run, although none of them was the last to be recorded: a retry cleared a failure. */
+/** Announces requests whose machines all run, although none of them was recorded last: a retry cleared a failure. */
 export const announceRequests = (state: Machines): readonly MachinesFact[] => {
   if (state.status !== 'desired') return nothing;
   const { cluster } = state;
@@ -283,7 +283,7 @@ export const announceRequests = (state: Machines): readonly MachinesFact[] => {
     .flatMap(({ requestId }) => announcement(cluster, batchOfRequest(requestId)));
 };
 
-/** Surges that cannot be made whatever a provider says. */
+/** Fails surges that cannot be created regardless of a provider's response. */
 export const failSurges = (state: Machines): readonly MachinesFact[] => {
   if (state.status === 'absent' || state.status === 'leaving') return nothing;
   const { status, cluster } = state;
@@ -317,7 +317,7 @@ const factsOfRollout = (cluster: Cluster, pool: string, rollout: PoolRollout, no
   }
 };
 
-/** How the rollouts of pools go on. */
+/** The next facts of the rollouts of pools. */
 export const advanceRollouts = (state: Machines, now: string): readonly MachinesFact[] =>
   state.status === 'desired'
     ? Object.entries(state.cluster.rollouts.pools).flatMap(([pool, rollout]) =>
@@ -325,12 +325,12 @@ export const advanceRollouts = (state: Machines, now: string): readonly Machines
       )
     : nothing;
 
-/** A request that cannot be met ends by itself: the cluster, and every other request, is as it was. */
+/** A request that cannot be met fails alone: the cluster and its other requests are not affected. */
 const failRequest = ({ cluster }: PresentMachines, requestId: string, cause: Cause): readonly MachinesFact[] => {
   const request = requestOf(cluster.additions, requestId);
   if (request === undefined) return nothing;
   const { machines, onFailure, failed: hasFailed, refusal } = request;
-  // What is tried again is stated again when its reason is another one.
+  // A retried failure is stated again only if its reason differs.
   if (hasFailed && (refusal === undefined || refusal === cause.message)) return nothing;
   const reason = reasonOf(cause.operation);
   return [
@@ -338,7 +338,7 @@ const failRequest = ({ cluster }: PresentMachines, requestId: string, cause: Cau
   ];
 };
 
-/** Every deletion that is asked for is carried out some day: what a provider refuses now it is asked again, less and less often. */
+/** Every requested deletion is completed eventually: refused ones are retried with increasing backoff. */
 const failDeletion = (
   { uid }: Cluster,
   { failures }: Deletion,
@@ -352,7 +352,7 @@ const failDeletion = (
   return [{ type: 'VmDeletionFailed', data }];
 };
 
-/** What the last attempt of a task means. */
+/** The facts of a task's last failed attempt. */
 const failed = (
   state: PresentMachines,
   { requestId, surge, node, balancing, reservation }: TaskData,
@@ -368,7 +368,7 @@ const failed = (
     const deletion = cluster.deletions[node];
     return deletion === undefined ? nothing : failDeletion(cluster, deletion, [node], failure);
   }
-  // The cluster goes on with the targets that it has; a retry tries again.
+  // The cluster continues with its current targets; a retry updates them.
   if (balancing === true) return nothing;
   if (reservation !== undefined) return deniedReservation(cluster, reservation, cause);
   if (requestId !== undefined) return failRequest(state, requestId, cause);
@@ -377,7 +377,7 @@ const failed = (
   return [{ type: 'InfrastructureFailed', data } satisfies MachinesFact];
 };
 
-/** What an attempt at a task that failed states. */
+/** The facts of a failed attempt at a task. */
 export const failTask = (
   state: Machines,
   { data }: Pick<Task, 'data'>,

@@ -40,7 +40,7 @@ const failed: Fact<'InfrastructureFailed'> = {
 };
 const retry: Fact = { type: 'ClusterRetryRequested', data: { uid: UID } };
 
-describe('a cluster that was asked for', () => {
+describe('a requested cluster', () => {
   it('is accepted once', () => {
     given(requested())
       .when({ type: 'Accept', data: { uid: UID } })
@@ -50,7 +50,7 @@ describe('a cluster that was asked for', () => {
       .thenNothing();
   });
 
-  it('is rejected with the code, the sentence and the field of the refusal', () => {
+  it('is rejected with the code, message and field of the refusal', () => {
     const refusal = refuse('cluster.spec-memory', { spec: 'lab.tiny', provider: 'lab', memory: 1 }, 'worker[0].spec');
     given(requested())
       .when({ type: 'Reject', data: about({ refusal }) })
@@ -70,7 +70,7 @@ describe('a cluster that was asked for', () => {
       .then({ type: 'ClusterAccepted', data: { uid: UID } });
   });
 
-  it('is neither accepted nor planned once its deletion was asked for', () => {
+  it('is neither accepted nor planned after its deletion was requested', () => {
     given(requested(), deletionRequested)
       .when({ type: 'Accept', data: { uid: UID } })
       .thenNothing();
@@ -100,7 +100,7 @@ describe('the machines of a cluster', () => {
       .then(last, announced);
   });
 
-  it('are stated once, however often the provider answers', () =>
+  it('are stated once, however often the provider responds', () =>
     given(...made)
       .when({ type: 'RecordMachine', data: about({ machine: allCreated[0]!.data.machine }) })
       .thenNothing());
@@ -112,7 +112,7 @@ describe('the machines of a cluster', () => {
       .thenNothing();
   });
 
-  it('are stated also after the cluster has failed, because they exist', () =>
+  it('are stated even after the cluster has failed, because they exist', () =>
     given(requested(), accepted, planned, failed)
       .when({ type: 'RecordMachine', data: about({ machine: allCreated[0]!.data.machine }) })
       .then(allCreated[0]!));
@@ -130,7 +130,7 @@ describe('the machines of a cluster', () => {
       .thenNothing();
   });
 
-  it('say who balances, where it is not the provider', () => {
+  it('state who balances, if it is not the provider', () => {
     const placed = { kind: 'haproxy', host: '10.0.0.100', port: 6443, placement: 'control-planes' } as const;
     given(...made.slice(0, -1))
       .when({ type: 'RecordLoadBalancer', data: about(placed) })
@@ -138,7 +138,7 @@ describe('the machines of a cluster', () => {
   });
 });
 
-describe('an attempt at a task that failed', () => {
+describe('a failed attempt at a task', () => {
   const kernel = specification(reconcilerDecider(machinesReconciler));
   const { attempt, attemptsMax } = failure;
   const step = { step: 'create machines', cause, attempt, attemptsMax, nextAttemptAt: null };
@@ -156,13 +156,13 @@ describe('an attempt at a task that failed', () => {
       .then({ type: 'InfrastructureStepFailed', data: about({ ...step, nextAttemptAt }) });
   });
 
-  it("fails the cluster when it was the last one, in the provider's words and once", () => {
+  it("fails the cluster if it was the last one, with the provider's message, once", () => {
     const last = record('EnsureMachines');
     kernel.given(requested(), accepted, planned).when(last).then(stepFailed, failed);
     kernel.given(requested(), accepted, planned, failed).when(last).thenNothing();
   });
 
-  it('is not stated when the task is withdrawn: the cluster leaves, or its machines run', () => {
+  it('is not stated if the task is withdrawn: the cluster is being deleted, or its machines run', () => {
     kernel.given(requested(), accepted, planned, deletionRequested).when(record('EnsureMachines')).thenNothing();
     kernel
       .given(...made)
@@ -170,12 +170,12 @@ describe('an attempt at a task that failed', () => {
       .thenNothing();
   });
 
-  it('in the validation leads back to the validation', () =>
+  it('of the validation leads back to the validation', () =>
     given(requested(), failed, retry)
       .when({ type: 'Accept', data: { uid: UID } })
       .then({ type: 'ClusterAccepted', data: { uid: UID } }));
 
-  it('to delete one machine is stated with the next one, which waits twice as long each time, an hour at most', () => {
+  it('to delete one machine is stated with the next one, whose delay doubles up to an hour', () => {
     const [{ name }] = plans as readonly [MachinePlan];
     const removed: Fact = { type: 'NodeRemoved', data: { uid: UID, node: name } };
     const notDeleted = (attempt: number, nextAttemptAt: string): Fact<'VmDeletionFailed'> => ({
@@ -197,7 +197,7 @@ describe('an attempt at a task that failed', () => {
       .then(stepFailed, notDeleted(10, '2026-01-01T01:10:00.000Z'));
   });
 
-  it('to delete a cluster names every machine that is left', () =>
+  it('to delete a cluster lists every machine that is left', () =>
     kernel
       .given(...made, deletionRequested, dismantled)
       .when(record('DeleteCluster', 2))
@@ -227,7 +227,7 @@ describe('more workers', () => {
     data: { uid: UID, machines: [...more], requestId: 'r1' },
   };
 
-  it('are planned once for each request', () => {
+  it('are planned once per request', () => {
     given(...made, request)
       .when(plan)
       .then(morePlanned);
@@ -236,7 +236,7 @@ describe('more workers', () => {
       .thenNothing();
   });
 
-  it('are announced alone: the other services know the rest', () => {
+  it('are announced without the others, which other services already know', () => {
     const machine = runningMachine(more[0]!, 6);
     given(...made, request, morePlanned)
       .when({ type: 'RecordMachine', data: about({ machine }) })
@@ -246,7 +246,7 @@ describe('more workers', () => {
       );
   });
 
-  it('that is not available are refused without touching the cluster', () => {
+  it('that are not available are refused without changing the cluster', () => {
     const refusal = refuse('cluster.spec-unknown', { spec: 'x', connection: 'lab', provider: 'lab' });
     given(...made, request)
       .when({ type: 'RejectNodes', data: about({ requestId: 'r1', refusal }) })
@@ -275,7 +275,7 @@ describe('more workers', () => {
 });
 
 describe('a deletion', () => {
-  it('states every planned machine as gone, the ones that never ran too, and then the cluster', () =>
+  it('states every planned machine as gone, including ones that never ran, and then the cluster', () =>
     given(requested(), accepted, planned, allCreated[0]!, deletionRequested, dismantled)
       .when({ type: 'RecordDeletion', data: about({ gone: [], nothingLeft: true }) })
       .then(...plans.map(({ name }): MachinesFact => ({ type: 'VmDeleted', data: { uid: UID, name } })), {
@@ -283,7 +283,7 @@ describe('a deletion', () => {
         data: { uid: UID },
       }));
 
-  it('states the balancer as gone first', () =>
+  it('states the load balancer as gone first', () =>
     given(...made, deletionRequested, dismantled)
       .when({ type: 'RecordDeletion', data: about({ gone: [plans[0]!.name], nothingLeft: false }) })
       .then(
@@ -296,7 +296,7 @@ describe('a deletion', () => {
       .when({ type: 'RecordDeletion', data: about({ gone: [], nothingLeft: true }) })
       .thenNothing());
 
-  it('is not undone by what the provider reports late of a machine, of its node or of the whole cluster [Cluster API 18]', () => {
+  it('is not undone by late reports of a provider about a machine, its node or the whole cluster [Cluster API 18]', () => {
     const { machine } = allCreated.at(-1)!.data;
     const late = { type: 'RecordMachine', data: about({ machine }) } as const;
     const begun = [requested(), accepted, planned, ...allCreated.slice(0, -1)];
@@ -316,7 +316,7 @@ describe('a deletion', () => {
       .thenNothing();
   });
 
-  it('frees the name for a new cluster, which the old one no longer affects', () => {
+  it('releases the name for a new cluster, which the old one no longer affects', () => {
     const deleted: Fact = { type: 'ClusterDeleted', data: { uid: UID } };
     const again = requested(clusterSpec(), LATER_UID);
     given(...made, deletionRequested, dismantled, deleted, again, failed)

@@ -66,7 +66,7 @@ const fresh = (event: StoredEvent<'ClusterRequested'>): Machines => ({
 
 const begun = (time: string): Deletion => ({ failures: 0, beginsAt: time });
 
-/** Everything that has failed is due again. */
+/** Makes everything that has failed due again. */
 const retried = (cluster: Cluster, time: string): Cluster => ({
   ...cluster,
   additions: withRetry(cluster.additions),
@@ -84,14 +84,14 @@ const resumed = (state: PresentMachines, time: string): Machines => {
       return { status: 'requested', cluster: { ...cluster, desiredSince: time } };
     case 'failed':
       return { status: state.resumesAs, cluster: retried(cluster, time) };
-    case 'desired': // The same run: machines that are being made are waited for, also those of a surge that was released.
+    case 'desired': // Same run: machines in creation are waited for, including those of a released surge.
       return { status: 'desired', cluster: retried(state.cluster, time) };
     case 'leaving':
       return { ...state, cluster, deletion: state.deletion === null ? null : begun(time) };
   }
 };
 
-/** Nothing of the cluster was made: it is checked again as it is requested now. */
+/** Nothing of the cluster exists yet: the corrected request is validated again. */
 const corrected = ({ cluster }: PresentMachines, spec: Cluster['spec'], time: string): Machines => {
   const { reservations: _none, ...others } = cluster;
   return { status: 'requested', cluster: { ...others, spec, run: cluster.run + 1, desiredSince: time } };
@@ -106,7 +106,7 @@ const failed = (state: PresentMachines): Machines => {
       return { status: 'failed', cluster: { ...cluster, remake: false }, resumesAs: 'desired' };
     case 'rejected':
     case 'failed':
-    case 'leaving': // A deletion that failed is still a deletion.
+    case 'leaving': // A deletion that failed remains a deletion.
       return state;
   }
 };
@@ -154,7 +154,7 @@ const without = (cluster: Cluster, gone: NodeName): Cluster => {
   };
 };
 
-/** The named ones that exist, and whose deletion has not begun yet. */
+/** Begins the deletion of those named machines that exist and are not being deleted yet. */
 const withDeletions = (cluster: Cluster, names: readonly NodeName[], time: string): Cluster => {
   const exists = (name: NodeName): boolean => cluster.planned.some((plan) => plan.name === name);
   const fresh = names.filter((name) => cluster.deletions[name] === undefined && exists(name));
@@ -169,7 +169,7 @@ const notDeleted = (cluster: Cluster, { machines, ...failure }: EventData<'VmDel
   return { ...cluster, deletions: { ...cluster.deletions, ...deletions } };
 };
 
-/** The balancer begins with every control plane that runs by then. */
+/** The initial targets of the load balancer are all running control planes. */
 const balanced = (cluster: Cluster, { host, placement = 'provider' }: EventData<'LoadBalancerReady'>): Balancer => ({
   host,
   placement,
@@ -183,7 +183,7 @@ const withDrained = (cluster: Cluster, node: NodeName): Cluster => {
     : cluster;
 };
 
-/** What an event changes in the requests for more nodes. */
+/** Applies an event to the requests for more nodes. */
 const additionsAfter = ({ additions, planned }: Cluster, event: StoredEvent): Additions => {
   switch (event.type) {
     case 'NodesRequested':
@@ -211,7 +211,7 @@ const withKey = (cluster: Cluster, { node, keyRef }: EventData<'AuthorizedKeyAdd
   return { ...cluster, created: { ...cluster.created, [node]: { ...machine, ssh: { ...machine.ssh, keyRef } } } };
 };
 
-/** What an event changes in everything else; most events change nothing. */
+/** Applies an event to the rest of the state; most events change nothing. */
 const clusterAfter = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
     case 'NodeDrained':
@@ -266,7 +266,10 @@ const clusterAfter = (cluster: Cluster, event: StoredEvent): Cluster => {
   }
 };
 
-/** The provider was asked for nothing while the cluster was paused. Attempts that are due later stay so. */
+/**
+ * No request was made to the provider while the cluster was paused, so its time limits restart. Later attempts keep
+ * their time.
+ */
 const limitsRestarted = (cluster: Cluster, time: string): Cluster => {
   const deletions = Object.entries(cluster.deletions).map(([name, deletion]): [string, Deletion] => [
     name,
@@ -275,7 +278,7 @@ const limitsRestarted = (cluster: Cluster, time: string): Cluster => {
   return { ...cluster, desiredSince: time, deletions: Object.fromEntries(deletions) };
 };
 
-/** Only the hooks that hold what this service does matter here. */
+/** Only hooks that block this service matter here. */
 const HOLDING: ReadonlySet<string> = new Set<HookPoint>(['BeforeCreate', 'AfterClusterDelete']);
 
 const hooksOf = ({ hooks }: Cluster, event: StoredEvent): Cluster['hooks'] => {
@@ -292,7 +295,7 @@ const hooksOf = ({ hooks }: Cluster, event: StoredEvent): Cluster['hooks'] => {
   }
 };
 
-/** Not even the field where a cluster has nothing to do with identity providers. */
+/** Omits the field for clusters without identity providers. */
 const withIdentity = ({ identity = NO_IDENTITY }: Cluster, event: StoredEvent): Pick<Cluster, 'identity'> => {
   const changed = identityAfter(identity, event);
   return changed === NO_IDENTITY ? {} : { identity: changed };
@@ -318,7 +321,7 @@ const after = (cluster: Cluster, event: StoredEvent): Cluster => {
   return withDeletions(changed, givenUp, event.meta.time);
 };
 
-/** The events of one incarnation. */
+/** Applies the events of one incarnation. */
 const evolvePresent = (state: PresentMachines, event: StoredEvent): Machines => {
   const { cluster } = state;
   switch (event.type) {
@@ -356,8 +359,8 @@ const evolvePresent = (state: PresentMachines, event: StoredEvent): Machines => 
 const uidOf = (event: StoredEvent): string | undefined => ('uid' in event.data ? event.data.uid : undefined);
 
 /**
- * Reads what the other services state about the cluster (the request, removed nodes, the dismantling). A request after a deletion is a
- * fresh start; events of another incarnation change nothing.
+ * Also reads what other services state about the cluster (the request, removed nodes, the dismantling). A request after
+ * a deletion starts afresh; events of another incarnation are ignored.
  */
 export const evolve = (state: Machines, event: StoredEvent): Machines => {
   if (event.type === 'ClusterRequested') return state.status === 'absent' ? fresh(event) : state;

@@ -31,13 +31,13 @@ const SHORT_ROLES = { 'control-plane': 'cp', worker: 'w' } as const satisfies Re
 const API_PORT = 6443;
 const API_HEALTH_PATH = '/readyz';
 
-/** One reservation for each incarnation: what belongs to a predecessor is not taken for it. */
+/** The name contains the incarnation, so that a reservation of a predecessor is never used. */
 export const reservationName = (cluster: ClusterRef, connection: ConnectionName): string =>
   `${groupOf(cluster, connection).name}.${cluster.uid}`;
 
 export const loadBalancerName = ({ namespace, spec }: ClusterRef): string => `${namespace}.${spec.name}`;
 
-/** The balancer in front of the API servers. It belongs to the connection of the control planes. */
+/** The load balancer of the API servers, on the connection of the control planes. */
 export const loadBalancerOf = (cluster: ClusterRef, targets: readonly string[]): LoadBalancerSpec => ({
   name: loadBalancerName(cluster),
   group: groupOf(cluster, cluster.spec.controlPlane.connection),
@@ -47,45 +47,48 @@ export const loadBalancerOf = (cluster: ClusterRef, targets: readonly string[]):
   targets,
 });
 
-/** The zones in which a connection's machines may be; none: the provider chooses. */
+/** The zones of a connection for machines; empty: the provider chooses. */
 export type ZonesOf = (connection: ConnectionName) => readonly string[];
 
 /**
- * `<cluster>-<cp|w>-<index>-<suffix>`. The suffix follows from the incarnation, the role and the index: a replay asks for
- * the same machine, and a cluster that reuses a name does not meet its predecessor's machines.
+ * `<cluster>-<cp|w>-<index>-<suffix>`. The suffix derives from the incarnation, the role and the index: a replay
+ * requests the same machine, and a cluster with a reused name never finds its predecessor's machines.
  */
 export const machineName = (cluster: string, uid: ClusterUid, role: NodeRole, index: number): NodeName => {
   const suffix = (fnv1a32(`${uid}/${role}/${index}`) % SUFFIX_COUNT).toString(36).padStart(SUFFIX_LENGTH, '0');
   return `${cluster}-${SHORT_ROLES[role]}-${index}-${suffix}` as NodeName;
 };
 
-/** A machine without a zone yet, and those that its pool is limited to; none: every zone of its connection. */
+/** A machine without a zone yet, and the zones that its pool is limited to; empty: every zone of its connection. */
 interface Unplaced {
   readonly machine: MachinePlan;
   readonly zones: readonly string[];
 }
 
-/** A zone of a connection in which no machine of the cluster answers. */
+/** Whether no machine of the cluster in this zone responds. */
 export type IsDown = (connection: ConnectionName, zone: string) => boolean;
 
-/** What the zones of new machines follow from. */
+/** The input for choosing zones of new machines. */
 interface Present {
   readonly existing: readonly MachinePlan[];
   readonly isDown: IsDown;
 }
 
-/** What is known of the machines of a cluster. */
+/** The known state of a cluster's machines. */
 interface Seen {
   readonly planned: readonly MachinePlan[];
   /** Nodes that are Ready. */
   readonly ready: Readonly<Record<string, true>>;
   /** Nodes that send no heartbeats. */
   readonly silent: Readonly<Record<string, unknown>>;
-  /** Machines that the provider does not have any more: they say nothing of their zone. */
+  /** Machines that the provider no longer has, which are not considered. */
   readonly gone: Readonly<Record<string, unknown>>;
 }
 
-/** Every machine there is silent, and others of the connection are not: the cluster itself can be reached. */
+/**
+ * A zone is down if all machines there are silent and others of the connection are not, i.e. the cluster itself is
+ * reachable.
+ */
 export const downZones = ({ planned, ready, silent, gone }: Seen): IsDown => {
   const isSilent = ({ name }: MachinePlan): boolean => silent[name] !== undefined;
   return (connection, zone) => {
@@ -99,9 +102,9 @@ export const downZones = ({ planned, ready, silent, gone }: Seen): IsDown => {
 const NONE_DOWN: IsDown = () => false;
 
 /**
- * Gives each machine the zone of its connection that holds the fewest machines of its pool; of several, the one with the fewest of its
- * role, then the first in the region's order. Over equal zones the counts of a pool differ by one at most, also after removals. A zone
- * that is down is the last choice, however few machines it holds.
+ * Assigns each machine the zone of its connection with the fewest machines of its pool; among equals the one with the
+ * fewest of its role, then the first in the region's order. With equal zones the counts of a pool differ by at most
+ * one, also after removals. A zone that is down is the last choice, however few machines it has.
  */
 const spread = (
   unplaced: readonly Unplaced[],
@@ -129,7 +132,7 @@ interface Numbered {
   readonly index: number;
 }
 
-/** One entry for each machine of the sets; indexes run on from set to set. A set without a pool's name begins a pool. */
+/** One entry per machine of the sets; indexes continue across sets. A set without a pool name starts a pool. */
 const number = (sets: readonly NodeSet[], after: { workers: number; pools: number }): readonly Numbered[] =>
   sets
     .flatMap((set, at) =>
@@ -152,7 +155,7 @@ const worker =
     },
   });
 
-/** Control planes of a set; `ever`: how many there were, of which the very first is the leader. */
+/** The control planes of a set; `ever`: how many existed before. The very first one is the leader. */
 const controlPlanesOf = (
   { uid, spec }: Pick<ClusterRef, 'uid' | 'spec'>,
   { count, connection, spec: size, rootDisk, zones = [] }: NodeSet,
@@ -178,7 +181,7 @@ export const planCluster = (uid: ClusterUid, spec: ClusterSpec, zonesOf: ZonesOf
   return spread([...controlPlanes, ...workers], { existing: [], isDown: NONE_DOWN }, zonesOf);
 };
 
-/** The highest number of a pool that is named as one without a name would be: a manifest may have named it so. */
+/** The highest number among pools with default names, which a manifest may also have used. */
 const highestPool = (planned: readonly MachinePlan[]): number =>
   Math.max(0, ...planned.map(({ pool }) => Number(/^worker-(\d{1,9})$/.exec(pool)?.[1] ?? 0)));
 
@@ -188,7 +191,7 @@ const presentIn = ({
   isDown = NONE_DOWN,
 }: Pick<Parameters<typeof planNodes>[0], 'planned' | 'staying' | 'isDown'>): Present => ({ existing: staying, isDown });
 
-/** More nodes of a cluster: indexes and pools run on from the highest ever used. */
+/** More nodes of a cluster: indexes and pools continue from the highest ever used. */
 export const planNodes = (
   cluster: {
     readonly uid: ClusterUid;
@@ -197,7 +200,7 @@ export const planNodes = (
     readonly workersEver: number;
     readonly poolsEver: number;
     readonly controlPlanesEver: number;
-    /** Those that stay, over which zones are balanced; absent: all. */
+    /** The remaining machines, over which zones are balanced; absent: all. */
     readonly staying?: readonly MachinePlan[];
     /** Absent: no zone is known to be down. */
     readonly isDown?: IsDown;
@@ -213,7 +216,10 @@ export const planNodes = (
   return spread([...controlPlanes, ...workers], presentIn(cluster), zonesOf);
 };
 
-/** A machine of the same role and pool, as that pool is declared now; where it is not declared, the machine is the model of its successor. */
+/**
+ * A set for one machine of the same role and pool, as currently declared; if the pool is not declared, a copy of the
+ * machine.
+ */
 const setLike = ({ pool, connection, spec, rootDisk }: MachinePlan, declared: Declared | undefined): NodeSet => {
   const { controlPlane, pools = [] } = declared?.spec ?? {};
   if (pool === CONTROL_PLANE_POOL && controlPlane !== undefined) return controlPlaneSetOf(controlPlane, 1);
@@ -223,7 +229,7 @@ const setLike = ({ pool, connection, spec, rootDisk }: MachinePlan, declared: De
 
 type Request = Pick<NodesRequest, 'workers' | 'controlPlane' | 'replaces'>;
 
-/** The machines of a request, as sets: what is asked of connections and quotas. */
+/** The machines of a request as sets, for capacity and quota checks. */
 export const setsOf = (
   { declared }: { readonly declared: Declared | undefined },
   { workers, controlPlane, replaces }: Request,
@@ -233,7 +239,9 @@ export const setsOf = (
   return replaces.machine.role === 'worker' ? { workers: [set] } : { workers: [], controlPlane: set };
 };
 
-/** The named machines of a request. A node that is replaced leaves its zone; a machine that is adopted has one already. */
+/**
+ * The planned machines of a request. A replaced node no longer counts in its zone; an adopted machine already has one.
+ */
 export const planRequest = (
   cluster: Parameters<typeof planNodes>[0] & { readonly declared: Declared | undefined },
   request: Request,
@@ -248,21 +256,21 @@ export const planRequest = (
   return planNodes({ ...cluster, staying }, sets, () => [zone]).map((plan) => ({ ...plan, adopts }));
 };
 
-/** A machine that can be adopted, and the zone that it is in. */
+/** A machine that can be adopted, with its zone. */
 export interface Adopted extends AdoptedMachine {
   readonly zone: string;
 }
 
-/** The machine of a pool that extra ones are made like: one of its requested size. */
+/** The machine of a pool that surge machines copy: one of its requested size. */
 export const likeOf = (planned: readonly MachinePlan[], pool: string): MachinePlan | undefined =>
   planned.find((plan) => plan.role === 'worker' && plan.pool === pool && plan.surge === undefined);
 
-/** The zones that machines of a pool are in. */
+/** The zones of a pool's machines. */
 const zonesLike = (planned: readonly MachinePlan[], pool: string): string[] => [
   ...new Set(planned.flatMap((plan) => (plan.role === 'worker' && plan.pool === pool ? (plan.zone ?? []) : []))),
 ];
 
-/** Extra machines for a pool while it is upgraded, named as any other of its workers; none where there is none to be like. */
+/** Surge machines for a pool during an upgrade, named like its other workers; empty if there is none to copy. */
 export const planSurge = (
   cluster: Pick<Parameters<typeof planNodes>[0], 'uid' | 'spec' | 'planned' | 'workersEver' | 'staying' | 'isDown'>,
   { pool, upgradeId, count }: { readonly pool: string; readonly upgradeId: UpgradeId; readonly count: number },
@@ -278,7 +286,7 @@ export const planSurge = (
   return spread(machines, presentIn(cluster), zonesOf).map((plan) => ({ ...plan, surge: upgradeId }));
 };
 
-/** What a provider is asked for. */
+/** The machine to request from a provider. */
 export const desiredMachine =
   ({ namespace, spec: { name: cluster } }: ClusterRef) =>
   ({ name, spec, zone, rootDisk, role, pool, surge, adopts }: MachinePlan): DesiredMachine => ({
@@ -298,7 +306,7 @@ export const desiredMachine =
 
 type Running = Extract<MachineAnswer, { status: 'running' }>;
 
-/** A planned machine that runs, as the other services know it. */
+/** A running planned machine, as known to other services. */
 export const machineOf = (
   plan: MachinePlan,
   answer: Running,
@@ -329,5 +337,5 @@ const endpointOf = ({ jump, ...ssh }: Running['ssh'], keyRef: SecretRef): Machin
   ...(jump === undefined ? {} : { jump: { keyRef, ...jump } }),
 });
 
-/** What the provider calls a machine. */
+/** The provider's ID of a machine. */
 export const providerIdOf = ({ providerId }: Machine): string => providerId.slice(providerId.indexOf('://') + 3);

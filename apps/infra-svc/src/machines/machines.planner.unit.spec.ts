@@ -12,12 +12,12 @@ const countsByZone = (machines: readonly MachinePlan[]): number[] =>
   ZONES.map((zone) => machines.filter((machine) => machine.zone === zone).length);
 
 describe('the name of a machine', () => {
-  it('says cluster, role and index, and ends in a suffix of the incarnation', () => {
+  it('contains cluster, role and index, and ends with a suffix of the incarnation', () => {
     expect(machineName('demo', UID, 'control-plane', 1)).toMatch(/^demo-cp-1-[a-z0-9]{5}$/);
     expect(machineName('demo', UID, 'worker', 12)).toMatch(/^demo-w-12-[a-z0-9]{5}$/);
   });
 
-  it('is the same whenever it is derived, and another one for another incarnation', () => {
+  it('is deterministic, and different for another incarnation', () => {
     expect(machineName('demo', UID, 'worker', 1)).toBe(machineName('demo', UID, 'worker', 1));
     expect(machineName('demo', UID, 'worker', 1)).not.toBe(machineName('demo', LATER_UID, 'worker', 1));
   });
@@ -36,10 +36,10 @@ describe('the machines of a new cluster', () => {
     ]);
   });
 
-  it('have no zone where the provider has none', () =>
+  it('have no zone if the provider has none', () =>
     expect(planCluster(UID, clusterSpec(), noZones).every((machine) => !('zone' in machine))).toBe(true));
 
-  it.each([1, 2, 3, 5, 7])('spread %i control planes over zones that differ by one at most', (count) => {
+  it.each([1, 2, 3, 5, 7])('spread %i control planes over zones that differ by at most one', (count) => {
     const machines = planCluster(
       UID,
       clusterSpec({ controlPlane: nodeSet(count), workers: [nodeSet(10)] }),
@@ -51,7 +51,7 @@ describe('the machines of a new cluster', () => {
     }
   });
 
-  it('keep control planes to the zones that are named for them, and workers anywhere', () => {
+  it('keep control planes in the zones that are named for them, and workers anywhere', () => {
     const spec = clusterSpec({ controlPlane: nodeSet(3, { zones: ['lab-1a', 'lab-1c'] }), workers: [nodeSet(3)] });
     const machines = planCluster(UID, spec, threeZones);
     expect(countsByZone(machines.filter(({ role }) => role === 'control-plane'))).toEqual([2, 0, 1]);
@@ -70,7 +70,7 @@ describe('the machines of a new cluster', () => {
 describe('more workers', () => {
   const first = planCluster(UID, clusterSpec({ workers: [nodeSet(5)] }), threeZones);
 
-  it('go on from the highest index ever used, although that machine may be gone [CB-Ladybug 29]', () => {
+  it('continue from the highest index ever used, even if that machine is gone [CB-Ladybug 29]', () => {
     const planned = first.filter(({ name }) => !name.startsWith('demo-w-5'));
     const cluster = { uid: UID, spec: clusterSpec(), planned, workersEver: 5, poolsEver: 1, controlPlanesEver: 3 };
     const [sixth] = planNodes(cluster, { workers: [nodeSet(1)] }, threeZones);
@@ -78,7 +78,7 @@ describe('more workers', () => {
     expect(sixth?.pool).toBe('worker-2');
   });
 
-  it('are in the pool that they are asked for; the others begin a pool with a number that no pool has', () => {
+  it('are in the requested pool; others start a pool with an unused number', () => {
     const cluster = {
       uid: UID,
       spec: clusterSpec(),
@@ -101,14 +101,14 @@ describe('more workers', () => {
     expect([next?.pool, next?.name.replace(/-[^-]+$/, '')]).toEqual(['worker-8', 'demo-w-9']);
   });
 
-  it('fill the zone that removals left emptiest [Cluster API 16]', () => {
+  it('fill the zone with the fewest machines after removals [Cluster API 16]', () => {
     const planned = first.filter(({ role, zone }) => role !== 'worker' || zone !== 'lab-1b');
     const cluster = { uid: UID, spec: clusterSpec(), planned, workersEver: 5, poolsEver: 1, controlPlanesEver: 3 };
     const more = planNodes(cluster, { workers: [nodeSet(2, { pool: 'worker-1' })] }, threeZones);
     expect(more.map(({ zone }) => zone)).toEqual(['lab-1b', 'lab-1b']);
   });
 
-  it('do not fill a zone that is down, however few machines it holds, unless there is no other [Cluster API 16]', () => {
+  it('avoid a zone that is down, however few machines it has, unless there is no other [Cluster API 16]', () => {
     const there = first.filter(({ zone }) => zone === 'lab-1b').map(({ name }) => name);
     const planned = first.filter(({ name, zone }) => zone !== 'lab-1b' || name === there[0] || name === there[1]);
     const others = planned.filter(({ zone }) => zone !== 'lab-1b').map(({ name }) => name);
@@ -124,12 +124,12 @@ describe('more workers', () => {
     };
     expect(zones(seen(there))).toEqual(['lab-1a', 'lab-1c']);
     expect(zones(seen(there), { zones: ['lab-1b'] })).toEqual(['lab-1b', 'lab-1b']);
-    // One machine of it answers; or nothing does anywhere; or those that are silent are gone.
+    // Not down: one of its machines responds, none responds anywhere, or the silent ones are gone.
     for (const isDown of [seen(there.slice(1)), seen(planned.map(({ name }) => name)), seen(there, others, there)])
       expect(zones(isDown)).toContain('lab-1b');
   });
 
-  it('are spread pool by pool, over the zones that the pool names [Cluster API 16]', () => {
+  it('are spread pool by pool, over the zones of the pool [Cluster API 16]', () => {
     const cluster = {
       uid: UID,
       spec: clusterSpec(),
@@ -145,7 +145,7 @@ describe('more workers', () => {
     expect(['lab-1a', 'lab-1b', 'lab-1c'].map((zone) => count(`gpu/${zone}`))).toEqual([2, 0, 2]);
   });
 
-  it('are balanced without machines that leave [Cluster API 16]', () => {
+  it('are balanced without leaving machines [Cluster API 16]', () => {
     const staying = first.filter(({ role, zone }) => role !== 'worker' || zone !== 'lab-1c');
     const cluster = {
       uid: UID,
@@ -161,7 +161,7 @@ describe('more workers', () => {
   });
 });
 
-describe('a machine that runs', () => {
+describe('a running machine', () => {
   const [plan] = planCluster(UID, clusterSpec(), noZones);
   const own = 'infra-svc.ssh-key.lab' as SecretRef;
   const answer = {
@@ -177,14 +177,14 @@ describe('a machine that runs', () => {
   };
   const by = { provider: 'lab', keyRef: own };
 
-  it("is opened by the connection's key and has no profile, unless its provider says otherwise", () => {
+  it("uses the connection's key and has no profile, unless its provider reports otherwise", () => {
     const machine = machineOf(plan!, answer, by);
     expect(machine.ssh).toEqual({ ...answer.ssh, keyRef: own });
     expect('profile' in machine).toBe(false);
     expect(machine.labels).toEqual({ 'fairlead.dev/pool': plan!.pool });
   });
 
-  it('keeps what its provider says of its key, its jump host and its profile', () => {
+  it("keeps its provider's key, jump host and profile", () => {
     const other = 'ssh.key' as SecretRef;
     const jump = { host: '10.0.0.254', port: 2222, user: 'jump', hostKey: 'SHA256:abc' };
     const profile = { cgroupDriver: 'cgroupfs', failSwapOn: false } as const;

@@ -12,7 +12,7 @@ import {
 import { replacementIn } from '@fairlead/domain';
 import type { Projection } from '@fairlead/event-sourcing';
 
-/** A machine that is named and not gone. */
+/** A planned machine that is not gone. */
 export interface MachineRow {
   readonly namespace: string;
   readonly cluster: string;
@@ -21,9 +21,9 @@ export interface MachineRow {
   readonly connection: ConnectionName;
   /** null until it runs. */
   readonly machine: Machine | null;
-  /** Its provider no longer lists it. Absent: it does. */
+  /** Whether its provider no longer lists it; absent: it does. */
   readonly lost?: boolean;
-  /** Its provider reports that it is stopped. Absent: it does not. */
+  /** Whether its provider reports it as stopped; absent: it does not. */
   readonly stopped?: boolean;
 }
 
@@ -46,7 +46,7 @@ const CLUSTER_EVENTS: ReadonlySet<EventType> = new Set<EventType>([
 
 const rowKey = ({ meta }: StoredEvent, name: string): string => `${meta.namespace}/${meta.cluster}/${name}`;
 
-/** What a look at its provider has found. */
+/** Applies the drift that a check of its provider has found. */
 const seen = (row: MachineRow, event: StoredEvent): MachineRow => {
   switch (event.type) {
     case 'VmGone':
@@ -108,13 +108,13 @@ export const machinesProjection: Projection<MachineRow> = {
   },
 };
 
-/** A cluster as infra-svc sees it. */
+/** A cluster as known to infra-svc. */
 export interface ClusterRow {
   readonly namespace: string;
   readonly cluster: string;
   readonly uid: ClusterUid;
   readonly status: 'requested' | 'rejected' | 'desired' | 'made' | 'failed' | 'leaving';
-  /** Why it failed, while it does. */
+  /** Why it failed, while it is failed. */
   readonly failure: Cause | null;
 }
 
@@ -153,7 +153,7 @@ const clusterAfter = (row: ClusterRow, event: StoredEvent): ClusterRow | undefin
 const isAboutCluster = (event: StoredEvent): boolean =>
   CLUSTER_EVENTS.has(event.type) || replacementIn(event) !== undefined;
 
-/** Clusters as infra-svc sees them. What is deleted has no row. */
+/** Clusters as known to infra-svc. Deleted ones have no row. */
 export const clustersProjection: Projection<ClusterRow> = {
   name: 'clusters',
   table: 'clusters',

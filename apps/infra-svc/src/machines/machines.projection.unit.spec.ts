@@ -25,14 +25,14 @@ const rowsAfter = <Row>(projection: Projection<Row>, ...facts: readonly Fact[]):
 };
 
 describe('the rows of machines', () => {
-  it('are there from the plan on, and know the machine as soon as it runs', () => {
+  it('exist from the plan on, and contain the machine once it runs', () => {
     const rows = rowsAfter(machinesProjection, requested(), planned, created);
     expect(rows.size).toBe(5);
     expect(rows.get(`default/demo/${first!.name}`)).toMatchObject({ connection: 'lab', machine: { csp: 'lab' } });
     expect([...rows.values()].filter(({ machine }) => machine === null)).toHaveLength(4);
   });
 
-  it('go with the machine', () => {
+  it('are removed with the machine', () => {
     const gone: Fact = { type: 'VmDeleted', data: { uid: UID, name: first!.name } };
     expect(rowsAfter(machinesProjection, requested(), planned, created, gone).size).toBe(4);
   });
@@ -41,19 +41,19 @@ describe('the rows of machines', () => {
 describe('the row of a cluster', () => {
   const rowOf = (...facts: readonly Fact[]) => rowsAfter(clustersProjection, requested(), ...facts).get('default/demo');
 
-  it('shows how far the cluster is', () => {
+  it('shows the progress of the cluster', () => {
     expect(rowOf()).toMatchObject({ uid: UID, status: 'requested', failure: null });
     expect(rowOf(about('ClusterAccepted'))).toMatchObject({ status: 'desired' });
     const balanced: Fact = { type: 'LoadBalancerReady', data: { uid: UID, kind: 'nlb', host: 'h', port: 6443 } };
     expect(rowOf(about('ClusterAccepted'), balanced)).toMatchObject({ status: 'made' });
   });
 
-  it('has the cause of its failure, until it is retried', () => {
+  it('has the cause of its failure until it is retried', () => {
     expect(rowOf(failed)).toMatchObject({ status: 'failed', failure: { message: 'no luck' } });
     expect(rowOf(failed, about('ClusterRetryRequested'))).toMatchObject({ failure: null });
   });
 
-  it('goes with the cluster, and another incarnation does not touch it', () => {
+  it('is removed with the cluster, and is not changed by another incarnation', () => {
     expect(rowOf(about('ClusterDeletionRequested'), about('ClusterDeleted'))).toBeUndefined();
     const other: Fact = { type: 'ClusterDeleted', data: { uid: LATER_UID } };
     expect(rowOf(other)).toMatchObject({ uid: UID });

@@ -12,7 +12,7 @@ import {
 import type { Machines } from './machines.state.js';
 import { nextMomentAt, tasksOf } from './tasks.planner.js';
 
-/** Requests become machines, and machines that are not needed any longer are deleted: tasks.planner.ts has the order. */
+/** Creates machines for requests, and deletes machines that are no longer needed: tasks.planner.ts has the order. */
 export const machinesReconciler: Reconciler<Machines, MachinesCommand, MachinesFact> = {
   name: 'machines',
   version: 22,

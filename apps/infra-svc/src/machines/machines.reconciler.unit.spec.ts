@@ -52,7 +52,7 @@ const nameOf = (reaction: Reaction): string =>
 
 const eventsOf = (facts: readonly Fact[]) => facts.map((fact, at) => stored(fact, at + 1));
 
-/** What the last of the facts makes desired, and the timers that it sets. */
+/** The tasks that the last fact makes desired, and the timers that it sets. */
 const after = (...facts: readonly Fact[]): readonly string[] =>
   advance(process, () => undefined, eventsOf(facts))
     .reactions.filter(({ event }) => event.meta.seq === facts.length)
@@ -65,7 +65,7 @@ const desired = (...facts: readonly Fact[]): readonly string[] => {
 };
 
 describe('the tasks of a cluster', () => {
-  it('follow each other: validate, name, make, balance', () => {
+  it('follow each other: validate, plan, create, balance', () => {
     expect(after(requested())).toEqual(['ValidateCluster']);
     expect(after(requested(), accepted)).toEqual(['PlanMachines']);
     expect(after(requested(), accepted, planned)).toEqual(['EnsureMachines']);
@@ -73,10 +73,10 @@ describe('the tasks of a cluster', () => {
     expect(desired(...made)).toEqual([]);
   });
 
-  it('are published once, however many of its machines answer', () =>
+  it('are published once, however many of its machines respond', () =>
     expect(after(requested(), accepted, planned, created(plans[0]!, 0))).toEqual([]));
 
-  it('say why they are desired', () => {
+  it('have a reason', () => {
     const state = eventsOf([requested(), accepted, planned]).reduce(
       machinesReconciler.decider.evolve,
       machinesReconciler.decider.initial,
@@ -99,7 +99,7 @@ describe('the tasks of a cluster', () => {
     expect(after(requested(), rejected, retry)).toEqual(['ValidateCluster']);
   });
 
-  it('validate a request that was corrected, and name the machines that it asks for', () => {
+  it('validate a corrected request, and plan the machines that it requests', () => {
     const rejected: Fact = { type: 'ClusterRejected', data: { uid: UID, code: 'c', message: 'm' } };
     const spec = { ...clusterSpec(), workers: [nodeSet(7)] };
     const corrected: Fact = {
@@ -114,7 +114,7 @@ describe('the tasks of a cluster', () => {
     }
   });
 
-  it('name the machines of a request for more nodes, and then make them', () => {
+  it('plan the machines of a request for more nodes, and then create them', () => {
     const request: Fact = { type: 'NodesRequested', data: { uid: UID, requestId: 'r1', workers: [nodeSet(1)] } };
     const cluster = {
       uid: UID,
@@ -130,18 +130,18 @@ describe('the tasks of a cluster', () => {
     expect(after(...made, request, morePlanned)).toEqual(['EnsureMachines/request/r1']);
   });
 
-  it('are all published again after a retry, those of a failed cluster and the deletions that failed', () => {
+  it('are all published again after a retry, those of a failed cluster and failed deletions', () => {
     const facts = [requested(), accepted, planned, removed, notDeleted([leaving]), failed];
     expect(desired(...facts)).toEqual([]);
     expect(after(...facts, retry)).toEqual(['EnsureMachines', `DeleteMachine/${leaving}`, 'cancel-timer wake']);
   });
 
-  it('delete a machine whose node has left, also of a cluster that has failed', () => {
+  it('delete a machine whose node has left, even of a failed cluster', () => {
     expect(after(...made, removed)).toEqual([`DeleteMachine/${leaving}`]);
     expect(after(requested(), accepted, planned, failed, removed)).toEqual([`DeleteMachine/${leaving}`]);
   });
 
-  it('begin a deletion that failed again when its next attempt is due, and not once the machine is gone', () => {
+  it('retry a failed deletion when its next attempt is due, and not once the machine is gone', () => {
     const facts = [...made, removed, notDeleted([leaving])];
     expect(after(...facts)).toEqual(['timer wake']);
     const dueAfter = (...more: readonly Fact[]): readonly string[] => {
@@ -197,7 +197,7 @@ describe('a pool whose machines join by themselves', () => {
     expect(desired(requested(), declaring(bySsh), accepted)).toEqual(['PlanMachines']);
   });
 
-  it('does not grow before they exist, and grows by itself as soon as they do [Cluster API 4]', () => {
+  it('does not grow before they exist, and grows as soon as they do [Cluster API 4]', () => {
     const grown = [...made, declaring(web), more];
     expect(desired(...grown)).toEqual([]);
     expect(desired(...grown, generated)).toEqual(['PlanNodes/r1']);

@@ -7,7 +7,7 @@ import { machineName } from './machines.planner.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 200);
 const SEED_FIRST = Number(process.env['SIM_SEED'] ?? 1);
-/** Seconds on a machine of its own; patience for one that others use. */
+/** Seconds on an idle machine; this allows for a busy one. */
 const LIMIT_MS = 600_000;
 const seeds = Array.from({ length: SEEDS }, (_, index) => SEED_FIRST + index);
 
@@ -32,7 +32,7 @@ const dismantle = async (simulation: Simulation, uid: ClusterUid, between: () =>
 
 const rolloutStream = { namespace: 'default', cluster: 'demo', context: 'rollout' } as const;
 
-/** The extra machines that were announced to the other services. */
+/** The surge machines that were announced to the other services. */
 const extraMachines = (simulation: Simulation): readonly NodeName[] =>
   simulation.log.events.flatMap((event) =>
     event.type === 'VmsCreated'
@@ -47,7 +47,7 @@ const thingsMadeOnce = (simulation: Simulation): void => {
   expect(often).toEqual([]);
 };
 
-/** Every fact of a creation once, and in an order in which each follows from one before it. */
+/** Checks that every fact of a creation exists once, and follows from an earlier one. */
 const expectMade = (types: readonly string[]): void => {
   for (const type of ['ClusterAccepted', 'VmsPlanned', 'VmsCreated', 'LoadBalancerReady'] as const) {
     expect([type, count(types, type)]).toEqual([type, 1]);
@@ -69,7 +69,7 @@ const expectGone = (simulation: Simulation, uid: ClusterUid, planned: number): v
 
 const ROUNDS = 6;
 
-/** Machines that the log names and does not call deleted. */
+/** Machines in the log that are not recorded as deleted. */
 const existing = ({ log }: Simulation): ReadonlySet<NodeName> => {
   const names = new Set<NodeName>();
   for (const event of log.events) {
@@ -84,11 +84,14 @@ const announcedIn = ({ log }: Simulation): ReadonlySet<NodeName> =>
     log.events.flatMap((event) => (event.type === 'VmsCreated' ? event.data.machines.map(({ name }) => name) : [])),
   );
 
-/** Machines that exist and that no other service knows. */
+/** Existing machines that no other service knows. */
 const unannounced = (simulation: Simulation): readonly NodeName[] =>
   [...existing(simulation)].filter((name) => !announcedIn(simulation).has(name));
 
-/** One of the facts that other services state about the machines of a cluster, or a provider that does not delete one for a while. */
+/**
+ * States a random fact of another service about the machines of a cluster, or makes a provider fail to delete one for a
+ * while.
+ */
 const requestSomething = async (simulation: Simulation, round: number): Promise<void> => {
   const surge = { uid: UID, upgradeId: 'u-8f3k2m9q' as UpgradeId, operation: 'op-07', pool: 'worker-1' };
   const workers = [...announcedIn(simulation)].filter((name) => name.includes('-w-') && existing(simulation).has(name));
@@ -124,7 +127,7 @@ const requestSomething = async (simulation: Simulation, round: number): Promise<
   }
 };
 
-/** A failing seed is a named story: the seed and what happened in it. */
+/** Reports a failing seed with its trace. */
 const withTrace = async (seed: number, story: (simulation: Simulation) => Promise<void>): Promise<void> => {
   const simulation = new Simulation(seed);
   try {
@@ -140,9 +143,9 @@ const forAllSeeds = async (story: (simulation: Simulation) => Promise<void>): Pr
   for (const seed of seeds) await withTrace(seed, story);
 };
 
-describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crashes`, () => {
+describe(`over ${SEEDS} seeds of lost calls, duplicate deliveries, disorder and crashes`, () => {
   it(
-    'every machine is made once, and announced once',
+    'every machine is created once, and announced once',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
@@ -158,7 +161,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'two clusters at once share what their connection has, which is made and stated once [CB-Ladybug 9]',
+    'two concurrent clusters share the resources of their connection, which are created and stated once [CB-Ladybug 9]',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
@@ -183,7 +186,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'a deletion at any moment of a creation leaves nothing, and the name can be used again [CB-Ladybug 27]',
+    'a deletion at any time during a creation leaves nothing, and the name can be reused [CB-Ladybug 27]',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
@@ -202,7 +205,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'a machine that failed is made again by a retry, and no other is [CB-Ladybug 27]',
+    'a failed machine is created again by a retry, and no other is [CB-Ladybug 27]',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
@@ -222,7 +225,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'nodes that come and go in any order leave exactly the others',
+    'nodes that are added and removed in any order leave exactly the others',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
@@ -251,7 +254,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'a machine that is adopted moves once, whenever the process dies between its provider and the log, and no other is created',
+    'an adopted machine moves once, whenever the process dies between its provider and the log, and no other is created',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
@@ -279,7 +282,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'extra machines that are requested and released at any moment are made once, and gone at the end',
+    'surge machines that are requested and released at any time are created once, and gone at the end',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
@@ -326,7 +329,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'whatever is requested of a cluster, in any order, no machine is made twice, and none is left behind',
+    'whatever is requested of a cluster, in any order, no machine is created twice, and none is left behind',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
@@ -351,7 +354,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'what happens in a calm world happens in a rough one too',
+    'events in a calm run also occur in a rough one',
     async () => {
       const typesIn = async (seed: number, calm: boolean): Promise<readonly string[]> => {
         const simulation = new Simulation(seed);

@@ -36,7 +36,7 @@ describe('the machines of a cluster', () => {
   const HOOK: Hook = { name: 'quota', points: ['BeforeCreate'], url: 'https://hooks.example.com/fairlead' };
   const about = { uid: UID, hook: 'quota', point: 'BeforeCreate', attempt: 1 } as const;
 
-  it('are neither planned nor created before the hooks of BeforeCreate have let it go on [Cluster API 29]', async () => {
+  it('are neither planned nor created before the BeforeCreate hooks have completed [Cluster API 29]', async () => {
     await story.log.say(requestStream, requested());
     await story.request(declare([HOOK], 1));
     expect(story.types().at(-1)).toBe('ClusterAccepted');
@@ -50,7 +50,7 @@ describe('the machines of a cluster', () => {
     expect(story.types()).toContain('LoadBalancerReady');
   });
 
-  it('are created once the hook that holds them is taken out of the manifest', async () => {
+  it('are created once the hook that blocks them is removed from the manifest', async () => {
     await story.log.say(requestStream, requested());
     await story.request(declare([HOOK], 1));
     expect(story.cloud.machines.size).toBe(0);
@@ -58,7 +58,7 @@ describe('the machines of a cluster', () => {
     expect(story.cloud.machines.size).toBe(5);
   });
 
-  it('that hooks hold are nothing to delete when the cluster goes', async () => {
+  it('that hooks block need no deletion when the cluster is deleted', async () => {
     await story.log.say(requestStream, requested());
     await story.request(declare([HOOK], 1));
     await dismantle();
@@ -69,7 +69,7 @@ describe('the machines of a cluster', () => {
   const asked = { ...about, point: 'AfterClusterDelete' } as const;
   const AGAIN_AT = '2026-01-01T00:01:00.000Z';
 
-  /** Everything is deleted, and a hook holds the end. */
+  /** Everything is deleted, and a hook blocks the end. */
   const emptied = async (): Promise<void> => {
     await story.request(requested());
     await story.request(declare([GONE], 1));
@@ -77,7 +77,7 @@ describe('the machines of a cluster', () => {
     expect([story.types().at(-1), story.cloud.machines.size]).toEqual(['InfrastructureDeleted', 0]);
   };
 
-  it('are gone when the hooks of AfterClusterDelete are asked, which hold the end of the deletion [Cluster API 29]', async () => {
+  it('are gone before the AfterClusterDelete hooks run, which block the end of the deletion [Cluster API 29]', async () => {
     await emptied();
     await story.log.say(bootstrapStream, {
       type: 'HookBlocked',
@@ -101,7 +101,7 @@ describe('the machines of a cluster', () => {
     expect(story.types().includes('ClusterDeleted')).toBe(isOver);
   });
 
-  it('of a cluster whose last hook is skipped are forgotten', async () => {
+  it('are forgotten if the last hook of their cluster is skipped', async () => {
     await emptied();
     const { attempt: _attempt, ...skipped } = asked;
     await story.log.say(bootstrapStream, {
@@ -112,7 +112,7 @@ describe('the machines of a cluster', () => {
     expect(story.types().at(-1)).toBe('ClusterDeleted');
   });
 
-  it('of a cluster whose last hook is taken out of the manifest are forgotten', async () => {
+  it('are forgotten if the last hook of their cluster is removed from the manifest', async () => {
     await emptied();
     await story.request(declare([], 2));
     expect(story.types().at(-1)).toBe('ClusterDeleted');
@@ -163,7 +163,7 @@ describe('the machines of a cluster', () => {
     expect(balancer?.targets).toEqual(CONTROL_PLANES.map((name) => `m-${name}`));
   });
 
-  it('are requested in one call on each connection; the initial control plane is planned first, and stays the same when others fail [CB-Ladybug 10]', async () => {
+  it('are requested in one call per connection; the initial control plane is planned first, and does not change when others fail [CB-Ladybug 10]', async () => {
     const other = 'other' as ConnectionName;
     const elsewhere = machineName('demo', UID, 'worker', 3);
     await story.log.say(CONNECTIONS_STREAM, registered({ name: other }));
@@ -181,7 +181,7 @@ describe('the machines of a cluster', () => {
     expect(initial(story.last('VmsCreated').machines)).toEqual([controlPlane(1)]);
   });
 
-  it('belong to a pool from their plan on; on a connection without a pool nothing is provisioned [Cluster API 1]', async () => {
+  it('belong to a pool from their plan on; nothing is created on a connection without a pool [Cluster API 1]', async () => {
     expect(story.types().at(-1)).toBe('ConnectionVerified');
     expect([story.cloud.creations.size, story.cloud.machines.size]).toEqual([0, 0]);
     const web = { ...nodeSet(2), pool: 'web' as PoolName };
@@ -192,7 +192,7 @@ describe('the machines of a cluster', () => {
     expect(story.cloud.machines.size).toBe(5);
   });
 
-  it('are not requested before the SSH key that they are bootstrapped with exists; attempts at it are scheduled, and it is not polled [Cluster API 4]', async () => {
+  it('are not requested before their SSH key exists, whose creation is retried with a schedule and not polled [Cluster API 4]', async () => {
     Object.assign(story, { outage: 'the key store is full', outageOf: 'ensure SSH key' });
     await story.request(requested());
     expect([story.cloud.machines.size, story.types().includes('VmsPlanned')]).toEqual([0, false]);
@@ -213,7 +213,7 @@ describe('the machines of a cluster', () => {
     expect(story.last('VmsCreated').machines).toHaveLength(5);
   });
 
-  it('share what their connection has: the second cluster makes nothing of it and states nothing of it [CB-Ladybug 8]', async () => {
+  it('use the shared resources of their connection, which a second cluster neither creates nor states again [CB-Ladybug 8]', async () => {
     await story.request(requested());
     const before = story.types().filter((type) => type.endsWith('Ensured')).length;
     const creations = [...story.cloud.creations].filter(([thing]) => !thing.startsWith('machine')).length;
@@ -225,10 +225,10 @@ describe('the machines of a cluster', () => {
     expect(story.types().filter((type) => type.endsWith('Ensured'))).toHaveLength(before);
     const things = [...story.cloud.creations].filter(([thing]) => !/^(machine|balancer)/.test(thing));
     expect(things.every(([, count]) => count === 1)).toBe(true);
-    expect(creations).toBe(4); // network, firewall, SSH key, and the first cluster's balancer
+    expect(creations).toBe(4); // network, firewall, SSH key, and the first cluster's load balancer
   });
 
-  it("fail with the provider's words when one of them fails, and the others stay for a retry [CB-Ladybug 11]", async () => {
+  it("fail with the provider's message if one of them fails, and the others are kept for a retry [CB-Ladybug 11]", async () => {
     story.cloud.bootFailures.set(worker(2), 'Quota exceeded for resource INSTANCES');
     await story.request(requested());
     expect(story.last('InfrastructureFailed')).toEqual({
@@ -260,7 +260,7 @@ describe('the machines of a cluster', () => {
     ['CreateMCISFailedReason', 'create machines'],
     ['CreateNLBFailedReason', 'ensure load balancer'],
   ] as const)(
-    'fail with %s and its cause when "%s" fails, and are created by a retry [CB-Ladybug 25]',
+    'fail with %s and its cause if "%s" fails, and are created by a retry [CB-Ladybug 25]',
     async (reason, operation) => {
       story = new Story();
       Object.assign(story, { outage: 'the provider says no', outageOf: operation });
@@ -274,7 +274,7 @@ describe('the machines of a cluster', () => {
     },
   );
 
-  it('fail at once, and not after several tries, when there is no room for them', async () => {
+  it('fail at once, without retries, if there is no capacity for them', async () => {
     story.cloud.machinesMax = 2;
     await story.request(requested());
     expect(story.last('InfrastructureFailed').cause.message).toBe('Quota exceeded: at most 2 machines');
@@ -285,7 +285,7 @@ describe('the machines of a cluster', () => {
     ['multi', 'public'],
     ['single', 'private'],
   ] as const)(
-    'of a %s-cloud cluster fail when one of them has no %s address [CB-Ladybug 12, CB-Ladybug 25]',
+    'of a %s-cloud cluster fail if one of them has no %s address [CB-Ladybug 12, CB-Ladybug 25]',
     async (serviceType, kind) => {
       (kind === 'public' ? story.cloud.withoutPublicIp : story.cloud.withoutPrivateIp).add(worker(1));
       await story.request(requested(clusterSpec({ serviceType })));
@@ -296,7 +296,7 @@ describe('the machines of a cluster', () => {
     },
   );
 
-  it('fail when the provider reports two of them under one ID: the second one is refused until it has its own [Cluster API 8]', async () => {
+  it('fail if the provider reports two of them under one ID: the second one is refused until it has its own [Cluster API 8]', async () => {
     story.cloud.reportedAs.set(worker(2), `m-${worker(1)}`);
     await story.request(requested());
     expect(story.last('InfrastructureFailed').cause).toMatchObject({
@@ -317,7 +317,7 @@ describe('the machines of a cluster', () => {
     expect(story.last('VmsCreated').machines).toHaveLength(5);
   });
 
-  it('are made on every connection of a multi-cloud cluster, with the resources of each', async () => {
+  it('are created on every connection of a multi-cloud cluster, with the resources of each', async () => {
     const other = 'other' as ConnectionName;
     await story.log.say(CONNECTIONS_STREAM, registered({ name: other }));
     await story.request(requested(clusterSpec({ workers: [nodeSet(1, { connection: other })] })));
@@ -327,7 +327,7 @@ describe('the machines of a cluster', () => {
     expect(story.cloud.machines.size).toBe(0);
   });
 
-  it('grow by those that were asked for, which are announced alone', async () => {
+  it('are extended by requested ones, which are announced without the others', async () => {
     await story.request(requested());
     await story.request({ type: 'NodesRequested', data: { uid: UID, requestId: 'r1', workers: [nodeSet(2)] } });
     expect(story.last('VmsPlanned')).toMatchObject({ requestId: 'r1' });
@@ -335,7 +335,7 @@ describe('the machines of a cluster', () => {
     expect(story.types().filter((type) => type === 'LoadBalancerReady')).toHaveLength(1);
   });
 
-  it('do not grow by workers that the provider does not offer', async () => {
+  it('are not extended by workers that the provider does not offer', async () => {
     await story.request(requested());
     const workers = [nodeSet(1, { spec: 'lab.none' })];
     await story.request({ type: 'NodesRequested', data: { uid: UID, requestId: 'r1', workers } });
@@ -344,7 +344,7 @@ describe('the machines of a cluster', () => {
     expect(story.types()).not.toContain('InfrastructureFailed');
   });
 
-  it('lose the one whose node was removed, and the balancer forgets it [CB-Ladybug 31]', async () => {
+  it('exclude one whose node was removed, also as a target of the load balancer [CB-Ladybug 31]', async () => {
     await story.request(requested());
     await story.log.say(bootstrapStream, { type: 'NodeRemoved', data: { uid: UID, node: controlPlane(3) } });
     await story.log.say(bootstrapStream, { type: 'NodeRemoved', data: { uid: UID, node: worker(1) } });
@@ -355,7 +355,7 @@ describe('the machines of a cluster', () => {
     expect(balancer?.targets).toEqual([`m-${controlPlane(1)}`, `m-${controlPlane(2)}`]);
   });
 
-  it('lose their control plane from the balancer as soon as it is drained, and gain a new one when it runs', async () => {
+  it('are load balancer targets until they are drained, and new ones once they run', async () => {
     const names = [controlPlane(1), controlPlane(2), controlPlane(3)];
     await story.request(requested());
     await story.log.say(bootstrapStream, {
@@ -377,7 +377,7 @@ describe('the machines of a cluster', () => {
     );
   });
 
-  it('go with their cluster after its load balancer, every planned one is stated as gone, and its name is free [CB-Ladybug 32]', async () => {
+  it('are deleted with their cluster after its load balancer, all planned ones are stated as gone, and its name is free [CB-Ladybug 32]', async () => {
     await story.request(requested());
     await dismantle();
     expect(typesOf(story.log, UID).slice(-7)).toEqual([
@@ -390,14 +390,14 @@ describe('the machines of a cluster', () => {
     expect(typesOf(story.log, LATER_UID)).toContain('VmsCreated');
   });
 
-  it('stay until their cluster is dismantled, whatever is asked meanwhile', async () => {
+  it('exist until their cluster is dismantled, whatever is requested in the meantime', async () => {
     await story.request(requested());
     await story.request(of('ClusterDeletionRequested'), of('ClusterRetryRequested'));
     expect(story.cloud.machines.size).toBe(5);
     expect(story.types()).not.toContain('VmDeleted');
   });
 
-  it('go also when the create failed half-way [CB-Ladybug 27]', async () => {
+  it('are deleted even if the creation failed half-way [CB-Ladybug 27]', async () => {
     story.cloud.bootFailures.set(worker(2), 'no luck');
     await story.request(requested());
     await dismantle();
@@ -406,20 +406,20 @@ describe('the machines of a cluster', () => {
     expect(typesOf(story.log, UID).at(-1)).toBe('ClusterDeleted');
   });
 
-  it('that were never planned need no deletion: a rejected cluster is simply gone', async () => {
+  it('that were never planned need no deletion: a rejected cluster is deleted at once', async () => {
     await story.request(requested(clusterSpec({ workers: [nodeSet(1, { spec: 'lab.none' })] })));
     await dismantle();
     expect(typesOf(story.log, UID).slice(-2)).toEqual(['ClusterDismantled', 'ClusterDeleted']);
   });
 
-  it('are deleted although their connection is no longer offered', async () => {
+  it('are deleted even if their connection is no longer offered', async () => {
     await story.request(requested());
     await story.log.say(CONNECTIONS_STREAM, { type: 'ConnectionRemoved', data: { name: 'lab' as ConnectionName } });
     await dismantle();
     expect(story.cloud.machines.size).toBe(0);
   });
 
-  it('are never called gone because their provider does not answer', async () => {
+  it('are never stated as gone because their provider does not respond', async () => {
     await story.request(requested());
     story.outage = 'no route to host';
     await dismantle();
@@ -430,7 +430,7 @@ describe('the machines of a cluster', () => {
     expect(typesOf(story.log, UID).at(-1)).toBe('ClusterDeleted');
   });
 
-  it('that the provider still shows after the deadline are named [CB-Ladybug 32]', async () => {
+  it('that the provider still lists after the deadline are named [CB-Ladybug 32]', async () => {
     await story.request(requested());
     story.cloud.undeletable.add(worker(1));
     await dismantle();

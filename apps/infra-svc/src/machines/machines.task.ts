@@ -4,10 +4,13 @@ import type { MachinesCommand, TaskData } from './machines.decider.js';
 import type { ClusterRef } from '../providers/group.names.js';
 import type { Cluster, Machines } from './machines.state.js';
 
-/** A task of `machinesReconciler`, as its handler gets it. */
+/** A task of `machinesReconciler`, as passed to its handler. */
 export type MachinesTask = TaskContext<Machines, MachinesCommand, TaskData>;
 
-/** An attempt that only asks a provider. Tasks that touch the same wait for each other: locks.planner.ts says what each one touches. */
+/**
+ * For attempts that only query a provider. Tasks with the same lock wait for each other: locks.planner.ts defines the
+ * locks.
+ */
 export const VALIDATE_POLICY: Partial<TaskPolicy> = {
   exclusive: true,
   attemptsMax: 6,
@@ -16,22 +19,22 @@ export const VALIDATE_POLICY: Partial<TaskPolicy> = {
   timeoutMs: 120_000,
 };
 
-/** An attempt that may first have to ensure what the machines of a connection share. */
+/** For attempts that may first have to ensure the shared resources of a connection. */
 export const PLAN_POLICY: Partial<TaskPolicy> = { ...VALIDATE_POLICY, timeoutMs: 30 * 60_000 };
 
 /**
- * Longer than machines may take, so that their own deadline ends the attempt. Machines that were asked for are waited for although
- * they are given up meanwhile: a deletion that begins before the provider has answered could miss one.
+ * Longer than the machines' own deadline, which ends the attempt. Requested machines are waited for even if they are
+ * abandoned in the meantime: a deletion that begins before the provider has responded could miss one.
  */
 export const CREATE_POLICY: Partial<TaskPolicy> = { ...PLAN_POLICY, finishes: true };
 
-/** A reservation that was asked for is waited for: one that a deletion does not know of would stay. */
+/** A requested reservation is waited for: one that a deletion does not know of would remain. */
 export const RESERVE_POLICY: Partial<TaskPolicy> = { ...VALIDATE_POLICY, finishes: true };
 
-/** Tried for half a day: a control plane that leaves waits for it. */
+/** Retried for half a day, because a leaving control plane waits for it. */
 export const BALANCE_POLICY: Partial<TaskPolicy> = { ...VALIDATE_POLICY, attemptsMax: 75, backoffMaxMs: 600_000 };
 
-/** A deletion that fails is soon stated as such, and is then begun again, less and less often, until it succeeds. */
+/** A failed deletion is soon stated as failed, and then retried with increasing backoff until it succeeds. */
 export const DELETE_POLICY: Partial<TaskPolicy> = { ...VALIDATE_POLICY, attemptsMax: 4, timeoutMs: 10 * 60_000 };
 
 /** A task is only desired while there is a cluster. */

@@ -1,6 +1,9 @@
 import type { NodeName } from '@fairlead/contracts';
 
-/** Machines by their names. In a large cluster each is stored by itself, so that one more costs no more than that one. */
+/**
+ * A set of machine names. In a large cluster each entry is stored separately, so that the cost of adding one does not
+ * depend on their number.
+ */
 export type Names = Readonly<Record<string, true>>;
 
 export const withNames = (names: Names, more: readonly NodeName[]): Names => ({

@@ -8,11 +8,11 @@ import { CONNECTIONS, OFFERS, SHARED_RESOURCES } from '../tokens.js';
 import { zonesOf } from '../validation/validation.planner.js';
 import type { ZonesOf } from './machines.planner.js';
 
-/** A connection on which machines can be made now. */
+/** A connection on which machines can be created now. */
 export interface PreparedConnection {
   readonly open: OpenConnection;
   readonly infrastructure: SharedInfrastructure;
-  /** Zones for its machines; none: the provider chooses. */
+  /** Zones for its machines; empty: the provider chooses. */
   readonly zones: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export const zonesIn =
   (name) =>
     prepared.find(({ open }) => open.connection.name === name)?.zones ?? [];
 
-/** Opens connections, and ensures what all machines on them share. */
+/** Opens connections, and ensures the resources that their machines share. */
 @Injectable()
 export class Placement {
   constructor(
@@ -31,7 +31,7 @@ export class Placement {
     @Inject(SHARED_RESOURCES) private readonly resources: SharedResources,
   ) {}
 
-  /** Every connection that the machines are on, one after the other. */
+  /** Prepares every connection of the machines, one after the other. */
   async prepare(
     machines: readonly { readonly connection: ConnectionName; readonly spec: string }[],
     cause: Cause,

@@ -10,12 +10,12 @@ import { machinesReconciler } from './machines.reconciler.js';
 
 const readOnly = reconcilerDecider(machinesReconciler);
 
-/** Asks the log itself, not rows, whether a cluster has planned a machine. */
+/** Checks in the log, not in projections, whether a cluster has planned a machine. */
 @Injectable()
 export class PlannedMachines {
   constructor(@Inject(HANDLE) private readonly handle: Handle) {}
 
-  /** `<namespace>/<cluster>` that has planned it; undefined: no cluster has. */
+  /** Returns `<namespace>/<cluster>` that has planned it, or undefined. */
   async by(
     { id, name, group }: { readonly name: string } & Pick<ListedMachine, 'id' | 'group'>,
     cause: Cause,

@@ -1,7 +1,10 @@
 import type { ProviderOperation } from '../providers/provider.ports.js';
 import { PROVIDER_OPERATIONS } from '../providers/provider.ports.js';
 
-/** CB-Ladybug's reason codes by what was tried; it has none for deletions and reservations, so those are ours, in its style. */
+/**
+ * CB-Ladybug's reason codes by operation; it has none for deletions and reservations, so those are Fairlead's, in its
+ * style.
+ */
 const REASONS = {
   'verify connection': 'InvalidMCIRReason',
   'list specs': 'InvalidMCIRReason',
@@ -23,13 +26,16 @@ const REASONS = {
   'release reservation': 'DeleteMCISFailedReason',
 } as const satisfies Record<ProviderOperation, string>;
 
-/** What is done with the answer of a provider: a machine has what a node needs. */
+/** The operation of using a provider's response: a machine has everything that a node needs. */
 export const USE_MACHINE = 'use machine';
 
 const isProviderOperation = (operation: string): operation is ProviderOperation =>
   (PROVIDER_OPERATIONS as readonly string[]).includes(operation);
 
-/** The reason code of a failed operation; what is not a provider's (the event log, a bug) counts as the creation of machines. */
+/**
+ * The reason code of a failed operation; operations that are not a provider's (the event log, a bug) count as the
+ * creation of machines.
+ */
 export const reasonOf = (operation: string): string => {
   if (operation === USE_MACHINE) return 'AddNodeEntityFailedReason';
   return isProviderOperation(operation) ? REASONS[operation] : REASONS['create machines'];

@@ -11,7 +11,7 @@ const replaced = (node: NodeName, order: ReplacementOrder, requestId = 'r1'): Fa
   data: { uid: UID, requestId, node, order, reason: '' },
 });
 
-describe('the machine of a node that is replaced', () => {
+describe('the machine of a replaced node', () => {
   let story: Story;
   const announced = (): readonly string[] => story.last('VmsCreated').machines.map(({ name }) => name);
   const machines = (): readonly string[] => [...story.cloud.machines.values()].map(({ name }) => name).sort();
@@ -26,7 +26,7 @@ describe('the machine of a node that is replaced', () => {
     await story.request(requested(clusterSpec({ workers: [nodeSet(2)] })));
   });
 
-  it('is followed by one like it, with a new name, before it goes', async () => {
+  it('is followed by a similar one with a new name before it is deleted', async () => {
     await story.request(replaced(worker(1), 'create-first'));
     expect(story.last('VmsPlanned')).toMatchObject({
       requestId: 'r1',
@@ -39,7 +39,7 @@ describe('the machine of a node that is replaced', () => {
     expect(machines()).not.toContain(worker(1));
   });
 
-  it('goes first where that was asked for, and only then is the next one planned', async () => {
+  it('is deleted first if requested, and only then the next one is planned', async () => {
     await story.request(replaced(worker(1), 'remove-first'));
     expect(story.types().filter((type) => type === 'VmsPlanned')).toHaveLength(1);
     await leave(worker(1));
@@ -48,7 +48,7 @@ describe('the machine of a node that is replaced', () => {
     expect(machines()).not.toContain(worker(1));
   });
 
-  it('stays when the next one cannot be made', async () => {
+  it('is kept if the next one cannot be created', async () => {
     story.cloud.bootFailures.set(worker(3), 'InsufficientInstanceCapacity');
     await story.request(replaced(worker(1), 'create-first'));
     expect(story.last('VmsFailed')).toMatchObject({ requestId: 'r1', machines: [worker(3)], onFailure: 'rollback' });
@@ -56,7 +56,7 @@ describe('the machine of a node that is replaced', () => {
     expect(machines()).not.toContain(worker(3));
   });
 
-  it('leaves a place that a retry fills, when it went first and the next one cannot be made', async () => {
+  it('leaves a vacancy that a retry fills, if it was deleted first and the next one cannot be created', async () => {
     story.cloud.bootFailures.set(worker(3), 'InsufficientInstanceCapacity');
     await story.request(replaced(worker(1), 'remove-first'));
     await leave(worker(1));
@@ -66,7 +66,7 @@ describe('the machine of a node that is replaced', () => {
     expect(announced()).toEqual([worker(3)]);
   });
 
-  it('fills such a place by itself when the provider makes the machine, after one failure for each reason', async () => {
+  it('fills such a vacancy once the provider creates the machine, after one failure per reason', async () => {
     const failures = () => story.types().filter((type) => type === 'VmsFailed').length;
     story.cloud.bootFailures.set(worker(3), 'InsufficientInstanceCapacity');
     await story.request(replaced(worker(1), 'remove-first'));
@@ -82,7 +82,7 @@ describe('the machine of a node that is replaced', () => {
     expect(story.types().filter((type) => type === 'VmsPlanned')).toHaveLength(2);
   });
 
-  it('leaves such a place, too, when the next one is refused', async () => {
+  it('leaves such a vacancy also if the next one is refused', async () => {
     await story.request(replaced(worker(1), 'remove-first'));
     await story.begin(registered({ quota: { nodes: 1 } }));
     await leave(worker(1));
@@ -92,7 +92,7 @@ describe('the machine of a node that is replaced', () => {
     expect(announced()).toEqual([worker(3)]);
   });
 
-  it('is refused once for one reason, however often it is checked, and comes by itself when the reason has ended', async () => {
+  it('is refused once per reason, however often it is checked, and is created once the reason no longer applies', async () => {
     const failures = () => story.types().filter((type) => type === 'VmsFailed').length;
     await story.request(replaced(worker(1), 'remove-first'));
     await story.begin(registered({ quota: { nodes: 1 } }));
@@ -114,7 +114,7 @@ describe('the machine of a node that is replaced', () => {
     expect([failures(), story.types().filter((type) => type === 'VmsPlanned').length]).toEqual([2, 2]);
   });
 
-  it('of a control plane stays when the API has its address: the rollout fails with that cause', async () => {
+  it('of a control plane is kept if the API has its address: the rollout fails with that cause', async () => {
     const alone = new Story();
     alone.cloud.address = { host: '127.1.0.1', placement: 'elsewhere' };
     await alone.begin();
@@ -142,14 +142,14 @@ describe('the machine of a node that is replaced', () => {
     expect([...alone.cloud.machines.values()].map(({ name }) => name)).toContain(node);
   });
 
-  it('is replaced once, whatever is asked meanwhile', async () => {
+  it('is replaced once, whatever is requested in the meantime', async () => {
     await story.request(replaced(worker(1), 'create-first'), replaced(worker(1), 'create-first', 'r2'));
     expect(story.types().filter((type) => type === 'VmsPlanned')).toHaveLength(2);
     await story.request(replaced(worker(9), 'create-first', 'r3'));
     expect(story.types().filter((type) => type === 'VmsPlanned')).toHaveLength(2);
   });
 
-  it('is spared by quotas while it goes first: its place is not counted twice', async () => {
+  it('is not counted twice by quotas if it is deleted first', async () => {
     await story.begin(registered({ quota: { nodes: 5 } }));
     await story.request(replaced(worker(1), 'create-first'));
     expect(story.last('NodesRejected')).toMatchObject({ requestId: 'r1', code: 'quota.exceeded' });

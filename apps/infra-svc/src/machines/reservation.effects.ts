@@ -9,17 +9,17 @@ import { groupOf } from '../providers/group.names.js';
 import { reservedMachines, startOf, type AskedReservation } from './reservations.planner.js';
 import { BALANCE_POLICY, clusterOf, refOf, RESERVE_POLICY, type MachinesTask } from './machines.task.js';
 
-/** Providers begin reservations within a minute or so of their time. */
+/** Providers activate reservations within about a minute of their start. */
 const PENDING_AGAIN_MS = 15_000;
 
 const GONE: ReservationReport = { status: 'denied', message: 'the provider has no such reservation any more' };
 
-/** Has providers reserve the machines of a cluster, before any of them is requested. */
+/** Reserves the machines of a cluster at providers before any of them is requested. */
 @Controller()
 export class ReservationEffects {
   constructor(@Inject(CONNECTIONS) private readonly connections: Connections) {}
 
-  /** Makes a reservation, or moves its end. */
+  /** Creates a reservation, or changes its end. */
   @OnTask('EnsureReservation', RESERVE_POLICY)
   async ensureReservation(task: MachinesTask): Promise<void> {
     const asked = askedOf(task);
@@ -43,7 +43,7 @@ export class ReservationEffects {
     });
   }
 
-  /** Its time has come; it is active when its provider says so. */
+  /** The reservation is due to start; it is active once its provider reports it. */
   @OnTask('AwaitReservation', BALANCE_POLICY)
   async awaitReservation(task: MachinesTask): Promise<RequeueAfter | undefined> {
     const asked = askedOf(task);

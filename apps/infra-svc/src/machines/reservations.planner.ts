@@ -4,27 +4,27 @@ import type { ReservationReport } from '../providers/provider.ports.js';
 import type { Cluster } from './machines.state.js';
 import { reasonOf } from './reasons.planner.js';
 
-/** What follows from the answers of providers. */
+/** Facts from the responses of providers. */
 type ReservationFact = Fact<
   'ReservationConfirmed' | 'ReservationActivated' | 'ReservationDenied' | 'ReservationReleased' | 'InfrastructureFailed'
 >;
 
-/** Known from the request on, before the manifest is. */
+/** Known from the request on, before the manifest exists. */
 export const leaseOfCluster = ({ declared, spec }: Pick<Cluster, 'declared' | 'spec'>): ClusterLease | undefined =>
   declared === undefined ? spec.lease : declared.spec.lease;
 
 export const startOf = (cluster: Pick<Cluster, 'declared' | 'spec'>): string | null =>
   leaseOfCluster(cluster)?.startsAt ?? null;
 
-/** Whether machines may be there already, as far as the lease is concerned. */
+/** Whether the lease permits machines yet. */
 export const isStarted = (cluster: Pick<Cluster, 'declared' | 'spec'>, now: string): boolean =>
   (startOf(cluster) ?? now) <= now;
 
-/** Connections on which the reservation has not begun: nothing may be requested on any of them. */
+/** Connections whose reservation is not active: until then, nothing may be requested on any connection. */
 export const inactiveOf = ({ reservations = {} }: Pick<Cluster, 'reservations'>): readonly string[] =>
   Object.entries(reservations).flatMap(([connection, { sizes }]) => (sizes === undefined ? [connection] : []));
 
-/** The size that must be requested for a declared one. */
+/** The size to request for a declared one. */
 export const sizeAt = (
   { reservations = {} }: Pick<Cluster, 'reservations'>,
   connection: ConnectionName,
@@ -34,7 +34,7 @@ export const sizeAt = (
   return Object.hasOwn(sizes, size) ? (sizes[size] ?? size) : size;
 };
 
-/** The machines of the cluster as it was requested, on a connection. */
+/** The machines of the cluster on a connection, as originally requested. */
 export const reservedMachines = ({ spec }: Pick<Cluster, 'spec'>, connection: string): ReservedMachines => {
   const sets = requestedSets(spec).filter((set) => set.connection === connection && set.count > 0);
   const sizes = [...new Set(sets.map((set) => set.spec))].toSorted();
@@ -44,13 +44,13 @@ export const reservedMachines = ({ spec }: Pick<Cluster, 'spec'>, connection: st
   }));
 };
 
-/** What was asked of a provider about a reservation. */
+/** A reservation as requested from a provider. */
 export interface AskedReservation {
   readonly connection: ConnectionName;
   readonly endsAt: string;
 }
 
-/** Without a reservation the creation fails. A reservation that cannot be moved stays as it is. */
+/** Without a reservation the creation fails. A reservation that cannot be changed is kept unchanged. */
 export const deniedReservation = (
   cluster: Cluster,
   { connection, endsAt }: AskedReservation,
@@ -67,7 +67,7 @@ export const deniedReservation = (
   return [denied, { type: 'InfrastructureFailed', data: { uid, step: cause.operation, reason, cause } }];
 };
 
-/** What a provider's answer states that was not known. */
+/** The new facts in a provider's response. */
 export const reservationFacts = (
   cluster: Cluster,
   asked: AskedReservation,
@@ -97,7 +97,7 @@ export const reservationFacts = (
   ];
 };
 
-/** A deletion: everything that may be reserved, also what was asked for and never answered. */
+/** On deletion, releases everything that may be reserved, including requests without a response. */
 export const releaseFacts = ({ uid, reservations = {} }: Cluster): readonly ReservationFact[] =>
   Object.keys(reservations).map((connection) => ({
     type: 'ReservationReleased',

@@ -31,7 +31,7 @@ const declare = (changes: Partial<ClusterLease>, revision = 2): Fact => ({
 });
 const DELETION: Fact = { type: 'ClusterDeletionRequested', data: { uid: UID } };
 
-describe('the machines of a cluster with an end', () => {
+describe('the machines of a cluster with a lease', () => {
   let story: Story;
 
   beforeEach(async () => {
@@ -54,7 +54,7 @@ describe('the machines of a cluster with an end', () => {
     await story.settle();
   };
 
-  it('are reserved before any of them is requested, by size and number', async () => {
+  it('are reserved by size and number before any of them is requested', async () => {
     await story.request(requested(spec()));
     const at = (type: string): number => story.types().indexOf(type);
     expect(story.last('ClusterAccepted').waits).toEqual({ reserves: ['lab'], startsAt: null });
@@ -74,7 +74,7 @@ describe('the machines of a cluster with an end', () => {
     expect(story.cloud.creations.get(`reservation ${RESERVED}`)).toBe(1);
   });
 
-  it('are requested by the sizes of their reservation, also those of pools that come later and replacements [azimuth 10]', async () => {
+  it('are requested by the sizes of their reservation, including those of later pools and replacements [azimuth 10]', async () => {
     await story.request(requested(spec()));
     expect(sizes()).toEqual(['lab.medium.reserved', 'lab.thin.reserved']);
     expect(story.last('VmsPlanned').machines.map((plan) => plan.spec)).not.toContain('lab.medium.reserved');
@@ -101,7 +101,7 @@ describe('the machines of a cluster with an end', () => {
     expect(sizes()).toEqual(['lab.medium.reserved', 'lab.thin']);
   });
 
-  it('are not created where the cloud denies their reservation, and its words are why the creation failed [azimuth 8]', async () => {
+  it('are not created if the cloud denies their reservation, whose message is the cause of the failure [azimuth 8]', async () => {
     story.cloud.denial = 'not enough capacity: 6 machines are asked for, and 2 are free';
     await story.request(requested(spec()));
     expect(story.types().slice(-3)).toEqual(['ClusterAccepted', 'ReservationDenied', 'InfrastructureFailed']);
@@ -117,7 +117,7 @@ describe('the machines of a cluster with an end', () => {
     expect(story.cloud.machines.size).toBe(6);
   });
 
-  it('are not requested while their reservation has not begun, however long that is [azimuth 9]', async () => {
+  it('are not requested before their reservation is active, however long that takes [azimuth 9]', async () => {
     story.cloud.hasBegun = false;
     const startsAt = new Date(Date.now() + 10 * 60_000).toISOString();
     await story.request(requested(spec({ startsAt })));
@@ -135,7 +135,7 @@ describe('the machines of a cluster with an end', () => {
     expect(story.types().filter((type) => type.endsWith('Failed'))).toEqual([]);
   });
 
-  it('are requested at their start where no provider reserves', async () => {
+  it('are requested at their start time if no provider supports reservations', async () => {
     await beginWithoutReservations();
     const startsAt = new Date(Date.now() + 10 * 60_000).toISOString();
     await story.request(requested(spec({ startsAt })));
@@ -146,7 +146,7 @@ describe('the machines of a cluster with an end', () => {
     expect(story.types().filter((type) => type.startsWith('Reservation'))).toEqual([]);
   });
 
-  it('are rejected where a reservation is required and the provider makes none', async () => {
+  it('are rejected if a reservation is required and the provider does not support it', async () => {
     await beginWithoutReservations();
     await story.request(requested(spec({ reservation: 'Required' })));
     expect(story.last('ClusterRejected')).toMatchObject({
@@ -155,7 +155,7 @@ describe('the machines of a cluster with an end', () => {
     });
   });
 
-  it('are reserved on each connection that can, and requested once all reservations have begun', async () => {
+  it('are reserved on each connection that supports it, and requested once all reservations are active', async () => {
     await story.log.say(CONNECTIONS_STREAM, registered({ name: 'other' as ConnectionName }));
     const workers = [nodeSet(2, { connection: 'other' as ConnectionName })];
     await story.request(requested(clusterSpec({ workers, lease: lease() })));
@@ -163,7 +163,7 @@ describe('the machines of a cluster with an end', () => {
     expect(story.cloud.machines.size).toBe(5);
   });
 
-  it('of a cluster without an end are never reserved [azimuth 11]', async () => {
+  it('of a cluster without a lease are never reserved [azimuth 11]', async () => {
     await story.request(requested(clusterSpec()));
     await dismantle();
     expect(story.last('ClusterAccepted')).not.toHaveProperty('waits');
@@ -171,13 +171,13 @@ describe('the machines of a cluster with an end', () => {
     expect([story.cloud.reservations.size, story.cloud.released.size]).toEqual([0, 0]);
   });
 
-  it('are not reserved when an end is declared of a cluster that exists', async () => {
+  it('are not reserved if a lease is declared for an existing cluster', async () => {
     await story.request(requested(clusterSpec()));
     await story.request(declare({}));
     expect(story.cloud.reservations.size).toBe(0);
   });
 
-  it('stay reserved until another end when that is declared, if the capacity is there [azimuth 13]', async () => {
+  it('are reserved until a newly declared end, if capacity is available [azimuth 13]', async () => {
     await story.request(requested(spec()));
     await story.request(declare({ endsAt: LATER }));
     expect(story.last('ReservationConfirmed')).toMatchObject({ endsAt: LATER });
@@ -185,7 +185,7 @@ describe('the machines of a cluster with an end', () => {
     expect(story.types().filter((type) => type === 'ReservationActivated')).toHaveLength(1);
   });
 
-  it('stay reserved until the former end when the cloud denies another one, and the cluster goes on [azimuth 13]', async () => {
+  it('are reserved until the former end if the cloud denies another one, and the cluster continues [azimuth 13]', async () => {
     await story.request(requested(spec()));
     story.cloud.denial = 'all machines are taken from 2099-01-08 on';
     await story.request(declare({ endsAt: LATER }));
@@ -216,7 +216,7 @@ describe('the machines of a cluster with an end', () => {
     expect(story.types()).toHaveLength(length);
   });
 
-  it('stay reserved until the former end when the cloud cannot be asked for another one', async () => {
+  it('are reserved until the former end if the cloud is unreachable', async () => {
     await story.request(requested(spec()));
     story.outageOf = 'reserve machines';
     story.outage = 'connection refused';
@@ -234,7 +234,7 @@ describe('the machines of a cluster with an end', () => {
     expect([story.cloud.machines.size, [...story.cloud.released]]).toEqual([0, [RESERVED]]);
   });
 
-  it('are gone although the cloud does not release their reservation, which is tried again', async () => {
+  it('are gone even if the cloud does not release their reservation, which is retried', async () => {
     await story.request(requested(spec()));
     story.outageOf = 'release reservation';
     story.outage = 'connection refused';
@@ -247,7 +247,7 @@ describe('the machines of a cluster with an end', () => {
     expect(story.types().slice(-2)).toEqual(['ReservationReleased', 'ClusterDeleted']);
   });
 
-  it('leave no reservation behind when they were never requested', async () => {
+  it('leave no reservation behind if they were never requested', async () => {
     story.cloud.hasBegun = false;
     await story.request(requested(spec({ startsAt: '2099-01-01T00:00:00.000Z' })));
     await dismantle();

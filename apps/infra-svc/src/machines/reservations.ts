@@ -1,12 +1,12 @@
 import { without, type ReservedSizes, type StoredEvent } from '@fairlead/contracts';
 
-/** The machines that a provider has reserved for a cluster, or is to reserve. */
+/** Machines that a provider has reserved or will reserve for a cluster. */
 export interface Reservation {
   /** The end that the provider has confirmed; null: none yet. */
   readonly endsAt: string | null;
-  /** How sizes are mapped while it is active; absent: it is not. */
+  /** The mapping of sizes while it is active; absent: it is not. */
   readonly sizes?: ReservedSizes;
-  /** It was denied, and a retry asks again; absent: it was not. */
+  /** Whether it was denied, so that a retry requests it again. */
   readonly isDenied?: true;
 }
 
@@ -28,7 +28,7 @@ const askedAgain = (reservations: NonNullable<ClusterReservations>): NonNullable
     ]),
   );
 
-/** Reads what the cluster is to have, and what its providers answered. */
+/** Applies the events of the cluster's declaration, and of the responses of its providers. */
 export const reservationsAfter = (reservations: ClusterReservations, event: StoredEvent): ClusterReservations => {
   if (event.type === 'ClusterAccepted') return begin(event.data);
   if (reservations === undefined) return undefined;

@@ -16,7 +16,7 @@ import { later } from '@fairlead/event-sourcing';
 import type { Cluster } from './machines.state.js';
 import type { Asked, PoolRollout } from './rollouts.js';
 
-/** How many replacements of one pool are under way at a time, whatever its limits allow. */
+/** Limits the concurrent replacements of one pool, whatever its own limits are. */
 export const REPLACEMENTS_AT_ONCE_MAX = 20;
 
 interface Outdated {
@@ -24,32 +24,32 @@ interface Outdated {
   readonly reason: string;
 }
 
-/** A pool of workers, or the control plane, as far as its rollout is concerned. */
+/** A pool of workers, or the control plane, as input for its rollout. */
 interface Pool {
   readonly name: string;
   readonly declared: MachineTemplate & { readonly replicas: number };
   readonly strategy: Limits['strategy'];
   readonly limits: ReturnType<typeof rolloutLimits>;
-  /** One node is replaced alone, until a new one serves. */
+  /** A single node is replaced first, until a new one is available. */
   readonly canary: boolean;
-  /** How long a node must be Ready without a break until it counts as available. */
+  /** How long a node must be continuously Ready before it counts as available. */
   readonly minReadySeconds: number;
-  /** The moment for which the step is planned (RFC 3339). */
+  /** The time for which the step is planned (RFC 3339). */
   readonly now: string;
-  /** undefined: its machines are brought to what is declared. */
+  /** undefined: machines are replaced to match the declaration. */
   readonly asked: Asked | undefined;
-  /** Its machines, in the order in which they were planned: also those on their way in and out. */
+  /** Its machines in planning order, including joining and leaving ones. */
   readonly machines: readonly MachinePlan[];
-  /** Names of those that its replicas count. */
+  /** Names of the machines that its replicas count. */
   readonly counted: ReadonlySet<string>;
   readonly replaced: readonly NonNullable<Declared['replaced']>[string][];
-  /** Machines that are requested and not planned yet. */
+  /** Machines that are requested but not planned yet. */
   readonly awaited: number;
 }
 
 type Rules = Pick<Pool, 'declared' | 'strategy' | 'limits' | 'canary' | 'minReadySeconds'>;
 
-/** How a pool is declared, and replaced; undefined: it is declared no longer. */
+/** The declaration and the strategy of a pool; undefined: it is no longer declared. */
 const rulesOf = ({ controlPlane, pools }: Declared['spec'], name: string): Rules | undefined => {
   if (name === CONTROL_PLANE_POOL) {
     const { strategy } = controlPlaneRolloutOf(controlPlane);
@@ -103,7 +103,7 @@ const poolOf = (
 const differencesOf = (plan: MachinePlan, { declared }: Pool): readonly string[] =>
   differences(templateOf(plan), declared);
 
-/** Machines that are not as the pool is declared; or those of the nodes that someone asked for, and no others. */
+/** Machines that differ from the declaration; for an explicit request, only those of the requested nodes. */
 const outdatedIn = (pool: Pool): readonly Outdated[] => {
   const { machines, asked } = pool;
   if (asked !== undefined) {
@@ -119,28 +119,32 @@ const outdatedIn = (pool: Pool): readonly Outdated[] => {
 const isServing = ({ rollouts }: Cluster, name: string): boolean =>
   rollouts.ready[name] === true && rollouts.lost[name] !== true;
 
-/** When a node that is Ready is available; null: it is already, as far as is known. */
+/** When a Ready node becomes available; null: it already is, as far as known. */
 const availableAt = ({ rollouts }: Cluster, name: string, minReadySeconds: number): string | null => {
   const since = rollouts.readySince?.[name];
   return since === undefined || minReadySeconds === 0 ? null : later(since, minReadySeconds * 1_000);
 };
 
-/** It has been Ready for `minReadySeconds` of its pool. */
+/** Whether it has been Ready for `minReadySeconds` of its pool. */
 const isAvailable = (cluster: Cluster, name: string, { minReadySeconds, now }: Pool): boolean =>
   isServing(cluster, name) && (availableAt(cluster, name, minReadySeconds) ?? now) <= now;
 
-/** Nodes that serve and are to stay: one that leaves before its successor comes is missing from the moment at which that begins. */
+/**
+ * Serving nodes that are kept. With remove-first, the old node counts as unavailable from the start of its replacement.
+ */
 const availableIn = (cluster: Cluster, pool: Pool): number => {
   const { counted, replaced } = pool;
   const leaving = new Set(replaced.flatMap(({ order, node }) => (order === 'remove-first' ? [node] : [])));
   return [...counted].filter((name) => !leaving.has(name) && isAvailable(cluster, name, pool)).length;
 };
 
-/** It is what the rollout leads to: made as declared, or one of the new nodes of those that someone asked for. */
+/**
+ * Whether it is a result of the rollout: created as declared or, for an explicit request, one of the replacing nodes.
+ */
 const isNew = (plan: MachinePlan, pool: Pool): boolean =>
   pool.asked === undefined ? differencesOf(plan, pool).length === 0 : pool.asked.joined.includes(plan.name);
 
-/** How many replacements may be under way: of a pool with a canary one, until a new node serves, and is to stay. */
+/** How many replacements may run concurrently: one in a pool with a canary, until a new node is available and kept. */
 const atOnce = (cluster: Cluster, pool: Pool): number => {
   const leaving = new Set<string>(pool.replaced.map(({ node }) => node));
   const isProof = (plan: MachinePlan): boolean =>
@@ -158,7 +162,10 @@ export interface PlannedReplacement extends Outdated {
   readonly order: ReplacementOrder;
 }
 
-/** Nodes that could be replaced now. A machine that could not be made, and is kept, has no node yet: a retry makes it first. */
+/**
+ * Nodes that can be replaced now. A machine whose creation failed and that is kept has no node yet: a retry creates it
+ * first.
+ */
 const candidatesIn = (cluster: Cluster, pool: Pool): readonly Outdated[] => {
   const busy = new Set(pool.replaced.map(({ node }) => node));
   return outdatedIn(pool).filter(
@@ -170,15 +177,16 @@ const candidatesIn = (cluster: Cluster, pool: Pool): readonly Outdated[] => {
   );
 };
 
-/** Nothing of it comes or goes, whoever asked for that. */
+/** Whether no machine is joining or leaving, for whatever reason. */
 const isSettled = (cluster: Cluster, { machines, counted, replaced, awaited }: Pool): boolean =>
   replaced.length === 0 &&
   awaited === 0 &&
   machines.every(({ name }) => counted.has(name) && cluster.announced[name] === true);
 
 /**
- * The control plane that is replaced now, one at a time, and only while all others are Ready: each change of the members of etcd begins
- * with a whole quorum. One that is not Ready goes first; the initial one goes last, so that its part goes to one that stays.
+ * The next control plane to replace: one at a time, and only while all others are Ready, so that each change of etcd
+ * members starts with a full quorum. An unready one is replaced first; the initial one last, so that its role moves to
+ * one that is kept.
  */
 const nextControlPlane = (cluster: Cluster, pool: Pool): readonly PlannedReplacement[] => {
   if (!isSettled(cluster, pool)) return [];
@@ -190,7 +198,7 @@ const nextControlPlane = (cluster: Cluster, pool: Pool): readonly PlannedReplace
   return [{ ...next, order: pool.limits.surge === 0 ? 'remove-first' : 'create-first' }];
 };
 
-/** New nodes that are Ready, and not available yet: the rollout waits for them as for one that is away. */
+/** New nodes that are Ready but not yet available: the rollout waits for them as for unavailable ones. */
 const settlingIn = (cluster: Cluster, pool: Pool): readonly MachinePlan[] => {
   const leaving = new Set<string>(pool.replaced.map(({ node }) => node));
   return pool.machines.filter(
@@ -204,8 +212,8 @@ const settlingIn = (cluster: Cluster, pool: Pool): readonly MachinePlan[] => {
 };
 
 /**
- * The replacements that may begin now. New nodes come first as long as the pool may have more machines; then nodes leave first as long as
- * enough of them are available. Nodes that are not available go first, and cost nothing; then the oldest.
+ * The replacements that may begin now: create-first while the pool may have more machines, then remove-first while
+ * enough nodes are available. Unavailable nodes are replaced first, at no cost, then the oldest.
  */
 const nextWorkers = (cluster: Cluster, pool: Pool): readonly PlannedReplacement[] => {
   const { declared, limits, machines, replaced, awaited } = pool;
@@ -238,10 +246,10 @@ const nextIn = (cluster: Cluster, pool: Pool): readonly PlannedReplacement[] => 
   return pool.name === CONTROL_PLANE_POOL ? nextControlPlane(cluster, pool) : nextWorkers(cluster, pool);
 };
 
-/** A provider that does not delete a machine does not hold a rollout up: the deletion goes on by itself. */
+/** A machine that its provider does not delete does not block a rollout: the deletion is retried independently. */
 const isNotDeleted = ({ deletions }: Cluster, { name }: Outdated): boolean => (deletions[name]?.failures ?? 0) > 0;
 
-/** Nodes that are still to be replaced, or on their way out, until their machines are gone. */
+/** Nodes that are still to be replaced, or leaving, until their machines are gone. */
 const unfinishedIn = (cluster: Cluster, pool: Pool): readonly Outdated[] => {
   const isHeld = ({ name }: Outdated): boolean => holdOf(cluster, pool.name, name) !== undefined;
   const isOnDelete = pool.strategy === 'OnDelete';
@@ -256,14 +264,14 @@ const heldIn = (cluster: Cluster, pool: Pool): EventData<'PoolRolloutCompleted'>
     return reason === undefined || !pool.counted.has(name) ? [] : [{ node: name, reason }];
   });
 
-/** What infra-svc states of the rollout of a pool. */
+/** The facts that infra-svc states about the rollout of a pool. */
 export type RolloutStep =
   | { readonly kind: 'replace'; readonly next: readonly PlannedReplacement[] }
   | { readonly kind: 'complete'; readonly heldBack: EventData<'PoolRolloutCompleted'>['heldBack'] }
   | { readonly kind: 'fail' }
   | { readonly kind: 'wait' };
 
-/** What happens next in the rollout of a pool: a pool that is no longer declared has nothing to replace. */
+/** The next step in the rollout of a pool. A pool that is no longer declared has nothing to replace. */
 export const rolloutStep = (cluster: Cluster, name: string, rollout: PoolRollout, now: string): RolloutStep => {
   if (rollout.failed) return { kind: 'wait' };
   if (rollout.cause !== null) return { kind: 'fail' };
@@ -276,7 +284,7 @@ export const rolloutStep = (cluster: Cluster, name: string, rollout: PoolRollout
   return isDone ? { kind: 'complete', heldBack: heldIn(cluster, pool) } : { kind: 'wait' };
 };
 
-/** The moments at which nodes of pools that are rolled out become available. */
+/** When nodes of pools in a rollout become available. */
 export const availabilitiesOf = (cluster: Cluster, now: string): readonly string[] =>
   Object.entries(cluster.rollouts.pools).flatMap(([name, rollout]) => {
     const pool = poolOf(cluster, name, rollout, now);

@@ -1,46 +1,46 @@
 import type { Cause, EventData, NodeName, StoredEvent } from '@fairlead/contracts';
 import { readinessAfter, replacementIn, type Readiness, type ReadinessEvent, type Replacement } from '@fairlead/domain';
 
-/** Nodes that someone asked to be replaced, whatever their machines are like. */
+/** Nodes whose replacement was explicitly requested, whatever their machines are like. */
 export interface Asked {
   readonly nodes: readonly NodeName[];
-  /** Empty: not given. */
+  /** Empty if not given. */
   readonly reason: string;
-  /** New nodes that joined in the place of one of them. */
+  /** New nodes that joined as a replacement for one of them. */
   readonly joined: readonly NodeName[];
 }
 
-/** The nodes of a pool are being replaced, because its machine template was changed, or someone asked for it. */
+/** The rollout of a pool, because its machine template was changed, or replacements were requested. */
 export interface PoolRollout {
   readonly requestId: string;
-  /** Absent: nodes are replaced whose machines are not as declared. */
+  /** Absent: nodes whose machines differ from the declaration are replaced. */
   readonly asked?: Asked;
-  /** How many of its replacements began: their ids are counted on, so that they are never used twice. */
+  /** How many of its replacements began. Request IDs continue from here, so that they are never reused. */
   readonly begun: number;
-  /** Why no further replacement begins; null: one does. */
+  /** Why no further replacement begins; null: they continue. */
   readonly cause: Cause | null;
-  /** That is stated. */
+  /** Whether the failure is stated. */
   readonly failed: boolean;
 }
 
 interface UnderWay {
   readonly pool: string;
   readonly node: NodeName;
-  /** The new node is part of the cluster. */
+  /** Whether the new node has joined the cluster. */
   readonly ready: boolean;
 }
 
-/** The rollouts of a cluster, and what of its nodes they depend on. */
+/** The rollouts of a cluster, and the node states that they depend on. */
 export interface Rollouts {
   readonly pools: Readonly<Record<string, PoolRollout>>;
-  /** Replacements of rollouts that are not over, by their requests. */
+  /** Replacements of unfinished rollouts, by request. */
   readonly underWay: Readonly<Record<string, UnderWay>>;
-  /** Nodes that are Ready, and nodes whose heartbeat is missed. */
+  /** Nodes that are Ready, and nodes whose heartbeat is missing. */
   readonly ready: Readonly<Record<string, true>>;
   readonly lost: Readonly<Record<string, true>>;
-  /** Since when nodes are Ready without a break (RFC 3339); absent: they were Ready before that was recorded. */
+  /** Since when nodes are continuously Ready (RFC 3339); absent: they were Ready before this was recorded. */
   readonly readySince?: Readonly<Record<string, string>>;
-  /** What `ready` follows from; absent: nodes that are Ready were reported so. */
+  /** The basis of `ready`; absent: Ready nodes were reported as such. */
   readonly readiness?: Readonly<Record<string, Readiness>>;
   /** Why nodes and pools are excluded from changes. */
   readonly heldNodes: Readonly<Record<string, string>>;
@@ -81,7 +81,7 @@ const planned = (rollouts: Rollouts, { requestId, node, rollout: id }: Replaceme
   return { ...change(rollouts, pool, { begun: rollout.begun + 1 }), underWay };
 };
 
-/** Ends the request. What was rolled back, rejected or abandoned is over; what was kept goes on with a retry. */
+/** Ends the request. A rolled back, rejected or abandoned replacement is over; a kept one continues with a retry. */
 const failed = (rollouts: Rollouts, requestId: string, cause: Cause, isOver: boolean): Rollouts => {
   const one = rollouts.underWay[requestId];
   if (one === undefined) return rollouts;
@@ -166,7 +166,7 @@ const withReadiness = (rollouts: Rollouts, { type, data: { node }, meta }: Store
   };
 };
 
-/** What becomes known of nodes. */
+/** Applies events about nodes. */
 const nodesAfter = (rollouts: Rollouts, event: StoredEvent): Rollouts => {
   switch (event.type) {
     case 'NodeReady':
@@ -197,7 +197,7 @@ const nodesAfter = (rollouts: Rollouts, event: StoredEvent): Rollouts => {
   }
 };
 
-/** `isThere`: of machines before the event. */
+/** `isThere`: whether the machine existed before the event. */
 export const rolloutsAfter = (rollouts: Rollouts, event: StoredEvent, isThere: (name: string) => boolean): Rollouts => {
   switch (event.type) {
     case 'PoolRolloutRequested':

@@ -9,15 +9,23 @@ import {
 import type { RequestedNodes } from '../validation/validation.planner.js';
 import type { Cluster } from './machines.state.js';
 
-/** The requests of a cluster were checked one by one: several at once are judged in the order in which they are planned. */
+/**
+ * Each request of a cluster was checked separately; concurrent ones are checked in the order in which they are planned.
+ */
 interface Asked extends RequestedNodes {
-  /** They come for a while only, before others go: the limits of roles are about those that stay. */
+  /**
+   * Whether the machines exist only temporarily, before others are deleted: the limits per role apply to permanent
+   * ones.
+   */
   readonly isTransient: boolean;
 }
 
 type Crowded = Pick<Cluster, 'planned' | 'spec'>;
 
-/** Why a cluster has no room for more machines: each role has a limit, and a node without a range of the pod network is never Ready. */
+/**
+ * Why a cluster has no capacity for more machines: each role has a limit, and a node without a pod CIDR never becomes
+ * Ready.
+ */
 export const roomRefusal = (
   { planned, spec: { kubernetes } }: Crowded,
   { workers, controlPlane, isTransient }: Asked,

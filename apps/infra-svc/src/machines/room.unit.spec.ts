@@ -19,8 +19,8 @@ const controlPlane = (count: number, isTransient = false) => ({
   isTransient,
 });
 
-describe('the room of a cluster', () => {
-  it('is 500 workers, however few control planes there are', () => {
+describe('the capacity of a cluster', () => {
+  it('is 500 workers, however few control planes it has', () => {
     expect(roomRefusal(cluster(1, 499), asked(1))).toBeUndefined();
     expect(roomRefusal(cluster(1, 499), asked(2))).toMatchObject({
       code: 'cluster.too-many-nodes',
@@ -29,17 +29,17 @@ describe('the room of a cluster', () => {
     expect(roomRefusal(cluster(7, 500), asked(0))).toBeUndefined();
   });
 
-  it('is seven control planes, however few workers there are', () => {
+  it('is seven control planes, however few workers it has', () => {
     expect(roomRefusal(cluster(5, 0), controlPlane(2))).toBeUndefined();
     expect(roomRefusal(cluster(7, 0), controlPlane(1))?.code).toBe('cluster.control-plane-too-many');
   });
 
-  it('has a place for machines that come before others go, beyond the limit of their role', () => {
+  it('allows temporary machines beyond the limit of their role', () => {
     expect(roomRefusal(cluster(7, 500), asked(1, true))).toBeUndefined();
     expect(roomRefusal(cluster(7, 500), controlPlane(1, true))).toBeUndefined();
   });
 
-  it('ends with the ranges of the pod network, for a surge too: a node without one is never Ready', () => {
+  it('is limited by the ranges of the pod network, also for a surge: a node without one never becomes Ready', () => {
     const small = cluster(1, 3, '10.244.0.0/23');
     expect(roomRefusal(small, asked(1))?.message).toBe(
       'podCidr 10.244.0.0/23 has room for 4 nodes, not 5: each takes a /25 of it',

@@ -13,20 +13,24 @@ import {
 import { c8MayRemove, departuresIn, endedRequestIn, replacementIn } from '@fairlead/domain';
 import type { Names } from './names.js';
 
-/** What the provider last said of the machines of a cluster, where that differs from what was requested. */
+/** The drift of a cluster's machines: what the provider last reported, if it differs from what was requested. */
 export interface Sights {
-  /** Machines that it does not list. `held`: so many were missing at once that nothing is repaired. */
+  /** Machines that it does not list. `held`: too many are missing at once, so nothing is repaired. */
   readonly lost: Readonly<Record<string, 'gone' | 'held'>>;
-  /** Of those that are gone: why they are not replaced, as it was stated last. */
+  /** For machines that are gone: the last stated reason why they are not replaced. */
   readonly refused: Readonly<Record<string, string>>;
   readonly stopped: readonly NodeName[];
-  /** Nodes that leave, with the replacement that may still fail and leave them where they are; empty: nothing does. */
+  /** Leaving nodes, with the replacement whose failure would keep them; empty if there is none. */
   readonly departing: Readonly<Record<string, string>>;
-  /** Nodes that were part of the cluster when it was Ready last. */
+  /** Nodes that were part of the cluster when it was last Ready. */
   readonly joined: Names;
-  /** How many machines were ever stated as gone: two disappearances of one machine have different replacements. */
+  /**
+   * How many machines were ever stated as gone, so that two disappearances of one machine have different replacements.
+   */
   readonly goneEver: number;
-  /** Nothing may be repaired, and what is missing now may be there again once the cluster is resumed. */
+  /**
+   * While paused, nothing may be repaired, and machines that are missing now may be back once the cluster is resumed.
+   */
   readonly paused: boolean;
 }
 
@@ -40,7 +44,7 @@ export const NO_SIGHTS: Sights = {
   paused: false,
 };
 
-/** One way in which a provider's list differs from the log. Two looks in a row have found it. */
+/** A difference between a provider's list and the log that two consecutive lists show. */
 export type Difference = { readonly node: NodeName } & (
   | { readonly kind: 'gone' | 'returned' | 'stopped' | 'started' }
   | { readonly kind: 'moved'; readonly addresses: MachineAddresses }
@@ -48,12 +52,12 @@ export type Difference = { readonly node: NodeName } & (
 
 export interface ClusterLook {
   readonly connection: ConnectionName;
-  /** Every machine of the cluster on this connection that this look did not find. */
+  /** Every machine of the cluster on this connection that this list does not contain. */
   readonly absent: readonly NodeName[];
   readonly differences: readonly Difference[];
 }
 
-/** The part of a cluster that a look is compared with. */
+/** The part of a cluster that is compared with a list. */
 interface Cluster {
   readonly uid: ClusterUid;
   readonly created: Readonly<Record<string, Machine>>;
@@ -64,7 +68,7 @@ interface Cluster {
 
 type SightFact = Fact<'VmGone' | 'VmsMissing' | 'VmReturned' | 'VmStopped' | 'VmStarted' | 'VmAddressChanged'>;
 
-/** Machines that are expected to exist: those that were announced and are not on their way out at the provider. */
+/** Machines that must exist: announced ones that are not being deleted. */
 const expected = ({ created, announced, deletions }: Cluster): readonly Machine[] =>
   Object.values(created).filter(({ name }) => announced[name] === true && deletions[name] === undefined);
 
@@ -76,7 +80,7 @@ const controlPlaneRefusal = (machines: readonly Machine[], lost: ReadonlySet<str
     : `${healthy} of ${members.length} control planes have a machine, which is no quorum of etcd`;
 };
 
-/** Why a machine that is gone is not replaced automatically; empty: it is. */
+/** Why a machine that is gone is not replaced automatically; empty if it is. */
 const refusalOf = (cluster: Cluster, machine: Machine, lost: ReadonlySet<string>): string => {
   const { departing, joined } = cluster.sights;
   if (departing[machine.name] !== undefined) return 'its node is being removed or replaced already';
@@ -86,8 +90,8 @@ const refusalOf = (cluster: Cluster, machine: Machine, lost: ReadonlySet<string>
 };
 
 /**
- * Each further control plane that is replaced counts as lost for the next one: the order of the names decides. Why a machine is not
- * replaced is stated once, and again when the reason is another one.
+ * Each replaced control plane counts as lost for the next one, in the order of names. Why a machine is not replaced is
+ * stated once, and again if the reason changes.
  */
 const gone = (cluster: Cluster, machines: readonly Machine[], { connection }: ClusterLook): readonly SightFact[] => {
   const { goneEver, refused } = cluster.sights;
@@ -105,11 +109,13 @@ const gone = (cluster: Cluster, machines: readonly Machine[], { connection }: Cl
     });
 };
 
-/** Neither its replacement nor its return was stated: each look decides once more, as the reason against it may have ended. */
+/**
+ * Neither its replacement nor its return was stated: each list decides again, because the reason may no longer apply.
+ */
 const isUndecided = ({ lost, refused }: Sights, { name }: Machine): boolean =>
   lost[name] === undefined || lost[name] === 'held' || refused[name] !== undefined;
 
-/** So many are missing that nothing is repaired while they are. */
+/** Too many are missing, so nothing is repaired until some are back. */
 const held = (
   { uid, sights }: Cluster,
   machines: readonly Machine[],
@@ -120,8 +126,8 @@ const held = (
 };
 
 /**
- * Machines that the provider does not list any more: each is gone, or all of them are held because they are too many. While the cluster is
- * paused nothing is stated: what is still missing afterwards is found by the next look.
+ * Machines that the provider no longer lists: each is gone, or all of them are held because they are too many. Nothing
+ * is stated while the cluster is paused: machines that are still missing afterwards are found by the next list.
  */
 const vanished = (cluster: Cluster, machines: readonly Machine[], look: ClusterLook): readonly SightFact[] => {
   if (cluster.sights.paused) return [];
@@ -139,7 +145,7 @@ const vanished = (cluster: Cluster, machines: readonly Machine[], look: ClusterL
 const isAt = ({ publicIp, privateIp, ssh }: Machine, at: MachineAddresses): boolean =>
   publicIp === at.publicIp && privateIp === at.privateIp && ssh.host === at.ssh.host && ssh.port === at.ssh.port;
 
-/** What a difference of a machine that the provider lists means; nothing if the log says so already. */
+/** The fact for a difference of a listed machine, unless it is already stated. */
 const listed = ({ uid, sights }: Cluster, machine: Machine, difference: Difference): readonly SightFact[] => {
   const { name: node, providerId } = machine;
   const isStopped = sights.stopped.includes(node);
@@ -159,7 +165,7 @@ const listed = ({ uid, sights }: Cluster, machine: Machine, difference: Differen
   }
 };
 
-/** What a look at a provider states about one cluster. */
+/** The facts for one cluster from a provider's list. */
 export const factsOfLook = (cluster: Cluster, look: ClusterLook): readonly SightFact[] => {
   const known = new Map(expected(cluster).map((machine) => [machine.name, machine]));
   const of = ({ node }: Difference): readonly Machine[] => [known.get(node)].filter((one) => one !== undefined);
@@ -172,7 +178,7 @@ export const factsOfLook = (cluster: Cluster, look: ClusterLook): readonly Sight
   ];
 };
 
-/** The machine is deleted: nothing more follows for it. */
+/** Drops the drift of a deleted machine. */
 const withoutSight = ({ goneEver, paused, lost, refused, departing, ...lists }: Sights, name: NodeName): Sights => ({
   goneEver,
   paused,
@@ -183,7 +189,7 @@ const withoutSight = ({ goneEver, paused, lost, refused, departing, ...lists }: 
   joined: without(lists.joined, name),
 });
 
-/** A create-first replacement leaves the old node where it is until the new one is Ready. The first of several counts. */
+/** A create-first replacement keeps the old node until the new one is Ready. The first of several is used. */
 const withReplacement = (sights: Sights, event: StoredEvent): Sights => {
   const replacement = replacementIn(event);
   if (replacement === undefined || sights.departing[replacement.node] !== undefined) return sights;

@@ -7,7 +7,7 @@ import { planCluster } from './machines.planner.js';
 import type { Difference } from './sights.js';
 import { tasksOf } from './tasks.planner.js';
 
-/** A cluster as the log has it, and what looks at its provider state about it. */
+/** A cluster in the log, with what lists of its provider state about it. */
 class Seen {
   readonly facts: Fact[] = [];
   readonly names: readonly NodeName[];
@@ -38,7 +38,7 @@ class Seen {
     return this.say({ type: 'ClusterReady', data: { uid: UID } } as Fact);
   }
 
-  /** What a look states, which is then in the log. `absent`: also those that only this look misses. */
+  /** Returns the facts that a list yields, and appends them. `absent`: machines that only this list misses. */
   look(differences: readonly Difference[], absent: readonly NodeName[] = []): readonly Fact[] {
     const gone = differences.filter(({ kind }) => kind === 'gone').map(({ node }) => node);
     const data = { uid: UID, connection: LAB, differences, absent: [...new Set([...gone, ...absent])] };
@@ -84,7 +84,7 @@ describe('a machine that its provider no longer lists', () => {
     expect(cluster.gone(cluster.at(1))).toEqual([]);
   });
 
-  it('may return, and be gone again: the second time its replacement is under way already', () => {
+  it('may return and be gone again: the second time its replacement is already in progress', () => {
     const cluster = new Seen(1, 4).ready();
     cluster.gone(cluster.at(1));
     expect(types(cluster.look([{ node: cluster.at(1), kind: 'returned' }]))).toEqual(['VmReturned']);
@@ -100,7 +100,7 @@ describe('a machine that its provider no longer lists', () => {
     ]);
   });
 
-  it('is not replaced before its node has joined, nor while someone removes it', () => {
+  it('is not replaced before its node has joined, nor while it is being removed', () => {
     const building = new Seen(1, 4);
     expect(building.gone(building.at(1))).toMatchObject([{ data: { repair: 'none' } }]);
     const removing = new Seen(1, 4).ready();
@@ -118,7 +118,7 @@ describe('a machine that its provider no longer lists', () => {
     ]);
   });
 
-  it('says nothing once the machine is being deleted, or its cluster is', () => {
+  it('yields no facts once it or its cluster is being deleted', () => {
     const cluster = new Seen(1, 4).ready();
     cluster.say({ type: 'NodeRemoved', data: { uid: UID, node: cluster.at(1) } } as Fact);
     expect(cluster.gone(cluster.at(1))).toEqual([]);
@@ -160,7 +160,7 @@ describe('a machine that was not replaced', () => {
     expect(cluster.gone(one)).toEqual([]);
   });
 
-  it('because someone replaced its node is replaced when that was rolled back', () => {
+  it('because its node was being replaced is replaced after that was rolled back', () => {
     const cluster = new Seen(1, 4).ready();
     const node = cluster.at(1);
     cluster.say({
@@ -187,7 +187,7 @@ describe('a machine that was not replaced', () => {
     expect(statedOf(cluster.gone(still!))).toEqual([[still, 'replace', '']]);
   });
 
-  it('because it had not joined yet is replaced once the cluster was Ready, and none is while the cluster is paused', () => {
+  it('because it had not joined yet is replaced once the cluster was Ready, and not while the cluster is paused', () => {
     const cluster = new Seen(1, 4);
     const node = cluster.at(1);
     expect(statedOf(cluster.gone(node))).toEqual([[node, 'none', 'its node had not joined the cluster yet']]);
@@ -218,7 +218,7 @@ describe('machines that disappear together', () => {
     expect(new Set(types(facts))).toEqual(new Set([type]));
   });
 
-  it('are counted with those that only this look misses: the disappearance may be under way', () => {
+  it('are counted with those that only this list misses, because they may be disappearing', () => {
     const cluster = new Seen(1, 9).ready();
     const gone = cluster.names.slice(1, 3);
     const facts = cluster.look(
@@ -229,7 +229,7 @@ describe('machines that disappear together', () => {
     expect(cluster.gone(...cluster.names.slice(3, 6))).toMatchObject([{ type: 'VmsMissing', data: { missing: 5 } }]);
   });
 
-  it('stay unrepaired until they return or their nodes are removed', () => {
+  it('remain unrepaired until they return or their nodes are removed', () => {
     const cluster = new Seen(1, 4).ready();
     cluster.gone(...cluster.names.slice(1, 4));
     expect(cluster.gone(...cluster.names.slice(1, 4))).toEqual([]);
@@ -241,7 +241,7 @@ describe('machines that disappear together', () => {
   });
 });
 
-describe('what else a provider says of a machine', () => {
+describe('other drift of a machine', () => {
   it('is that it is stopped and started, each stated once', () => {
     const cluster = new Seen(1, 2).ready();
     const node = cluster.at(1);
@@ -249,7 +249,7 @@ describe('what else a provider says of a machine', () => {
     expect(types(cluster.facts)).toEqual(['VmStopped', 'VmStarted']);
   });
 
-  it('is that a control plane has another address: the load balancer follows [CB-Ladybug 35]', () => {
+  it('is a changed address of a control plane: the load balancer follows [CB-Ladybug 35]', () => {
     const cluster = new Seen(1, 2).ready();
     const addresses = { publicIp: '127.1.9.9', privateIp: '10.9.9.9', ssh: { host: '127.1.9.9', port: 2222 } };
     expect(cluster.tasks()).toEqual([]);

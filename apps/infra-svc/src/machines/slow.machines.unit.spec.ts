@@ -23,8 +23,8 @@ const asked = (requestId: string, count: number): Fact => ({
 });
 const worker = (index: number): NodeName => machineName('demo', UID, 'worker', index);
 
-/** A provider that does not answer for the machines of a request until the spec lets it. */
-describe('a machine that a provider makes slowly', () => {
+/** The provider does not respond for the machines of a request until the spec lets it. */
+describe('a machine that a provider creates slowly', () => {
   let log: MemoryLog;
   let cloud: FakeCloud;
   let processes: Followers;
@@ -36,7 +36,7 @@ describe('a machine that a provider makes slowly', () => {
   const deliver = (job: Job): ReturnType<Replica['deliver']> =>
     replica.deliver(job, contextOf(1, new AbortController().signal));
   const next = (): readonly Job[] => processes.next();
-  /** All that follows, until nothing does; jobs that are given back are returned. */
+  /** Runs all jobs until none follows; returns jobs that were requeued. */
   const settle = async (): Promise<readonly Job[]> => {
     const givenBack: Job[] = [];
     for (let jobs = next(); jobs.length > 0; jobs = next())
@@ -80,7 +80,7 @@ describe('a machine that a provider makes slowly', () => {
     await wasAsked;
   });
 
-  it('holds up no other request of its cluster [ORBITER 35]', async () => {
+  it('blocks no other request of its cluster [ORBITER 35]', async () => {
     await log.say(requestStream, asked('fast', 2));
     expect(await settle()).toEqual([]);
     expect(announced().slice(5)).toEqual([worker(4), worker(5)]);
@@ -90,7 +90,7 @@ describe('a machine that a provider makes slowly', () => {
     expect(announced().slice(5)).toEqual([worker(4), worker(5), worker(3)]);
   });
 
-  it('is deleted once it is made when its request was given up meanwhile, and not before', async () => {
+  it('is deleted once it is created, and not before, if its request was abandoned', async () => {
     await log.say(requestStream, { type: 'NodesAbandoned', data: { uid: UID, requestId: 'slow', nodes: [] } });
     const waiting = await settle();
     expect(keysOf(waiting)).toEqual([`DeleteMachine/${worker(3)}`]);

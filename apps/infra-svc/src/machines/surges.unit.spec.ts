@@ -47,7 +47,7 @@ const notMade: Extract<ReconcilerCommand, { type: 'RecordFailure' }> = {
 };
 const kernel = specification(reconcilerDecider(machinesReconciler));
 
-/** Keys of the tasks that the last of the facts makes desired. */
+/** Keys of the tasks that the last fact makes desired. */
 const keysAfter = (...facts: readonly Fact[]): readonly unknown[] => {
   const events = facts.map((fact, index) => stored(fact, index + 1));
   const { reactions } = advance(reconcilerProcess(machinesReconciler), () => undefined, events);
@@ -56,7 +56,7 @@ const keysAfter = (...facts: readonly Fact[]): readonly unknown[] => {
     .flatMap(({ reaction }) => (reaction.kind === 'job' ? [reaction.data['key']] : []));
 };
 
-describe('extra machines for a pool that is upgraded', () => {
+describe('surge machines for a pool that is upgraded', () => {
   it('are like those of the pool, are marked, and have the next names', () =>
     expect(extra).toMatchObject([
       { name: machineName('demo', UID, 'worker', 3), pool: 'worker-1', spec: 'lab.medium', surge: SURGE.upgradeId },
@@ -75,7 +75,7 @@ describe('extra machines for a pool that is upgraded', () => {
       .thenNothing();
   });
 
-  it('are announced by themselves', () =>
+  it('are announced without the others', () =>
     given(...made, asked, planned)
       .when({ type: 'RecordMachine', data: { uid: UID, machine: extraMachine } })
       .then(
@@ -95,7 +95,7 @@ describe('extra machines for a pool that is upgraded', () => {
     expect(keysAfter(...made, asked, returned, planned)).toEqual([`DeleteMachine/${extraPlan.name}`]);
   });
 
-  it('are deleted until they are gone: a deletion that failed is begun again when its next attempt is due', () => {
+  it('are deleted until they are gone: a failed deletion is retried when its next attempt is due', () => {
     const nextAttemptAt = '2026-01-01T01:00:00.000Z';
     const notDeleted: Fact = {
       type: 'VmDeletionFailed',
@@ -113,7 +113,7 @@ describe('extra machines for a pool that is upgraded', () => {
     expect(dueAfter(notDeleted, { type: 'VmDeleted', data: { uid: UID, name: extraPlan.name } })).toEqual([]);
   });
 
-  it('whose nodes have left are replaced after a retry only, so that one that cannot join is not replaced for ever', () => {
+  it('whose nodes have left are replaced only after a retry, so that one that cannot join is not replaced forever', () => {
     const announced: Fact = { type: 'VmsCreated', data: { uid: UID, machines: [extraMachine] } };
     const running: readonly Fact[] = [
       ...made,
@@ -127,7 +127,7 @@ describe('extra machines for a pool that is upgraded', () => {
     expect(keysAfter(...running, ...gone, { type: 'ClusterRetryRequested', data: { uid: UID } })).toContain(plan);
   });
 
-  it('are given up for good: what is desired later gets new machines', () => {
+  it('are abandoned permanently: later requests get new machines', () => {
     const next = planSurge(
       { uid: UID, spec: clusterSpec(), planned: [...plans, ...extra], workersEver: 3 },
       { ...SURGE, count: 1 },
@@ -138,7 +138,7 @@ describe('extra machines for a pool that is upgraded', () => {
       .then({ type: 'VmsPlanned', data: { uid: UID, machines: [...next] } });
   });
 
-  it('that the provider does not make fail their surge and not the cluster', () => {
+  it('that the provider does not create fail their surge and not the cluster', () => {
     const { now: _now, ...attempt } = notMade.data.failure;
     kernel
       .given(...made, asked, planned)
@@ -153,7 +153,7 @@ describe('extra machines for a pool that is upgraded', () => {
       .thenNothing();
   });
 
-  it('of a cluster whose machines are not in order fail at once', () =>
+  it('of a cluster whose machines are incomplete fail at once', () =>
     kernel
       .given(requested(), { type: 'ClusterAccepted', data: { uid: UID } }, asked)
       .when({ type: 'StateFacts', data: { now: NOW } })
@@ -180,7 +180,7 @@ describe('a surge in a story', () => {
   };
   const names = (story: Story): readonly string[] => [...story.cloud.machines.keys()].sort();
 
-  it('brings a machine of the pool, which goes when its node has left', async () => {
+  it('creates a machine of the pool, which is deleted when its node has left', async () => {
     const story = await begun();
     const before = names(story);
     await story.request(asked);
@@ -193,7 +193,7 @@ describe('a surge in a story', () => {
     expect(story.types().filter((type) => type === 'VmDeleted')).toHaveLength(1);
   });
 
-  it('that the provider refuses leaves the cluster as it was, with the message of the provider', async () => {
+  it('that the provider refuses leaves the cluster unchanged, with the message of the provider', async () => {
     const story = await begun();
     const before = names(story);
     story.cloud.machinesMax = before.length;
@@ -203,7 +203,7 @@ describe('a surge in a story', () => {
     expect(story.types()).not.toContain('InfrastructureFailed');
   });
 
-  it('of a pool that has no machine says so', async () => {
+  it('of a pool without machines reports that', async () => {
     const story = await begun();
     await story.request({ type: 'SurgeRequested', data: { ...rollout, pool: 'gpu', count: 1 } });
     expect(story.last('SurgeFailed').cause).toEqual({

@@ -19,7 +19,7 @@ import { availabilitiesOf } from './rollouts.planner.js';
 import { surgeKey, surgeLacks, type DesiredSurge } from './surges.js';
 
 interface Named extends Pick<Task, 'type' | 'reason'> {
-  /** Distinguishes it from the cluster's other tasks of this type. */
+  /** Distinguishes the task from others of the same type in the cluster. */
   readonly about?: string;
   readonly data?: TaskData;
 }
@@ -33,7 +33,7 @@ const task = ({ type, about, reason, data = {} }: Named): Task => ({
 
 const counted = (count: number): string => (count === 1 ? '1 machine is' : `${count} machines are`);
 
-/** Machines that are named are asked for together: those of the cluster itself, of one request, or of one surge. */
+/** Planned machines are requested per batch: those of the cluster itself, of one request, or of one surge. */
 const ensure = (cluster: Cluster, batch: string | null, data: TaskData): readonly Task[] => {
   const { length } = missingOf(cluster, batch);
   if (length === 0) return [];
@@ -41,7 +41,7 @@ const ensure = (cluster: Cluster, batch: string | null, data: TaskData): readonl
   return [task({ type: 'EnsureMachines', ...about, reason: `${counted(length)} named and not running`, data })];
 };
 
-/** A machine is named before it is asked for, so that asking twice is safe. */
+/** A machine is planned before it is requested, so that requesting it twice is safe. */
 const ensureCluster = (cluster: Cluster): readonly Task[] => {
   const missing = ensure(cluster, null, {});
   if (missing.length > 0) return missing;
@@ -88,7 +88,7 @@ const ensureSurge = (cluster: Cluster, { upgradeId, pool }: DesiredSurge): reado
   ];
 };
 
-/** A retry asks the provider again, so its time is part of the name. */
+/** The time of a retry is part of the key, so that a retry asks the provider again. */
 const balance = (cluster: Cluster): readonly Task[] => {
   if (!isBalancedWrong(cluster)) return [];
   const reason = 'control planes came or leave';
@@ -138,19 +138,19 @@ const reserve = (cluster: Cluster, now: string): readonly Task[] => {
   });
 };
 
-/** A reservation that is in use ends although its cluster has failed. */
+/** The end of an active reservation is changed even if its cluster has failed. */
 const extend = (cluster: Cluster, now: string): readonly Task[] =>
   inactiveOf(cluster).length > 0 ? [] : reserve(cluster, now);
 
-/** A reservation that is active has begun, whatever the clock of this process says. */
+/** An active reservation has begun, whatever this process's clock shows. */
 const isAwaiting = (cluster: Cluster, now: string): boolean =>
   Object.keys(cluster.reservations ?? {}).length === 0 ? !isStarted(cluster, now) : inactiveOf(cluster).length > 0;
 
-/** No machine is requested before it is known where users sign in, and by which client. */
+/** No machine is requested before the realm and the client for its users are known. */
 const awaitsIdentity = ({ declared, identity = NO_IDENTITY }: Cluster): boolean =>
   isIdentityAwaited(identity, realmSelectionOf(declared?.spec.authentication?.oidc));
 
-/** No machine is requested for a pool before the data exist by which it joins. */
+/** No machine of a pool is requested before the data exist with which it joins. */
 const awaitsBootstrapData = ({ declared }: Cluster, pools: ReadonlySet<string> | 'all'): boolean =>
   declared !== undefined &&
   declared.spec.pools.some(
@@ -160,7 +160,7 @@ const awaitsBootstrapData = ({ declared }: Cluster, pools: ReadonlySet<string> |
       declared.bootstrapped?.[pool.name] === undefined,
   );
 
-/** Pools that a request makes machines for. */
+/** Pools for which a request creates machines. */
 const poolsOf = ({ workers, replaces }: NodesRequest): ReadonlySet<string> =>
   new Set([...workers.flatMap(({ pool }) => pool ?? []), ...(replaces === undefined ? [] : [replaces.machine.pool])]);
 
@@ -181,8 +181,9 @@ const machinesOf = (cluster: Cluster): readonly Task[] => [
 ];
 
 /**
- * The whole order in one place. Tasks that touch the same run one after the other, so a deletion never meets the
- * creation of what it deletes. Between the request for the cluster's deletion and its dismantling nothing is done: its nodes still run.
+ * The complete order of tasks. Tasks with the same lock are sequential, so a deletion never overlaps the creation of
+ * the same machine. Between the request for the cluster's deletion and its dismantling nothing is done, because its
+ * nodes still run.
  */
 const orderOf = (state: PresentMachines, now: string): readonly Task[] => {
   switch (state.status) {
@@ -202,7 +203,7 @@ const orderOf = (state: PresentMachines, now: string): readonly Task[] => {
   }
 };
 
-/** What has to be done now for a cluster. */
+/** The tasks of a cluster that are due now. */
 export const tasksOf = (state: Machines, now: string): readonly Task[] =>
   state.status === 'absent' ? [] : orderOf(state, now).map(withGroups(state.cluster)).map(withLocks(state.cluster));
 
@@ -212,7 +213,7 @@ const deletionsIn = (state: Machines): readonly Deletion[] => {
   return state.deletion === null ? [] : [state.deletion];
 };
 
-/** Only of a cluster whose machines are not named yet. */
+/** Only for a cluster whose machines are not planned yet. */
 const startIn = (state: Machines): string | null =>
   state.status === 'desired' && state.cluster.planned.length === 0 ? startOf(state.cluster) : null;
 

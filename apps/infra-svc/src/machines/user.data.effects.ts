@@ -20,7 +20,7 @@ const SCRIPT = { path: '/join/install.sh' };
 const failure = (target: string, message: string): WorldFailure =>
   new WorldFailure({ operation: 'create machines', target, message, retryable: false });
 
-/** What machines of a pool run at their first boot. */
+/** User data that machines of a pool run at their first boot. */
 @Injectable()
 export class UserData {
   constructor(
@@ -29,7 +29,7 @@ export class UserData {
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'gatewayUrl' | 'gatewayCa'>,
   ) {}
 
-  /** Of each of these pools that declares it, with a token that is valid now. */
+  /** Returns the user data of each of these pools that declares some, with a valid token. */
   async of(
     cluster: Cluster,
     ref: ClusterRef,
@@ -38,7 +38,7 @@ export class UserData {
     const known = new Map<string, string>();
     for (const pool of new Set(pools)) {
       const found = cluster.declared?.spec.pools.find(({ name }) => name === pool);
-      // The gateway refuses it; on such a host, it would be a program of Fairlead's own user.
+      // The gateway refuses this; on such a host it would run as Fairlead's own user.
       if (found?.bootstrap?.data !== undefined && simulated.has(found.connection))
         throw failure(pool, 'simulated machines run no bootstrap data that a manifest gives');
       const data = await this.ofPool(cluster, ref, pool);

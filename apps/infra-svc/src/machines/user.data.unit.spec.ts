@@ -50,7 +50,7 @@ const commandIn = (data = ''): string =>
 describe('the user data of machines', () => {
   const cluster = clusterWith(pool('web', { by: 'userData' }));
 
-  it('have a token of the pool that is valid now, and belong to pools alone that ask for them', async () => {
+  it('contain a valid token of the pool, only for pools that request it', async () => {
     const data = await userData('https://fairlead.example.com').of(cluster, ref, real(['base', 'web', 'web']));
     expect([...data.keys()]).toEqual(['web']);
     expect(data.get('web')).toMatch(/^#cloud-config\n/u);
@@ -60,27 +60,27 @@ describe('the user data of machines', () => {
     expect(command).not.toContain('--insecure');
   });
 
-  it('trust the authority of the gateway alone, where one is set', async () => {
+  it('trust only the CA of the gateway, if one is configured', async () => {
     const data = await userData('https://10.0.0.1', 'key', 'PEM').of(cluster, ref, real(['web']));
     expect(commandIn(data.get('web'))).toContain(
       'c=$(mktemp) && echo UEVN | base64 -d > "$c" && curl -fsSL --cacert "$c"',
     );
   });
 
-  it('are those that the manifest gives, with the command in the place of the marker', async () => {
+  it('are those in the manifest, with the command in place of the marker', async () => {
     const given = clusterWith(pool('web', { by: 'userData', data: '#!/bin/sh\ndate\n__FAIRLEAD_JOIN__\n' }));
     const data = await userData('https://10.0.0.1').of(given, ref, real(['web']));
     expect(data.get('web')).toMatch(/^#!\/bin\/sh\ndate\necho \S+ \| base64 -d \| sh\n$/u);
   });
 
-  it('are never given by a manifest where machines are simulated: they would run as Fairlead', async () => {
+  it('are never those of a manifest on simulated machines, where they would run as Fairlead', async () => {
     const given = clusterWith(pool('web', { by: 'userData', data: '#!/bin/sh\ndate\n__FAIRLEAD_JOIN__\n' }));
     const on = { pools: ['web'], simulated: new Set(['lab' as ConnectionName]) };
     await expect(userData('https://10.0.0.1').of(given, ref, on)).rejects.toThrow('simulated machines run no');
     expect((await userData('https://10.0.0.1').of(cluster, ref, on)).size).toBe(1);
   });
 
-  it('do not exist without an address of the gateway, nor without the key: no machine is asked for', async () => {
+  it('do not exist without a gateway address or without the key: no machine is requested', async () => {
     await expect(userData(undefined).of(cluster, ref, real(['web']))).rejects.toThrow(
       'GATEWAY_URL of infra-svc is not set',
     );
