@@ -10,7 +10,7 @@ import type { EventStore } from '@fairlead/event-sourcing';
 import { EVENT_STORE, LatestFold } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 
-/** The applications of the catalogue as the log has them now. */
+/** The current applications of the catalogue, from the log. */
 @Injectable()
 export class Applications {
   private readonly fold: LatestFold<RegisteredApplications>;

@@ -10,7 +10,7 @@ import {
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 
-/** Where it is stated what the catalogue has of an application. */
+/** The stream with an application's versions in the catalogue. */
 export const catalogueStream = (application: ApplicationName): StreamId => ({
   namespace: NONE,
   cluster: NONE,
@@ -31,11 +31,11 @@ export type CatalogueCommand =
       'RecordSync',
       Of<{
         readonly registration: string;
-        /** Versions that do not belong there any more. */
+        /** Versions to remove. */
         readonly remove: readonly string[];
-        /** Every version that does, newest first. */
+        /** Every version to keep, newest first. */
         readonly keep: readonly string[];
-        /** undefined: it has them all. */
+        /** undefined: all versions are in the catalogue. */
         readonly problem: Problem | undefined;
       }>
     >
@@ -47,12 +47,12 @@ type CatalogueFact = Fact<
 
 interface Outcome {
   readonly registration: string;
-  /** null: it was synchronized, with these versions. */
+  /** null: synchronized successfully, with these versions. */
   readonly reason: ApplicationProblem | null;
   readonly versions: readonly string[];
 }
 
-/** What the catalogue has of one application, without the schemas. */
+/** The state of one application in the catalogue, without the schemas. */
 export interface CatalogueState {
   readonly versions: readonly ApplicationVersion[];
   readonly last: Outcome | undefined;
@@ -63,7 +63,7 @@ const removed = (state: CatalogueState, application: ApplicationName, versions: 
     .filter((version) => state.versions.some((known) => known.version === version))
     .map((version) => ({ type: 'ApplicationVersionRemoved', data: { application, version } }));
 
-/** The message may differ each time; only a change of the reason is recorded. */
+/** The message may differ at each attempt; only a change of the reason is recorded. */
 const isLast = (state: CatalogueState, { registration, reason, versions }: Outcome): boolean =>
   state.last?.registration === registration &&
   state.last.reason === reason &&
@@ -120,7 +120,7 @@ const evolve = (state: CatalogueState, event: StoredEvent): CatalogueState => {
   }
 };
 
-/** What the catalogue has of an application, each change once. */
+/** Records each change of an application in the catalogue once. */
 export const catalogue: Decider<CatalogueState, CatalogueCommand, CatalogueFact> = {
   initial: { versions: [], last: undefined },
   decide,

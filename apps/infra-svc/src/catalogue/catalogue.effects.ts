@@ -20,7 +20,7 @@ export class CatalogueJobs {
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'catalogueIntervalMs'>,
   ) {}
 
-  /** Six attempts are about a minute; after that, the next regular synchronization tries again. */
+  /** Six attempts take about a minute; after that, the next regular synchronization retries. */
   @OnTask('SyncApplication', {
     attemptsMax: ATTEMPTS_MAX,
     backoffFirstMs: 2_000,
@@ -31,7 +31,7 @@ export class CatalogueJobs {
     if (!this.isOutdated(dueAt)) await this.synchronization.run(application, cause, signal);
   }
 
-  /** After an outage of this service, one of the regular synchronizations that were due meanwhile is enough. */
+  /** After an outage of this service, a single synchronization replaces those that were due in the meantime. */
   private isOutdated(dueAt: string | undefined): boolean {
     return dueAt !== undefined && this.clock.now().getTime() - Date.parse(dueAt) >= this.settings.catalogueIntervalMs;
   }

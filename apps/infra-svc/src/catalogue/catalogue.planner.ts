@@ -6,28 +6,28 @@ import type { IndexedVersion } from './catalogue.ports.js';
 
 const NAMED_MAX = 5;
 
-/** How the catalogue gets the versions of an application that were registered. */
+/** How the catalogue is synchronized with the registered application. */
 export interface CataloguePlan {
-  /** Every version that belongs there, newest first. */
+  /** All versions to keep, newest first. */
   readonly keep: readonly IndexedVersion[];
-  /** Those of them that are downloaded: all others are known with the same digest. */
+  /** Versions of `keep` to download; all others are known with the same digest. */
   readonly download: readonly IndexedVersion[];
-  /** Known versions that do not. */
+  /** Known versions to remove. */
   readonly remove: readonly string[];
-  /** Where no version matches: a few that the repository has, newest first. */
+  /** If no version matches: a few versions of the repository, newest first. */
   readonly others: readonly string[];
 }
 
 type Known = readonly Pick<ApplicationVersion, 'version' | 'digest'>[];
 
-/** Newest first. Of versions that differ in their build alone, and so are equal, the first counts. */
+/** Newest first. Versions that differ only in their build are equal, so the first one is used. */
 const newestFirst = (indexed: readonly IndexedVersion[]): readonly IndexedVersion[] => {
   const usable = indexed.filter(({ version, deprecated }) => !deprecated && valid(version) !== null);
   const sorted = usable.toSorted((one, other) => rcompare(one.version, other.version));
   return sorted.filter((one, index) => index === 0 || rcompare(sorted[index - 1]!.version, one.version) !== 0);
 };
 
-/** Of names of versions alone: the newest in the range. */
+/** The newest version names in the range. */
 export const newestIn = (
   { range, keep }: Pick<ApplicationSettings, 'range' | 'keep'>,
   versions: readonly string[],
@@ -37,7 +37,7 @@ export const newestIn = (
     .toSorted(rcompare)
     .slice(0, keep);
 
-/** Deprecated entries and what is no semantic version are left out; pre-releases match only a range that names one. */
+/** Skips deprecated entries and invalid versions; pre-releases match only a range that includes one. */
 export const planOf = (
   { range, keep: max }: Pick<ApplicationSettings, 'range' | 'keep'>,
   indexed: readonly IndexedVersion[],

@@ -5,16 +5,16 @@ export { ChartFailure as CatalogueFailure, type IndexedVersion } from '@fairlead
 
 export type RepositoryAccess = ChartAt & Pick<ApplicationSettings, 'range' | 'keep'>;
 
-/** What a form for the values of a chart is made from, each as compact JSON; null: the chart has none. */
+/** The schemas from which a form for the values of a chart is generated, as compact JSON; null: the chart has none. */
 export interface ChartSchemas {
   readonly schema: string | null;
   readonly uiSchema: string | null;
 }
 
-/** A repository of charts. Whatever it answers is what was asked for, or a CatalogueFailure. */
+/** A chart repository. Every result is the expected response or a CatalogueFailure. */
 export interface ChartRepository {
   /** The versions of the chart, in any order. */
   versions(access: RepositoryAccess, signal: AbortSignal): Promise<readonly IndexedVersion[]>;
-  /** Downloads the archive, and takes the schemas from it. */
+  /** Downloads the archive and extracts the schemas. */
   schemas(access: RepositoryAccess, indexed: IndexedVersion, signal: AbortSignal): Promise<ChartSchemas>;
 }

@@ -1,7 +1,7 @@
 import type { ApplicationName, StoredEvent } from '@fairlead/contracts';
 import { later, stateOnly, type Reconciler, type Task } from '@fairlead/event-sourcing';
 
-/** The applications that are registered: since when each is synchronized at intervals (RFC 3339). */
+/** Registered applications, and the start time of their synchronization intervals (RFC 3339). */
 type Applications = Readonly<Record<ApplicationName, string>>;
 
 const NO_APPLICATIONS: Applications = {};
@@ -31,13 +31,16 @@ const syncOf = (application: ApplicationName, reason: string, dueAt?: string): T
   data: dueAt === undefined ? { application } : { application, dueAt },
 });
 
-/** The first moment after `now` that is a number of intervals after `since`. */
+/** The first time after `now` that is a multiple of the interval after `since`. */
 const nextAfter = (since: string, now: string, everyMs: number): string => {
   const intervals = Math.floor((Date.parse(now) - Date.parse(since)) / everyMs) + 1;
   return later(since, Math.max(1, intervals) * everyMs);
 };
 
-/** An application is synchronized when it is registered, on request, and then at each interval. After its removal its versions are removed. */
+/**
+ * An application is synchronized when it is registered, on request, and at intervals. Its versions are removed after
+ * its removal.
+ */
 export const catalogueReconciler = (everyMs: number): Reconciler<Applications> => ({
   name: 'catalogue',
   version: 2,

@@ -17,7 +17,7 @@ const SETTINGS: ApplicationSettings = {
 
 describe('an application of the catalogue', () => {
   let story: Story;
-  /** As the log begins. */
+  /** When the log begins. */
   let now: Date;
 
   const say = async (fact: Fact): Promise<void> => {
@@ -38,7 +38,7 @@ describe('an application of the catalogue', () => {
     story.repository.index = [indexed('7.9.0'), indexed('8.0.0'), indexed('8.1.0'), indexed('8.2.0')];
   });
 
-  it('has the newest versions of its range, each with the schema of its values [azimuth 33]', async () => {
+  it('has the newest versions of its range, each with its values schema [azimuth 33]', async () => {
     await register();
     expect(facts()).toEqual([
       'ApplicationVersionAdded 8.2.0',
@@ -49,7 +49,7 @@ describe('an application of the catalogue', () => {
     expect(story.last('ApplicationSynchronized').versions).toEqual(['8.2.0', '8.1.0']);
   });
 
-  it('downloads a known version never again, also after a restart, and states nothing where nothing is different [azimuth 33]', async () => {
+  it('never downloads a known version again, even after a restart, and states nothing if nothing changed [azimuth 33]', async () => {
     await register();
     const before = facts();
     await sync();
@@ -78,7 +78,7 @@ describe('an application of the catalogue', () => {
     expect(facts().at(-1)).toBe('ApplicationSynchronized');
   });
 
-  it('keeps its versions while the repository does not answer, and states another reason once more', async () => {
+  it('keeps its versions while the repository does not respond, and states a different reason once', async () => {
     await register();
     const before = facts().length;
     story.repository.failure = new CatalogueFailure('RepositoryUnreachable', 'charts.example.org answers 503');
@@ -93,21 +93,21 @@ describe('an application of the catalogue', () => {
     expect(story.repository.downloads).toHaveLength(2);
   });
 
-  it('takes all versions but the one whose archive is another one than the index says', async () => {
+  it('adds all versions except one whose archive does not match the digest in the index', async () => {
     story.repository.broken.set('8.2.0', new CatalogueFailure('DigestMismatch', 'the archive of version 8.2.0'));
     await register();
     expect(facts()).toEqual(['ApplicationVersionAdded 8.1.0', 'ApplicationNotSynchronized']);
     expect(story.last('ApplicationNotSynchronized').reason).toBe('DigestMismatch');
   });
 
-  it('takes no version of which the index has no digest', async () => {
+  it('adds no version without a digest in the index', async () => {
     story.repository.index = [indexed('8.1.0', { digest: undefined })];
     await register();
     expect([facts(), story.repository.downloads]).toEqual([['ApplicationNotSynchronized'], []]);
     expect(story.last('ApplicationNotSynchronized').reason).toBe('DigestMismatch');
   });
 
-  it('replaces a version that was published again with another digest', async () => {
+  it('replaces a version that was republished with another digest', async () => {
     await register({ keep: 1 });
     story.repository.index = [indexed('8.2.0', { digest: digestOf('b') })];
     await sync();
@@ -115,13 +115,13 @@ describe('an application of the catalogue', () => {
     expect(facts().filter((fact) => fact.startsWith('ApplicationVersionRemoved'))).toEqual([]);
   });
 
-  it('is synchronized again and again until it is removed, which leaves nothing behind', async () => {
+  it('is synchronized repeatedly until it is removed, which leaves nothing behind', async () => {
     await register();
     await story.wait();
     await story.wait();
     expect(story.repository.reads).toBe(3);
     now = new Date('2026-01-02T00:00:00.000Z');
-    // What was due while the service was away is not made up for.
+    // Synchronizations that were due while the service was away are not repeated.
     await story.wait();
     expect(story.repository.reads).toBe(3);
     await say({ type: 'ApplicationRemoved', data: { name } });

@@ -19,13 +19,13 @@ import {
 interface Sync {
   readonly name: ApplicationName;
   readonly application: RegisteredApplication;
-  /** The same, with the password of its repository. */
+  /** The application with the password of its repository. */
   readonly access: RepositoryAccess;
   readonly cause: Cause;
   readonly signal: AbortSignal;
 }
 
-/** Brings what the catalogue has of an application to what was registered, and states what has changed. */
+/** Synchronizes the catalogue with a registered application, and states the changes. */
 @Injectable()
 export class Synchronization {
   constructor(
@@ -35,7 +35,7 @@ export class Synchronization {
     @Inject(SECRETS) private readonly secrets: SecretStore,
   ) {}
 
-  /** Rejects with WorldFailure where the repository does not answer. */
+  /** Rejects with WorldFailure if the repository does not respond. */
   async run(name: ApplicationName, cause: Cause, signal: AbortSignal): Promise<void> {
     const application = await this.applications.one(name);
     if (application !== undefined) {
@@ -61,12 +61,12 @@ export class Synchronization {
       (error: unknown) => void failures.push(failureOf(error)),
     );
     for (const version of plan?.download ?? []) {
-      // Each further download from a repository that does not answer would take as long.
+      // Every further download from an unresponsive repository would time out too.
       if (failures.some(isUnreachable)) break;
       await this.add(sync, version).catch((error: unknown) => void failures.push(failureOf(error)));
     }
     if (plan?.keep.length === 0) failures.push(noMatch(application, plan));
-    // What was found belongs to the application as it was registered when this began.
+    // The results apply only to the registration with which this began.
     if ((await this.applications.one(name))?.registration !== application.registration) return;
     await this.state(sync, plan, failures);
     const unreached = failures.find(isUnreachable);
@@ -80,14 +80,14 @@ export class Synchronization {
     if (digest === undefined)
       throw new CatalogueFailure('DigestMismatch', `the index has no SHA-256 of version ${version}`);
     const { schema, uiSchema } = await this.repository.schemas(access, indexed, signal);
-    // A query may hold a signature.
+    // A query may contain a signature, so such a URL is not stored.
     const at = new URL(url).search === '' ? { url } : {};
     const ui = uiSchema === null ? {} : { uiSchema };
     const data = { application: name, version, digest, appVersion, schema, ...ui, ...at };
     await this.record(name, { type: 'AddVersion', data }, cause);
   }
 
-  /** Of several failures the first is stated. */
+  /** Only the first of several failures is stated. */
   private async state(
     { name, application, cause }: Sync,
     plan: CataloguePlan | void,
@@ -108,7 +108,7 @@ export class Synchronization {
 
 const isUnreachable = ({ reason }: CatalogueFailure): boolean => reason === 'RepositoryUnreachable';
 
-/** Everything else is no statement about the repository. */
+/** Other errors are not about the repository. */
 const failureOf = (error: unknown): CatalogueFailure => {
   if (error instanceof CatalogueFailure) return error;
   throw error;

@@ -22,8 +22,8 @@ const OPEN_MAX = 1_000;
 const connectionOf = ({ removed: _, ...connection }: ConnectionRow): Connection => connection;
 
 /**
- * Connections and namespaces as the log has them now. A row may still have the registration before, and what is found there, e.g. that
- * a size is not offered, or that no machine is left to delete, says nothing of the place where the connection is now.
+ * Connections and namespaces from the log. Rows of the projection may contain the previous registration, and results
+ * from there (e.g. that a size is not offered, or that no machine is left to delete) do not apply to the current one.
  */
 @Injectable()
 export class RegisteredConnections implements Connections {

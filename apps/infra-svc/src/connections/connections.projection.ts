@@ -1,7 +1,7 @@
 import type { Projection } from '@fairlead/event-sourcing';
 import type { Connection } from '../providers/provider.ports.js';
 
-/** A connection stays known after its removal, because the clusters on it must still be deleted. */
+/** A removed connection is kept, because its clusters must still be deleted. */
 export interface ConnectionRow extends Connection {
   readonly removed: boolean;
 }

@@ -4,7 +4,7 @@ import { connectionGroup } from './connection.group.js';
 
 interface About extends Pick<Task, 'type' | 'reason'> {
   readonly connection: ConnectionName;
-  /** What of the connection it is about; absent: all of it. */
+  /** The part of the connection that the task is about; absent: all of it. */
   readonly part?: string;
   readonly data?: object;
 }
@@ -53,7 +53,7 @@ const isPointless = ({ type, data: { connection, id } }: Task, event: StoredEven
   }
 };
 
-/** What is registered is verified. All connections have one stream, so the key of a task names its connection. */
+/** Verifies registered connections. All connections share one stream, so the key of a task contains its connection. */
 export const connectionsReconciler: Reconciler<null> = {
   name: 'connections',
   version: 2,

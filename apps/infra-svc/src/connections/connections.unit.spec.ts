@@ -20,7 +20,7 @@ describe('a connection', () => {
     ['ConnectionRegistered', { name: 'site' }],
     ['ConnectionVerificationRequested', { name: 'site' }],
     ['HostKeyAccepted', { name: 'site', host: 'rack-1', address: '198.51.100.11:22', hostKey: 'SHA256:a' }],
-  ])('is looked at after %s', (type, data) => {
+  ])('is verified after %s', (type, data) => {
     expect(tasksAfter(stated(type, data))).toEqual([
       expect.objectContaining({
         key: 'VerifyConnection/site',
@@ -30,7 +30,7 @@ describe('a connection', () => {
     ]);
   });
 
-  it('frees a host that was accepted, as of the acceptance', () => {
+  it('accepts a host, as of the time of the acceptance', () => {
     expect(tasksAfter(stated('HostAccepted', { name: 'site', host: 'rack-1' }, 42))).toEqual([
       expect.objectContaining({
         key: 'AcceptHost/site/rack-1',
@@ -40,7 +40,7 @@ describe('a connection', () => {
     ]);
   });
 
-  it('is looked at again after a host was accepted, and nothing is done to the host', async () => {
+  it('is verified again after a host was accepted, without changing the host', async () => {
     const done: unknown[] = [];
     const provider = {
       accept: async (host: string, asOf: number) => void done.push(['accept', host, asOf]),

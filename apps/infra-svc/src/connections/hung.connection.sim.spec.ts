@@ -38,7 +38,7 @@ const GROUP_LIMIT = 4;
 const CLUSTERS = 12;
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
-/** As the kernel does. */
+/** Same as the kernel. */
 const ATTEMPT_AGAIN_MS = SECOND_MS;
 const ATTEMPTS_MAX = 6;
 const HUNG_MS = 20 * MINUTE_MS;
@@ -48,7 +48,10 @@ const FAR = 'far' as ConnectionName;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** infra-svc with two connections, in simulated time. Every call takes a second; those of `far` take until it answers again. */
+/**
+ * infra-svc with two connections, in simulated time. Every call takes a second; those of `far` hang until it responds
+ * again.
+ */
 class Service {
   readonly log = new MemoryLog();
   readonly progress = new JobsProgress(() => Date.now());
@@ -57,7 +60,7 @@ class Service {
   private readonly processes = new Followers(this.log);
   private readonly replica: Replica;
   private readonly queue: TaskQueue;
-  /** By cluster: the tasks that have not ended. */
+  /** The unfinished tasks, by cluster. */
   private readonly pending = new Map<string, readonly Pending[]>();
   private asked = 0;
 
@@ -122,7 +125,7 @@ class Service {
     ).length;
   }
 
-  /** In how many seconds of simulated time all clusters of the connection have their machines. */
+  /** Seconds of simulated time until all clusters of the connection have their machines. */
   async secondsUntilReady(connection: ConnectionName): Promise<number> {
     for (let seconds = 0; seconds < HUNG_MS / SECOND_MS; seconds += 1) {
       if (this.readyOn(connection) === CLUSTERS) return seconds;
@@ -185,18 +188,18 @@ describe('a connection whose calls hang for 20 minutes', () => {
   beforeEach(() => void jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] }));
   afterEach(() => void jest.useRealTimers());
 
-  it('delays no cluster of another connection, although more of its tasks came first than there are places [ORBITER 35]', async () => {
+  it('delays no cluster of another connection, although more of its tasks came first than there are slots [ORBITER 35]', async () => {
     const alone = await paceOf(GROUP_LIMIT, near);
     expect(alone).toBeLessThan(2 * CLUSTERS * 10);
     expect(await paceOf(GROUP_LIMIT, [...far, ...near])).toBeLessThanOrEqual(alone + 5);
   });
 
-  it('would delay them without a limit for each connection', async () => {
+  it('would delay them without a limit per connection', async () => {
     const alone = await paceOf(GROUP_LIMIT, near);
     expect(await paceOf(CONCURRENCY, [...far, ...near])).toBeGreaterThan(3 * alone);
   });
 
-  it('is named by what waits for it, while the service is healthy', async () => {
+  it('is reported for its waiting clusters, while the service is healthy', async () => {
     const service = new Service(GROUP_LIMIT);
     service.hungUntilMs = Date.now() + HUNG_MS;
     await service.begin([...far, ...near]);
@@ -209,7 +212,7 @@ describe('a connection whose calls hang for 20 minutes', () => {
     ]);
   });
 
-  it('is stated once in a while as long as tasks wait for its places, and once when none does', async () => {
+  it('is stated from time to time while tasks wait for its slots, and once when none does', async () => {
     const service = new Service(GROUP_LIMIT);
     service.hungUntilMs = Date.now() + HUNG_MS;
     const stated = () =>
@@ -225,7 +228,7 @@ describe('a connection whose calls hang for 20 minutes', () => {
     await service.pass(30 * MINUTE_MS);
     const types = stated().map(({ type }) => type);
     expect(types.at(-1)).toBe('ConnectionFree');
-    // Far fewer than tasks, and each holds until the next.
+    // Far fewer than tasks, and each is valid until the next.
     const busy = stated().filter((event): event is StoredEvent<'ConnectionBusy'> => event.type === 'ConnectionBusy');
     expect(busy.length).toBeLessThan(10);
     for (const [at, { data: later }] of busy.slice(1).entries())
@@ -233,7 +236,7 @@ describe('a connection whose calls hang for 20 minutes', () => {
     expect(stated().filter(({ data: of }) => 'connection' in of && of.connection === 'near')).toEqual([]);
   });
 
-  it('makes each call a failure with its operation, the connection and its own words, and is used again once it answers', async () => {
+  it('fails each call with its operation, connection and error, and is used again once it responds', async () => {
     const service = new Service(GROUP_LIMIT);
     service.hungUntilMs = Date.now() + HUNG_MS;
     await service.begin(far);

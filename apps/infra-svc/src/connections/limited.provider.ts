@@ -4,16 +4,18 @@ import type { InfrastructureProvider, MachineAnswer, ProviderOperation } from '.
 
 const MINUTE_MS = 60_000;
 
-/** Less than the time limit of the task that calls it, so that the failure names the call and not the task. */
+/** Shorter than the timeout of the calling task, so that the failure names the call and not the task. */
 const CALL_LIMIT_MS = 110_000;
-/** Hosts are cleaned before they are given back. */
+/** Long, because hosts are reset before they are released. */
 const DELETION_LIMIT_MS = 9 * MINUTE_MS;
 const RECOVERY_LIMIT_MS = 14 * MINUTE_MS;
 
 interface Aborted {
   /** Rejects with the signal's reason when it aborts. */
   readonly rejection: Promise<never>;
-  /** Without it, Node.js keeps a combined signal, and what listens to it, for as long as the process lives. */
+  /**
+   * Removes the listener: otherwise Node.js keeps a combined signal and its listeners for the lifetime of the process.
+   */
   readonly ignore: () => void;
 }
 
@@ -24,7 +26,7 @@ const abortedBy = (signal: AbortSignal): Aborted => {
     if (signal.aborted) end();
     else signal.addEventListener('abort', end, { once: true });
   });
-  rejection.catch(() => undefined); // Whoever races it gets the error.
+  rejection.catch(() => undefined); // Handled wherever this promise is raced.
   return { rejection, ignore: () => signal.removeEventListener('abort', end) };
 };
 
@@ -60,7 +62,7 @@ const limitedFor =
     }
   };
 
-/** Ends each answer when the signal aborts, also that of a provider which does not. */
+/** Yields machines until the signal aborts, even if the provider ignores it. */
 const answersUntil = async function* (
   answers: AsyncIterable<MachineAnswer>,
   signal: AbortSignal,
@@ -75,14 +77,15 @@ const answersUntil = async function* (
     }
   } finally {
     aborted.ignore();
-    // One that hangs would never return.
+    // Not awaited, because a hanging iterator would never return.
     void iterator.return?.().catch(() => undefined);
   }
 };
 
 /**
- * A provider of which no call lasts longer than its time, whatever the provider makes of its signal: a call that hangs is a failure with its
- * operation and connection. Machines have a deadline of their own, and the signal of `ensureMachines` is it.
+ * Wraps a provider so that every call ends within its time limit, even if the provider ignores its signal: a hanging
+ * call becomes a failure with its operation and connection. Only `ensureMachines` is bounded by the deadline in its
+ * signal instead.
  */
 export const limitedProvider = (provider: InfrastructureProvider, target: string): InfrastructureProvider => {
   const ended = limitedFor(target);
@@ -126,7 +129,7 @@ export const limitedProvider = (provider: InfrastructureProvider, target: string
         release: (name, signal) => ended('release reservation', signal, (late) => reservations.release(name, late)),
       },
     }),
-    // It asks only the log.
+    // Not limited, because it only reads the log.
     ...(accept && { accept: (host, asOf) => accept.call(provider, host, asOf) }),
   };
 };

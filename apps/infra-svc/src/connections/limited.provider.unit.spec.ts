@@ -18,11 +18,11 @@ const hanging = (operation: ProviderOperation) => {
   return { operation, provider: limitedProvider(hung, 'lab') };
 };
 
-describe('a call to a provider that hangs', () => {
+describe('a hanging call to a provider', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  it('ends after its time with its operation, its connection and what happened', async () => {
+  it('ends after its time limit with its operation, its connection and a message', async () => {
     const { provider, operation } = hanging('list specs');
     const failure = provider.listSpecs(never).catch((error: unknown) => error);
     await jest.advanceTimersByTimeAsync(110_000);
@@ -30,7 +30,7 @@ describe('a call to a provider that hangs', () => {
     expect(await failure).toMatchObject({ operation, target: 'lab', message: 'no answer within 110 s' });
   });
 
-  it('may last minutes when it deletes', async () => {
+  it('may take minutes if it deletes', async () => {
     const { provider, operation } = hanging('delete machines');
     const failure = provider.deleteGroup({} as MachineGroup, never).catch((error: unknown) => error);
     const ended = jest.fn();
@@ -41,7 +41,7 @@ describe('a call to a provider that hangs', () => {
     expect(await failure).toMatchObject({ operation, target: 'lab', message: 'no answer within 9 min' });
   });
 
-  it('ends when its caller stops waiting, with the reason of the caller', async () => {
+  it("ends with its caller, with the caller's reason", async () => {
     const { provider } = hanging('list specs');
     const caller = new AbortController();
     const failure = provider.listSpecs(caller.signal).catch((error: unknown) => error);
@@ -49,7 +49,7 @@ describe('a call to a provider that hangs', () => {
     expect(await failure).toEqual(new Error('the service is stopping'));
   });
 
-  it('ends the waiting for machines when their time is over', async () => {
+  it('ends the wait for machines after their timeout', async () => {
     const { provider } = hanging('create machines');
     const late = new AbortController();
     const failure = (async () => {
@@ -62,7 +62,7 @@ describe('a call to a provider that hangs', () => {
 });
 
 describe('a provider with limits', () => {
-  it('leaves nothing in memory of a call that has ended', async () => {
+  it('releases all memory of a finished call', async () => {
     const fake = new FakeProvider(new FakeCloud());
     const signals: AbortSignal[] = [];
     fake.listMachines = async (signal) => {
@@ -77,7 +77,7 @@ describe('a provider with limits', () => {
     expect([...signals, waiting.signal].map((signal) => getEventListeners(signal, 'abort').length)).toEqual([0, 0]);
   });
 
-  it('answers as it is, and offers what it offers', async () => {
+  it('returns the results and has the capabilities of the provider', async () => {
     const provider = limitedProvider(new FakeProvider(new FakeCloud()), 'lab');
     expect(await provider.resolveRegion('lab-1', never)).toMatchObject({ name: 'lab-1' });
     expect([provider.recover, provider.accept, provider.checkCapacity]).toEqual([undefined, undefined, undefined]);

@@ -25,7 +25,7 @@ const outcomes = { answers: async () => undefined, fails: async () => Promise.re
 
 const failure = () => new WorldFailure({ operation: 'list machines', target: LAB, message: `${BEFORE} is away` });
 
-/** A connection that is registered elsewhere while its provider is called where it was before. */
+/** A connection that is registered at another provider while the previous one is being called. */
 class World {
   readonly log = new MemoryLog();
   readonly looked: unknown[] = [];
@@ -55,7 +55,7 @@ class World {
     this.look = new ConnectionLook(this.connections, queries, findings, readSettings({}));
   }
 
-  /** What was stated of it, without its registrations. */
+  /** The stated facts, without its registrations. */
   stated(): readonly unknown[] {
     return this.log.events.slice(this.known).flatMap(({ type }) => (type === 'ConnectionRegistered' ? [] : [type]));
   }
@@ -71,7 +71,7 @@ class World {
 }
 
 describe('a connection that was registered again', () => {
-  it('is opened where it is now, whoever opens it', async () => {
+  it('is opened at its current location by every caller', async () => {
     const { log, connections } = await World.of('answers');
     await connections.open(LAB);
     await log.say(CONNECTIONS_STREAM, registered({ settings: { endpoint: NOW } }));
@@ -80,7 +80,7 @@ describe('a connection that was registered again', () => {
     expect(await connections.offered(LAB)).toMatchObject({ settings: { endpoint: NOW } });
   });
 
-  it('and removed is no longer offered to clusters, but still opened for its own', async () => {
+  it('and removed is no longer offered to clusters, but still opened for its existing ones', async () => {
     const { log, connections } = await World.of('answers');
     await log.say(CONNECTIONS_STREAM, registered({ settings: { endpoint: NOW } }));
     await log.say(CONNECTIONS_STREAM, { type: 'ConnectionRemoved', data: { name: LAB } });
@@ -98,7 +98,7 @@ describe('a connection that was registered again', () => {
 });
 
 describe.each(['answers', 'fails'] as const)('a connection that is moved while its provider %s', (outcome) => {
-  it('has no word of where it was: it is verified where it is now', async () => {
+  it('states nothing about the former location, and is verified at the current one', async () => {
     const world = await World.of(outcome);
     await world.jobs.verify(taskOf());
     expect(world.stated()).toEqual([]);
@@ -106,7 +106,7 @@ describe.each(['answers', 'fails'] as const)('a connection that is moved while i
     expect(world.stated()).toEqual(['ConnectionVerified']);
   });
 
-  it('is looked at again, and nothing that was listed before counts', async () => {
+  it('is checked again, without results of the former location', async () => {
     const { look, looked } = await World.of(outcome);
     expect(await look.look(LAB, new Map([['demo', 'absent']]), signal)).toBe(NO_MEMORY);
     expect(looked).toEqual([]);
@@ -115,7 +115,7 @@ describe.each(['answers', 'fails'] as const)('a connection that is moved while i
   });
 });
 
-it('a host of a connection that is moved is accepted again when that was not written', async () => {
+it('a host of a moved connection is accepted again if that was not recorded', async () => {
   const { jobs } = await World.of('fails');
   await expect(jobs.accept(taskOf({ host: 'rack-1', asOf: 1 }))).rejects.toThrow('is away');
 });

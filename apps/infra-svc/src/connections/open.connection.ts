@@ -1,7 +1,7 @@
 import { isRefusal, WorldFailure, type ConnectionName, type Refusal } from '@fairlead/contracts';
 import type { Connections, OpenConnection } from '../providers/provider.ports.js';
 
-/** Rejects with WorldFailure when the connection cannot be opened. `retryable`: whether asking again can help. */
+/** Rejects with WorldFailure if the connection cannot be opened. `retryable`: whether a retry can help. */
 export const openConnection = async (
   connections: Pick<Connections, 'open'>,
   name: ConnectionName,
@@ -10,7 +10,7 @@ export const openConnection = async (
   return orThrow(await connections.open(name), name, retryable);
 };
 
-/** undefined: it is not offered any more. Rejects with WorldFailure when it cannot be opened. */
+/** Returns undefined if the connection is no longer offered. Rejects with WorldFailure if it cannot be opened. */
 export const openOfferedConnection = async (
   connections: Pick<Connections, 'openOffered'>,
   name: ConnectionName,
@@ -20,8 +20,8 @@ export const openOfferedConnection = async (
 };
 
 /**
- * undefined: the connection was registered again meanwhile. What was found where it was before, or did not answer there, says nothing of
- * where it is now.
+ * Returns undefined if the connection was registered again in the meantime: results and failures of the former location
+ * do not apply to the current one.
  */
 export const whileCurrent = async <Found>(
   connections: Pick<Connections, 'isCurrent'>,

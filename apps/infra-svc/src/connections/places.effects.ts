@@ -6,7 +6,10 @@ import { randomUUID } from 'node:crypto';
 import type { ResourcesLog } from '../resources/resources.log.effects.js';
 import { connectionOfGroup } from './connection.group.js';
 
-/** What was stated holds as long as the wait has lasted so far, within these limits: a wait of hours is few events. */
+/**
+ * A statement is valid for as long as the wait has lasted so far, within these limits, so that a wait of hours yields
+ * few events.
+ */
 const HOLDS_MIN_MS = 2 * 60_000;
 const HOLDS_MAX_MS = 10 * 60_000;
 
@@ -24,13 +27,13 @@ interface Watched {
 const before = (now: Date, ms: number): string => new Date(now.getTime() - ms).toISOString();
 
 /**
- * States of which connections all places are taken while tasks wait for one, so that the clusters concerned show why nothing happens. The
- * queue of tasks says when a wait begins and ends. A replica that ends in between leaves a statement that ends by itself.
+ * States the connections whose slots are all in use while tasks wait for one, so that the affected clusters show the
+ * reason. The task queue reports when a wait begins and ends. If a replica ends in between, its statement expires.
  */
 export class ConnectionPlaces implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('places');
   private readonly watched = new Map<ConnectionName, Watched>();
-  /** One statement after the other. */
+  /** Statements are sequential. */
   private stating: Promise<void> = Promise.resolve();
   private isStopping = false;
 
@@ -86,7 +89,7 @@ export class ConnectionPlaces implements OnApplicationBootstrap, BeforeApplicati
     await this.world.log.record({ type: 'ConnectionBusy', data }, cause());
   }
 
-  /** What could not be stated is stated with the next change. */
+  /** A statement that failed is repeated with the next change. */
   private say(record: () => Promise<void>): void {
     this.stating = this.stating
       .then(record)

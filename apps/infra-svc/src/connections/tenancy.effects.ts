@@ -18,7 +18,7 @@ import { EVENT_STORE, LatestFold } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Tenancy } from '../validation/validation.ports.js';
 
-/** Grants and quotas as the log has them now: rows of the read models may be older than the request. */
+/** Grants and quotas from the log: rows of the projections may be older than the request. */
 @Injectable()
 export class LogTenancy implements Tenancy {
   private readonly registered: LatestFold<Registered>;

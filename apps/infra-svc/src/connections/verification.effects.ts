@@ -11,7 +11,7 @@ export type OfConnection = { readonly connection: ConnectionName };
 
 export type OfAccepted = OfConnection & { readonly host: string; readonly asOf: number };
 
-/** Asks a provider what it offers as soon as a connection to it is registered. */
+/** Verifies what a provider offers as soon as a connection to it is registered. */
 @Controller()
 export class ConnectionJobs {
   constructor(
@@ -19,7 +19,7 @@ export class ConnectionJobs {
     @Inject(OFFERS) private readonly offers: Offers,
   ) {}
 
-  /** Twelve attempts are about half an hour: time to start a provider that was registered before it ran. */
+  /** Twelve attempts take about half an hour: time to start a provider that was registered before it ran. */
   @OnTask('VerifyConnection', {
     attemptsMax: 12,
     backoffFirstMs: 1_000,
@@ -39,7 +39,10 @@ export class ConnectionJobs {
     });
   }
 
-  /** Only the log changes: the host may be off. Then the connection is looked at, so that people see what is true now. */
+  /**
+   * Only the log changes, because the host may be off. The connection is verified afterwards, so that its shown state
+   * is current.
+   */
   @OnTask('AcceptHost', {
     attemptsMax: 12,
     backoffFirstMs: 1_000,
@@ -60,7 +63,7 @@ export class ConnectionFailures {
   constructor(@Inject(OFFERS) private readonly offers: Offers) {}
 
   async record(connection: ConnectionName, cause: Cause, failure: JobFailure): Promise<void> {
-    // Whoever asked has the answer after the first attempt; a later one is worth an event only if it says something else.
+    // The first attempt answers a request; later ones are recorded only if their result differs.
     await this.offers.unverified(connection, failure.cause, { cause, isAnswer: failure.attempt === 1 });
   }
 }

@@ -20,7 +20,7 @@ const decide = (state: Identity, command: IdentityCommand): readonly IdentityFac
   const { stage, identity } = state;
   switch (command.type) {
     case 'Block': {
-      // The words may differ at each look: only another reason is news.
+      // The message may differ at each check; only a different reason is recorded.
       const { reason, realm } = command.data;
       const isKnown = identity.blocked?.reason === reason && identity.blocked.realm === realm;
       return isKnown ? nothing : [{ type: 'IdentityBlocked', data: command.data }];
@@ -47,7 +47,7 @@ const decide = (state: Identity, command: IdentityCommand): readonly IdentityFac
   }
 };
 
-/** Where users of a cluster sign in: the client and the group that it has at a realm of its namespace. */
+/** The client and the group of a cluster at a realm of its namespace, with which its users sign in. */
 export const identity: Decider<Identity, IdentityCommand, IdentityFact> = {
   initial: ABSENT,
   reads: 'cluster',

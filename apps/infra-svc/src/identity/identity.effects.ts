@@ -11,7 +11,10 @@ import type { Identity, PresentIdentity } from './identity.state.js';
 
 export type IdentityTask = TaskContext<Identity, IdentityCommand, IdentityData>;
 
-/** What a realm fails at is no failure of an attempt: these are for the log, and for secrets that cannot be read. */
+/**
+ * Failures of a realm do not count as failed attempts; these limits are for the log, and for secrets that cannot be
+ * read.
+ */
 export const IDENTITY_POLICY: Partial<TaskPolicy> = {
   attemptsMax: 75,
   backoffFirstMs: 1_000,
@@ -19,9 +22,12 @@ export const IDENTITY_POLICY: Partial<TaskPolicy> = {
   timeoutMs: 120_000,
 };
 
-/** With the longest look, a cluster goes on within 15 s after its realm is ready. Clusters that wait are spread over the second half. */
+/**
+ * With the longest check, a cluster continues within 15 s after its realm is ready. Waiting clusters are spread over
+ * the interval.
+ */
 export const AGAIN_MS = { min: 4_000, max: 8_000 };
-/** A realm that does not delete what it has is not urgent. */
+/** Not urgent: a realm that does not delete its resources. */
 const DELETION_AGAIN_MS = { min: 20_000, max: 40_000 };
 const BUSY_AGAIN_MS = 1_000;
 
@@ -32,7 +38,7 @@ const presentOf = ({ state, key }: Pick<IdentityTask, 'state' | 'key'>): Present
   return state;
 };
 
-/** Neither a namespace nor a cluster has a dot in its name, so no two clusters share one. */
+/** Neither namespaces nor clusters have dots in their names, so the name is unique. */
 const nameOf = ({ namespace, cluster }: Pick<IdentityTask, 'namespace' | 'cluster'>): string =>
   `kube-${namespace}.${cluster}`;
 
@@ -46,7 +52,7 @@ const notFound = (namespace: string, { realm }: RealmSelection): string =>
     ? `the namespace ${namespace} has no realm. Register one with "fairlead realm register"`
     : `the namespace ${namespace} has no realm ${realm}. Register it with "fairlead realm register ${realm}"`;
 
-/** Makes the client and the group of a cluster at its realm, and deletes them with it. */
+/** Creates the client and the group of a cluster at its realm, and deletes them with the cluster. */
 @Controller()
 export class IdentityEffects {
   constructor(
@@ -71,9 +77,10 @@ export class IdentityEffects {
     return this.unlessFailed(task, realm, AGAIN_MS, async () => {
       const session = await this.looks.open(realm, task.cause);
       const client = clientAt(task, realm, selection);
-      // Nothing is recorded of a cluster that was deleted meanwhile, and what would be made now, nothing would delete.
+      // Stops if the request was not recorded because the cluster was deleted in the meantime: nothing would delete
+      // what is created now.
       if (!isHeld(await task.record({ type: 'Request', data: { uid, ...client } }), uid, client)) return undefined;
-      // From now on, a realm that a cluster has a client at is registered nowhere else.
+      // From now on, a realm with a client of a cluster cannot be registered elsewhere.
       if (!(await this.isCurrent(realm))) return registeredAgain(task);
       const desired = desiredOf(task, client);
       await session.ensureGroup(desired, task.signal);
@@ -83,7 +90,7 @@ export class IdentityEffects {
     });
   }
 
-  /** The client first: no user can sign in any more when the group goes. */
+  /** The client first, so that no user can sign in after the group is deleted. */
   @OnTask(DELETE_IDENTITY, IDENTITY_POLICY)
   async deleteIdentity(task: IdentityTask): Promise<RequeueAfter | undefined> {
     const { uid, identity } = presentOf(task);
@@ -105,7 +112,7 @@ export class IdentityEffects {
     });
   }
 
-  /** A realm that was chosen once stays the one of the cluster as long as it is registered. */
+  /** A cluster keeps its chosen realm while that is registered. */
   private async chosen(task: IdentityTask, { realm: named }: RealmSelection): Promise<KnownRealm | undefined> {
     const realms = await this.realms.of(task.namespace);
     if (named !== null) return realms.find(({ name }) => name === named);
@@ -113,7 +120,7 @@ export class IdentityEffects {
     return realms.find(({ name }) => name === ready?.realm) ?? realms.find(({ name }) => name in held) ?? realms.at(0);
   }
 
-  /** A realm that does not answer where it was says nothing of where it is registered now. */
+  /** A failure at the former location of a realm does not apply to its current one. */
   private async unlessFailed(
     task: IdentityTask,
     realm: KnownRealm,

@@ -31,7 +31,10 @@ const waiting = (uid: string): PresentIdentity => ({
   identity: { held: {} },
 });
 
-/** A task of a cluster that waits, as far as its handler looks at it. `later`: the cluster when the task records something. */
+/**
+ * A task of a waiting cluster, with the fields that its handler reads. `later`: the cluster when the task records
+ * something.
+ */
 const taskOf = (uid: string, later: Identity = waiting(uid)): IdentityTask =>
   ({
     namespace: 'default',
@@ -56,7 +59,7 @@ const looksAt = async (open: IdentityProvider['open'], realmTimeoutMs: number): 
 };
 
 describe('a cluster that waits for its realm', () => {
-  it('is spread with others over time, and goes on within 15 s after the realm is ready [azimuth 2]', async () => {
+  it('is spread with others over time, and continues within 15 s after the realm is ready [azimuth 2]', async () => {
     const { realmFreshForMs, realmTimeoutMs } = readSettings({});
     expect(realmFreshForMs + AGAIN_MS.max + realmTimeoutMs).toBeLessThan(GOES_ON_WITHIN_MS);
     const looks = await looksAt(async () => {
@@ -71,7 +74,7 @@ describe('a cluster that waits for its realm', () => {
     expect(new Set(delays).size).toBeGreaterThan(100);
   });
 
-  it('waits no longer than allowed for a realm that does not answer', async () => {
+  it('waits no longer than allowed for a realm that does not respond', async () => {
     const never: IdentityProvider['open'] = (_access, late) =>
       new Promise((_resolve, reject) => late.addEventListener('abort', () => reject(late.reason as Error)));
     const looks = await looksAt(never, 20);
@@ -88,7 +91,7 @@ describe('a cluster that waits for its realm', () => {
     ['is deleted', ABSENT, [], []],
     ['is another one of its name', waiting('uid-2'), [], []],
   ])(
-    'has at the realm only what is recorded as requested, when it %s while the realm is opened',
+    'has at the realm only what is recorded as requested if it %s while the realm is opened',
     async (_what, later, clients, groups) => {
       const world = new FakeRealm();
       const looks = await looksAt(world.provider().get('keycloak')!.open, 1_000);
@@ -101,7 +104,7 @@ describe('a cluster that waits for its realm', () => {
     ['answers', undefined],
     ['does not answer', 'RealmUnreachable' as const],
   ])(
-    'is asked for again, and nothing is said of its realm, when that is moved before it %s',
+    'is retried, without a statement about its realm, if that is moved before it %s',
     async (_what, problem) => {
       const world = new FakeRealm();
       world.problem = problem;

@@ -13,7 +13,7 @@ export const CLIENT = 'kube-default.demo';
 
 const CLAIMS = { usernameClaim: 'sub', usernamePrefix: 'oidc:', groupsClaim: 'groups', groupsPrefix: 'oidc:' };
 
-/** null: no user signs in by OpenID Connect. */
+/** null: users do not sign in with OpenID Connect. */
 export const declared = (oidc: Partial<DeclaredOidc> | null, revision = 1): Fact => ({
   type: 'ClusterSpecChanged',
   data: {

@@ -6,12 +6,12 @@ import { unneededIn, type Identity } from './identity.state.js';
 export const ENSURE_IDENTITY = 'EnsureIdentity';
 export const DELETE_IDENTITY = 'DeleteIdentity';
 
-/** Identity providers that hang keep no more workers than those of one connection do. */
+/** One group for all identity providers: if they hang, they use no more workers than one connection. */
 const GROUPS = ['identity providers'];
 
 export interface IdentityData {
   readonly [key: string]: unknown;
-  /** Whose client is deleted. */
+  /** The realm whose client is deleted. */
   readonly realm?: string;
 }
 
@@ -30,7 +30,7 @@ const tasksOf = (state: Identity): readonly Task[] => {
   return [...deletions, { type: ENSURE_IDENTITY, key, reason, data: {}, groups: GROUPS }];
 };
 
-/** A cluster gets its client at a realm before its machines are requested, and loses it when it is deleted. */
+/** A cluster has its client at a realm before its machines are requested, until it is deleted. */
 export const identityReconciler: Reconciler<Identity, IdentityCommand, IdentityFact> = {
   name: 'identity',
   version: 1,

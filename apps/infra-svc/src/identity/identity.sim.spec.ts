@@ -7,10 +7,10 @@ import { CLIENT, declared, realm } from './identity.fixtures.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 200);
 const SEED_FIRST = Number(process.env['SIM_SEED'] ?? 1);
-/** Seconds on a machine of its own; patience for one that others use. */
+/** Seconds on an idle machine; this allows for a busy one. */
 const LIMIT_MS = 600_000;
 const seeds = Array.from({ length: SEEDS }, (_, index) => SEED_FIRST + index);
-/** A cluster that waits for its realm is asked for again and again. */
+/** Large, because a waiting cluster is checked repeatedly. */
 const WAITING_STEPS_MAX = 400;
 
 const begin = async (simulation: Simulation): Promise<void> => {
@@ -38,13 +38,13 @@ const count = (types: readonly string[], type: string): number => types.filter((
 const ofIdentity = (simulation: Simulation): readonly string[] =>
   typesOf(simulation.log, UID).filter((type) => type.startsWith('Identity') && type !== 'IdentityBlocked');
 
-/** Calls to the realm that get lost are reasons to wait, each stated once until another one takes its place. */
+/** Lost calls to the realm are reasons to wait, and each is stated once until the reason changes. */
 const expectFewBlocks = (simulation: Simulation): void => {
   const reasons = simulation.log.events.flatMap((event) => (event.type === 'IdentityBlocked' ? event.data.reason : []));
   expect(reasons.filter((reason, at) => reason === reasons[at - 1])).toEqual([]);
 };
 
-describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crashes`, () => {
+describe(`over ${SEEDS} seeds of lost calls, duplicate deliveries, disorder and crashes`, () => {
   it.each([
     ['before the cluster is requested', true],
     ['after the cluster waits for it', false],
@@ -74,7 +74,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'a cluster that is deleted at any moment leaves neither client nor group, and is recorded as deleted once, last [azimuth 26]',
+    'a cluster that is deleted at any time leaves neither client nor group, and is recorded as deleted once, last [azimuth 26]',
     async () => {
       for (const seed of seeds) {
         const simulation = new Simulation(seed);

@@ -10,11 +10,11 @@ import {
   type RealmSelection,
 } from '@fairlead/domain';
 
-/** What one incarnation of a cluster has at identity providers, and is to have. */
+/** The current and the desired identity resources of one incarnation of a cluster. */
 export interface PresentIdentity {
   readonly stage: 'requested' | 'accepted' | 'leaving' | 'dismantled';
   readonly uid: ClusterUid;
-  /** null: its manifest asks for no realm. */
+  /** null: its manifest requests no realm. */
   readonly selection: RealmSelection | null;
   readonly identity: ClusterIdentity;
 }
@@ -43,7 +43,7 @@ const evolvePresent = (state: PresentIdentity, event: StoredEvent): Identity => 
         ? state
         : { ...state, selection, identity: withoutBlock(state.identity) };
     }
-    case 'ClusterRetryRequested': // A request that was corrected is checked again.
+    case 'ClusterRetryRequested': // A corrected request is validated again.
       return event.data.correction === undefined ? state : at(state, 'requested');
     case 'ClusterAccepted':
       return at(state, 'accepted');
@@ -60,14 +60,16 @@ const evolvePresent = (state: PresentIdentity, event: StoredEvent): Identity => 
   }
 };
 
-/** Events of another incarnation change nothing. */
+/** Events of another incarnation are ignored. */
 export const evolve = (state: Identity, event: StoredEvent): Identity => {
   if (event.type === 'ClusterRequested') return state.stage === 'absent' ? fresh(event) : state;
   if (state.stage === 'absent' || !('uid' in event.data) || event.data.uid !== state.uid) return state;
   return evolvePresent(state, event);
 };
 
-/** Realms that may have a client of the cluster which is not needed. A client that is replaced stays until the other one is there. */
+/**
+ * Realms that may have an unneeded client of the cluster. A client that is replaced is kept until the other one exists.
+ */
 export const unneededIn = ({ stage, selection, identity }: PresentIdentity): readonly string[] => {
   const held = Object.keys(identity.held);
   if (stage === 'dismantled') return held;

@@ -32,7 +32,7 @@ describe('the client of a cluster at an identity realm', () => {
     await story.settle();
   };
 
-  it('is that of the realm that its manifest names, which gives issuer and client', async () => {
+  it('belongs to the realm in the manifest, which provides issuer and client', async () => {
     await register('other');
     await register('company', { ca: 'PEM' });
     await create(named('company'));
@@ -49,17 +49,17 @@ describe('the client of a cluster at an identity realm', () => {
     expect([...story.realm.groups]).toEqual([[`/${CLIENT}`, UID]]);
   });
 
-  it('is at the only realm of the namespace where none is named, and of several at the one that was registered first [azimuth 1]', async () => {
+  it('belongs to the only realm of the namespace if none is named, and of several to the first registered one [azimuth 1]', async () => {
     await register('zebra');
     await register('alpha');
-    // Registered again, a realm keeps its place.
+    // A realm that is registered again keeps its position.
     await register('alpha', { clientId: 'other' });
     await register('zebra', { clientId: 'other' });
     await create({});
     expect(story.last('IdentityReady').realm).toBe('zebra');
   });
 
-  it('is not asked for where the manifest has an issuer of its own, or none', async () => {
+  it('is not requested if the manifest has its own issuer, or none', async () => {
     await register('company');
     await create({ issuerUrl: 'https://elsewhere.example.org', clientId: 'kubernetes' });
     expect(story.types()).toContain('VmsPlanned');
@@ -67,7 +67,7 @@ describe('the client of a cluster at an identity realm', () => {
     expect(story.realm.clients.size).toBe(0);
   });
 
-  it('waits for a realm, says so once, and no machine is requested before; once one is registered, the creation goes on by itself [azimuth 1, azimuth 4]', async () => {
+  it('waits for a realm, states that once, and no machine is requested before; the creation continues once one is registered [azimuth 1, azimuth 4]', async () => {
     await create({});
     for (let round = 0; round < 3; round += 1) await story.wait();
     expect(count('IdentityBlocked')).toBe(1);
@@ -79,7 +79,7 @@ describe('the client of a cluster at an identity realm', () => {
     expect(story.types()).toContain('VmsCreated');
   });
 
-  it('waits for a realm of that name, whatever other realms there are', async () => {
+  it('waits for a realm of that name, regardless of other realms', async () => {
     await register('other');
     await create(named('company'));
     expect(story.last('IdentityBlocked')).toMatchObject({ realm: 'company', reason: 'RealmNotFound' });
@@ -89,14 +89,14 @@ describe('the client of a cluster at an identity realm', () => {
     expect(story.last('IdentityReady').realm).toBe('company');
   });
 
-  it('waits again, and says so again, when another manifest asks for a realm that is not there', async () => {
+  it('waits and states that again after another manifest names a missing realm', async () => {
     await create({});
     await story.request(declared({ issuerUrl: 'https://elsewhere.example.org', clientId: 'kubernetes' }, 2));
     await story.request(declared({}, 3));
     expect(count('IdentityBlocked')).toBe(2);
   });
 
-  it('waits for a realm that is not ready, with a reason that names it, once for each reason [azimuth 2, azimuth 4]', async () => {
+  it('waits for a realm that is not ready, with a reason that names it, stated once per reason [azimuth 2, azimuth 4]', async () => {
     story.realm.problem = 'RealmUnreachable';
     await register('company');
     await create(named('company'));
@@ -110,7 +110,7 @@ describe('the client of a cluster at an identity realm', () => {
     expect(story.types()).not.toContain('VmsPlanned');
   });
 
-  it('is refused where the realm has one of that name for another cluster, by a stable reason, and nothing of it is changed [azimuth 3]', async () => {
+  it('is refused with a stable reason if the realm has one of that name for another cluster, which is not changed [azimuth 3]', async () => {
     story.realm.clients.set(CLIENT, 'another');
     await register('company');
     await create({});
@@ -120,7 +120,7 @@ describe('the client of a cluster at an identity realm', () => {
     expect(story.types()).toContain('ClusterDeleted');
   });
 
-  it('is adopted where it is of the same cluster already [azimuth 3]', async () => {
+  it('is adopted if it belongs to the same cluster [azimuth 3]', async () => {
     story.realm.clients.set(CLIENT, UID);
     await register('company');
     await create({});
@@ -128,7 +128,7 @@ describe('the client of a cluster at an identity realm', () => {
     expect(story.realm.made).toEqual([]);
   });
 
-  it('is deleted with the cluster, and its group, before the record', async () => {
+  it('is deleted with the cluster and its group, before the deletion is recorded', async () => {
     await register('company');
     await create({});
     await dismantle();
@@ -138,7 +138,7 @@ describe('the client of a cluster at an identity realm', () => {
     expect(at('ClusterDeleted')).toBeGreaterThan(at('IdentityReleased'));
   });
 
-  it('holds the end of the deletion while its realm does not answer', async () => {
+  it('blocks the end of the deletion while its realm does not respond', async () => {
     await register('company');
     await create({});
     story.realm.problem = 'RealmUnreachable';
@@ -163,7 +163,7 @@ describe('the client of a cluster at an identity realm', () => {
     expect(story.realm.clients.size).toBe(1);
   });
 
-  it('moves to another realm when the manifest names one, first there and then not here', async () => {
+  it('moves to another realm when the manifest names one, created there before it is deleted here', async () => {
     await register('first');
     await register('second');
     await create(named('first'));
@@ -182,7 +182,7 @@ describe('the client of a cluster at an identity realm', () => {
     expect(story.realm.clients.size).toBe(0);
   });
 
-  it('is not worth more than one look at its realm for all clusters that wait at the same time', async () => {
+  it('needs one check of its realm for all clusters that wait at the same time', async () => {
     story.realm.problem = 'RealmUnreachable';
     await register('company');
     await create({});

@@ -7,7 +7,7 @@ export interface ClusterRef {
   readonly spec: ClusterSpec;
 }
 
-/** What a provider calls the machines of a cluster on one connection. Names have no dots, so no two clusters share one. */
+/** The provider's group of a cluster's machines on one connection. Names have no dots, so it is unique. */
 export const groupOf = ({ namespace, uid, spec }: ClusterRef, connection: ConnectionName): GroupRef => ({
   name: `${namespace}.${spec.name}.${connection}`,
   namespace,
@@ -15,7 +15,7 @@ export const groupOf = ({ namespace, uid, spec }: ClusterRef, connection: Connec
   uid,
 });
 
-/** The cluster that a group was made for; names have no dots. undefined: the group has no name of ours. */
+/** The cluster of a group; names have no dots. undefined: the group has no name of Fairlead's. */
 export const clusterOfGroup = (group: string): { readonly namespace: string; readonly cluster: string } | undefined => {
   const [namespace, cluster, connection, ...rest] = group.split('.');
   return namespace && cluster && connection && rest.length === 0 ? { namespace, cluster } : undefined;

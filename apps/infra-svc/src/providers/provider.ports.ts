@@ -14,7 +14,7 @@ import type {
   SecretRef,
 } from '@fairlead/contracts';
 
-/** A registered way to a provider. */
+/** A registered connection to a provider. */
 export interface Connection {
   readonly name: ConnectionName;
   readonly provider: string;
@@ -23,11 +23,14 @@ export interface Connection {
   readonly zone: string;
   readonly settings: Readonly<Record<string, unknown>>;
   readonly secretRef: SecretRef | null;
-  /** Distinguishes this registration from a later one under the same name, which may have another secret behind the reference. */
+  /**
+   * Distinguishes this registration from a later one under the same name, which may have another secret behind the
+   * reference.
+   */
   readonly registration: string;
 }
 
-/** What can be asked of a provider; also the name of the step in events, and the operation of a WorldFailure. */
+/** Operations of a provider; also the names of steps in events, and the operations of WorldFailures. */
 export const PROVIDER_OPERATIONS = [
   'verify connection',
   'list specs',
@@ -51,20 +54,20 @@ export const PROVIDER_OPERATIONS = [
 export type ProviderOperation = (typeof PROVIDER_OPERATIONS)[number];
 
 export interface Capabilities {
-  /** The provider runs a load balancer of its own. */
+  /** Whether the provider has its own load balancers. */
   readonly nlb: boolean;
-  /** Its machines are a simulation, and must be called so wherever they show. */
+  /** Whether its machines are a simulation, and must be called that wherever they are shown. */
   readonly simulated: boolean;
-  /** Of a provider with an inventory: each of its hosts. */
+  /** For a provider with an inventory: each of its hosts. */
   readonly hosts?: readonly HostState[];
 }
 
 /** One host of an inventory. */
 export interface HostState {
   readonly name: NodeName;
-  /** Why it is of no use now; empty: it answers and is fit, or in use. */
+  /** Why it is unusable now; empty: it responds and is suitable, or is in use. */
   readonly problem: string;
-  /** What should be changed although it is fit. */
+  /** A recommended change, although it is suitable. */
   readonly warning?: string;
 }
 
@@ -93,9 +96,9 @@ export interface Firewall {
 
 export interface SshKey {
   readonly name: string;
-  /** OpenSSH: `ssh-ed25519 <base64> <comment>`. */
+  /** OpenSSH format: `ssh-ed25519 <base64> <comment>`. */
   readonly publicKey: string;
-  /** Where its private half is sealed, when that is not the key that was desired but one of the provider's own. */
+  /** Where its private half is sealed, if it is the provider's own key instead of the requested one. */
   readonly ref?: SecretRef;
 }
 
@@ -118,14 +121,14 @@ export interface DesiredMachine {
   /** Absent: the provider chooses. */
   readonly zone: string | undefined;
   readonly rootDisk: RootDisk;
-  /** The machine that it becomes, in the group that it was found in; absent: it is created. */
+  /** The existing machine that it adopts, with its former group; absent: it is created. */
   readonly adopts?: AdoptedMachine;
   readonly labels: Readonly<Record<string, string>>;
-  /** What it runs at its first boot, by which it joins; only of a new machine. Absent: nothing, and it is reached by SSH. */
+  /** Runs at its first boot, so that it joins; only for a new machine. Absent: it is accessed over SSH. */
   readonly userData?: string;
 }
 
-/** Everything that a provider needs to make machines: their group, what they stand on, and they themselves. */
+/** Everything that a provider needs to create machines: their group, their shared resources, and the machines. */
 export interface MachineGroup extends GroupRef {
   readonly image: string;
   readonly network: string;
@@ -134,20 +137,20 @@ export interface MachineGroup extends GroupRef {
   readonly machines: readonly DesiredMachine[];
 }
 
-/** How a host is reached, as its provider says it. */
+/** How a host is accessed, as reported by its provider. */
 export interface ReportedSsh {
   readonly host: string;
   readonly port: number;
-  /** Other than root: commands run through `sudo -n`. */
+  /** If not root, commands run with `sudo -n`. */
   readonly user: string;
-  /** `SHA256:<base64>`; null when the provider does not know it. */
+  /** `SHA256:<base64>`; null if the provider does not know it. */
   readonly hostKey: string | null;
   /** The private key that opens it; absent: that of the connection's shared resources. */
   readonly keyRef?: SecretRef;
 }
 
 interface Reported {
-  /** What the provider calls it. */
+  /** The provider's ID. */
   readonly id: string;
   readonly name: NodeName;
   readonly uid: ClusterUid;
@@ -158,33 +161,33 @@ export type MachineReport =
   | (Reported & { readonly status: 'failed'; readonly message: string })
   | (Reported & {
       readonly status: 'running';
-      /** Empty where the machine has none. */
+      /** Empty if the machine has none. */
       readonly publicIp: string;
       readonly privateIp: string;
       readonly region: string;
       readonly zone: string;
-      /** `jump`: the host through which it is reached, where it is not reached directly. */
+      /** `jump`: the host through which it is accessed, if not directly. */
       readonly ssh: ReportedSsh & { readonly jump?: ReportedSsh };
-      /** It connects by itself, and is not reached by SSH; absent: it is. */
+      /** `agent`: it connects by itself; absent: it is accessed over SSH. */
       readonly reach?: 'agent';
-      /** The SSH key that it was created with, by its name at the provider; absent: the one that was desired. */
+      /** The SSH key with which it was created, by its name at the provider; absent: the requested one. */
       readonly sshKey?: string;
-      /** What differs between this kind of hosts and the ones that Fairlead takes for granted. */
+      /** How this kind of hosts differs from Fairlead's defaults. */
       readonly profile?: HostProfile;
-      /** Labels that its node must have. */
+      /** Labels for its node. */
       readonly labels?: Readonly<Record<string, string>>;
     });
 
 /** A machine in the list of a whole connection. */
 export type ListedMachine = MachineReport & {
-  /** The group that it was requested in, e.g. `default.demo.lab`. */
+  /** The group in which it was requested, e.g. `default.demo.lab`. */
   readonly group: string;
-  /** Its size and image, by their names here; absent: the provider does not say. */
+  /** Its size and image, by Fairlead's names; absent: the provider does not report them. */
   readonly spec?: string;
   readonly image?: string;
 };
 
-/** The two answers that end the waiting for a machine. */
+/** A report with which waiting for a machine ends. */
 export type MachineAnswer = Extract<MachineReport, { status: 'running' | 'failed' }>;
 
 export interface LoadBalancerSpec {
@@ -194,45 +197,48 @@ export interface LoadBalancerSpec {
   /** The port on the control planes. */
   readonly targetPort: number;
   readonly healthPath: string;
-  /** The provider's ids of the control planes. */
+  /** The provider's IDs of the control planes. */
   readonly targets: readonly string[];
 }
 
-/** Is there room for these machines? */
+/** Whether there is capacity for these machines. */
 export interface CapacityRequest {
   readonly group: GroupRef;
   /** The size of each machine. */
   readonly specs: readonly string[];
-  /** How many of them must be control planes of a new cluster. */
+  /** How many of them are control planes of a new cluster. */
   readonly controlPlanes: number;
 }
 
-/** Machines that must be there for a cluster from one time until another (RFC 3339). */
+/** Machines to reserve for a cluster for a period (RFC 3339). */
 export interface DesiredReservation {
   readonly name: string;
   readonly group: GroupRef;
-  /** null: at once. */
+  /** null: immediately. */
   readonly startsAt: string | null;
   readonly endsAt: string;
   readonly machines: ReservedMachines;
 }
 
-/** What a provider has reserved. `pending`: it begins later. `sizes`: which machine size must be requested for a reserved one. */
+/** A provider's reservation. `pending`: it begins later. `sizes`: the machine size to request for a reserved one. */
 export type ReservationReport =
   | { readonly status: 'pending' | 'active'; readonly sizes: ReservedSizes }
   | { readonly status: 'denied'; readonly message: string };
 
-/** What a provider promises that can reserve machines: idempotent by name. */
+/** For providers that can reserve machines; idempotent by name. */
 export interface Reservations {
-  /** Makes the reservation, or moves its end. One that cannot last until its end is denied, and a denial leaves what there was. */
+  /**
+   * Creates the reservation, or changes its end. If it cannot last until then, it is denied, and an existing one is
+   * unchanged.
+   */
   ensure(desired: DesiredReservation, signal: AbortSignal): Promise<ReservationReport>;
-  /** undefined: there is none of that name. */
+  /** Returns undefined if there is none of that name. */
   describe(name: string, signal: AbortSignal): Promise<ReservationReport | undefined>;
-  /** Gone is gone, also when there was none; a late ensure of this name must not bring it back. */
+  /** Idempotent, also if there was none; a late `ensure` of this name must not recreate it. */
   release(name: string, signal: AbortSignal): Promise<void>;
 }
 
-/** Who balances: the provider, haproxy and keepalived on the control planes, or something that is not ours. */
+/** Who balances: the provider, haproxy and keepalived on the control planes, or an external load balancer. */
 export type LoadBalancerPlacement = NonNullable<EventData<'LoadBalancerReady'>['placement']>;
 
 export interface LoadBalancer {
@@ -244,90 +250,94 @@ export interface LoadBalancer {
 }
 
 /**
- * A provider, opened for one connection. What every method promises:
- * - `ensure...` and `delete...` are idempotent by name or id: after a crash they are called again with the same arguments.
- * - A provider that cannot be reached, or that fails, is a WorldFailure with the provider's message, with an operation of
- *   PROVIDER_OPERATIONS; `retryable` is false when asking again cannot help. It never means that something is gone:
- *   only an answer that says so does.
- * - It ends soon after `signal` aborts, and leaves nothing running.
+ * A provider, opened for one connection. All methods follow these rules:
+ * - `ensure...` and `delete...` are idempotent by name or ID: after a crash they are called again with the same
+ *   arguments.
+ * - If the provider is unreachable or fails, they reject with a WorldFailure with the provider's message and an
+ *   operation of PROVIDER_OPERATIONS; `retryable` is false if a retry cannot help. A failure never means that something
+ *   is gone: only an explicit response does.
+ * - They end soon after `signal` aborts, and leave nothing running.
  */
 export interface InfrastructureProvider {
-  /** The provider answers, and the credentials are good. */
+  /** Checks that the provider responds and the credentials are valid. */
   verify(signal: AbortSignal): Promise<Capabilities>;
   listSpecs(signal: AbortSignal): Promise<readonly MachineSpec[]>;
-  /** undefined: the provider has no such region. */
+  /** Returns undefined if the provider has no such region. */
   resolveRegion(region: string, signal: AbortSignal): Promise<Region | undefined>;
-  /** undefined: the provider has no such machine size. */
+  /** Returns undefined if the provider has no such machine size. */
   resolveSpec(name: string, signal: AbortSignal): Promise<MachineSpec | undefined>;
-  /** The image of the connection's settings, else the provider's default. */
+  /** The image in the connection's settings, otherwise the provider's default. */
   resolveImage(signal: AbortSignal): Promise<Image>;
 
-  /** Resolves to the network as it is: one that existed keeps its own CIDR. */
+  /** Returns the actual network: an existing one keeps its own CIDR. */
   ensureNetwork(desired: Network, signal: AbortSignal): Promise<Network>;
   ensureFirewall(desired: Firewall, signal: AbortSignal): Promise<Firewall>;
-  /** Resolves to the key as the provider has it. */
+  /** Returns the key at the provider. */
   ensureSshKey(desired: SshKey, signal: AbortSignal): Promise<SshKey>;
-  /** New machines cannot get it any more; those that have it keep it. */
+  /** New machines cannot get it anymore; existing ones keep it. */
   deleteSshKey(name: string, signal: AbortSignal): Promise<void>;
 
   /**
-   * Asks for the whole group at once, makes what is missing of it, and yields each machine once, as it answers; it ends
-   * when all have. Machines that exist are yielded as they are, a failed one as failed: it is not made again by itself. One that
-   * `adopts` is an existing machine, which moves into the group and keeps its id, its disk and its address: only from the group that
-   * is named, and none is created where it is not there.
+   * Requests the whole group at once, creates missing machines, and yields each machine once when it responds; ends
+   * when all have. Existing machines are yielded as they are, a failed one as failed: it is not recreated
+   * automatically. One with `adopts` is an existing machine that moves into the group and keeps its ID, disk and
+   * address: only from the named group, and none is created if it is not there.
    */
   ensureMachines(group: MachineGroup, signal: AbortSignal): AsyncIterable<MachineAnswer>;
-  /** All machines of the group that the provider knows, of whatever incarnation. */
+  /** All machines of the group that the provider knows, of any incarnation. */
   describeMachines(group: GroupRef, signal: AbortSignal): Promise<readonly MachineReport[]>;
   /**
-   * Every machine of the connection that carries this connection's marks, whatever cluster it was requested for, in one call. The list is
-   * complete, or the call fails: a machine that is not in it does not exist.
+   * Every machine of the connection that has this connection's marks, whatever its cluster, in one call. The list is
+   * complete, or the call fails: a machine that is not listed does not exist.
    */
   listMachines(signal: AbortSignal): Promise<readonly ListedMachine[]>;
-  /** Of a provider that has a stock and makes nothing: why it cannot give these machines now. Nothing is taken. */
+  /** For a provider with an inventory: why it cannot allocate these machines now. Allocates nothing. */
   checkCapacity?(request: CapacityRequest, signal: AbortSignal): Promise<Refusal | undefined>;
-  /** Of the same: another try to clean what was given back and could not be cleaned then. */
+  /** For a provider with an inventory: retries to clean released hosts whose reset had failed. */
   recover?(signal: AbortSignal): Promise<void>;
-  /** Of the same: an administrator said at this position of the log that a host that was kept out, or had another namespace, is free as it is. */
+  /**
+   * For a provider with an inventory: an administrator stated at this position of the log that a quarantined host, or
+   * one of another namespace, is free as it is.
+   */
   accept?(host: string, asOf: number): Promise<void>;
-  /** Accepted by the provider; describeMachines says when the machine is gone. */
+  /** Resolves once the provider has accepted it; describeMachines reports when the machine is gone. */
   deleteMachine(id: string, signal: AbortSignal): Promise<void>;
-  /** All machines of this incarnation, and the group itself; a late ensureMachines for it must not bring them back. */
+  /** Deletes all machines of this incarnation and the group; a late ensureMachines must not recreate them. */
   deleteGroup(group: GroupRef, signal: AbortSignal): Promise<void>;
 
-  /** The address is known at once and never changes, also when the targets do; they need not listen yet. */
+  /** Returns the address at once; it never changes, even if the targets do. Targets need not be listening yet. */
   ensureLoadBalancer(desired: LoadBalancerSpec, signal: AbortSignal): Promise<LoadBalancer>;
   deleteLoadBalancer(name: string, signal: AbortSignal): Promise<void>;
 
-  /** Of a provider that can reserve machines. */
+  /** For a provider that can reserve machines. */
   readonly reservations?: Reservations | undefined;
 }
 
 /** One kind of provider: lab, ssh, nspawn, ... */
 export interface ProviderKind {
   readonly name: string;
-  /** Reads the settings without asking the provider anything. `secret` is undefined where the connection has none. */
+  /** Parses the settings without contacting the provider. `secret` is undefined if the connection has none. */
   open(connection: Connection, secret: string | undefined): InfrastructureProvider | Refusal;
 }
 
-/** Every kind that this service knows, by name. */
+/** Every supported kind, by name. */
 export type ProviderKinds = ReadonlyMap<string, ProviderKind>;
 
-/** A connection whose provider is open. */
+/** A connection with its opened provider. */
 export interface OpenConnection {
   readonly connection: Connection;
   readonly provider: InfrastructureProvider;
 }
 
-/** Finds connections by name, as they are registered now, and opens their providers. */
+/** Finds registered connections by name, and opens their providers. */
 export interface Connections {
-  /** undefined: no such connection, or it is no longer offered to new clusters. */
+  /** Returns undefined if there is no such connection, or it is no longer offered to new clusters. */
   offered(name: ConnectionName): Promise<Connection | undefined>;
   /** Whether it has not been registered again since. */
   isCurrent(connection: Pick<Connection, 'name' | 'registration'>): Promise<boolean>;
-  /** Also opens a connection that was removed: the clusters on it must still be deleted. */
+  /** Also opens a removed connection, because its clusters must still be deleted. */
   open(name: ConnectionName): Promise<OpenConnection | Refusal>;
-  /** undefined: no such connection, or it is no longer offered. */
+  /** Returns undefined if there is no such connection, or it is no longer offered. */
   openOffered(name: ConnectionName): Promise<OpenConnection | Refusal | undefined>;
   namespaceExists(name: Namespace): Promise<boolean>;
 }

@@ -15,7 +15,7 @@ type Look = { readonly session: RealmSession } | { readonly failure: RealmFailur
 
 const isProblem = (reason: string): reason is RealmProblem => (REALM_PROBLEMS as readonly string[]).includes(reason);
 
-/** Looks whether realms are ready, and states what has changed. */
+/** Checks whether realms are ready, and states changes. */
 @Injectable()
 export class RealmLooks {
   private readonly looks: Coalesced<Look>;
@@ -29,7 +29,7 @@ export class RealmLooks {
     this.looks = new Coalesced(settings.realmFreshForMs);
   }
 
-  /** Rejects with RealmFailure where the realm is not ready. */
+  /** Rejects with RealmFailure if the realm is not ready. */
   async open(realm: KnownRealm, cause: Cause): Promise<RealmSession> {
     const look = await this.looks.get(realm.registration, () => this.look(realm, cause));
     if ('failure' in look) throw look.failure;

@@ -1,12 +1,12 @@
 import { NONE, type Fact, type RealmName, type RealmProblem, type StreamId } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 
-/** Where it is stated how the realms of a namespace were found. */
+/** The stream with the states of a namespace's realms. */
 export const realmsStream = (namespace: string): StreamId => ({ namespace, cluster: NONE, context: 'realms' });
 
 export type RealmFact = Fact<'RealmReady' | 'RealmNotReady'>;
 
-/** A look at a realm. `problem` undefined: it is ready. */
+/** The result of a realm check. `problem` undefined: it is ready. */
 export type RecordLook = Command<
   'RecordLook',
   {
@@ -23,10 +23,10 @@ interface Found {
   readonly reason: RealmProblem | null;
 }
 
-/** How each realm was found last, by name. */
+/** The last state of each realm, by name. */
 export type RealmsState = Readonly<Record<string, Found>>;
 
-/** What a look found, each change once. */
+/** Records each change of a realm's state once. */
 export const realms: Decider<RealmsState, RecordLook, RealmFact> = {
   initial: {},
 

@@ -10,13 +10,13 @@ import type { EventStore } from '@fairlead/event-sourcing';
 import { EVENT_STORE, LatestFold } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 
-/** A realm that is registered now. */
+/** A registered realm. */
 export interface KnownRealm extends RegisteredRealm {
   readonly namespace: string;
   readonly name: RealmName;
 }
 
-/** The realms of namespaces as the log has them now. All that ask at the same time share one read of what is new. */
+/** The realms of namespaces, from the log. Concurrent callers share one read of new events. */
 @Injectable()
 export class RegisteredRealms {
   private readonly fold: LatestFold<Registered>;
@@ -29,7 +29,7 @@ export class RegisteredRealms {
     });
   }
 
-  /** In the order in which they were registered first. */
+  /** In the order of their first registration. */
   async of(namespace: string): Promise<readonly KnownRealm[]> {
     const realms = (await this.fold.latest()).namespaces.get(namespace)?.realms ?? new Map<string, RegisteredRealm>();
     return [...realms]

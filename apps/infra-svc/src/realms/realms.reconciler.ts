@@ -1,6 +1,6 @@
 import { stateOnly, type Reconciler } from '@fairlead/event-sourcing';
 
-/** A realm that is registered is looked at, so that people see what is wrong before they build on it. */
+/** Checks registered realms, so that problems are visible before clusters depend on them. */
 export const realmsReconciler: Reconciler<null> = {
   name: 'realms',
   version: 2,

@@ -7,7 +7,7 @@ import { RegisteredRealms } from './realms.effects.js';
 
 export type OfRealm = { readonly namespace: string; readonly realm: string; readonly registration: string };
 
-/** Looks at a realm as soon as it is registered. */
+/** Checks a realm as soon as it is registered. */
 @Controller()
 export class RealmJobs {
   constructor(
@@ -15,7 +15,7 @@ export class RealmJobs {
     @Inject(RealmLooks) private readonly looks: RealmLooks,
   ) {}
 
-  /** Twelve attempts are about half an hour. Later on, a cluster that needs the realm has it looked at. */
+  /** Twelve attempts take about half an hour. After that, a cluster that needs the realm has it checked. */
   @OnTask('VerifyRealm', {
     attemptsMax: 12,
     backoffFirstMs: 2_000,

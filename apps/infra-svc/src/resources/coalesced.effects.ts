@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 
 const ENTRIES_MAX = 1_000;
 
-/** Callers that ask for the same at the same time share one answer, and it is remembered for a while. A failure is not. */
+/** Concurrent callers share one result, which is cached for a while. Failures are not cached. */
 export class Coalesced<Answer extends object> {
   private readonly answers = new LRUCache<string, Promise<Answer>>({ max: ENTRIES_MAX });
 
@@ -12,7 +12,7 @@ export class Coalesced<Answer extends object> {
     return this.answers.get(key) ?? this.renew(key, ask);
   }
 
-  /** Asks again, whatever is remembered. */
+  /** Fetches a new result, whatever is cached. */
   renew(key: string, ask: () => Promise<Answer>): Promise<Answer> {
     const answer = ask();
     this.answers.set(key, answer);

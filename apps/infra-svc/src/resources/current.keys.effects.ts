@@ -6,7 +6,9 @@ import { Inject, Injectable } from '@nestjs/common';
 
 type Keys = ReadonlyMap<string, ConnectionSshKey>;
 
-/** The SSH key that new machines of a connection get, as the log has it now: what a replica remembers may be older than a rotation. */
+/**
+ * The SSH key for new machines of a connection, from the log, because a replica's cache may be older than a rotation.
+ */
 @Injectable()
 export class CurrentKeys {
   private readonly keys: LatestFold<Keys>;

@@ -15,7 +15,7 @@ import { Coalesced } from './coalesced.effects.js';
 import { ResourcesLog } from './resources.log.effects.js';
 import type { Occasion, Offering, Offers } from './resources.ports.js';
 
-/** Asks providers what they offer; many clusters that are validated together ask once. */
+/** Queries the offers of providers; clusters that are validated together share one query. */
 @Injectable()
 export class ProviderOffers implements Offers {
   private readonly offerings: Coalesced<Offering>;
@@ -60,7 +60,7 @@ export class ProviderOffers implements Offers {
       capabilities: { nlb, simulated },
       ...(hosts === undefined ? {} : { hosts: [...hosts] }),
     };
-    // What was offered before the connection was moved is not what it offers.
+    // An offer from before the connection was moved does not apply.
     if (await this.connections.isCurrent(connection)) await this.state(connection.name, { offer, region }, occasion);
     return { offer, region };
   }

@@ -9,7 +9,9 @@ import { firewallOf, networkOf, sshKeyName, sshKeyRef } from './resources.planne
 import type { SharedInfrastructure } from './resources.ports.js';
 import { SealedKeys } from './sealed.keys.effects.js';
 
-/** The steps to a connection's shared resources, in CB-Ladybug's order. Each is ensured first and stated then. */
+/**
+ * The steps that ensure a connection's shared resources, in CB-Ladybug's order. Each is ensured before it is stated.
+ */
 @Injectable()
 export class ResourceSteps {
   constructor(
@@ -83,7 +85,10 @@ export class ResourceSteps {
     return key;
   }
 
-  /** Sealed first, then given to the provider: a crash in between finds the same key again. Two callers must not do so at the same time. */
+  /**
+   * Sealed before it is passed to the provider, so that a retry after a crash finds the same key. Must not run
+   * concurrently.
+   */
   async ensureKey(
     { connection: { name }, provider }: OpenConnection,
     generation: number,

@@ -13,16 +13,16 @@ export type ResourceFact = Fact<
   | 'SpecEnsured'
 >;
 
-/** What was last stated of each thing of a connection. */
+/** The last fact about each resource of a connection. */
 export type Resources = Readonly<Record<string, ResourceFact>>;
 
-/** The world looks like this now. It becomes an event only if the log does not say so already. */
+/** Records an observation. Yields an event only if the log does not state it yet. */
 export type RecordResource = Command<'RecordResource', ResourceFact>;
 
-/** Someone asked whether the provider is reached: the answer becomes an event also if the log says so already. */
+/** Answers a request for a verification: yields an event even if the log already states it. */
 export type AnswerVerification = Command<'AnswerVerification', Fact<'ConnectionVerified' | 'ConnectionUnverified'>>;
 
-/** What the clusters of a connection share has a stream of its own, beside all clusters. */
+/** Resources that the clusters of a connection share have a separate stream. */
 export const resourcesStream = (connection: ConnectionName): StreamId => ({
   namespace: NONE,
   cluster: NONE,
@@ -50,7 +50,7 @@ const thingOf = (fact: ResourceFact): string => {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
 
-/** Equal as JSON, whatever the order of the keys. */
+/** Deep equality of JSON values; the order of keys is ignored. */
 const same = (first: unknown, second: unknown): boolean => {
   if (!isObject(first) || !isObject(second)) return first === second;
   const keys = Object.keys(first);
@@ -69,16 +69,16 @@ const TYPES: ReadonlySet<string> = new Set<ResourceFact['type']>([
   'SpecEnsured',
 ]);
 
-/** Whether it is about what the clusters of a connection share. */
+/** Whether the event is about resources that the clusters of a connection share. */
 export const isResourceFact = (event: { type: string }): event is ResourceFact => TYPES.has(event.type);
 
-/** Shared things of a connection, each stated once however many clusters ensure it. */
+/** Shared resources of a connection, each stated once however many clusters ensure it. */
 export const resources: Decider<Resources, RecordResource | AnswerVerification, ResourceFact> = {
   initial: {},
   decide: (state, { type, data: fact }) => {
     if (type === 'AnswerVerification') return [fact];
     const last = state[thingOf(fact)];
-    // Nothing was said of its places.
+    // Nothing was stated about its slots.
     if (last === undefined && fact.type === 'ConnectionFree') return nothing;
     return last?.type === fact.type && same(last.data, fact.data) ? nothing : [fact];
   },

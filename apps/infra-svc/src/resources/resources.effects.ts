@@ -14,12 +14,12 @@ import type { SharedResources, SharedInfrastructure } from './resources.ports.js
 import { ResourcesQueries } from './resources.queries.js';
 import { surroundingsOf, type Surroundings } from './surroundings.planner.js';
 
-/** Scope of the leases on connections; that of a cluster has a slash in it. */
+/** Scope of the leases on connections; that of a cluster contains a slash. */
 const LEASES = 'resources';
 
 /**
- * Clusters that are made together on one connection wait for one round of its steps, and what it found is good for a while;
- * then the provider is asked again, because someone may have deleted something there.
+ * Clusters that are created together on one connection wait for one round of its steps, whose result is cached for a
+ * while; then the provider is queried again, because resources may have been deleted there.
  */
 @Injectable()
 export class ConnectionResources implements SharedResources {
@@ -54,7 +54,7 @@ export class ConnectionResources implements SharedResources {
     return surroundingsOf(connection, cidr, this.settings.agentNatsUrls);
   }
 
-  /** One replica at a time, because the SSH key is generated, and there must be one. */
+  /** One replica at a time, because the SSH key is generated and must be unique. */
   async alone<Result>(connection: ConnectionName, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
     const lease = await this.lease(connection);
     try {
@@ -64,7 +64,7 @@ export class ConnectionResources implements SharedResources {
     }
   }
 
-  /** What is remembered may name an SSH key that was rotated since. */
+  /** The cached result may contain an SSH key that was rotated since. */
   private async currentInfrastructure(open: OpenConnection, cause: Cause): Promise<SharedInfrastructure> {
     const { registration, name } = open.connection;
     const ask = (): Promise<SharedInfrastructure> =>
@@ -89,7 +89,7 @@ export class ConnectionResources implements SharedResources {
     }
   }
 
-  /** With a deadline instead of a caller's signal: the answer is for all that wait for it. */
+  /** With a timeout instead of a caller's signal, because all waiting callers share the result. */
   private inTime<Result>(work: (late: AbortSignal) => Promise<Result>): Promise<Result> {
     return inTime(this.settings.resourcesTimeoutMs, work);
   }

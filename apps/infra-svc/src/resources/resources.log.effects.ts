@@ -10,7 +10,7 @@ import {
   type ResourceFact,
 } from './resources.decider.js';
 
-/** States what is true of a connection's shared things; what the log says already is not said again. */
+/** States changes of a connection's shared resources; known facts are not stated again. */
 @Injectable()
 export class ResourcesLog {
   constructor(@Inject(HANDLE) private readonly handle: Handle) {}
@@ -19,7 +19,7 @@ export class ResourcesLog {
     return this.carryOut({ type: 'RecordResource', data: fact }, cause);
   }
 
-  /** Says it also if the log says it already, for whoever asked. */
+  /** States the fact even if the log already does, as the answer to a request. */
   answer(fact: AnswerVerification['data'], cause: Cause): Promise<void> {
     return this.carryOut({ type: 'AnswerVerification', data: fact }, cause);
   }

@@ -2,19 +2,20 @@ import { fnv1a32, type ConnectionName, type SecretRef } from '@fairlead/contract
 import { generationRef } from '@fairlead/domain';
 import type { Connection, Firewall, FirewallRule, Network } from '../providers/provider.ports.js';
 
-/** A connection may name the network that its machines must be in, e.g. to keep two connections apart. */
+/** The setting for the network of a connection's machines, e.g. to separate two connections. */
 const NETWORK_CIDR_SETTING = 'networkCidr';
 
 const ANYWHERE = '0.0.0.0/0';
 const KUBELET_PORT = 10_250;
 
-/** A connection may name the networks of others whose machines are in the same clusters. */
+/** The setting for networks of other connections whose machines are in the same clusters. */
 const PEER_NETWORKS_SETTING = 'peerNetworks';
 
 /**
- * What Kubernetes nodes need from outside of their network (kubernetes.io, "Ports and Protocols"): SSH for the bootstrap;
- * the API, balanced (9998 is CB-Ladybug's port for it) and direct; node ports; VXLAN of canal and WireGuard of kilo. All control
- * planes are in one network, so etcd and the components of the control plane are not open to others.
+ * The ports of Kubernetes nodes that must be open to other networks (kubernetes.io, "Ports and Protocols"): SSH for the
+ * bootstrap; the API, load-balanced (9998 is CB-Ladybug's port for it) and direct; node ports; VXLAN of canal and
+ * WireGuard of kilo. All control planes are in one network, so etcd and control plane components are not open to
+ * others.
  */
 const OPEN_PORTS: readonly (readonly [protocol: 'tcp' | 'udp', from: number, to: number])[] = [
   ['tcp', 22, 22],
@@ -27,8 +28,8 @@ const OPEN_PORTS: readonly (readonly [protocol: 'tcp' | 'udp', from: number, to:
 ];
 
 /**
- * The /24 that a connection's machines are in. It follows from the connection's name, so that two connections of one
- * cluster rarely get the same private addresses (CB-Ladybug draws it for that reason, its issue #124).
+ * The /24 network of a connection's machines. Derived from the connection's name, so that two connections of one
+ * cluster rarely have the same private addresses (CB-Ladybug chooses it randomly for that reason, its issue #124).
  */
 export const networkOf = ({ name, settings }: Connection): Network => {
   const desired = settings[NETWORK_CIDR_SETTING];
@@ -39,7 +40,7 @@ export const networkOf = ({ name, settings }: Connection): Network => {
   };
 };
 
-/** Everything between the machines of a network, and from outside only what Kubernetes needs. */
+/** Allows all traffic between machines of a network, and from outside only what Kubernetes needs. */
 export const firewallOf = ({ name, settings }: Pick<Connection, 'name' | 'settings'>, network: Network): Firewall => {
   const within = (['tcp', 'udp'] as const).map((protocol): FirewallRule => ({
     protocol,
@@ -52,7 +53,7 @@ export const firewallOf = ({ name, settings }: Pick<Connection, 'name' | 'settin
     source: ANYWHERE,
   }));
   const peers = settings[PEER_NETWORKS_SETTING];
-  // API servers ask the kubelets of nodes on other connections.
+  // API servers connect to kubelets of nodes on other connections.
   const among = (Array.isArray(peers) ? peers : []).map((source): FirewallRule => ({
     protocol: 'tcp',
     ports: { from: KUBELET_PORT, to: KUBELET_PORT },
@@ -64,7 +65,7 @@ export const firewallOf = ({ name, settings }: Pick<Connection, 'name' | 'settin
   };
 };
 
-/** What the key of a connection is called at the provider. No two connections share a name: what follows the last `-sshkey` is a number. */
+/** The name of a connection's key at the provider. Unique, because everything after the last `-sshkey` is a number. */
 export const sshKeyName = (connection: ConnectionName, generation: number): string =>
   generation === 1 ? `${connection}-sshkey` : `${connection}-sshkey-${generation}`;
 
@@ -72,11 +73,11 @@ export const sshKeyName = (connection: ConnectionName, generation: number): stri
 export const sshKeyRef = (connection: ConnectionName, generation: number): SecretRef =>
   generationRef(`infra-svc.ssh-key.${connection}`, generation);
 
-/** The key that opens a machine: the one that its provider names, if it is one of ours, or else the current one. */
+/** The key that opens a machine: the one that its provider reports, if it is Fairlead's, otherwise the current one. */
 export const keyRefOf = (connection: ConnectionName, sshKey: string | undefined, current: SecretRef): SecretRef =>
   (sshKey === undefined ? undefined : sshKeyRefNamed(connection, sshKey)) ?? current;
 
-/** The key behind a name that a provider reports; undefined: it is none of ours. */
+/** The key with a name that a provider reports; undefined: it is not Fairlead's. */
 export const sshKeyRefNamed = (connection: ConnectionName, name: string): SecretRef | undefined => {
   const first = sshKeyName(connection, 1);
   if (name === first) return sshKeyRef(connection, 1);

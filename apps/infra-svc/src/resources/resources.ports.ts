@@ -3,7 +3,7 @@ import type { Cause } from '@fairlead/event-sourcing';
 import type { Connection, OpenConnection, Region } from '../providers/provider.ports.js';
 import type { Surroundings } from './surroundings.planner.js';
 
-/** What the machines of a connection stand on. */
+/** Resources that the machines of a connection share. */
 export interface SharedInfrastructure {
   readonly network: string;
   readonly firewall: string;
@@ -12,50 +12,50 @@ export interface SharedInfrastructure {
   readonly image: string;
 }
 
-/** Ensures what all clusters of a connection share: once, also when many clusters ask at the same time. */
+/** Ensures the resources that all clusters of a connection share, once for concurrent callers. */
 export interface SharedResources {
-  /** Network, firewall, SSH key, image and then the machine sizes, in this order. Rejects with WorldFailure. */
+  /** Ensures network, firewall, SSH key, image and then the machine sizes, in this order. Rejects with WorldFailure. */
   ensure(open: OpenConnection, specs: readonly string[], cause: Cause): Promise<SharedInfrastructure>;
-  /** The network that the connection's machines are in, or will be, and the addresses that they use. */
+  /** The current or future network of the connection's machines, and the addresses that they use. */
   surroundings(connection: Connection): Promise<Surroundings>;
-  /** While no other replica ensures anything of the connection. */
+  /** Runs while no other replica ensures resources of the connection. */
   alone<Result>(connection: ConnectionName, work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
 }
 
-/** What a connection offers now. */
+/** The current offer of a connection. */
 export interface Offering {
   readonly offer: ConnectionOffer;
-  /** undefined: the provider has no region of the connection's name. */
+  /** undefined: the provider does not have the connection's region. */
   readonly region: Region | undefined;
 }
 
-/** Why an offer, or that there is none, becomes an event. */
+/** Why an offer, or its absence, becomes an event. */
 export interface Occasion {
   readonly cause: Cause;
-  /** Someone asked for it: it is stated also if nothing has changed. */
+  /** Whether it was requested, and is therefore stated even if nothing has changed. */
   readonly isAnswer: boolean;
 }
 
-/** What connections offer. A change is also stated as an event. */
+/** The offers of connections. Changes are also stated as events. */
 export interface Offers {
-  /** At most some seconds old. Rejects with WorldFailure. */
+  /** Cached for a few seconds at most. Rejects with WorldFailure. */
   of(open: OpenConnection, cause: Cause): Promise<Offering>;
-  /** Asks the provider now. */
+  /** Queries the provider now. */
   refresh(open: OpenConnection, occasion: Occasion): Promise<Offering>;
   /** States why the connection cannot be used. */
   unverified(connection: ConnectionName, failed: WorldCause, occasion: Occasion): Promise<void>;
 }
 
-/** An SSH key pair, both halves in OpenSSH's format. */
+/** An SSH key pair, both halves in OpenSSH format. */
 export interface KeyPair {
   readonly privateKey: string;
   readonly publicKey: string;
 }
 
-/** Makes SSH keys, and reads them back. */
+/** Generates and parses SSH keys. */
 export interface SshKeys {
-  /** A new ed25519 key. */
+  /** Generates an ed25519 key. */
   generate(comment: string): KeyPair;
-  /** The pair that a private key belongs to. */
+  /** Derives the pair from a private key. */
   read(privateKey: string, comment: string): KeyPair;
 }

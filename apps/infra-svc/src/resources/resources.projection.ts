@@ -2,11 +2,11 @@ import type { Cause, ConnectionName, ConnectionOffer, MachineSpec } from '@fairl
 import type { Projection } from '@fairlead/event-sourcing';
 import { isResourceFact } from './resources.decider.js';
 
-/** What a connection offers, and what its clusters share. */
+/** The offer of a connection, and the resources that its clusters share. */
 export interface ResourcesRow {
   readonly connection: ConnectionName;
   readonly offer: ConnectionOffer | null;
-  /** Why it could not be used, the last time it was asked; null: it could. */
+  /** Why it was unusable at the last check; null: it was usable. */
   readonly unverified: Cause | null;
   readonly network: { readonly name: string; readonly subnet: string; readonly cidr: string } | null;
   readonly firewall: string | null;

@@ -19,10 +19,10 @@ const spec = (name: string, memoryGiB = 4): Fact<'SpecEnsured'> => ({
 });
 const record = (fact: ResourceFact) => ({ type: 'RecordResource', data: fact }) as const;
 
-describe('what a connection has', () => {
+describe('resources of a connection', () => {
   const { given } = specification(resources);
 
-  it('is stated once', () => {
+  it('are stated once', () => {
     given()
       .when(record(network('192.168.1.0/24')))
       .then(network('192.168.1.0/24'));
@@ -31,7 +31,7 @@ describe('what a connection has', () => {
       .thenNothing();
   });
 
-  it('is stated again when it has changed', () => {
+  it('are stated again after a change', () => {
     given(network('192.168.1.0/24'))
       .when(record(network('192.168.2.0/24')))
       .then(network('192.168.2.0/24'));
@@ -40,7 +40,7 @@ describe('what a connection has', () => {
       .then(spec('a', 8));
   });
 
-  it('is stated of each machine size', () => {
+  it('are stated per machine size', () => {
     given(spec('a'))
       .when(record(spec('b')))
       .then(spec('b'));
@@ -49,7 +49,7 @@ describe('what a connection has', () => {
       .thenNothing();
   });
 
-  it('is verified again after it could not be used, with the same offer, and always for someone who asked', () => {
+  it('are verified again after a failure even with the same offer, and always on request', () => {
     const capabilities = { nlb: true, simulated: true };
     const offer = { provider: 'lab', region: 'lab-1', zones: ['a'], specs: [], capabilities };
     const verified: Fact<'ConnectionVerified'> = { type: 'ConnectionVerified', data: { connection: LAB, offer } };
@@ -64,16 +64,16 @@ describe('what a connection has', () => {
   });
 });
 
-describe('the plan of what a connection shares', () => {
+describe("the plan of a connection's shared resources", () => {
   const connection = { ...registered().data, registration: 'event-1' };
 
-  it('gives each connection a private /24 that follows from its name, or the one that it names', () => {
+  it('gives each connection a private /24 derived from its name, or the configured one', () => {
     expect(networkOf(connection).cidr).toMatch(/^192\.168\.\d{1,3}\.0\/24$/);
     expect(networkOf(connection)).toEqual(networkOf({ ...connection, registration: 'event-9' }));
     expect(networkOf({ ...connection, settings: { networkCidr: '10.9.0.0/24' } }).cidr).toBe('10.9.0.0/24');
   });
 
-  it('opens only what Kubernetes needs to the world [ORBITER 6]', () => {
+  it('opens only the ports that Kubernetes needs to the world [ORBITER 6]', () => {
     const { rules } = firewallOf(connection, networkOf(connection));
     const outside = rules.filter(({ source, ports }) => source === '0.0.0.0/0' && ports !== null);
     expect(outside.some(({ ports }) => ports!.from <= 6443 && 6443 <= ports!.to)).toBe(true);
@@ -82,7 +82,7 @@ describe('the plan of what a connection shares', () => {
       expect(outside.some(({ ports }) => ports!.from <= port && port <= ports!.to)).toBe(false);
   });
 
-  it('opens etcd and kubelets to the machines of its own network, and kubelets to networks that it names as peers', () => {
+  it('opens etcd and kubelets to machines of its own network, and kubelets to configured peer networks', () => {
     const network = networkOf(connection);
     const settings = { peerNetworks: ['10.9.0.0/24'] };
     const accepts = (source: string, port: number): boolean =>
@@ -95,7 +95,7 @@ describe('the plan of what a connection shares', () => {
 });
 
 describe('the SSH key of a connection', () => {
-  it('is one that the SSH client reads, and its public half follows from the private one', () => {
+  it('can be parsed by the SSH client, and its public half derives from the private one', () => {
     const pair = opensshKeys.generate('fairlead@lab');
     expect(pair.privateKey).toMatch(/^-----BEGIN OPENSSH PRIVATE KEY-----/);
     expect(pair.publicKey).toMatch(/^ssh-ed25519 \S+ fairlead@lab$/);
@@ -103,7 +103,7 @@ describe('the SSH key of a connection', () => {
     expect(opensshKeys.read(pair.privateKey, 'fairlead@lab')).toEqual(pair);
   });
 
-  it('can be read whatever bytes it is made of, which of 256 keys of its library one cannot', () => {
+  it('can be parsed whatever its bytes are, unlike one of 256 keys of its library', () => {
     for (let draw = 0; draw < 2_000; draw += 1) {
       const pair = opensshKeys.generate('c');
       expect(opensshKeys.read(pair.privateKey, 'c')).toEqual(pair);
@@ -121,7 +121,7 @@ describe('the SSH key of a connection', () => {
 });
 
 describe('a connection', () => {
-  it('is verified whenever it is registered, and says what it offers', async () => {
+  it('is verified whenever it is registered, and states its offer', async () => {
     const story = new Story();
     await story.begin();
     expect(story.last('ConnectionVerified').offer).toMatchObject({
@@ -135,7 +135,7 @@ describe('a connection', () => {
     expect(story.types().filter((type) => type === 'ConnectionVerified')).toHaveLength(2);
   });
 
-  it('that cannot be used says why, once', async () => {
+  it('that cannot be used states the reason once', async () => {
     const story = new Story();
     story.outage = 'connect ECONNREFUSED 127.0.0.1:1';
     await story.begin();
@@ -143,7 +143,7 @@ describe('a connection', () => {
     expect(story.last('ConnectionUnverified').cause.message).toBe('connect ECONNREFUSED 127.0.0.1:1');
   });
 
-  it('of an unknown provider, or an unknown region, says so', async () => {
+  it('with an unknown provider or region states that', async () => {
     const unknown = new Story();
     await unknown.begin(registered({ provider: 'mars' }));
     expect(unknown.last('ConnectionUnverified').cause.message).toBe("The provider 'mars' is not supported");
@@ -153,8 +153,8 @@ describe('a connection', () => {
   });
 });
 
-describe('an answer that many wait for', () => {
-  it('is asked for once, and remembered', async () => {
+describe('a shared result', () => {
+  it('is fetched once, and cached', async () => {
     const answers = new Coalesced<{ n: number }>(60_000);
     let asked = 0;
     const ask = async () => ({ n: (asked += 1) });
@@ -164,7 +164,7 @@ describe('an answer that many wait for', () => {
     expect((await answers.renew('k', ask)).n).toBe(3);
   });
 
-  it('is asked for again after a failure', async () => {
+  it('is fetched again after a failure', async () => {
     const answers = new Coalesced<{ n: number }>(60_000);
     await expect(answers.get('k', () => Promise.reject(new Error('down')))).rejects.toThrow('down');
     expect(await answers.get('k', async () => ({ n: 1 }))).toEqual({ n: 1 });

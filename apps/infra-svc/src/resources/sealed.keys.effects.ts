@@ -5,10 +5,10 @@ import { SSH_KEYS } from '../tokens.js';
 import { sshKeyRef } from './resources.planner.js';
 import type { KeyPair, SshKeys } from './resources.ports.js';
 
-/** No single cluster owns the key, so it outlives them all. */
+/** No single cluster owns the key, so it is not deleted with any. */
 const SHARED_OWNER = 'shared';
 
-/** The SSH key of each connection. Its private half is nowhere but sealed among the secrets. */
+/** The SSH key of each connection. Its private half exists only sealed among the secrets. */
 @Injectable()
 export class SealedKeys {
   constructor(
@@ -16,7 +16,7 @@ export class SealedKeys {
     @Inject(SSH_KEYS) private readonly sshKeys: SshKeys,
   ) {}
 
-  /** Generates the key when there is none. Two callers must not do so at the same time. */
+  /** Generates the key if there is none. Must not run concurrently. */
   async ensure(connection: ConnectionName, generation: number): Promise<KeyPair> {
     const comment = `fairlead@${connection}`;
     const ref = sshKeyRef(connection, generation);
@@ -27,7 +27,7 @@ export class SealedKeys {
     return pair;
   }
 
-  /** One that does not exist is fine. */
+  /** Does nothing if it does not exist. */
   async destroy(ref: SecretRef): Promise<void> {
     await this.secrets.delete(ref);
   }

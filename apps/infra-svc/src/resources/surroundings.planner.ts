@@ -9,16 +9,16 @@ import type { Connection } from '../providers/provider.ports.js';
 
 const NATS = 'NATS, which the agents of the nodes connect to,';
 
-/** What pods, services and shared addresses must leave alone. */
+/** Addresses that pods, services and shared addresses must not overlap. */
 export interface Surroundings {
   readonly connection: ConnectionName;
-  /** The network of its machines; undefined: no setting names it. */
+  /** The network of its machines; undefined: not configured. */
   readonly cidr: string | undefined;
-  /** Addresses of hosts, load balancers, mirrors and NATS, which need not be in that network. */
+  /** Addresses of hosts, load balancers, mirrors and NATS, which may be outside that network. */
   readonly addresses: readonly KnownAddress[];
 }
 
-/** The addresses that the machines of a connection have or use, beside those of its network. */
+/** The addresses that the machines of a connection have or use, besides its network. */
 export const surroundingsOf = (
   connection: Pick<Connection, 'name' | 'provider' | 'settings'>,
   network: string,

@@ -11,13 +11,13 @@ export interface Rotating {
   readonly connection: ConnectionName;
   readonly key: SshKeyGeneration;
   readonly former: SshKeyGeneration;
-  /** Where in the log the key became the current one. */
+  /** The position in the log at which the key became current. */
   readonly since: number;
 }
 
 const publicOf = ({ keyRef, publicKey }: SshKeyGeneration) => ({ keyRef, publicKey });
 
-/** The hosts whose key has to be replaced. bootstrap-svc replaces it, and reads the streams of clusters only. */
+/** The hosts whose key must be replaced. bootstrap-svc replaces it, and reads only streams of clusters. */
 @Injectable()
 export class HostsOfRotation {
   private readonly hosts: LatestFold<RotationHosts>;
@@ -33,7 +33,7 @@ export class HostsOfRotation {
     return progressOf(await this.hosts.latest(), { connection, former: former.keyRef, since });
   }
 
-  /** Once in each cluster. */
+  /** Requests the replacement once per cluster. */
   async request(
     { connection, key, former }: Rotating,
     { pending }: Progress,

@@ -18,7 +18,7 @@ export class RotatedKeys {
     @Inject(SealedKeys) private readonly keys: SealedKeys,
   ) {}
 
-  /** While no replica ensures the key of a machine, because `record` changes which one is current. */
+  /** Runs while no replica ensures the key of a machine, because `record` changes the current one. */
   async create(
     connection: ConnectionName,
     former: SshKeyGeneration | null,
@@ -35,7 +35,7 @@ export class RotatedKeys {
     });
   }
 
-  /** At the provider first: a crash in between finds the secret and ends both. */
+  /** At the provider first: after a crash in between, the secret still exists and both are deleted. */
   async destroy(connection: ConnectionName, { sshKey, keyRef }: SshKeyGeneration, signal: AbortSignal): Promise<void> {
     const { provider } = await openConnection(this.connections, connection, { retryable: true });
     await provider.deleteSshKey(sshKey, signal);

@@ -10,19 +10,22 @@ import type { Fold } from '@fairlead/event-sourcing/jetstream';
 
 interface Machine {
   readonly connection: string;
-  /** Where in the log it was planned: from there on it may be created with the key that was current then. */
+  /**
+   * The position in the log at which it was planned: from there on it may be created with the key that was current at
+   * that time.
+   */
   readonly plannedSeq: number;
-  /** The key that it was created with; absent: it does not exist yet. */
+  /** The key with which it was created; absent: it does not exist yet. */
   readonly createdWith?: string;
 }
 
-/** What bootstrap-svc did on a host. */
+/** The result of bootstrap-svc on a host. */
 interface Replaced {
-  /** The key that it is reached with. */
+  /** The key with which it is accessed. */
   readonly key: string;
-  /** Keys that it still accepts, and must not. */
+  /** Keys that it still accepts, but must not. */
   readonly former: readonly string[];
-  /** Keys that it accepted once. */
+  /** Keys that it accepted before. */
   readonly gone: readonly string[];
 }
 
@@ -33,7 +36,7 @@ interface Cluster {
   readonly replaced: Readonly<Record<string, Replaced>>;
 }
 
-/** Which SSH keys the hosts of all clusters accept, by the uid of the cluster. */
+/** The SSH keys that hosts of all clusters accept, by the UID of the cluster. */
 export type RotationHosts = ReadonlyMap<string, Cluster>;
 
 const NEW: Replaced = { key: '', former: [], gone: [] };
@@ -104,16 +107,16 @@ export const ROTATION_HOSTS: Fold<RotationHosts> = {
   evolve: rotationHostsAfter,
 };
 
-/** A key that is replaced on every host of a connection. */
+/** The replacement of a key on every host of a connection. */
 export interface Replacement {
   readonly connection: string;
   readonly former: string;
-  /** Where in the log the new one became current. */
+  /** The position in the log at which the new key became current. */
   readonly since: number;
 }
 
 export interface Progress {
-  /** Hosts that accept the new key only. */
+  /** Hosts that accept only the new key. */
   readonly replaced: number;
   readonly pending: readonly PendingHost[];
 }
@@ -125,13 +128,16 @@ export interface PendingHost extends RotationHost {
 const isPending = ({ machines, replaced }: Cluster, node: string, { former, since }: Replacement): boolean => {
   const machine = machines[node];
   if (machine === undefined) return false;
-  // It may be under way with the former key. After `since` every creation finds the new one in the log.
+  // Its creation with the former key may be in progress. After `since`, every creation finds the new one in the log.
   if (machine.createdWith === undefined) return machine.plannedSeq < since;
   const { key, former: accepted } = replaced[node] ?? { ...NEW, key: machine.createdWith };
   return key === former || accepted.includes(former);
 };
 
-/** How far the replacement is. Hosts without the former key do not count: they were left out of an earlier rotation, or are new. */
+/**
+ * The progress of the replacement. Hosts without the former key do not count: they were left out of an earlier
+ * rotation, or are new.
+ */
 export const progressOf = (hosts: RotationHosts, replacement: Replacement): Progress => {
   const { connection, former } = replacement;
   const ofConnection = [...hosts].flatMap(([uid, cluster]) =>

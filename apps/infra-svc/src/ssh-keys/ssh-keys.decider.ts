@@ -26,7 +26,7 @@ export type SshKeysFact = Fact<
 
 interface Counted {
   readonly connection: ConnectionName;
-  /** The key that the rotation replaces: an attempt of an earlier rotation records nothing. */
+  /** The key that the rotation replaces, so that an attempt of an earlier rotation records nothing. */
   readonly former: SshKeyGeneration;
   readonly replaced: number;
   /** Hosts that still need it. */
@@ -38,7 +38,7 @@ export type SshKeysCommand =
   | Command<'RecordProgress', Counted>
   | Command<'RecordEnd', Counted>;
 
-/** The rotation that replaces this key; undefined: there is none. */
+/** The rotation that replaces this key, or undefined. */
 const replacing = (state: SshKeysState, { connection, former }: Counted): SshKeyRotation | undefined => {
   const rotation = state[connection]?.rotation ?? undefined;
   return rotation?.former?.keyRef === former.keyRef ? rotation : undefined;
@@ -67,7 +67,7 @@ const ended = (state: SshKeysState, counted: Counted): readonly SshKeysFact[] =>
   const keyRef = state[counted.connection]?.current?.keyRef;
   if (rotation === undefined || keyRef === undefined) return nothing;
   const { connection, former, replaced, pending } = counted;
-  // Forced meanwhile is forced; without it every host is done.
+  // Unless it was forced in the meantime, all hosts must be done.
   if (pending.length > 0 && !rotation.forced) return nothing;
   const hosts = listed(pending);
   const data = { connection, keyRef, formerKeyRef: former.keyRef, replaced, leftOut: pending.length, hosts };
@@ -82,7 +82,7 @@ const evolve = (state: SshKeysState, event: StoredEvent): SshKeysState => {
   return after === before ? state : { ...state, [connection]: after };
 };
 
-/** The SSH keys of all connections: which one new machines get, and which rotation is under way. */
+/** The SSH keys of all connections: the one for new machines, and rotations in progress. */
 export const sshKeys: Decider<SshKeysState, SshKeysCommand, SshKeysFact> = {
   initial: NO_SSH_KEYS,
   reads: 'cluster',

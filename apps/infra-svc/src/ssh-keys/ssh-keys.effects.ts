@@ -18,7 +18,7 @@ export const ROTATION_POLICY: Partial<TaskPolicy> = {
 
 const AGAIN_FIRST_MS = 1_000;
 const AGAIN_MAX_MS = 30_000;
-/** A rotation that takes long is looked at less often. */
+/** A rotation that takes long is checked less often. */
 const AGAIN_PER_AGE = 1 / 20;
 
 const againAfterMs = (ageMs: number): number =>
@@ -29,7 +29,7 @@ interface Replacing extends Rotating {
   readonly requestedAt: string;
 }
 
-/** ReplaceSshKey is only desired once the new key was created. */
+/** ReplaceSshKey is desired only once the new key was created. */
 const replacingOf = ({ state, data: { connection }, key: name }: SshKeysTask): Replacing => {
   const { current: key, rotation, since } = state[connection] ?? NO_SSH_KEY;
   const former = rotation?.former ?? null;

@@ -33,7 +33,7 @@ const tasksOf = (state: SshKeysState): readonly Task[] =>
     return [taskOf(rotation.status === 'requested' ? CREATE_KEY : REPLACE_KEY, connection)];
   });
 
-/** A rotation that was requested becomes a new key, which replaces the former one on every host. */
+/** A requested rotation creates a new key, which replaces the former one on every host. */
 export const sshKeysReconciler: Reconciler<SshKeysState, SshKeysCommand, SshKeysFact> = {
   name: 'ssh-keys',
   version: 2,

@@ -8,7 +8,7 @@ import { sshKeyRefNamed } from '../resources/resources.planner.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 100);
 const SEED_FIRST = Number(process.env['SIM_SEED'] ?? 1);
-/** Seconds on a machine of its own; patience for one that others use. */
+/** Seconds on an idle machine; this allows for a busy one. */
 const LIMIT_MS = 600_000;
 const PARTS_MAX = 400;
 
@@ -41,7 +41,7 @@ interface Host {
   readonly keyRef: string;
 }
 
-/** Hosts of clusters that know of the rotation, with the key that bootstrap-svc knows of them. */
+/** Hosts of clusters that take part in the rotation, with the key known to bootstrap-svc. */
 const hostsIn = ({ log }: Simulation): readonly Host[] => {
   const hosts = new Map<string, Host>();
   for (const { type, data, meta } of log.events) {
@@ -54,7 +54,7 @@ const hostsIn = ({ log }: Simulation): readonly Host[] => {
   return [...hosts.values()];
 };
 
-/** bootstrap-svc replaces the key of one host; false: there is none to replace. */
+/** bootstrap-svc replaces the key of one host; returns false if there is none to replace. */
 const replaceOne = async (
   simulation: Simulation,
   isOff: (node: NodeName) => boolean = () => false,
@@ -88,7 +88,7 @@ const expectNoneLocked = async (simulation: Simulation): Promise<void> => {
       throw new Error(`${node} needs ${keyRef}, which is destroyed`);
 };
 
-/** What is recorded of a machine is the key that the provider created it with. */
+/** The recorded key of a machine is the one with which the provider created it. */
 const expectRecordedAsCreated = ({ log, cloud }: Simulation): void => {
   for (const { type, data } of log.events)
     if (type === 'VmCreated') {
@@ -123,7 +123,7 @@ const forAllSeeds = async (story: (simulation: Simulation) => Promise<void>): Pr
 
 describe('the rotation of the SSH key of a connection', () => {
   it(
-    'at any moment of a creation, with lost calls, crashes and two replicas, destroys the former key once no host needs it',
+    'at any time during a creation, with lost calls, crashes and two replicas, destroys the former key once no host needs it',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
@@ -182,7 +182,7 @@ describe('the rotation of the SSH key of a connection', () => {
   );
 
   it(
-    'waits for a host that is off, names it, and leaves it out only when that is forced; the next rotation does not wait for it',
+    'waits for a host that is off, names it, and leaves it out only when forced; the next rotation does not wait for it',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);

@@ -28,17 +28,17 @@ import type {
   Withheld,
 } from './stock.ports.js';
 
-/** Everything that is known of the stock of one connection, by the host's name. */
+/** The state of one connection's inventory, by host name. */
 export interface Stocked {
   readonly held: ReadonlyMap<string, Holding>;
   readonly withheld: ReadonlyMap<string, Withheld>;
-  /** Addresses of APIs, and whose they are. */
+  /** API addresses, and the clusters that use them. */
   readonly addresses: ReadonlyMap<string, string>;
-  /** Incarnations that get nothing any more. */
+  /** Incarnations that can no longer allocate anything. */
   readonly closed: ReadonlySet<string>;
-  /** Who had a host last, by the host's name. */
+  /** The last user of a host, by host name. */
   readonly lastUses: ReadonlyMap<string, LastUse>;
-  /** The first host key that each server has shown, by its id. */
+  /** The first host key that each server presented, by its ID. */
   readonly pinned: ReadonlyMap<string, string>;
 }
 
@@ -68,27 +68,30 @@ export type StockFact = Fact<
   | 'StockClosed'
 >;
 
-/** The stock of a connection is beside all clusters, because it is between them. */
+/** The inventory of a connection has a separate stream, because clusters share it. */
 export const stockStream = (connection: ConnectionName): StreamId => ({
   namespace: NONE,
   cluster: NONE,
   context: `stock-${connection}`,
 });
 
-/** The hosts that an incarnation has. */
+/** The hosts of an incarnation. */
 export const holdingsOf = ({ held }: Stocked, uid: string): readonly Holding[] =>
   [...held.values()].filter((holding) => holding.uid === uid);
 
 const shareAddress = (one: OwnHost, other: OwnHost): boolean =>
   addressesOf(one).some((address) => addressesOf(other).includes(address));
 
-/** A host is known by its name; one that got another name has the address from before, and is not free for that. */
+/** A host is identified by name; a renamed one has the same address, and is not free. */
 const isFree = ({ held, withheld }: Stocked, own: OwnHost): boolean =>
   !held.has(own.name) &&
   !withheld.has(own.name) &&
   ![...held.values(), ...withheld.values()].some(({ host }) => shareAddress(host, own));
 
-/** Whether the host can hold leftovers of no other namespace: it was never used, or only by the same incarnation of the namespace. */
+/**
+ * Whether the host cannot contain remains of another namespace: it was never used, or only by the same incarnation of
+ * the namespace.
+ */
 const isOwn = ({ lastUses }: Stocked, { namespace }: Claim, ownSince: number | null, host: OwnHost): boolean =>
   ownSince === null ||
   [...lastUses].every(
@@ -105,7 +108,7 @@ const detailOf = (state: Stocked, { hosts, unfit }: Candidates): string => {
   return `${inUse} in use, ${kept} kept out because they could not be reset, ${unfit.length} that do not answer or are unfit${why}`;
 };
 
-/** Hosts for the machines that have none yet; a refusal when there is not one for each. */
+/** Chooses hosts for machines without one; refuses if there is not one for each. */
 export const choose = (
   state: Stocked,
   claim: Claim,
@@ -130,7 +133,7 @@ export const choose = (
     : refuse('stock.exhausted', { ...count, detail: detailOf(state, candidates) });
 };
 
-/** The address that a cluster has, or the first that is free. */
+/** The address of a cluster, or the first free one. */
 export const chooseAddress = (
   { addresses: taken, closed }: Stocked,
   { connection, uid }: Claim,
@@ -173,7 +176,7 @@ const takeAddress = (
   return [{ type: 'ApiAddressTaken', data: { ...place(claim), address } }];
 };
 
-/** Only the machine that has the host can give it back: a late repetition must not take it from its next user. */
+/** Only the machine that has the host can release it: a late repetition must not take it from its next user. */
 const isHeld = ({ held }: Stocked, { uid, machine, host }: GivenBack): boolean => {
   const holding = held.get(host);
   return holding !== undefined && holding.uid === uid && holding.machine === machine;
@@ -182,7 +185,10 @@ const isHeld = ({ held }: Stocked, { uid, machine, host }: GivenBack): boolean =
 const without = <Value>(map: ReadonlyMap<string, Value>, key: string): ReadonlyMap<string, Value> =>
   new Map([...map].filter(([name]) => name !== key));
 
-/** A host that was not reset may hold the address still, or will when it comes back: it is free only after all of them. */
+/**
+ * A host that was not reset may still hold the address, or will when it is back: the address is free only after all of
+ * them.
+ */
 const addressesBack = (
   { addresses, held, withheld }: Stocked,
   connection: ConnectionName,
@@ -204,7 +210,7 @@ const readmit = (state: Stocked, connection: ConnectionName, host: string, accep
   ];
 };
 
-/** Under whatever name the host was used before. What happened to it after the acceptance is not accepted. */
+/** Accepts the host under every name under which it was used before. Later uses are not accepted. */
 const accept = (state: Stocked, { connection, host, address, asOf }: AcceptedHost): readonly StockFact[] => {
   if (state.held.has(host)) return nothing;
   const names = [...state.lastUses]
@@ -264,7 +270,7 @@ const taken = (state: Stocked, { data, meta }: StoredEvent<'HostsTaken'>): Stock
   return { ...state, held: new Map([...state.held, ...holdings]) };
 };
 
-/** The host is free; its last namespace is remembered. */
+/** The host is free; its last namespace is kept. */
 const ended = (state: Stocked, host: string, endedSeq: number): Stocked => {
   const holding = state.held.get(host);
   if (holding === undefined) return state;
@@ -291,7 +297,10 @@ const keyPinned = (state: Stocked, { data: { host, address, hostKey } }: StoredE
   pinned: new Map(state.pinned).set(sshServerId({ host, address }), hostKey),
 });
 
-/** The stock of one connection. What the inventory holds comes with each command: it is the connection's, and changes. */
+/**
+ * The inventory of one connection. Its hosts are part of each command, because they belong to the connection's
+ * settings, which can change.
+ */
 export const stock: Decider<Stocked, StockCommand, StockFact> = {
   initial: {
     held: new Map(),

@@ -41,14 +41,14 @@ const withheld: StockFact = {
   data: { connection: SITE, uid: UID, machine: 'a' as NodeName, host: 'rack-1' as NodeName, cause },
 };
 
-describe('the stock', () => {
-  it('gives each machine a host', () => {
+describe('the inventory', () => {
+  it('allocates a host to each machine', () => {
     given()
       .when(take([desiredHost('a'), desiredHost('b')], candidates(ownHosts(3))))
       .then(taken(['a', 1], ['b', 2]));
   });
 
-  it('gives nothing when it has not enough for all, and says how many it has', () => {
+  it('allocates nothing if it does not have enough for all, and reports how many it has', () => {
     given(taken(['a', 1]))
       .when(
         take(
@@ -68,7 +68,7 @@ describe('the stock', () => {
     );
   });
 
-  it('gives a machine that has a host no other one, however often it asks', () => {
+  it('allocates only one host per machine, however often it is requested', () => {
     given(taken(['a', 1], ['b', 2]))
       .when(take([desiredHost('a'), desiredHost('b')], candidates(ownHosts(3))))
       .thenNothing();
@@ -77,7 +77,7 @@ describe('the stock', () => {
       .then(taken(['b', 2]));
   });
 
-  it('gives a host to one cluster only, also when it has another name now', () => {
+  it('allocates a host to one cluster only, even if the host was renamed', () => {
     given(taken(['a', 1]))
       .when(take([desiredHost('x')], candidates([ownHost(1)]), other))
       .thenRefused('stock.exhausted');
@@ -87,7 +87,7 @@ describe('the stock', () => {
       .thenRefused('stock.exhausted');
   });
 
-  it('gives a host again after it was returned, and not while it is kept out', () => {
+  it('allocates a host again after its release, and not while it is quarantined', () => {
     given(taken(['a', 1]), returned('a', 'rack-1'))
       .when(take([desiredHost('b')], candidates([ownHost(1)])))
       .then(taken(['b', 1]));
@@ -99,7 +99,7 @@ describe('the stock', () => {
       .then(taken(['b', 1]));
   });
 
-  it('takes a host back from the machine that has it, and from no other', () => {
+  it('accepts the release of a host only from the machine that has it', () => {
     given(taken(['a', 1]))
       .when({ type: 'ReturnHost', data: back('a', 'rack-1') })
       .then(returned('a', 'rack-1'));
@@ -114,7 +114,7 @@ describe('the stock', () => {
       .thenNothing();
   });
 
-  it('keeps a host that could not be reset out, with the reason', () => {
+  it('quarantines a host that could not be reset, with the reason', () => {
     given(taken(['a', 1]))
       .when({ type: 'WithholdHost', data: { ...back('a', 'rack-1'), cause } })
       .then(withheld);
@@ -126,7 +126,7 @@ describe('the stock', () => {
       .thenNothing();
   });
 
-  it('gives a cluster that has given everything back nothing more, however late it asks', () => {
+  it('allocates nothing more to a cluster that has released everything, however late its request', () => {
     const closed: StockFact = { type: 'StockClosed', data: { connection: SITE, uid: UID } };
     given().when({ type: 'CloseStock', data: demo }).then(closed);
     given(closed).when({ type: 'CloseStock', data: demo }).thenNothing();
@@ -149,7 +149,7 @@ describe('the stock', () => {
       data: { connection: SITE, host: 'rack-1' as NodeName, accepted: true },
     };
 
-    it('gives a host to the namespace that used it last, and to another only where the connection says so', () => {
+    it('allocates a host to its last namespace, and to another only if the connection allows that', () => {
       const before = [taken(['a', 1]), returned('a', 'rack-1')];
       given(...before)
         .when(take([desiredHost('x')], candidates([ownHost(1)]), foreign))
@@ -162,19 +162,19 @@ describe('the stock', () => {
         });
     });
 
-    it('takes a later namespace of the same name for another one', () => {
+    it('treats a later namespace of the same name as a different one', () => {
       given(taken(['a', 1]), returned('a', 'rack-1'))
         .when(take([desiredHost('b')], candidates([ownHost(1)], [], { ownSince: 2 })))
         .thenRefused('stock.other-namespace');
     });
 
-    it('prefers to say that the stock is exhausted where hosts of others would not help', () => {
+    it('reports too few hosts if hosts of others would not help', () => {
       given(taken(['a', 1]))
         .when(take([desiredHost('x')], candidates([ownHost(1)]), foreign))
         .thenRefused('stock.exhausted');
     });
 
-    it('frees a host that is accepted, unless it was used since, or is in use', () => {
+    it('releases an accepted host, unless it was used since, or is in use', () => {
       given(taken(['a', 1]), returned('a', 'rack-1'))
         .when(accept(3))
         .then(accepted);
@@ -196,7 +196,7 @@ describe('the stock', () => {
     });
   });
 
-  it('pins the first host key that a server has shown, and never another one', () => {
+  it('pins the first host key that a server presents, and never another one', () => {
     const seen = (letter: string) => ({
       connection: SITE,
       host: 'rack-1' as NodeName,
@@ -215,12 +215,12 @@ describe('the stock', () => {
       .then({ type: 'HostKeyPinned', data: { ...seen('B'), host: null } });
   });
 
-  it('has one stream for each connection', () => {
+  it('has one stream per connection', () => {
     expect(stockStream(SITE)).toEqual({ namespace: '_', cluster: '_', context: 'stock-site' });
   });
 });
 
-describe('which host', () => {
+describe('the choice of a host', () => {
   const hostsOf = (desired: readonly DesiredHost[], hosts: Candidates): Readonly<Record<string, string>> => {
     const facts = stock.decide(stock.initial, take(desired, hosts));
     if (isRefusal(facts)) throw new Error(facts.message);
@@ -231,18 +231,18 @@ describe('which host', () => {
     );
   };
 
-  it('has the size that is asked for, and a special host is left for who asks for it', () => {
+  it('matches the requested size, and keeps special hosts for requests of their size', () => {
     const hosts = candidates([ownHost(1, { spec: 'big' }), ownHost(2), ownHost(3)]);
     expect(hostsOf([desiredHost('a'), desiredHost('b', { spec: 'big' })], hosts)).toEqual({ a: 'rack-2', b: 'rack-1' });
   });
 
-  it('is in the zone that is asked for where there is one, and elsewhere rather than nowhere', () => {
+  it('prefers the requested zone, but uses another one if necessary', () => {
     const hosts = candidates([ownHost(1, { zone: 'x' }), ownHost(2, { zone: 'x' }), ownHost(3, { zone: 'y' })]);
     const desired = [desiredHost('a', { zone: 'y' }), desiredHost('b', { zone: 'x' }), desiredHost('c', { zone: 'y' })];
     expect(hostsOf(desired, hosts)).toEqual({ a: 'rack-3', b: 'rack-1', c: 'rack-2' });
   });
 
-  it('is found whenever there is one for each, also where the first choice was the only one for another', () => {
+  it('is possible whenever there is one for each, even if the first choice was the only one for another', () => {
     const hosts = candidates([ownHost(1, { spec: 'big' }), ownHost(2, { spec: 'fast' })]);
     expect(hostsOf([desiredHost('any'), desiredHost('big', { spec: 'big' })], hosts)).toEqual({
       any: 'rack-2',
@@ -259,7 +259,7 @@ describe('an address for the API', () => {
   });
   const ask = (claim = demo): StockCommand => ({ type: 'TakeAddress', data: { claim, addresses } });
 
-  it("is one cluster's, until that gives it back", () => {
+  it('belongs to one cluster until it is released', () => {
     given().when(ask()).then(has('198.51.100.200'));
     given(has('198.51.100.200')).when(ask()).thenNothing();
     given(has('198.51.100.200'))

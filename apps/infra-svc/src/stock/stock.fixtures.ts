@@ -10,7 +10,7 @@ export const claimOf = (uid: ClusterUid, cluster = 'demo'): Claim => ({
   cluster,
 });
 
-/** A host of the inventory; its address follows from its number. */
+/** A host of the inventory; its address derives from its number. */
 export const ownHost = (number: number, more: Partial<OwnHost> = {}): OwnHost =>
   OwnHost.parse({ name: `rack-${number}`, address: `198.51.100.${number}`, ...more });
 

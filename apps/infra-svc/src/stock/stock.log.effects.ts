@@ -24,7 +24,7 @@ import type {
   DesiredHost,
 } from './stock.ports.js';
 
-/** The stock in the log: what makes it safe between replicas is that each connection's is one stream. */
+/** The inventory state in the log. One stream per connection makes it safe between replicas. */
 @Injectable()
 export class StockLog implements Stock {
   constructor(@Inject(HANDLE) private readonly handle: Handle) {}
@@ -107,7 +107,7 @@ export class StockLog implements Stock {
     return orRetry(await this.handle(stock, stockStream(connection), command, cause), `stock of ${connection}`).state;
   }
 
-  /** Like record, for what the stock itself may refuse. */
+  /** Like record, for commands that may be refused. */
   private async decide(claim: Claim, command: StockCommand): Promise<Stocked | Refusal> {
     const { connection, uid } = claim;
     const cause = { actor: 'system/infra-svc', correlationId: uid, causationId: uid };

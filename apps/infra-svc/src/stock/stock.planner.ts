@@ -4,10 +4,10 @@ import type { DesiredHost } from './stock.ports.js';
 const fits = (host: OwnHost, { spec }: DesiredHost): boolean => spec === ANY_HOST || spec === host.spec;
 const isNear = (host: OwnHost, { zone }: DesiredHost): boolean => zone === undefined || zone === host.zone;
 
-/** Which desired machine (by its place) has each host (by its place). */
+/** The host of each desired machine, both by index. */
 type Assignment = ReadonlyMap<number, number>;
 
-/** One more machine gets a host, for which others may have to take another one that is as good for them. */
+/** Assigns a host to one more machine, for which others may have to take an equally suitable one. */
 const placed = (
   assignment: Assignment,
   machine: number,
@@ -34,9 +34,8 @@ const extended = (assignment: Assignment, choices: readonly (readonly number[])[
   }, assignment);
 
 /**
- * A host for as many of the machines as there can be one for (a maximum matching), the machines that have one in their own
- * zone first. Hosts without a size of their own go first, so that the special ones are left for those who ask for them.
- * The same question has the same answer.
+ * Assigns hosts to as many machines as possible (a maximum matching), machines with a host in their own zone first.
+ * Hosts without a size are used first, so that special ones remain for requests of their size. Deterministic.
  */
 export const assign = (
   desired: readonly DesiredHost[],

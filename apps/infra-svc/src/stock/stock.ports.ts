@@ -10,7 +10,7 @@ import type {
 } from '@fairlead/contracts';
 import type { HostKeys, SshServer } from '@fairlead/domain';
 
-/** An incarnation of a cluster that uses the stock of a connection. */
+/** An incarnation of a cluster that uses the inventory of a connection. */
 export interface Claim {
   readonly connection: ConnectionName;
   readonly uid: ClusterUid;
@@ -18,26 +18,26 @@ export interface Claim {
   readonly cluster: string;
 }
 
-/** A machine for which a host is desired. */
+/** A machine that needs a host. */
 export interface DesiredHost {
   readonly machine: NodeName;
-  /** `ssh.any`, or the size that a host of the inventory names as its own. */
+  /** `ssh.any`, or the size of a host in the inventory. */
   readonly spec: string;
-  /** Where it would best be: a host elsewhere is taken rather than none. */
+  /** The preferred zone: a host elsewhere is better than none. */
   readonly zone: string | undefined;
 }
 
-/** The hosts that could be taken now, and those of the inventory that could not for another reason than being in use. */
+/** The hosts that can be allocated now, and those that cannot for a reason other than being in use. */
 export interface Candidates {
   readonly hosts: readonly OwnHost[];
-  /** Those that do not answer or cannot become a node: `<name>: <why>`. */
+  /** Hosts that do not respond or cannot become a node: `<name>: <reason>`. */
   readonly unfit: readonly string[];
   /**
-   * A host that was used before is given to its last namespace only: taken by the name of the claim's namespace after this
-   * position of the log, where the namespace began. null: the connection gives hosts to any namespace.
+   * A used host is allocated only to its last namespace: it must have been allocated to the claim's namespace after
+   * this position of the log, where the namespace began. null: the connection allows any namespace.
    */
   readonly ownSince: number | null;
-  /** What each host that was looked at is like now, by its name. */
+  /** The current state of each inspected host, by name. */
   readonly baselines: ReadonlyMap<string, HostBaseline>;
 }
 
@@ -47,22 +47,22 @@ export interface Holding {
   readonly namespace: string;
   readonly cluster: string;
   readonly machine: NodeName;
-  /** As it was when it was taken. */
+  /** Its settings at allocation. */
   readonly host: OwnHost;
   /** Position of the HostsTaken in the log. */
   readonly takenSeq: number;
-  /** What it was like then; null: it was taken before there were baselines. */
+  /** Its state at allocation; null: it was allocated before baselines existed. */
   readonly baseline: HostBaseline | null;
 }
 
-/** Who had a host last, from when it is given back until an administrator accepts it. */
+/** The last user of a host, from its release until an administrator accepts it. */
 export interface LastUse extends Pick<Holding, 'namespace' | 'takenSeq'> {
   readonly address: string;
-  /** Position at which it was given back. */
+  /** Position of its release. */
   readonly endedSeq: number;
 }
 
-/** A host key that a server of the connection has shown. */
+/** A host key that a server of the connection presented. */
 export interface SeenHostKey extends SshServer {
   readonly connection: ConnectionName;
   readonly hostKey: string;
@@ -73,29 +73,29 @@ export interface AcceptedHost {
   readonly connection: ConnectionName;
   readonly host: string;
   readonly address: string;
-  /** Position of the acceptance in the log: later uses of the host are not accepted by it. */
+  /** Position of the acceptance in the log: it does not apply to later uses of the host. */
   readonly asOf: number;
 }
 
-/** What decides whether a host may be trusted: the log as it is now. */
+/** The basis for trusting a host, from the log. */
 export interface Trust {
   hostKeys(): Promise<HostKeys>;
-  /** Position at which the namespace of that name began; Infinity: there is none. */
+  /** The position at which the namespace of that name began; Infinity: there is none. */
   namespaceSince(namespace: string): Promise<number>;
 }
 
-/** A host that could not be reset when it was given back. */
+/** A host that could not be reset when it was released. */
 export interface Withheld extends Holding {
   readonly cause: Cause;
 }
 
-/** Who uses what of a connection. What is in neither list is free. */
+/** The hosts of a connection that are in use or quarantined. All others are free. */
 export interface StockView {
   readonly held: readonly Holding[];
   readonly withheld: readonly Withheld[];
 }
 
-/** One host that a cluster gives back. */
+/** One host that a cluster releases. */
 export interface GivenBack {
   readonly connection: ConnectionName;
   readonly uid: ClusterUid;
@@ -104,32 +104,32 @@ export interface GivenBack {
 }
 
 /**
- * The memory of who uses which host of an inventory. Every method may be called again after a crash, with the same outcome;
- * over all replicas no host has two machines, and no address two clusters.
+ * The allocation of an inventory's hosts. Every method is idempotent; across all replicas no host has two machines, and
+ * no address two clusters.
  */
 export interface Stock {
   look(connection: ConnectionName): Promise<StockView>;
-  /** Could `take` give that many now? Nothing is taken. */
+  /** Whether `take` could allocate that many now. Allocates nothing. */
   refusal(claim: Claim, desired: readonly DesiredHost[], candidates: Candidates): Promise<Refusal | undefined>;
-  /** All of them, or a refusal and none. A machine that has a host keeps it. */
+  /** Allocates all of them, or refuses and allocates none. A machine keeps its host. */
   take(claim: Claim, desired: readonly DesiredHost[], candidates: Candidates): Promise<readonly Holding[] | Refusal>;
   /** The host was reset and is free. */
   giveBack(host: GivenBack): Promise<void>;
-  /** It could not be reset: its cluster has lost it, and no other cluster gets it. */
+  /** The host could not be reset: it no longer belongs to its cluster, and is not allocated to another one. */
   withhold(host: GivenBack, cause: Cause): Promise<void>;
-  /** A host that was kept out is clean. */
+  /** A quarantined host is clean. */
   readmit(connection: ConnectionName, host: string): Promise<void>;
-  /** An administrator accepts the host as it is; a host in use stays with its cluster. */
+  /** An administrator accepts the host as it is; a host in use remains with its cluster. */
   accept(host: AcceptedHost): Promise<void>;
-  /** Pins the key unless another one is pinned. Answers the one that is pinned now. */
+  /** Pins the key unless another one is pinned. Returns the pinned one. */
   pin(seen: SeenHostKey): Promise<string>;
-  /** One of the addresses, for this cluster alone; the one that it has already, where it has one. */
+  /** Allocates one of the addresses to this cluster, or returns the one that it has. */
   takeAddress(claim: Claim, addresses: readonly string[]): Promise<string | Refusal>;
-  /** Would `takeAddress` give one now? Nothing is taken. */
+  /** Whether `takeAddress` could allocate one now. Allocates nothing. */
   addressRefusal(claim: Claim, addresses: readonly string[]): Promise<Refusal | undefined>;
-  /** Those of the addresses that no cluster has; none once the claim has one. */
+  /** The addresses that no cluster has; empty if the claim already has one. */
   freeAddresses(claim: Claim, addresses: readonly string[]): Promise<readonly string[]>;
   returnAddress(claim: Claim): Promise<void>;
-  /** From here on the claim gets nothing. */
+  /** Prevents further allocations for the claim. */
   close(claim: Claim): Promise<void>;
 }

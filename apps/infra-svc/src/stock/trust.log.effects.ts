@@ -18,7 +18,7 @@ interface Known {
   readonly keys: HostKeys;
 }
 
-/** Host keys and namespaces as the log has them now: a row of a read model may be older than an acceptance. */
+/** Host keys and namespaces from the log, because a row may be older than an acceptance. */
 @Injectable()
 export class LogTrust implements Trust {
   private readonly known: LatestFold<Known>;
