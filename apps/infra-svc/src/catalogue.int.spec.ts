@@ -83,7 +83,7 @@ it(
     await start();
     await say({ type: 'ApplicationSyncRequested', data: { name } });
     await eventually(async () => (server.asked.filter((url) => url === '/index.yaml').length >= 2 ? true : undefined));
-    // Whatever the second one does is done before a version that comes after it.
+    // The work of the second one is done before a version that follows it.
     server.publish({ '8.2.0': await chartOf(undefined), '8.1.0': known });
     await say({ type: 'ApplicationSyncRequested', data: { name } });
     await eventually(async () => ((await facts()).length >= 4 ? true : undefined));

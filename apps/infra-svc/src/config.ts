@@ -6,7 +6,10 @@ const milliseconds = (byDefault: number) => z.coerce.number().int().min(1).defau
 
 const RESOURCES_POLL_MS = 100;
 const REALM_FRESH_FOR_MS = 1_000;
-/** A cluster that waits for a realm goes on within 15 s after it is ready: this, and the longest wait of identity.effects.ts, are part of that. */
+/**
+ * A waiting cluster continues within 15 s after its realm is ready, of which this and the longest delay of
+ * identity.effects.ts are a part.
+ */
 const REALM_TIMEOUT_MS = 5_000;
 
 const Environment = z.object({
@@ -36,49 +39,49 @@ const Environment = z.object({
   GATEWAY_CA: z.string().max(65_536).optional().describe('Certificates (PEM) that sign that of the gateway'),
 });
 
-/** What this service needs to know beyond what every service does; parsed once, frozen. */
+/** The settings of this service besides those of every service; parsed once and frozen. */
 export interface Settings {
-  /** How many jobs a replica works on at a time. Most of that time a job waits for a provider, so it may be many. */
+  /** How many jobs a replica runs concurrently. Jobs mostly wait for a provider, so this may be large. */
   readonly jobConcurrency: number;
-  /** How many of them may need the same connection: if its provider hangs, the others have the rest. */
+  /** How many of them may use the same connection: if its provider hangs, the others use the rest. */
   readonly connectionTasksMax: number;
-  /** How many calls to one connection's provider may be under way at a time; waiting for machines does not count. */
+  /** How many concurrent calls one connection's provider receives, not counting waits for machines. */
   readonly providerCallsMax: number;
-  /** One call to a provider may take so long. */
+  /** Timeout of one call to a provider. */
   readonly providerTimeoutMs: number;
-  /** All machines of a cluster must answer within this time after they were desired. */
+  /** Timeout for all machines of a cluster to respond after they were requested. */
   readonly machinesTimeoutMs: number;
-  /** An offer is asked for again after this time. */
+  /** How long an offer is cached. */
   readonly offersFreshForMs: number;
-  /** Shared resources are ensured again after this time: someone may have deleted them at the provider. */
+  /** How long ensured shared resources are cached, because they may be deleted at the provider. */
   readonly resourcesFreshForMs: number;
-  /** Ensuring the shared resources of a connection may take so long. */
+  /** Timeout for ensuring the shared resources of a connection. */
   readonly resourcesTimeoutMs: number;
-  /** Between two looks at the machines of a connection. */
+  /** Interval between two checks of the machines of a connection. */
   readonly watchIntervalMs: number;
-  /** A provider has so long to list the machines of a connection. */
+  /** Timeout for listing the machines of a connection. */
   readonly watchTimeoutMs: number;
-  /** Between two synchronizations of an application of the catalogue. */
+  /** Interval between two synchronizations of an application of the catalogue. */
   readonly catalogueIntervalMs: number;
-  /** Besides public addresses: where chart repositories may be. */
+  /** Address ranges of chart repositories that are allowed besides public addresses. */
   readonly catalogueAddressesAllowed: readonly AddressRange[];
-  /** Besides public addresses: where identity realms may be. */
+  /** Address ranges of identity realms that are allowed besides public addresses. */
   readonly realmAddressesAllowed: readonly AddressRange[];
-  /** Where agents find NATS; empty: that is not known here. */
+  /** URLs at which agents reach NATS; empty: unknown here. */
   readonly agentNatsUrls: readonly string[];
-  /** Where machines that join by themselves reach the gateway; undefined: none can. */
+  /** The URL at which joining machines reach the gateway; undefined: joining is not possible. */
   readonly gatewayUrl: string | undefined;
-  /** PEM; undefined: the authorities of the machines. */
+  /** PEM; undefined: the CAs of the machines. */
   readonly gatewayCa: string | undefined;
-  /** However many clusters wait for a realm, a replica looks at it no more often. */
+  /** How long a replica caches its check of a realm, for all clusters that wait for it. */
   readonly realmFreshForMs: number;
-  /** A look at a realm may take so long. */
+  /** Timeout of a check of a realm. */
   readonly realmTimeoutMs: number;
-  /** How often a replica looks whether another one is done with them. */
+  /** How often a replica checks whether another one has ensured shared resources. */
   readonly resourcesPollMs: number;
 }
 
-/** Throws ConfigurationError with all faults at once. */
+/** Throws a ConfigurationError with all problems at once. */
 export const readSettings = (env: Readonly<Record<string, string | undefined>>): Settings => {
   const parsed = parseEnvironment(Environment, env);
   return Object.freeze({

@@ -35,7 +35,7 @@ const LIMIT_MS = 60_000;
 const MANY_LIMIT_MS = 120_000;
 const TOKEN_REF = 'gateway.connection.lab' as SecretRef;
 
-/** Two replicas of infra-svc, against NATS, PostgreSQL and a lab that are real processes. */
+/** Two replicas of infra-svc with NATS, PostgreSQL and a lab as real processes. */
 describe('infra-svc', () => {
   let environment: TestEnvironment;
   let lab: LabProcess;
@@ -92,10 +92,10 @@ describe('infra-svc', () => {
   };
   const count = async (type: EventType): Promise<number> =>
     (await store.read(`evt.*.default.*.machines.${type}`, 0)).length;
-  /** So many events of a type over all clusters, which one read finds. */
+  /** Waits until this many events of a type exist over all clusters, which one read finds. */
   const untilCount = (type: EventType, desired: number): Promise<true> =>
     eventually(async () => ((await count(type)) >= desired ? true : undefined), { withinMs: MANY_LIMIT_MS });
-  /** As bootstrap-svc does: on a busy machine, clusters begin slowly while others are neither Ready nor Failed. */
+  /** Like bootstrap-svc: on a busy machine, clusters begin slowly while others are neither Ready nor Failed. */
   const becomeReady = async (uids: ReadonlyMap<string, ClusterUid>): Promise<void> => {
     const ready = new Set<string>();
     await eventually(
@@ -141,14 +141,14 @@ describe('infra-svc', () => {
   }, MANY_LIMIT_MS);
 
   afterAll(async () => {
-    // A start that failed or took too long may still have started something.
+    // A start that failed or timed out may still have started something.
     await starting.catch(() => undefined);
     await Promise.all(services.map((service) => service.stop()));
     await Promise.all([lab?.stop(), environment?.stop()]);
     if (folder !== undefined) rmSync(folder, { recursive: true });
   }, MANY_LIMIT_MS);
 
-  it('has a table for each of its projections, and none that nothing writes', async () => {
+  it('has a table for each of its projections, and no unused ones', async () => {
     const tables = await services[0]!.query<{ table_name: string }>(
       `select table_name from information_schema.columns where table_schema = current_schema()
        and column_name in ('key', 'seq', 'doc') group by table_name having count(*) = 3 order by table_name`,
@@ -161,7 +161,7 @@ describe('infra-svc', () => {
     );
   });
 
-  it('says what a registered connection offers', async () => {
+  it('reports what a registered connection offers', async () => {
     const { data } = await eventually(async () =>
       (await eventsOf('_', '_')).find((event) => event.type === 'ConnectionVerified'),
     );
@@ -172,7 +172,7 @@ describe('infra-svc', () => {
   });
 
   it(
-    'makes the machines of two clusters at once, and what they share once, and deletes them without a trace',
+    'creates the machines of two clusters concurrently and their shared resources once, and deletes them completely',
     async () => {
       const [first, second] = await Promise.all([request('first'), request('second')]);
       await Promise.all([until('first', 'LoadBalancerReady'), until('second', 'LoadBalancerReady')]);
@@ -198,7 +198,7 @@ describe('infra-svc', () => {
     LIMIT_MS,
   );
 
-  it('seals a key that opens the machines it made', async () => {
+  it('seals a key that opens the created machines', async () => {
     const uid = await request('opened', { controlPlane: nodeSet(1), workers: [nodeSet(1)] });
     const { data } = await until('opened', 'VmsCreated');
     const { ssh } = data.machines[0]!;
@@ -212,7 +212,7 @@ describe('infra-svc', () => {
     await remove('opened', uid);
   });
 
-  it("fails in the provider's words, and a retry makes only what failed", async () => {
+  it("fails with the provider's message, and a retry creates only what failed", async () => {
     await lab.faults([{ kind: 'boot-failure', machine: 'unlucky-w-2-*', message: 'no boot device', times: 1 }]);
     const uid = await request('unlucky');
     const failed = await until('unlucky', 'InfrastructureFailed');
@@ -236,7 +236,7 @@ describe('infra-svc', () => {
   });
 
   it(
-    'waits for a provider that is away, and goes on by itself when it is back',
+    'waits for a provider that is away, and continues when it is back',
     async () => {
       await lab.halt();
       const uid = await request('patient', { controlPlane: nodeSet(1), workers: [nodeSet(1)] });
@@ -251,7 +251,7 @@ describe('infra-svc', () => {
   );
 
   it(
-    'makes a hundred clusters that are asked for at once',
+    'creates a hundred clusters that are requested at once',
     async () => {
       const names = Array.from({ length: 100 }, (_, index) => `many-${index}`);
       const deleted = await count('ClusterDeleted');

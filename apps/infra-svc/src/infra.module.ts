@@ -75,7 +75,7 @@ import { PlannedMachines } from './machines/planned.machines.effects.js';
 import { ProviderWatch } from './watch/watch.effects.js';
 import { WatchQueries } from './watch/watch.queries.js';
 
-/** A provider is known to Fairlead by being listed here. */
+/** The supported providers. */
 const kindsOf = (
   settings: Settings,
   { joined, ...hosts }: Pick<SshWorld, 'stock' | 'trust' | 'shell'> & { readonly joined: JoinedHosts },
@@ -96,7 +96,7 @@ const kindsOf = (
   );
 };
 
-/** As with kinds of infrastructure. */
+/** The supported identity providers. */
 const identityProvidersOf = ({ realmAddressesAllowed: allowed }: Settings): IdentityProviders => {
   const http = new CheckedHttp({ allowed, setting: 'REALM_ADDRESSES_ALLOWED' });
   return new Map([keycloak(http)].map((provider) => [provider.name, provider]));
@@ -105,10 +105,10 @@ const identityProvidersOf = ({ realmAddressesAllowed: allowed }: Settings): Iden
 const chartRepositoryOf = ({ catalogueAddressesAllowed: allowed }: Settings): ChartRepository =>
   new HelmRepository(new CheckedHttp({ allowed, setting: 'CATALOGUE_ADDRESSES_ALLOWED' }));
 
-/** Hosts of inventories are looked at often and for a moment. */
+/** Inspections of inventory hosts are frequent and short. */
 const SSH_LIMITS = { idleMs: 10_000, connectionsMax: 200 };
 
-/** Each look at a realm, and each synchronization, has recorded what it found. */
+/** Checks of realms and synchronizations have already recorded their failures. */
 const failuresOf =
   (connections: ConnectionFailures, orphans: OrphansLog): RecordFollowUpFailure =>
   async ({ type, data }, cause, failure) => {
@@ -182,7 +182,7 @@ const providersOf = (settings: Settings): Provider[] => [
   },
 ];
 
-/** Where ports meet adapters. A module class of its own for each settings, as Nest requires. */
+/** The composition root. Each settings value gets its own module class, as Nest requires. */
 export const infraModule = (settings: Settings): Type<unknown> => {
   @Module({
     controllers: [

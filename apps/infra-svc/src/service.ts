@@ -16,7 +16,7 @@ import { orphansReconciler } from './watch/orphans.reconciler.js';
 
 const projections = [connectionsProjection, resourcesProjection, clustersProjection, machinesProjection];
 
-/** Everything that makes infra-svc this service. */
+/** The definition of infra-svc. */
 export const infraService = (settings: Settings): ServiceDefinition =>
   defineService({
     name: 'infra-svc',

@@ -1,4 +1,3 @@
-/** Nest injection tokens of infra-svc's own ports. */
 export const CONNECTIONS = Symbol('infra.connections');
 export const OFFERS = Symbol('infra.offers');
 export const PROVIDER_KINDS = Symbol('infra.provider-kinds');

@@ -29,7 +29,7 @@ interface StoredMachine extends Omit<DesiredMachine, 'adopts'> {
   readonly sshKey: string;
 }
 
-/** What can go wrong around a call: before it reaches the cloud, or after it has. */
+/** Hooks around a call that can fail: before it reaches the cloud, or after it has. */
 export interface Weather {
   before(operation: ProviderOperation): Promise<void>;
   after(operation: ProviderOperation): Promise<void>;
@@ -43,41 +43,41 @@ export const SPECS: readonly MachineSpec[] = [
   { name: 'lab.medium', cpuCount: 2, memoryGiB: 4, cpuClockGHz: null },
 ];
 
-/** A cloud in memory: what it holds outlives the provider objects that talk to it. */
+/** A cloud in memory, whose state outlives provider objects. */
 export class FakeCloud {
   readonly machines = new Map<string, StoredMachine>();
   readonly networks = new Map<string, Network>();
   readonly firewalls = new Map<string, Firewall>();
   readonly sshKeys = new Map<string, SshKey>();
   readonly balancers = new Map<string, LoadBalancerSpec>();
-  /** The groups that were asked for, with the machines of each, in the order of the requests. */
+  /** The requested groups, with the machines of each, in request order. */
   readonly requests: { readonly group: string; readonly machines: readonly NodeName[] }[] = [];
-  /** How often each thing was made, by `<kind> <name>`. */
+  /** How often each resource was created, by `<kind> <name>`. */
   readonly creations = new Map<string, number>();
-  /** Machines that fail to boot, with the cloud's words. Read when the machine is made. */
+  /** Machines that fail to boot, with the cloud's message. Read when the machine is created. */
   readonly bootFailures = new Map<string, string>();
   readonly failed = new Map<string, string>();
   /** Machines that run without an address. */
   readonly withoutPublicIp = new Set<string>();
   readonly withoutPrivateIp = new Set<string>();
-  /** Machines that are reported with the id of another one. */
+  /** Machines that are reported with the ID of another one. */
   readonly reportedAs = new Map<string, string>();
-  /** Machines that answer a deletion and stay. */
+  /** Machines whose deletion is accepted but has no effect. */
   readonly undeletable = new Set<string>();
   readonly deletedUids = new Set<string>();
   /** By name. */
   readonly reservations = new Map<string, DesiredReservation>();
   readonly released = new Set<string>();
-  /** Why no reservation is made or moved; undefined: it is. */
+  /** Why no reservation is created or changed; undefined: it is. */
   denial: string | undefined;
-  /** Reservations that wait for their start answer `pending` until this is set. */
+  /** Reservations with a start time are `pending` until this is set. */
   hasBegun = true;
   reserves = true;
   /** Sizes that reservations map; undefined: all of theirs. */
   mapped: readonly string[] | undefined;
   machinesMax = Number.POSITIVE_INFINITY;
   nlb = true;
-  /** The address of the API; it may be that of a machine. */
+  /** The address of the API, which may be that of a machine. */
   address: Pick<LoadBalancer, 'host' | 'placement'> = { host: '127.2.0.1' };
   zones: readonly string[] = ['lab-1a', 'lab-1b', 'lab-1c'];
   calls = 0;
@@ -91,7 +91,7 @@ export class FakeCloud {
 const failure = (operation: ProviderOperation, message: string, retryable: boolean): WorldFailure =>
   new WorldFailure({ operation, target: 'fake', message, retryable });
 
-/** Like a call over the network: it ends as soon as the signal aborts. */
+/** Like a network call, ends as soon as the signal aborts. */
 const orAborted = <T>(signal: AbortSignal, call: Promise<T>): Promise<T> =>
   new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason as Error);
@@ -228,7 +228,7 @@ export class FakeProvider implements InfrastructureProvider {
   private async call<T>(operation: ProviderOperation, signal: AbortSignal, effect: () => T): Promise<T> {
     signal.throwIfAborted();
     const arrived = this.weather.before(operation).then(() => {
-      // What makes machines was sent already: it takes effect although its caller does not wait for it.
+      // The request to create machines was already sent: it takes effect even if its caller does not wait for it.
       if (operation !== 'create machines') signal.throwIfAborted();
       this.cloud.calls += 1;
       return effect();
@@ -246,7 +246,7 @@ export class FakeProvider implements InfrastructureProvider {
     return desired;
   }
 
-  /** It keeps its id; its former name is gone. */
+  /** Keeps the ID; the former name no longer exists. */
   private move({ name, labels, adopts }: DesiredMachine, to: GroupRef): void {
     const { machines } = this.cloud;
     const found = [...machines.values()].find(({ id }) => id === adopts?.id);

@@ -8,24 +8,24 @@ import {
 
 type RealmOperation = 'open' | 'ensureGroup' | 'ensureClient' | 'deleteClient' | 'deleteGroup';
 
-/** Around every call to a realm. */
+/** Called around every call to a realm. */
 export interface RealmHooks {
   before(operation: RealmOperation): Promise<void>;
   after(operation: RealmOperation): Promise<void>;
 }
 
-/** What is at an identity provider, out in the world: by name, whose it is. */
+/** The state of an identity provider: the owner of each resource, by name. */
 export class FakeRealm {
   readonly clients = new Map<string, string>();
   readonly groups = new Map<string, string>();
   readonly claims = new Map<string, string>();
-  /** Every client that was ever made. */
+  /** Every client that was ever created. */
   readonly made: string[] = [];
   looks = 0;
   /** Set to make it not ready. */
   problem: RealmProblem | undefined;
 
-  /** As a replica reaches it. */
+  /** The provider, as used by a replica. */
   provider(hooks: RealmHooks = { before: async () => undefined, after: async () => undefined }): IdentityProviders {
     const around =
       (operation: RealmOperation, work: (desired: DesiredIdentity) => void) =>

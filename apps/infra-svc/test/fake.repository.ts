@@ -17,13 +17,13 @@ export const indexed = (version: string, changes: Partial<IndexedVersion> = {}):
   ...changes,
 });
 
-/** A repository out in the world, and what was downloaded from it. */
+/** A repository, and what was downloaded from it. */
 export class FakeRepository implements ChartRepository {
   index: readonly IndexedVersion[] = [];
-  /** Set to make every request for the index, or for the archive of this version, fail. */
+  /** Set to fail every request for the index, or for the archive of this version. */
   failure: CatalogueFailure | undefined;
   readonly broken = new Map<string, CatalogueFailure>();
-  /** Every version that was downloaded, in order. */
+  /** Every downloaded version, in order. */
   readonly downloads: string[] = [];
   reads = 0;
 

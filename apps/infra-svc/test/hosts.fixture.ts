@@ -4,7 +4,7 @@ import type { HostShell } from '@fairlead/service-kit/ssh';
 
 const SEEN = { hostKey: 'SHA256:x', jumpHostKey: null, attempts: 1 } as const;
 
-/** Hosts on which a look finds these leftovers of another cluster; null: they do not answer at all. */
+/** Hosts with these remains of another cluster; null: they do not respond. */
 export const hostsThatSay = (leftovers: readonly string[] | null): Pick<HostShell, 'open'> => ({
   open: async ({ name }) => {
     if (leftovers === null)

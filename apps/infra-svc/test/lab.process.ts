@@ -17,17 +17,17 @@ export interface LabFault {
   readonly times?: number;
 }
 
-/** A lab of its own for a spec: a real process of apps/lab, light and without delays. */
+/** A separate lab for a spec: a real process of apps/lab, light and without delays. */
 export interface LabProcess {
   readonly endpoint: string;
   faults(items: readonly LabFault[]): Promise<void>;
-  /** How often each thing was made since the lab started, by `<kind>/<name>`. */
+  /** How often each resource was created since the lab started, by `<kind>/<name>`. */
   created(): Promise<Readonly<Record<string, number>>>;
-  /** What is there now. */
+  /** The current number of resources. */
   now(): Promise<{ readonly machines: number; readonly loadBalancers: number }>;
-  /** Ends the process; its data stay. */
+  /** Stops the process and keeps its data. */
   halt(): Promise<void>;
-  /** Starts it again on the same port and data. */
+  /** Starts it again with the same port and data. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -3,13 +3,13 @@ import { MemoryStore } from '@fairlead/event-sourcing/memory.store';
 
 const EPOCH_MS = Date.parse('2026-01-01T00:00:00.000Z');
 
-/** The event log in memory, at one event a millisecond. */
+/** The event log in memory, with one event per millisecond. */
 export class MemoryLog extends MemoryStore {
   constructor() {
     super((seq) => new Date(EPOCH_MS + seq).toISOString());
   }
 
-  /** States a fact of another service, whoever decides it there. */
+  /** Appends a fact of another service. */
   async say(stream: StreamId, fact: Fact): Promise<StoredEvent> {
     const subject = streamSubject(stream);
     const before = await this.read(`${subject}.>`, 0);

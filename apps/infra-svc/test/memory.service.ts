@@ -62,19 +62,19 @@ export class MemorySecrets extends Secrets {
   }
 }
 
-/** The cache sets room aside for all its entries, and a simulation starts many replicas. */
+/** Small, because the cache preallocates its entries, and a simulation starts many replicas. */
 const FOLDS_MAX = 20;
 
-/** What replicas of the service share: the log, the secrets, and the providers out in the world. */
+/** State that replicas of the service share: the log, the secrets and the providers. */
 export interface Shared {
   readonly log: MemoryLog;
   readonly secrets: MemorySecrets;
   readonly kinds: ProviderKinds;
   readonly identityProviders?: IdentityProviders;
   readonly repository?: ChartRepository;
-  /** Rows of the read models are as new as the log, or not there yet. */
+  /** Whether rows are missing instead of up to date with the log. */
   readonly rowsAreBehind?: boolean;
-  /** What is wrong with every host that is looked at; null: none answers. */
+  /** Problems of every inspected host; null: none responds. */
   readonly problemsOfHosts?: readonly string[] | null;
   /** Default: decisions on the log. */
   readonly handle?: Handle;
@@ -107,7 +107,10 @@ const queriesOf = ({ log, rowsAreBehind = false }: Shared): ResourcesQueries => 
   return queries as unknown as ResourcesQueries;
 };
 
-/** One replica of infra-svc without Nest, NATS and PostgreSQL: the same classes on the same ports. `leases`: of it alone. */
+/**
+ * One replica of infra-svc without Nest, NATS and PostgreSQL: the same classes on the same ports. `leases`: not shared
+ * with other replicas.
+ */
 export const infraParts = (shared: Shared, leases: TaskLeases): InfraParts => {
   const { log, secrets, kinds, clock = systemClock, problemsOfHosts = [] } = shared;
   const settings = { ...readSettings({}), resourcesPollMs: 1, realmFreshForMs: 1 };

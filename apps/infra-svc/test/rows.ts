@@ -1,7 +1,7 @@
 import type { StoredEvent } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 
-/** The row that a projection makes of these events. */
+/** The row of a projection after these events. */
 export const rowFrom = <Row>(
   projection: Projection<Row>,
   events: readonly StoredEvent[],

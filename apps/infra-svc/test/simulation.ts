@@ -20,7 +20,7 @@ const ATTEMPTS_MAX = 1_000;
 export { CALM };
 export const ROUGH: Troubles = { lostRequest: 0.05, lostAnswer: 0.05, crash: 0.01, twin: 0.2 };
 
-/** Two replicas of infra-svc over one log, one cloud and one realm. */
+/** Two replicas of infra-svc with one log, one cloud and one realm. */
 export class Simulation extends Services {
   readonly cloud = new FakeCloud();
   readonly realm = new FakeRealm();

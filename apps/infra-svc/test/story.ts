@@ -22,25 +22,25 @@ import {
 
 const ROUNDS_MAX = 1_000;
 const ATTEMPTS_MAX = 3;
-/** Longer than a deletion may take, and than the wait before the next attempt. */
+/** Longer than the timeout of a deletion, and than the delay before the next attempt. */
 const WAIT_MS = 20 * 60_000;
-/** What is asked for again so much later waits until time passes. */
+/** Tasks that are requeued with at least this delay wait until time passes. */
 const LONG_MS = 60_000;
 
-/** A service in memory that does one job after the other, for stories in which nothing goes wrong by chance. */
+/** An in-memory service that runs one job after the other, for stories without random failures. */
 export class Story {
   readonly cloud = new FakeCloud();
   readonly realm = new FakeRealm();
   readonly repository = new FakeRepository();
   readonly log = new MemoryLog();
   readonly secrets = new MemorySecrets();
-  /** Set to make every call to the provider fail with these words. */
+  /** Set to make every call to the provider fail with this message. */
   outage: string | undefined;
   /** Limits the outage to one operation. */
   outageOf: ProviderOperation | undefined;
-  /** What someone else does at the provider just before it is called. */
+  /** A change that someone else makes at the provider just before it is called. */
   beforeCall: (operation: ProviderOperation) => void = () => undefined;
-  /** The jobs that were done, by type. */
+  /** The types of finished jobs. */
   readonly done: string[] = [];
   readonly leases = new MemoryLeases();
   private readonly processes = new Followers(this.log);
@@ -71,12 +71,12 @@ export class Story {
     this.replica = this.startReplica();
   }
 
-  /** The service loses everything that it has in memory. */
+  /** The service loses its in-memory state. */
   restart(): void {
     this.replica = this.startReplica();
   }
 
-  /** A namespace and a connection, as every story begins. */
+  /** Creates the namespace and the connection with which every story begins. */
   async begin(connection: Fact<'ConnectionRegistered'> = registered()): Promise<void> {
     await this.log.say(ownNamespaceStream, {
       type: 'NamespaceCreated',
@@ -91,7 +91,7 @@ export class Story {
     await this.settle();
   }
 
-  /** Everything that follows from what is in the log. */
+  /** Runs everything that follows from the log. */
   async settle(): Promise<void> {
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
       const jobs = this.processes.next();
@@ -101,7 +101,7 @@ export class Story {
     throw new Error('it never ends');
   }
 
-  /** Time passes until every timer that is set is due. */
+  /** Advances time until every timer is due. */
   async wait(): Promise<void> {
     this.aheadMs += WAIT_MS;
     const again = this.requeued.splice(0);
@@ -154,5 +154,5 @@ export class Story {
   }
 }
 
-/** Realms are waited for. */
+/** Tasks that wait for realms. */
 const isLater = ({ type }: Job, { delayMs }: RequeueAfter): boolean => delayMs >= LONG_MS || type.endsWith('Identity');

@@ -5,7 +5,7 @@ const document = (table: string, ...generated: readonly string[]): string =>
 
 const TABLES = ['namespaces', 'connections', 'resources', 'clusters', 'machines'] as const;
 
-/** The read models of infra-svc: one document per key, with the columns that people and queries look for. */
+/** The projections of infra-svc: one document per key, with columns for people and queries. */
 export class InfraTables1763700000000 implements MigrationInterface {
   readonly name = 'InfraTables1763700000000';
 

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Namespaces are read from the log: a row may be older than a deletion. */
+/** Namespaces are read from the log, because a row may be older than a deletion. */
 export class DropNamespaces1764300000000 implements MigrationInterface {
   readonly name = 'DropNamespaces1764300000000';
 

@@ -24,7 +24,7 @@ import type { DesiredCluster, Tenancy } from './validation.ports.js';
 
 type Check = () => Promise<Refusal | undefined> | Refusal | undefined;
 
-/** Nothing is asked of the world for a check before all checks in front of it have passed. */
+/** Each check queries providers only after all earlier checks have passed. */
 const firstRefusal = async (checks: readonly Check[]): Promise<Refusal | undefined> => {
   for (const check of checks) {
     const refusal = await check();
@@ -41,8 +41,8 @@ interface Question {
 }
 
 /**
- * Checks against the world what the gateway has checked for itself: connections, what their providers offer, and quotas. Creates
- * nothing. Rejects with WorldFailure when a provider cannot be asked.
+ * Checks against providers and quotas what the gateway has checked itself: connections, their offers, and quotas.
+ * Creates nothing. Rejects with WorldFailure if a provider is unreachable.
  */
 @Injectable()
 export class WorldValidation {
@@ -53,7 +53,7 @@ export class WorldValidation {
     @Inject(TENANCY) private readonly tenancy: Tenancy,
   ) {}
 
-  /** The first reason why the cluster cannot be built, in CB-Ladybug's order. */
+  /** The first reason why the cluster cannot be created, in CB-Ladybug's order. */
   cluster(desired: DesiredCluster, cause: Cause, signal: AbortSignal): Promise<Refusal | undefined> {
     const question = { desired, sets: placedSets(desired.spec), cause, signal };
     return firstRefusal([
@@ -72,7 +72,7 @@ export class WorldValidation {
     ]);
   }
 
-  /** The first reason why the cluster cannot have these nodes too. */
+  /** The first reason why the cluster cannot have these additional nodes. */
   nodes(
     desired: DesiredCluster,
     nodes: RequestedNodes,
@@ -92,7 +92,7 @@ export class WorldValidation {
     return exists ? undefined : refuse('namespace.unknown', { namespace }, 'namespace');
   }
 
-  /** As the log has it now: a connection may have been removed, or its grant withdrawn, since the gateway looked. */
+  /** From the log: a connection may have been removed, or its grant withdrawn, since the gateway's check. */
   private access({ desired, sets }: Question): readonly Check[] {
     return [
       ...sets.map((placed) => () => this.connection(placed)),
@@ -110,13 +110,13 @@ export class WorldValidation {
     return refusal === undefined ? undefined : { ...refusal, field: `${field}.connection` };
   }
 
-  /** `more`: machines for a cluster that counts already. */
+  /** `more`: machines for a cluster that is already counted. */
   private quota({ desired, sets }: Question, more: boolean): Promise<Refusal | undefined> {
     const { namespace, uid, requestId } = desired;
     return this.tenancy.roomRefusal({ namespace, uid, requestId, more, machines: sets.map(({ set }) => set) });
   }
 
-  /** Opens each connection once, and makes each check on all of them before the next one. */
+  /** Opens each connection once, and runs each check on all of them before the next one. */
   private async onConnections(
     question: Question,
     checks: readonly ((question: Question, open: OpenConnection) => Promise<Refusal | undefined>)[],
@@ -130,7 +130,7 @@ export class WorldValidation {
     return firstRefusal(checks.flatMap((check) => opened.map((open) => () => check.call(this, question, open))));
   }
 
-  /** Machines of an earlier cluster of this name that are still there. */
+  /** Existing machines of an earlier cluster of this name. */
   private async existingMachines(
     { desired, signal }: Question,
     { connection, provider }: OpenConnection,
@@ -141,7 +141,7 @@ export class WorldValidation {
     return refuse('cluster.machines-exist', { namespace, cluster: spec.name }, 'name');
   }
 
-  /** Machine sizes, then the region. */
+  /** Checks machine sizes, then the region. */
   private async offer({ sets, cause }: Question, open: OpenConnection): Promise<Refusal | undefined> {
     const { connection } = open;
     const { offer, region } = await this.offers.of(open, cause);
@@ -188,7 +188,9 @@ export class WorldValidation {
       : refuse('cluster.reservation-unsupported', { connection, provider }, fieldOf(sets, connection));
   }
 
-  /** A provider with an inventory refuses now what is not in it: later, half of a cluster would be there. */
+  /**
+   * A provider with an inventory refuses insufficient capacity now: later, the cluster would be created only in part.
+   */
   private async capacity({ desired, sets, signal }: Question, open: OpenConnection): Promise<Refusal | undefined> {
     const name: ConnectionName = open.connection.name;
     const group = groupOf(desired, name);

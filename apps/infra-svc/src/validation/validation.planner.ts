@@ -18,11 +18,11 @@ import {
 import type { Connection, Region } from '../providers/provider.ports.js';
 import type { Surroundings } from '../resources/surroundings.planner.js';
 
-/** kubeadm's preflight refuses less than 2 CPUs on a control plane; CB-Ladybug refuses less than 2 GiB anywhere. */
+/** kubeadm's preflight requires 2 CPUs on a control plane; CB-Ladybug requires 2 GiB everywhere. */
 const CONTROL_PLANE_CPUS_MIN = 2;
 const MEMORY_GIB_MIN = 2;
 
-/** A node set with its place in the request, so that a refusal can name the field. */
+/** A node set with its position in the request, so that a refusal can name the field. */
 export interface PlacedSet {
   readonly set: NodeSet;
   readonly role: NodeRole;
@@ -32,7 +32,7 @@ export interface PlacedSet {
 export const placedWorkers = (workers: readonly NodeSet[]): readonly PlacedSet[] =>
   workers.map((set, at) => ({ set, role: 'worker', field: `worker[${at}]` }));
 
-/** What a request for more nodes asks for. */
+/** The nodes in a request for more. */
 export interface RequestedNodes {
   readonly workers: readonly NodeSet[];
   readonly controlPlane?: NodeSet | undefined;
@@ -59,7 +59,7 @@ export const fieldOf = (sets: readonly PlacedSet[], connection: ConnectionName):
   return first === undefined ? 'connection' : `${first.field}.connection`;
 };
 
-/** What is desired of one connection: the size of each machine, and how many of them are control planes. */
+/** The requested machines on one connection: the size of each, and how many of them are control planes. */
 export const roomFor = (
   sets: readonly PlacedSet[],
   connection: ConnectionName,
@@ -80,7 +80,7 @@ export const firstOf = <T>(items: readonly T[], check: (item: T) => Refusal | un
   return undefined;
 };
 
-/** The machine sizes exist and are large enough for what must run on them. */
+/** Checks that the machine sizes exist and are large enough for a node. */
 export const checkSpecs = (
   sets: readonly PlacedSet[],
   connection: Connection,
@@ -102,7 +102,7 @@ export const checkSpecs = (
     },
   );
 
-/** The zones in which a connection's machines may be; undefined: it names a zone that the region does not have. */
+/** The zones for a connection's machines; undefined: it has a zone that the region does not have. */
 export const zonesOf = (connection: Connection, region: Region): readonly string[] | undefined => {
   if (connection.zone === '') return region.zones;
   return region.zones.includes(connection.zone) ? [connection.zone] : undefined;
@@ -114,7 +114,7 @@ export const checkRegion = (connection: Connection, region: Region | undefined, 
   return refuse('cluster.region-unknown', { region: `${connection.region}/${connection.zone}` }, field);
 };
 
-/** The zones that a pool, or the control plane, is limited to are zones of its connection. */
+/** Checks that the zones of pools and of the control plane are zones of their connection. */
 export const checkZones = (
   sets: readonly PlacedSet[],
   connection: Connection,
@@ -137,7 +137,10 @@ export const checkNlb = (spec: ClusterSpec, offer: ConnectionOffer): Refusal | u
     ? refuse('cluster.nlb-unsupported', { provider: offer.provider }, 'config.kubernetes.loadbalancer')
     : undefined;
 
-/** Pods and services must not have addresses of the network that their machines are in, nor any that the machines use. */
+/**
+ * The networks of pods and services must not overlap that of their machines, nor contain addresses that the machines
+ * use.
+ */
 export const checkNetwork = (
   { kubernetes: { podCidr, serviceCidr } }: ClusterSpec,
   { connection, cidr, addresses }: Surroundings,
@@ -154,7 +157,10 @@ export const checkNetwork = (
   });
 };
 
-/** keepalived takes the API address from whoever has it: from no host of the cluster, and not from Fairlead. */
+/**
+ * keepalived takes the API address over from any holder, so it must not belong to a host of the cluster, nor to
+ * Fairlead.
+ */
 export const checkApiAddresses = (
   connection: Pick<Connection, 'name' | 'provider' | 'settings'>,
   others: readonly KnownAddress[],

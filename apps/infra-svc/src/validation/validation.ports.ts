@@ -5,15 +5,18 @@ export interface DesiredCluster {
   readonly namespace: Namespace;
   readonly uid: ClusterUid;
   readonly spec: ClusterSpec;
-  /** Of the request for more workers that is looked at; absent: it is about the cluster itself, or machines beside any request. */
+  /** The request for more workers that is checked; absent: the cluster itself, or machines without a request. */
   readonly requestId?: string;
-  /** Of a new cluster; absent: it has no end. */
+  /** For a new cluster; absent: it has no lease. */
   readonly lease?: ClusterLease | undefined;
 }
 
-/** What a namespace may use, and how much. */
+/** The grants and quotas of a namespace. */
 export interface Tenancy {
   grantRefusal(connection: ConnectionName, namespace: Namespace): Promise<Refusal | undefined>;
-  /** Requests are judged in the order of the log, so that of two at once only the first one sees the room. */
+  /**
+   * Requests are checked in the order of the log, so that of two concurrent ones only the first can use the remaining
+   * quota.
+   */
   roomRefusal(desired: Desired): Promise<Refusal | undefined>;
 }

@@ -18,7 +18,7 @@ import { checkApiAddresses, checkNetwork } from './validation.planner.js';
 
 const OTHER = 'other' as ConnectionName;
 
-describe('what is asked of the world before anything is made', () => {
+describe('the validation against providers', () => {
   let story: Story;
 
   beforeEach(async () => {
@@ -33,12 +33,12 @@ describe('what is asked of the world before anything is made', () => {
     return story.last('ClusterRejected');
   };
 
-  it('accepts what can be built', async () => {
+  it('accepts a cluster that can be created', async () => {
     await story.request(requested());
     expect(story.types()).toContain('ClusterAccepted');
   });
 
-  it('finds a namespace and a connection that no row shows yet', async () => {
+  it('finds a namespace and a connection that no row contains yet', async () => {
     const behind = new Story({ rowsAreBehind: true });
     await behind.begin();
     await behind.request(requested());
@@ -69,7 +69,7 @@ describe('what is asked of the world before anything is made', () => {
     });
   });
 
-  it('refuses a connection that is not granted to the namespace, whatever the gateway let pass', async () => {
+  it('refuses a connection that is not granted to the namespace, even if the gateway accepted it', async () => {
     await story.log.say(CONNECTIONS_STREAM, registered({ namespaces: ['team-a'] }));
     expect(await verdict({})).toMatchObject({ code: 'connection.not-granted', field: 'controlPlane[0].connection' });
     await story.log.say(CONNECTIONS_STREAM, registered({ namespaces: ['team-a', 'default'] }));
@@ -81,14 +81,14 @@ describe('what is asked of the world before anything is made', () => {
     ['clusters', { clusters: 0 }],
     ['nodes', { nodes: 4 }],
     ['cores', { cores: 9 }],
-  ])('refuses what exceeds the quota of %s, by the sizes that the provider really offers', async (what, quota) => {
+  ])('refuses more than the quota of %s, by the sizes that the provider really offers', async (what, quota) => {
     await story.log.say(ownNamespaceStream, { type: 'NamespaceQuotaSet', data: { name: 'default' as never, quota } });
     const { code, message } = await verdict({});
     expect(code).toBe('quota.exceeded');
     expect(message).toContain(`${what} and has 0, and the request adds `);
   });
 
-  it('lets one of two clusters pass that were asked for at once and fit only one by one', async () => {
+  it('accepts only one of two clusters that were requested at once and fit only alone', async () => {
     const quota = { cores: 15 };
     await story.log.say(ownNamespaceStream, { type: 'NamespaceQuotaSet', data: { name: 'default' as never, quota } });
     const twin = { ...requestStream, cluster: 'twin' };
@@ -101,7 +101,7 @@ describe('what is asked of the world before anything is made', () => {
     ]);
   });
 
-  it('refuses workers beyond the quota, and the cluster stays as it was', async () => {
+  it('refuses workers beyond the quota, and the cluster is unchanged', async () => {
     await story.request(requested());
     const quota = { nodes: 6 };
     await story.log.say(ownNamespaceStream, { type: 'NamespaceQuotaSet', data: { name: 'default' as never, quota } });
@@ -141,7 +141,7 @@ describe('what is asked of the world before anything is made', () => {
     });
   });
 
-  it('refuses a connection whose secret is gone', async () => {
+  it('refuses a connection whose secret does not exist', async () => {
     await story.log.say(CONNECTIONS_STREAM, registered({ secretRef: 'gateway.connection.lab' as SecretRef }));
     expect(await verdict({})).toMatchObject({ code: 'connection.settings-invalid' });
   });
@@ -154,7 +154,7 @@ describe('what is asked of the world before anything is made', () => {
     });
   });
 
-  it('refuses a control plane with less than 2 CPUs, and lets a worker have one [CB-Ladybug 3, CB-Ladybug 7]', async () => {
+  it('refuses a control plane with less than 2 CPUs, and allows one for a worker [CB-Ladybug 3, CB-Ladybug 7]', async () => {
     expect(await verdict({ controlPlane: nodeSet(1, { spec: 'lab.thin' }) })).toMatchObject({
       code: 'cluster.spec-cpu',
       message: 'A control plane needs at least 2 CPUs, and the machine type lab.thin (lab) has 1',
@@ -213,7 +213,7 @@ describe('what is asked of the world before anything is made', () => {
     expect(story.cloud.networks.size).toBe(0);
   });
 
-  it('refuses a network load balancer where the provider has none [CB-Ladybug 3]', async () => {
+  it('refuses a network load balancer if the provider has none [CB-Ladybug 3]', async () => {
     story.cloud.nlb = false;
     await story.log.say(CONNECTIONS_STREAM, registered());
     await story.settle();
@@ -255,7 +255,7 @@ describe('what is asked of the world before anything is made', () => {
       }),
     );
 
-    it('invents no network where the inventory names none', () => {
+    it('assumes no network if the inventory has none', () => {
       expect(checkNetwork(networks('192.168.0.0/16', '10.96.0.0/12'), site(inventory()))).toBeUndefined();
       const named = site(inventory({ networkCidr: '10.77.0.0/24' }));
       expect(checkNetwork(networks('10.77.0.0/16', '10.96.0.0/12'), named)?.code).toBe('cluster.network-overlap');
@@ -269,7 +269,7 @@ describe('what is asked of the world before anything is made', () => {
     });
   });
 
-  it('keeps to its order: with everything wrong, the namespace is named first and the connection next [CB-Ladybug 6]', async () => {
+  it('checks in a fixed order: with everything wrong, the namespace is named first and the connection next [CB-Ladybug 6]', async () => {
     await story.log.say(ownNamespaceStream, { type: 'NamespaceDeleted', data: { name: 'default' as never } });
     const wrong = clusterSpec({ controlPlane: nodeSet(1, { connection: OTHER, spec: 'lab.tiny' }), workers: [] });
     await story.request(requested(wrong));
@@ -282,7 +282,7 @@ describe('what is asked of the world before anything is made', () => {
     expect(story.last('ClusterRejected').code).toBe('connection.unknown');
   });
 
-  it('asks an unreachable provider again, and only then fails; that is no rejection', async () => {
+  it('retries an unreachable provider before it fails, which is not a rejection', async () => {
     story.outage = 'connect ECONNREFUSED';
     await story.log.say(CONNECTIONS_STREAM, registered());
     await story.request(requested());

@@ -9,7 +9,7 @@ import { CONNECTIONS, OFFERS } from '../tokens.js';
 
 const LIST: ProviderOperation = 'list machines';
 
-/** States whether the provider of a connection answers, so that people see what its clusters wait for. */
+/** States whether the provider of a connection responds, so that people see what its clusters wait for. */
 @Injectable()
 export class ConnectionAnswers {
   constructor(
@@ -22,7 +22,7 @@ export class ConnectionAnswers {
     await this.offers.unverified(connection, { ...failed, operation: LIST }, this.occasion());
   }
 
-  /** Verified again, if it was only the answer that was missing. */
+  /** Verifies the connection again if only the response was missing. */
   async given(connection: ConnectionName): Promise<void> {
     const row = await this.queries.of(connection);
     if (row?.unverified?.operation !== LIST) return;

@@ -11,16 +11,16 @@ import type { ClusterLook, Difference } from '../machines/sights.js';
 import { clusterOfGroup } from '../providers/group.names.js';
 import type { ListedMachine } from '../providers/provider.ports.js';
 
-/** At most so many new orphans are recorded by one look; the next look records more. */
+/** Limits how many new orphans one list records; the next list records more. */
 const ORPHANS_PER_LOOK_MAX = 100;
 
-/** A machine as the rows of the log have it. */
+/** A machine from the projections. */
 export interface RecordedMachine {
   readonly namespace: Namespace;
   readonly cluster: string;
   readonly uid: ClusterUid;
   readonly name: NodeName;
-  /** What it has since it runs; null before. */
+  /** Its properties once it runs; null before. */
   readonly running: { readonly id: string; readonly addresses: MachineAddresses } | null;
   readonly lost: boolean;
   readonly stopped: boolean;
@@ -28,7 +28,7 @@ export interface RecordedMachine {
 
 export type Orphan = Omit<EventData<'OrphanVmFound'>, 'connection'>;
 
-/** What the look before has found, by what it is about. */
+/** The findings of the previous list, by subject. */
 export type Memory = ReadonlyMap<string, string>;
 
 export const NO_MEMORY: Memory = new Map();
@@ -40,19 +40,19 @@ export interface ClusterFindings extends Pick<ClusterLook, 'absent' | 'differenc
 }
 
 export interface Comparison {
-  /** Clusters for which two looks in a row have found the same differences. */
+  /** Clusters for which two consecutive lists showed the same differences. */
   readonly clusters: readonly ClusterFindings[];
-  /** Machines that no cluster has planned, and recorded orphans that are none any more; both twice in a row. */
+  /** Machines that no cluster has planned, and recorded orphans that no longer are; both in two consecutive lists. */
   readonly orphans: { readonly found: readonly Orphan[]; readonly gone: readonly string[] };
-  /** For the next look. */
+  /** For the next list. */
   readonly memory: Memory;
 }
 
 export interface World {
-  /** As the rows were before the provider was asked. */
+  /** The rows before the provider was queried. */
   readonly recorded: readonly RecordedMachine[];
   readonly listed: readonly ListedMachine[];
-  /** Ids of the orphans that are recorded. */
+  /** IDs of the recorded orphans. */
   readonly orphans: readonly string[];
 }
 
@@ -76,8 +76,8 @@ const isSame = (one: MachineAddresses, other: MachineAddresses): boolean =>
   one.ssh.port === other.ssh.port;
 
 /**
- * How the list differs from the row of a machine that runs; a machine that is being created or has failed proves nothing. One that stays
- * missing differs each time: whether it is replaced is decided once more.
+ * How the list differs from the row of a running machine; machines that are being created or have failed are ignored.
+ * One that remains missing is a new difference each time, so that its replacement is decided again.
  */
 const differenceOf = (
   { name: node, lost, stopped }: RecordedMachine,
@@ -93,7 +93,7 @@ const differenceOf = (
   return addresses.ssh.host === '' || isSame(addresses, recorded) ? undefined : { node, kind: 'moved', addresses };
 };
 
-/** Collects what is found and says whether the look before has found the same. */
+/** Collects findings and reports whether the previous list had the same. */
 class Twice {
   readonly memory = new Map<string, string>();
 
@@ -141,7 +141,7 @@ const compareMachines = (
     }));
 };
 
-/** A machine of this name is planned, and it is this one or not created yet. */
+/** Whether a machine of this name is planned, and it is this one or not created yet. */
 const isPlanned = (report: ListedMachine, byKey: ReadonlyMap<string, RecordedMachine>): boolean => {
   const at = clusterOfGroup(report.group);
   const row = at && byKey.get(`${at.namespace}/${at.cluster}/${report.name}`);
@@ -174,7 +174,10 @@ const compareOrphans = ({ recorded, listed, orphans }: World, twice: Twice): Com
   return { found: found.map(orphanOf), gone };
 };
 
-/** What a complete list of a connection's machines says, compared with the rows. A difference counts when two lists in a row show it. */
+/**
+ * Compares a complete list of a connection's machines with the rows. A difference counts once two consecutive lists
+ * show it.
+ */
 export const compare = (world: World, before: Memory): Comparison => {
   const twice = new Twice(before);
   const byId = new Map(world.listed.map((report) => [report.id, report]));

@@ -36,7 +36,7 @@ const listed = (name: string, over: Partial<ListedMachine> = {}, at = 1): Listed
 
 const world = (over: Partial<World>): World => ({ recorded: [], listed: [], orphans: [], ...over });
 
-/** What is found after each of several looks. */
+/** The findings after each of several lists. */
 const looks = (...worlds: readonly World[]) => {
   let memory = NO_MEMORY;
   return worlds.map((one) => {
@@ -56,7 +56,7 @@ describe('a difference between the list of a provider and the log', () => {
   const here = world({ recorded: [recorded('a')], listed: [listed('a')] });
   const away = world({ recorded: [recorded('a')] });
 
-  it('counts when two looks in a row agree', () => {
+  it('counts when two consecutive lists agree', () => {
     expect(looks(here, away, here, away, away)).toEqual([
       NOTHING,
       NOTHING,
@@ -78,7 +78,7 @@ describe('a difference between the list of a provider and the log', () => {
     expect(looks(one, one)[1]?.differences).toEqual([['a', kind]]);
   });
 
-  it('is none of a machine that does not run yet, that is being created, that failed, or that has no address', () => {
+  it('does not exist for a machine that is not running yet, is being created, failed, or has no address', () => {
     const rows = [recorded('a', { running: null }), recorded('b'), recorded('c'), recorded('d')];
     const list = [
       listed('b', { status: 'creating' }),
@@ -89,7 +89,7 @@ describe('a difference between the list of a provider and the log', () => {
     expect(looks(one, one)).toEqual([NOTHING, NOTHING]);
   });
 
-  it('is none of what is stated already', () => {
+  it('does not exist if it is already stated', () => {
     const one = world({
       recorded: [recorded('b', { stopped: true })],
       listed: [listed('b', { status: 'stopped' })],
@@ -97,29 +97,29 @@ describe('a difference between the list of a provider and the log', () => {
     expect(looks(one, one)).toEqual([NOTHING, NOTHING]);
   });
 
-  it('is a machine that stays missing, each time: whether it is replaced is decided once more', () => {
+  it('is a machine that remains missing, each time, so that its replacement is decided again', () => {
     const one = world({ recorded: [recorded('a', { lost: true })], listed: [] });
     expect(looks(one, one, one).map(({ differences }) => differences)).toEqual([[], [['a', 'gone']], [['a', 'gone']]]);
   });
 
-  it('must be the same one twice: another new address begins a new count', () => {
+  it('must be the same in both: another new address starts over', () => {
     const at = (address: number) => world({ recorded: [recorded('a')], listed: [listed('a', {}, address)] });
     expect(looks(at(2), at(3), at(3)).map(({ differences }) => differences.length)).toEqual([0, 0, 1]);
   });
 });
 
 describe('an orphaned machine', () => {
-  it('has a group of ours, and no cluster has planned it', () => {
+  it("has a group of Fairlead's, and no cluster has planned it", () => {
     const stray = world({ recorded: [recorded('a')], listed: [listed('a'), listed('z')] });
     expect(looks(stray, stray)).toEqual([NOTHING, { ...NOTHING, found: ['i-z'] }]);
   });
 
-  it('is not one that is planned and not recorded as running yet', () => {
+  it('is not one that is planned but not yet recorded as running', () => {
     const one = world({ recorded: [recorded('a', { running: null })], listed: [listed('a')] });
     expect(looks(one, one)).toEqual([NOTHING, NOTHING]);
   });
 
-  it('may have the name of a machine of ours', () => {
+  it('may have the name of a known machine', () => {
     const one = world({ recorded: [recorded('a')], listed: [listed('a'), listed('a', { id: 'twin' })] });
     expect(looks(one, one)[1]?.found).toEqual(['twin']);
   });
@@ -129,19 +129,19 @@ describe('an orphaned machine', () => {
     expect(looks(one, one)[1]?.gone).toEqual(['i-a', 'i-b']);
   });
 
-  it.each(['', 'x'.repeat(257)])('with an id that cannot be named is left out (%#)', (id) => {
+  it.each(['', 'x'.repeat(257)])('with an invalid ID is ignored (%#)', (id) => {
     const one = world({ listed: [listed('z', { id })] });
     expect(looks(one, one)[1]?.found).toEqual([]);
   });
 
-  it('with a name of any length is recorded with a bounded one', () => {
+  it('with a long name is recorded with a truncated one', () => {
     const one = world({ listed: [listed('z'.repeat(10_000), { id: 'i' })] });
     const { memory } = compare(one, NO_MEMORY);
     expect(compare(one, memory).orphans.found[0]?.name).toHaveLength(512);
   });
 });
 
-describe('a look at 10,000 machines', () => {
+describe('a list of 10,000 machines', () => {
   const count = 10_000;
   const rows = Array.from({ length: count }, (_, at) => recorded(`m-${at}`));
   const list = rows.map(({ name }) => listed(name));

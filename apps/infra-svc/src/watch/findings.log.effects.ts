@@ -13,7 +13,7 @@ import { PlannedMachines } from '../machines/planned.machines.effects.js';
 
 const CLUSTERS_AT_ONCE_MAX = 8;
 
-/** States what looks have found; what the log says already is not stated again. */
+/** States the findings of lists; known facts are not stated again. */
 @Injectable()
 export class FindingsLog {
   constructor(
@@ -39,7 +39,7 @@ export class FindingsLog {
     orRetry(await this.handle(machines, stream, command, cause), cluster);
   }
 
-  /** The rows may be late: before a machine is called an orphan, the log itself is asked. */
+  /** Rows may be outdated, so the log is checked before a machine is recorded as an orphan. */
   private async recordOrphans(
     connection: ConnectionName,
     { found, gone }: Comparison['orphans'],

@@ -9,10 +9,13 @@ import { compare, NO_MEMORY, type Memory } from './comparison.planner.js';
 import { FindingsLog } from './findings.log.effects.js';
 import { WatchQueries } from './watch.queries.js';
 
-/** A provider that lists more than this for one connection is not believed. */
+/** Longer lists of a provider are rejected. */
 const LISTED_MAX = 100_000;
 
-/** One look at a connection: a single call to its provider, and an event for each change that two looks agree on. */
+/**
+ * Lists the machines of a connection with a single call to its provider, and states each change that two lists agree
+ * on.
+ */
 @Injectable()
 export class ConnectionLook {
   constructor(
@@ -22,10 +25,11 @@ export class ConnectionLook {
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'watchTimeoutMs'>,
   ) {}
 
-  /** Resolves to what the next look needs to know of this one. Rejects when the provider has not answered completely. */
+  /** Returns the findings for the next call. Rejects if the provider did not return a complete list. */
   async look(name: ConnectionName, before: Memory, signal: AbortSignal): Promise<Memory> {
     const open = await openConnection(this.connections, name, { retryable: true });
-    // The rows come first: what was created after them is in the list and not missed, and never the other way round.
+    // Rows are read first, so that machines created afterwards are in the list and not missing, never the other way
+    // round.
     const recorded = await this.queries.recorded(name);
     const orphans = await this.queries.orphans(name);
     const listed = await whileCurrent(this.connections, open, () => this.list(open, signal));

@@ -2,7 +2,7 @@ import type { ConnectionName, EventData, Fact, StoredEvent } from '@fairlead/con
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import type { Orphan } from './comparison.planner.js';
 
-/** At most so many orphans of a connection are recorded: a longer list is of no use. */
+/** Limits the recorded orphans of a connection, because a longer list is of no use. */
 export const ORPHANS_MAX = 1_000;
 
 type Of<Data> = { readonly connection: ConnectionName } & Data;
@@ -15,7 +15,7 @@ export type OrphansCommand =
 
 type OrphansFact = Fact<'OrphanVmFound' | 'OrphanVmGone' | 'OrphanVmAdopted' | 'OrphanVmDeleted' | 'OrphanVmKept'>;
 
-/** Ids of the machines that carry the marks of a connection and that no cluster has planned. */
+/** IDs of machines with the marks of a connection that no cluster has planned. */
 export type Orphans = ReadonlySet<string>;
 
 const decide = (state: Orphans, command: OrphansCommand): readonly OrphansFact[] => {
@@ -57,5 +57,5 @@ const evolve = (state: Orphans, event: StoredEvent): Orphans => {
   }
 };
 
-/** The orphaned machines of a connection, each stated once. They are facts about the connection, beside what its clusters share. */
+/** The orphaned machines of a connection, each stated once. */
 export const orphans: Decider<Orphans, OrphansCommand, OrphansFact> = { initial: new Set(), decide, evolve };

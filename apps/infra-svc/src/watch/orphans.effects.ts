@@ -17,12 +17,15 @@ type Orphaned = Pick<OfOrphan, 'connection' | 'id'>;
 
 export type OfAdoption = Omit<EventData<'OrphanVmAdopted'>, 'namespace' | 'cluster'>;
 
-/** A request that was not carried out in this time is made again by whoever still wants it: what has the id may be another machine by then. */
+/**
+ * A request that was not completed in this time expires and must be repeated: its ID may refer to another machine
+ * later.
+ */
 const REQUEST_VALID_MS = 3_600_000;
 
 const RETRIES = { attemptsMax: 8, backoffFirstMs: 1_000, backoffMaxMs: 60_000 };
 
-/** States what became of an orphaned machine. */
+/** States the result for an orphaned machine. */
 @Injectable()
 export class OrphansLog {
   constructor(@Inject(HANDLE) private readonly handle: Handle) {}
@@ -45,7 +48,7 @@ export class OrphansLog {
   }
 }
 
-/** What follows for a connection when one of its orphaned machines is adopted or deleted. */
+/** Adopts or deletes orphaned machines of a connection. */
 @Controller()
 export class OrphanJobs {
   constructor(
@@ -61,7 +64,7 @@ export class OrphanJobs {
     await this.log.adopted({ ...data, ...of }, cause);
   }
 
-  /** Exactly the machine that an administrator named, after it was checked again. */
+  /** Deletes exactly the machine that an administrator named, after another check. */
   @OnTask('DeleteOrphan', { ...RETRIES, timeoutMs: 5 * 60_000 })
   async delete({ data, cause, signal }: Pick<TaskOf<OfOrphan>, 'data' | 'cause' | 'signal'>): Promise<void> {
     const { connection, id, requestedAt } = data;

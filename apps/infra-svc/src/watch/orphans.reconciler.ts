@@ -1,7 +1,7 @@
 import type { EventData, NodeName, StoredEvent } from '@fairlead/contracts';
 import { stateOnly, type Reconciler } from '@fairlead/event-sourcing';
 
-/** The machines that a cluster adopts, by the names of their nodes: their ids at the provider. */
+/** The provider IDs of the machines that a cluster adopts, by node name. */
 type Adopted = Readonly<Record<NodeName, string>>;
 
 const withPlanned = (adopted: Adopted, { machines }: EventData<'VmsPlanned'>): Adopted => {
@@ -29,7 +29,10 @@ const evolve = (adopted: Adopted, event: StoredEvent): Adopted => {
   }
 };
 
-/** A machine is planned as a node before the provider moves it; once it runs in the group of its cluster, it is no orphan any more. */
+/**
+ * A machine is planned as a node before the provider moves it; once it runs in the group of its cluster, it is no
+ * longer an orphan.
+ */
 export const orphansReconciler: Reconciler<Adopted> = {
   name: 'orphans',
   version: 2,

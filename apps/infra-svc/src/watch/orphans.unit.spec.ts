@@ -59,7 +59,7 @@ describe('the orphaned machines of a connection', () => {
 });
 
 describe('the rows of a connection', () => {
-  it('have its orphaned machines until they are gone or deleted: a look compares them with the list', async () => {
+  it('contain its orphaned machines until they are gone or deleted: a list is compared with them', async () => {
     const log = new MemoryLog();
     const orphans = () => rowFrom(resourcesProjection, log.events, LAB)?.orphans?.map(({ id }) => id);
     for (const id of ['a', 'b', 'c']) await log.say(resourcesStream(LAB), found(id));
@@ -73,7 +73,7 @@ describe('the rows of a connection', () => {
 describe('the deletion of an orphaned machine', () => {
   const plans = planCluster(UID, clusterSpec({ workers: [nodeSet(1)] }), () => []);
 
-  /** What the log says after an administrator requested it. */
+  /** The events after an administrator requested it. */
   const deletion = async (name: string, listed: boolean, ageMs = 0) => {
     const log = new MemoryLog();
     const own = { namespace: 'default', cluster: 'demo', context: 'machines' };
@@ -102,13 +102,13 @@ describe('the deletion of an orphaned machine', () => {
   it('deletes exactly that machine, once, and states it once', async () =>
     expect(await deletion('stray', true)).toEqual({ deleted: ['i-1'], stated: ['OrphanVmDeleted'] }));
 
-  it('states it also when the machine is gone by then, as after a crash', async () =>
+  it('states it even if the machine is already gone, as after a crash', async () =>
     expect(await deletion('stray', false)).toEqual({ deleted: [], stated: ['OrphanVmDeleted'] }));
 
-  it('is not carried out long after it was requested: the id may be that of another machine by then', async () =>
+  it('is not performed long after the request, because the ID may refer to another machine', async () =>
     expect(await deletion('stray', true, 2 * 3_600_000)).toEqual({ deleted: [], stated: [] }));
 
-  it('leaves a machine alone that a cluster has planned by then', async () => {
+  it('keeps a machine that a cluster has planned in the meantime', async () => {
     const { deleted, stated } = await deletion(plans[0]!.name as NodeName, true);
     expect([deleted, new Set(stated)]).toEqual([[], new Set(['OrphanVmKept'])]);
   });

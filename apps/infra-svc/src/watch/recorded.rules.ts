@@ -9,7 +9,7 @@ const addressesOf = ({ publicIp, privateIp, ssh: { host, port } }: Machine): Mac
   ssh: { host, port },
 });
 
-/** A row as a look compares it. */
+/** A row in the form in which lists are compared. */
 export const recordedOf = (row: MachineRow, uid: ClusterUid): RecordedMachine => {
   const { namespace, cluster, name, machine, lost = false, stopped = false } = row;
   const running = machine === null ? null : { id: providerIdOf(machine), addresses: addressesOf(machine) };

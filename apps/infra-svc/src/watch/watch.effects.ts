@@ -8,16 +8,18 @@ import type { ConnectionAnswers } from './answers.effects.js';
 import type { ConnectionLook } from './look.effects.js';
 import type { WatchQueries } from './watch.queries.js';
 
-/** So many looks in a row that fail are stated. */
+/** How many consecutive failures are needed before they are stated. */
 const FAILURES_STATED = 2;
-/** Scope of the leases on connections that are watched. */
+/** Scope of the leases on watched connections. */
 const LEASES = 'watch';
 const LOOKS_AT_ONCE_MAX = 32;
 const TICK_MAX_MS = 1_000;
 const TICKS_PER_INTERVAL = 10;
-/** How many ticks may be left out while nothing is due: a look can end with being due again soon. */
+/** How many ticks may be skipped while nothing is due, because a check can schedule the next one soon. */
 const QUIET_TICKS_MAX = 5;
-/** A replica that does not hold a connection asks for it again after this time: its holder may have died. */
+/**
+ * How often a replica tries to acquire the lease of a connection that another one holds, whose replica may have died.
+ */
 const LEASE_AGAIN_MAX_MS = 15_000;
 
 type Outcome = 'answered' | 'failed' | 'elsewhere' | 'unanswered';
@@ -31,22 +33,22 @@ export interface WatchWorld {
   readonly metrics: Pick<ServiceMetrics, 'addCounter' | 'addGauge'>;
 }
 
-/** A connection, as this replica watches it. */
+/** A connection watched by this replica. */
 interface Watched {
   nextAtMs: number;
-  /** From the start of a look until its call has really ended, which may be long after it was given up. */
+  /** From the start of a check until its call has really ended, possibly long after it was abandoned. */
   underWay: Promise<void> | undefined;
-  /** It was given up, and its call has not ended yet. */
+  /** Whether it was abandoned while its call has not ended. */
   abandoned: boolean;
   lease: Lease | undefined;
   memory: Memory;
-  /** How often in a row the provider has failed. */
+  /** Consecutive failures of the provider. */
   failures: number;
 }
 
 /**
- * Looks at the provider of every connection, again and again. One replica looks at a connection at a time, and keeps it as long as it lives.
- * Looks do not wait for each other, and a call that never ends costs its own connection only.
+ * Checks the provider of every connection periodically. One replica checks a connection at a time, and keeps it for its
+ * lifetime. Checks are independent, and a call that never ends affects only its own connection.
  */
 export class ProviderWatch implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('watch');
@@ -94,7 +96,7 @@ export class ProviderWatch implements OnApplicationBootstrap, BeforeApplicationS
     );
   }
 
-  /** Until the next look, or the next list of connections; for a while at the most. */
+  /** Sleeps until the next check or the next refresh of connections, up to a limit. */
   private wait(): void {
     const { watchIntervalMs } = this.world.settings;
     const everyMs = Math.min(TICK_MAX_MS, watchIntervalMs / TICKS_PER_INTERVAL);
@@ -112,7 +114,7 @@ export class ProviderWatch implements OnApplicationBootstrap, BeforeApplicationS
     if (!this.stopping.signal.aborted) this.wait();
   }
 
-  /** Begins every look that is due; it does not wait for them. */
+  /** Starts every check that is due without waiting for it. */
   private async tick(): Promise<void> {
     await this.refresh();
     for (const [name, watched] of this.watched) {
@@ -158,7 +160,7 @@ export class ProviderWatch implements OnApplicationBootstrap, BeforeApplicationS
     });
   }
 
-  /** The place of a look is free after its time at the latest, also when its call ignores that it was aborted. */
+  /** Frees the slot of a check after its timeout at the latest, even if its call ignores the abort. */
   private async untilGivenUp(look: Promise<void>, watched: Watched): Promise<void> {
     const late = deadlineAfter(2 * this.world.settings.watchTimeoutMs);
     const givenUp = new Promise<void>((resolve) => {
@@ -185,7 +187,7 @@ export class ProviderWatch implements OnApplicationBootstrap, BeforeApplicationS
       this.count({ outcome: 'answered' });
       await this.state(name, () => this.world.answers.given(name));
     } catch (error) {
-      // Two answers in a row must agree: one before an outage and one after it do not.
+      // Two consecutive responses must agree: one before an outage and one after it do not count.
       watched.memory = NO_MEMORY;
       if (this.stopping.signal.aborted) return;
       this.count({ outcome: 'failed' });
@@ -194,14 +196,14 @@ export class ProviderWatch implements OnApplicationBootstrap, BeforeApplicationS
     }
   }
 
-  /** One answer may be lost. */
+  /** A single response may be lost. */
   private async missed(name: ConnectionName, watched: Watched, failure: WorldFailure): Promise<void> {
     watched.failures += 1;
     if (watched.failures >= FAILURES_STATED)
       await this.state(name, () => this.world.answers.missing(name, failure.toCause()));
   }
 
-  /** The next look states it if this one cannot. */
+  /** If this fails, the next check states it. */
   private async state(name: ConnectionName, say: () => Promise<void>): Promise<void> {
     try {
       await say();

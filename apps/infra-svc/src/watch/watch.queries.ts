@@ -11,12 +11,12 @@ interface Joined {
   readonly uid: ClusterUid;
 }
 
-/** What the rows say of the machines of a connection. One query for each question, whatever the number of machines. */
+/** The rows of a connection's machines. One query each, whatever the number of machines. */
 @Injectable()
 export class WatchQueries {
   constructor(@Inject(DATABASE) private readonly database: DataSource) {}
 
-  /** Those that are registered, and those that were removed while machines stand on them. */
+  /** Registered connections, and removed ones that still have machines. */
   async connections(): Promise<readonly ConnectionName[]> {
     const rows = await this.database.query<{ readonly key: ConnectionName }[]>(
       `select key from connections
@@ -36,7 +36,7 @@ export class WatchQueries {
     return rows.map(({ doc, uid }) => recordedOf(doc, uid));
   }
 
-  /** Ids of the orphans that are recorded. */
+  /** IDs of the recorded orphans. */
   async orphans(connection: ConnectionName): Promise<readonly string[]> {
     const rows = await this.database.query<{ readonly id: string }[]>(
       `select orphan->>'id' as id from resources, jsonb_array_elements(doc->'orphans') as orphan where key = $1`,

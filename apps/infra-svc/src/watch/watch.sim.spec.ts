@@ -12,7 +12,7 @@ type Look = (name: ConnectionName, before: Memory, signal: AbortSignal) => Promi
 
 const counts = async () => ({ lost: 0, stopped: 0, orphans: 0 });
 
-/** A replica whose connections are looked at as `look` says, by a clock that the spec moves. */
+/** A replica whose checks run `look`, with a clock that the spec advances. */
 const replica = (names: () => readonly string[], look: Look, leases: MemoryLeases, holder = 'a') => {
   const outcomes: Record<string, number> = {};
   const metrics = {
@@ -35,18 +35,18 @@ const replica = (names: () => readonly string[], look: Look, leases: MemoryLease
   return { watch, outcomes, said };
 };
 
-describe('looks at providers', () => {
+describe('checks of providers', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  it('go on for every other connection while one call hangs for 20 minutes [ORBITER 35]', async () => {
+  it('continue for every other connection while one call hangs for 20 minutes [ORBITER 35]', async () => {
     const looks: Record<string, number> = {};
     let under = 0;
     const look: Look = async (name, before) => {
       looks[name] = (looks[name] ?? 0) + 1;
       if (name !== 'hung' || looks[name] > 1) return before;
       under += 1;
-      // It ignores that it is aborted, as a client with a fault may.
+      // Ignores its abort, as a faulty client may.
       await new Promise((resolve) => setTimeout(resolve, 20 * MINUTE_MS));
       under -= 1;
       return before;
@@ -62,7 +62,7 @@ describe('looks at providers', () => {
     await watch.beforeApplicationShutdown();
   });
 
-  it('state that a provider has not answered twice in a row, and that it answers again', async () => {
+  it('state that a provider has not responded twice in a row, and that it responds again', async () => {
     let calls = 0;
     const look: Look = async (_name, before) => {
       calls += 1;
@@ -77,7 +77,7 @@ describe('looks at providers', () => {
     await watch.beforeApplicationShutdown();
   });
 
-  it('go on although more connections hang than are looked at together', async () => {
+  it('continue although more connections hang than are checked concurrently', async () => {
     const looked = new Set<string>();
     const look: Look = async (name, before) => {
       looked.add(name);
@@ -109,7 +109,7 @@ describe('looks at providers', () => {
     await watch.beforeApplicationShutdown();
   });
 
-  it('are made by one replica at a time; another one takes over soon after it has died, and remembers nothing', async () => {
+  it('are made by one replica at a time; another one takes over soon after it has died, without its memory', async () => {
     const leases = new MemoryLeases();
     const looks: string[] = [];
     const memories: Memory[] = [];
@@ -135,7 +135,7 @@ describe('looks at providers', () => {
     await second.watch.beforeApplicationShutdown();
   });
 
-  it('forget what they saw when the provider does not answer: an answer before an outage confirms nothing after it', async () => {
+  it('forget their findings when the provider does not respond: a response before an outage confirms nothing after it', async () => {
     const memories: (Memory | 'outage')[] = [];
     let outage = false;
     const look: Look = async (_name, before) => {

@@ -37,7 +37,7 @@ const begin = async (): Promise<MemoryLog> => {
   return log;
 };
 
-/** Rows as they are after the first `count` events: they may be late. */
+/** Rows after the first `count` events, because they may lag. */
 const rowsOf = (events: readonly StoredEvent[]): readonly MachineRow[] => {
   const rows = new Map<string, MachineRow | undefined>();
   for (const event of events)
@@ -46,11 +46,13 @@ const rowsOf = (events: readonly StoredEvent[]): readonly MachineRow[] => {
   return [...rows.values()].filter((row) => row !== undefined);
 };
 
-/** One provider in disorder, and two replicas that take turns: what is stated must have been so in two answers in a row. */
+/**
+ * One unreliable provider, and two alternating replicas: a stated change must have been in two consecutive responses.
+ */
 class World {
   readonly away = new Set<NodeName>();
   readonly stopped = new Set<NodeName>();
-  /** Who was absent in each answer since the memory of the looking replica began. */
+  /** The absent machines in each response since the memory of the checking replica began. */
   answers: ReadonlySet<NodeName>[] = [];
   private memory: Memory = NO_MEMORY;
   private trouble: 'none' | 'error' | 'lost answer' = 'none';
@@ -74,7 +76,7 @@ class World {
     this.look = new ConnectionLook(connections, queries, findings, { watchTimeoutMs: 60_000 });
   }
 
-  /** Something happens at the provider, or to the replica. */
+  /** Disturbs the provider or the replica. */
   disturb(): void {
     const machine = made[Math.floor(this.random() * made.length)]!.name;
     const draw = this.random();
@@ -97,7 +99,7 @@ class World {
     this.lag.events = 0;
   }
 
-  /** What this look states. */
+  /** Returns the facts of this check. */
   async next(): Promise<readonly StoredEvent[]> {
     const before = this.log.events.length;
     try {
@@ -135,14 +137,14 @@ const lostIn = (event: StoredEvent): readonly NodeName[] => {
   return event.type === 'VmsMissing' ? event.data.nodes : [];
 };
 
-/** What was decided about a machine that is lost: to replace it, or why not. */
+/** The decision about a lost machine: to replace it, or why not. */
 const decisionIn = (event: StoredEvent): string => {
   if (event.type !== 'VmGone') return 'held';
   return event.data.repair === 'replace' ? 'replaced' : event.data.reason;
 };
 
-describe('looks at a provider in disorder', () => {
-  it(`state what two answers in a row showed, each change once, and agree with it in the end (${SEEDS} seeds)`, async () => {
+describe('checks of an unreliable provider', () => {
+  it(`state what two consecutive responses showed, each change once, and agree with the provider in the end (${SEEDS} seeds)`, async () => {
     const seen: Record<string, number> = {};
     for (let seed = 1; seed <= SEEDS; seed += 1) {
       const world = new World(await begin(), seededRandom(seed));
@@ -156,7 +158,7 @@ describe('looks at a provider in disorder', () => {
           for (const name of lostIn(event)) {
             const [before, now] = world.answers;
             if (before?.has(name) !== true || now?.has(name) !== true) throw new Error(context);
-            // A decision is stated once, and none follows the one to replace it.
+            // A decision is stated once, and none follows a replacement.
             const decided = lost.get(name);
             if (decided === decisionIn(event) || decided === 'replaced') throw new Error(context);
             seen['reconsidered'] = (seen['reconsidered'] ?? 0) + (decided === undefined ? 0 : 1);
@@ -177,7 +179,7 @@ describe('looks at a provider in disorder', () => {
         }
       expect([seed, [...lost.keys()], [...stopped], (await world.next()).length]).toEqual([seed, [], [], 0]);
     }
-    // The seeds do exercise each of them; a simulation in which nothing happens proves nothing.
+    // Checks that the seeds cover each of them.
     for (const type of [...LOOKED, 'reconsidered']) expect([type, (seen[type] ?? 0) > SEEDS / 4]).toEqual([type, true]);
   });
 });
