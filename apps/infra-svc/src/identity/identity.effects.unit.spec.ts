@@ -103,24 +103,21 @@ describe('a cluster that waits for its realm', () => {
   it.each([
     ['answers', undefined],
     ['does not answer', 'RealmUnreachable' as const],
-  ])(
-    'is retried, without a statement about its realm, if that is moved before it %s',
-    async (_what, problem) => {
-      const world = new FakeRealm();
-      world.problem = problem;
-      const moved = { ...company, registration: 'r2' };
-      const known = { of: async () => [company], one: async () => moved } as unknown as RegisteredRealms;
-      const looks = await looksAt(world.provider().get('keycloak')!.open, 1_000);
-      const said: string[] = [];
-      const task = taskOf('uid-1');
-      const record: IdentityTask['record'] = (command) => {
-        said.push(command.type);
-        return task.record(command);
-      };
-      const again = await new IdentityEffects(known, looks).ensureIdentity({ ...task, record });
-      expect(again?.delayMs).toBeLessThan(AGAIN_MS.min);
-      expect([world.clients.size, world.groups.size]).toEqual([0, 0]);
-      expect(said).toEqual(problem === undefined ? ['Request'] : []);
-    },
-  );
+  ])('is retried, without a statement about its realm, if that is moved before it %s', async (_what, problem) => {
+    const world = new FakeRealm();
+    world.problem = problem;
+    const moved = { ...company, registration: 'r2' };
+    const known = { of: async () => [company], one: async () => moved } as unknown as RegisteredRealms;
+    const looks = await looksAt(world.provider().get('keycloak')!.open, 1_000);
+    const said: string[] = [];
+    const task = taskOf('uid-1');
+    const record: IdentityTask['record'] = (command) => {
+      said.push(command.type);
+      return task.record(command);
+    };
+    const again = await new IdentityEffects(known, looks).ensureIdentity({ ...task, record });
+    expect(again?.delayMs).toBeLessThan(AGAIN_MS.min);
+    expect([world.clients.size, world.groups.size]).toEqual([0, 0]);
+    expect(said).toEqual(problem === undefined ? ['Request'] : []);
+  });
 });
