@@ -42,17 +42,17 @@ const Environment = z.object({
   JOB_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(64),
 });
 
-/** What this service needs to know beyond what every service does; parsed once, frozen. */
+/** The settings of this service besides those of every service; parsed once and frozen. */
 export interface Settings {
   readonly nodeLostAfterMs: number;
-  /** Between two checks for nodes without heartbeats. */
+  /** Interval between two checks for nodes without heartbeats. */
   readonly healthSweepMs: number;
   readonly nodesWatchIntervalMs: number;
-  /** How long a Node of which no machine is recorded may be not Ready. */
+  /** How long a Node without a recorded machine may be NotReady. */
   readonly strangerLimitMs: number;
   readonly lookEveryMs: number;
   readonly passIntervalMs: number;
-  /** kube-controller-manager and kube-scheduler renew every 2 s unless they are configured otherwise (--leader-elect-retry-period). */
+  /** kube-controller-manager and kube-scheduler renew every 2 s by default (--leader-elect-retry-period). */
   readonly leaseIntervalMs: number;
   readonly userGateEveryMs: number;
   readonly gateAddressesAllowed: readonly AddressRange[];
@@ -61,7 +61,7 @@ export interface Settings {
   readonly snapshotsKept: number;
   readonly snapshotMaxBytes: number;
   readonly jobConcurrency: number;
-  /** A job that waits asks so often whether it is still desired. */
+  /** How often a waiting job checks whether it is still desired. */
   readonly sliceMs: number;
 }
 
@@ -70,7 +70,7 @@ const SLICE_MS = 5_000;
 const SWEEPS_PER_LIMIT = 40;
 const SWEEP_INTERVAL_MAX_MS = 1_000;
 
-/** Throws ConfigurationError with all faults at once. */
+/** Throws a ConfigurationError with all problems at once. */
 export const readSettings = (env: Readonly<Record<string, string | undefined>>): Settings => {
   const parsed = parseEnvironment(Environment, env);
   return Object.freeze({

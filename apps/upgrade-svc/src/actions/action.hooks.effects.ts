@@ -7,7 +7,7 @@ import type { RecordAction } from './actions.decider.js';
 import type { CallNodeActionHook } from './actions.reconciler.js';
 import type { Actions } from './actions.state.js';
 
-/** Asks the hooks before and after the drains of requests about nodes. */
+/** Calls the hooks before and after the drains of node requests. */
 @Controller()
 export class ActionHooksEffects {
   constructor(@Inject(HOOK_CALLER) private readonly hooks: HookCaller) {}

@@ -5,16 +5,16 @@ import { evolve } from './actions.evolve.js';
 import type { ActionFact } from './actions.planner.js';
 import { ABSENT, type Actions, type Known } from './actions.state.js';
 
-/** What came of a task. What is known already is not stated again. */
+/** The result of a task. Known results are not stated again. */
 export type RecordAction = Command<
   'RecordAction',
   { readonly uid: ClusterUid; readonly fact: ActionFact | Fact<'EtcdLeaderMoved'> }
 >;
 
-/** Webhooks may deny each time in other words. */
+/** Webhooks may vary their denial message each time. */
 const REFUSALS_MAX = 50;
 
-/** Of a drain that is still to begin, or that is done. */
+/** Whether the hook belongs to a drain that has yet to begin, or that is done. */
 const isHookAwaited = (state: Known, data: Omit<EventData<'NodeActionHookSucceeded'>, 'message'>): boolean => {
   const { requestId: operation, ...about } = data;
   const moment = { point: data.point, node: data.node, operation };
@@ -26,12 +26,12 @@ const isHookAwaited = (state: Known, data: Omit<EventData<'NodeActionHookSucceed
 };
 
 const isNews = (state: Known, { type, data }: RecordAction['data']['fact']): boolean => {
-  // It was moved when it is stated, whatever has become of the request.
+  // The leader was moved, whatever the state of the request.
   if (type === 'EtcdLeaderMoved') return true;
   const progress = state.open[data.requestId]?.nodes[data.node];
   switch (type) {
     case 'NodeActionCordoned':
-      // The node is through, but its cordon must be known to be lifted.
+      // The request is finished on this node, but the removal of its cordon must still be recorded.
       if (progress === undefined) return data.byRequest && state.cordons[data.node] === undefined;
       return progress.cordoned === null;
     case 'NodeActionEvictionRefused':
@@ -53,7 +53,9 @@ const isNews = (state: Known, { type, data }: RecordAction['data']['fact']): boo
   }
 };
 
-/** What people ask of nodes. In the stream of rollouts: an upgrade and an action never begin at once. */
+/**
+ * Requests about nodes. In the stream of rollouts, so that an upgrade and a node action never begin at the same time.
+ */
 export const actions: Decider<Actions, RecordAction, RecordAction['data']['fact']> = {
   initial: ABSENT,
   reads: 'cluster',

@@ -21,7 +21,7 @@ import type { Actions, Known, Open, Progress } from './actions.state.js';
 
 const DRAINS_MAX = 2_000;
 const SECOND_MS = 1_000;
-/** So many pods are named; the rest is a number. */
+/** How many pods are named in a message; the rest are counted. */
 const NAMED_PODS_MAX = 20;
 
 type Context<Data extends ActionTask = ActionTask> = TaskContext<Actions, RecordAction, Data>;
@@ -37,10 +37,10 @@ const namedPods = (pods: readonly string[]): string =>
     ? pods.join(', ')
     : `${pods.slice(0, NAMED_PODS_MAX).join(', ')} and ${pods.length - NAMED_PODS_MAX} more`;
 
-/** Carries out on nodes what people ask for. Cordons carry the mark of their request, and only these are undone. */
+/** Performs node requests. Cordons carry the mark of their request, and only those are removed. */
 @Controller()
 export class ActionsEffects {
-  /** Counts of what was evicted; they are lost with the process, and nothing else is. */
+  /** Eviction counts. They are lost on restart, which only affects the counts. */
   private readonly drains = new LRUCache<string, NodeDrain>({ max: DRAINS_MAX });
 
   constructor(
@@ -55,13 +55,13 @@ export class ActionsEffects {
     const { uid, requestId, node, action } = task.data;
     const api = await this.clusters.of(uid, task.cluster);
     const byRequest = await api.cordon(node, actionMark(requestId));
-    // A node without a Node object has no pods, and a kubelet that starts again registers it.
+    // A node without a Node object has no pods, and its kubelet registers it again when it starts.
     if (byRequest === undefined && action !== 'reboot')
       throw new WorldFailure({ operation: 'cordon', target: node, message: 'Kubernetes does not know the node' });
     await record(task, { type: 'NodeActionCordoned', data: { ...aboutOf(task), byRequest: byRequest ?? false } });
   }
 
-  /** In slices that are far shorter than an attempt may take. */
+  /** In slices that are far shorter than the timeout of an attempt. */
   @OnTask('DrainNode', { attemptsMax: 30, backoffFirstMs: 1_000, backoffMaxMs: 10_000, timeoutMs: 5 * 60_000 })
   async drainNode(task: Context): Promise<RequeueAfter | undefined> {
     const { uid, requestId, node } = task.data;
@@ -99,7 +99,10 @@ export class ActionsEffects {
     await record(task, { type: 'NodeActionUncordoned', data: { ...aboutOf(task), cordonedBy } });
   }
 
-  /** C8, as the members of etcd answer now: a reboot must cost neither its quorum nor an election of a leader. */
+  /**
+   * C8, from the current responses of the etcd members: a reboot must neither cost the quorum nor cause a leader
+   * election.
+   */
   private async leaveEtcd(task: Context<AllowReboot>): Promise<void> {
     const { uid, node } = task.data;
     const members = task.state.status === 'absent' ? {} : task.state.members;
@@ -138,7 +141,7 @@ export class ActionsEffects {
         await record(task, { type: 'NodeActionDrained', data });
         return undefined;
       }
-      // 0: as long as it takes.
+      // 0: no limit.
       if (open.drainTimeoutSeconds > 0 && passedMs >= open.drainTimeoutSeconds * SECOND_MS) {
         await this.late(task, look, open);
         return undefined;

@@ -54,7 +54,7 @@ const gone = (state: Known, name: NodeName): Known => ({
   permitted: without(state.permitted, name),
 });
 
-/** A reboot by a remediation, until that ends. */
+/** A reboot by a remediation, until it ends. */
 const evolveRemediations = (state: Known, event: StoredEvent): Known => {
   switch (event.type) {
     case 'RemediationRequested': {
@@ -88,7 +88,7 @@ const withProgress = (
   return withOpen(state, { ...open, nodes: { ...open.nodes, [node]: { ...progress, ...change(progress) } } });
 };
 
-/** By the node, for what its agent reports. */
+/** Applies a report of the node's agent. */
 const withAllowed = (state: Known, node: string, change: (progress: Progress) => Partial<Progress>): Known =>
   withProgress(state, state.permitted[node], node, change);
 
@@ -159,7 +159,9 @@ const requested = (state: Known, { data, meta }: StoredEvent<'NodeActionRequeste
   });
 };
 
-/** The node is through. What its request cordoned stays cordoned if that was asked for, or if it failed while it booted. */
+/**
+ * The request is finished on this node. Its cordon remains if that was requested, or if the node failed while booting.
+ */
 const ended = (
   state: Known,
   event: StoredEvent<'NodeActionSucceeded' | 'NodeActionFailed' | 'NodeActionVoided'>,
@@ -179,7 +181,10 @@ const ended = (
   return { ...after, cordons: { ...state.cordons, [node]: { requestId, stays } } };
 };
 
-/** Also one that was not recorded: the service may have stopped between the two. Undoing a cordon that is not there does nothing. */
+/**
+ * Also true for a cordon that was not recorded, because the service may have stopped in between. Removing a missing
+ * cordon does nothing.
+ */
 const mayHaveCordoned = ({ cordons: standing }: Known, open: Open, node: string): boolean => {
   const { startedAt = null, cordoned: byRequest = null } = open.nodes[node] ?? {};
   if (standing[node] !== undefined) return standing[node].requestId === open.requestId;
@@ -237,7 +242,7 @@ const evolveOwn = (state: Known, event: StoredEvent): Known => {
   }
 };
 
-/** Limits of time start again. */
+/** Restarts the time limits. */
 const resumed = (state: Known, time: string): Known => ({
   ...state,
   open: Object.fromEntries(
@@ -257,7 +262,7 @@ const resumed = (state: Known, time: string): Known => ({
 
 const withoutAwaited = ({ awaitedSnapshot: _awaited, ...progress }: Progress): Progress => progress;
 
-/** Reboots that wait for a snapshot of etcd go on: it was taken, or, given a request, it cannot be. */
+/** Reboots that wait for an etcd snapshot continue: it was taken or, for a given request, it has failed. */
 const unawaited = (state: Known, requestId?: string): Known => ({
   ...state,
   open: mapValues(state.open, (open) => ({
@@ -277,7 +282,9 @@ const awaiting = (state: Known, event: StoredEvent<'NodeActionStarted' | 'NodeAc
     : state;
 };
 
-/** A control plane reboots after a snapshot of etcd. One that cannot be taken keeps no node from a reboot, which may be its cure. */
+/**
+ * A control plane reboots after an etcd snapshot. A failed snapshot does not block a reboot, which may be the remedy.
+ */
 const withSnapshots = (state: Known, event: StoredEvent): Known => {
   const saves = savesAfter(state.saves, event);
   const after = saves === state.saves ? state : { ...state, saves };
@@ -294,7 +301,7 @@ const withSnapshots = (state: Known, event: StoredEvent): Known => {
   }
 };
 
-/** What concerns the cluster as a whole. */
+/** Applies events about the cluster as a whole. */
 const evolveCluster = (state: Known, event: StoredEvent): Known => {
   switch (event.type) {
     case 'ClusterSpecChanged':

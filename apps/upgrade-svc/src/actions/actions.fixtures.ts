@@ -12,7 +12,7 @@ export const REQUEST = 'r1';
 
 const fact = (type: string, data: object): Fact => ({ type, data: { uid, ...data } }) as unknown as Fact;
 
-/** Events of a cluster with control planes and workers of the pool web, at times of their own. */
+/** Events of a cluster with control planes and workers of the pool web, with timestamps. */
 export class Story {
   readonly events: StoredEvent[] = [];
   now = START;
@@ -72,7 +72,7 @@ export class Story {
     });
   }
 
-  /** What a handler records, if it is news. */
+  /** Records a handler's result, if it is new. */
   record(type: string, node: string, data: object = {}, requestId = REQUEST): this {
     const open = this.known.open[requestId];
     const about = { requestId, action: open?.action ?? 'reboot', node };
@@ -87,7 +87,7 @@ export class Story {
     return this.record('NodeActionCordoned', node, { byRequest }).settle();
   }
 
-  /** What a hook answered at its nth attempt. */
+  /** Records the result of the nth call of a hook. */
   answered(node: string, outcome: 'Succeeded' | 'Blocked' | 'Failed', more: object = {}): this {
     const cause = { operation: 'call the hook', target: 'traffic', message: 'no answer' };
     const words = outcome === 'Failed' ? { cause } : { message: 'traffic moves away' };
@@ -99,7 +99,7 @@ export class Story {
     return this.say(...(outcomes as readonly Fact[])).settle();
   }
 
-  /** Hooks are declared. */
+  /** Declares hooks. */
   declare(hooks: readonly Hook[], revision = 1): this {
     const begun = clusterRequested();
     if (begun.type !== 'ClusterRequested') throw new Error(begun.type);
@@ -115,7 +115,7 @@ export class Story {
     return this.record('NodeActionUncordoned', node, { cordonedBy }).settle();
   }
 
-  /** Its agent may reboot the node. */
+  /** Permits the node's agent to reboot it. */
   allow(node: string, requestId = REQUEST): this {
     this.revision += 1;
     const change = { id: `action-${requestId}` };
@@ -138,7 +138,7 @@ export class Story {
     return this.tell('NodeChangeProgressed', { node, revision: this.revision, ...phase, command: null, message: 'no' });
   }
 
-  /** Its agent has rebooted it, and it is Ready. */
+  /** The agent has rebooted the node, and it is Ready. */
   rebooted(node: string): this {
     return this.phase(node, 'started').phase(node, 'done').ready(node, this.revision).settle();
   }
@@ -156,7 +156,7 @@ export class Story {
     return actionsReconciler.wakeAt?.(this.state, this.now) ?? null;
   }
 
-  /** States what follows, until nothing follows any more. */
+  /** Appends derived facts until there are none. */
   settle(): this {
     for (let turns = 0; turns < 100; turns += 1) {
       const facts = factsOf(this.known, this.now);
@@ -166,7 +166,7 @@ export class Story {
     throw new Error('facts without end');
   }
 
-  /** What was stated of nodes since the request, as `Started w-1`. */
+  /** The facts about nodes since the request, e.g. `Started w-1`. */
   get said(): readonly string[] {
     const from = this.events.findIndex(({ type }) => type === 'NodeActionRequested');
     return this.events.slice(from + 1).flatMap(({ type, data }) => {

@@ -64,10 +64,10 @@ describe('the reboot of a control plane', () => {
     await effect(effects, task as unknown as Task);
   };
 
-  /** Runs the task by which the agent may reboot the node. */
+  /** Runs the task that permits the agent to reboot the node. */
   const allow = (node: string): Promise<void> => run(node, 'reboot', (effects, task) => effects.allowReboot(task));
 
-  it('moves the leader of etcd away before its agent is asked, and states it', async () => {
+  it('moves the etcd leader before it asks the agent, and states it', async () => {
     expect(await leader()).toBe(controlPlane(1));
     await allow(controlPlane(1));
     expect([await leader(), said]).toEqual([controlPlane(2), ['AskForChange']]);
@@ -75,12 +75,12 @@ describe('the reboot of a control plane', () => {
     expect(recorded).toEqual([{ type: 'EtcdLeaderMoved', data: moved }]);
   });
 
-  it('leaves the leader where it is when another member leads', async () => {
+  it('keeps the leader if it is another member', async () => {
     await allow(controlPlane(3));
     expect([await leader(), said, recorded]).toEqual([controlPlane(1), ['AskForChange'], []]);
   });
 
-  it('is not kept back because Kubernetes does not know the node, which a drain of it is', async () => {
+  it('is not blocked if Kubernetes does not know the node, unlike a drain', async () => {
     await lab.cluster.deleteNode(controlPlane(3));
     const cordon = (effects: ActionsEffects, task: Task) => effects.cordonNode(task);
     await run(controlPlane(3), 'reboot', cordon);
@@ -90,7 +90,7 @@ describe('the reboot of a control plane', () => {
     });
   });
 
-  it('is not asked for while etcd, as its members answer, would lose its quorum', async () => {
+  it('is not requested while etcd, according to its members, would lose its quorum', async () => {
     lab.simulated.etcd.set(controlPlane(2), { running: false });
     await expect(allow(controlPlane(3))).rejects.toMatchObject({
       operation: 'reboot',
@@ -98,7 +98,7 @@ describe('the reboot of a control plane', () => {
       message: 'etcd has 2 healthy of 3 members and would lose its quorum without demo-cp-3',
     });
     expect([await leader(), said]).toEqual([controlPlane(1), []]);
-    // The one that is down already has no vote to lose.
+    // A member that is already down has no vote to lose.
     await allow(controlPlane(2));
     expect(said).toEqual(['AskForChange']);
   });

@@ -34,10 +34,10 @@ export type ActionFact = Fact<
 >;
 
 const MINUTE_MS = 60_000;
-/** From the moment at which its agent reboots it until a node is Ready again; it begins again when its agent is back. */
+/** How long a node may take to become Ready after its agent reboots it; restarts when its agent is back. */
 export const REBOOT_LIMIT_MS = 15 * MINUTE_MS;
 
-/** A node of a request that is not through. */
+/** A node of a request that is not finished. */
 export interface Entry {
   readonly open: Open;
   readonly node: string;
@@ -63,7 +63,7 @@ export const aboutOf = ({ uid }: Pick<Known, 'uid'>, { open, node }: Pick<Entry,
   node: node as Member['name'],
 });
 
-/** A cordon of the request stands that must not. */
+/** A cordon of the request exists that must be removed. */
 const isStillCordoned = ({ cordons: standing }: Known, { open, node }: Entry): boolean =>
   standing[node]?.requestId === open.requestId;
 
@@ -81,39 +81,39 @@ const isDone = (state: Known, entry: Entry): boolean => {
   }
 };
 
-/** It can be left as it is: nothing was done to the node that is not undone. */
+/** Whether the request can be dropped: everything done to the node has been undone. */
 const isRevocable = ({ open, progress }: Entry): boolean =>
   progress.startedAt === null || (open.action !== 'uncordon' && progress.rebootingSince === null);
 
-/** The moment before a drain. */
+/** The hook point before a drain. */
 export const drainMomentOf = ({ open, node }: Pick<Entry, 'open' | 'node'>): Moment => ({
   point: 'BeforeNodeDrain',
   node: node as Member['name'],
   operation: open.requestId,
 });
 
-/** Since when the time of a drain runs: not while hooks hold it. */
+/** When the time limit of a drain starts: after its hooks have completed. */
 export const drainSinceOf = ({ hooks }: Known, entry: Entry): string | null => {
   const { startedAt } = entry.progress;
   const letGoAt = lastAnswerAt(hooks, drainMomentOf(entry));
   return startedAt === null || letGoAt === null || letGoAt < startedAt ? startedAt : letGoAt;
 };
 
-/** Its turn has come, and hooks hold its drain: nothing was done to the node. */
+/** Whether hooks block its drain: nothing was done to the node yet. */
 const isDrainHeld = ({ hooks }: Known, entry: Entry): boolean => {
   const { startedAt, cordoned } = entry.progress;
   return drains(entry.open) && startedAt !== null && cordoned === null && isHeld(hooks, drainMomentOf(entry));
 };
 
-/** A reboot waits for an agent to carry it out, or the node for its turn or for hooks. */
+/** Whether a reboot waits for its agent, or the node for its turn or for hooks. */
 const waits = (state: Known, entry: Entry): boolean => {
   const { startedAt, askedRevision, rebootingSince } = entry.progress;
   return startedAt === null || isDrainHeld(state, entry) || (askedRevision !== null && rebootingSince === null);
 };
 
 /**
- * Known before anything is done to the node, or while it is drained. Once its agent is asked for the reboot, the agent compares: only one of
- * the two may decide.
+ * Whether the node has booted since the request, known before anything is done to it or while it is drained. Once the
+ * agent is asked for the reboot, only the agent compares boots.
  */
 const hasBootedSince = ({ members }: Known, { open, node, progress }: Entry): boolean => {
   const { bootId = null, bootedAt = null } = members[node] ?? {};
@@ -135,7 +135,7 @@ const failureOf = (state: Known, { open, node, progress }: Entry, now: string): 
   if (open.action === 'uncordon' && startedAt !== null && !uncordoned && state.cordons[node] === undefined)
     return 'it was not cordoned through Fairlead; kubectl uncordon undoes what others did';
   if (rebootingSince === null || readyAgain) return undefined;
-  // Whoever is away is not late: it may be back at any time, until the request expires.
+  // A node that is away is not late: it may be back at any time until the request expires.
   if (state.members[node]?.lost === true)
     return now < open.expiresAt ? undefined : 'its agent is silent since its reboot began';
   if (now < later(rebootingSince, REBOOT_LIMIT_MS)) return undefined;
@@ -163,7 +163,7 @@ const controlPlanesOf = ({ members }: Known): readonly Member[] =>
 
 const isWell = ({ ready, lost, leaving }: Member): boolean => ready && !lost && !leaving;
 
-/** C8: etcd must have its quorum without the node. The only control plane has none to lose. */
+/** C8: etcd must have its quorum without the node. A single control plane has no quorum to lose. */
 const losesQuorum = (state: Known, { name }: Member): boolean => {
   const all = controlPlanesOf(state);
   const others = all.filter((one) => one.name !== name && isWell(one)).length;
@@ -196,7 +196,7 @@ const downOf = (state: Known): Down => {
 const hasRoom = ({ open }: Entry, { role }: Member, down: Down): boolean =>
   !takesDown(open) || down[role] < (role === 'control-plane' ? 1 : open.maxUnavailable);
 
-/** Nodes whose turn comes, as far as limits allow, and those whose turn cannot come, with the reason. */
+/** Nodes that can begin within the limits, and nodes that cannot, with the reason. */
 const starts = (state: Known): readonly ActionFact[] => {
   const facts: ActionFact[] = [];
   const down = { ...downOf(state) };
@@ -217,14 +217,14 @@ const starts = (state: Known): readonly ActionFact[] => {
   return facts;
 };
 
-/** What follows from the state and the time without work. */
+/** Facts that follow from the state and the time. */
 export const factsOf = (state: Known, now: string): readonly ActionFact[] => {
   if (state.life === 'deleting') return [];
   const ends = entriesOf(state).flatMap((entry) => endOf(state, entry, now) ?? []);
   return ends.length > 0 || state.life !== 'ready' ? ends : starts(state);
 };
 
-/** Hooks that are due, now or later, before drains and after them. */
+/** Hooks before and after drains that are due, now or later. */
 const nextCalls = (state: Known) => {
   const held = entriesOf(state).filter((entry) => isDrainHeld(state, entry));
   return [...held.map(drainMomentOf), ...(state.hooks?.passed ?? [])].flatMap(
@@ -232,17 +232,17 @@ const nextCalls = (state: Known) => {
   );
 };
 
-/** How many hooks of one cluster are asked at a time. */
+/** How many hooks of one cluster are called concurrently. */
 const HOOKS_AT_ONCE_MAX = 5;
 
-/** Hooks that are asked now. */
+/** Hooks that are due now. */
 export const hookCalls = (state: Known, now: string): readonly HookCall[] =>
   nextCalls(state)
     .filter(({ at }) => at === null || at <= now)
     .slice(0, HOOKS_AT_ONCE_MAX)
     .map(({ call }) => call);
 
-/** Moments at which time alone changes something. */
+/** Times at which the state changes without an event. */
 export const momentsOf = (state: Known): readonly string[] => [
   ...entriesOf(state).flatMap(({ open, progress }) => [
     open.expiresAt,
@@ -251,7 +251,7 @@ export const momentsOf = (state: Known): readonly string[] => [
   ...nextCalls(state).flatMap(({ at }) => at ?? []),
 ];
 
-/** What a request whose turn has come needs on a node next. */
+/** The next step of an active request on a node. */
 export type Step = 'CordonNode' | 'DrainNode' | 'AllowReboot' | 'UncordonNode';
 
 export const stepOf = (state: Known, entry: Entry): Step | undefined => {

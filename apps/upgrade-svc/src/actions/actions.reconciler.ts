@@ -4,7 +4,7 @@ import { actions, type RecordAction } from './actions.decider.js';
 import { aboutOf, entriesOf, factsOf, hookCalls, momentsOf, stepOf, type Entry, type Step } from './actions.planner.js';
 import type { Actions, Known } from './actions.state.js';
 
-/** Data of every task: which request, on which node. */
+/** Data of every task: the request and the node. */
 export interface ActionTask {
   readonly [key: string]: unknown;
   readonly uid: ClusterUid;
@@ -13,17 +13,17 @@ export interface ActionTask {
   readonly node: NodeName;
 }
 
-/** Its agent may reboot the node, unless it has booted since the request. */
+/** The agent may reboot the node, unless it has booted since the request. */
 export interface AllowReboot extends ActionTask {
   readonly unlessBooted: RebootCondition;
 }
 
-/** The request whose cordon is lifted; another one may have asked for that. */
+/** The request whose cordon is removed, possibly on behalf of another one. */
 export interface UncordonNode extends ActionTask {
   readonly cordonedBy: string;
 }
 
-/** A hook is asked before or after a drain. */
+/** A hook is called before or after a drain. */
 export interface CallNodeActionHook {
   readonly [key: string]: unknown;
   readonly uid: ClusterUid;
@@ -72,7 +72,7 @@ const asking = (state: Known, now: string): readonly Task[] =>
     return [{ type: 'CallNodeActionHook', key, reason: `${hook} is asked at ${point}`, data }];
   });
 
-/** Whatever a request that is through on a node left there. */
+/** Tasks that remove what a finished request left on a node. */
 const cleaning = (state: Known): readonly Task[] => {
   const { uid, cordons, permitted } = state;
   const lifted = Object.entries(cordons).filter(
@@ -92,10 +92,10 @@ const cleaning = (state: Known): readonly Task[] => {
   ];
 };
 
-/** Tasks without which a request cannot succeed. */
+/** Tasks whose failure fails the request. */
 const FAILING: ReadonlySet<string> = new Set<Step>(['CordonNode', 'DrainNode', 'AllowReboot', 'UncordonNode']);
 
-/** People ask for nodes to be rebooted, drained, cordoned and uncordoned; this carries it out, node by node. */
+/** Performs requests to reboot, drain, cordon and uncordon nodes, node by node. */
 export const actionsReconciler: Reconciler<Actions, RecordAction, RecordAction['data']['fact']> = {
   name: 'actions',
   version: 5,

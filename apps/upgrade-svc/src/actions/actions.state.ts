@@ -3,42 +3,42 @@ import type { EtcdSaves, HookState, Member as ClusterMember, Members } from '@fa
 import type { Lifecycle } from '../lifecycle/lifecycle.evolve.js';
 
 export interface Member extends ClusterMember {
-  /** The boot that its agent reported last; null: none. */
+  /** The boot that its agent last reported; null: none. */
   readonly bootId: string | null;
-  /** When that boot began, by the clock of the node; null: it did not say. */
+  /** When that boot began, by the clock of the node; null: not reported. */
   readonly bootedAt: string | null;
   /** The remediation that reboots it; null: none. */
   readonly rebootedBy: string | null;
 }
 
-/** Something else is done to it than what is asked here. */
+/** Whether another operation changes the node. */
 export const isChanging = ({ leaving, replacedBy, rebootedBy }: Member): boolean =>
   leaving || replacedBy !== null || rebootedBy !== null;
 
-/** How far a request is on one of its nodes. A node that is through is not listed any more. */
+/** The progress of a request on one of its nodes. Finished nodes are removed. */
 export interface Progress {
   /** The boot that was known when it was requested. */
   readonly bootId: string | null;
-  /** Since when its turn is; null: it waits. */
+  /** When it began; null: it waits. */
   readonly startedAt: string | null;
   readonly postponed: PostponedReason | null;
   /** Whether the request cordoned it; null: not yet. */
   readonly cordoned: boolean | null;
   readonly drained: boolean;
-  /** The refusals of evictions that were stated last. */
+  /** The last stated refusals of evictions. */
   readonly refusals: readonly string[];
   readonly uncordoned: boolean;
-  /** The snapshot of etcd that its reboot waits for; absent: none. */
+  /** The etcd snapshot for which its reboot waits; absent: none. */
   readonly awaitedSnapshot?: string;
-  /** The revision of the desired state that asks for the reboot; null: none does. */
+  /** The revision of the desired state that requests the reboot; null: none. */
   readonly askedRevision: number | null;
   /** Since when its agent reboots it; null: it does not. */
   readonly rebootingSince: string | null;
-  /** By a reboot of this request, or by one that came before; null: not yet. */
+  /** Whether it booted through this request or before it; null: not yet. */
   readonly booted: 'ordered' | 'before' | null;
-  /** Ready since it has booted. */
+  /** Whether it has been Ready since it booted. */
   readonly readyAgain: boolean;
-  /** Its agent gave up. */
+  /** The agent has given up. */
   readonly failure: Cause | null;
 }
 
@@ -57,7 +57,7 @@ export const NEW_PROGRESS: Progress = {
   failure: null,
 };
 
-/** A request with nodes that are not through. */
+/** A request with unfinished nodes. */
 export interface Open {
   readonly requestId: string;
   readonly action: NodeActionKind;
@@ -67,16 +67,16 @@ export interface Open {
   readonly maxUnavailable: number;
   readonly expiresAt: string;
   readonly cancelled: boolean;
-  /** A node of it failed. */
+  /** Whether one of its nodes failed. */
   readonly failed: boolean;
   /** In the order in which they begin. */
   readonly nodes: Readonly<Record<string, Progress>>;
 }
 
-/** A cordon of ours that stands. */
+/** An existing cordon of Fairlead's. */
 export interface Cordon {
   readonly requestId: string;
-  /** It stays until someone asks for its end. */
+  /** Whether it remains until its removal is requested. */
   readonly stays: boolean;
 }
 
@@ -88,12 +88,12 @@ export interface Known extends Lifecycle {
   readonly open: Readonly<Record<string, Open>>;
   /** By node. */
   readonly cordons: Readonly<Record<string, Cordon>>;
-  /** By node, the request whose reboot its agent may carry out. */
+  /** The request whose reboot the agent may perform, by node. */
   readonly permitted: Readonly<Record<string, string>>;
   readonly saves: EtcdSaves;
-  /** How pods leave, as the manifest declares it. */
+  /** The drain policy in the manifest. */
   readonly drainPolicy: DrainPolicy;
-  /** Those of its drains; absent: no manifest declares any. */
+  /** The hooks of its drains; absent: none is declared. */
   readonly hooks?: HookState;
 }
 
@@ -101,12 +101,12 @@ export type Actions = { readonly status: 'absent' } | Known;
 
 export const ABSENT: Actions = { status: 'absent' };
 
-/** Whether the node is drained for the request. */
+/** Whether the request drains the node. */
 export const drains = ({ action, drain }: Pick<Open, 'action' | 'drain'>): boolean =>
   action === 'drain' || (action === 'reboot' && drain);
 
-/** Whether the node takes no new pods for the request. */
+/** Whether the request makes the node unschedulable. */
 export const cordons = (open: Pick<Open, 'action' | 'drain'>): boolean => open.action === 'cordon' || drains(open);
 
-/** Whether fewer nodes serve while the request is under way on one. */
+/** Whether the request makes nodes unavailable. */
 export const takesDown = ({ action }: Pick<Open, 'action'>): boolean => action === 'reboot' || action === 'drain';

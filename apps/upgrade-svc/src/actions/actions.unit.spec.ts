@@ -11,7 +11,7 @@ const reboot = (story: Story, node: string): Story => {
 };
 
 describe('a request to reboot nodes', () => {
-  it('goes from one node to the next when it is Ready and takes pods again', () => {
+  it('continues with the next node once one is Ready and schedulable again', () => {
     const story = new Story().ask('reboot', ['w-1', 'w-2']).settle();
     expect(story.said).toEqual(['Started w-1']);
     expect(story.tasks).toEqual([`CordonNode/w-1/${REQUEST}`]);
@@ -28,7 +28,7 @@ describe('a request to reboot nodes', () => {
     expect([story.tasks, Object.keys(story.known.open)]).toEqual([[], []]);
   });
 
-  it('takes as many workers at a time as it allows, and control planes one at a time', () => {
+  it('reboots as many workers concurrently as it allows, and control planes one at a time', () => {
     const nodes = ['cp-1', 'cp-2', 'cp-3', 'w-1', 'w-2', 'w-3'];
     const story = new Story({ controlPlanes: 3 }).ask('reboot', nodes, { maxUnavailable: 2 }).settle();
     expect(story.said).toEqual(['Started cp-1', 'Started w-1', 'Started w-2']);
@@ -37,13 +37,13 @@ describe('a request to reboot nodes', () => {
     expect(story.said).not.toContain('Started cp-3');
   });
 
-  it('names the boot that was known when it was requested', () => {
+  it('contains the boot that was known when it was requested', () => {
     const story = new Story().ask('reboot', ['w-1'], { drain: false }).settle();
     const [task] = actionsReconciler.tasks(story.state, story.now);
     expect(task?.data).toMatchObject({ unlessBooted: { since: START, bootId: 'b1' } });
   });
 
-  it('waits for a node whose agent is away, without keeping others from their turn', () => {
+  it('waits for a node whose agent is away, without blocking others', () => {
     const story = new Story();
     story.tell('NodeLost', { node: 'w-1', lastSeenAt: null, limitMs: 1 }).ask('reboot', ['w-1', 'w-2']).settle();
     expect(story.said).toEqual(['Postponed w-1 AgentAway', 'Started w-2']);
@@ -52,7 +52,7 @@ describe('a request to reboot nodes', () => {
     expect(story.said.at(-1)).toBe('Started w-1');
   });
 
-  it('is void for a node that has booted since, as its agent reports, and undoes the cordon [ORBITER 22]', () => {
+  it('is void for a node that has booted since, as its agent reports, and removes the cordon [ORBITER 22]', () => {
     const story = new Story().ask('reboot', ['w-1']).settle();
     story.cordoned('w-1').drained('w-1').allow('w-1').phase('w-1', 'done').settle();
     expect(story.said.at(-1)).toBe('Voided w-1 BootedSince');
@@ -69,7 +69,7 @@ describe('a request to reboot nodes', () => {
     expect(story.tasks).toEqual([`CordonNode/w-2/${REQUEST}`]);
   });
 
-  it('is void for a node that boots by itself while it is drained, and undoes the cordon', () => {
+  it('is void for a node that boots by itself while it is drained, and removes the cordon', () => {
     const story = new Story().ask('reboot', ['w-1']).settle().cordoned('w-1').after(60);
     story.tell('NodeRebooted', { node: 'w-1', bootIdBefore: 'b1', bootId: 'b2', bootedAt: story.now }).settle();
     expect(story.said.at(-1)).toBe('Voided w-1 BootedSince');
@@ -85,7 +85,7 @@ describe('a request to reboot nodes', () => {
     expect(story.said).toEqual(['Started w-1']);
   });
 
-  it('leaves the cordon of another request', () => {
+  it('keeps the cordon of another request', () => {
     const story = new Story().ask('cordon', ['w-1'], { requestId: 'c1' }).settle();
     story.record('NodeActionCordoned', 'w-1', { byRequest: true }, 'c1').settle();
     story.ask('reboot', ['w-1']).settle().cordoned('w-1', false).drained('w-1').allow('w-1').rebooted('w-1');
@@ -94,7 +94,7 @@ describe('a request to reboot nodes', () => {
     expect(story.known.cordons).toEqual({ 'w-1': { requestId: 'c1', stays: true } });
   });
 
-  it('fails when the node is not Ready in time; it stays cordoned, and no further node begins', () => {
+  it('fails if the node is not Ready in time; it remains cordoned, and no further node begins', () => {
     const story = new Story().ask('reboot', ['w-1', 'w-2']).settle();
     story.cordoned('w-1').drained('w-1').allow('w-1').phase('w-1', 'started').phase('w-1', 'done').settle();
     expect(story.wakeAt).toBe(later(START, 15 * 60_000));
@@ -104,7 +104,7 @@ describe('a request to reboot nodes', () => {
     expect(story.known.cordons['w-1']).toEqual({ requestId: REQUEST, stays: true });
   });
 
-  it('has all of its time again when an agent is back that was away while it rebooted', () => {
+  it('restarts its time limit when an agent is back that was away during the reboot', () => {
     const story = new Story().ask('reboot', ['w-1'], { drain: false }).settle().allow('w-1').phase('w-1', 'started');
     story.tell('NodeLost', { node: 'w-1', lastSeenAt: null, limitMs: 1 }).after(3_600).settle();
     story.tell('NodeRecovered', { node: 'w-1', lostForMs: 1 }).settle();
@@ -121,13 +121,13 @@ describe('a request to reboot nodes', () => {
     expect(story.said).toEqual(['Started w-1', 'Failed w-1']);
   });
 
-  it('fails when its agent gives up', () => {
+  it('fails if its agent gives up', () => {
     const story = new Story().ask('reboot', ['w-1'], { drain: false }).settle().allow('w-1');
     expect(story.phase('w-1', 'failed', 2).settle().said).toEqual(['Started w-1']);
     expect(story.phase('w-1', 'failed', 3).settle().said.at(-1)).toBe('Failed w-1');
   });
 
-  it('expires for nodes that could not begin, and for one whose agent does not carry it out', () => {
+  it('expires for nodes that could not begin, and for one whose agent does not perform it', () => {
     const story = new Story();
     story.tell('NodeLost', { node: 'w-2', lastSeenAt: null, limitMs: 1 });
     story.ask('reboot', ['w-1', 'w-2']).settle().cordoned('w-1').drained('w-1').allow('w-1');
@@ -136,7 +136,7 @@ describe('a request to reboot nodes', () => {
     expect(story.tasks).toEqual([`UncordonNode/w-1/${REQUEST}`, `EndReboot/w-1/${REQUEST}`]);
   });
 
-  it('is undone where that is possible when it is cancelled; a reboot that has begun is finished', () => {
+  it('is undone where possible when it is cancelled; a reboot in progress is completed', () => {
     const story = new Story().ask('reboot', ['w-1', 'w-2', 'w-3'], { maxUnavailable: 2 }).settle();
     story.cordoned('w-1').cordoned('w-2').drained('w-1').allow('w-1').phase('w-1', 'started');
     story.tell('NodeActionCancelled', { requestId: REQUEST, reason: '' }).settle();
@@ -146,7 +146,7 @@ describe('a request to reboot nodes', () => {
     expect(story.said.at(-1)).toBe('Succeeded w-1');
   });
 
-  it('does not begin while an upgrade or a restore of etcd is in progress, or the node changes', () => {
+  it('does not begin while an upgrade or an etcd restore is in progress, or the node is being changed', () => {
     const story = new Story().tell('RolloutStarted', { upgradeId: 'u', planHash: 'x' }).ask('reboot', ['w-1']).settle();
     expect(story.said).toEqual(['Postponed w-1 UpgradeInProgress']);
     story.tell('EtcdRestoreRequested', { requestId: 'e', snapshot: 's' }).settle();
@@ -166,7 +166,7 @@ describe('a request to reboot nodes', () => {
     expect(alone.said).toEqual(['Started cp-1']);
   });
 
-  it('has its time limits again after a pause', () => {
+  it('restarts its time limits after a pause', () => {
     const story = new Story().ask('reboot', ['w-1'], { drain: false }).settle().allow('w-1').phase('w-1', 'started');
     story
       .after(14 * 60)
@@ -178,14 +178,14 @@ describe('a request to reboot nodes', () => {
 });
 
 describe('a request to drain or cordon nodes', () => {
-  it('leaves them cordoned until someone asks for the end', () => {
+  it('leaves them cordoned until an uncordon is requested', () => {
     const story = new Story().ask('drain', ['w-1', 'w-2']).settle().cordoned('w-1').drained('w-1');
     expect(story.said).toEqual(['Started w-1', 'Cordoned w-1', 'Drained w-1', 'Succeeded w-1', 'Started w-2']);
     expect(story.known.cordons['w-1']).toEqual({ requestId: REQUEST, stays: true });
     expect(story.tasks).toEqual([`CordonNode/w-2/${REQUEST}`]);
   });
 
-  it('states each refusal of an eviction once', () => {
+  it('states each refused eviction once', () => {
     const story = new Story().ask('drain', ['w-1']).settle().cordoned('w-1');
     const refusal = { budget: 'shop/web', pods: ['shop/web-0'], message: 'disrupted' };
     story.record('NodeActionEvictionRefused', 'w-1', refusal).record('NodeActionEvictionRefused', 'w-1', refusal);
@@ -198,7 +198,7 @@ describe('a request to drain or cordon nodes', () => {
     expect(story.cordoned('w-1').said.at(-1)).toBe('Succeeded w-1');
   });
 
-  it('fails with the words of the world after the last attempt, and lets a drained node have pods again', () => {
+  it('fails with the error of the last attempt, and uncordons a drained node', () => {
     const story = new Story().ask('reboot', ['w-1']).settle().cordoned('w-1');
     const cause = { operation: 'drain', target: 'w-1', message: 'shop/web-0 did not leave within 900 s' };
     const [task] = actionsReconciler.tasks(story.state, story.now);
@@ -210,7 +210,7 @@ describe('a request to drain or cordon nodes', () => {
 });
 
 describe('a request to uncordon nodes', () => {
-  it('undoes the cordon of the request that cordoned them', () => {
+  it('removes the cordon of the request that cordoned them', () => {
     const story = new Story().ask('cordon', ['w-1'], { requestId: 'c1' }).settle();
     story.record('NodeActionCordoned', 'w-1', { byRequest: true }, 'c1').settle().ask('uncordon', ['w-1']).settle();
     const [task] = actionsReconciler.tasks(story.state, story.now);
@@ -226,7 +226,7 @@ describe('a request to uncordon nodes', () => {
   });
 });
 
-describe('hooks of the drains that are requested', () => {
+describe('hooks of requested drains', () => {
   const HOOK: Hook = {
     name: 'traffic',
     points: ['BeforeNodeDrain', 'AfterNodeDrain'],
@@ -237,7 +237,7 @@ describe('hooks of the drains that are requested', () => {
   const againAt = later(START, 60_000);
 
   it.each(['drain', 'reboot'] as const)(
-    'hold the node of a %s before it is cordoned, and are asked after it is drained [Cluster API 29]',
+    'block the node of a %s before it is cordoned, and are called after it is drained [Cluster API 29]',
     (action) => {
       const story = new Story().declare([HOOK]).ask(action, ['w-1', 'w-2']).settle();
       expect(story.tasks).toEqual([call('w-1')]);
@@ -255,7 +255,7 @@ describe('hooks of the drains that are requested', () => {
     },
   );
 
-  it('that do not answer are not waited for with the policy Ignore [Cluster API 29]', () => {
+  it('that do not respond are ignored with the policy Ignore [Cluster API 29]', () => {
     const story = new Story()
       .declare([{ ...HOOK, failurePolicy: 'Ignore' }])
       .ask('drain', ['w-1'])
@@ -263,14 +263,14 @@ describe('hooks of the drains that are requested', () => {
     expect(story.answered('w-1', 'Failed', { nextAttemptAt: null }).tasks).toEqual([`CordonNode/w-1/${REQUEST}`]);
   });
 
-  it('hold neither a cordon nor a reboot without a drain', () => {
+  it('block neither a cordon nor a reboot without a drain', () => {
     const story = new Story().declare([HOOK]).ask('cordon', ['w-1']).settle();
     expect(story.tasks).toEqual([`CordonNode/w-1/${REQUEST}`]);
     const reboot = new Story().declare([HOOK]).ask('reboot', ['w-1'], { drain: false }).settle();
     expect(reboot.tasks).toEqual([`AllowReboot/w-1/${REQUEST}`]);
   });
 
-  it('do not keep a request from expiring or being cancelled, and its drain keeps all of its time', () => {
+  it('do not prevent a request from expiring or being cancelled, nor consume its drain time', () => {
     const held = (): Story => {
       const story = new Story().declare([HOOK]).ask('drain', ['w-1']).settle();
       return story.answered('w-1', 'Blocked', { nextAttemptAt: later(START, 23 * 3_600_000) });
@@ -288,13 +288,13 @@ describe('hooks of the drains that are requested', () => {
     expect(drainSinceOf(late.known, entry!)).toBe(later(START, 3_600_000));
   });
 
-  it('no longer hold anything once they are removed from the manifest', () => {
+  it('block nothing once they are removed from the manifest', () => {
     const story = new Story().declare([HOOK]).ask('drain', ['w-1']).settle();
     story.answered('w-1', 'Blocked', { nextAttemptAt: againAt }).declare([], 2);
     expect(story.tasks).toEqual([`CordonNode/w-1/${REQUEST}`]);
   });
 
-  it('let a node go when they are skipped, and hold the next one [Cluster API 29]', () => {
+  it('release a node when they are skipped, and block the next one [Cluster API 29]', () => {
     const story = new Story().declare([HOOK]).ask('drain', ['w-1', 'w-2']).settle();
     story.answered('w-1', 'Blocked', { nextAttemptAt: againAt });
     const skip = { hook: 'traffic', point: 'BeforeNodeDrain', node: 'w-1', requestId: REQUEST, reason: 'it is down' };
@@ -303,7 +303,7 @@ describe('hooks of the drains that are requested', () => {
     expect(story.tasks).toContain(call('w-2'));
   });
 
-  it('are asked for each request, and nothing is remembered of one that is over', () => {
+  it('are called for each request, and a finished request leaves no state', () => {
     const story = new Story().declare([HOOK]).ask('drain', ['w-1']).settle().answered('w-1', 'Succeeded');
     story.cordoned('w-1').drained('w-1').answered('w-1', 'Succeeded', { point: 'AfterNodeDrain' });
     expect(story.known.hooks?.calls).toEqual({});
@@ -317,7 +317,7 @@ describe('hooks of the drains that are requested', () => {
 describe('the reboot of a control plane', () => {
   const saved = (requestId: string | null) => ({ requestId, snapshot: 's' });
 
-  it('waits for a snapshot of etcd unless one is young enough', () => {
+  it('waits for an etcd snapshot unless there is a recent one', () => {
     const story = new Story().ask('reboot', ['cp-1'], { drain: false }).settle();
     expect([story.said, story.tasks]).toEqual([['Started cp-1'], []]);
     expect(story.tell('EtcdSnapshotTaken', saved('other')).tasks).toEqual([`AllowReboot/cp-1/${REQUEST}`]);
@@ -325,14 +325,14 @@ describe('the reboot of a control plane', () => {
     expect(young.ask('reboot', ['cp-1'], { drain: false }).settle().tasks).toEqual([`AllowReboot/cp-1/${REQUEST}`]);
   });
 
-  it('waits for another one where its drain has taken too long', () => {
+  it('waits for another one if its drain has taken too long', () => {
     const story = new Story().ask('reboot', ['cp-1']).settle().tell('EtcdSnapshotTaken', saved(null));
     story.cordoned('cp-1').after(1_200).drained('cp-1');
     expect(story.tasks).toEqual([]);
     expect(story.tell('EtcdSnapshotTaken', saved(null)).tasks).toEqual([`AllowReboot/cp-1/${REQUEST}`]);
   });
 
-  it('may be the cure of what keeps etcd from being saved, and goes on then', () => {
+  it('continues if the snapshot fails, because it may be the remedy', () => {
     const story = new Story().ask('reboot', ['cp-1'], { drain: false }).settle();
     const cause = { operation: 'save etcd', target: 'cp-1', message: 'the kubelet does not answer' };
     expect(story.tell('EtcdSnapshotFailed', { requestId: 'other', cause }).tasks).toEqual([]);

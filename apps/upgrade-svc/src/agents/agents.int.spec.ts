@@ -37,7 +37,7 @@ interface Answer {
   readonly rejected: string | null;
 }
 
-/** One node's own client: all that a compromised host has. */
+/** The client of one node, with everything that a compromised host has. */
 class NodeClient {
   readonly answers: Answer[] = [];
   readonly others = new Map<string, unknown[]>();
@@ -68,7 +68,7 @@ class NodeClient {
   }
 }
 
-describe('what agents send to upgrade-svc', () => {
+describe('messages of agents to upgrade-svc', () => {
   let environment: TestEnvironment;
   let folder: string;
   let admin: NatsConnection;
@@ -138,7 +138,7 @@ describe('what agents send to upgrade-svc', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('follows from the network configuration that its manifest declares, which is sent when it is declared and whenever it asks', async () => {
+  it('receive the network configuration that the manifest declares, when it is declared and on request', async () => {
     const cluster = 'walled';
     const own = await connectNode({ namespace: 'default', cluster, node });
     await append(cluster, '/gateway', 'request', clusterRequested());
@@ -161,7 +161,7 @@ describe('what agents send to upgrade-svc', () => {
     await own.nc.close();
   });
 
-  it('is in the log as the fact of that node, once, within moments, with what it was asked as its cause', async () => {
+  it('are recorded once as facts of that node, within moments, with their request as the cause', async () => {
     const desired = await desiredOf();
     const startedAtMs = performance.now();
     const data = { uid, node, revision: 1, software };
@@ -190,7 +190,7 @@ describe('what agents send to upgrade-svc', () => {
     ]);
   });
 
-  it('reaches the node as soon as it is decided, and again whenever the agent asks', async () => {
+  it('are answered with the desired state as soon as it is decided, and on request', async () => {
     const sync = { uid, recover: true };
     worker.nc.publish(agentSyncSubject(worker.address), JSON.stringify(sync));
     const [state] = await eventually(async () => worker.others.get('state'));
@@ -203,7 +203,7 @@ describe('what agents send to upgrade-svc', () => {
     });
   });
 
-  it('cannot delete a cluster by what the body of a message says of itself', async () => {
+  it('cannot delete a cluster through the body of a message', async () => {
     const before = (await events()).length;
     const id = worker.send(
       'NodeReady',
@@ -235,7 +235,7 @@ describe('what agents send to upgrade-svc', () => {
     expect((await events()).some(({ type }) => type === 'ClusterDeletionRequested')).toBe(false);
   });
 
-  it('cannot name a cause elsewhere in the log, nor a time to come', async () => {
+  it('cannot name a cause elsewhere in the log, nor a future time', async () => {
     const [foreign] = await events(OTHER);
     const id = worker.send(
       'NodeReady',
@@ -248,7 +248,7 @@ describe('what agents send to upgrade-svc', () => {
     expect(Date.parse(stated!.meta.time)).toBeLessThanOrEqual(Date.now());
   });
 
-  it('is ignored once the node is no longer part of the cluster, although its credential is still valid', async () => {
+  it('are ignored once the node is no longer part of the cluster, although its credential is still valid', async () => {
     const gone = await connectNode({ namespace: 'default', cluster: 'demo', node: 'demo-w-9-gone1' });
     gone.send('NodeReady', { uid, node: 'demo-w-9-gone1', revision: 1, software });
     const otherUid = await worker.answer(worker.send('NodeReady', { uid: randomUUID(), node, revision: 1, software }));
@@ -261,7 +261,7 @@ describe('what agents send to upgrade-svc', () => {
     await gone.nc.close();
   });
 
-  it('moves the log on, whatever bytes arrive on whichever of its subjects; other clusters notice nothing', async () => {
+  it('never block the log, whatever bytes arrive on any of its subjects; other clusters are not affected', async () => {
     const bodies = fc.sample(
       fc.oneof(
         fc.uint8Array({ maxLength: 3_000 }),

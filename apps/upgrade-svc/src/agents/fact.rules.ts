@@ -15,7 +15,7 @@ import { parseJson } from '@fairlead/parsers';
 const DEPTH_MAX = 8;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** A fact that an agent sent, and the node that may send it: the server vouches for the subject, and for nothing else. */
+/** A fact from an agent and its node. The server guarantees only the subject. */
 export interface StatedFact {
   readonly kind: 'stated';
   readonly address: NodeAddress;
@@ -33,7 +33,7 @@ export interface RejectedMessage {
   readonly kind: 'rejected';
   readonly reason: FactRejection;
   readonly detail: string;
-  /** Who sent it and under which id, as far as that could be read: its sender waits for an answer. */
+  /** The sender and the ID, as far as they could be parsed, because the sender waits for a reply. */
   readonly address: NodeAddress | null;
   readonly id: string | null;
 }
@@ -72,7 +72,7 @@ const factIn = (address: NodeAddress, type: EventType, message: AgentFactMessage
 
 const UNKNOWN_SENDER: Sender = { address: null, id: null };
 
-/** What a message below `agent.in` states, if its sender may state it. */
+/** Parses the fact in a message below `agent.in`, if its sender may state it. */
 export const readStatedFact = (subject: string, bytes: Uint8Array): StatedFact | RejectedMessage => {
   const input = parseAgentInput(subject);
   if (input === undefined) return rejected('invalid', 'the subject names no node', UNKNOWN_SENDER);

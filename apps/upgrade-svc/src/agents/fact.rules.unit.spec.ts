@@ -15,7 +15,10 @@ const message = (over: object = {}, data: object = ready): Uint8Array =>
 const read = (bytes: Uint8Array, type: EventType | 'Nonsense' = 'NodeReady') =>
   readStatedFact(agentFactSubject(W1, type as EventType), bytes);
 
-/** Any code point but surrogates. The unit 'binary' of fast-check builds a table of all of them first, for seconds. */
+/**
+ * Any code point except surrogates. The unit 'binary' of fast-check first builds a table of all of them, which takes
+ * seconds.
+ */
 const character = fc
   .oneof(fc.nat(0xd7ff), fc.integer({ min: 0xe000, max: 0x10ffff }))
   .map((point) => String.fromCodePoint(point));
@@ -32,7 +35,7 @@ describe('a message of an agent', () => {
       fact: { type: 'NodeReady', data: ready },
     }));
 
-  it('says nothing by a type, an actor or a source in its body', () =>
+  it('ignores a type, an actor or a source in its body', () =>
     expect(
       read(message({ type: 'ClusterDeletionRequested.v1', actor: 'user/alice', source: '/gateway' })),
     ).toMatchObject({ kind: 'stated', fact: { type: 'NodeReady' } }));
@@ -56,12 +59,12 @@ describe('a message of an agent', () => {
       'a number that JSON has not',
       new TextEncoder().encode(new TextDecoder().decode(message()).replace(':1,', ':1e999,')),
     ],
-  ])('is rejected when it is %s', (_what, bytes) =>
+  ])('is rejected if it is %s', (_what, bytes) =>
     expect(read(bytes)).toMatchObject({ kind: 'rejected', reason: 'invalid' }),
   );
 
   it.each(['0000-01-01T00:00:00Z', '1969-12-31T23:59:59Z', '2201-01-01T00:00:00Z', '9999-12-31T23:59:59Z'])(
-    'is rejected when it states a time of which not every reader can make one: %s',
+    'is rejected if it states a time that not every reader can parse: %s',
     (time) => {
       const { uid, node } = { uid: UID, node: W1.node };
       const certificates = [{ name: 'apiserver', expiresAt: time }];
@@ -72,7 +75,7 @@ describe('a message of an agent', () => {
     },
   );
 
-  it('is rejected when it names another node, and its sender learns why', () =>
+  it('is rejected if it names another node, and its sender receives the reason', () =>
     expect(read(message({}, { ...ready, node: 'demo-w-2-bbbbb' }))).toMatchObject({ reason: 'other-node', id: ID }));
 
   it.each(['ClusterDeletionRequested', 'DesiredVersionsSet', 'NodeLost', 'Nonsense'] as const)(
@@ -80,7 +83,7 @@ describe('a message of an agent', () => {
     (type) => expect(read(message(), type as EventType)).toMatchObject({ reason: 'invalid' }),
   );
 
-  it('never breaks its reader, whatever its bytes and its subject', () =>
+  it('never crashes its reader, whatever its bytes and its subject', () =>
     fc.assert(
       fc.property(
         fc.oneof(fc.string(), fc.string({ unit: character })),
@@ -102,7 +105,7 @@ describe('facts of one node', () => {
     expect(agentFacts.decide([ID], command)).toEqual([]);
   });
 
-  it('have a budget that fills again, apart from that of other nodes', () => {
+  it('have a budget that refills, separate from that of other nodes', () => {
     const budget = new MessageBudget();
     const spent = Array.from({ length: 300 }, () => budget.take('w1', 500, 0)).filter(Boolean).length;
     expect(spent).toBe(240);

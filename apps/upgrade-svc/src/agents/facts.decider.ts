@@ -3,12 +3,12 @@ import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 
 export type RecordFact = Command<'RecordFact', { readonly id: string; readonly fact: Fact }>;
 
-/** An agent sends one fact after the other and repeats only the first that was not answered. */
+/** An agent sends one fact after the other and repeats only the first unacknowledged one. */
 const IDS_REMEMBERED = 32;
 
 const AGENT_EVENTS: ReadonlySet<string> = new Set(AGENT_EVENT_TYPES);
 
-/** Records what an agent states about its node, each fact once. Stream `node-<node>`; the state is the ids of the newest events. */
+/** Records each fact of an agent once. Stream `node-<node>`; the state is the IDs of the newest events. */
 export const agentFacts: Decider<readonly string[], RecordFact, Fact> = {
   initial: [],
   decide: (ids, { data }) => (ids.includes(data.id) ? nothing : [data.fact]),

@@ -24,7 +24,10 @@ const rejectionOf = (stated: StatedFact | RejectedMessage, { uid }: NodeRow): Re
   return rejected('other-cluster', 'the fact is about an earlier cluster of this name', stated);
 };
 
-/** Records what agents state: a fact of a node that this service knows, within its budget. Everything else is counted and reported. */
+/**
+ * Records facts of agents whose node is known to this service, within its budget. Everything else is counted and
+ * reported.
+ */
 @Injectable()
 export class FactsRecorder implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('agents');
@@ -80,9 +83,9 @@ export class FactsRecorder implements OnApplicationBootstrap, BeforeApplicationS
     return rejection;
   }
 
-  /** An agent keeps a fact until it is answered, and sends it again. */
+  /** An agent stores a fact until it is acknowledged, and resends it. */
   private answer({ address, id }: StatedFact | RejectedMessage, rejection: RejectedMessage | undefined): void {
-    // What is too much may be recorded later, and a node may be known a moment later.
+    // A fact beyond the budget may be recorded later, and a node may become known soon.
     const isFinal = rejection?.reason !== 'too-many' && rejection?.reason !== 'unknown-node';
     if (address === null || id === null || !isFinal) return;
     this.channel.send(address, 'recorded', { id, rejected: rejection?.detail ?? null });

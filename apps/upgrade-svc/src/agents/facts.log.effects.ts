@@ -9,7 +9,7 @@ import type { StatedFact } from './fact.rules.js';
 import { agentFacts } from './facts.decider.js';
 import { AGENT_CHANNEL } from './tokens.js';
 
-/** What may be asked of a node. */
+/** Events that request something from a node. */
 const DESIRED_TYPES = ['DesiredVersionsSet', 'DesiredNetworkSet'] as const;
 type DesiredType = (typeof DESIRED_TYPES)[number];
 
@@ -18,10 +18,10 @@ const CAUSES_REMEMBERED_MAX = 20_000;
 const causeKey = ({ namespace, cluster, node }: NodeAddress, id: string): string =>
   `${nodeKey(namespace, cluster, node)}|${id}`;
 
-/** Writes facts of agents to the log, each once, as facts of the node that its subject names. */
+/** Writes facts of agents to the log, each once, as facts of the node in the subject. */
 @Injectable()
 export class FactsLog {
-  /** Correlation ids by what was asked of nodes. */
+  /** Correlation IDs by requesting event. */
   private readonly correlations = new LRUCache<string, string>({ max: CAUSES_REMEMBERED_MAX });
 
   constructor(
@@ -30,7 +30,7 @@ export class FactsLog {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Resolves when the fact is in the log. Rejects with WorldFailure while the log cannot be reached. */
+  /** Resolves once the fact is in the log. Rejects with WorldFailure while the log is unavailable. */
   async record({ address, id, time, desired, fact }: StatedFact): Promise<void> {
     const { namespace, cluster, node } = address;
     const now = this.clock.now().toISOString();
@@ -40,7 +40,7 @@ export class FactsLog {
         ? // Nothing in the log led to it: it is the first cause of what follows, and its own cause is the node.
           { correlationId: id, causationId: `node/${node}` }
         : { correlationId, causationId: desired };
-    // The clock of a node may be wrong; nothing is observed in the future.
+    // The clock of a node may be wrong, so future times are replaced.
     const observed = { id, time: time < now ? time : now, source: `/node-agent/${node}` };
     const outcome = await this.handle(
       agentFacts,
@@ -52,13 +52,13 @@ export class FactsLog {
       throw new WorldFailure({ operation: 'record a fact', target: node, message: outcome.message });
   }
 
-  /** What was asked of a node: facts that follow from it name it, also after more was asked. */
+  /** Remembers a request to a node, which facts that result from it name even after later requests. */
   remember({ meta, data }: StoredEvent<DesiredType>): void {
     const { namespace, cluster, id, correlationId } = meta;
     this.correlations.set(causeKey({ namespace, cluster, node: data.node }, id), correlationId);
   }
 
-  /** undefined: nothing that was asked of this node lately. A node cannot name causes elsewhere in the log. */
+  /** Returns undefined if it is not a recent request to this node. A node cannot name causes elsewhere in the log. */
   private async correlationOf(address: NodeAddress, desired: string): Promise<string | undefined> {
     const known = this.correlations.get(causeKey(address, desired));
     if (known !== undefined) return known;

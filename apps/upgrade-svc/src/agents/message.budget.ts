@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 
-/** A node that is upgraded states some 40 facts, one whose log was away up to 200 at once. */
+/** An upgraded node states about 40 facts, one whose log was away up to 200 at once. */
 const MESSAGES = { burst: 240, perSecond: 0.1 };
-/** What one node may add to the log in the long run: 17 MB a day. */
+/** What one node may add to the log on average: 17 MB a day. */
 const BYTES = { burst: 512 * 1024, perSecond: 200 };
 const NODES_REMEMBERED_MAX = 50_000;
 
@@ -23,12 +23,12 @@ const refilled = ({ messages, bytes, atMs }: Bucket, nowMs: number): Bucket => {
   };
 };
 
-/** How much each node may still say: a token bucket of messages and one of bytes. Times come in as milliseconds. */
+/** The remaining budget of each node: a token bucket for messages and one for bytes. Times are milliseconds. */
 export class MessageBudget {
-  /** Bounded by size: with `max`, the cache allocates room for all of its entries at once. */
+  /** Bounded by size: with `max`, the cache allocates memory for all entries at once. */
   private readonly buckets = new LRUCache<string, Bucket>({ maxSize: NODES_REMEMBERED_MAX, sizeCalculation: () => 1 });
 
-  /** False: the node has said too much, and this counts for nothing. */
+  /** Returns false if the node has exceeded its budget; rejected messages consume none. */
   take(node: string, bytes: number, nowMs: number): boolean {
     const bucket = refilled(this.buckets.get(node) ?? { ...FULL, atMs: nowMs }, nowMs);
     const isWithin = bucket.messages >= 1 && bucket.bytes >= bytes;

@@ -7,7 +7,7 @@ import { nodeKey, type NodeRow } from '../nodes/nodes.projection.js';
 import type { FactRejection, RejectedMessage } from './fact.rules.js';
 import { rejections } from './rejections.decider.js';
 
-/** A node that goes on sending what counts for nothing is reported so often. */
+/** How often a node whose messages are rejected continuously is reported. */
 const REPORT_INTERVAL_MS = 10 * 60_000;
 const NODES_REMEMBERED_MAX = 10_000;
 const DETAIL_LENGTH_MAX = 300;
@@ -18,7 +18,7 @@ interface Unreported {
   readonly reportedAtMs: number | undefined;
 }
 
-/** Counts what became of agents' messages, and informs operators of nodes whose messages are rejected. */
+/** Counts the results of agents' messages, and informs operators of nodes whose messages are rejected. */
 @Injectable()
 export class RejectionReports {
   private readonly logger = new Logger('agents');
@@ -36,7 +36,7 @@ export class RejectionReports {
     });
   }
 
-  /** States it in the log at once, and then at most once in ten minutes for each node. */
+  /** Reports a node in the log at once, and then at most once in ten minutes. */
   async add(row: NodeRow, { reason, detail }: RejectedMessage, nowMs: number): Promise<void> {
     if (reason === 'unknown-node') return;
     const { namespace, cluster, node, uid, because } = row;

@@ -42,7 +42,7 @@ const jsonIn = (bytes: Uint8Array): unknown =>
     ? undefined
     : parseJsonOrUndefined(new TextDecoder().decode(bytes), { lengthMax: AGENT_MESSAGE_MAX_BYTES });
 
-/** Sends agents what is desired of their nodes: as soon as it is decided, and whenever they ask. */
+/** Sends agents the desired state of their nodes: as soon as it is decided, and on request. */
 @Controller()
 export class AgentStates implements OnApplicationBootstrap {
   private readonly logger = new Logger('agents');
@@ -76,7 +76,7 @@ export class AgentStates implements OnApplicationBootstrap {
     this.channel.send({ namespace, cluster, node: event.data.node }, 'network', networkMessage(event));
   }
 
-  /** An agent that gets no answer asks again. */
+  /** An agent without a reply asks again. */
   private async answer(subject: string, bytes: Uint8Array): Promise<void> {
     try {
       const address = parseAgentInput(subject);

@@ -19,7 +19,7 @@ const LEAD_MS: Readonly<Record<Group, number>> = { 'control-plane': RENEW_BEFORE
 
 interface Reported {
   readonly certificates: readonly Ending[];
-  /** The end that was warned of; a renewed certificate ends later, and is warned of again. */
+  /** The expiry that the last warning was about; a renewed certificate expires later and is warned about again. */
   readonly warned: { readonly [G in Group]?: string };
 }
 
@@ -38,21 +38,24 @@ const of = ({ certificates }: Reported, group: Group): readonly Ending[] =>
 const earliestOf = (certificates: readonly Ending[]): string | undefined =>
   certificates.map(({ expiresAt }) => expiresAt).toSorted()[0];
 
-/** When certificates of the group have to be warned of, and the first end among them; undefined: they were, or there are none. */
+/**
+ * When a warning about certificates of the group is due, and their earliest expiry; undefined: already given, or there
+ * are none.
+ */
 const dueOf = (reported: Reported, group: Group): { readonly at: string; readonly earliest: string } | undefined => {
   const earliest = earliestOf(of(reported, group));
   if (earliest === undefined || reported.warned[group] === earliest) return undefined;
   return { at: later(earliest, -LEAD_MS[group]), earliest };
 };
 
-/** When certificates of the node will have to be warned of; undefined: they were, or none were reported. */
+/** When a warning about certificates of the node will be due; undefined: already given, or none were reported. */
 export const warnAt = ({ nodes }: Certificates, node: string): string | undefined => {
   const reported = nodes[node];
   if (reported === undefined) return undefined;
   return GROUPS.flatMap((group) => dueOf(reported, group)?.at ?? []).toSorted()[0];
 };
 
-/** What a warning is due for at `now` (RFC 3339). */
+/** The warnings that are due at `now` (RFC 3339). */
 export const warnings = ({ uid, nodes }: Certificates, now: string): readonly Fact<'CertificatesExpiring'>[] => {
   if (uid === null) return nothing;
   return Object.entries(nodes).flatMap(([node, reported]) =>
@@ -66,7 +69,7 @@ export const warnings = ({ uid, nodes }: Certificates, now: string): readonly Fa
   );
 };
 
-/** Certificates of nodes, and those that were warned of. In the stream of rollouts. It takes no commands. */
+/** Certificates of nodes, and warnings about them. In the stream of rollouts. Has no commands. */
 export const certificates: Decider<Certificates, never, Fact<'CertificatesExpiring'>> = {
   initial: NONE,
   reads: 'cluster',

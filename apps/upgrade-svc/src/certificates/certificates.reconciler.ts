@@ -2,7 +2,7 @@ import type { Fact } from '@fairlead/contracts';
 import type { Reconciler } from '@fairlead/event-sourcing';
 import { certificates, warnAt, warnings, type Certificates } from './certificates.decider.js';
 
-/** Warns of the certificates of nodes on the day from which that is due: in time to renew them, or because a kubelet has not. */
+/** Warns about certificates of nodes when a warning is due: in time to renew them, or because a kubelet has not. */
 export const certificatesReconciler: Reconciler<Certificates, never, Fact<'CertificatesExpiring'>> = {
   name: 'certificates',
   version: 4,

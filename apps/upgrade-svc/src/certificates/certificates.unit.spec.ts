@@ -21,14 +21,14 @@ const warned = (state: Certificates) => certificatesReconciler.facts?.(state, NO
 describe('certificates of a control plane', () => {
   const soon = reported({ apiserver: inDays(80), 'etcd-server': inDays(100) });
 
-  it('are warned of 90 days before the first of them ends, with the names of those that do', () => {
+  it('are warned about 90 days before the first of them expires, with the names of those', () => {
     expect(warned(known(reported({ apiserver: inDays(91) })))).toEqual([]);
     expect(warned(known(soon))).toEqual([
       { type: 'CertificatesExpiring', data: { uid, node: NODE, earliest: inDays(80), names: ['apiserver'] } },
     ]);
   });
 
-  it('are warned of apart from that of its kubelet, which is late 30 days before its end', () => {
+  it('are warned about separately from that of the kubelet, which is late 30 days before its expiry', () => {
     expect(warned(known(reported({ apiserver: inDays(100), kubelet: inDays(31) })))).toEqual([]);
     const both = reported({ apiserver: inDays(80), kubelet: inDays(29) });
     const [ofControlPlane, ofKubelet] = warned(known(both));
@@ -42,20 +42,20 @@ describe('certificates of a control plane', () => {
     expect(certificatesReconciler.wakeAt?.(waiting, NOW)).toBe(inDays(5));
   });
 
-  it('are warned of once, and again when renewed ones end', () => {
+  it('are warned about once, and again when renewed ones expire', () => {
     const [expiring] = warned(known(soon));
     if (expiring === undefined) throw new Error('nothing was warned of');
     expect(warned(known(soon, expiring))).toEqual([]);
     expect(warned(known(soon, expiring, reported({ apiserver: inDays(85) })))).toHaveLength(1);
   });
 
-  it('wake the service on the day from which they must be warned of, and not once they were', () => {
+  it('set a timer for the day of their warning, and none afterwards', () => {
     expect(certificatesReconciler.wakeAt?.(known(reported({ apiserver: inDays(91) })), NOW)).toBe(inDays(1));
     const [expiring] = warned(known(soon));
     expect(certificatesReconciler.wakeAt?.(known(soon, ...(expiring === undefined ? [] : [expiring])), NOW)).toBeNull();
   });
 
-  it('are warned of as soon as they are reported where that day has passed, and then when it comes', () => {
+  it('are warned about as soon as they are reported if that day has passed, otherwise on that day', () => {
     const process = reconcilerProcess(certificatesReconciler);
     const events = [clusterRequested(), soon].map(stored);
     const state = events.reduce((before, event) => process.evolve(before, event) ?? before, process.initial);

@@ -1,6 +1,6 @@
 import type { NodeChange } from '@fairlead/contracts';
 
-/** A renewal of certificates, and nothing else. kubeadm needs no API for it. */
+/** A renewal of certificates only, for which kubeadm needs no API. */
 export const renewalOf = (id: string): NodeChange => ({
   id,
   kubeadm: null,

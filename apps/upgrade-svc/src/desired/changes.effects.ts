@@ -12,7 +12,7 @@ import { CLUSTER_ACCESS } from '../tokens.js';
 
 const DECISIONS_AT_ONCE = 8;
 
-/** What a rollout wants of nodes, said in each node's own stream, and taken back when the node is done. */
+/** Requests the changes of a rollout in each node's own stream, and withdraws them when the node is done. */
 @Controller()
 export class ChangesEffects {
   constructor(
@@ -66,7 +66,7 @@ export class ChangesEffects {
       await sayToNode(this.handle, task, node, { type: 'SetProbes', data: { uid, node, probes } });
   }
 
-  /** Pods may come again only before the permission goes: a node that is let go is one that serves. */
+  /** Uncordoned before the permission is withdrawn: a released node is schedulable. */
   @OnTask('ReleaseNode', { attemptsMax: 20, backoffFirstMs: 500, backoffMaxMs: 10_000, timeoutMs: 60_000 })
   async releaseNode(task: RolloutContext<ReleaseNode>): Promise<void> {
     const { uid, software, leftFailed } = task.data;

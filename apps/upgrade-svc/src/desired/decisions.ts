@@ -3,7 +3,7 @@ import type { Command, Decider } from '@fairlead/event-sourcing';
 import type { Handle, Job } from '@fairlead/event-sourcing/jetstream';
 import { desired, type DesiredCommand } from './desired.decider.js';
 
-/** What a decision takes from the job that it is made for. */
+/** The parts of a job that a decision needs. */
 type About = Pick<Job, 'namespace' | 'cluster' | 'cause'>;
 
 interface Decision<State, C extends Command, E extends Fact> {
@@ -13,8 +13,8 @@ interface Decision<State, C extends Command, E extends Fact> {
 }
 
 /**
- * Decides in a stream of the cluster that a job is about, and answers with the state after it. There is no caller to get a
- * refusal: it ends the job, unless others were only quicker.
+ * Decides in a stream of the cluster of a job, and returns the state after it. A refusal ends the job, because no
+ * caller could receive it, unless it results from a concurrent write.
  */
 export const decideFor = async <State, C extends Command, E extends Fact>(
   handle: Handle,
@@ -28,7 +28,7 @@ export const decideFor = async <State, C extends Command, E extends Fact>(
   throw new WorldFailure({ operation: command.type, target, message, retryable: code === 'conflict.concurrent' });
 };
 
-/** Says what is desired of a node, in the node's own stream. */
+/** Decides the desired state of a node in the node's own stream. */
 export const sayToNode = async (handle: Handle, job: About, node: NodeName, command: DesiredCommand): Promise<void> => {
   await decideFor(handle, job, { decider: desired, context: `desired-${node}`, command });
 };

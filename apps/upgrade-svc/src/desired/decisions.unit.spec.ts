@@ -15,7 +15,7 @@ const refusedWith = async (code: RefusalCode): Promise<unknown> => {
 };
 
 describe('a decision that a job makes', () => {
-  it('is tried again when others were quicker, and ends the job when it is refused', async () => {
+  it('is retried after a concurrent write, and ends the job if it is refused', async () => {
     const quicker = await refusedWith('conflict.concurrent');
     expect(quicker).toBeInstanceOf(WorldFailure);
     expect(quicker).toMatchObject({

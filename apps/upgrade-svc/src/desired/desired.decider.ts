@@ -15,48 +15,54 @@ import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 
 type DesiredVersions = Omit<EventData<'DesiredVersionsSet'>, 'revision'>;
 
-/** The node must have this software. Asking for what is desired already changes nothing. */
+/** The node must have this software. Has no effect if that is already desired. */
 export type SetDesiredVersions = Command<
   'SetDesiredVersions',
   Omit<DesiredVersions, 'probes'> & {
-    /** A failed worker gets its former software back (G3): the only way to a lower minor. */
+    /** A failed worker gets its former software back (G3): the only way to a lower minor version. */
     readonly rollback?: boolean;
   }
 >;
 
-/** The node must do this once; its software stays what it is. */
+/** The node must make this change once; its software remains unchanged. */
 export type AskForChange = Command<
   'AskForChange',
   { readonly uid: ClusterUid; readonly node: NodeName; readonly change: NodeChange }
 >;
 
-/** The agent may no longer change the node; a change that was asked for is no longer. `software`: what stays desired. */
+/**
+ * Withdraws the agent's permission to change the node, and a requested change. `software`: the software that remains
+ * desired.
+ */
 export type WithdrawPermission = Command<
   'WithdrawPermission',
   {
     readonly uid: ClusterUid;
     readonly node: NodeName;
     readonly software?: SoftwareVersions;
-    /** Only if no upgrade has asked for a change of the node by now. */
+    /** Only if no upgrade has requested a change of the node in the meantime. */
     readonly idle?: boolean;
-    /** Only while this change is the one that was asked for. */
+    /** Only while this change is the requested one. */
     readonly change?: string;
   }
 >;
 
-/** The agent may repair what needs no drain, until it is Ready with the revision that permits it; all else stays as it is. */
+/**
+ * Permits the agent to repair differences that need no drain, until it is Ready with this revision; nothing else
+ * changes.
+ */
 export type AllowRepair = Command<
   'AllowRepair',
   { readonly uid: ClusterUid; readonly node: NodeName; readonly repair: string }
 >;
 
-/** The node asks these all the time from now on, whatever else becomes desired of it; none: it asks no more. */
+/** The probes that the node runs from now on, whatever else becomes desired; empty: none. */
 export type SetProbes = Command<
   'SetProbes',
   { readonly uid: ClusterUid; readonly node: NodeName; readonly probes: readonly Probe[] }
 >;
 
-/** The node prepares this ahead of any change; none: what was staged under this id is no longer asked of it. */
+/** The node prepares this ahead of any change; none: withdraws the staging with this ID. */
 export type SetStage = Command<
   'SetStage',
   {
@@ -77,7 +83,7 @@ const sameSoftware = (a: SoftwareVersions, b: SoftwareVersions): boolean => {
 const isLowerMinor = (from: string, to: string): boolean =>
   parseVersion(from) !== undefined && parseVersion(to) !== undefined && minorsAhead(from, to) < 0;
 
-/** Kubernetes' own packages; only for these is a lower minor never safe (version skew policy; rule A1). */
+/** Kubernetes' own packages; only for these is a lower minor version never safe (version skew policy; rule A1). */
 const KUBERNETES = ['kubeadm', 'kubelet', 'kubectl'] as const;
 
 const sameText = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
@@ -119,18 +125,18 @@ const set = (
 const asking = (probes: readonly Probe[] | undefined): Pick<DesiredVersions, 'probes'> =>
   probes === undefined || probes.length === 0 ? {} : { probes: [...probes] };
 
-/** What stays, whatever else becomes desired. */
+/** The parts that are kept when something else becomes desired. */
 const kept = ({ probes, releases }: DesiredVersions): Pick<DesiredVersions, 'probes' | 'releases'> => ({
   ...asking(probes),
   ...(releases === undefined ? {} : { releases }),
 });
 
-/** What is desired of one node, revision by revision. Stream `desired-<node>`. */
+/** The desired state of one node, revision by revision. Stream `desired-<node>`. */
 export const desired: Decider<Desired, DesiredCommand, DesiredFact> = {
   initial: { status: 'none' },
 
   decide: (state, command) => {
-    // Another incarnation of the cluster begins again.
+    // Another incarnation of the cluster starts from the beginning.
     const before = state.status === 'set' && state.uid === command.data.uid ? state : undefined;
     switch (command.type) {
       case 'SetDesiredVersions': {

@@ -46,11 +46,11 @@ describe('the desired versions of a node', () => {
     given(set(1))
       .when(ask(at('1.33.13')))
       .thenRefused('upgrade.minor-downgrade'));
-  it('compare versions as numbers, not as text', () =>
+  it('compare versions numerically', () =>
     given(set(1, at('1.9.0')))
       .when(ask(at('1.10.0')))
       .then(set(2, at('1.10.0'))));
-  it('keep what the node asks all the time, whatever else becomes desired, until it is taken back', () => {
+  it('keep the probes of the node, whatever else becomes desired, until they are withdrawn', () => {
     const probes = [{ name: 'shop', url: 'http://10.96.0.9/', everyMs: 500 }];
     const probing = (desired: ReturnType<typeof set>) => ({ ...desired, data: { ...desired.data, probes } });
     const begin = { type: 'SetProbes' as const, data: { uid, node, probes } };
@@ -70,7 +70,7 @@ describe('the desired versions of a node', () => {
       .when({ type: 'SetProbes', data: { uid, node, probes: [] } })
       .then(set(3));
   });
-  it('carry what is staged ahead, without a permission, until that is withdrawn', () => {
+  it('carry a stage ahead of a permission until it is withdrawn', () => {
     const stage = {
       software: { kubeadm: '1.35.4' },
       dryRun: { kubernetes: 'v1.35.4' as KubernetesVersion, ignoredPreflightErrors: [] },
@@ -90,7 +90,7 @@ describe('the desired versions of a node', () => {
       .thenNothing();
     given().when(asked).thenNothing();
   });
-  it('carry a change, which is asked for once', () => {
+  it('carry a change, which is requested once', () => {
     const change = changeOf('u-1/op-1');
     const asked = ask(at('1.35.4'));
     const desired = { ...asked, data: { ...asked.data, change } };
@@ -104,7 +104,7 @@ describe('the desired versions of a node', () => {
       .when({ ...asked, data: { ...asked.data, rollback: true } })
       .then(set(2, at('1.33.13')));
   });
-  it('are closed to the agent when the permission is withdrawn, once', () => {
+  it('permit the agent nothing after the permission is withdrawn, once', () => {
     const withdraw = { type: 'WithdrawPermission' as const, data: { uid, node } };
     given(set(1))
       .when(withdraw)
@@ -121,7 +121,7 @@ describe('the desired versions of a node', () => {
       .when({ type: 'WithdrawPermission', data: { uid, node, idle: true } })
       .thenNothing();
   });
-  it('begin again in the next cluster of the same name', () =>
+  it('start from the beginning in the next cluster of the same name', () =>
     given(set(3, at('1.35.4')))
       .when(ask(SOFTWARE_1_34, true, otherUid))
       .then(set(1, SOFTWARE_1_34, true, otherUid)));

@@ -40,7 +40,7 @@ export class DesiredEffects {
     }));
   }
 
-  /** Nodes that an upgrade has allowed by then keep that permission: it comes with a change. */
+  /** Nodes that an upgrade has permitted in the meantime keep that permission, which is part of a change. */
   @OnTask('WithdrawPermissions', { attemptsMax: 20 })
   async withdrawPermissions(task: DesiredContext<WithdrawPermissions>): Promise<void> {
     const { uid } = task.data;

@@ -13,7 +13,7 @@ const OWN: OwnReleases = {
   releases: new Map([['v1.34.12', { release: added, origin: 'added' }]]),
 };
 
-/** What is said to the node. */
+/** The desired software that is decided for the node. */
 const saidFor = async (version: string, own: OwnReleases, software: SetDesired['software'] = {}) => {
   const said: unknown[] = [];
   const handle = (_decider: unknown, _stream: unknown, command: { readonly data: unknown }) => {
@@ -28,7 +28,7 @@ const saidFor = async (version: string, own: OwnReleases, software: SetDesired['
 };
 
 describe('the software of a new node', () => {
-  it('is that of the built-in release, which its agent has itself', async () => {
+  it('is that of the built-in release, which its agent knows', async () => {
     const software = { containerd: '1.7.24', kubelet: '1.34.4', kubeadm: '1.34.4', kubectl: '1.34.4' };
     expect(await saidFor('v1.34.4', OWN)).toEqual([
       { uid, node: NODE, software, changesAllowed: true, changesAllowedUntil: 'NodeReady' },
@@ -41,12 +41,12 @@ describe('the software of a new node', () => {
     ]);
   });
 
-  it('is what a surge brings beyond its release', async () => {
+  it('includes what a surge adds to its release', async () => {
     expect(await saidFor('v1.34.4', OWN, { kubelet: '1.34.12', kubeadm: '1.34.12' })).toMatchObject([
       { software: { containerd: '1.7.24', kubelet: '1.34.12' }, releases: [added] },
     ]);
   });
 
-  it('cannot be said of a release that is not known', () =>
+  it('cannot be decided for an unknown release', () =>
     expect(saidFor('v1.2.3', NO_OWN_RELEASES)).rejects.toThrow(WorldFailure));
 });

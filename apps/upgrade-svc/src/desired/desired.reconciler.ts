@@ -8,24 +8,24 @@ import {
 } from '@fairlead/contracts';
 import { nothing, type Decider, type Reconciler, type Task } from '@fairlead/event-sourcing';
 
-/** What of a cluster says which software its nodes must have. */
+/** The state that determines the software of a cluster's nodes. */
 export type Desired =
   | { readonly status: 'none' }
   | {
       readonly status: 'desired';
       readonly uid: ClusterUid;
-      /** That of the control planes: the one that was asked for, then the one that an upgrade brought them to. */
+      /** The version of the control planes: the requested one, then the one after an upgrade. */
       readonly version: string;
-      /** Operations of the present plan after which the control planes have another version. */
+      /** Operations of the current plan after which the control planes have another version. */
       readonly coming: Readonly<Record<string, string>>;
-      /** What surge nodes must have beyond the release: by the operations that ask for them, and of the surges under way. */
+      /** Additional software of surge nodes: by the operations that request them, and of the current surges. */
       readonly bookings: Readonly<Record<string, SoftwareVersions>>;
       readonly surges: Readonly<Record<string, SoftwareVersions>>;
-      /** Nodes with a permission that does not end by itself and that no upgrade gave: an earlier release gave it to new nodes. */
+      /** Nodes with a permission of an earlier release, which neither expires nor belongs to an upgrade. */
       readonly inTheMaking: readonly NodeName[];
-      /** Nodes that could not join and were kept: their agents keep their permission for the next try. */
+      /** Nodes that could not join and were kept: their agents keep their permission for a retry. */
       readonly kept: readonly NodeName[];
-      /** New machines without desired versions, by the event that they came with. */
+      /** New machines without desired versions, by the event that created them. */
       readonly unset: Readonly<Record<string, Batch>>;
       /** Nodes of a cluster that became Ready whose agents still have their permission, by that event. */
       readonly made: Readonly<Record<string, readonly NodeName[]>>;
@@ -33,9 +33,9 @@ export type Desired =
 
 interface Batch {
   readonly nodes: readonly NodeName[];
-  /** Whose release says which software they must have. */
+  /** The version whose release determines their software. */
   readonly version: string;
-  /** What surge nodes must have beyond that. */
+  /** Additional software of surge nodes. */
   readonly software: SoftwareVersions;
 }
 
@@ -45,7 +45,7 @@ export interface SetDesired extends Batch {
   readonly uid: ClusterUid;
 }
 
-/** Data of the task: these nodes are made, and from now on only upgrades may change them. */
+/** Data of the task: these nodes are created, and from now on only upgrades may change them. */
 export interface WithdrawPermissions {
   readonly [key: string]: unknown;
   readonly uid: ClusterUid;
@@ -112,7 +112,7 @@ const surging = (state: Known, { upgradeId, operation, pool }: EventData<'SurgeR
   surges: { ...state.surges, [`${upgradeId}/${pool}`]: state.bookings[`${upgradeId}/${operation}`] ?? {} },
 });
 
-/** Surge nodes have the target of their upgrade from the start; those of one surge are stated together. */
+/** Surge nodes have the target of their upgrade from the start; those of one surge are batched. */
 const batchOf = (state: Known, machines: readonly Machine[]): Batch => {
   const [first] = machines;
   const surge = first?.surge === undefined ? undefined : state.surges[`${first.surge}/${first.pool}`];
@@ -177,7 +177,7 @@ const evolve = (state: Desired, event: StoredEvent): Desired => {
   return event.type === 'ClusterDeleted' ? NONE : evolveKnown(state, event);
 };
 
-/** It takes no commands: what nodes are to have is stated in a stream of each node (desired.decider.ts). */
+/** Has no commands: the desired state of nodes is decided in a stream per node (desired.decider.ts). */
 const machines: Decider<Desired, never, never> = { initial: NONE, reads: 'cluster', decide: () => nothing, evolve };
 
 const setting = (uid: ClusterUid, id: string, batch: Batch): Task => {
@@ -191,8 +191,8 @@ const withdrawing = (uid: ClusterUid, id: string, nodes: readonly NodeName[]): T
 };
 
 /**
- * New machines get the versions of their cluster as soon as all of them run. Their agents may change them until they are Ready. What an
- * earlier release permitted is withdrawn when the cluster is Ready.
+ * New machines get the versions of their cluster as soon as all of them run. Their agents may change them until they
+ * are Ready. Permissions of an earlier release are withdrawn when the cluster is Ready.
  */
 export const desiredReconciler: Reconciler<Desired, never, never> = {
   name: 'desired-versions',

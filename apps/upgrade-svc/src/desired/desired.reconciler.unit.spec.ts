@@ -6,7 +6,7 @@ import { desiredReconciler } from './desired.reconciler.js';
 
 const { decider } = desiredReconciler;
 
-/** Tasks that are desired after the facts, without their names and reasons. */
+/** The tasks that are desired after the facts, without names and reasons. */
 const tasksAfter = (...facts: readonly Fact[]) => {
   const events = facts.map((fact, index) => stored(fact, index + 1));
   const state = events.reduce((before, event) => decider.evolve(before, event), decider.initial);
@@ -14,7 +14,7 @@ const tasksAfter = (...facts: readonly Fact[]) => {
 };
 
 describe('the versions of new machines', () => {
-  it('are asked for when all of them run, at the version that was requested [Cluster API 5]', () => {
+  it('are set once all of them run, at the requested version [Cluster API 5]', () => {
     expect(tasksAfter(clusterRequested(), vmsCreated(uid, 'demo-cp-1-aaaaa', 'demo-w-1-aaaaa'))).toEqual([
       {
         type: 'SetDesiredVersions',
@@ -23,12 +23,12 @@ describe('the versions of new machines', () => {
     ]);
   });
 
-  it('are asked for again for machines that are added later', () => {
+  it('are set again for machines that are added later', () => {
     const tasks = tasksAfter(clusterRequested(), vmsCreated(uid, 'demo-w-1-aaaaa'), vmsCreated(uid, 'demo-w-2-aaaaa'));
     expect(tasks.map(({ data }) => data['nodes'])).toEqual([['demo-w-1-aaaaa'], ['demo-w-2-aaaaa']]);
   });
 
-  it('are asked for until every machine that is still there has them [Cluster API 3]', () => {
+  it('are requested until every remaining machine has them [Cluster API 3]', () => {
     const [one, other] = ['demo-w-1-aaaaa', 'demo-w-2-aaaaa'] as [NodeName, NodeName];
     const made = [clusterRequested(), vmsCreated(uid, one, other)];
     const set: Fact = {
@@ -40,7 +40,7 @@ describe('the versions of new machines', () => {
     expect(tasksAfter(...made, set, deleted)).toEqual([]);
   });
 
-  it('are those of a request that was corrected', () => {
+  it('are those of a corrected request', () => {
     const { spec, requestHash } = clusterRequested(uid, 'v1.33.13').data;
     const corrected: Fact = { type: 'ClusterRetryRequested', data: { uid, correction: { spec, requestHash } } };
     expect(tasksAfter(clusterRequested(), corrected, vmsCreated(uid, 'demo-w-1-aaaaa'))).toMatchObject([
@@ -48,12 +48,12 @@ describe('the versions of new machines', () => {
     ]);
   });
 
-  it('are not asked for on behalf of a cluster that is gone', () => {
+  it('are not set for a deleted cluster', () => {
     const gone: Fact = { type: 'ClusterDeleted', data: { uid } };
     expect(tasksAfter(clusterRequested(), gone, vmsCreated(uid, 'demo-w-1-aaaaa'))).toEqual([]);
   });
 
-  it('are those of the present cluster when its name was used before', () => {
+  it('are those of the current cluster if its name was used before', () => {
     const gone: Fact = { type: 'ClusterDeleted', data: { uid } };
     const again = clusterRequested(otherUid, 'v1.33.13');
     const late = vmsCreated(uid, 'demo-w-1-aaaaa');
@@ -63,7 +63,7 @@ describe('the versions of new machines', () => {
     ]);
   });
 
-  it('come with a permission that ends by itself, so that nothing is left to withdraw', () => {
+  it('include a permission that expires, so that nothing has to be withdrawn', () => {
     const set: Fact = {
       type: 'DesiredVersionsSet',
       data: {
@@ -78,7 +78,7 @@ describe('the versions of new machines', () => {
     expect(tasksAfter(clusterRequested(), set, { type: 'ClusterReady', data: { uid } })).toEqual([]);
   });
 
-  it('that an earlier release set may be changed by their agents until the cluster is Ready, and no longer', () => {
+  it('of an earlier release may be changed by agents until the cluster is Ready, and no longer', () => {
     const set = (name: string, revision: number, changesAllowed: boolean): Fact => ({
       type: 'DesiredVersionsSet',
       data: { uid, node: name as NodeName, revision, software: SOFTWARE_1_34, changesAllowed },
@@ -128,7 +128,7 @@ describe('the versions of new machines', () => {
     ]);
   });
 
-  it('are the target of their upgrade, with other packages that it brings, when they are extra', () => {
+  it('of surge machines are the target of their upgrade, with its other packages', () => {
     const upgradeId = 'u-8f3k2m9q' as UpgradeId;
     const booking = { id: 'op-06', kind: 'book-surge', to: { containerd: '1.7.27' } };
     const planned = {

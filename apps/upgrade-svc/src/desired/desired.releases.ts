@@ -1,7 +1,7 @@
 import type { EventData, SoftwareVersions } from '@fairlead/contracts';
 import { rowsBeyondBuiltIn, type OwnReleases } from '@fairlead/domain';
 
-/** The releases of this software that are not built in, for the agent of its node: it has the others itself. */
+/** The releases of this software that are not built into the agent. */
 export const releasesFor = (
   own: OwnReleases,
   ...software: readonly SoftwareVersions[]

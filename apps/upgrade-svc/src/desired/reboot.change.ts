@@ -1,6 +1,6 @@
 import type { NodeChange, RebootCondition } from '@fairlead/contracts';
 
-/** A reboot, and nothing else. */
+/** A change that only reboots. */
 export const rebootOf = (id: string, unlessBooted?: RebootCondition): NodeChange => ({
   id,
   kubeadm: null,

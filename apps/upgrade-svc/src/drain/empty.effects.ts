@@ -19,10 +19,10 @@ import { d5OnTimeout } from '../rules/workers.rules.js';
 const DRAINS_MAX = 2_000;
 const SECOND_MS = 1_000;
 
-/** Empties nodes, and marks those that are still to come. */
+/** Drains nodes, and marks those that are next. */
 @Controller()
 export class EmptyEffects {
-  /** Counts of what was evicted; they are lost with the process, and nothing else is. */
+  /** Eviction counts. They are lost on restart, which only affects the counts. */
   private readonly drains = new LRUCache<string, NodeDrain>({ max: DRAINS_MAX });
 
   constructor(
@@ -31,7 +31,7 @@ export class EmptyEffects {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** In slices that are far shorter than an attempt may take. */
+  /** In slices that are far shorter than the timeout of an attempt. */
   @OnTask('EmptyNode', { attemptsMax: 30, backoffFirstMs: 1_000, backoffMaxMs: 10_000, timeoutMs: 5 * 60_000 })
   async emptyNode(task: RolloutContext<EmptyNode>): Promise<RequeueAfter | void> {
     const cluster = await this.clusters.of(task.data.uid, task.cluster);
@@ -68,7 +68,10 @@ export class EmptyEffects {
     await recordFacts(task, this.clock, { type: 'NodesUnmarked', data: { uid, upgradeId, nodes: [...nodes] } });
   }
 
-  /** Answers since when it is cordoned: from then on its time runs; undefined: it is a surge node that has left Kubernetes. */
+  /**
+   * Returns when it was cordoned, from which its time limit runs; undefined: it is a surge node that has left
+   * Kubernetes.
+   */
   private async cordon(
     task: RolloutContext<EmptyNode>,
     cluster: UpgradeCluster,
@@ -139,7 +142,7 @@ export class EmptyEffects {
 
   private isLate({ data }: RolloutContext<EmptyNode>, since: string): boolean {
     const limitMs = data.pool.drainTimeoutSeconds * SECOND_MS;
-    // 0: never forced, and never over.
+    // 0: never forced, without a time limit.
     return limitMs > 0 && this.clock.now().getTime() - Date.parse(since) >= limitMs;
   }
 

@@ -50,7 +50,7 @@ const permitted = (state: Known, { node, repair }: EventData<'DesiredVersionsSet
   return { ...state, repairs: { ...state.repairs, [node]: { ...open, isPermitted: true } } };
 };
 
-/** Whoever declares repairs again, begins with them at once. */
+/** Declaring repairs again starts them at once. */
 const declared = (state: Known, { spec: { drift } }: EventData<'ClusterSpecChanged'>): Known => {
   const isReportedOnly = drift === 'report';
   if (isReportedOnly === state.isReportedOnly) return state;

@@ -6,12 +6,12 @@ import { itemsOf, type Drift, type Known, type Repair } from './drift.state.js';
 export type DriftFact = Fact<'DriftRepairRequested' | 'DriftRepaired' | 'DriftRepairSuspended'>;
 
 const MINUTE_MS = 60_000;
-/** What was repaired so often within the window, and differs again, is reported instead. */
+/** An item that was repaired this often within the window and differs again is only reported. */
 export const RECURRENCES_MAX = 3;
 const WINDOW_MS = 10 * MINUTE_MS;
 /** From the request until the agent has stated that nothing differs. */
 export const REPAIR_LIMIT_MS = 5 * MINUTE_MS;
-/** How long a node is not repaired then. */
+/** How long such a node is not repaired. */
 export const SUSPENSION_MS = 60 * MINUTE_MS;
 
 const ended = (state: Known, now: string): readonly DriftFact[] =>
@@ -23,7 +23,7 @@ const ended = (state: Known, now: string): readonly DriftFact[] =>
     return now < later(at, REPAIR_LIMIT_MS) ? [] : [suspended(state, drift, now, 'NotRepaired')];
   });
 
-/** How often the most frequent of the items was repaired within the window. */
+/** How often the most frequently repaired item was repaired within the window. */
 const repairsOf = ({ past }: Known, drift: Drift, now: string): number => {
   const since = later(now, -WINDOW_MS);
   const counts = itemsOf(drift).map((item) => (past[drift.node]?.[item] ?? []).filter((at) => at > since).length);
@@ -43,7 +43,7 @@ const suspended = (
   },
 });
 
-/** What needs a drain is reported; so is a node that its users hold out of changes. */
+/** Differences that need a drain are only reported, as are those of held nodes. */
 const mayRepair = (state: Known, { node, differences }: Drift, now: string): boolean =>
   state.repairs[node] === undefined &&
   (state.suspended[node] ?? now) <= now &&
@@ -63,7 +63,7 @@ const begun = (state: Known, now: string): readonly DriftFact[] => {
   });
 };
 
-/** What follows now for nodes that differ from what is desired of them. */
+/** The facts that are due for nodes with drift. */
 export const driftFacts = (state: Known, now: string): readonly DriftFact[] => {
   const ends = ended(state, now);
   return ends.length > 0 ? ends : begun(state, now);
@@ -73,7 +73,7 @@ export const driftFacts = (state: Known, now: string): readonly DriftFact[] => {
 export const openRepairs = ({ repairs, life }: Known): readonly Repair[] =>
   life === 'deleting' ? [] : Object.values(repairs).filter(({ isPermitted }) => !isPermitted);
 
-/** When something follows although nothing happens. */
+/** Times at which facts become due without an event. */
 export const driftMoments = ({ repairs, suspended: until, drifts }: Known): readonly string[] => [
   ...Object.values(repairs).map(({ at }) => later(at, REPAIR_LIMIT_MS)),
   ...Object.entries(until).flatMap(([node, moment]) => (drifts[node] === undefined ? [] : [moment])),

@@ -12,7 +12,7 @@ export interface PermitRepair {
   readonly requestId: string;
 }
 
-/** It takes no commands: all of it follows from what agents state. */
+/** Has no commands: everything follows from the facts of agents. */
 const drift: Decider<DriftState, never, DriftFact> = {
   initial: ABSENT,
   reads: 'cluster',
@@ -20,7 +20,7 @@ const drift: Decider<DriftState, never, DriftFact> = {
   evolve,
 };
 
-/** Nodes that differ from what is desired of them are repaired, outside of Fairlead's own changes and as the cluster declares. */
+/** Repairs drift of nodes, outside of Fairlead's own changes and as the cluster declares. */
 export const driftReconciler: Reconciler<DriftState, never, DriftFact> = {
   name: 'drift',
   version: 1,

@@ -2,13 +2,13 @@ import type { ClusterUid, EventData, NodeName } from '@fairlead/contracts';
 import type { Holds } from '../holds/holds.js';
 import type { Lifecycle } from '../lifecycle/lifecycle.evolve.js';
 
-/** What of a node differs from what is desired of it, as its agent stated last. */
+/** The drift of a node, as its agent last stated it. */
 export interface Drift {
   readonly node: NodeName;
   readonly differences: EventData<'NodeDiverged'>['differences'];
 }
 
-/** A repair under way. */
+/** A repair in progress. */
 export interface Repair {
   readonly requestId: string;
   readonly node: NodeName;
@@ -25,11 +25,11 @@ export interface Known extends Lifecycle {
   readonly pools: Readonly<Record<string, string>>;
   readonly drifts: Readonly<Record<string, Drift>>;
   readonly repairs: Readonly<Record<string, Repair>>;
-  /** By node and item, when repairs of it began, the latest last. */
+  /** When repairs began, by node and item, oldest first. */
   readonly past: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
-  /** By node, until when it is not repaired. */
+  /** Until when a node is not repaired, by node. */
   readonly suspended: Readonly<Record<string, string>>;
-  /** How many repairs were requested: names the next one. */
+  /** How many repairs were requested, for the ID of the next one. */
   readonly requests: number;
 }
 

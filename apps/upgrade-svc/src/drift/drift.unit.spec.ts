@@ -10,7 +10,7 @@ const BEGAN_AT = '2026-11-28T10:00:00.000Z';
 const SYSCTL = { item: 'sysctl', what: 'net.ipv4.ip_forward', observed: '0', desired: '1' };
 const KUBELET = { item: 'packages', what: 'kubelet', observed: '1.33.13', desired: '1.34.4', needsDrain: true };
 
-/** A cluster whose agents do what they are permitted to, in simulated time. */
+/** A cluster whose agents use their permissions, in simulated time. */
 class Cluster {
   readonly log: StoredEvent[] = [];
   now = BEGAN_AT;
@@ -36,7 +36,7 @@ class Cluster {
     this.state = driftReconciler.decider.evolve(this.state, event);
   }
 
-  /** What the reconciler states, until nothing more follows. */
+  /** Appends the reconciler's facts until there are none. */
   settle(): void {
     for (;;) {
       const facts: readonly Fact[] = driftReconciler.facts?.(this.state, this.now) ?? [];
@@ -45,7 +45,7 @@ class Cluster {
     }
   }
 
-  /** `acts` false: the agent has crashed, and nothing comes of its permission. */
+  /** `acts` false: the agent has crashed and does not use its permission. */
   permit(acts = true): void {
     for (const { data } of driftReconciler.tasks(this.state, this.now)) {
       const { node, requestId } = data as { readonly node: string; readonly requestId: string };
@@ -74,8 +74,8 @@ class Cluster {
   }
 }
 
-describe('a node that differs from what is desired of it', () => {
-  it('is repaired at once where that needs no drain, by one permission [ORBITER 10]', () => {
+describe('a node with drift', () => {
+  it('is repaired at once with one permission if that needs no drain [ORBITER 10]', () => {
     const cluster = new Cluster();
     cluster.drifts('w-1', SYSCTL);
     cluster.drifts('w-1', SYSCTL);
@@ -111,7 +111,7 @@ describe('a node that differs from what is desired of it', () => {
     expect(cluster.count('DriftRepairRequested')).toBe(1);
   });
 
-  it('is reported instead of fought once it was repaired three times within ten minutes, and tried again an hour later', () => {
+  it('is reported instead after it was repaired three times within ten minutes, and repaired again an hour later', () => {
     const cluster = new Cluster();
     for (let time = 0; time < 5; time += 1) {
       cluster.drifts('w-1', SYSCTL);
@@ -140,7 +140,7 @@ describe('a node that differs from what is desired of it', () => {
     expect(cluster.count('DriftRepairRequested')).toBe(4);
   });
 
-  it('is repaired again and again when that is far apart', () => {
+  it('is repaired repeatedly if the repairs are far apart', () => {
     const cluster = new Cluster();
     for (let time = 0; time < 6; time += 1) {
       cluster.drifts('w-1', SYSCTL);
@@ -150,7 +150,7 @@ describe('a node that differs from what is desired of it', () => {
     expect([cluster.count('DriftRepaired'), cluster.count('DriftRepairSuspended')]).toEqual([6, 0]);
   });
 
-  it('is not tried for ever when the repair does not help', () => {
+  it('is not repaired forever if that does not help', () => {
     const cluster = new Cluster();
     cluster.drifts('w-1', SYSCTL);
     cluster.permit(false);
@@ -160,7 +160,7 @@ describe('a node that differs from what is desired of it', () => {
 });
 
 it.each(Array.from({ length: 30 }, (_, seed) => seed + 1))(
-  'any drift on two nodes, over crashes of agents, is repaired or reported, never two repairs of a node at once (seed %i)',
+  'any drift on two nodes, with crashing agents, is repaired or reported, never with two concurrent repairs of a node (seed %i)',
   (seed) => {
     const random = seededRandom(seed);
     const cluster = new Cluster();

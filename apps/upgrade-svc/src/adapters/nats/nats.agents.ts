@@ -15,9 +15,9 @@ import { Logger } from '@nestjs/common';
 import type { AgentChannel, AgentMessage } from '../../agents/agents.ports.js';
 
 const RETRY = { firstMs: 250, maxMs: 5_000 };
-/** A stream that is away for long is reported again after so many tries. */
+/** How many retries are made between two reports of an unavailable stream. */
 const REPORT_EVERY = 12;
-/** A replica that dies leaves its messages to the others after this. */
+/** The messages of a replica that dies are redelivered to others after this. */
 const ACK_WAIT_MS = 15_000;
 
 const messageOf = (message: JsMsg): AgentMessage => ({
@@ -27,7 +27,9 @@ const messageOf = (message: JsMsg): AgentMessage => ({
   later: (delayMs) => message.nak(delayMs),
 });
 
-/** Agents are in an account of their own; what they send arrives by imports, and nothing that they send is ever answered by its reply subject. */
+/**
+ * Agents use a separate account; their messages arrive through imports, and are never answered on their reply subject.
+ */
 export class NatsAgents implements AgentChannel {
   private readonly logger = new Logger('agents');
   private readonly underWay = new Set<Promise<void>>();
@@ -82,7 +84,7 @@ export class NatsAgents implements AgentChannel {
         else await this.fetch(consumer, take, atOnceMax - this.underWay.size);
       } catch (error) {
         if (!this.running) return;
-        // Whatever it was, the consumer may be gone, too.
+        // Whatever the error was, the consumer may be gone too.
         consumer = undefined;
         if (failures % REPORT_EVERY === 0)
           this.logger.warn(`reading what agents state failed, trying again: ${wordsOf(error)}`);
