@@ -9,7 +9,7 @@ export type BackupsCommand = RecordBackup | RecordDeleted;
 
 export type BackupsFact = Fact<'EtcdSnapshotTaken' | 'EtcdBackupFailed' | 'EtcdSnapshotDeleted'>;
 
-/** A snapshot is stated once for each run of the schedule, and so is the end of each. In the stream of rollouts. */
+/** Records a snapshot once for each run of the schedule, and the deletion of each. In the stream of rollouts. */
 export const backups: Decider<Backups, BackupsCommand, BackupsFact> = {
   initial: NO_BACKUPS,
   reads: 'cluster',

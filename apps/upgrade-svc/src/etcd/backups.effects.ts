@@ -11,13 +11,16 @@ const MINUTE_MS = 60_000;
 
 type BackupTask<Data extends BackUpEtcd | DeleteSnapshot> = TaskContext<Backups, BackupsCommand, Data>;
 
-/** `demo-20261124-0600-7b0f6a3e`: the store has the snapshots of all clusters, and names of clusters recur. */
+/**
+ * `demo-20261124-0600-7b0f6a3e`: unique, because the store has the snapshots of all clusters, and cluster names are
+ * reused.
+ */
 const nameOf = (cluster: string, { uid, scheduledAt }: BackUpEtcd): string => {
   const [day = '', time = ''] = scheduledAt.split('T');
   return `${cluster}-${day.replaceAll('-', '')}-${time.slice(0, 5).replace(':', '')}-${uid.slice(0, 8)}`;
 };
 
-/** Takes the snapshots that a schedule asks for, and deletes the content of those that are kept no longer. */
+/** Takes scheduled snapshots, and deletes the data of expired ones. */
 @Controller()
 export class BackupsEffects {
   constructor(
@@ -35,7 +38,7 @@ export class BackupsEffects {
     const where = { uid, requestId: null, upgradeId: null, operation: null };
     const data = { ...where, snapshot, ...taken, scheduledAt, ...(verify ? { verify } : {}) };
     const { snapshots } = await task.record({ type: 'RecordBackup', data });
-    // The schedule was changed meanwhile.
+    // The schedule was changed in the meantime.
     if (!snapshots.some(({ name }) => name === snapshot)) await this.keeper.delete(snapshot);
   }
 

@@ -8,14 +8,14 @@ export interface Run {
   readonly dueAt: string;
 }
 
-/** null: there is no schedule, or nothing is taken meanwhile. */
+/** null: there is no schedule, or snapshots are suspended. */
 export const nextRun = ({ uid, serves, policy, since, restoring }: Backups): Run | null => {
   if (uid === null || !serves || policy === null || restoring !== null) return null;
   const scheduledAt = nextRunAfter(policy, since);
   return scheduledAt === null ? null : { scheduledAt, dueAt: backupDueAt(policy, uid, scheduledAt) };
 };
 
-/** A snapshot that is kept no longer, and why. */
+/** An expired snapshot, and the reason. */
 export interface Expired {
   readonly name: string;
   readonly reason: SnapshotEnd;
@@ -23,13 +23,15 @@ export interface Expired {
 
 const isGood = ({ verification }: Saved): boolean => verification !== 'invalid';
 
-/** The last from which etcd can be restored, as far as is known: a verified one comes before a later one that was not. */
+/**
+ * The last snapshots from which etcd can be restored, as far as known: the last verified one, and the last usable one.
+ */
 const lastGood = (snapshots: readonly Saved[]): readonly (Saved | undefined)[] => [
   snapshots.findLast(({ verification }) => verification === 'verified'),
   snapshots.findLast(isGood),
 ];
 
-/** Never deleted, whatever the retention is. */
+/** Whether the snapshot must never be deleted, whatever the retention is. */
 const isNeeded = ({ snapshots, restoring, rollout }: Backups, saved: Saved): boolean =>
   saved.name === restoring ||
   saved.verification === 'open' ||
@@ -42,12 +44,12 @@ const tooOldAt = ({ policy }: Backups, { takenAt }: Saved): string | null =>
 const surplus = (snapshots: readonly Saved[], kept: number): readonly Expired[] =>
   snapshots.slice(0, Math.max(0, snapshots.length - kept)).map(({ name }) => ({ name, reason: 'count' }));
 
-/** How many that were not taken by schedule are kept: a setting of the service. */
+/** How many unscheduled snapshots are kept: a setting of the service. */
 export interface Retention {
   readonly othersKept: number;
 }
 
-/** Of a cluster without a schedule, the snapshots that were taken by one stay. Oldest first. */
+/** Scheduled snapshots of a cluster without a schedule are kept. Oldest first. */
 export const expired = (state: Backups, now: string, { othersKept }: Retention): readonly Expired[] => {
   const { policy, snapshots } = state;
   const scheduled = snapshots.filter((saved) => saved.scheduled);
@@ -64,7 +66,7 @@ export const expired = (state: Backups, now: string, { othersKept }: Retention):
   });
 };
 
-/** The next moment after `now` at which a snapshot becomes due or too old; null: none. */
+/** The next time after `now` at which a snapshot becomes due or expires; null: none. */
 export const nextMoment = (state: Backups, now: string): string | null => {
   const ends = state.snapshots.flatMap((saved) => (saved.scheduled ? (tooOldAt(state, saved) ?? []) : []));
   return (

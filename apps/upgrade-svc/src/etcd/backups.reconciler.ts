@@ -12,7 +12,7 @@ export interface BackUpEtcd {
   readonly verify: boolean;
 }
 
-/** Data of the task: the snapshot is kept no longer. */
+/** Data of the task: the snapshot has expired. */
 export interface DeleteSnapshot {
   readonly [key: string]: unknown;
   readonly uid: ClusterUid;
@@ -20,7 +20,7 @@ export interface DeleteSnapshot {
   readonly reason: SnapshotEnd;
 }
 
-/** The oldest first: one that is being deleted stays among them. */
+/** The oldest first; one that is being deleted is included. */
 const DELETED_AT_ONCE_MAX = 10;
 
 const REASONS: Readonly<Record<SnapshotEnd, string>> = {
@@ -39,7 +39,7 @@ const deletion = (uid: ClusterUid, { name: snapshot, reason }: Expired): Task =>
   return { type: 'DeleteSnapshot', key: `DeleteSnapshot/${snapshot}`, reason: REASONS[reason], data };
 };
 
-/** Snapshots are taken by schedule; of all snapshots, those that are not needed any more are deleted. */
+/** Takes scheduled snapshots, and deletes expired ones. */
 export const backupsReconciler = (retention: Retention): Reconciler<Backups, BackupsCommand, BackupsFact> => ({
   name: 'etcd-backups',
   version: 2,

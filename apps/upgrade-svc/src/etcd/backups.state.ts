@@ -1,24 +1,24 @@
 import type { ClusterUid, DeclaredSpec, EtcdBackups, EventData, StoredEvent, UpgradeId } from '@fairlead/contracts';
 
-/** A snapshot that is kept. */
+/** A stored snapshot. */
 export interface Saved {
   readonly name: string;
   readonly takenAt: string;
-  /** Taken by schedule; others by command, or before nodes change. */
+  /** Whether it was scheduled; others are requested, or taken before nodes change. */
   readonly scheduled: boolean;
   readonly upgradeId: UpgradeId | null;
   /** open: its verification is desired; unverified: it was not, or could not be tried. */
   readonly verification: 'open' | 'unverified' | 'verified' | 'invalid';
 }
 
-/** What of a cluster its snapshots by schedule, and the retention of all of them, depend on. */
+/** The state on which scheduled snapshots and the retention of all snapshots depend. */
 export interface Backups {
   readonly uid: ClusterUid | null;
-  /** It has been Ready, and is not being deleted. */
+  /** Whether the cluster has been Ready and is not being deleted. */
   readonly serves: boolean;
-  /** null: none are taken by schedule. */
+  /** null: none is scheduled. */
   readonly policy: EtcdBackups | null;
-  /** The next run is the first one after this time; a run that was missed is therefore made up once. */
+  /** The next run is the first one after this time, so a missed run is made up once. */
   readonly since: string;
   /** Oldest first. */
   readonly snapshots: readonly Saved[];
@@ -37,13 +37,13 @@ export const NO_BACKUPS: Backups = {
   rollout: null,
 };
 
-/** A change of the schedule makes up no run from before it. */
+/** A changed schedule does not make up runs from before the change. */
 const declared = (state: Backups, { etcdBackups }: DeclaredSpec, since: string): Backups => {
   const policy = etcdBackups ?? null;
   return policy?.schedule === state.policy?.schedule ? { ...state, policy } : { ...state, policy, since };
 };
 
-/** Clocks differ: a run is never tried again because its end seems to come before it. */
+/** Clocks differ: a run must not be repeated because its end seems to precede it. */
 const laterOf = (one: string, other: string): string => (one > other ? one : other);
 
 const taken = (state: Backups, data: EventData<'EtcdSnapshotTaken'>, takenAt: string): Backups => {
@@ -59,7 +59,7 @@ const checked = (state: Backups, snapshot: string, verification: Saved['verifica
   snapshots: state.snapshots.map((saved) => (saved.name === snapshot ? { ...saved, verification } : saved)),
 });
 
-/** A verification that could not be tried takes nothing from one that was done before. */
+/** A failed attempt at a verification does not invalidate an earlier one. */
 const unchecked = (state: Backups, snapshot: string): Backups => ({
   ...state,
   snapshots: state.snapshots.map((saved) =>
@@ -86,7 +86,7 @@ const evolveSnapshots = (state: Backups, event: StoredEvent): Backups => {
   }
 };
 
-/** Everything but the snapshots themselves. */
+/** Applies events that are not about snapshots. */
 const evolveCluster = (state: Backups, event: StoredEvent): Backups => {
   switch (event.type) {
     case 'ClusterSpecChanged':

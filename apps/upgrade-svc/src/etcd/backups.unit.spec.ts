@@ -62,8 +62,8 @@ const begun = (policy = POLICY): readonly Moment[] => [
 const keysAt = (state: Backups, now: string) => reconciler.tasks(state, now).map(({ key }) => key);
 const dueOf = (state: Backups): string => nextRun(state)?.dueAt ?? '';
 
-describe('snapshots of etcd by schedule', () => {
-  it('are due at each run, shifted by the uid of the cluster, and not before', () => {
+describe('scheduled etcd snapshots', () => {
+  it('are due at each run, delayed depending on the UID of the cluster, and not before', () => {
     const state = stateAfter(...begun());
     const dueAt = dueOf(state);
     expect(nextRun(state)?.scheduledAt).toBe(SIX);
@@ -73,7 +73,7 @@ describe('snapshots of etcd by schedule', () => {
     expect(keysAt(state, dueAt)).toEqual([`BackUpEtcd/${SIX}`]);
   });
 
-  it('of 1,000 clusters are spread over half an hour, and never come before their run', () => {
+  it('of 1,000 clusters are spread over half an hour, and never precede their run', () => {
     const uids = Array.from(
       { length: 1_000 },
       (_, index) => `${((index * 4_294_967) % 2 ** 32).toString(16).padStart(8, '0')}-x`,
@@ -99,7 +99,7 @@ describe('snapshots of etcd by schedule', () => {
     expect(nextRun(done)?.scheduledAt).toBe('2026-01-03T12:00:00.000Z');
   });
 
-  it('are not taken before the cluster is ready, while etcd is restored, and when it is being deleted', () => {
+  it('are not taken before the cluster is ready, during an etcd restore, and during deletion', () => {
     const late = later(SIX, HOUR_MS);
     expect(keysAt(stateAfter(...begun().slice(0, 2)), late)).toEqual([]);
     const restore: Moment = [BEGIN, { type: 'EtcdRestoreRequested', data: { uid, requestId: 'r', snapshot: 's' } }];
@@ -110,7 +110,7 @@ describe('snapshots of etcd by schedule', () => {
     expect(keysAt(stateAfter(...begun(), deletion), late)).toEqual([]);
   });
 
-  it('are not taken while the cluster is paused, and the one that was missed is made up after that', () => {
+  it('are not taken while the cluster is paused, and a missed one is made up afterwards', () => {
     const process = reconcilerProcess(reconciler);
     const moments: readonly Moment[] = [
       ...begun(),
@@ -126,7 +126,7 @@ describe('snapshots of etcd by schedule', () => {
     expect(fold([...moments, resumed]).desired).toEqual([`BackUpEtcd/${SIX}`]);
   });
 
-  it('begin again with a changed schedule, and a spec that leaves it as it is changes nothing', () => {
+  it('restart with a changed schedule, and an unchanged one has no effect', () => {
     const dueBefore = dueOf(stateAfter(...begun()));
     const noon = later(SIX, 5 * HOUR_MS);
     expect(dueOf(stateAfter(...begun(), [noon, changed({ ...POLICY, keep: 5 })]))).toBe(dueBefore);
@@ -136,7 +136,7 @@ describe('snapshots of etcd by schedule', () => {
     expect(nextRun(stateAfter(...begun(), [noon, changed(undefined)]))).toBeNull();
   });
 
-  it('that cannot be taken are stated after the last attempt, and the next run is tried', () => {
+  it('that fail are stated after the last attempt, and the next run is tried', () => {
     const state = stateAfter(...begun());
     const due = dueOf(state);
     const ref: TaskRef = { reconciler: 'etcd-backups', generation: uid, key: `BackUpEtcd/${SIX}`, seq: 2, now: due };
@@ -149,7 +149,7 @@ describe('snapshots of etcd by schedule', () => {
     expect(nextRun(stateAfter(...begun(), [due, failed]))?.scheduledAt).toBe('2026-01-01T12:00:00.000Z');
   });
 
-  it('are stated once for each run', () => {
+  it('are stated once per run', () => {
     const { given } = specification(backups);
     const run = nextRun(
       [clusterRequested(), changed(POLICY), ready].reduce(
@@ -170,13 +170,13 @@ describe('the retention of snapshots', () => {
   const namesAt = (now: string, ...moments: readonly Moment[]) =>
     expired(stateAfter(...moments), now, retention).map(({ name, reason }) => `${name} ${reason}`);
 
-  it('keeps the newest of the schedule by their number, and deletes each of the others once', () => {
+  it('keeps the newest scheduled ones by count, and deletes each of the others once', () => {
     expect(namesAt(hours(5), ...begun(), ...four)).toEqual(['s1 count', 's2 count']);
     const deleted: Moment = [hours(5), { type: 'EtcdSnapshotDeleted', data: { uid, snapshot: 's1', reason: 'count' } }];
     expect(namesAt(hours(5), ...begun(), ...four, deleted)).toEqual(['s2 count']);
   });
 
-  it('deletes what is too old, at that time, and never the last good one', () => {
+  it('deletes expired ones on time, and never the last usable one', () => {
     const policy = { ...POLICY, keep: 10, keepFor: '2h' };
     const state = stateAfter(...begun(policy), ...four);
     expect(namesAt(hours(4.5), ...begun(policy), ...four)).toEqual(['s1 age', 's2 age']);
@@ -184,7 +184,7 @@ describe('the retention of snapshots', () => {
     expect(nextMoment({ ...state, policy: { ...policy, schedule: '0 0 1 1 *' } }, hours(4.5))).toBe(later(hours(5), 1));
   });
 
-  it('keeps the last that was verified beside newer ones that were not, and gives up what is not valid', () => {
+  it('keeps the last verified one next to newer unverified ones, and discards invalid ones', () => {
     const checks: readonly Moment[] = [
       [hours(1), verified('s1')],
       [hours(4), notVerified('s3', true)],
@@ -194,13 +194,13 @@ describe('the retention of snapshots', () => {
     expect(
       namesAt(hours(6), ...begun(), ...four, ...checks, [hours(5), saved('s5')], [hours(5), verified('s5')]),
     ).toEqual(['s1 count', 's2 count', 's3 count']);
-    // That it could not be tried says nothing against a snapshot.
+    // A failed attempt at a verification is not evidence against a snapshot.
     expect(
       namesAt(hours(6), ...begun(), ...four, [hours(5), verified('s1')], [hours(5), notVerified('s1', false)]),
     ).toEqual(['s2 count']);
   });
 
-  it('waits for the end of a verification, of a restore and of an upgrade that need a snapshot', () => {
+  it('waits for the end of a verification, a restore or an upgrade that needs a snapshot', () => {
     const open: readonly Moment[] = [1, 2, 3, 4].map((hour) => [
       hours(hour),
       saved(`s${hour}`, { verify: hour === 1 }),
@@ -219,7 +219,7 @@ describe('the retention of snapshots', () => {
     expect(namesAt(hours(5), ...begun(), rollout, ...others, over)).toEqual(['o1 count', 'o2 count']);
   });
 
-  it('counts those that were not taken by schedule apart, by the setting of the service, also without a schedule', () => {
+  it('counts unscheduled ones separately, by the setting of the service, also without a schedule', () => {
     const others = [1, 2, 3].map((hour): Moment => [hours(hour), saved(`o${hour}`, { scheduledAt: undefined })]);
     expect(namesAt(hours(5), ...begun(), ...others, ...four)).toEqual(['o1 count', 's1 count', 's2 count']);
     expect(namesAt(hours(5), begun()[0] as Moment, ...others, ...four)).toEqual(['o1 count']);

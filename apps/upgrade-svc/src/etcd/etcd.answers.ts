@@ -3,9 +3,9 @@ import type { NodeName } from '@fairlead/contracts';
 import { parseJson } from '@fairlead/parsers';
 import type { EtcdFacts, EtcdMemberFacts } from '../rules/cluster.facts.js';
 
-/** etcd's default (`--quota-backend-bytes`); 3.5 does not say which one it has. */
+/** etcd's default (`--quota-backend-bytes`); 3.5 does not report its quota. */
 const QUOTA_BYTES_DEFAULT = 2 * 1024 ** 3;
-/** 64-bit ids come as bare numbers, larger than a double can represent exactly. */
+/** 64-bit IDs are JSON numbers that exceed the precision of a double. */
 const LONG_NUMBER = /([:[,]\s*)(\d{16,})(?=\s*[,}\]])/g;
 const ALARMS: Readonly<Record<number, string>> = { 1: 'NOSPACE', 2: 'CORRUPT' };
 
@@ -51,20 +51,20 @@ const SnapshotStatus = z.object({
 });
 export type SnapshotStatus = z.infer<typeof SnapshotStatus>;
 
-/** Of a handful of members; a command of a host may print up to 4 MiB. */
+/** Enough for a few members; the output of a command on a host may have up to 4 MiB. */
 const ANSWER_LENGTH_MAX = 1_048_576;
 
 const parse = (text: string): unknown =>
   parseJson(text.replaceAll(LONG_NUMBER, '$1"$2"'), { lengthMax: ANSWER_LENGTH_MAX });
 
-/** The line that is JSON: etcdctl writes warnings and errors around it. */
+/** The line with JSON, without the warnings and errors that etcdctl prints around it. */
 const jsonLineOf = (output: string): string =>
   output
     .split('\n')
     .map((line) => line.trim())
     .findLast((line) => (line.startsWith('{') || line.startsWith('[')) && !line.startsWith('{"level"')) ?? '';
 
-/** What etcdctl printed, asked with `-w json`. */
+/** The output of etcdctl with `-w json`. */
 export interface EtcdAnswers {
   readonly memberList: string;
   readonly endpointStatus: string;
@@ -72,7 +72,7 @@ export interface EtcdAnswers {
   readonly alarmList: string;
 }
 
-/** One picture of etcd from four answers of etcdctl 3.5 or 3.6. Throws when they are no such answers. */
+/** The state of etcd from four outputs of etcdctl 3.5 or 3.6. Throws if they are invalid. */
 export const etcdFactsOf = (answers: EtcdAnswers, nodes: readonly string[]): EtcdFacts => {
   const { members } = MemberList.parse(parse(jsonLineOf(answers.memberList)));
   const statuses = EndpointStatus.parse(parse(jsonLineOf(answers.endpointStatus))).map(({ Status }) => Status);
@@ -86,7 +86,7 @@ export const etcdFactsOf = (answers: EtcdAnswers, nodes: readonly string[]): Etc
       const status = statuses.find(({ header }) => header.member_id === ID);
       return {
         id: ID,
-        // A member that was added and has not started has no name yet: it is known by its id and where it is to listen.
+        // A member that was added but has not started has no name yet and is identified by its ID and peer URL.
         name: name === '' ? `member ${ID} (${peerURLs[0] ?? 'no address'})` : name,
         node: (nodes.find((node) => node === name) ?? null) as NodeName | null,
         started: name !== '',
@@ -104,12 +104,12 @@ export const etcdFactsOf = (answers: EtcdAnswers, nodes: readonly string[]): Etc
   };
 };
 
-/** What `etcdutl snapshot status -w json` says of a snapshot. */
+/** Parses the output of `etcdutl snapshot status -w json`. */
 export const snapshotStatusOf = (output: string): SnapshotStatus => SnapshotStatus.parse(parse(jsonLineOf(output)));
 
 /**
- * What `etcdutl check v2store` said: no user's data are left in the store of v2. null: this etcdutl does not know the question, as
- * that of 3.6; undefined: it failed.
+ * The result of `etcdutl check v2store`: whether no user data are left in the v2 store. null: this etcdutl lacks the
+ * command, like that of 3.6; undefined: it failed.
  */
 export const v2StoreCleanOf = (end: {
   readonly exitCode: number | null;

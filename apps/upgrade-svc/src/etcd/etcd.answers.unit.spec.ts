@@ -4,7 +4,7 @@ import { QUESTIONS, type Question } from '../../../../test/recorded/questions.js
 import { recorded as recordedOnHost, RECORDED_VERSIONS } from '../../../../test/recorded/recorded.js';
 import { etcdFactsOf, snapshotStatusOf, v2StoreCleanOf, type EtcdAnswers } from './etcd.answers.js';
 
-/** Printed by the real etcdctl and etcdutl 3.6.8, asked about three real servers of the version in the name. */
+/** Output of the real etcdctl and etcdutl 3.6.8 for three real servers of the version in the name. */
 interface Recorded extends EtcdAnswers {
   readonly oneMemberDown: Pick<EtcdAnswers, 'endpointHealth' | 'endpointStatus'>;
   readonly snapshotStatus: string;
@@ -17,14 +17,14 @@ const NODES = ['cp-1', 'cp-2', 'cp-3', 'w-1'];
 it.each([
   ['v1.33.13', true],
   ['v1.34.4', null],
-] as const)('what the etcdutl of %s says of the store of v2', (kubernetes, clean) => {
+] as const)('the output of etcdutl %s about the v2 store', (kubernetes, clean) => {
   const stderr = recordedOnHost(kubernetes, QUESTIONS.v2Store);
   const exitCode = Number(/^\(exit code (\d+)\)$/m.exec(stderr)?.[1] ?? 0);
   expect(v2StoreCleanOf({ exitCode, stderr })).toBe(clean);
 });
 
-describe('What the real etcdctl prints', () => {
-  it.each(['3.5.35', '3.6.8'])('of %s is read to the last digit of its 64-bit ids', (version) => {
+describe('The output of the real etcdctl', () => {
+  it.each(['3.5.35', '3.6.8'])('of %s is parsed with all digits of its 64-bit IDs', (version) => {
     const { members, alarms, quotaBytes } = etcdFactsOf(recorded(version), NODES);
     expect(members.map(({ name }) => name).sort()).toEqual(['cp-1', 'cp-2', 'cp-3']);
     expect(members.filter(({ leader }) => leader)).toHaveLength(1);
@@ -44,7 +44,7 @@ describe('What the real etcdctl prints', () => {
     expect(quotaBytes).toBe(2 * 1024 ** 3);
   });
 
-  it.each(['3.5.35', '3.6.8'])('of %s distinguish a member that is down from healthy ones', (version) => {
+  it.each(['3.5.35', '3.6.8'])('of %s distinguishes a member that is down from healthy ones', (version) => {
     const { oneMemberDown, ...well } = recorded(version);
     const { members } = etcdFactsOf({ ...well, ...oneMemberDown }, NODES);
     expect(members.find(({ name }) => name === 'cp-3')).toMatchObject({ healthy: false, version: '', leader: false });
@@ -56,13 +56,13 @@ describe('What the real etcdctl prints', () => {
     ).toEqual(['cp-1', 'cp-2']);
   });
 
-  it('is read among the warnings that it writes around it', () => {
+  it('is found among the warnings that are printed around it', () => {
     const answers = recorded('3.6.8');
     const noisy = `{"level":"warn","msg":"unrecognized environment variable"}\n${answers.memberList}\nError: unhealthy cluster\n`;
     expect(etcdFactsOf({ ...answers, memberList: noisy }, NODES).members).toHaveLength(3);
   });
 
-  it('of alarms, learners and members that have not come yet is not overlooked', () => {
+  it('includes alarms, learners and members that have not started yet', () => {
     const answers = recorded('3.6.8');
     const cp1 = '15985099378392235387';
     const { members, alarms } = etcdFactsOf(
@@ -81,23 +81,23 @@ describe('What the real etcdctl prints', () => {
     expect(members.at(-1)?.name).toBe('member 0000000000000004 (https://10.0.0.4:2380)');
   });
 
-  it('of a snapshot is its revision and its keys', () =>
+  it('of a snapshot contains its revision and its keys', () =>
     expect(snapshotStatusOf(recorded('3.6.8').snapshotStatus)).toMatchObject({
       revision: 6,
       totalKey: 5,
       totalSize: 20_480,
     }));
 
-  it('that is something else is an error', () =>
+  it('is an error if it is something else', () =>
     expect(() =>
       etcdFactsOf({ ...recorded('3.6.8'), memberList: 'Error: context deadline exceeded' }, NODES),
     ).toThrow());
 });
 
-describe.each(RECORDED_VERSIONS)('What the tools of etcd print on a real control plane of %s', (kubernetes) => {
+describe.each(RECORDED_VERSIONS)("The output of etcd's tools on a real control plane of %s", (kubernetes) => {
   const said = (question: Question): string => recordedOnHost(kubernetes, QUESTIONS[question]);
 
-  it('is its one member, which leads and is healthy', () => {
+  it('contains its one member, which leads and is healthy', () => {
     const { members, alarms } = etcdFactsOf(
       {
         memberList: said('membersJson'),
@@ -114,14 +114,14 @@ describe.each(RECORDED_VERSIONS)('What the tools of etcd print on a real control
     expect(alarms).toEqual([]);
   });
 
-  it('of a snapshot is its revision and its keys', () => {
+  it('of a snapshot contains its revision and its keys', () => {
     const { revision, totalKey, totalSize } = snapshotStatusOf(said('snapshotStatus'));
     expect([revision, totalKey, totalSize].every((number) => number > 0)).toBe(true);
   });
 });
 
-/** Printed by the real etcdutl, asked about the folder of a running etcd 3.5.35 with --enable-v2. */
-describe('What the real etcdutl prints of the v2 store', () => {
+/** Output of the real etcdutl for the folder of a running etcd 3.5.35 with --enable-v2. */
+describe('The output of the real etcdutl about the v2 store', () => {
   it.each([
     ['nothing is in it', { exitCode: 0, stderr: '' }, true],
     ['someone wrote a key', { exitCode: 1, stderr: 'Error: detected custom v2 content in WAL records\n' }, false],

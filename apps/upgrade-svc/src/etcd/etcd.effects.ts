@@ -6,7 +6,7 @@ import type { EtcdFacts } from '../rules/cluster.facts.js';
 import { etcdFactsOf, snapshotStatusOf, v2StoreCleanOf, type SnapshotStatus } from './etcd.answers.js';
 
 const PKI = '/etc/kubernetes/pki/etcd';
-/** The client certificate that kubeadm makes for etcd's own probes. */
+/** The client certificate that kubeadm creates for etcd's own probes. */
 const CLIENT = [
   '--endpoints=https://127.0.0.1:2379',
   `--cacert=${PKI}/ca.crt`,
@@ -14,34 +14,37 @@ const CLIENT = [
   `--key=${PKI}/healthcheck-client.key`,
 ];
 const ASK_LIMIT = '--command-timeout=10s';
-/** A database of the largest size that etcd recommends (8 GiB) from a slow disk. */
+/** For a database of etcd's largest recommended size (8 GiB) on a slow disk. */
 const SAVE_LIMIT = '--command-timeout=600s';
 /**
- * In the container's own layer: it goes with the container, and no data folder gets larger. Of this process alone, because one that lost
- * its partition, or was killed, may still have a program writing in the container.
+ * In the container's own layer, so that it is removed with the container and no data folder grows. Unique per process,
+ * because one that lost its partition, or was killed, may still have a program writing in the container.
  */
 const SNAPSHOT_FILES = '/fairlead-snapshot';
 const SNAPSHOT_FILE = `${SNAPSHOT_FILES}-${randomUUID().slice(0, 8)}.db`;
 const EMPTY_LIMIT_MS = 15_000;
-/** What etcdctl writes to until it has all of it. */
+/** The file to which etcdctl writes until the snapshot is complete. */
 const UNFINISHED_FILE = `${SNAPSHOT_FILE}.part`;
-/** Empties what others left. A container has a shell for it and no rm. */
+/** Truncates files that others left. The container has a shell but no rm. */
 const EMPTY_ALL = `for f in ${SNAPSHOT_FILES}*; do [ ! -s "$f" ] || : > "$f"; done`;
 const DATA_FOLDER = '--data-dir=/var/lib/etcd';
 const SHA256_BYTES = 32;
 
-/** A snapshot that was streamed off its node, and what its status was there. */
+/** A snapshot that was streamed off its node, with its status there. */
 export interface TakenSnapshot extends SnapshotStatus {
   readonly node: string;
 }
 
-/** Who leads etcd, and whom the lead was given to; null: it is none of the nodes, or the lead stayed where it was. */
+/**
+ * The etcd leader, and the node to which leadership was moved; null: it is not one of the nodes, or leadership was not
+ * moved.
+ */
 export interface Leadership {
   readonly leader: NodeName | null;
   readonly movedTo: NodeName | null;
 }
 
-/** The container with etcd's tools: that of etcd itself or, beside an external one, that of a pod of ours. */
+/** The container with etcd's tools: that of etcd itself or, for an external etcd, that of a Fairlead pod. */
 const containerOf = ({ labels }: PodView): string => labels['component'] ?? '';
 
 const COMPONENTS: ReadonlySet<string> = new Set(['etcd', EXTERNAL_ETCD.component]);
@@ -50,8 +53,9 @@ const isRunning = (pod: PodView): boolean =>
   COMPONENTS.has(containerOf(pod)) && pod.phase === 'Running' && !pod.deleting;
 
 /**
- * etcd, through its own containers: they have its tools and certificates, so nothing has to be installed, opened or copied
- * (ADR 12); an external etcd through the containers beside its members (ADR 24). Only answers of etcd itself count here, never a record of ours.
+ * etcd, accessed through its own containers: they have its tools and certificates, so nothing has to be installed,
+ * opened or copied (ADR 12). An external etcd is accessed through the containers next to its members (ADR 24). Only
+ * responses of etcd itself are used, never Fairlead's records.
  */
 export class Etcd {
   constructor(
@@ -59,14 +63,14 @@ export class Etcd {
     private readonly signal: AbortSignal,
   ) {}
 
-  /** All members as they see each other; asks the first one that answers. */
+  /** All members as they see each other, from the first one that responds. */
   async facts(nodes: readonly Pick<NodeView, 'name'>[]): Promise<EtcdFacts> {
     return this.onAny('read etcd', async (pod) => {
       const ask = async (...words: readonly string[]): Promise<string> =>
         (await this.run(pod, ['etcdctl', ...CLIENT, ASK_LIMIT, ...words, '-w', 'json'])).stdout;
       const [memberList, endpointStatus, endpointHealth, alarmList] = await Promise.all([
         this.must(pod, ['etcdctl', ...CLIENT, ASK_LIMIT, 'member', 'list', '-w', 'json']),
-        // These two end with an error when a member is down; what they print says which.
+        // These two exit with an error if a member is down; their output shows which.
         ask('endpoint', 'status', '--cluster'),
         ask('endpoint', 'health', '--cluster'),
         ask('alarm', 'list'),
@@ -78,7 +82,7 @@ export class Etcd {
     });
   }
 
-  /** The same facts, with what each member says of its store of v2 (B10). It only reads, beside the running server. */
+  /** The same facts with the state of each member's v2 store (B10). Only reads, next to the running server. */
   async withV2Stores(facts: EtcdFacts): Promise<EtcdFacts> {
     const verdicts = await Promise.all(
       (await this.pods()).map(async (pod) => [pod.node, await this.v2Store(pod)] as const),
@@ -96,16 +100,16 @@ export class Etcd {
     return clean;
   }
 
-  /** Gives the lead to another member. Already leading is as good. */
+  /** Moves leadership to another member. Succeeds if it already leads. */
   async moveLeader(from: string, toMemberId: string): Promise<void> {
     const pods = await this.pods();
     const pod = pods.find(({ node }) => node === from);
     if (pod === undefined) throw this.failure('move the leader of etcd', from, 'its etcd does not run');
-    // Only the leader itself takes this order.
+    // Only the leader itself accepts this command.
     await this.must(pod, ['etcdctl', ...CLIENT, ASK_LIMIT, 'move-leader', toMemberId]);
   }
 
-  /** Before a member goes: without it etcd would be without a leader for an election. */
+  /** Before a member stops: otherwise etcd would have no leader until an election. */
   async moveLeaderAway({ members }: EtcdFacts, from: NodeName): Promise<Leadership> {
     const leader = members.find((member) => member.leader)?.node ?? null;
     if (leader !== from) return { leader, movedTo: null };
@@ -118,8 +122,8 @@ export class Etcd {
   }
 
   /**
-   * Saves a snapshot beside a member that does not lead, reads its status and hands it over piece by piece. One at a time for a cluster:
-   * files of others on the node are emptied first.
+   * Saves a snapshot next to a member that does not lead, reads its status and streams it in chunks. One at a time per
+   * cluster: files of others on the node are truncated first.
    */
   async snapshot(facts: EtcdFacts, take: (chunk: Buffer) => Promise<void>): Promise<TakenSnapshot> {
     const best = facts.members
@@ -143,24 +147,24 @@ export class Etcd {
     try {
       await this.must(pod, ['etcdctl', ...CLIENT, SAVE_LIMIT, 'snapshot', 'save', SNAPSHOT_FILE]);
     } catch (error) {
-      // What was written until then is as secret. Where neither can be emptied the reason is the one that is reported.
+      // The part that was already written is just as secret. If truncating fails too, the original error is reported.
       await Promise.allSettled([SNAPSHOT_FILE, UNFINISHED_FILE].map((file) => this.empty(pod, file)));
       throw error;
     }
   }
 
-  /** It has every Secret of the cluster in it, and its room is given back at once; the image that kubeadm uses has no rm. */
+  /** It contains every Secret of the cluster, and its space is freed at once; kubeadm's image has no rm. */
   private empty(pod: PodView, file: string): Promise<void> {
     return this.runShell(pod, `: > ${file}`);
   }
 
-  /** Also where the work itself was aborted. */
+  /** Runs even if the work itself was aborted. */
   private async runShell(pod: PodView, script: string): Promise<void> {
     const at = { pod: pod.name, namespace: pod.namespace, container: containerOf(pod) };
     await inTime(EMPTY_LIMIT_MS, (signal) => this.cluster.run({ ...at, command: ['sh', '-c', script], signal }));
   }
 
-  /** etcdutl knows it since 3.5; images of older ones have it in etcdctl. */
+  /** Supported by etcdutl since 3.5; older images have it in etcdctl. */
   private async statusOf(pod: PodView): Promise<SnapshotStatus> {
     const end = await this.run(pod, ['etcdutl', 'snapshot', 'status', SNAPSHOT_FILE, '-w', 'json']);
     if (end.exitCode === 0) return snapshotStatusOf(end.stdout);
@@ -168,14 +172,14 @@ export class Etcd {
     return snapshotStatusOf(await this.must(pod, ['etcdctl', 'snapshot', 'status', SNAPSHOT_FILE, '-w', 'json']));
   }
 
-  /** A snapshot ends with the SHA-256 of all that is before it, so what arrived can be checked here. */
+  /** A snapshot ends with the SHA-256 of its body, so the received data can be verified here. */
   private async handOver(pod: PodView, take: (chunk: Buffer) => Promise<void>): Promise<void> {
     const check = new TrailingHash();
     const onOutput = async (chunk: Buffer): Promise<void> => {
       check.update(chunk);
       await take(chunk);
     };
-    // The image that kubeadm uses has cp and no cat; images made by hand often have it the other way round.
+    // kubeadm's image has cp but no cat; custom images often have it the other way round.
     const copied = await this.run(pod, ['cp', SNAPSHOT_FILE, '/dev/stdout'], onOutput);
     const end =
       copied.exitCode === null && check.bytes === 0 ? await this.run(pod, ['cat', SNAPSHOT_FILE], onOutput) : copied;
@@ -220,7 +224,7 @@ export class Etcd {
   }
 }
 
-/** Hashes a stream but for its last 32 bytes, and compares with these. */
+/** Hashes a stream except its last 32 bytes, and compares the hash with these. */
 class TrailingHash {
   bytes = 0;
   private readonly hash: Hash = createHash('sha256');

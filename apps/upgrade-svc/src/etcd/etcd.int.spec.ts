@@ -35,7 +35,7 @@ describe('etcd, through its own containers', () => {
     lab.simulated.etcd.set(controlPlane(3), { learner: true, alarm: null, running: true });
   });
 
-  it('gives the lead away, and the same again when it was given', async () => {
+  it('moves leadership, idempotently', async () => {
     const { members } = await facts();
     const to = members.find(({ name }) => name === controlPlane(3));
     await etcd.moveLeader(controlPlane(1), to!.id);
@@ -46,7 +46,7 @@ describe('etcd, through its own containers', () => {
     });
   });
 
-  it('is saved beside a member that does not lead, and checked byte by byte on the way', async () => {
+  it('is saved next to a member that does not lead, and verified while it is streamed', async () => {
     const chunks: Buffer[] = [];
     const taken = await etcd.snapshot(await facts(), async (chunk) => void chunks.push(chunk));
     expect(taken.node).not.toBe(controlPlane(1));
@@ -57,7 +57,7 @@ describe('etcd, through its own containers', () => {
   it.each([
     ['whose save fails after it wrote', 'no space left on device'],
     ['that is aborted while it is handed over', 'the service stops'],
-  ])('leaves nothing of a snapshot for a reader of the disk %s', async (_title, words) => {
+  ])('leaves nothing of a snapshot on the disk %s', async (_title, words) => {
     const aborting = new AbortController();
     let saved: Program | undefined;
     const cluster: UpgradeCluster = Object.assign(Object.create(lab.cluster) as UpgradeCluster, {
@@ -81,7 +81,7 @@ describe('etcd, through its own containers', () => {
     });
   });
 
-  it('is saved to a file of this process alone, and what a killed one left is emptied before', async () => {
+  it('is saved to a file of this process alone, after truncating that of a killed one', async () => {
     const commands: (readonly string[])[] = [];
     const cluster: UpgradeCluster = Object.assign(Object.create(lab.cluster) as UpgradeCluster, {
       run: (program: Program): Promise<ProgramEnd> => {
@@ -103,7 +103,7 @@ describe('etcd, through its own containers', () => {
     expect(await read()).toBe(0);
   });
 
-  it('fails with the error of etcd when it has no quorum', async () => {
+  it('fails with the error of etcd if it has no quorum', async () => {
     for (const index of [2, 3]) lab.simulated.etcd.set(controlPlane(index), { running: false });
     await expect(facts()).rejects.toBeInstanceOf(WorldFailure);
   });

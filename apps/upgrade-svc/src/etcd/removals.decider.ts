@@ -10,7 +10,7 @@ export type RemovalFact = Fact<
   | 'ControlPlaneRemovalUnblocked'
 >;
 
-/** What came of an attempt to let a control plane leave: it is prepared, with what was done for it, or blocked. */
+/** The result of an attempt to prepare the removal of a control plane: prepared, with what was done, or blocked. */
 export type RecordRemoval = Command<
   'RecordRemoval',
   {
@@ -18,32 +18,32 @@ export type RecordRemoval = Command<
     readonly outcome: Fact<'ControlPlaneRemovalPrepared' | 'ControlPlaneRemovalBlocked'>;
   }
 >;
-/** What has changed since a control plane was kept from leaving. */
+/** Changes since the removal of a control plane was blocked. */
 export type RecordLook = Command<'RecordLook', Fact<'ControlPlaneRemovalBlocked' | 'ControlPlaneRemovalUnblocked'>>;
 export type RemovalCommand = RecordRemoval | RecordLook;
 
-/** The control plane whose turn to leave it is. */
+/** The control plane to remove next. */
 export interface Leaving {
   readonly node: NodeName;
   readonly attempt: number;
 }
 
-/** With the snapshot that is young enough for its departure; absent: one is taken. */
+/** With a recent snapshot for its removal; absent: one is taken. */
 interface BegunRemoval extends Leaving {
   readonly snapshot?: string;
 }
 
-/** A control plane that could not leave when its turn came. */
+/** A control plane whose removal is blocked. */
 export interface Blocked extends Leaving {
-  /** When that was stated first (RFC 3339). */
+  /** When that was first stated (RFC 3339). */
   readonly since: string;
-  /** null: etcd could not be asked. */
+  /** null: etcd could not be reached. */
   readonly quorum: EventData<'ControlPlaneRemovalBlocked'>['quorum'];
 }
 
 export interface Removals {
   readonly uid: ClusterUid | null;
-  /** null: no control plane waits for an answer. */
+  /** null: no control plane waits for a result. */
   readonly leaving: BegunRemoval | null;
   /** By node. */
   readonly blocked: Readonly<Record<string, Blocked>>;
@@ -55,7 +55,7 @@ const NONE: Removals = { uid: null, leaving: null, blocked: {}, saves: NO_SAVES 
 const isAnswered = ({ leaving }: Removals, { node, attempt }: Leaving): boolean =>
   leaving?.node === node && leaving.attempt === attempt;
 
-/** The name of a snapshot that is taken before a control plane leaves. */
+/** The name of a snapshot that is taken before a control plane is removed. */
 export const removalSnapshot = (cluster: string, { node, attempt }: Leaving): string =>
   `${cluster}-removal-${node}-${attempt}`;
 
@@ -117,7 +117,7 @@ const unblocked = (state: Removals, node: NodeName): Removals => {
   return known === undefined ? state : { ...state, blocked };
 };
 
-/** A control plane that is gone needs no answer. */
+/** A removed control plane needs no result. */
 const without = (state: Removals, node: NodeName): Removals => {
   const others = unblocked(state, node);
   return others.leaving?.node === node ? { ...others, leaving: null } : others;

@@ -17,10 +17,10 @@ type WatchTask = TaskContext<Removals, RemovalCommand, WatchRemoval>;
 type RemovalQuorum = EventData<'ControlPlaneRemovalPrepared'>['quorum'];
 
 const OPERATION = 'remove a control plane';
-/** Until what keeps a control plane is looked at; each further attempt waits twice as long. */
+/** The delay before a blocked removal is checked again; it doubles with each attempt. */
 const LOOK_FIRST_MS = 15_000;
 const LOOK_MAX_MS = 600_000;
-/** Of one whose preparation failed: nothing says that another attempt would not. */
+/** For a failed preparation, whose retry may fail as well. */
 const AGAIN_MAX_MS = 4 * 60 * 60_000;
 const DOUBLINGS_MAX = 10;
 
@@ -32,7 +32,7 @@ const noQuorum = (node: NodeName, { healthy, target }: RemovalQuorum, itIsHealth
 
 type BlockedFact = Fact<'ControlPlaneRemovalBlocked'>;
 
-/** It cannot leave; undefined: it may. */
+/** Why it cannot be removed; undefined: it can. */
 const blockedBy = (facts: EtcdFacts, { uid, node, attempt }: PrepareRemoval): BlockedFact | undefined => {
   if (c8MayLeave(facts, node)) return undefined;
   const quorum = removalQuorumOf(facts, node);
@@ -47,7 +47,7 @@ const isSame = (one: BlockedFact['data']['quorum'], other: RemovalQuorum): boole
 const firstLookMs = ({ attempt, quorum }: WatchRemoval): number =>
   Math.min(LOOK_FIRST_MS * 2 ** Math.min(attempt - 1, DOUBLINGS_MAX), quorum === null ? AGAIN_MAX_MS : LOOK_MAX_MS);
 
-/** Makes etcd ready for the departure of a control plane, by what its members answer at that moment. */
+/** Prepares etcd for the removal of a control plane, based on the current responses of its members. */
 @Controller()
 export class RemovalsEffects {
   constructor(
@@ -90,7 +90,7 @@ export class RemovalsEffects {
     });
   }
 
-  /** Only what has changed is stated: a control plane may be kept for days. */
+  /** Only changes are stated, because a removal may be blocked for days. */
   @OnTask('WatchRemoval', { attemptsMax: 20, backoffFirstMs: 5_000, backoffMaxMs: 600_000, timeoutMs: 2 * 60_000 })
   async watchRemoval(task: WatchTask): Promise<RequeueAfter | undefined> {
     const { uid, node, attempt, quorum } = task.data;
@@ -109,7 +109,7 @@ export class RemovalsEffects {
     return task.requeueAfter(Math.min(sinceMs, LOOK_MAX_MS), 'etcd still needs the control plane');
   }
 
-  /** undefined: etcd cannot be asked, which is no news of what was known. */
+  /** Returns undefined if etcd is unreachable, which changes nothing. */
   private async look({ data: { uid }, cluster: name, signal }: WatchTask): Promise<EtcdFacts | undefined> {
     try {
       const cluster = await this.clusters.of(uid, name);

@@ -13,9 +13,9 @@ const SINCE = '2026-11-24T10:00:00.000Z';
 const MINUTE_MS = 60_000;
 const TAKEN = { node: controlPlane(2), sha256: 'x', bytes: 1, revision: '1', keys: 1, dataRef: 'r' };
 
-describe('a control plane that leaves', () => {
+describe('the removal of a control plane', () => {
   let lab: LabCluster;
-  /** Who led etcd when the snapshot was taken. */
+  /** The etcd leader at the time of the snapshot. */
   let leaders: readonly (string | undefined)[];
   const { signal } = new AbortController();
 
@@ -28,7 +28,7 @@ describe('a control plane that leaves', () => {
   const members = async () => (await new Etcd(lab.cluster, signal).facts(await lab.cluster.nodes())).members;
   const leader = async (): Promise<string | undefined> => (await members()).find((member) => member.leader)?.name;
 
-  /** Its tasks, at so much later. */
+  /** The tasks, at a later time. */
   const tasks = (laterMs = 0) => {
     const keeper = {
       save: async () => {
@@ -53,21 +53,21 @@ describe('a control plane that leaves', () => {
       },
     }) as never;
 
-  /** What is recorded of an attempt to let it go. */
+  /** Returns the recorded facts of an attempt to prepare its removal. */
   const leave = async (node: string): Promise<readonly Fact[]> => {
     const recorded: Fact[] = [];
     await tasks().prepareRemoval(contextOf(recorded, { node }));
     return recorded;
   };
 
-  /** What is recorded of it at a later look, and how long until the next one. */
+  /** Returns the recorded facts of a later check, and the delay before the next one. */
   const look = async (blocked: object, laterMs: number): Promise<readonly [readonly Fact[], number | undefined]> => {
     const recorded: Fact[] = [];
     const again = await tasks(laterMs).watchRemoval(contextOf(recorded, { since: SINCE, ...blocked }));
     return [recorded, again?.delayMs];
   };
 
-  it('is refused where etcd would lose its quorum, with the numbers of voters, healthy ones, and voters afterwards; nothing is done [ORBITER 20, Cluster API 22]', async () => {
+  it('is refused if etcd would lose its quorum, with the numbers of voters, healthy ones, and voters afterwards; nothing is done [ORBITER 20, Cluster API 22]', async () => {
     lab.simulated.etcd.set(controlPlane(3), { running: false });
     const before = await leader();
     expect(await leave(controlPlane(2))).toMatchObject([
@@ -83,7 +83,7 @@ describe('a control plane that leaves', () => {
     expect([leaders, await leader()]).toEqual([[], before]);
   });
 
-  it('may leave where it is the one that is down, since etcd has as many healthy members afterwards [ORBITER 20, ORBITER 21]', async () => {
+  it('is allowed if it is the one that is down, because etcd has as many healthy members afterwards [ORBITER 20, ORBITER 21]', async () => {
     lab.simulated.etcd.set(controlPlane(3), { running: false });
     expect(await leave(controlPlane(3))).toMatchObject([
       { type: 'EtcdSnapshotTaken' },
@@ -91,7 +91,7 @@ describe('a control plane that leaves', () => {
     ]);
   });
 
-  it('has etcd saved first, then its lead handed over where it leads [ORBITER 33, Cluster API 22]', async () => {
+  it('saves etcd first, then moves its leadership if it leads [ORBITER 33, Cluster API 22]', async () => {
     const leading = (await leader()) ?? '';
     const [snapshot, moved, prepared] = await leave(leading);
     const name = `demo-removal-${leading}-1`;
@@ -109,14 +109,14 @@ describe('a control plane that leaves', () => {
     });
   });
 
-  it('leaves the lead of etcd where it is when another one leads', async () => {
+  it('keeps the etcd leader if it is another one', async () => {
     const leading = await leader();
     const other = [1, 2, 3].map(controlPlane).find((name) => name !== leading) ?? '';
     const [, prepared] = await leave(other);
     expect([await leader(), prepared?.data]).toMatchObject([leading, { leader: leading }]);
   });
 
-  it('that etcd needs is checked ever less often, and nothing is recorded while that does not change', async () => {
+  it('that etcd blocks is checked with backoff, and nothing is recorded while that does not change', async () => {
     lab.simulated.etcd.set(controlPlane(3), { running: false });
     const [blocked] = await leave(controlPlane(2));
     const known = blocked?.data as object;
@@ -126,7 +126,7 @@ describe('a control plane that leaves', () => {
     expect(await look({ ...known, attempt: 4 }, 0)).toEqual([[], 8 * 15_000]);
   });
 
-  it('that etcd needs is recorded again with other numbers, and when etcd no longer needs it', async () => {
+  it('that etcd blocks is recorded again with other numbers, and when it is no longer blocked', async () => {
     lab.simulated.etcd.set(controlPlane(3), { running: false });
     const [blocked] = await leave(controlPlane(2));
     const known = blocked?.data as object;
@@ -140,7 +140,7 @@ describe('a control plane that leaves', () => {
     ]);
   });
 
-  it('whose preparation failed is prepared again after a time that doubles with each attempt, up to four hours', async () => {
+  it('whose preparation failed is prepared again after a delay that doubles with each attempt, up to four hours', async () => {
     const failed = { node: controlPlane(2), quorum: null };
     expect(await look(failed, 0)).toEqual([[], 15_000]);
     expect(await look(failed, 15_000)).toEqual([

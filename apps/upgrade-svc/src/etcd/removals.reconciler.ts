@@ -9,15 +9,15 @@ import {
   type Removals,
 } from './removals.decider.js';
 
-/** Data of the task: etcd must be ready for the departure of this control plane. */
+/** Data of the task: prepare etcd for the removal of this control plane. */
 export interface PrepareRemoval extends Leaving {
   readonly [key: string]: unknown;
   readonly uid: ClusterUid;
-  /** One that is young enough; absent: one is taken. */
+  /** A recent snapshot; absent: one is taken. */
   readonly snapshot?: string;
 }
 
-/** Data of the task: what keeps this control plane from leaving is looked at until it changes. */
+/** Data of the task: check the blocked removal of this control plane until it changes. */
 export interface WatchRemoval extends Blocked {
   readonly [key: string]: unknown;
   readonly uid: ClusterUid;
@@ -35,7 +35,10 @@ const watching = (uid: ClusterUid, blocked: Blocked): Task => {
   return { type: 'WatchRemoval', key, reason: 'the control plane cannot leave yet', data };
 };
 
-/** Before a control plane leaves, its quorum is checked, etcd is saved unless that was done a moment ago, and its leader is moved. */
+/**
+ * Before a control plane is removed, the quorum is checked, etcd is saved unless there is a recent snapshot, and its
+ * leader is moved.
+ */
 export const removalsReconciler: Reconciler<Removals, RemovalCommand, RemovalFact> = {
   name: 'control-plane-removals',
   version: 4,
@@ -52,7 +55,7 @@ export const removalsReconciler: Reconciler<Removals, RemovalCommand, RemovalFac
   failed: (_state, { type, data }, { cause, nextAttemptAt }) => {
     if (nextAttemptAt !== null) return [];
     const { uid, node, attempt } = data as PrepareRemoval;
-    // Nothing is known of what keeps it: its removal begins again, and is blocked again with the cause if it has to be.
+    // The reason is unknown: the removal starts again, and is blocked again with the cause if necessary.
     if (type === 'WatchRemoval') return [{ type: 'ControlPlaneRemovalUnblocked', data: { uid, node, attempt } }];
     return [{ type: 'ControlPlaneRemovalBlocked', data: { uid, node, attempt, quorum: null, cause } }];
   },

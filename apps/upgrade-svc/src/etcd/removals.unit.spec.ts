@@ -34,7 +34,7 @@ const desired = (...facts: readonly Fact[]): readonly string[] =>
   removalsReconciler.tasks(stateAfter(...facts), '').map(({ key }) => key);
 
 describe('a control plane that etcd needs', () => {
-  it('is prepared when its turn comes, and watched once it is kept, until it is not, or its turn comes again', () => {
+  it('is prepared when its turn comes, and checked while it is blocked', () => {
     expect(desired(started(1))).toEqual(['PrepareRemoval/cp-2/1']);
     expect(desired(started(1), blocked(1))).toEqual(['WatchRemoval/cp-2/1']);
     expect(desired(started(1), blocked(1), unblocked(1))).toEqual([]);
@@ -44,12 +44,12 @@ describe('a control plane that etcd needs', () => {
     expect(desired(started(1), blocked(1), { type: 'ClusterDeletionRequested', data: { uid } })).toEqual([]);
   });
 
-  it('is watched by the numbers that were stated last, since they were stated first', () => {
+  it('is checked with the last stated numbers, since they were first stated', () => {
     const [one] = removalsReconciler.tasks(stateAfter(started(1), blocked(1, 2), blocked(1, 1)), '');
     expect(one?.data).toMatchObject({ quorum: { healthy: 1 }, since: '2026-01-01T00:00:03.000Z' });
   });
 
-  it('is stated to be kept or free only about the attempt that was blocked', () => {
+  it('is stated as blocked or unblocked only for the attempt that was blocked', () => {
     given(clusterRequested(), started(1), blocked(1))
       .when(look(unblocked(1)))
       .then(unblocked(1));
@@ -65,7 +65,7 @@ describe('a control plane that etcd needs', () => {
   });
 });
 
-it('a control plane leaves with the snapshot that is young enough when its turn comes', () => {
+it('uses a recent snapshot when its turn comes', () => {
   const snapshot = 'demo-r1';
   const data = {
     ...{ uid, upgradeId: null, operation: null, requestId: 'r1', snapshot, node: NODE },

@@ -10,19 +10,19 @@ export interface StepOfRestore {
   readonly step: RestoreStep;
 }
 
-/** etcd and the API were found well after the start; or it is known that they will not be. */
+/** etcd and the API were verified after the start, or it is known that they will not be. */
 export type RecordVerified = Command<
   'RecordVerified',
   StepOfRestore & { readonly now: string; readonly failed: Cause | null }
 >;
 
-/** A step leads to the next only through what others say, and so do far fewer than this. */
+/** A step leads to the next only through events of others, so there are far fewer than this. */
 const CONSEQUENCES_MAX = 10;
 
 const after = (state: Restores, facts: readonly RestoreFact[], now: string): Restores =>
   facts.reduce((before, fact) => evolve(before, { ...fact, meta: { time: now } } as unknown as StoredEvent), state);
 
-/** All that follows from what is known at `now` (RFC 3339). */
+/** All facts that follow from the state at `now` (RFC 3339). */
 export const consequences = (state: Restores, now: string): readonly RestoreFact[] => {
   const said: RestoreFact[] = [];
   let known = state;
@@ -35,7 +35,7 @@ export const consequences = (state: Restores, now: string): readonly RestoreFact
   throw new Error('a restore without end');
 };
 
-/** Whether this step is what the restore is at. */
+/** Whether this is the current step of the restore. */
 const isAt = ({ uid, current }: Restores, { requestId, step, ...of }: StepOfRestore): boolean =>
   uid === of.uid && current?.requestId === requestId && current.step === step;
 
@@ -48,7 +48,7 @@ const verified = (state: Restores, { data }: RecordVerified): readonly RestoreFa
   );
 };
 
-/** Restores of etcd (G4). Stated in the stream of rollouts, of which none runs meanwhile. */
+/** Restores of etcd (G4). In the stream of rollouts, of which none runs at the same time. */
 export const restore: Decider<Restores, RecordVerified, RestoreFact> = {
   initial: NO_RESTORES,
   reads: 'cluster',

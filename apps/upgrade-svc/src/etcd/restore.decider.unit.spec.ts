@@ -52,7 +52,7 @@ const did = (node: NodeName, step: RestoreStep, status: 'done' | 'failed' = 'don
 const stateAfter = (...facts: readonly Fact[]): Restores =>
   facts.reduce<Restores>((state, fact, index) => evolve(state, stored(fact, index + 1)), NO_RESTORES);
 
-/** What is said next, in short. */
+/** The next facts, abbreviated. */
 const saidAfter = (...facts: readonly Fact[]): readonly string[] => {
   const state = stateAfter(...facts);
   return advance(state, state.current?.since ?? NOW).map(({ type, data }) =>
@@ -61,16 +61,16 @@ const saidAfter = (...facts: readonly Fact[]): readonly string[] => {
 };
 
 describe('a restore of etcd', () => {
-  it('begins with the members as they are, and brings the snapshot to each of them', () =>
+  it('begins with the current members, and places the snapshot on each of them', () =>
     expect(saidAfter(...known, asked)).toEqual(['EtcdRestoreStarted', 'place']));
 
-  it('is not begun while a rollout runs, nor from a snapshot that no one took, and touches nothing then', () => {
+  it('does not begin during a rollout or from an unknown snapshot, and then changes nothing', () => {
     const running = { type: 'RolloutStarted', data: { uid, upgradeId: 'u-8f3k2m9q', planHash: 'h' } } as Fact;
     expect(saidAfter(...known, running, asked)).toEqual(['EtcdRestoreFailed']);
     expect(saidAfter(clusterRequested(), machines, asked)).toEqual(['EtcdRestoreFailed']);
   });
 
-  it('goes on only when every control plane has done its part', () => {
+  it('continues only once every control plane has completed the step', () => {
     const before: Partial<Record<RestoreStep, RestoreStep>> = { stop: 'restore', restore: 'start', start: 'verify' };
     for (const [step, next] of Object.entries(before) as [RestoreStep, RestoreStep][]) {
       const [first, second] = CPS as [NodeName, NodeName];
@@ -80,7 +80,7 @@ describe('a restore of etcd', () => {
     expect(saidAfter(...known, asked, at('place'), ...CPS.map(placed))).toEqual(['stop']);
   });
 
-  it('is undone when a control plane cannot do its part before the start, and not after it', () => {
+  it('is undone if a control plane cannot complete a step before the start, and not after it', () => {
     const [first] = CPS as [NodeName];
     expect(saidAfter(...known, asked, at('restore'), did(first, 'restore', 'failed', 1))).toEqual([]);
     expect(saidAfter(...known, asked, at('restore'), did(first, 'restore', 'failed', 3))).toEqual(['undo']);
@@ -91,17 +91,17 @@ describe('a restore of etcd', () => {
     ]);
   });
 
-  it('does not wait for ever', () => {
+  it('does not wait forever', () => {
     const late = '2027-01-01T00:00:00.000Z';
     const ends = (step: RestoreStep) => advance(stateAfter(...known, asked, at(step)), late)[0];
     expect(ends('place')?.type).toBe('EtcdRestoreFailed');
     expect(ends('stop')).toMatchObject({ data: { step: 'undo', cause: { target: CPS.join(', ') } } });
     expect(ends('verify')?.type).toBe('EtcdRestoreFailed');
-    // The kubelet of a worker that is away learns of it by itself.
+    // The kubelet of an unavailable worker notices the restore by itself.
     expect(ends('refresh')?.type).toBe('EtcdRestored');
   });
 
-  it('has come to its end when etcd was seen well and the kubelets of workers were restarted', () => {
+  it('ends once etcd was verified and the kubelets of workers were restarted', () => {
     const look = {
       type: 'RecordVerified' as const,
       data: { uid, requestId: ID, step: 'verify' as const, now: NOW, failed: null },
@@ -133,12 +133,12 @@ describe('a restore of etcd', () => {
     restoreReconciler.tasks(stateAfter(...facts), NOW).map(({ key, data }) => [key, data['nodes']]);
   const ended: Fact = { type: 'EtcdRestored', data: { uid, requestId: ID, snapshot: SNAPSHOT } };
 
-  it('asks agents for each step but the first, which bootstrap-svc takes', () => {
+  it('requests each step from agents, except the first, which bootstrap-svc performs', () => {
     expect(tasksAfter(...known, asked, at('place'))).toEqual([]);
     expect(tasksAfter(...known, asked, at('stop'))).toEqual([[`TakeRestoreStep/${ID}/stop`, undefined]]);
   });
 
-  it('takes the permission back at its end, from those that have it', () => {
+  it('withdraws the permissions of agents at its end', () => {
     const [first, second] = CPS as [NodeName, NodeName];
     const stopping = [...known, asked, at('stop'), desired(first, 'stop'), desired(second, 'stop')];
     expect(tasksAfter(...stopping, ended)).toEqual([['ReleaseRestore', [first, second]]]);
@@ -146,7 +146,7 @@ describe('a restore of etcd', () => {
     expect(tasksAfter(...stopping, ended, desired(first), desired(second))).toEqual([]);
   });
 
-  it('takes no permission from nodes of a rollout when it is refused because of that rollout', () => {
+  it('withdraws no permission from nodes of a rollout if it is refused because of that rollout', () => {
     const running = { type: 'RolloutStarted', data: { uid, upgradeId: 'u-8f3k2m9q', planHash: 'h' } } as Fact;
     const changing = desired(CPS[0] as NodeName);
     const cause = { operation: 'restore etcd', target: SNAPSHOT, message: 'a rollout is under way' };

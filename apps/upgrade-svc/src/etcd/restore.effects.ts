@@ -16,7 +16,7 @@ const SECOND_MS = 1_000;
 
 type RestoreContext<Data extends StepOfRestore | ReleaseRestore> = TaskContext<Restores, RecordVerified, Data>;
 
-/** Sets etcd back to a snapshot: says what agents must do, one step of all nodes after the other, and looks at the end. */
+/** Restores etcd from a snapshot: requests each step from the agents of all nodes, and verifies the result. */
 @Controller()
 export class RestoreEffects {
   constructor(
@@ -45,7 +45,7 @@ export class RestoreEffects {
       await sayToNode(this.handle, task, node, { type: 'WithdrawPermission', data: { uid, node } });
   }
 
-  /** Asked again until it is well; the step's own deadline ends it. */
+  /** Retried until etcd is healthy; the deadline of the step ends it. */
   private async verify(task: RestoreContext<StepOfRestore>): Promise<RequeueAfter | undefined> {
     const problem = await this.problemOf(task);
     if (problem !== undefined) return task.requeueAfter(this.settings.lookEveryMs, problem);
@@ -55,7 +55,7 @@ export class RestoreEffects {
     return undefined;
   }
 
-  /** What is not well yet, in words; the API that answers has read what it says from the restored etcd. */
+  /** Describes what is not healthy yet. A responding API has read its data from the restored etcd. */
   private async problemOf({
     data,
     cluster: name,
@@ -66,7 +66,7 @@ export class RestoreEffects {
       const cluster = await this.clusters.of(data.uid, name);
       const nodes = nodesIn(state, 'start').map((name) => ({ name, role: 'control-plane' as const }));
       const etcd = await new Etcd(cluster, signal).facts(nodes);
-      // A cluster of two control planes is restored as what it was.
+      // A cluster of two control planes is restored as such.
       return b3EtcdHealthy({ nodes, etcd }).find(({ facts }) => facts['members'] !== nodes.length)?.sentence;
     } catch (error) {
       signal.throwIfAborted();

@@ -5,7 +5,7 @@ import { controlPlanesOf, nodesIn, workersOf, type Current, type Restores } from
 export type RestoreFact = Fact<'EtcdRestoreStarted' | 'EtcdRestoreAdvanced' | 'EtcdRestored' | 'EtcdRestoreFailed'>;
 
 const MINUTE_MS = 60_000;
-/** How long all nodes together may take for a step, its repetitions included. */
+/** Time limit of each step for all nodes together, including retries. */
 const LIMITS_MS: Readonly<Record<RestoreStep, number>> = {
   place: 90 * MINUTE_MS,
   stop: 10 * MINUTE_MS,
@@ -16,7 +16,7 @@ const LIMITS_MS: Readonly<Record<RestoreStep, number>> = {
   undo: 20 * MINUTE_MS,
 };
 
-/** When a step has taken too long; null: nothing is under way that others do. */
+/** When a step times out; null: no step of others is in progress. */
 export const deadlineOf = ({ current }: Restores): string | null =>
   current === null || current.step === 'asked' ? null : later(current.since, LIMITS_MS[current.step]);
 
@@ -40,7 +40,7 @@ const restored = (state: Restores, current: Current): readonly RestoreFact[] => 
   { type: 'EtcdRestored', data: { ...ids(state, current), snapshot: current.snapshot } },
 ];
 
-/** What stands against it before anything is touched. */
+/** Why it cannot begin, before anything is changed. */
 const hindrance = (state: Restores, { snapshot }: Current): string | undefined => {
   const known = state.snapshots[snapshot];
   if (known === undefined) return 'the cluster has no snapshot of this name';
@@ -72,7 +72,7 @@ const begun = (state: Restores, current: Current): readonly RestoreFact[] => {
 const waitsFor = (state: Restores, { step, done }: Current): readonly NodeName[] =>
   step === 'asked' ? [] : nodesIn(state, step).filter((node) => !done.includes(node));
 
-/** Why the step is over without being done; undefined: it is not over. */
+/** Why the step has failed; undefined: it has not. */
 const trouble = (state: Restores, current: Current, now: string): Cause | undefined => {
   if (current.failed !== null) return current.failed;
   const deadline = deadlineOf(state);
@@ -83,7 +83,7 @@ const trouble = (state: Restores, current: Current, now: string): Cause | undefi
 
 const saying = (cause: Cause, words: string): Cause => ({ ...cause, message: `${cause.message}; ${words}` });
 
-/** After the start, going back would lose what was written since: an operator has to decide. */
+/** After the start, an undo would lose later writes, so an operator must decide. */
 const STARTED =
   'etcd was started with the data of the snapshot; the previous data is kept beside it on each control plane';
 
@@ -100,7 +100,7 @@ const whenTroubled = (state: Restores, current: Current, cause: Cause): readonly
     case 'verify':
       return failed(state, current, saying(cause, STARTED));
     case 'refresh':
-      // etcd is back; a kubelet that was not restarted learns of it by itself, for all it watches was compacted.
+      // etcd is back. A kubelet that was not restarted notices that, because everything it watches was compacted.
       return restored(state, current);
     case 'undo':
       return failed(
@@ -134,7 +134,7 @@ const whenDone = (state: Restores, current: Current): readonly RestoreFact[] => 
 
 const UNKNOWN: Cause = { operation: 'restore etcd', target: 'etcd', message: 'it failed' };
 
-/** What follows now from what is known of a restore; empty: it waits. */
+/** The facts that follow from the state of a restore; empty: it waits. */
 export const advance = (state: Restores, now: string): readonly RestoreFact[] => {
   const { current } = state;
   if (current === null) return [];

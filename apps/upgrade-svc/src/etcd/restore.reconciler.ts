@@ -4,14 +4,14 @@ import { consequences, restore, type RecordVerified, type StepOfRestore } from '
 import { deadlineOf, type RestoreFact } from './restore.planner.js';
 import type { Restores } from './restore.state.js';
 
-/** Data of the task: agents may no longer carry out steps of a restore. */
+/** Data of the task: agents may no longer perform steps of a restore. */
 export interface ReleaseRestore {
   readonly [key: string]: unknown;
   readonly uid: ClusterUid;
   readonly nodes: readonly NodeName[];
 }
 
-/** bootstrap-svc places the snapshot. */
+/** The steps of this service; bootstrap-svc places the snapshot. */
 const OURS: ReadonlySet<RestoreStep> = new Set(['stop', 'restore', 'start', 'verify', 'refresh', 'undo']);
 
 const stepTask = (data: StepOfRestore): Task => ({
@@ -35,7 +35,7 @@ const tasksOf = ({ uid, current, permitted }: Restores): readonly Task[] => {
   return step === 'asked' || !OURS.has(step) ? [] : [stepTask({ uid, requestId, step })];
 };
 
-/** Steps of a restore become tasks as soon as they are stated, and what follows from what others did is stated. */
+/** Creates a task for each stated step of a restore, and states what follows from the results of others. */
 export const restoreReconciler: Reconciler<Restores, RecordVerified, RestoreFact> = {
   name: 'etcd-restore',
   version: 3,

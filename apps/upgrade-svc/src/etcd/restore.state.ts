@@ -10,20 +10,20 @@ import {
 } from '@fairlead/contracts';
 import { finalFailure } from '../agents/change.failure.js';
 
-/** A restore that someone asked for, from the request to its end. */
+/** A requested restore, from the request to its end. */
 export interface Current {
   readonly requestId: string;
   readonly snapshot: string;
-  /** asked: nothing is said of it yet. */
+  /** asked: no step is stated yet. */
   readonly step: RestoreStep | 'asked';
   readonly since: string;
-  /** Nodes that have done what the step asks of them. */
+  /** Nodes that have completed the step. */
   readonly done: readonly NodeName[];
-  /** Why the step cannot be done. */
+  /** Why the step failed. */
   readonly failed: Cause | null;
   /** Why it is undone. */
   readonly cause: Cause | null;
-  /** etcd and the API were found well after the start. */
+  /** Whether etcd and the API were verified after the start. */
   readonly verified: boolean;
 }
 
@@ -38,15 +38,15 @@ interface Place {
   readonly peerUrl: string;
 }
 
-/** What of a cluster a restore of its etcd depends on. */
+/** The state on which a restore of etcd depends. */
 export interface Restores {
   readonly uid: ClusterUid | null;
   readonly nodes: Readonly<Record<string, Place>>;
   readonly snapshots: Readonly<Record<string, Snapshot>>;
-  /** The rollout that runs. */
+  /** The current rollout. */
   readonly rollout: UpgradeId | null;
   readonly current: Current | null;
-  /** Nodes whose agents may carry out a step of a restore. */
+  /** Nodes whose agents may perform a step of a restore. */
   readonly permitted: readonly NodeName[];
 }
 
@@ -98,7 +98,7 @@ export const controlPlanesOf = ({ nodes }: Restores): readonly NodeName[] =>
 export const workersOf = ({ nodes }: Restores): readonly NodeName[] =>
   Object.keys(nodes).filter((name) => nodes[name]?.controlPlane === false) as NodeName[];
 
-/** Who has to do something in a step, before the next one begins. */
+/** The nodes that must complete a step before the next one begins. */
 export const nodesIn = (state: Restores, step: RestoreStep): readonly NodeName[] => {
   if (step === 'verify') return [];
   return step === 'refresh' ? workersOf(state) : controlPlanesOf(state);
@@ -132,7 +132,7 @@ const whenProgressed = (state: Restores, data: EventData<'NodeChangeProgressed'>
   return failed === undefined ? state : withCurrent(state, current.requestId, () => ({ failed }));
 };
 
-/** What agents, bootstrap-svc and we ourselves say of the restore that is under way. */
+/** Applies events of agents, bootstrap-svc and this service about the current restore. */
 const evolveCurrent = (state: Restores, event: StoredEvent): Restores => {
   const { time } = event.meta;
   switch (event.type) {

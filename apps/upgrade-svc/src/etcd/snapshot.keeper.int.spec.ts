@@ -15,7 +15,7 @@ describe('snapshots of one cluster', () => {
   });
   afterEach(() => lab.stop());
 
-  /** What is kept of each snapshot, and how many were under way at most. */
+  /** The stored data of each snapshot, and how many were in progress at most. */
   const kept = () => {
     const chunks = new Map<string, Buffer[]>();
     let [open, most] = [0, 0];
@@ -38,13 +38,13 @@ describe('snapshots of one cluster', () => {
     const keeper = new SnapshotKeeper({ snapshots, bytesMax: 1024 ** 3 } as unknown as KeeperParts);
     return { keeper, chunks, most: () => most };
   };
-  /** It ends with the SHA-256 of all that is before it. */
+  /** It ends with the SHA-256 of its body. */
   const isWhole = (chunks: readonly Buffer[] = []): boolean => {
     const all = Buffer.concat(chunks);
     return createHash('sha256').update(all.subarray(0, -32)).digest().equals(all.subarray(-32));
   };
 
-  it('that are requested at once are all whole, and are taken one after another', async () => {
+  it('that are requested at once are all complete, and are taken one after another', async () => {
     const { keeper, chunks, most } = kept();
     const { signal } = new AbortController();
     const names = ['demo-1', 'demo-2', 'demo-3'];
@@ -53,12 +53,12 @@ describe('snapshots of one cluster', () => {
     expect(most()).toBe(1);
   });
 
-  it('say which versions of Kubernetes and etcd they were taken of', async () => {
+  it('contain the versions of Kubernetes and etcd', async () => {
     const saved = await kept().keeper.save(lab.cluster, 'demo-1', OWNER, new AbortController().signal);
     expect(saved).toMatchObject({ kubernetesVersion: 'v1.33.13', etcdVersion: '3.5.35' });
   });
 
-  it('do not wait for one that fails, nor for one that is given up before its turn', async () => {
+  it('do not wait for one that fails, nor for one that is aborted before its turn', async () => {
     const { keeper, chunks } = kept();
     const { signal } = new AbortController();
     const failing: UpgradeCluster = Object.assign(Object.create(lab.cluster) as UpgradeCluster, {
@@ -77,7 +77,7 @@ describe('snapshots of one cluster', () => {
   });
 });
 
-describe('a snapshot that is larger than it may be', () => {
+describe('a snapshot that exceeds the size limit', () => {
   let lab: LabCluster;
   let happened: string[];
 
@@ -100,7 +100,7 @@ describe('a snapshot that is larger than it may be', () => {
   const save = (bytesMax: number, cluster: UpgradeCluster = lab.cluster) =>
     keeper(bytesMax).save(cluster, 'demo-1', OWNER, new AbortController().signal);
 
-  it('is refused before anything is kept, where etcd says how large it is', async () => {
+  it('is refused before anything is stored, if etcd reports its size', async () => {
     await expect(save(1)).rejects.toThrow(/more than the limit of 1 \(ETCD_SNAPSHOT_MAX_MIB/);
     expect(happened).toEqual([]);
     await save(1024 ** 3);
@@ -108,7 +108,7 @@ describe('a snapshot that is larger than it may be', () => {
     expect(happened).not.toContain('discard');
   });
 
-  it('is cut off and given up where a node sends more than it said', async () => {
+  it('is aborted if a node sends more than it reported', async () => {
     const lying: UpgradeCluster = Object.assign(Object.create(lab.cluster) as UpgradeCluster, {
       run: async (program: Program): Promise<ProgramEnd> => {
         const end = await lab.cluster.run(program);

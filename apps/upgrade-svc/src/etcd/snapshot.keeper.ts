@@ -20,14 +20,14 @@ export type Taken = Pick<
 
 const API_SERVER = 'kube-apiserver';
 
-/** Of the oldest API server: what was stored last may be of its version. */
+/** The version of the oldest API server, because the last writes may be from it. */
 const kubernetesVersionOf = (staticPods: readonly PodView[]): string | undefined => {
   const images = staticPods.filter(({ labels }) => labels['component'] === API_SERVER).map(({ image }) => image);
   const oldest = oldestVersion(images.map(versionOfImage).filter((version) => parseVersion(version) !== undefined));
   return oldest === undefined ? undefined : `v${oldest}`;
 };
 
-/** The cluster whose snapshots they are. */
+/** The cluster of the snapshots. */
 export interface Owner {
   readonly namespace: string;
   readonly cluster: string;
@@ -38,20 +38,20 @@ export interface KeeperParts {
   readonly snapshots: SnapshotStore;
   readonly secrets: Pick<SecretStore, 'destroyKey'>;
   readonly store: EventStore;
-  /** Of one snapshot. What a node sends is its own to say, so it is counted here, too. */
+  /** The limit for one snapshot. Counted here too, because a node's report cannot be trusted. */
   readonly bytesMax: number;
 }
 
-/** Takes snapshots, deletes those that are kept no longer, and destroys those of clusters that are gone. */
+/** Takes snapshots, deletes expired ones, and destroys those of deleted clusters. */
 export class SnapshotKeeper {
-  /** By uid of a cluster: the last of those that wait, or are under way. All tasks of a cluster run in one replica. */
+  /** The last waiting or running snapshot, by cluster UID. All tasks of a cluster run in one replica. */
   private readonly turns = new Map<string, Promise<void>>();
 
   constructor(private readonly parts: KeeperParts) {}
 
   /**
-   * Under this name; a snapshot of that name is replaced. Those of a cluster are taken one after another: each needs room on the disk
-   * of a control plane.
+   * Saves a snapshot under this name, replacing an existing one. Snapshots of a cluster are taken one after another,
+   * because each needs disk space on a control plane.
    */
   async save(cluster: UpgradeCluster, snapshot: string, owner: Owner, signal: AbortSignal): Promise<Taken> {
     const taken = (this.turns.get(owner.uid) ?? Promise.resolve()).then(async () => {
@@ -116,7 +116,7 @@ export class SnapshotKeeper {
     return this.parts.snapshots.delete(snapshot);
   }
 
-  /** With the cluster's key no snapshot of it can be read any more, in whatever backup it is; then their bytes go, too. */
+  /** Destroys the cluster's key, which makes its snapshots unreadable in any backup, and then deletes their data. */
   async forget(owner: Owner): Promise<void> {
     await this.parts.secrets.destroyKey(owner.uid);
     for (const name of await this.taken(owner)) await this.parts.snapshots.delete(name);

@@ -12,15 +12,15 @@ import {
 } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 
-/** What came of a snapshot that was requested; stated once. */
+/** The result of a requested snapshot; stated once. */
 export type RecordRequested = Command<'RecordRequested', Fact<'EtcdSnapshotTaken'>>;
 
 export type SnapshotFact = Fact<'EtcdSnapshotTaken' | 'EtcdSnapshotFailed'>;
 
-/** Snapshots that users or steps wait for, and no upgrade. They are stated in the stream of rollouts. */
+/** Snapshots for users or node steps, but not for upgrades. In the stream of rollouts. */
 export interface Requested {
   readonly uid: ClusterUid | null;
-  /** Of users. */
+  /** Requests of users. */
   readonly open: readonly string[];
   /** Steps that change a control plane. */
   readonly steps: readonly NodeStepBegun[];
@@ -53,7 +53,7 @@ const evolveRequested = (state: Requested, event: StoredEvent): Requested => {
   switch (event.type) {
     case 'EtcdSnapshotRequested':
       return { ...state, open: [...state.open, event.data.requestId] };
-    // Every step that waits began before it.
+    // Every waiting step began before it.
     case 'EtcdSnapshotTaken':
       return { ...without(state, event.data.requestId), steps: [] };
     case 'EtcdSnapshotFailed':

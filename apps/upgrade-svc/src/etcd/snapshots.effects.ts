@@ -12,7 +12,7 @@ import type { ForgetSnapshots, SaveBeforeStep, SaveEtcd } from './snapshots.reco
 
 const TIMEOUT_MS = 30 * 60_000;
 
-/** Saves etcd off its nodes: before control planes change, and whenever a user requests it. */
+/** Saves etcd off its nodes: before control planes change, and on request. */
 @Controller()
 export class SnapshotsEffects {
   constructor(
@@ -37,7 +37,7 @@ export class SnapshotsEffects {
     await this.save(task);
   }
 
-  /** A step waits: what cannot be saved soon is stated. */
+  /** A step waits, so a failure is stated soon. */
   @OnTask('SaveBeforeStep', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 5 * 60_000 })
   async saveBeforeStep(task: TaskContext<Requested, RecordRequested, SaveBeforeStep>): Promise<void> {
     await this.save(task, { before: task.data.node });

@@ -18,7 +18,7 @@ export interface SaveBeforeStep {
   readonly node: NodeName;
 }
 
-/** Data of the task: the cluster is deleted, and its snapshots with it. */
+/** Data of the task: the cluster is deleted, with its snapshots. */
 export interface ForgetSnapshots {
   readonly [key: string]: unknown;
   readonly uid: ClusterUid;
@@ -29,7 +29,7 @@ const saving = (uid: ClusterUid, requestId: string): Task => {
   return { type: 'SaveEtcd', key: `SaveEtcd/${requestId}`, reason: 'a user requested a snapshot', data };
 };
 
-/** One at a time: each step that waits may begin after any of them. */
+/** One at a time, because each waiting step may begin after any of them. */
 const beforeSteps = (uid: ClusterUid, steps: readonly NodeStepBegun[]): readonly Task[] =>
   steps.slice(0, 1).map(({ node, requestId }) => {
     const data: SaveBeforeStep = { uid, requestId, node };
@@ -41,7 +41,7 @@ const forgetting = (uid: ClusterUid): Task => {
   return { type: 'ForgetSnapshots', key: `ForgetSnapshots/${uid}`, reason: 'the cluster is deleted', data };
 };
 
-/** Requested snapshots, and those before control planes change, are taken; those of a deleted cluster are destroyed. */
+/** Takes requested snapshots and those before changes of control planes; destroys those of a deleted cluster. */
 export const snapshotsReconciler: Reconciler<Requested, RecordRequested, SnapshotFact> = {
   name: 'etcd-snapshots',
   version: 4,

@@ -49,7 +49,7 @@ describe('a snapshot of etcd that a user requests', () => {
     expect(desired(requested, failed)).toEqual([]);
   });
 
-  it('goes with its cluster, and so do those that were taken', () => {
+  it('is withdrawn with its cluster, whose existing snapshots are destroyed', () => {
     expect(stateAfter(clusterRequested(), requested, gone)).toBe(requestedSnapshots.initial);
     const process = reconcilerProcess(snapshotsReconciler);
     const state = process.evolve(process.initial, stored(gone, 3)) ?? process.initial;
@@ -67,19 +67,19 @@ describe('a snapshot of etcd before a control plane changes', () => {
   const joining: Fact = { type: 'ControlPlaneChangeStarted', data: { uid, node, change: 'join', number: 3 } };
   const savedFor = (requestId: string): Fact<'EtcdSnapshotTaken'> => ({ ...taken, data: { ...taken.data, requestId } });
 
-  it('is desired when a join or a reboot begins, and one of them serves all that wait', () => {
+  it('is desired when a join or a reboot begins, and one of them serves all waiting steps', () => {
     expect(desired(planned, joining)).toEqual(['SaveBeforeStep/change-3']);
     expect(desired(planned, joining, rebooting)).toEqual(['SaveBeforeStep/change-3']);
     expect(desired(planned, joining, rebooting, savedFor('change-3'))).toEqual([]);
   });
 
-  it('is not desired while one is young enough, nor for a worker', () => {
+  it('is not desired if there is a recent one, nor for a worker', () => {
     expect(desired(planned, taken, joining, rebooting)).toEqual([]);
     const worker: Fact = { type: 'VmsPlanned', data: { uid, machines: [{ ...planOf(node), role: 'worker' }] } };
     expect(desired(worker, rebooting)).toEqual([]);
   });
 
-  it('is stated once, and given up when it has failed', () => {
+  it('is stated once, and abandoned after it has failed', () => {
     const record = { type: 'RecordRequested' as const, data: savedFor('change-3') };
     given(clusterRequested(), planned, joining).when(record).then(record.data);
     given(clusterRequested(), planned, joining, record.data).when(record).thenNothing();

@@ -10,18 +10,18 @@ const KUBE_SYSTEM = 'kube-system';
 const workloadNamed = async ({ cluster }: GateLook, name: string): Promise<WorkloadView | undefined> =>
   (await cluster.workloads(KUBE_SYSTEM)).find((workload) => workload.name === name);
 
-/** kubeadm brings its addons with the last control plane: while one stays behind (it is held) they stay with it. */
+/** kubeadm upgrades its addons with the last control plane: while one is held back, they keep their version. */
 const controlPlanesBehind = async ({ cluster, release }: GateLook): Promise<readonly string[]> =>
   (await cluster.staticPods())
     .filter(({ labels, image }) => labels['component'] === 'kube-apiserver' && tagOf(image) !== release?.version)
     .map(({ node }) => node);
 
-/** A later one may have been installed by hand; a tag that is not a version proves nothing. */
+/** A newer one may have been installed manually; a tag that is not a version proves nothing. */
 const isOlder = (version: string, desired: string): boolean =>
   parseVersion(version) !== undefined && compareVersions(version, desired) < 0;
 
 interface Expected {
-  /** The tag that the target brings; null: none is expected. */
+  /** The tag of the target; null: none is expected. */
   readonly version: string | null;
   readonly behind: readonly string[];
 }
@@ -32,7 +32,7 @@ const expectedOf = async (look: GateLook, image: string): Promise<Expected> => {
   return { version: behind.length > 0 ? null : (tagsOf(look.release).get(image) ?? null), behind };
 };
 
-/** At the version that the target brings, on every node that is well, and nothing from before is left. */
+/** Holds once it has the target's version on every healthy node, and no former pods are left. */
 const rolledOut = (
   { name, version, desired, ready, updated, former, observed }: WorkloadView,
   expected: Expected,
@@ -47,7 +47,7 @@ const rolledOut = (
   return ready + away < desired ? fails(`${name} is ready in ${ready} of ${desired} pods`, facts) : holds(facts);
 };
 
-/** Its pods on nodes that are excused and not well: nothing there exchanges them. */
+/** Its pods on excused, unhealthy nodes, which are not replaced. */
 const awayOf = async ({ cluster, excused }: GateLook, { kind, name }: WorkloadView): Promise<number> => {
   const pods = (await Promise.all(excused.map((node) => cluster.podsOn(node)))).flat();
   return pods.filter(
@@ -58,7 +58,7 @@ const awayOf = async ({ cluster, excused }: GateLook, { kind, name }: WorkloadVi
 
 export const kubeProxyRolledOut: Gate = async (look) => {
   const proxy = await workloadNamed(look, 'kube-proxy');
-  // Some networks do its work themselves.
+  // Some network plugins replace kube-proxy.
   if (proxy === undefined) return holds({ desired: 0 });
   return rolledOut(proxy, await expectedOf(look, 'kube-proxy'), await awayOf(look, proxy));
 };
@@ -69,7 +69,7 @@ export const dnsRolledOut: Gate = async (look) => {
   return rolledOut(dns, await expectedOf(look, 'coredns'), 0);
 };
 
-/** As bootstrap-svc, which installs and watches them, has stated it. */
+/** As stated by bootstrap-svc, which installs and watches addons. */
 export const addonsWhole: Gate = async ({ known }) => {
   const standings = Object.values(known.addons ?? {});
   const problems = addonProblems(standings);

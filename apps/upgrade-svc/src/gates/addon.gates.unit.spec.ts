@@ -27,7 +27,7 @@ const verdictOn = (dns: Partial<WorkloadView>, version: string | null = 'v1.34.4
   } as unknown as GateLook);
 
 describe('C9: CoreDNS', () => {
-  it('has rolled out when every pod is of the new template and Ready', async () =>
+  it('has rolled out once every pod has the new template and is Ready', async () =>
     expect(await verdictOn({})).toMatchObject({ holds: true }));
 
   it.each([
@@ -40,11 +40,11 @@ describe('C9: CoreDNS', () => {
     expect(await verdictOn(dns)).toMatchObject({ holds: false, message: expect.stringContaining(words) }),
   );
 
-  it('may be later than the target brings it, or have a tag that is not a version', async () => {
+  it("may be newer than the target's version, or have a tag that is not a version", async () => {
     expect(await verdictOn({ version: 'v1.13.0' })).toMatchObject({ holds: true });
     expect(await verdictOn({ version: 'ours' })).toMatchObject({ holds: true });
   });
 
-  it('keeps its version where Kubernetes does', async () =>
+  it('keeps its version if Kubernetes does', async () =>
     expect(await verdictOn({ version: 'v1.11.3' }, null)).toMatchObject({ holds: true }));
 });

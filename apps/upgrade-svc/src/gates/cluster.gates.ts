@@ -7,7 +7,7 @@ import { byFindings, fails, holds } from './verdict.js';
 const KUBE_SYSTEM = 'kube-system';
 const LEADING_COMPONENTS = ['kube-controller-manager', 'kube-scheduler'] as const;
 
-/** DaemonSets count their pods on nodes that are excused, too; those are taken as if they were ready. */
+/** DaemonSets also count their pods on excused nodes, which are treated as ready. */
 const withoutExcused = async (
   { cluster }: GateLook,
   system: readonly WorkloadFacts[],
@@ -24,8 +24,9 @@ const withoutExcused = async (
 };
 
 /**
- * B2. Before a node its short form (C1): once, for the survey before the plan saw the cluster healthy twice, and every node since then has
- * passed its own gates. Twice where a step of the plan ends (C9), as before the first worker.
+ * B2. Before a node, its short form (C1) with one pass: the survey before the plan saw the cluster healthy twice, and
+ * every node since then has passed its own gates. Two passes at the end of a step of the plan (C9), as before the first
+ * worker.
  */
 export const clusterHealthy: Gate = async (look) => {
   const { excused } = look;
@@ -48,10 +49,15 @@ export const apiAnswers: Gate = async ({ cluster }) => {
   return failing.length === 0 ? holds() : fails(`failed checks of the API server: ${failing.join(', ')}`, { failing });
 };
 
-/** kube-controller-manager and kube-scheduler renew every 2 s: most leases have moved long before the interval is over. */
+/**
+ * kube-controller-manager and kube-scheduler renew every 2 s, so most leases are renewed well before the interval ends.
+ */
 export const LEASE_LOOKS_MAX = 10;
 
-/** A lease that moves between two looks is held by a component that works; its age alone would trust two clocks. */
+/**
+ * A lease that is renewed between two checks is held by a working component; judging by its age would depend on two
+ * clocks.
+ */
 export const leasesRenew: Gate = async ({ cluster, rest }) => {
   const look = async (): Promise<ReadonlyMap<string, string>> => {
     const leases = await Promise.all(LEADING_COMPONENTS.map((name) => cluster.lease(name)));

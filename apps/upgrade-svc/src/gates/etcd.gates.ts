@@ -5,12 +5,14 @@ import type { NodeName } from '@fairlead/contracts';
 import type { Gate } from './gate.js';
 import { byFindings, fails, holds, nodeOf } from './verdict.js';
 
-/** A member that follows takes in what comes; a thousand entries behind it has not caught up yet (B3 draws the same line). */
+/**
+ * A follower constantly receives entries; a thousand entries behind counts as not caught up (the same limit as in B3).
+ */
 const BEHIND_MAX = 1_000;
 
 /**
- * While control planes are changed one after the other their members run two versions; B3 minds that only at rest. Members on
- * excused nodes are looked at by gates of their own, and count for the quorum as they are.
+ * While control planes are changed one after the other, their members run two versions, which B3 rejects only at rest.
+ * Members on excused nodes are checked by separate gates, and count for the quorum as they are.
  */
 const asAtRest = ({ members, ...etcd }: EtcdFacts, excused: readonly NodeName[]): EtcdFacts => ({
   ...etcd,
@@ -25,7 +27,7 @@ export const etcdHealthy: Gate = async (look) => {
   const nodes = Object.values(look.known.nodes).filter(({ name }) => !excused.includes(name));
   const facts = { nodes, etcd: asAtRest(etcd, excused) };
   const versions = Object.fromEntries(etcd.members.map(({ name, version }) => [name, version]));
-  // Two of three members are no etcd of two: the third is only excused.
+  // Two of three members are not an etcd of two: the third is only excused.
   const findings = b3EtcdHealthy(facts).filter(
     (finding) => finding.facts['members'] !== 2 || etcd.members.length === 2,
   );

@@ -4,24 +4,24 @@ import type { ClusterSurvey } from '../preflight/cluster.survey.effects.js';
 import type { ClusterState } from '../rollout/rollout.state.js';
 import type { EtcdFacts } from '../rules/cluster.facts.js';
 
-/** What a gate may look at. */
+/** The input of a gate. */
 export interface GateLook {
   readonly cluster: UpgradeCluster;
   /** All members of etcd, as they see each other. */
   readonly etcd: () => Promise<EtcdFacts>;
   readonly survey: ClusterSurvey;
   readonly known: ClusterState;
-  /** Need be neither Ready nor healthy members of etcd. */
+  /** Nodes that need neither be Ready nor be healthy etcd members. */
   readonly excused: readonly NodeName[];
   /** Absent: the gate is about the cluster. */
   readonly node: NodeName | null;
-  /** What must be seen on the node. */
+  /** The software that the node must have. */
   readonly software: SoftwareVersions;
-  /** What the operation brings the cluster to; undefined: it leaves Kubernetes as it is. */
+  /** The release that the operation upgrades to; undefined: Kubernetes is unchanged. */
   readonly release: KubernetesRelease | undefined;
-  /** Those of the plan that are not built in; absent: none. */
+  /** Releases of the plan that are not built in; absent: none. */
   readonly releases?: readonly KubernetesRelease[] | undefined;
-  /** Between two looks at what must have moved or stayed well. */
+  /** Waits between two checks of something that must have changed or remained healthy. */
   readonly rest: (why: 'passes' | 'leases') => Promise<void>;
 }
 

@@ -22,10 +22,10 @@ import { fails } from './verdict.js';
 const WAITS_MAX = 10_000;
 const USER = 'user:';
 
-/** Asks gates in their order until each holds; when their time is over, the task is withdrawn. */
+/** Evaluates gates in order until each holds; the task is withdrawn when their time is over. */
 @Controller()
 export class GatesEffects {
-  /** Since when a gate is asked, for its event; a process that dies begins to count again. */
+  /** Since when a gate is evaluated, for its event; restarts with the process. */
   private readonly since = new LRUCache<string, number>({ max: WAITS_MAX });
 
   constructor(
@@ -46,7 +46,10 @@ export class GatesEffects {
     return undefined;
   }
 
-  /** kubeadm brings CoreDNS and kube-proxy with the control plane; what else stands in kube-system fits every version of the catalogue. */
+  /**
+   * kubeadm upgrades CoreDNS and kube-proxy with the control plane; other workloads in kube-system support every
+   * version of the catalogue.
+   */
   @OnTask('UpgradeAddons', { attemptsMax: 10, backoffFirstMs: 1_000, timeoutMs: 5 * 60_000 })
   async upgradeAddons(task: RolloutContext<UpgradeAddons>): Promise<void> {
     const cluster = await this.clusters.of(task.data.uid, task.cluster);
@@ -55,7 +58,7 @@ export class GatesEffects {
     await recordFacts(task, this.clock, { type: 'AddonsUpgraded', data: { ...whereOf(task), addons } });
   }
 
-  /** Within this slice; answers in which words it does not hold. */
+  /** Evaluates within this slice; returns why the gate does not hold. */
   private async untilItHolds(
     task: RolloutContext<CheckGates>,
     { gate, look, sliceEndsMs }: { readonly gate: GateName; readonly look: GateLook; readonly sliceEndsMs: number },
@@ -81,7 +84,7 @@ export class GatesEffects {
     }
   }
 
-  /** A world that does not answer is a gate that does not hold. */
+  /** A gate whose target does not respond does not hold. */
   private async ask(task: RolloutContext<CheckGates>, gate: GateName, look: GateLook): Promise<Verdict> {
     try {
       const own = ownGate(gate);

@@ -51,7 +51,7 @@ describe('The gates of a rollout', () => {
     release: releaseOf(version),
     rest: async (why) => {
       rests.push(why);
-      // Leases of the simulation move every two seconds.
+      // Leases of the simulation are renewed every two seconds.
       await sleep(why === 'leases' ? 250 : 1);
     },
   });
@@ -77,7 +77,7 @@ describe('The gates of a rollout', () => {
     expect(await ask(gate)).toMatchObject({ holds: true });
   });
 
-  it('cluster-healthy is asked once before each node, and twice before the first worker', async () => {
+  it('cluster-healthy is evaluated once before each node, and twice before the first worker', async () => {
     await ask('cluster-healthy', CP);
     await ask('cluster-healthy', worker(1));
     expect(rests).toEqual([]);
@@ -112,12 +112,12 @@ describe('The gates of a rollout', () => {
     expect(await ownGate('etcd-healthy')!(lookAt(controlPlane(3), VERSION, [controlPlane(3)]))).toMatchObject({
       holds: true,
     });
-    // The member that is down anyway may go without changing anything.
+    // A member that is already down may be removed without an effect.
     expect(await ask('etcd-quorum', controlPlane(3))).toMatchObject({ holds: true });
     expect(await ask('etcd-member', controlPlane(3))).toMatchObject({ holds: false });
   });
 
-  it('etcd-member fails while it lags or learns; etcd-healthy for an alarm', async () => {
+  it('etcd-member fails for a lagging member or a learner; etcd-healthy for an alarm', async () => {
     lab.simulated.etcd.set(CP, { behind: 5_000 });
     expect(await ask('etcd-member')).toMatchObject({
       holds: false,
@@ -127,7 +127,7 @@ describe('The gates of a rollout', () => {
     expect(await ask('etcd-healthy')).toMatchObject({ holds: false, message: expect.stringContaining('NOSPACE') });
   });
 
-  it('etcd-leader names the node that leads, read from etcd', async () => {
+  it('etcd-leader returns the leading node, read from etcd', async () => {
     lab.simulated.etcd.moveLeader(controlPlane(3));
     expect(await ask('etcd-leader')).toEqual({ holds: true, facts: { leader: controlPlane(3) } });
   });
@@ -143,18 +143,18 @@ describe('The gates of a rollout', () => {
       (verdict) => verdict.holds,
     );
     expect(await ask('static-pods', controlPlane(1), 'v1.34.4')).toMatchObject({ holds: false });
-    // Their version is kubeadm's, also while the kubelet is to follow in a later pass (C6, G5).
+    // Their version is kubeadm's, even while the kubelet follows in a later pass (C6, G5).
     const software = { kubeadm: '1.34.4', kubelet: VERSION.slice(1) };
     expect(await ownGate('static-pods')!({ ...lookAt(CP, VERSION), software })).toMatchObject({ holds: true });
   });
 
-  it("api-server fails when the node's own API server does not answer, though another one does [Cluster API 23]", async () => {
+  it("api-server fails if the node's own API server does not respond, although another one does [Cluster API 23]", async () => {
     await lab.listeners.get(CP)?.close();
     expect(await ask('api-server')).toMatchObject({ holds: false, message: expect.stringContaining('refused') });
     expect(await ask('api-answers')).toMatchObject({ holds: true });
   });
 
-  it('leases holds as soon as both have moved, and is asked no longer', async () => {
+  it('leases holds as soon as both are renewed, and is not evaluated again', async () => {
     const looks = new Map<string, number>();
     const lease = async (name: string) => {
       looks.set(name, (looks.get(name) ?? 0) + 1);
@@ -170,7 +170,7 @@ describe('The gates of a rollout', () => {
     expect(rests).toEqual(['leases', 'leases']);
   });
 
-  it('leases fails when no one renews them', async () => {
+  it('leases fails if they are not renewed', async () => {
     const leases = await Promise.all(
       ['kube-controller-manager', 'kube-scheduler'].map(async (name) => [name, await lab.cluster.lease(name)] as const),
     );
@@ -208,13 +208,13 @@ describe('The gates of a rollout', () => {
     );
   });
 
-  it('kube-proxy and dns fail while they are not at the version of the target, and while they roll out', async () => {
+  it("kube-proxy and dns fail while they are not at the target's version, and while they roll out", async () => {
     for (const node of [1, 2, 3].map(controlPlane)) lab.simulated.setControlPlaneVersion(node, 'v1.34.4');
     await eventually(
       () => ask('static-pods', controlPlane(3), 'v1.34.4'),
       (verdict) => verdict.holds,
     );
-    // Every pod of them is Ready, and of the version before.
+    // Every pod of them is Ready, with the previous version.
     expect(await ask('kube-proxy', null, 'v1.34.4')).toMatchObject({
       holds: false,
       message: 'kube-proxy is at v1.33.13, and the target brings v1.34.4',
@@ -235,7 +235,7 @@ describe('The gates of a rollout', () => {
       );
   });
 
-  it('kube-proxy and dns may stay at their version with a control plane that stays behind, as kubeadm leaves them', async () => {
+  it('kube-proxy and dns may keep their version if a control plane is held back, as with kubeadm', async () => {
     lab.simulated.setControlPlaneVersion(CP, 'v1.34.4');
     await eventually(
       () => ask('static-pods', CP, 'v1.34.4'),
@@ -246,7 +246,7 @@ describe('The gates of a rollout', () => {
     expect(await ask('dns', null, 'v1.34.4')).toMatchObject({ holds: true, facts: behind });
   });
 
-  it('kube-proxy does not wait for a node that is excused and not well', async () => {
+  it('kube-proxy does not wait for an excused, unhealthy node', async () => {
     lab.simulated.setKubelet(worker(2), { running: false });
     await eventually(
       () => lab.cluster.podsOn(worker(2)),
@@ -260,7 +260,7 @@ describe('The gates of a rollout', () => {
   });
 });
 
-describe("Gates of the user's own", () => {
+describe('User-defined gates', () => {
   let lab: LabCluster;
   let server: Server;
   let status = 200;
@@ -281,7 +281,7 @@ describe("Gates of the user's own", () => {
     await lab.stop();
   });
 
-  it('by HTTP hold when the status is the desired one, and fail for another or none', async () => {
+  it('by HTTP hold if the status is the expected one, and fail for another or none', async () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
     const gate = { kind: 'http' as const, name: 'shop', url, status: 200 };
     expect(await askUserGate(gate, look())).toEqual({ holds: true, facts: { status: 200 } });
@@ -295,7 +295,7 @@ describe("Gates of the user's own", () => {
     });
   });
 
-  it('by Job hold when it has succeeded; one that has failed is asked again', async () => {
+  it('by Job hold once it has succeeded; a failed one is run again', async () => {
     const manifest = {
       ...{ apiVersion: 'batch/v1' as const, kind: 'Job' as const, metadata: { name: 'check' } },
       spec: {
@@ -317,7 +317,7 @@ describe("Gates of the user's own", () => {
     );
   });
 
-  it('by Job of an earlier release, whose text nothing has checked, say what is wrong with it', async () => {
+  it('by Job of an earlier release, whose text was not validated, report what is wrong with it', async () => {
     const ask = (manifest: string) =>
       askUserGate({ kind: 'job', name: 'check', namespace: 'default', manifest }, look());
     expect(await ask('5')).toMatchObject({

@@ -1,12 +1,12 @@
 import type { HookSigner, HttpAnswer } from '@fairlead/service-kit/http';
 import type { ClusterSurvey } from '../preflight/cluster.survey.effects.js';
 
-/** Asks a URL that a user gave for its status, if its address is public or allowed by the administrator. */
+/** Requests a user-defined URL for its status, if its address is public or allowed by the administrator. */
 export interface GateHttp {
   ask(url: string, signal: AbortSignal, headers?: Readonly<Record<string, string>>): Promise<HttpAnswer>;
 }
 
-/** Where gates get their answers, besides the API of the cluster. */
+/** What gates query besides the API of the cluster. */
 export interface GateSources {
   readonly survey: ClusterSurvey;
   readonly http: GateHttp;

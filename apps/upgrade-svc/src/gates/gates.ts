@@ -24,8 +24,8 @@ const OWN_GATES: Readonly<Record<keyof typeof GATES, Gate>> = {
 
 const isOwn = (gate: GateName): gate is keyof typeof GATES => Object.hasOwn(GATES, gate);
 
-/** The gate of that name; undefined: it is one of the user's. */
+/** The built-in gate of that name; undefined: it is user-defined. */
 export const ownGate = (gate: GateName): Gate | undefined => (isOwn(gate) ? OWN_GATES[gate] : undefined);
 
-/** The rule that a gate stands for. */
+/** The rule of a gate. */
 export const ruleOfGate = (gate: GateName): string => (isOwn(gate) ? GATES[gate].rule : 'D7');

@@ -3,15 +3,17 @@ import type { Gate } from './gate.js';
 import { tagOf, tagsOf } from './images.js';
 import { fails, holds, nodeOf } from './verdict.js';
 
-/** kube-apiserver, kube-controller-manager, kube-scheduler, and etcd or, beside an external one, the pod with its tools. */
+/**
+ * kube-apiserver, kube-controller-manager, kube-scheduler, and etcd or, with an external one, the pod with its tools.
+ */
 const STATIC_PODS = 4;
 
-/** The agent sets the image of etcd's tools once the member beside them runs from it. */
+/** The agent sets the image of etcd's tools once the member next to them runs it. */
 const imageNameOf = (component: string): string => (component === EXTERNAL_ETCD.component ? 'etcd' : component);
 
 export const staticPodsAtTarget: Gate = async (look) => {
   const node = nodeOf(look);
-  // kubeadm's version is theirs; the kubelet may follow in a later pass (C6, G5).
+  // They have kubeadm's version; the kubelet may follow in a later pass (C6, G5).
   const kubeadm = look.software['kubeadm'] ?? look.software['kubelet'];
   const release = kubeadm === undefined ? look.release : releaseOf(`v${kubeadm}`, look.releases);
   if (release === undefined) return fails(`Fairlead knows no release ${String(kubeadm)}`);

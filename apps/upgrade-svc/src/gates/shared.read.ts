@@ -1,6 +1,7 @@
 /**
- * Gates that are asked one right after the other see the same answer: each read of etcd runs four programs in one of its containers.
- * `maxAgeMs`: since the read ended; whoever looks again after a rest must find it older.
+ * Gates that are evaluated in succession share a result, because each read of etcd runs four programs in one of its
+ * containers. `maxAgeMs` counts from the end of the read; it must be shorter than the wait before a gate is evaluated
+ * again.
  */
 export const sharedRead = <T>(read: () => Promise<T>, maxAgeMs: number, nowMs: () => number): (() => Promise<T>) => {
   let last: { readonly answer: T; readonly endedMs: number } | undefined;

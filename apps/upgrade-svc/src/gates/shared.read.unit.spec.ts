@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { sharedRead } from './shared.read.js';
 
 describe('A read that gates share', () => {
-  it('is not made again within its age, counted from its end, and is afterwards', async () => {
+  it('is not repeated within its age, counted from its end, and is repeated afterwards', async () => {
     let now = 0;
     let reads = 0;
     const read = async (): Promise<number> => {
@@ -17,7 +17,7 @@ describe('A read that gates share', () => {
     expect(await shared()).toBe(2);
   });
 
-  it('is made again after one that failed', async () => {
+  it('is repeated after a failure', async () => {
     const answers = [Promise.reject(new Error('no answer')), Promise.resolve('an answer')];
     const shared = sharedRead(
       () => answers.shift() as Promise<string>,

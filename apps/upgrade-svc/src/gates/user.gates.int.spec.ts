@@ -91,7 +91,7 @@ describe('A user gate over HTTP', () => {
     ['gopher://127.0.0.1:PORT/', 'its scheme is gopher, and only http and https are allowed'],
     ['ws://127.0.0.1:PORT/', 'its scheme is ws, and only http and https are allowed'],
     ['http://user:secret@127.0.0.1:PORT/', 'it contains a user name or a password'],
-  ])('at %s is refused, and nothing connects', async (url, why) => {
+  ])('at %s is refused, without a connection', async (url, why) => {
     expect(await ask(url)).toEqual({ holds: false, facts: {}, message: `the gate shop is not asked: ${why}` });
     expect(connections).toBe(0);
   });
@@ -104,7 +104,7 @@ describe('A user gate over HTTP', () => {
     expect(connections).toBe(0);
   });
 
-  it('is refused when its name resolves to a loopback address, among public ones, too', async () => {
+  it('is refused if its name resolves to a loopback address, even among public ones', async () => {
     const message = `the gate shop is not asked: shop.example resolves to 127.0.0.1, which is a loopback address; ${NOT_ALLOWED}`;
     const publicToo = [{ address: '1.1.1.1', family: 4 }, LOOPBACK];
     for (const found of [[LOOPBACK], publicToo])
@@ -120,7 +120,7 @@ describe('A user gate over HTTP', () => {
     'http://2130706433:PORT/',
     'http://[::ffff:127.0.0.1]:PORT/',
     'http://localhost:PORT/',
-  ])('at %s is asked once the range is allowed', async (url) => {
+  ])('at %s is requested once the range is allowed', async (url) => {
     expect(await ask(`${url}health?deep=1`, '127.0.0.0/8,::1/128')).toEqual({ holds: true, facts: { status: 200 } });
     expect(requests.map((request) => request.url)).toEqual(['/health?deep=1']);
   });
@@ -158,7 +158,7 @@ describe('A user gate over HTTP', () => {
     }
   });
 
-  it('over TLS names the host of the URL, not the address', async () => {
+  it('over TLS uses the host of the URL, not the address', async () => {
     const names: string[] = [];
     const secure = createTlsServer({
       SNICallback: (name, done) => {
@@ -178,7 +178,7 @@ describe('A user gate over HTTP', () => {
     }
   });
 
-  it('reads the status and leaves an endless body', async () => {
+  it('reads the status and ignores an endless body', async () => {
     const closed = new Promise<void>((resolve) => {
       answer = (_, response) => {
         response.writeHead(200);
@@ -193,7 +193,7 @@ describe('A user gate over HTTP', () => {
     await closed;
   });
 
-  it('fails for headers without measure, and for informational answers without end', async () => {
+  it('fails for unbounded headers, and for endless informational responses', async () => {
     answer = (_, response) => void response.writeHead(200, { 'x-large': 'x'.repeat(65_536) }).end();
     expect(await ask('http://127.0.0.1:PORT/', '127.0.0.0/8')).toMatchObject({
       message: expect.stringMatching(/does not answer: .*header overflow/i),
@@ -207,7 +207,7 @@ describe('A user gate over HTTP', () => {
     });
   });
 
-  it('fails when no answer comes in time, from the server or from the resolver', async () => {
+  it('fails if the server or the resolver does not respond in time', async () => {
     answer = () => undefined;
     const within = { holds: false, message: expect.stringContaining('does not answer: no answer from 127.0.0.1:') };
     expect(await ask('http://127.0.0.1:PORT/', '127.0.0.0/8', { timeLimitMs: 100 })).toMatchObject(within);
@@ -216,7 +216,7 @@ describe('A user gate over HTTP', () => {
     expect(await ask('http://shop.example:PORT/', undefined, { timeLimitMs: 100, resolve })).toMatchObject(late);
   });
 
-  it('is signed with the hook secret that it names, and not asked without that', async () => {
+  it('is signed with the hook secret that it names, and not requested without that', async () => {
     const askWith = (secret?: string) =>
       askAs(secret === undefined ? {} : { secretName: secret as PoolName }, 'http://127.0.0.1:PORT/', {
         ranges: '127.0.0.0/8',
@@ -234,13 +234,13 @@ describe('A user gate over HTTP', () => {
     expect(requests.at(-1)?.headers['fairlead-signature']).toBeUndefined();
   });
 
-  it('is given up with its job', async () => {
+  it('is aborted with its job', async () => {
     const job = new AbortController();
     answer = () => job.abort(new Error('no longer desired'));
     await expect(ask('http://127.0.0.1:PORT/', '127.0.0.0/8', {}, job.signal)).rejects.toThrow('no longer desired');
   });
 
-  it('has a configuration that is refused with every range that is none', () => {
+  it('rejects a configuration and reports every invalid range', () => {
     expect(allowedBy(undefined)).toEqual([]);
     expect(allowedBy('')).toEqual([]);
     expect(() => allowedBy('10.0.0.0/8,10.0.0.1,all')).toThrow(ConfigurationError);

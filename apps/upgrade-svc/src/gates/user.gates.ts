@@ -6,24 +6,24 @@ import type { Verdict } from './gate.js';
 import type { GateSources } from './gates.ports.js';
 import { fails, holds } from './verdict.js';
 
-/** Names of Kubernetes' objects are at most this long. */
+/** Names of Kubernetes objects have at most this length. */
 const NAME_LENGTH_MAX = 63;
 const MARK_LENGTH = 8;
 
 export interface UserGateLook extends Pick<GateSources, 'http' | 'signer'> {
   readonly cluster: UpgradeCluster;
-  /** Of the cluster. */
+  /** The namespace of the cluster. */
   readonly namespace: string;
-  /** What the gate is asked for: another Job each time. */
+  /** The identifier of this evaluation: each one has its own Job. */
   readonly asked: string;
   readonly signal: AbortSignal;
 }
 
-/** A question of the user's own. One that cannot be asked does not hold. */
+/** Evaluates a user-defined gate. One that cannot be evaluated does not hold. */
 export const askUserGate = (gate: UserGate, look: UserGateLook): Promise<Verdict> =>
   gate.kind === 'http' ? askHttp(gate, look) : askJob(gate, look);
 
-/** A gate is asked by GET. */
+/** A gate is requested with GET. */
 const NO_BODY = '';
 
 const askHttp = async (
@@ -36,7 +36,7 @@ const askHttp = async (
   const answer = await http.ask(url, signal, headers);
   switch (answer.kind) {
     case 'refused':
-      // Without the URL: it may contain a password.
+      // Without the URL, which may contain a password.
       return fails(`the gate ${name} is not asked: ${answer.why}`);
     case 'silent':
       return fails(`${url} does not answer: ${answer.why}`);
@@ -52,7 +52,7 @@ const verdictOnStatus = (seen: number, desired: { readonly url: string; readonly
   return fails(`${desired.url} answers ${seen}, not ${desired.status}${hint}`, facts);
 };
 
-/** The user's Job under a name of its own for each question, so that an earlier answer is not taken for this one. */
+/** The user's Job with a unique name per evaluation, so that an earlier result is not used. */
 const jobFor = (manifest: JobManifest, namespace: string, asked: string): Manifest => {
   const mark = createHash('sha256').update(asked).digest('hex').slice(0, MARK_LENGTH);
   const stem = manifest.metadata.name.slice(0, NAME_LENGTH_MAX - MARK_LENGTH - 1);
@@ -63,7 +63,7 @@ const askJob = async (
   gate: Extract<UserGate, { readonly kind: 'job' }>,
   { cluster, asked }: UserGateLook,
 ): Promise<Verdict> => {
-  // Events of earlier releases have the text that was requested.
+  // Events of earlier releases contain the text as requested.
   const checked = typeof gate.manifest === 'string' ? gateJobOf(gate.manifest) : { job: gate.manifest };
   if ('why' in checked) return fails(`the Job of the gate ${gate.name} is invalid: ${checked.why}`);
   const manifest = jobFor(checked.job, gate.namespace, `${asked}/${gate.name}`);
@@ -78,7 +78,7 @@ const askJob = async (
     case 'succeeded':
       return holds(facts);
     case 'failed':
-      // Asked again the next time, from the start.
+      // Run again next time, from the start.
       await cluster.deleteJob(gate.namespace, name);
       return fails(`Job ${gate.namespace}/${name} has failed`, facts);
   }

@@ -9,7 +9,7 @@ export const fails = (message: string, facts: Readonly<Record<string, unknown>> 
   message,
 });
 
-/** A gate that a rule of the preflight decides: it holds when the rule finds nothing. */
+/** A gate decided by a preflight rule: it holds if the rule has no findings. */
 export const byFindings = (findings: readonly Finding[], facts: Readonly<Record<string, unknown>>): Verdict => {
   const [first] = findings;
   return first === undefined
@@ -17,7 +17,7 @@ export const byFindings = (findings: readonly Finding[], facts: Readonly<Record<
     : fails(findings.map(({ sentence }) => sentence).join('; '), { ...facts, ...first.facts });
 };
 
-/** The node that a gate is about; its absence is a bug: the plan named it. */
+/** The node of a gate. Its absence is a bug, because the plan named it. */
 export const nodeOf = (look: { readonly node: string | null }): string => {
   if (look.node === null) throw new Error('this gate is about a node, and none was named');
   return look.node;
