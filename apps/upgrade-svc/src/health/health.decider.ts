@@ -13,10 +13,13 @@ export type ReportRecovered = Command<
 
 export type Health =
   | { readonly status: 'heard' }
-  /** `since`: when its last heartbeat came, or when the silence was noticed if none ever came. */
+  /** `since`: when its last heartbeat arrived, or when the silence was noticed if there was none. */
   | { readonly status: 'lost'; readonly uid: ClusterUid; readonly since: string };
 
-/** Whether a node sends heartbeats. Stated once each way, however often and by however many replicas it is noticed. Stream `health-<node>`. */
+/**
+ * Whether a node sends heartbeats. Each change is stated once, however often and by however many replicas it is
+ * noticed. Stream `health-<node>`.
+ */
 export const health: Decider<Health, ReportLost | ReportRecovered, Fact<'NodeLost' | 'NodeRecovered'>> = {
   initial: { status: 'heard' },
 
@@ -28,7 +31,7 @@ export const health: Decider<Health, ReportLost | ReportRecovered, Fact<'NodeLos
       case 'ReportRecovered': {
         if (!isLost) return nothing;
         const { uid, node, at } = command.data;
-        // A clock that was set back must not make the time negative.
+        // A clock that was set back must not make the duration negative.
         const lostForMs = Math.max(0, Date.parse(at) - Date.parse(state.since));
         return [{ type: 'NodeRecovered', data: { uid, node, lostForMs } }];
       }

@@ -21,14 +21,14 @@ describe('the health of a node', () => {
   });
   it('is recorded as recovered with the time since it was last seen', () =>
     given(lost()).when(reportRecovered('2026-01-01T00:01:00.000Z')).then(recovered(60_000)));
-  it('counts from when the silence was noticed if the node was never seen', () =>
+  it('counts from when the silence was noticed if the node never sent a heartbeat', () =>
     // The spec harness writes event 1 at second 1.
     given(lost(uid, null)).when(reportRecovered('2026-01-01T00:01:00.000Z')).then(recovered(59_000)));
-  it('does not recover when it was not lost', () => given().when(reportRecovered(SEEN_AT)).thenNothing());
+  it('does not recover if it was not lost', () => given().when(reportRecovered(SEEN_AT)).thenNothing());
   it('may be lost again after it recovered', () => given(lost(), recovered(60_000)).when(reportLost).then(lost()));
-  it('never was lost for less than no time, whatever the clocks say', () =>
+  it('is never lost for a negative duration, whatever the clocks show', () =>
     given(lost()).when(reportRecovered('2025-12-31T23:59:00.000Z')).then(recovered(0)));
-  it('of an earlier cluster of this name says nothing about this one', () => {
+  it('of an earlier cluster of this name does not affect this one', () => {
     given(lost(otherUid)).when(reportLost).then(lost());
     given(lost(otherUid)).when(reportRecovered(SEEN_AT)).thenNothing();
   });

@@ -27,23 +27,23 @@ import { WatchedNodes, type Watched } from './watched.nodes.js';
 
 const ACTOR = 'system/upgrade-svc';
 const DECISIONS_AT_ONCE = 8;
-/** A process that was stopped for so long has missed heartbeats that may still wait in its socket. */
+/** A process that was suspended this long has missed heartbeats that may still be in its socket. */
 const STALL_MS = 5_000;
-/** After this the heartbeats are read that waited in the socket while the process did not run. */
+/** How long reading those heartbeats takes after the process resumes. */
 const READ_MS = 100;
-/** How many sweeps are left out at most while no node can be lost: a process that stands still must be noticed. */
+/** How many sweeps are skipped at most while no node can be lost, because a suspended process must be noticed. */
 const QUIET_SWEEPS_MAX = 5;
-/** Heartbeats of nodes that are not watched (any more) are forgotten after this. */
+/** Heartbeats of nodes that are not watched are dropped after this. */
 const FORGET_MS = 10 * 60_000;
 
-/** What is visible from outside at /health/nodes. */
+/** The response of /health/nodes. */
 export interface HealthReport extends Outlook {
   readonly listening: boolean;
   readonly partitions: readonly number[];
   readonly heartbeats: number;
 }
 
-/** States which nodes of this replica's partitions fell silent, and which came back. */
+/** States which nodes of this replica's partitions fell silent, and which are back. */
 @Injectable()
 export class HealthEffects implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('health');
@@ -97,7 +97,7 @@ export class HealthEffects implements OnApplicationBootstrap, BeforeApplicationS
     this.timer = setTimeout(() => this.sweepAndWait(), delayMs);
   }
 
-  /** Nothing can be found before a node may be lost; what changes the watched nodes has it sweep sooner. */
+  /** Nothing can be found before a node may be lost; a change of the watched nodes triggers an earlier sweep. */
   private sweepAndWait(): void {
     const { healthSweepMs: everyMs } = this.settings;
     this.sweepSoon();
@@ -153,7 +153,7 @@ export class HealthEffects implements OnApplicationBootstrap, BeforeApplicationS
     if (watched === undefined) return;
     const { namespace, cluster, node, because } = watched.row;
     const command = this.commandOf(finding, watched);
-    // Nothing in the log led to a silence; it stands with the newest thing that is known of the node.
+    // Nothing in the log caused a silence; it refers to the newest event of the node.
     const cause = { actor: ACTOR, correlationId: because.correlationId, causationId: because.eventId };
     const outcome = await this.handle(health, { namespace, cluster, context: `health-${node}` }, command, cause);
     if (isRefusal(outcome)) throw new Error(outcome.message);

@@ -3,7 +3,7 @@ import { OnEvent } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import { WatchedNodes } from './watched.nodes.js';
 
-/** Notifies the listener when the rows of watched nodes have changed; they show the event by then. */
+/** Notifies the listener after the rows of watched nodes have changed. */
 @Controller()
 export class HealthEvents {
   constructor(@Inject(WatchedNodes) private readonly nodes: WatchedNodes) {}

@@ -1,11 +1,11 @@
-/** A node that should send heartbeats. Times are those of one monotonic clock. */
+/** A node that should send heartbeats. Times are from one monotonic clock. */
 export interface WatchedNode {
   readonly key: string;
-  /** The log says that it is lost. */
+  /** Whether the log states it as lost. */
   readonly lost: boolean;
-  /** Since when heartbeats of it are expected. */
+  /** Since when heartbeats are expected. */
   readonly expectedSinceMs: number;
-  /** When its last heartbeat came in; undefined: none since this replica listens. */
+  /** When its last heartbeat arrived; undefined: none since this replica started listening. */
   readonly heardAtMs: number | undefined;
 }
 
@@ -19,8 +19,9 @@ export interface Listening {
 export type Finding = { readonly kind: 'lost' | 'recovered'; readonly key: string; readonly silentMs: number };
 
 /**
- * Silence counts only while we listen: from the last heartbeat, from when the node was expected, or from when this
- * replica (re)connected, whichever is latest. So neither a restart nor a lost connection of ours makes a node lost.
+ * Silence counts only while this replica listens: from the last heartbeat, from when the node was expected, or from
+ * when this replica (re)connected, whichever is latest. So neither a restart nor a lost connection of the replica makes
+ * a node lost.
  */
 export const silentMs = (node: WatchedNode, { nowMs, sinceMs }: Listening): number =>
   sinceMs === undefined ? 0 : nowMs - Math.max(node.heardAtMs ?? node.expectedSinceMs, node.expectedSinceMs, sinceMs);
@@ -29,12 +30,15 @@ const findingOf = (node: WatchedNode, listening: Listening): Finding | undefined
   const silent = silentMs(node, listening);
   if (!node.lost) return silent > listening.limitMs ? { kind: 'lost', key: node.key, silentMs: silent } : undefined;
   const { heardAtMs } = node;
-  // Only a heartbeat brings a lost node back; that we began to listen again does not.
+  // Only a heartbeat makes a lost node recover, not a reconnect of this replica.
   if (heardAtMs === undefined || listening.nowMs - heardAtMs > listening.limitMs) return undefined;
   return { kind: 'recovered', key: node.key, silentMs: silent };
 };
 
-/** When the first of them counts as lost unless a heartbeat of it comes before; now, while one is lost already: its heartbeat may come at any time. */
+/**
+ * When the first of them counts as lost without another heartbeat; now, if one is already lost, because its heartbeat
+ * may arrive at any time.
+ */
 export const nextLookMs = (nodes: Iterable<WatchedNode>, { nowMs, sinceMs, limitMs }: Listening): number => {
   let next = Infinity;
   for (const { lost, heardAtMs, expectedSinceMs } of nodes) {
@@ -44,7 +48,7 @@ export const nextLookMs = (nodes: Iterable<WatchedNode>, { nowMs, sinceMs, limit
   return next;
 };
 
-/** What has to be stated about these nodes. Nothing while this replica receives no heartbeats. */
+/** The findings about these nodes. Empty while this replica receives no heartbeats. */
 export const findingsOf = (nodes: Iterable<WatchedNode>, listening: Listening): readonly Finding[] => {
   if (listening.sinceMs === undefined) return [];
   const findings: Finding[] = [];
@@ -55,15 +59,15 @@ export const findingsOf = (nodes: Iterable<WatchedNode>, listening: Listening): 
   return findings;
 };
 
-/** Above this share of lost nodes our own view is more likely wrong than the nodes (rule E1). */
+/** Above this share of lost nodes, this replica's view is more likely wrong than the nodes (rule E1). */
 export const MELTDOWN_SHARE = 0.4;
-/** Two of three nodes can die; among so few a share says nothing. */
+/** Two of three nodes can fail; among so few, a share is not meaningful. */
 const MELTDOWN_NODES_MIN = 5;
 
 export interface Outlook {
   readonly watched: number;
   readonly lost: number;
-  /** More look dead than is plausible: nothing may act on their being lost. */
+  /** More nodes are lost than plausible: nothing may act on that. */
   readonly meltdown: boolean;
 }
 

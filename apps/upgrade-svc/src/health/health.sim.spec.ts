@@ -12,13 +12,13 @@ const LIMIT_MS = 40_000;
 const INTERVAL_MS = 10_000;
 const SWEEP_MS = 1_000;
 const LENGTH_MS = 20 * 60_000;
-/** From the beat that is received to the sweep that sees it. */
+/** From a received heartbeat to the sweep that sees it. */
 const SLACK_MS = SWEEP_MS;
 
 interface World {
   /** When heartbeats arrive at the replicas, in order. */
   readonly arrivals: readonly number[];
-  /** Spans in which our own connection is away: nothing arrives, nothing may be concluded. */
+  /** Periods in which the connection is away: nothing arrives, nothing may be concluded. */
   readonly deaf: readonly (readonly [fromMs: number, toMs: number])[];
 }
 
@@ -41,7 +41,7 @@ const worldOf = (random: () => number): World => {
   return { arrivals: arrivals.sort((a, b) => a - b), deaf };
 };
 
-/** Two replicas receive and sweep; ownership moves between them; each decides by the log, as `handle` would. */
+/** Two replicas receive and sweep; ownership moves between them; each decides against the log, like `handle`. */
 const run = (world: World, random: () => number) => {
   const log: (Fact<'NodeLost' | 'NodeRecovered'> & { atMs: number })[] = [];
   const decideBy = (command: ReportLost | ReportRecovered, atMs: number): void => {
@@ -82,8 +82,8 @@ const run = (world: World, random: () => number) => {
   return log;
 };
 
-describe('heartbeats that are lost, late, or not received', () => {
-  it(`never make a node lost without a real silence, and record each loss and each return once (${SEEDS} seeds)`, () => {
+describe('lost, late or unreceived heartbeats', () => {
+  it(`never make a node lost without a real silence, and each loss and each recovery is recorded once (${SEEDS} seeds)`, () => {
     let [losses, returns] = [0, 0];
     for (let seed = 1; seed <= SEEDS; seed += 1) {
       const random = seededRandom(seed);
@@ -91,7 +91,7 @@ describe('heartbeats that are lost, late, or not received', () => {
       const log = run(world, random);
       const context = `seed ${seed}: ${JSON.stringify(log)}`;
       log.forEach(({ type, atMs }, index) => {
-        // Strictly in turn, beginning with a loss.
+        // Strictly alternating, beginning with a loss.
         if (type !== (index % 2 === 0 ? 'NodeLost' : 'NodeRecovered')) throw new Error(context);
         const heard = world.arrivals.filter((at) => at <= atMs).at(-1) ?? 0;
         const isDeaf = world.deaf.some(([from, to]) => atMs - LIMIT_MS < to && atMs >= from);
@@ -101,12 +101,12 @@ describe('heartbeats that are lost, late, or not received', () => {
       losses += log.filter(({ type }) => type === 'NodeLost').length;
       returns += log.length - log.filter(({ type }) => type === 'NodeLost').length;
     }
-    // The seeds do exercise both; a simulation in which nothing happens proves nothing.
+    // Checks that the seeds cover both.
     expect(losses).toBeGreaterThan(SEEDS / 2);
     expect(returns).toBeGreaterThan(SEEDS / 4);
   });
 
-  it('make a node lost within the limit and a sweep, when it dies for good', () => {
+  it('make a node lost within the limit and a sweep when it dies permanently', () => {
     const world: World = { arrivals: [1_000, 11_000, 20_500], deaf: [] };
     const log = run(world, () => 0.99);
     expect(log.map(({ type }) => type)).toEqual(['NodeLost']);

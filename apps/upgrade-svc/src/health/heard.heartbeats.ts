@@ -5,14 +5,17 @@ import type { HeartbeatListener } from './heartbeats.listener.js';
 import type { ReadHeartbeat } from './last.heartbeat.js';
 
 const LOOK_EVERY_MS = 250;
-/** A clock that seems to differ by so much is looked at twice: this process may have been busy when the heartbeat came. */
+/**
+ * A clock that seems to differ this much is checked twice, because this process may have been busy when the heartbeat
+ * arrived.
+ */
 const DOUBTFUL_SKEW_MS = 250;
 
 type Listener = Pick<HeartbeatListener, 'heardAt' | 'lastOf' | 'sinceMs'>;
 
 /**
- * The last heartbeat that this replica has received. Soon after its start, or after NATS was away, it waits for the next one of a node: before
- * the limit after which a node counts as lost, silence says nothing.
+ * The last heartbeat that this replica has received. Soon after its start, or after NATS was away, it waits for the
+ * next one of a node, because silence within the limit means nothing.
  */
 export class HeardHeartbeats implements NodeHeartbeats {
   constructor(
@@ -31,7 +34,7 @@ export class HeardHeartbeats implements NodeHeartbeats {
     return { skewMs, source, kubelet };
   }
 
-  /** One that came after that moment; undefined: none did, for as long as a node may be silent. */
+  /** The first heartbeat after that time; undefined: none arrived within the silence limit. */
   private async after(subject: string, moment: number): Promise<ReadHeartbeat | undefined> {
     const beganMs = performance.now();
     for (;;) {

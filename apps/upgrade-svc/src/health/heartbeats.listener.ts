@@ -7,14 +7,14 @@ import { LastHeartbeat, type ReadHeartbeat, type SeenNode } from './last.heartbe
 interface Heard {
   /** On the clock of performance.now(). */
   atMs: number;
-  /** What the last one said of the Node object. */
+  /** The state of the Node object in the last heartbeat. */
   node: SeenNode;
   readonly last: LastHeartbeat;
 }
 
 /**
- * Receives every heartbeat and keeps when it came and its bytes, in memory: no parsing and no row, so that their rate does not
- * matter. Each replica receives all of them, so that one that takes over knows what the other knew.
+ * Receives every heartbeat and keeps its time and bytes in memory, without parsing and without rows, so that their rate
+ * does not matter. Each replica receives all of them, so that one that takes over has the same state.
  */
 @Injectable()
 export class HeartbeatListener {
@@ -54,7 +54,10 @@ export class HeartbeatListener {
     this.since = undefined;
   }
 
-  /** `callback`: an agent sees its Node object become Ready or not, appear or vanish; with the subject of its heartbeats. */
+  /**
+   * `callback`: an agent sees its Node object become Ready or not, appear or vanish; with the subject of its
+   * heartbeats.
+   */
   whenNodeChanges(callback: (subject: string) => void): void {
     this.onNodeChange = callback;
   }
@@ -64,7 +67,7 @@ export class HeartbeatListener {
     return this.heard.get(subject)?.atMs;
   }
 
-  /** What the last one said; undefined: nothing that can be read. */
+  /** The last heartbeat; undefined: none that can be parsed. */
   lastOf(subject: string): ReadHeartbeat | undefined {
     const heard = this.heard.get(subject);
     return heard?.last.read(this.wallClockAt(heard.atMs));
@@ -75,12 +78,12 @@ export class HeartbeatListener {
     return this.since;
   }
 
-  /** How many came since the start. */
+  /** How many arrived since the start. */
   get count(): number {
     return this.total;
   }
 
-  /** This process did not run for a while: what it did not receive says nothing. */
+  /** Called after this process was suspended: missing heartbeats mean nothing. */
   stoodStill(): void {
     if (this.since !== undefined) this.since = performance.now();
   }
@@ -90,13 +93,13 @@ export class HeartbeatListener {
     for (const [subject, { atMs }] of this.heard) if (atMs < oldest) this.heard.delete(subject);
   }
 
-  /** When that was by the wall clock; undefined: nothing on this subject since the start. */
+  /** The wall clock time of the last heartbeat; undefined: nothing on this subject since the start. */
   timeHeard(subject: string): string | undefined {
     const atMs = this.heardAt(subject);
     return atMs === undefined ? undefined : new Date(this.wallClockAt(atMs)).toISOString();
   }
 
-  /** The wall clock's time. */
+  /** The wall clock time. */
   now(): string {
     return this.clock.now().toISOString();
   }

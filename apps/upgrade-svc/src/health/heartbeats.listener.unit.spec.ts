@@ -4,7 +4,7 @@ import { HeartbeatListener } from './heartbeats.listener.js';
 
 const SUBJECT = 'hb.default.demo.demo-w-1';
 
-/** A listener, and the subjects that it reports: of agents that see their Node object change. */
+/** A listener, and the subjects that it reports: those of agents that see their Node object change. */
 const listening = () => {
   let hear: (error: null, message: Msg) => void = () => undefined;
   const nats = {
@@ -36,7 +36,7 @@ describe('the heartbeats of a node', () => {
     expect(gone).toEqual(Array.from({ length: times }, () => SUBJECT));
   });
 
-  it('do not report it for a similar text, nor for the end of a longer one before', () => {
+  it('do not report it for a similar text, nor for remains of a longer one', () => {
     const { heard, gone } = listening();
     heard(true);
     heard(true, { bootId: '"kubernetesReady":null' });

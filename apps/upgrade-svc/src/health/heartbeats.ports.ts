@@ -1,17 +1,17 @@
 import type { KubeletSettings, SourceLook } from '@fairlead/contracts';
 
-/** What the last heartbeat of a node says beside that it lives. */
+/** The contents of a node's last heartbeat besides its liveness. */
 export interface HeartbeatReport {
-  /** Of the node's clock against our own; positive: the node is ahead. */
+  /** The offset of the node's clock; positive: the node is ahead. */
   readonly skewMs: number;
-  /** Where its software comes from, as it saw that last; null: it has not looked. */
+  /** The software source, as last checked by the node; null: not checked. */
   readonly source: SourceLook | null;
-  /** What is set for the kubelet on the node itself; null: nothing. */
+  /** Kubelet settings on the node itself; null: none. */
   readonly kubelet: KubeletSettings | null;
 }
 
 export interface NodeHeartbeats {
-  /** null: none of it is known. */
+  /** null: nothing is known. */
   last(at: {
     readonly namespace: string;
     readonly cluster: string;

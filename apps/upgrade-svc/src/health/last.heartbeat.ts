@@ -1,29 +1,29 @@
 import { Heartbeat } from '@fairlead/contracts';
 import { parseJsonOrUndefined } from '@fairlead/parsers';
 
-/** What is longer is not kept: a heartbeat has some hundred bytes. */
+/** Longer ones are dropped: a heartbeat has some hundred bytes. */
 const BYTES_MAX = 16 * 1024;
-/** The memory for one heartbeat has room for one that is somewhat longer. */
+/** The buffer is slightly larger than the heartbeat, for a longer one. */
 const BYTES_STEP = 128;
 
-/** As JSON has it; inside of a string its quotes would be escaped. */
+/** In JSON format; inside a string, its quotes would be escaped. */
 const WORD = Buffer.from('"kubernetesReady":');
 const [TRUE, FALSE] = [Buffer.from('true'), Buffer.from('false')];
 
-/** How an agent sees the Node object of its node. */
+/** The state of the Node object, as seen by the agent. */
 export type SeenNode = 'ready' | 'not-ready' | 'absent';
 
-/** What the last heartbeat of a node says beside that it lives. */
+/** The contents of a node's last heartbeat besides its liveness. */
 export interface ReadHeartbeat {
   readonly heartbeat: Heartbeat;
-  /** Of the node's clock against ours; positive: the node is ahead. It seems behind where we read the heartbeat late. */
+  /** The offset of the node's clock; positive: the node is ahead. Seems negative if the heartbeat was read late. */
   readonly skewMs: number;
 }
 
 /**
- * The last heartbeat of a node, as it came: thousands come each second, and hardly one is ever read. What is kept is a copy, in memory that
- * the next one takes over, because the bytes of a message are a piece of what the socket has read. It is no piece of anything larger: of Node's
- * pool, one heartbeat would keep eight kilobytes.
+ * The last heartbeat of a node, unparsed: thousands arrive per second, and hardly any is read. Stored as a copy in a
+ * buffer that is reused, because the bytes of a message are a slice of the socket's buffer. The buffer is not a slice
+ * either: from the pool of Node.js, one heartbeat would retain eight kilobytes.
  */
 export class LastHeartbeat {
   private bytes = Buffer.alloc(0);
@@ -37,7 +37,7 @@ export class LastHeartbeat {
     this.length = data.length;
   }
 
-  /** Found without parsing, for each heartbeat is asked. */
+  /** Found without parsing, because it is evaluated for each heartbeat. */
   get node(): SeenNode {
     const at = this.bytes.indexOf(WORD);
     const word = at < 0 ? this.bytes.subarray(0, 0) : this.bytes.subarray(at + WORD.length, this.length);
@@ -45,7 +45,7 @@ export class LastHeartbeat {
     return word.subarray(0, FALSE.length).equals(FALSE) ? 'not-ready' : 'absent';
   }
 
-  /** It was received then; undefined: it is none. */
+  /** Parses it; undefined: it is invalid. `receivedAtMs`: when it arrived. */
   read(receivedAtMs: number): ReadHeartbeat | undefined {
     const heartbeat = parsed(this.bytes.toString('utf8', 0, this.length));
     if (heartbeat === undefined) return undefined;

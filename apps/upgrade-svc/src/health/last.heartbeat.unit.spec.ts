@@ -20,7 +20,7 @@ const heartbeat = (more: Partial<Heartbeat> = {}): Heartbeat => ({
 const bytesOf = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
 describe('the last heartbeat of a node', () => {
-  it('is kept as a copy: what the socket reads next overwrites the bytes that it came in', () => {
+  it('is kept as a copy: the socket overwrites the received bytes', () => {
     const last = new LastHeartbeat();
     const data = bytesOf(heartbeat({ revision: 7 }));
     last.keep(data);
@@ -28,7 +28,7 @@ describe('the last heartbeat of a node', () => {
     expect(last.read(AT_MS)?.heartbeat.revision).toBe(7);
   });
 
-  it('is the newest one, longer or shorter than those before', () => {
+  it('is the newest one, whether longer or shorter than earlier ones', () => {
     const last = new LastHeartbeat();
     for (const bootId of ['a'.repeat(600), 'b', 'c'.repeat(300), 'd']) {
       last.keep(bytesOf(heartbeat({ bootId })));
@@ -36,7 +36,7 @@ describe('the last heartbeat of a node', () => {
     }
   });
 
-  it('shows how far the clock of the node is ahead of ours', () => {
+  it('shows how far the clock of the node is ahead', () => {
     const last = new LastHeartbeat();
     last.keep(bytesOf(heartbeat()));
     expect(last.read(AT_MS - 5)).toMatchObject({ skewMs: 5 });
@@ -45,20 +45,20 @@ describe('the last heartbeat of a node', () => {
   it.each([
     ['is none', Buffer.from('no JSON')],
     ['lacks a field', bytesOf({ ...heartbeat(), uid: undefined })],
-  ])('is nothing where what came %s', (_, data) => {
+  ])('is empty if the message %s', (_, data) => {
     const last = new LastHeartbeat();
     last.keep(data);
     expect(last.read(AT_MS)).toBeUndefined();
   });
 
-  it('is not kept where it is longer than any', () => {
+  it('is not kept if it exceeds the limit', () => {
     const last = new LastHeartbeat();
     last.keep(bytesOf(heartbeat({ bootId: 'x'.repeat(20_000) })));
     expect(last.read(AT_MS)).toBeUndefined();
   });
 });
 
-describe('what a survey reads of a heartbeat', () => {
+describe('the heartbeat in a survey', () => {
   const AT = { namespace: 'default', cluster: 'demo', node: 'demo-w-1' };
   const read: ReadHeartbeat = { heartbeat: heartbeat(), skewMs: 3 };
 
@@ -69,24 +69,24 @@ describe('what a survey reads of a heartbeat', () => {
     return { sinceMs: 0, heardAt: () => beganMs + (count() - 1) * 600, lastOf: () => all[count() - 1] };
   };
 
-  it('is what was received', async () => {
+  it('is the received one', async () => {
     const heard = new HeardHeartbeats({ sinceMs: 0, heardAt: () => 1, lastOf: () => read }, 1_000);
     expect(await heard.last(AT)).toEqual({ skewMs: 3, source: null, kubelet: null });
   });
 
-  it('is waited for soon after the start, when the heartbeat of a node that lives is yet to come', async () => {
+  it('is waited for soon after the start, when that of a live node has yet to arrive', async () => {
     let looks = 0;
     const heardAt = (): number | undefined => ((looks += 1) < 3 ? undefined : performance.now());
     const listener = { sinceMs: performance.now(), heardAt, lastOf: () => read };
     expect(await new HeardHeartbeats(listener, 10_000).last(AT)).toEqual({ skewMs: 3, source: null, kubelet: null });
   });
 
-  it('is nothing of a node that was silent for the limit, at once or when it is over', async () => {
+  it('is empty for a node that was silent for the limit, at once or when it is over', async () => {
     expect(await new HeardHeartbeats({ ...silent, sinceMs: performance.now() - 1_000 }, 1_000).last(AT)).toBeNull();
     expect(await new HeardHeartbeats({ ...silent, sinceMs: undefined }, 300).last(AT)).toBeNull();
   });
 
-  it('is the clock of a second one where the first seems to say that it differs: it may have been read late', async () => {
+  it('uses the clock of a second one if the first seems to differ, because it may have been read late', async () => {
     const heard = new HeardHeartbeats(
       hears([
         { ...read, skewMs: -1_800 },
@@ -97,7 +97,7 @@ describe('what a survey reads of a heartbeat', () => {
     expect(await heard.last(AT)).toMatchObject({ skewMs: -4 });
   });
 
-  it('is the clock of the only one where no second comes', async () => {
+  it('uses the clock of the only one if no second arrives', async () => {
     const late: ReadHeartbeat = { ...read, skewMs: -1_800 };
     const heard = new HeardHeartbeats({ sinceMs: 0, heardAt: () => 1, lastOf: () => late }, 300);
     expect(await heard.last(AT)).toMatchObject({ skewMs: -1_800 });

@@ -4,13 +4,13 @@ import { Inject, Injectable } from '@nestjs/common';
 import { clusterKey, type NodeRow } from '../nodes/nodes.projection.js';
 import { NodesQueries } from '../nodes/nodes.queries.js';
 
-/** A node of a partition that this replica owns, whose agent runs. */
+/** A node of a partition of this replica, with a running agent. */
 export interface Watched {
   /** The subject of its heartbeats. */
   readonly key: string;
   readonly row: NodeRow;
   readonly lost: boolean;
-  /** Since when this replica has expected heartbeats of it. */
+  /** Since when this replica expects its heartbeats. */
   readonly expectedSinceMs: number;
 }
 
@@ -25,7 +25,7 @@ const groupedByCluster = (nodes: Iterable<Watched>): ReadonlyMap<string, readonl
   return groups;
 };
 
-/** The nodes that this replica decides about, as its rows show them. Reads a partition's rows only after they changed. */
+/** The nodes that this replica decides about, from its rows. Reads a partition's rows only after they changed. */
 @Injectable()
 export class WatchedNodes {
   private nodes = new Map<string, Watched>();
@@ -40,7 +40,7 @@ export class WatchedNodes {
     @Inject(NodesQueries) private readonly queries: NodesQueries,
   ) {}
 
-  /** `onChange`: other nodes will be watched after the next `reload`. */
+  /** `onChange`: the set of watched nodes will differ after the next `reload`. */
   start(onChange: () => void): void {
     this.onChange = onChange;
     this.stopListening = this.partitions.onChange((owned) => this.ownedChanged(owned));
@@ -51,7 +51,7 @@ export class WatchedNodes {
     this.stopListening();
   }
 
-  /** Rows of nodes in this partition are other ones than before. */
+  /** Called when rows of nodes in this partition have changed. */
   rowsChanged(partition: number): void {
     if (!this.owned.has(partition)) return;
     this.changed.add(partition);
@@ -66,18 +66,18 @@ export class WatchedNodes {
     return this.nodes.values();
   }
 
-  /** Their rows; grouped once for each change of them, because a thousand clusters are asked for every second. */
+  /** Their rows by cluster; grouped once per change, because a thousand clusters are queried every second. */
   byCluster(): ReadonlyMap<string, readonly NodeRow[]> {
     this.clusters ??= groupedByCluster(this.nodes.values());
     return this.clusters;
   }
 
-  /** Only while its partition is ours. */
+  /** Returns undefined if its partition belongs to another replica. */
   get(key: string): Watched | undefined {
     return this.nodes.get(key);
   }
 
-  /** The log says so by now; the row will. */
+  /** The log already states it; the row will follow. */
   setLost(key: string, lost: boolean): void {
     const watched = this.nodes.get(key);
     if (watched !== undefined) this.nodes.set(key, { ...watched, lost });

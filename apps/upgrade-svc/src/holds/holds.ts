@@ -1,6 +1,6 @@
 import type { EventData, NodeName } from '@fairlead/contracts';
 
-/** What its users hold out of changes, with their reasons. */
+/** Nodes and pools that users hold out of changes, with their reasons. */
 export interface Holds {
   readonly nodes: Readonly<Record<string, string>>;
   readonly pools: Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ export const withHold = (holds: Holds, { scope, disabled, reason }: EventData<'U
     : { ...holds, pools: set(holds.pools, scope.pool, held) };
 };
 
-/** Why the node is held out; undefined: it is not. Its own hold is named before that of its pool. */
+/** Why the node is held; undefined: it is not. Its own hold takes precedence over that of its pool. */
 export const heldBecause = (
   holds: Holds,
   node: { readonly name: NodeName; readonly pool: string },

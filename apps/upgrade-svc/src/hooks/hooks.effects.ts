@@ -7,7 +7,7 @@ import { recordFacts, viewOf, type RolloutContext } from '../rollout/rollout.con
 import type { CallHook } from '../rollout/rollout.tasks.js';
 import { HOOK_CALLER } from '../tokens.js';
 
-/** Asks the hooks of an upgrade. */
+/** Calls the hooks of an upgrade. */
 @Controller()
 export class HooksEffects {
   constructor(

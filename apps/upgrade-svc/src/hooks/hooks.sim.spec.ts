@@ -7,7 +7,7 @@ import { asked, beginning, request, toVersion } from '../../test/rollout.story.j
 import type { Upgrade } from '../rollout/rollout.state.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 100);
-/** Seconds on a machine of its own; patience for one that others use. */
+/** Seconds on an idle machine; this allows for a busy one. */
 const LIMIT_MS = 600_000;
 
 const HOOK: Hook = { name: 'backup', points: ['BeforeUpgrade'], url: 'https://hooks.example.com/fairlead' };
@@ -49,7 +49,7 @@ const changesBefore = ({ log }: RolloutSimulation, type: string): readonly strin
     .flatMap((event) => (CHANGING.includes(event.type) ? [event.type] : []));
 
 describe('hooks before an upgrade', () => {
-  it('hold it after the plan was approved and before the first change, until they let it go on [Cluster API 29]', () => {
+  it('block it after the plan was approved and before the first change, until they succeed [Cluster API 29]', () => {
     const simulation = begin([WAIT, WAIT]);
     simulation.run();
     expect(ofHooks(simulation)).toEqual(['UpgradeHookBlocked', 'UpgradeHookBlocked', 'UpgradeHookSucceeded']);
@@ -57,7 +57,7 @@ describe('hooks before an upgrade', () => {
     expect(simulation.count('RolloutCompleted')).toBe(1);
   });
 
-  it('are not asked before the plan is approved', () => {
+  it('are not called before the plan is approved', () => {
     const simulation = begin([], { mode: 'ask' });
     simulation.run();
     expect(simulation.hookIds).toEqual([]);
@@ -69,7 +69,7 @@ describe('hooks before an upgrade', () => {
     expect(simulation.count('RolloutCompleted')).toBe(1);
   });
 
-  it('that do not answer are asked again with the policy Fail, and the upgrade waits [Cluster API 29]', () => {
+  it('that do not respond are retried with the policy Fail, and the upgrade waits [Cluster API 29]', () => {
     const simulation = begin([SILENT, SILENT]);
     simulation.run();
     expect(ofHooks(simulation)).toEqual(['UpgradeHookFailed', 'UpgradeHookFailed', 'UpgradeHookSucceeded']);
@@ -77,14 +77,14 @@ describe('hooks before an upgrade', () => {
     expect(simulation.count('RolloutCompleted')).toBe(1);
   });
 
-  it('that do not answer are not waited for with the policy Ignore [Cluster API 29]', () => {
+  it('that do not respond are ignored with the policy Ignore [Cluster API 29]', () => {
     const simulation = begin([SILENT], { hook: { ...HOOK, failurePolicy: 'Ignore' } });
     simulation.run();
     expect(ofHooks(simulation)).toEqual(['UpgradeHookFailed']);
     expect(simulation.count('RolloutCompleted')).toBe(1);
   });
 
-  it('do not keep an operator from ending the upgrade', () => {
+  it('do not prevent an operator from ending the upgrade', () => {
     const simulation = begin(Array.from({ length: 1_000 }, () => WAIT));
     simulation.after(150, () => simulation.say('request', request('UpgradeAbortRequested', { reason: 'not today' })));
     simulation.run();
@@ -93,7 +93,7 @@ describe('hooks before an upgrade', () => {
     expect(ofHooks(simulation).length).toBeLessThan(5);
   });
 
-  it('let an upgrade pause at once, ask nothing meanwhile, and go on when it is resumed', () => {
+  it('let an upgrade pause at once, are not called meanwhile, and continue when it is resumed', () => {
     const simulation = begin([WAIT, WAIT]);
     simulation.after(30, () => simulation.say('request', request('UpgradePauseRequested', { reason: 'lunch' })));
     simulation.run();
@@ -105,7 +105,7 @@ describe('hooks before an upgrade', () => {
     expect(simulation.count('RolloutCompleted')).toBe(1);
   });
 
-  it('hold it no longer once they are skipped, and are asked by the next upgrade [Cluster API 29]', () => {
+  it('do not block it after they are skipped, and are called by the next upgrade [Cluster API 29]', () => {
     const simulation = begin(Array.from({ length: 1_000 }, () => WAIT));
     const skip = { uid: UID, hook: 'backup', point: 'BeforeUpgrade', reason: 'it is down' } as const;
     simulation.after(150, () => simulation.say('request', { type: 'HookSkipped', data: skip }));
@@ -113,7 +113,7 @@ describe('hooks before an upgrade', () => {
     expect([simulation.count('RolloutCompleted'), simulation.count('UpgradeHookSucceeded')]).toEqual([1, 0]);
   });
 
-  it('no longer hold anything once they are removed from the manifest', () => {
+  it('block nothing once they are removed from the manifest', () => {
     const simulation = begin(Array.from({ length: 1_000 }, () => WAIT));
     simulation.after(150, () => simulation.say('request', declare([], 2)));
     simulation.run();
@@ -122,7 +122,7 @@ describe('hooks before an upgrade', () => {
   });
 
   it(
-    `over ${SEEDS} seeds of twin deliveries and crashes let the upgrade begin once, and repeat a call with the same id`,
+    `over ${SEEDS} seeds of duplicate deliveries and crashes let the upgrade begin once, and repeat a call with the same ID`,
     () => {
       for (let seed = 1; seed <= SEEDS; seed += 1) {
         const simulation = begin([WAIT, SILENT, WAIT], { seed });
@@ -147,7 +147,7 @@ const indexOf = ({ log }: RolloutSimulation, isIt: (event: StoredEvent) => boole
 const answersAt = ({ log }: RolloutSimulation, point: string): readonly string[] =>
   log.flatMap(({ type, data }) => ('point' in data && data.point === point ? [type] : []));
 
-/** Every node that is drained was let go by its hooks, in the same operation, before it was cordoned. */
+/** Every drained node was released by its hooks, in the same operation, before it was cordoned. */
 const drainedTooSoon = (simulation: RolloutSimulation): readonly string[] =>
   simulation.log.flatMap((cordoned, at) => {
     if (cordoned.type !== 'NodeCordoned') return [];
@@ -166,7 +166,7 @@ const drainedTooSoon = (simulation: RolloutSimulation): readonly string[] =>
   });
 
 describe('hooks of the drains of an upgrade', () => {
-  it('hold each node before it is cordoned, and are asked after it is drained [Cluster API 29]', () => {
+  it('block each node before it is cordoned, and are called after it is drained [Cluster API 29]', () => {
     const simulation = begin([WAIT, WAIT], { hook: DRAINS });
     simulation.run();
     expect(simulation.count('RolloutCompleted')).toBe(1);
@@ -181,7 +181,7 @@ describe('hooks of the drains of an upgrade', () => {
     expect(simulation.harm).toEqual([]);
   });
 
-  it('are not limited by the time of the gates that follow', () => {
+  it('are not limited by the time of later gates', () => {
     const replies = Array.from({ length: 40 }, () => WAIT);
     const simulation = begin(replies, { hook: DRAINS });
     simulation.run();
@@ -189,7 +189,7 @@ describe('hooks of the drains of an upgrade', () => {
     expect([simulation.count('OperationFailed'), simulation.count('RolloutCompleted')]).toEqual([0, 1]);
   });
 
-  it('let a rollout pause and end while they hold a node, which is left as it was', () => {
+  it('let a rollout pause and end while they block a node, which is not changed', () => {
     const simulation = begin(
       Array.from({ length: 1_000 }, () => WAIT),
       { hook: DRAINS },
@@ -201,7 +201,7 @@ describe('hooks of the drains of an upgrade', () => {
   });
 
   it(
-    `over ${SEEDS} seeds of twin deliveries and crashes let each drain begin once they agreed`,
+    `over ${SEEDS} seeds of duplicate deliveries and crashes let each drain begin once they succeed`,
     () => {
       for (let seed = 1; seed <= SEEDS; seed += 1) {
         const simulation = begin([WAIT, SILENT, WAIT], { seed, hook: DRAINS });
@@ -221,7 +221,7 @@ describe('hooks of the drains of an upgrade', () => {
 describe('hooks after an upgrade', () => {
   const AFTER: Hook = { ...HOOK, points: ['AfterUpgrade'] };
 
-  it('are asked once it is completed, and hold nothing [Cluster API 29]', () => {
+  it('are called once it is completed, and block nothing [Cluster API 29]', () => {
     const simulation = begin([WAIT], { hook: AFTER });
     simulation.run();
     expect(ofHooks(simulation)).toEqual(['UpgradeHookSucceeded']);
@@ -229,7 +229,7 @@ describe('hooks after an upgrade', () => {
     expect(indexOf(simulation, ({ type }) => type === 'UpgradeHookSucceeded')).toBeGreaterThan(completed);
   });
 
-  it('are asked five times if they fail', () => {
+  it('are called five times if they fail', () => {
     const simulation = begin(
       Array.from({ length: 20 }, () => SILENT),
       { hook: AFTER },
@@ -239,7 +239,7 @@ describe('hooks after an upgrade', () => {
     expect(simulation.count('RolloutCompleted')).toBe(1);
   });
 
-  it('are not asked about one that was ended', () => {
+  it('are not called for an upgrade that was ended', () => {
     const simulation = begin([], { hook: { ...HOOK, points: ['BeforeUpgrade', 'AfterUpgrade'] }, mode: 'ask' });
     simulation.after(150, () => simulation.say('request', request('UpgradeAbortRequested', { reason: 'not today' })));
     simulation.run();

@@ -4,10 +4,12 @@ import { LRUCache } from 'lru-cache';
 import type { KubernetesApi, UpgradeCluster } from './kubernetes.ports.js';
 
 const ENTRIES_MAX = 2_000;
-/** A kubeconfig that was replaced or destroyed is forgotten within this time. */
+/** A replaced or destroyed kubeconfig is dropped from the cache within this time. */
 const KEPT_MS = 60_000;
 
-/** Opens clusters as their administrator, with the kubeconfig that bootstrap-svc has sealed (ADR 7): read, never written. */
+/**
+ * Opens clusters as their administrator, with the kubeconfig that bootstrap-svc has sealed (ADR 7). Never writes it.
+ */
 export class ClusterAccess {
   private readonly kubeconfigs = new LRUCache<string, string>({ max: ENTRIES_MAX, ttl: KEPT_MS, ttlAutopurge: true });
 
@@ -21,7 +23,7 @@ export class ClusterAccess {
     return this.api.of({ uid, cluster, kubeconfig });
   }
 
-  /** The kubeconfig was replaced: the next one who opens the cluster reads it, and opens connections of its own. */
+  /** The kubeconfig was replaced: the next access reads it, and opens new connections. */
   forget(uid: string): void {
     this.kubeconfigs.delete(uid);
     this.api.forget(uid);
@@ -30,7 +32,7 @@ export class ClusterAccess {
   private async read(uid: string, cluster: string): Promise<string> {
     const kubeconfig = await this.secrets.get(`bootstrap-svc.kubeconfig.${uid}` as SecretRef);
     if (kubeconfig !== undefined) {
-      // Set where it is read and nowhere else: use must not make it younger.
+      // Set only where it is read, so that use does not extend its lifetime.
       this.kubeconfigs.set(uid, kubeconfig);
       return kubeconfig;
     }

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { ClusterAccess } from './cluster.access.js';
 import type { KubernetesApi, UpgradeCluster } from './kubernetes.ports.js';
 
-describe("a cluster's access", () => {
+describe('the access to a cluster', () => {
   let passedMs: number;
   let sealed: string;
   let used: string[];
@@ -37,7 +37,7 @@ describe("a cluster's access", () => {
     }
   };
 
-  it('takes a kubeconfig that was sealed again within a minute, also while it is in use all the time', async () => {
+  it('reads a kubeconfig that was sealed again within a minute, even while it is in constant use', async () => {
     await useFor(5);
     sealed = 'renewed';
     await useFor(65);

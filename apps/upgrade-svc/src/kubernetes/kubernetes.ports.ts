@@ -11,7 +11,7 @@ export type {
   WorkloadView,
 } from '@fairlead/kubernetes';
 
-/** What upgrades use of a cluster's API. */
+/** The part of a cluster's API that upgrades use. */
 export type UpgradeCluster = Omit<
   ClusterApi,
   'apiServerAddresses' | 'label' | 'releaseOutside' | 'signClientCertificate'

@@ -1,18 +1,18 @@
 import type { StoredEvent } from '@fairlead/contracts';
 
-/** Where a cluster is in its life, and whether something restarts its nodes meanwhile. */
+/** The lifecycle of a cluster, and whether an operation restarts its nodes. */
 export interface Lifecycle {
-  /** building: it has never been Ready since it was requested. */
+  /** building: it has not been Ready since it was requested. */
   readonly life: 'building' | 'ready' | 'failed' | 'deleting';
-  /** An upgrade is in progress. */
+  /** Whether an upgrade is in progress. */
   readonly upgrading: boolean;
-  /** etcd is being restored from a snapshot. */
+  /** Whether an etcd restore is in progress. */
   readonly restoring: boolean;
 }
 
 export const BUILDING: Lifecycle = { life: 'building', upgrading: false, restoring: false };
 
-/** The state after an event of a cluster's life; undefined: the event is another one. */
+/** Applies an event of a cluster's lifecycle; undefined: it is another event. */
 export const evolveLifecycle = <State extends Lifecycle>(state: State, event: StoredEvent): State | undefined => {
   switch (event.type) {
     case 'ClusterReady':

@@ -18,7 +18,7 @@ const ingress = VirtualAddress.parse({
 });
 const FIREWALL = { enabled: true } as const;
 
-/** What services and agents state, one after the other: each node is given what it must have, and applies it. */
+/** Facts of services and agents in order: each node receives its desired state and applies it. */
 class Story {
   readonly facts: Fact[] = [clusterRequested()];
 
@@ -87,33 +87,33 @@ const made = (): Story =>
 const settled = (): Story => made().give(W1, W2).apply(W1, W2);
 
 describe('virtual addresses of a cluster', () => {
-  it('are given to the nodes of their holders, and to no other node', () => {
+  it('are assigned to the nodes of their holders, and to no other node', () => {
     expect(made().due).toEqual([W1, W2]);
     expect(settled().due).toEqual([]);
     expect([CP, W1, W2].map((node) => settled().holds(node))).toEqual([false, true, true]);
   });
 
-  it('send nothing to a node from the request of its removal on', () => {
+  it('exclude a node as a backend once its removal is requested', () => {
     const story = settled().say(removed(W1));
     expect(story.due).toContain(W2);
     expect(story.behind(W2)).toEqual([W2]);
   });
 
-  it('send nothing to a node that is rolled back, and are handed over by it while it is drained', () => {
+  it('exclude a node that is rolled back, which hands them over while it is drained', () => {
     const story = settled().say(rolledBack(W1));
     expect(story.due).toContain(W2);
     expect(story.behind(W2)).toEqual([W2]);
     expect(story.holds(W1)).toBe(false);
   });
 
-  it('send nothing to a surge node that is released, and are handed over by it while it is drained', () => {
+  it('exclude a released surge node, which hands them over while it is drained', () => {
     const story = settled().say(released(W1));
     expect(story.due).toContain(W2);
     expect(story.behind(W2)).toEqual([W2]);
     expect(story.holds(W1)).toBe(false);
   });
 
-  it('send nothing to a node of a surge that has failed, while it is drained', () => {
+  it('exclude a node of a failed surge while it is drained', () => {
     const { data } = created(W1);
     const surge = { ...data, machines: data.machines.map((machine) => ({ ...machine, surge: 'u-1' as never })) };
     const story = new Story()
@@ -126,7 +126,7 @@ describe('virtual addresses of a cluster', () => {
     expect([story.behind(W2), story.holds(W1)]).toEqual([[W2], false]);
   });
 
-  it('are handed over by a node that is removed, as soon as another one can hold them', () => {
+  it('are handed over by a removed node as soon as another one can hold them', () => {
     expect(settled().say(removed(W1)).holds(W1)).toBe(false);
     const early = made().give(W1, W2).apply(W1).say(removed(W1));
     expect(early.holds(W1)).toBe(true);
@@ -134,12 +134,12 @@ describe('virtual addresses of a cluster', () => {
     expect([early.due, early.holds(W1)]).toEqual([[W1, W2], false]);
   });
 
-  it('stay with the only node that can hold them, until it is gone', () => {
+  it('remain on the only node that can hold them until it is gone', () => {
     const last = settled().say({ type: 'NodeLost', data: { uid, node: W2 } } as Fact, removed(W1));
     expect(last.holds(W1)).toBe(true);
   });
 
-  it('send to a node that is emptied only as the last resort, and again when it is back', () => {
+  it('use a draining node only as the last resort, and again when it is back', () => {
     const change = { uid, upgradeId: 'u-1', operation: 'op', node: W1 };
     const story = settled().say({ type: 'NodeCordoned', data: { ...change, byPlan: true } } as Fact);
     const reserve = (): unknown =>
@@ -162,7 +162,7 @@ describe('virtual addresses of a cluster', () => {
     ]);
   });
 
-  describe('on a node that someone asks to be drained or rebooted', () => {
+  describe('on a node with a requested drain or reboot', () => {
     const action = (type: string, kind: string, more: object = {}): Fact =>
       ({ type, data: { uid, requestId: 'r-1', action: kind, node: W1, ...more } }) as unknown as Fact;
     const cordoned = (kind: string): Fact => action('NodeActionCordoned', kind, { byRequest: true });
@@ -173,7 +173,7 @@ describe('virtual addresses of a cluster', () => {
       expect([story.due, story.holds(W1), story.holds(W2)]).toEqual([[W1], false, true]);
     });
 
-    it('may be held again when it is back; a node that is drained waits until it takes pods again', () => {
+    it('may be held again when it is back; a drained node must first be uncordoned', () => {
       const story = settled().say(action('NodeActionStarted', 'reboot'), cordoned('reboot')).give(W1, W2).apply(W1, W2);
       expect(story.holds(W1)).toBe(false);
       story.say(uncordoned('reboot'), action('NodeActionSucceeded', 'reboot', { tookMs: 1 }));
@@ -184,13 +184,13 @@ describe('virtual addresses of a cluster', () => {
       expect(drained.say(uncordoned('uncordon')).holds(W1)).toBe(true);
     });
 
-    it('may be held again after a reboot without a drain that failed', () => {
+    it('may be held again after a failed reboot without a drain', () => {
       const story = settled().say(action('NodeActionStarted', 'reboot'));
       const cause = { operation: 'reboot', target: W1, message: 'no' };
       expect(story.say(action('NodeActionFailed', 'reboot', { cause })).holds(W1)).toBe(true);
     });
 
-    it('stay with it while no other node can hold them, and are not moved by a cordon alone', () => {
+    it('remain on it while no other node can hold them, and are not moved by a cordon alone', () => {
       const alone = settled().say({ type: 'NodeLost', data: { uid, node: W2 } } as Fact);
       expect(alone.say(action('NodeActionStarted', 'reboot')).holds(W1)).toBe(true);
       const story = settled().say(action('NodeActionStarted', 'cordon'), cordoned('cordon'));
@@ -211,7 +211,7 @@ describe('virtual addresses of a cluster', () => {
     const cordoned = (byPlan: boolean): Fact => ({ type: 'NodeCordoned', data: { ...change, byPlan } }) as Fact;
     const uncordoned: Fact = { type: 'NodeUncordoned', data: change } as Fact;
 
-    it('are handed over before it is cordoned, and may be held again when it takes pods', () => {
+    it('are handed over before it is cordoned, and may be held again once it is uncordoned', () => {
       const story = settled().say(planned(true), allowed);
       expect([story.due, story.holds(W1), story.holds(W2)]).toEqual([[W1], false, true]);
       story.give(W1).apply(W1).say(cordoned(true)).give(W2).apply(W2);
@@ -219,20 +219,20 @@ describe('virtual addresses of a cluster', () => {
       expect(story.say(uncordoned, withdrawn(false)).holds(W1)).toBe(true);
     });
 
-    it('may be held again although its cordon is of others, and not by one that was left as it failed', () => {
+    it('may be held again although others cordoned it, and not by a node that was left in its failed state', () => {
       const story = (): Story => settled().say(planned(true), allowed, cordoned(false));
       expect(story().say(withdrawn(false)).holds(W1)).toBe(true);
       expect(story().say(withdrawn(true)).holds(W1)).toBe(false);
     });
 
-    it('stay with it while no other node can hold them, and where it is changed without a drain', () => {
+    it('remain on it while no other node can hold them, and if it is changed without a drain', () => {
       const lost = { type: 'NodeLost', data: { uid, node: W2 } } as Fact;
       expect(settled().say(lost, planned(true), allowed).holds(W1)).toBe(true);
       expect(settled().say(planned(false), allowed).holds(W1)).toBe(true);
     });
   });
 
-  it('keep their VRRP groups when others come and go', () => {
+  it('keep their VRRP groups when others are added or removed', () => {
     const other = VirtualAddress.parse({ ...ingress, name: 'other', address: '192.0.9.5' });
     const idOf = (story: Story, name: string): number | undefined =>
       story.desired(W1).loadBalancing?.addresses.find((one) => one.name === name)?.routerId;
@@ -242,7 +242,7 @@ describe('virtual addresses of a cluster', () => {
     expect(idOf(story, 'other')).toBe(6);
   });
 
-  it('are taken from nodes when they are declared no longer', () => {
+  it('are removed from nodes when no longer declared', () => {
     const story = settled().say(declared({}));
     expect(story.due).toEqual([W1, W2]);
     expect([W1, W2].some((node) => story.holds(node))).toBe(false);
@@ -250,7 +250,7 @@ describe('virtual addresses of a cluster', () => {
     expect(story.state.basis).toMatchObject({ serving: {}, routerIds: {} });
   });
 
-  it('open the ports of their clients, VRRP among their holders, and the ports behind them to nodes', () => {
+  it('open the ports of their clients, VRRP among their holders, and the backend ports to nodes', () => {
     const allow = ['198.51.100.0/24'];
     const closed = { ...ingress, transports: ingress.transports.map((one) => ({ ...one, allow })) };
     const rulesOf = (address: VirtualAddress, node: NodeName) =>

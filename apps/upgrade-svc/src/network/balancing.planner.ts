@@ -10,41 +10,46 @@ import {
   type VirtualAddress,
 } from '@fairlead/contracts';
 
-/** A node, as far as virtual addresses are concerned. */
+/** The properties of a node that virtual addresses depend on. */
 export interface BalancingNode {
   /** control-plane for control planes. */
   readonly pool: string;
-  /** Where other nodes reach it; empty: not known. */
+  /** The address for other nodes; empty: unknown. */
   readonly address: string;
-  /** Its agent runs, so it can be asked to hold an address. */
+  /** Whether its agent runs, so that it can hold an address. */
   readonly hasAgent: boolean;
-  /** It is being removed. */
+  /** Whether it is being removed. */
   readonly isLeaving: boolean;
-  /** It is being emptied for a change, and comes back. */
+  /** Whether it is being drained for a change, after which it returns. */
   readonly isDraining: boolean;
-  /** It is to hold no address while another node can. */
+  /** Whether it must hold no address while another node can. */
   readonly isYielding: boolean;
-  /** It sends no heartbeats. */
+  /** Whether it sends no heartbeats. */
   readonly isLost: boolean;
 }
 
-/** What virtual addresses follow from. */
+/** The input for planning virtual addresses. */
 export interface BalancingBasis {
   readonly uid: string;
   readonly declared: readonly VirtualAddress[];
   readonly nodes: Readonly<Record<string, BalancingNode>>;
-  /** By address: what nodes were given before, and keep. */
+  /** The VRRP groups that nodes were assigned, by address. They do not change. */
   readonly routerIds: Readonly<Record<string, number>>;
-  /** By node: the addresses that it is known to be able to hold. */
+  /** The addresses that each node is known to be able to hold. */
   readonly serving: Readonly<Record<string, readonly string[]>>;
 }
 
-/** 255 is for routers that own an address. */
+/** 255 is reserved for routers that own an address. */
 const PRIORITY_FIRST = 254;
-/** The next one waits (256 - priority) / 256 s longer than for three advertisements: its own advertisement must reach the others within the difference. */
+/**
+ * Each lower priority waits (256 - priority) / 256 s longer than three advertisements: the next holder's own
+ * advertisement must reach the others within the difference.
+ */
 const PRIORITY_STEP = 15;
 
-/** IPv4 addresses of a small network differ in their last part, so that their groups do, also between clusters. */
+/**
+ * IPv4 addresses of a small network differ in their last octet, so that their groups differ too, also between clusters.
+ */
 const preferredId = (address: string): number => {
   const last = address.includes('.') ? Number(address.split('.').at(-1)) : fnv1a32(address);
   return ((last + ROUTER_IDS - 1) % ROUTER_IDS) + 1;
@@ -55,7 +60,7 @@ const freeFrom = (first: number, used: ReadonlySet<number>): number => {
   return ids.find((id) => !used.has(id)) ?? first;
 };
 
-/** The VRRP group of each address: another one than that of the API, and the same as long as the address is declared. */
+/** The VRRP group of each address: different from that of the API, and constant while the address is declared. */
 export const routerIdsOf = ({
   uid,
   declared,
@@ -78,7 +83,10 @@ type Named = readonly [name: NodeName, node: BalancingNode];
 const namedNodes = ({ nodes }: BalancingBasis): readonly Named[] =>
   Object.entries(nodes) as [NodeName, BalancingNode][];
 
-/** Each address has an order of its own, so that addresses are spread over nodes; a node that comes or goes turns no others round. */
+/**
+ * Each address has its own order, so that addresses are spread over nodes; adding or removing a node does not reorder
+ * others.
+ */
 const inOrder = (address: string, names: readonly NodeName[]): readonly NodeName[] => {
   const weight = (name: NodeName): number => fnv1a32(`${address}/${name}`);
   return names.toSorted((one, other) => weight(one) - weight(other) || (one < other ? -1 : 1));
@@ -92,13 +100,19 @@ const ableIn = (basis: BalancingBasis, address: VirtualAddress): readonly Named[
 const isServing = ({ nodes, serving }: BalancingBasis, address: VirtualAddress, name: NodeName): boolean =>
   nodes[name]?.isLost === false && serving[name]?.includes(address.name) === true;
 
-/** Another node can hold the address, so that those that go need not: an address is never taken from its last holder. */
+/**
+ * Whether another node can hold the address, so that leaving ones need not: an address is never taken from its last
+ * holder.
+ */
 const isRelieved = (basis: BalancingBasis, address: VirtualAddress): boolean =>
   ableIn(basis, address).some(
     ([name, { isLeaving, isYielding }]) => !isLeaving && !isYielding && isServing(basis, address, name),
   );
 
-/** The nodes that agree on who holds an address, in order of preference. A node that is being removed is among them until it is relieved. */
+/**
+ * The holders of an address in order of preference. A node that is being removed is included until another one can take
+ * over.
+ */
 export const holdersOf = (basis: BalancingBasis, address: VirtualAddress): readonly NodeName[] => {
   const able = ableIn(basis, address);
   const staying = able.filter(([, node]) => !node.isLeaving).map(([name]) => name);
@@ -110,7 +124,7 @@ export const holdersOf = (basis: BalancingBasis, address: VirtualAddress): reado
   return names.filter((name) => chosen.has(name));
 };
 
-/** The nodes of a pool. One that is removed gets no connections from now on, one that is emptied only as the last resort. */
+/** The backends of a pool. A node that is being removed gets no connections, a draining one only as the last resort. */
 const membersOf = (basis: BalancingBasis, name: string): Upstream[] =>
   namedNodes(basis).flatMap(([node, { pool, address, isLeaving, isDraining, hasAgent }]) =>
     isLeaving || !hasAgent || address === '' || pool !== name
@@ -123,7 +137,7 @@ const poolsBehind = (basis: BalancingBasis, addresses: readonly HeldAddress[]): 
   return Object.fromEntries([...names].toSorted().map((name) => [name, membersOf(basis, name)]));
 };
 
-/** What each node that may hold an address does for it. Others do nothing for any. */
+/** The configuration of each node that may hold an address. Other nodes have none. */
 export const balancingOf = (basis: BalancingBasis): ReadonlyMap<NodeName, NodeLoadBalancing> => {
   const held = new Map<NodeName, HeldAddress[]>();
   const ids = routerIdsOf(basis);
@@ -133,7 +147,7 @@ export const balancingOf = (basis: BalancingBasis): ReadonlyMap<NodeName, NodeLo
     const holders = holdersOf(basis, declared);
     const relieved = isRelieved(basis, declared);
     for (const [place, self] of holders.entries()) {
-      // It stays a peer of the others, so that nothing changes for them.
+      // It remains a peer of the others, so that nothing changes for them.
       if (relieved && basis.nodes[self]?.isYielding === true) continue;
       const peers = holders.filter((peer) => peer !== self).map(addressOf);
       const routerId = ids[address.name] ?? 1;

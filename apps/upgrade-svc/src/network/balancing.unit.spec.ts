@@ -43,7 +43,7 @@ const behind = (given: BalancingBasis, name: string) => {
 describe('the nodes that hold a virtual address', () => {
   const two = { e1: node('edge', 21), e2: node('edge', 22), w1: node('web', 31) };
 
-  it('have priorities so far apart that the advertisement of the next holder reaches all before another one takes the address', () => {
+  it("have priorities so far apart that the next holder's advertisement reaches all before another one takes the address", () => {
     const nodes = Array.from({ length: HOLDERS_MAX }, (_, at) => [`e${at}`, node('edge', 21 + at)] as const);
     const most = basis(Object.fromEntries(nodes));
     const waitsMs = nodes
@@ -60,26 +60,26 @@ describe('the nodes that hold a virtual address', () => {
     expect(of(basis(two), 'w1')).toBeUndefined();
   });
 
-  it('send to the nodes behind it, wherever these are', () =>
+  it('forward to the backend nodes, wherever these are', () =>
     expect(behind(basis(two), 'e1')?.map(({ node: name }) => name)).toEqual(['e1', 'e2', 'w1']));
 
-  it('send to a new node once its agent runs, and to its new address when that changes', () => {
+  it('forward to a new node once its agent runs, and to its new address when that changes', () => {
     expect(behind(basis({ ...two, w2: node('web', 32, { hasAgent: false }) }), 'e1')).toHaveLength(3);
     const moved = basis({ ...two, w1: node('web', 99) });
     expect(behind(moved, 'e1')?.at(-1)).toEqual({ node: 'w1', address: '198.18.7.99' });
   });
 
-  it('send nothing to a node that is being removed', () =>
+  it('do not forward to a node that is being removed', () =>
     expect(behind(basis({ ...two, w1: node('web', 31, { isLeaving: true }) }), 'e1')).toHaveLength(2));
 
-  it('send to a node that is emptied only while no other one answers', () =>
+  it('forward to a draining node only while no other one responds', () =>
     expect(behind(basis({ ...two, w1: node('web', 31, { isDraining: true }) }), 'e1')?.at(-1)).toEqual({
       node: 'w1',
       address: '198.18.7.31',
       reserve: true,
     }));
 
-  it('keep an address until another one has said that it can hold it', () => {
+  it('keep an address until another one has stated that it can hold it', () => {
     const leaving = { ...two, e1: node('edge', 21, { isLeaving: true }) };
     expect([...holdersOf(basis(leaving), ingress)].toSorted()).toEqual(['e1', 'e2']);
     expect(holdersOf(basis(leaving, { serving: { e2: ['ingress'] } }), ingress)).toEqual(['e2']);
@@ -88,7 +88,7 @@ describe('the nodes that hold a virtual address', () => {
     expect(holdersOf(basis({ e1: leaving.e1 }), ingress)).toEqual(['e1']);
   });
 
-  it('are not those that someone drains or reboots, once another one can hold it; for the others nothing changes', () => {
+  it('exclude nodes with a requested drain or reboot once another one can hold it; for the others nothing changes', () => {
     const yielding = { ...two, e1: node('edge', 21, { isYielding: true }) };
     expect(of(basis(yielding), 'e1')).toBeDefined();
     const relieved = basis(yielding, { serving: { e1: ['ingress'], e2: ['ingress'] } });
@@ -98,7 +98,7 @@ describe('the nodes that hold a virtual address', () => {
     expect(of(basis(both, { serving: { e1: ['ingress'], e2: ['ingress'] } }), 'e1')).toBeDefined();
   });
 
-  it('are at most 16, and those that hold it already are among them', () => {
+  it('are at most 16, including the current holder', () => {
     const many = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`e${at}`, node('edge', at + 1)]));
     const chosen = holdersOf(basis(many), ingress);
     expect(chosen).toHaveLength(16);
@@ -110,7 +110,7 @@ describe('the nodes that hold a virtual address', () => {
 describe('the VRRP group of a virtual address', () => {
   const ids = (more: Partial<BalancingBasis> = {}) => routerIdsOf(basis({}, { declared: [ingress, second], ...more }));
 
-  it('is the last part of an IPv4 address, and another one for each address', () =>
+  it('is the last octet of an IPv4 address, and unique per address', () =>
     expect(ids()).toEqual({ ingress: 5, second: 6 }));
 
   it('is not that of the Kubernetes API', () => {
@@ -118,7 +118,7 @@ describe('the VRRP group of a virtual address', () => {
     expect(ids({ declared: [own] })['ingress']).not.toBe(apiRouterId(UID));
   });
 
-  it('stays the same when other addresses come and go', () =>
+  it('does not change when other addresses are added or removed', () =>
     expect(ids({ routerIds: { second: 6 }, declared: [second] })).toEqual({ second: 6 }));
 });
 
@@ -131,7 +131,7 @@ const steps = fc.array(
   { maxLength: 60 },
 );
 
-/** What a cluster, and the agents of its nodes, can do in any order. */
+/** Random changes of a cluster and of its agents. */
 const after = (before: BalancingBasis, [what, at]: Step): BalancingBasis => {
   const name = `n${at}`;
   const known = before.nodes[name];
@@ -167,7 +167,7 @@ const after = (before: BalancingBasis, [what, at]: Step): BalancingBasis => {
 };
 
 describe('virtual addresses through any change of nodes', () => {
-  it('have a holder while one is possible, keep one that serves, and send to no node that leaves', () =>
+  it('have a holder if one is possible, keep a serving one, and do not forward to a leaving node', () =>
     fc.assert(
       fc.property(steps, (all) => {
         let now = basis({}, { declared: [ingress, second] });

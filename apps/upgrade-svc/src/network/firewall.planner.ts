@@ -26,7 +26,7 @@ const open = (name: string, protocol: Protocol, ports: readonly (number | string
   peers: [...new Set(peers)],
 });
 
-/** What the pod network of a cluster needs between its nodes, by the documentation of each project. */
+/** The ports that the pod network of a cluster needs between its nodes, from the documentation of each project. */
 const CNI_RULES: Readonly<Record<Cni, readonly FirewallRule[]>> = {
   flannel: [open('flannel-vxlan', 'udp', [8472], ['@nodes'])],
   canal: [open('canal-vxlan', 'udp', [8472], ['@nodes'])],
@@ -44,7 +44,7 @@ const CNI_RULES: Readonly<Record<Cni, readonly FirewallRule[]>> = {
   ],
 };
 
-/** Control planes that balance the API themselves agree on who has its address. */
+/** Control planes that balance the API themselves use VRRP for its address. */
 const API_VRRP: FirewallRule = { name: 'kubernetes-api-vrrp', protocol: 'vrrp', ports: [], peers: ['@control-planes'] };
 
 const appliesTo = ({ pools }: Pick<AllowRule, 'pools'>, { role, pool }: NetworkNode): boolean =>
@@ -58,7 +58,7 @@ const declaredRules = (
     .filter((rule) => appliesTo(rule, node))
     .map((rule) => open(`declared-${rule.name}`, rule.protocol, rule.ports, 'from' in rule ? rule.from : rule.to));
 
-/** On control planes: the API, also where it is balanced by them, and etcd. */
+/** On control planes: the API, also if they balance it themselves, and etcd. */
 const controlPlaneRules = ({ balancer }: NetworkBasis, { api = [] }: Firewall): readonly FirewallRule[] => {
   const isOwn = balancer?.placement === 'control-planes';
   const outside = balancer !== null && !isOwn && isAddress(balancer.host) ? [balancer.host] : [];
@@ -83,7 +83,10 @@ const vrrpWith = (peers: readonly string[]): FirewallRule => ({
   peers: [...new Set(peers)],
 });
 
-/** Who may connect to a port of a virtual address: those whom haproxy lets in, and the others that may hold it, to see whether it answers. */
+/**
+ * Who may connect to a port of a virtual address: the clients that haproxy allows, and other possible holders, to check
+ * whether it responds.
+ */
 const clientsOf = ({ address, peers }: HeldAddress, { allow }: Transport): readonly RuleSource[] => {
   const everyone = address.includes(':') ? '::/0' : '0.0.0.0/0';
   return allow.includes(everyone) ? ['any'] : [...allow, ...peers];
@@ -104,7 +107,7 @@ const heldRules = (balancing: NodeLoadBalancing | undefined): readonly FirewallR
 
 const [NODE_PORT_FIRST = 0, NODE_PORT_LAST = 0] = NODE_PORTS.split('-').map(Number);
 
-/** Ports behind virtual addresses: those of services of type NodePort are open to nodes anyway. */
+/** Backend ports of virtual addresses; those of NodePort services are open to nodes anyway. */
 const behindRules = ({ declared }: NetworkBasis, { pool }: NetworkNode): readonly FirewallRule[] =>
   (declared.virtualAddresses ?? []).flatMap(({ name, transports }) =>
     transports.flatMap((one) => {
@@ -123,7 +126,7 @@ const inboundOf = (
   balancing: NodeLoadBalancing | undefined,
 ): readonly FirewallRule[] => [
   open('ssh', 'tcp', [SSH_PORT, node.sshPort], ['@fairlead', ...(firewall.ssh ?? [])]),
-  // Pods, too: metrics-server asks kubelets.
+  // Also from pods: metrics-server connects to kubelets.
   open('kubelet', 'tcp', [10_250], ['@nodes', '@pods']),
   ...(node.role === 'control-plane' ? controlPlaneRules(basis, firewall) : []),
   ...CNI_RULES[basis.cni],
@@ -135,7 +138,10 @@ const inboundOf = (
 const everything = (name: string, peers: readonly RuleSource[]): readonly FirewallRule[] =>
   (['tcp', 'udp'] as const).map((protocol) => open(`${name}-${protocol}`, protocol, [], peers));
 
-/** Where a node may connect to, besides what is declared. NATS is declared: its addresses are known to agents alone. */
+/**
+ * Required outbound connections of a node, besides declared ones. NATS must be declared, because only agents know its
+ * addresses.
+ */
 const outboundOf = (
   { cni, balancer }: NetworkBasis,
   { egress }: Firewall,
@@ -158,7 +164,10 @@ const addressesOf = (nodes: readonly NetworkNode[]): string[] => [
   ...new Set(nodes.flatMap(({ addresses }) => addresses).toSorted()),
 ];
 
-/** The firewall of one node; undefined: it has none. Nodes of one role and pool have the same, unless they may hold virtual addresses. */
+/**
+ * The firewall of one node; undefined: it has none. Nodes of one role and pool have the same one, unless they may hold
+ * virtual addresses.
+ */
 export const firewallOf = (basis: NetworkBasis, node: NetworkNode, balanced: Balanced): NodeFirewall | undefined => {
   const { firewall } = basis.declared;
   if (firewall === undefined || !firewall.enabled) return undefined;

@@ -1,7 +1,7 @@
 import type { DesiredNetwork, EventData, Fact } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 
-/** The node must have this network configuration. `again`: another try, if it has failed at it. */
+/** The node must have this network configuration. `again`: retry it if it has failed. */
 export type SetDesiredNetwork = Command<
   'SetDesiredNetwork',
   Pick<EventData<'DesiredNetworkSet'>, 'uid' | 'node' | 'revision'> & {

@@ -9,7 +9,7 @@ import type { Network } from './network.state.js';
 
 const DECISIONS_AT_ONCE = 8;
 
-/** States in each node's own stream which network configuration it must have. */
+/** Decides the network configuration of each node in its own stream. */
 @Controller()
 export class NetworkEffects {
   constructor(@Inject(HANDLE) private readonly handle: Handle) {}

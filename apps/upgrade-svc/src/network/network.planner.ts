@@ -4,7 +4,7 @@ import { firewallOf } from './firewall.planner.js';
 import { revisionOf } from './network.revision.js';
 import type { NetworkBasis, NetworkNode, Said } from './network.state.js';
 
-/** Of a node of which nothing was ever asked. */
+/** The revision of a node that was never assigned a configuration. */
 export const NO_REVISION = revisionOf({});
 
 const isJump = ({ jumps }: NetworkBasis, { addresses }: NetworkNode): boolean =>
@@ -36,11 +36,14 @@ export interface Planned {
   readonly revision: string;
 }
 
-/** What a content depends on, besides what nodes share: a cluster of 500 nodes has few contents. Who may hold an address has its own. */
+/**
+ * The key of a content, besides the common basis: a cluster of 500 nodes has few different contents. Possible holders
+ * of an address have their own.
+ */
 const groupOf = (basis: NetworkBasis, node: NetworkNode, balanced: Balanced): string =>
   balanced.has(node.name) ? node.name : JSON.stringify([node.role, node.pool, node.sshPort, isJump(basis, node)]);
 
-/** Plans node by node; a content that several share is made once. */
+/** Plans node by node; a content that several nodes share is created once. */
 export const planner = (basis: NetworkBasis): ((node: NetworkNode) => Planned) => {
   const groups = new Map<string, Planned>();
   const balanced = balancedBy(basis);
@@ -55,7 +58,7 @@ export const planner = (basis: NetworkBasis): ((node: NetworkNode) => Planned) =
   };
 };
 
-/** Nodes whose network configuration is another one than they were given last. */
+/** Nodes whose network configuration differs from the last assigned one. */
 export const outdated = (basis: NetworkBasis, said: Readonly<Record<string, Said>>): readonly NodeName[] => {
   const plan = planner(basis);
   return Object.entries(basis.nodes).flatMap(([name, node]) =>

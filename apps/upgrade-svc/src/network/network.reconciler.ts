@@ -11,7 +11,7 @@ import {
   type NetworkState,
 } from './network.state.js';
 
-/** Data of the task: these nodes must be given their present network configuration. */
+/** Data of the task: these nodes must be assigned their current network configuration. */
 export interface SetNetwork {
   readonly [key: string]: unknown;
   readonly uid: ClusterUid;
@@ -49,7 +49,7 @@ const begin = ({ data: { uid, spec } }: StoredEvent<'ClusterRequested'>): Networ
   due: {},
 });
 
-/** VRRP groups that are in use stay, and a node no longer holds what it is to give up. */
+/** VRRP groups in use are kept, and a node no longer holds what it must give up. */
 const given = (basis: NetworkBasis, { node, loadBalancing }: EventData<'DesiredNetworkSet'>): NetworkBasis => {
   const held = loadBalancing?.addresses ?? [];
   const ids = Object.fromEntries(held.map(({ name, routerId }) => [name, routerId]));
@@ -58,7 +58,7 @@ const given = (basis: NetworkBasis, { node, loadBalancing }: EventData<'DesiredN
   return withServing(isKnown ? basis : { ...basis, routerIds: { ...basis.routerIds, ...ids } }, node, kept);
 };
 
-/** A task that was withdrawn may have said something older than what the node must have by now: that is said again. */
+/** A withdrawn task may have assigned an older configuration than the current one, which is then assigned again. */
 const set = (before: NetworkState, { data, meta }: StoredEvent<'DesiredNetworkSet'>): NetworkState => {
   const { node, revision, attempt, loadBalancing } = data;
   const state = { ...before, basis: given(before.basis, data) };
@@ -71,7 +71,7 @@ const set = (before: NetworkState, { data, meta }: StoredEvent<'DesiredNetworkSe
   return { ...state, said, due: dueFor(due, meta.id, isOlder ? [node] : [], false) };
 };
 
-/** What came of it. A word about an earlier configuration says nothing about the present one. */
+/** Records the result. A report about an earlier configuration is ignored. */
 const ended = (
   { said }: NetworkState,
   { node, revision, attempt }: EventData<'NodeNetworkApplied'>,
@@ -90,13 +90,13 @@ const forget = (state: NetworkState, name: string): Pick<NetworkState, 'said' | 
   return { said, due: dueWithout(state.due, name) };
 };
 
-/** The nodes that must be given something after a change, from the event on. */
+/** Determines the nodes that need another configuration after the event. */
 const replanned = (state: NetworkState, { meta }: StoredEvent): NetworkState => {
   const kept = Object.fromEntries(Object.entries(state.due).filter(([, { again }]) => again));
   return { ...state, due: dueFor(kept, meta.id, outdated(state.basis, state.said), false) };
 };
 
-/** A node whose agent starts changes nothing for others, unless there are virtual addresses. */
+/** A starting agent affects no other nodes unless there are virtual addresses. */
 const rebased = (state: NetworkState, event: StoredEvent): NetworkState => {
   const basis = basisAfter(state.basis, event);
   if (basis === state.basis) return state;
@@ -109,7 +109,7 @@ const rebased = (state: NetworkState, event: StoredEvent): NetworkState => {
   return replanned(after, event);
 };
 
-/** A node that can hold an address may relieve one that leaves. */
+/** A node that can hold an address may relieve a leaving one. */
 const applied = (state: NetworkState, event: StoredEvent<'NodeNetworkApplied'>): NetworkState => {
   const { node, revision, attempt } = event.data;
   const known = state.said[node];
@@ -140,13 +140,13 @@ const evolveKnown = (state: NetworkState, event: StoredEvent): NetworkState => {
 const evolve = (state: Network, event: StoredEvent): Network => {
   if (event.type === 'ClusterRequested') return begin(event);
   if (state.status === 'none' || !('uid' in event.data) || event.data.uid !== state.uid) return state;
-  // Its nodes leave one by one; what they accept from each other no longer matters.
+  // Its nodes are removed one by one; their firewalls no longer matter.
   if (event.type === 'ClusterDeletionRequested' || event.type === 'ClusterDeleted') return NO_NETWORK;
   const after = evolveKnown(state, event);
   return after === state ? state : { status: 'known', ...after };
 };
 
-/** It takes no commands: what nodes are to have is stated in a stream of each node (network.decider.ts). */
+/** Has no commands: the configuration of nodes is decided in a stream per node (network.decider.ts). */
 const networks: Decider<Network, never, never> = {
   initial: NO_NETWORK,
   reads: 'cluster',
@@ -154,7 +154,7 @@ const networks: Decider<Network, never, never> = {
   evolve,
 };
 
-/** Gives each node whose network configuration has changed the new one. */
+/** Assigns changed network configurations to nodes. */
 export const networkReconciler: Reconciler<Network, never, never> = {
   name: 'network',
   version: 5,

@@ -4,6 +4,6 @@ import { canonical } from '../plan/canonical.js';
 
 const LENGTH = 16;
 
-/** The same content has the same revision. */
+/** Equal contents have equal revisions. */
 export const revisionOf = (content: DesiredNetwork): string =>
   createHash('sha256').update(canonical(content)).digest('hex').slice(0, LENGTH);

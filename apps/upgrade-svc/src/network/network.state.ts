@@ -15,55 +15,58 @@ import {
 } from '@fairlead/contracts';
 import { departuresIn } from '@fairlead/domain';
 
-/** A node, as other nodes and its own rules know it. */
+/** The properties of a node that other nodes and its own rules depend on. */
 export interface NetworkNode {
   readonly name: NodeName;
   readonly role: NodeRole;
   readonly pool: string;
-  /** The upgrade of which it is a surge node; absent: none. */
+  /** The upgrade of a surge node; absent: it is none. */
   readonly surge?: UpgradeId;
-  /** Sorted, each once; names are not among them, because rules are about addresses. */
+  /** Sorted and unique; without names, because rules use addresses. */
   readonly addresses: readonly string[];
   readonly sshPort: number;
-  /** Where other nodes reach it; empty: not known. */
+  /** The address for other nodes; empty: unknown. */
   readonly address: string;
-  /** Its agent runs, so it can be asked for something. */
+  /** Whether its agent runs, so that it can be configured. */
   readonly hasAgent: boolean;
-  /** It is being removed. */
+  /** Whether it is being removed. */
   readonly isLeaving: boolean;
-  /** It is being emptied for a change, and comes back. */
+  /** Whether it is being drained for a change, after which it returns. */
   readonly isDraining: boolean;
-  /** It is about to be drained or rebooted, by request or by an upgrade: it is to hold no address while another node can. */
+  /**
+   * Whether it is about to be drained or rebooted, by request or by an upgrade: it must hold no address while another
+   * node can.
+   */
   readonly isYielding: boolean;
-  /** It sends no heartbeats. */
+  /** Whether it sends no heartbeats. */
   readonly isLost: boolean;
 }
 
-/** What the network configuration of nodes follows from. */
+/** The input for planning the network configuration of nodes. */
 export interface NetworkBasis {
   readonly uid: ClusterUid;
   readonly cni: Cni;
   readonly podCidr: string;
   readonly declared: Pick<DeclaredSpec, 'firewall' | 'sshd' | 'virtualAddresses'>;
-  /** Where the Kubernetes API is balanced; null: not known yet. */
+  /** The load balancer of the Kubernetes API; null: unknown yet. */
   readonly balancer: Pick<EventData<'LoadBalancerReady'>, 'host' | 'port' | 'placement'> | null;
-  /** Nodes through which Fairlead reaches others: names of hosts, as their SSH endpoints have them. */
+  /** Nodes through which Fairlead connects to others: host names as in their SSH endpoints. */
   readonly jumps: readonly string[];
   readonly nodes: Readonly<Record<string, NetworkNode>>;
-  /** VRRP groups of virtual addresses, by address: those that nodes were given. */
+  /** The VRRP groups that nodes were assigned, by address. */
   readonly routerIds: Readonly<Record<string, number>>;
-  /** By node: the virtual addresses that it said it can hold. */
+  /** The virtual addresses that each node stated it can hold. */
   readonly serving: Readonly<Record<string, readonly string[]>>;
-  /** Operations of the latest plan of an upgrade that drain their node. */
+  /** Operations of an upgrade's latest plan that drain their node. */
   readonly drains: readonly string[];
 }
 
-/** What was said to a node last, and what came of it. */
+/** The last configuration assigned to a node, and its result. */
 export interface Said {
   readonly revision: string;
   readonly attempt: number;
   readonly failed: boolean;
-  /** Virtual addresses that it was given; absent: none. */
+  /** Its virtual addresses; absent: none. */
   readonly addresses?: readonly string[];
 }
 
@@ -71,13 +74,13 @@ export interface NetworkState {
   readonly uid: ClusterUid;
   readonly basis: NetworkBasis;
   readonly said: Readonly<Record<string, Said>>;
-  /** Nodes that must be given another configuration, by the event from which that follows. */
+  /** Nodes that need another configuration, by the event that caused it. */
   readonly due: Readonly<Record<string, Due>>;
 }
 
 export interface Due {
   readonly nodes: readonly NodeName[];
-  /** Also one that they were given already. */
+  /** Whether to assign it even if it was already assigned. */
   readonly again: boolean;
 }
 
@@ -106,7 +109,7 @@ export const nodeOfMachine = (machine: Machine): NetworkNode => ({
   isLost: false,
 });
 
-/** Changes what is known of a node; the same object where nothing changes. */
+/** Changes a node; returns the same object if nothing changes. */
 const withChange = (basis: NetworkBasis, name: string, change: Partial<NetworkNode>): NetworkBasis => {
   const known = basis.nodes[name];
   if (known === undefined) return basis;
@@ -134,14 +137,16 @@ const keptIds = (
 
 const takesDown = (action: NodeActionKind): boolean => action === 'reboot' || action === 'drain';
 
-/** What only virtual addresses depend on: nodes that leave, are emptied or are lost, and what they were given. */
+/**
+ * Applies events that only virtual addresses depend on: leaving, draining or lost nodes, and assigned configurations.
+ */
 const balancedAfter = (basis: NetworkBasis, event: StoredEvent): NetworkBasis => {
   switch (event.type) {
     case 'UpgradePlanned': {
       const drains = event.data.plan.operations.filter(({ drain }) => drain).map(({ id }) => id);
       return basis.drains.join() === drains.join() ? basis : { ...basis, drains };
     }
-    // Before its cordon, so that the address has moved when its pods go.
+    // Before its cordon, so that the address has moved when its pods are evicted.
     case 'UpgradeAllowed':
       return basis.drains.includes(event.data.operation)
         ? withChange(basis, event.data.node, { isYielding: true })
@@ -162,7 +167,7 @@ const balancedAfter = (basis: NetworkBasis, event: StoredEvent): NetworkBasis =>
     case 'NodeActionFailed':
     case 'NodeActionVoided': {
       const { action, node } = event.data;
-      // One that stays cordoned goes on: whoever drained it may switch it off.
+      // One that remains cordoned still yields, because its operator may switch it off.
       const isYielding = basis.nodes[node]?.isDraining === true;
       return takesDown(action) ? withChange(basis, node, { isYielding }) : basis;
     }
@@ -179,7 +184,7 @@ const balancedAfter = (basis: NetworkBasis, event: StoredEvent): NetworkBasis =>
   }
 };
 
-/** What a node was given, or says that it has now. */
+/** Records the addresses that a node was assigned, or states that it has. */
 export const withServing = (basis: NetworkBasis, node: NodeName, addresses: readonly string[]): NetworkBasis => {
   const before = basis.serving[node] ?? [];
   if (before.length === addresses.length && addresses.every((name) => before.includes(name))) return basis;
@@ -187,12 +192,12 @@ export const withServing = (basis: NetworkBasis, node: NodeName, addresses: read
   return { ...basis, serving: addresses.length === 0 ? others : { ...others, [node]: addresses } };
 };
 
-/** What is decided of the network of pods when the cluster is requested. */
+/** The pod network settings of a cluster's request. */
 export const podNetworkOf = ({
   kubernetes: { networkCni, podCidr },
 }: ClusterSpec): Pick<NetworkBasis, 'cni' | 'podCidr'> => ({ cni: networkCni, podCidr });
 
-/** The same object where the event changes nothing of what nodes are to have. */
+/** Returns the same object if the event does not affect the configuration of nodes. */
 export const basisAfter = (basis: NetworkBasis, event: StoredEvent): NetworkBasis => {
   switch (event.type) {
     case 'ClusterSpecChanged': {

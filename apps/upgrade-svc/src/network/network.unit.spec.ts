@@ -15,7 +15,7 @@ type Known = Extract<Network, { readonly status: 'known' }>;
 const fold = (...facts: readonly Fact[]): Network =>
   facts.map((fact, at) => stored(fact, at + 1)).reduce(decider.evolve, decider.initial);
 const known = (...facts: readonly Fact[]): Known => fold(...facts) as Known;
-/** The nodes that must be given another configuration, task by task. */
+/** The nodes that need another configuration, task by task. */
 const due = (...facts: readonly Fact[]): readonly unknown[] =>
   networkReconciler.tasks(fold(...facts), '').map(({ data }) => data['nodes']);
 
@@ -28,7 +28,7 @@ const cluster = (network: Pick<DeclaredSpec, 'firewall' | 'sshd'>): readonly Fac
   agentStarted(W1),
   declared(network),
 ];
-/** What the nodes are given now. */
+/** The current configurations of the nodes. */
 const given = (facts: readonly Fact[], attempt = 1): readonly Fact<'DesiredNetworkSet'>[] => {
   const { basis } = known(...facts);
   const plan = planner(basis);
@@ -52,12 +52,12 @@ const ruleOf = (
 ) => contentFor(node, { firewall }, ...more).firewall?.inbound.find((rule) => rule.name === name);
 
 describe('the network configuration of nodes', () => {
-  it('is left alone where the manifest declares none of it', () => {
+  it('is not assigned if the manifest declares none', () => {
     expect(due(...cluster({}))).toEqual([]);
     expect(outdated(known(...cluster({})).basis, {})).toEqual([]);
   });
 
-  it('knows the network of pods of a request that was corrected', () => {
+  it('uses the pod network of a corrected request', () => {
     const { spec, requestHash } = clusterRequested().data;
     const kubernetes = { ...spec.kubernetes, podCidr: '10.200.0.0/16', networkCni: 'cilium' as const };
     const correction = { spec: { ...spec, kubernetes }, requestHash };
@@ -65,32 +65,32 @@ describe('the network configuration of nodes', () => {
     expect(basis).toMatchObject({ cni: 'cilium', podCidr: '10.200.0.0/16' });
   });
 
-  it('is given to every node whose agent runs, when it is declared', () => {
+  it('is assigned to every node with a running agent when it is declared', () => {
     expect(due(...cluster({ firewall: FIREWALL }))).toEqual([[CP, W1]]);
     expect(due(...cluster({ sshd: { hardening: true } }))).toEqual([[CP, W1]]);
   });
 
-  it('is given once, and again when it changes', () => {
+  it('is assigned once, and again when it changes', () => {
     const facts = cluster({ firewall: FIREWALL });
     expect(due(...facts, ...given(facts))).toEqual([]);
     const more = [...facts, ...given(facts), declared({ firewall: { enabled: true, ssh: ['198.51.100.0/24'] } })];
     expect(due(...more)).toEqual([[CP, W1]]);
   });
 
-  it('is given to a node when its agent starts, without a change for the others', () => {
+  it('is assigned to a node when its agent starts, without a change for the others', () => {
     const facts = [...cluster({ firewall: FIREWALL }), created(W2)];
     expect(due(...facts, ...given(facts).slice(0, 2))).toEqual([]);
     expect(due(...facts, ...given(facts).slice(0, 2), agentStarted(W2))).toEqual([[W2]]);
   });
 
-  it('changes for nodes that must accept a new one, and not where a network of nodes is declared', () => {
+  it('changes for nodes that must accept a new one, except if a network of nodes is declared', () => {
     const facts = cluster({ firewall: FIREWALL });
     expect(due(...facts, ...given(facts), created(W2))).toEqual([[CP, W1]]);
     const wide = cluster({ firewall: { enabled: true, nodes: ['192.0.2.0/24'] } });
     expect(due(...wide, ...given(wide), created(W2))).toEqual([]);
   });
 
-  it('changes for the others when a node leaves or has another address', () => {
+  it('changes for the others when a node is removed or its address changes', () => {
     const facts = cluster({ firewall: FIREWALL });
     const gone: Fact = { type: 'VmDeleted', data: { uid, name: W1 } };
     expect(due(...facts, ...given(facts), gone)).toEqual([[CP]]);
@@ -103,7 +103,7 @@ describe('the network configuration of nodes', () => {
     expect(ruleOf(CP, 'etcd')?.peers).toEqual(['@control-planes']);
   });
 
-  it('is taken back when it is declared no longer', () => {
+  it('is removed when no longer declared', () => {
     const facts = cluster({ firewall: FIREWALL });
     const after = [...facts, ...given(facts), declared({})];
     expect(due(...after)).toEqual([[CP, W1]]);
@@ -114,14 +114,14 @@ describe('the network configuration of nodes', () => {
     expect(due(...after, ...given(after))).toEqual([]);
   });
 
-  it('is said again when a task that was late said something older', () => {
+  it('is assigned again after a late task assigned an older one', () => {
     const facts = cluster({ firewall: FIREWALL });
     const older = given(facts);
     const after = [...facts, ...older, declared({ firewall: { enabled: true, ssh: ['198.51.100.0/24'] } })];
     expect(due(...after, ...given(after), ...older.slice(0, 1))).toEqual([[CP]]);
   });
 
-  it('is given again to nodes that failed, and to no other, when an operator asks for it', () => {
+  it('is assigned again only to nodes that failed, when an operator requests it', () => {
     const facts = cluster({ firewall: FIREWALL });
     const sets = given(facts);
     const [{ data }] = sets as [Fact<'DesiredNetworkSet'>];
@@ -134,12 +134,12 @@ describe('the network configuration of nodes', () => {
     expect(due(...facts, ...sets, failed, retry, ...given(facts, 2).slice(0, 1))).toEqual([]);
   });
 
-  it('is forgotten with its cluster', () => {
+  it('is dropped with its cluster', () => {
     const gone: Fact = { type: 'ClusterDeletionRequested', data: { uid } };
     expect(fold(...cluster({ firewall: FIREWALL }), gone)).toBe(decider.initial);
   });
 
-  it('is the same for 500 nodes of one pool, and what they need is made once', () => {
+  it('is the same for 500 nodes of one pool, and is created once', () => {
     const names = Array.from({ length: 500 }, (_, at) => `demo-w-${at}-aaaaa` as NodeName);
     const facts = [...cluster({ firewall: FIREWALL }), created(...names)];
     const { basis } = known(...facts);
@@ -197,13 +197,13 @@ describe('the firewall of a node', () => {
     expect(contentFor(CP, { firewall }).firewall?.nodePorts).toContain('198.18.0.0/15');
   });
 
-  it('lets control planes that balance the API themselves agree on its address', () => {
+  it('lets control planes that balance the API themselves use VRRP for its address', () => {
     const own = balanced('control-planes', '192.0.2.5');
     expect(ruleOf(CP, 'kubernetes-api-vrrp', FIREWALL, own)?.peers).toEqual(['@control-planes']);
     expect(ruleOf(W1, 'kubernetes-api-vrrp', FIREWALL, own)).toBeUndefined();
   });
 
-  it('limits where a node connects to only where that is declared', () => {
+  it('limits outbound connections of a node only if declared', () => {
     const firewall = {
       enabled: true,
       egress: [{ name: 'nats', protocol: 'tcp', ports: [4222], to: ['198.51.100.9'] }],
@@ -220,11 +220,11 @@ describe('the firewall of a node', () => {
     ]);
   });
 
-  it('is not in force while it is disabled', () => {
+  it('is not applied while it is disabled', () => {
     expect(contentFor(CP, { firewall: { enabled: false } })).toEqual({});
   });
 
-  it('is valid as the data of its event, whatever addresses nodes have', () => {
+  it('is valid event data for any addresses of nodes', () => {
     const named = { ...machineAtAddress(W2), publicIp: 'w2.example.com', privateIp: '2001:db8::22' };
     const content = contentFor(CP, { firewall: FIREWALL }, { type: 'VmsCreated', data: { uid, machines: [named] } });
     expect(content.firewall?.sets.nodes).toEqual(['192.0.2.11', '192.0.2.21', '2001:db8::22']);
@@ -233,7 +233,7 @@ describe('the firewall of a node', () => {
 });
 
 describe('the SSH server of a node', () => {
-  it('forwards connections only where Fairlead reaches other nodes through it', () => {
+  it('forwards connections only if Fairlead accesses other nodes through it', () => {
     const network = { sshd: { hardening: true } };
     expect(contentFor(CP, network).sshd).toEqual({ hardening: true, tcpForwarding: false });
     const machine = machineAtAddress(W2);
@@ -245,7 +245,7 @@ describe('the SSH server of a node', () => {
   });
 });
 
-describe('what is desired of the network of one node', () => {
+describe('the desired network configuration of one node', () => {
   const { given: after } = specification(desiredNetwork);
   const revision = '0123456789abcdef';
   const set = (attempt: number): Fact<'DesiredNetworkSet'> => ({
@@ -262,7 +262,7 @@ describe('what is desired of the network of one node', () => {
     after(set(1)).when(ask(null)).thenNothing();
   });
 
-  it('is stated once more for each try that an operator asks for', () => {
+  it('is stated once more for each retry that an operator requests', () => {
     after(set(1)).when(ask(1)).then(set(2));
     after(set(1), set(2)).when(ask(1)).thenNothing();
   });

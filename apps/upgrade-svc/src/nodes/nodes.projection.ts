@@ -9,7 +9,7 @@ import {
 import { readinessAfter, type Readiness } from '@fairlead/domain';
 import type { Projection } from '@fairlead/event-sourcing';
 
-/** A node as upgrade-svc sees it: what is desired of it, what it reports of itself, and whether it sends heartbeats. */
+/** A node in upgrade-svc: its desired state, its reports, and whether it sends heartbeats. */
 export interface NodeRow extends Readiness {
   readonly namespace: string;
   readonly cluster: string;
@@ -26,16 +26,16 @@ export interface NodeRow extends Readiness {
     readonly changesAllowed: boolean;
   } | null;
   readonly observed: { readonly revision: number; readonly software: SoftwareVersions } | null;
-  /** Something of the node differs from what is desired, and its agent may not change it. */
+  /** Whether it has drift that its agent may not change. */
   readonly diverged: boolean;
   readonly notReadyBecause: string | null;
   readonly bootId: string | null;
-  /** Its agent runs, so heartbeats are expected. */
+  /** Whether its agent runs, so that heartbeats are expected. */
   readonly agentStarted: boolean;
   readonly lost: boolean;
-  /** When its last heartbeat came, as far as events say: not each heartbeat. */
+  /** When it was last seen according to events, which do not include every heartbeat. */
   readonly lastSeenAt: string | null;
-  /** The newest event about the node: what a decision about it follows from. */
+  /** The newest event about the node, as the cause of decisions about it. */
   readonly because: { readonly eventId: string; readonly correlationId: string };
 }
 
@@ -98,7 +98,7 @@ const planned = (event: StoredEvent<'VmsPlanned'>, key: string): NodeRow | undef
   };
 };
 
-/** What the node's own agent said; any word of it is a sign of life. */
+/** Applies an event of the node's agent. Any agent event proves that the node is alive. */
 const said = (row: NodeRow, event: StoredEvent): NodeRow => {
   const heard: NodeRow = { ...row, agentStarted: true, lastSeenAt: event.meta.time };
   switch (event.type) {
@@ -168,7 +168,7 @@ export const nodesProjection: Projection<NodeRow> = {
   evolve: (row, event, key) => {
     if (event.type === 'VmsPlanned') return row ?? planned(event, key);
     if (row === undefined) return undefined;
-    // A word about an earlier cluster of this name.
+    // An event of an earlier cluster of this name.
     if ('uid' in event.data && event.data.uid !== row.uid) return row;
     if (event.type === 'VmDeleted' || event.type === 'NodeRemoved') return undefined;
     const after = changed(row, event);

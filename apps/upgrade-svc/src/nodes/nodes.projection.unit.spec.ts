@@ -28,7 +28,7 @@ const lost: Fact = { type: 'NodeLost', data: { uid, node, lastSeenAt: null, limi
 const back: Fact = { type: 'NodeRecovered', data: { uid, node, lostForMs: 1 } };
 
 describe('the row of a node', () => {
-  it('is there from the plan on, expecting no heartbeats', () =>
+  it('exists from the plan on, without expected heartbeats', () =>
     expect(rowAfter(vmsPlanned(node))).toMatchObject({ uid, agentStarted: false, desired: null, ready: false }));
 
   it('shows desired and observed versions and readiness', () => {
@@ -45,18 +45,18 @@ describe('the row of a node', () => {
     });
   });
 
-  it('expects heartbeats also when the agent reports before bootstrap-svc has recorded its start', () =>
+  it('expects heartbeats even if the agent reports before bootstrap-svc has recorded its start', () =>
     expect(rowAfter(vmsPlanned(node), initialized)).toMatchObject({ agentStarted: true }));
 
-  it('shows that it is lost, and that it came back', () => {
+  it('shows that it is lost, and that it recovered', () => {
     expect(rowAfter(vmsPlanned(node), started, lost)?.lost).toBe(true);
     expect(rowAfter(vmsPlanned(node), started, lost, back)?.lost).toBe(false);
   });
 
-  it('names the newest event as what decisions about it follow from', () =>
+  it('has the newest event as the cause of decisions about it', () =>
     expect(rowAfter(vmsPlanned(node), started)?.because).toEqual({ eventId: 'event-2', correlationId: 'event-1' }));
 
-  it('is gone with its machine', () =>
+  it('is deleted with its machine', () =>
     expect(rowAfter(vmsPlanned(node), started, { type: 'VmDeleted', data: { uid, name: node } })).toBeUndefined());
 
   it('ignores an earlier cluster of this name', () =>

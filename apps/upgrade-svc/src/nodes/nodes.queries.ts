@@ -11,7 +11,7 @@ const KEYS_MAX = 256;
 /** Reads the node rows of this service. */
 @Injectable()
 export class NodesQueries {
-  /** What is asked for at once is one query; nothing is remembered. */
+  /** Concurrent requests are batched into one query; nothing is cached. */
   private readonly rows = new DataLoader<string, NodeRow | undefined>((keys) => this.byKeys(keys), {
     cache: false,
     maxBatchSize: KEYS_MAX,
@@ -22,7 +22,7 @@ export class NodesQueries {
     @Inject(ASK) private readonly ask: Ask,
   ) {}
 
-  /** Nodes whose agent runs, of these partitions: those that should send heartbeats. */
+  /** Nodes with a running agent in these partitions, which should send heartbeats. */
   async watched(partitions: readonly number[]): Promise<readonly NodeRow[]> {
     const rows = await this.database.query<{ doc: NodeRow }[]>(
       'select doc from nodes where partition = any($1) and agent_started',
@@ -31,7 +31,7 @@ export class NodesQueries {
     return rows.map(({ doc }) => doc);
   }
 
-  /** undefined: no cluster has, or still has, this node. */
+  /** Returns undefined if no cluster has this node. */
   one({ namespace, cluster, node }: NodeAddress): Promise<NodeRow | undefined> {
     return this.rows.load(nodeKey(namespace, cluster, node));
   }
