@@ -1,4 +1,4 @@
-/** JSON with sorted keys and nothing else that could differ: the same value has the same text, and so the same hash. */
+/** JSON with sorted keys and without other variation: equal values have equal text, and so equal hashes. */
 export const canonical = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null';

@@ -15,15 +15,18 @@ import {
 import { NO_CHANGE, type Draft } from './plan.builder.js';
 import { softwareTo, type PlanInput, type PlannedNode } from './plan.request.js';
 
-/** One step of the path, as the control planes see it. `to` null: not Kubernetes changes, but other software, certificates or boots. */
+/**
+ * One step of the path for control planes. `to` null: Kubernetes is unchanged, only other software, certificates or
+ * boots.
+ */
 export interface Step {
   readonly from: KubernetesVersion;
   readonly to: KubernetesVersion | null;
-  /** Other packages, certificates and boots come with the last step, so that each node is emptied for them once. */
+  /** Other packages, certificates and boots are part of the last step, so that each node is drained for them once. */
   readonly last: boolean;
 }
 
-/** Non-leaders by name, the leader of etcd last. */
+/** Non-leaders by name, the etcd leader last. */
 export const inOrder = (nodes: readonly PlannedNode[], leader: NodeName | null): readonly PlannedNode[] => [
   ...nodes.filter(({ facts }) => facts.name !== leader),
   ...nodes.filter(({ facts }) => facts.name === leader),
@@ -73,10 +76,10 @@ const packagesOf = ({ what }: Pass, all: SoftwareVersions): SoftwareVersions => 
   return what === 'components' ? without(all, PACKAGES_OF_THE_KUBELET) : only(all, PACKAGES_OF_THE_KUBELET);
 };
 
-/** Those of kubeadm that B12 stands for: whoever overrides it has looked at the Corefile. */
+/** kubeadm checks that B12 covers: whoever overrides it has checked the Corefile. */
 const COREFILE_CHECKS = ['CoreDNSUnsupportedPlugins', 'CoreDNSMigration'];
 
-/** Checks of kubeadm that are warnings, for their rules were overridden. */
+/** kubeadm checks that are only warnings, because their rules were overridden. */
 const ignoredChecks = ({ facts, request }: PlanInput): Pick<NodeChange, 'ignoredPreflightErrors'> => {
   const corefile = request.overridden.includes('B12') ? COREFILE_CHECKS : [];
   const refused = request.overridden.includes('B13') ? (facts.dryRun?.refusal?.checks ?? []) : [];
@@ -120,7 +123,7 @@ const passes = (input: PlanInput, step: Step, leader: NodeName | null): readonly
     emulatedVersion,
   });
   if (step.to === null) return [pass('all')];
-  // G5: everything old but the binaries; then the version itself, and with it the kubelets.
+  // G5: first only the binaries; then the version itself, and with it the kubelets.
   if (step.last && input.request.strategy.twoStep) return [pass('components', minorOf(step.from)), pass('commit')];
   return c6KubeletGoesAlong(input.facts) ? [pass('all')] : [pass('components'), pass('kubelet')];
 };
@@ -141,7 +144,7 @@ export const controlPlaneBatches = (
   );
 };
 
-/** The node after the step, for what is planned next. */
+/** The node after the step, as input for later steps. */
 export const afterStep = (input: PlanInput, node: PlannedNode, step: Step): PlannedNode => ({
   ...node,
   software: { ...node.software, ...softwareTo(node, step.to, othersOf(input, step)) },

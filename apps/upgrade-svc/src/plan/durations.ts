@@ -1,8 +1,8 @@
 import type { PlanOperation } from '@fairlead/contracts';
 
 /**
- * Seconds that operations take. The numbers here are those of five real hosts on two cores, v1.33.13 to v1.34.4 (docs/performance.md);
- * what a cluster's own operations took replaces them.
+ * Seconds that operations take: measured on five real hosts with two cores, v1.33.13 to v1.34.4 (docs/performance.md),
+ * until replaced by the durations of a cluster's own operations.
  */
 const DURATIONS = {
   stage: 20,
@@ -42,7 +42,7 @@ export const predictedSecondsOf = (operation: Shape, durations: Durations): numb
   return (durations[key] ?? DURATIONS[key]) + boot;
 };
 
-/** Batches follow each other; within one as many at a time as its pool allows. */
+/** Batches are sequential; within one, as many operations run concurrently as the pool allows. */
 export const predictedTotal = (
   operations: readonly PlanOperation[],
   atOnce: (operation: PlanOperation) => number,

@@ -2,7 +2,7 @@ import type { NodeChange, NodeName, PlanOperation, SoftwareVersions } from '@fai
 import { predictedSecondsOf } from './durations.js';
 import { fromOf, poolOf, type PlanInput, type PlannedNode } from './plan.request.js';
 
-/** What of an operation is not derived from where it stands in the plan. */
+/** The parts of an operation that do not derive from its position in the plan. */
 export interface Draft {
   readonly kind: PlanOperation['kind'];
   readonly node: PlannedNode | null;
@@ -25,7 +25,7 @@ export const NO_CHANGE: Omit<NodeChange, 'id'> = {
   emulatedVersion: null,
 };
 
-/** The plan as it grows, batch by batch. Numbers are given here and nowhere else. */
+/** The plan under construction, batch by batch. Numbers are assigned only here. */
 export interface Growing {
   readonly operations: readonly PlanOperation[];
   readonly batches: number;
@@ -60,7 +60,7 @@ const operationOf = (input: PlanInput, draft: Draft, index: number, batch: numbe
   return { ...operation, predictedSeconds: predictedSecondsOf(operation, input.durations) };
 };
 
-/** One more batch: begins when everything before it has ended. An empty one is none. */
+/** Adds a batch, which begins when everything before it has ended. Ignores an empty one. */
 export const withBatch = (input: PlanInput, plan: Growing, drafts: readonly Draft[]): Growing => {
   if (drafts.length === 0) return plan;
   const added = drafts.map((draft, index) =>

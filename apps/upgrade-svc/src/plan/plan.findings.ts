@@ -75,7 +75,7 @@ const etcdFindings = ({ facts, own }: PlanInput, { path }: UpgradePlan): readonl
   path.slice(1).flatMap((to, index) => {
     const [before, after] = [findRelease(own, path[index] ?? to)?.etcd, findRelease(own, to)?.etcd];
     if (before === undefined || after === undefined) return [];
-    // What runs now may be another patch than its release names; that counts for the first step.
+    // The running version may be another patch than that of its release, which matters for the first step.
     const running = index === 0 ? facts.etcd?.members.find(({ version }) => hasVersion(version))?.version : undefined;
     return [
       ...b10EtcdMinor(index === 0 ? facts.etcd : null, running ?? before, after),
@@ -143,10 +143,10 @@ const worldFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding[] 
   ];
 };
 
-/** Everything that the rules say about a plan and the cluster that it is for. */
+/** All findings of the rules about a plan and its cluster. */
 export const findingsOf = (input: PlanInput, plan: UpgradePlan): readonly Finding[] => {
   const ended = b8Ended(input.facts);
-  // Without a valid certificate, nothing can be read: one cause, and not a finding for each thing that was not read.
+  // Without a valid certificate nothing can be read: report one cause instead of a finding per unread item.
   if (ended.length > 0 && input.facts.unread.length > 0) return ended;
   return [...ended, ...findingsOfReadable(input, plan)];
 };

@@ -16,35 +16,35 @@ import type { Durations } from './durations.js';
 export interface RolloutRequest {
   readonly upgradeId: UpgradeId;
   readonly target: UpgradeTarget;
-  /** Worker pools that take part; null: all. */
+  /** Worker pools to upgrade; null: all. */
   readonly pools: readonly string[] | null;
   readonly controlPlane: boolean;
   readonly strategy: UpgradeStrategy;
-  /** Rules that an operator overrode. */
+  /** Rules overridden by an operator. */
   readonly overridden: readonly string[];
 }
 
-/** All that a plan is made of. The same input gives the same plan, to the byte. */
+/** The complete input of a plan. The same input results in the same plan, byte for byte. */
 export interface PlanInput {
   readonly request: RolloutRequest;
   readonly facts: ClusterFacts;
   readonly holds: Holds;
-  /** Of the manifest; absent: it has none. */
+  /** As in the manifest; absent: the manifest has none. */
   readonly addons?: readonly AddonStanding[];
   readonly underWay: UnderWay;
-  /** https://host:port at which every API server is reached; null: there is one only. */
+  /** The https://host:port that serves every API server; null: there is a single API server. */
   readonly endpoint: string | null;
-  /** Those of the installation beside the built-in ones. */
+  /** Releases added by the installation, in addition to the built-in ones. */
   readonly own: OwnReleases;
-  /** What this cluster's own operations took; the catalogue's numbers otherwise. */
+  /** Measured durations of this cluster's operations; otherwise the defaults of the catalogue. */
   readonly durations: Durations;
 }
 
-/** A node on its way through a plan. */
+/** A node and its versions at one point of the plan. */
 export interface PlannedNode {
   readonly facts: NodeFacts;
   readonly software: SoftwareVersions;
-  /** Of the static pods of a control plane, with v; null: it has none. */
+  /** Version of the control plane's static pods, with v; null: a worker. */
   readonly components: string | null;
 }
 
@@ -72,7 +72,7 @@ const plannedNode = (facts: NodeFacts): PlannedNode => {
   };
 };
 
-/** Nodes that take part, by role, in the order of their names. */
+/** Nodes of this role to upgrade, sorted by name. */
 export const participants = (input: PlanInput, role: NodeRole): readonly PlannedNode[] =>
   input.facts.nodes
     .filter((node) => node.role === role && takesPart(input, node))
@@ -81,7 +81,7 @@ export const participants = (input: PlanInput, role: NodeRole): readonly Planned
 
 const KUBERNETES_PACKAGES = ['kubeadm', 'kubelet', 'kubectl'] as const;
 
-/** What of the node's software changes to reach this version and the packages that were asked for. */
+/** The software of the node that changes to reach this Kubernetes version and the requested packages. */
 export const softwareTo = (
   { software }: Pick<PlannedNode, 'software'>,
   kubernetes: string | null,

@@ -42,7 +42,10 @@ import {
 } from './plan.request.js';
 import { afterPass, poolSize, workerBatches, type WorkerPass } from './workers.planner.js';
 
-/** What is known while a plan grows: where every node is by then, and who leads etcd, as far as that is known. */
+/**
+ * State while a plan is built: the version of every node after the operations so far, and the etcd leader if it is
+ * known.
+ */
 interface Progress {
   readonly plan: Growing;
   readonly controlPlanes: readonly PlannedNode[];
@@ -52,7 +55,7 @@ interface Progress {
 
 const asVersion = (text: string): KubernetesVersion => (text.startsWith('v') ? text : `v${text}`) as KubernetesVersion;
 
-/** The present version is that of the oldest API server; without a target for Kubernetes it stays. */
+/** The current version is that of the oldest API server; without a target for Kubernetes it does not change. */
 const pathOf = (input: PlanInput): Path => {
   const present = asVersion(oldestApiServer(versionsIn(input.facts)) ?? '0.0.0');
   const { kubernetes } = input.request.target;
@@ -61,7 +64,7 @@ const pathOf = (input: PlanInput): Path => {
   const offered = offeredReleases(input.own);
   const path = a4NeverBack(a4Path(present, kubernetes, offered), newest, offered);
   const emulated = emulatedIn(input.facts);
-  // An older version is refused by A1 anyway; G2 and G5 say why not even an exception could be made.
+  // A1 rejects an older version in any case; G2 and G5 explain why no exception is possible.
   const back =
     minorsAhead(present, kubernetes) < 0
       ? [
@@ -72,7 +75,9 @@ const pathOf = (input: PlanInput): Path => {
   return { ...path, findings: [...path.findings, ...back, ...g5EmulationEndsFirst(emulated, present, kubernetes)] };
 };
 
-/** Where every API server is at the target by now, kubelets may still be behind: the same step goes on from there. */
+/**
+ * If every API server already has the target version, kubelets may still be behind: the same step continues with them.
+ */
 const stepsOf = ({ versions }: Path, target: KubernetesVersion | null): readonly Step[] => {
   const [present = asVersion('0.0.0'), ...others] = versions.map(asVersion);
   if (others.length === 0) return [{ from: present, to: target, last: true }];
@@ -84,8 +89,9 @@ const stepsOf = ({ versions }: Path, target: KubernetesVersion | null): readonly
 };
 
 /**
- * Workers on which the addons of a new version run although the workers themselves do not change with it, held ones included: their
- * DaemonSets leave no node out. Where images cannot be pulled, they have those that were staged. One that is not Ready is not waited for.
+ * Workers that run the addons of the new version although they are not upgraded themselves, held ones included:
+ * DaemonSets run on every node. Where images cannot be pulled, these nodes need staged ones. Nodes that are not Ready
+ * are skipped.
  */
 const addonWorkers = (input: PlanInput): readonly NodeName[] =>
   input.facts.nodes.filter((node) => node.role === 'worker' && node.ready).map(({ name }) => name);
@@ -149,7 +155,10 @@ const workersPass = (input: PlanInput, before: Progress, pass: WorkerPass, isSta
   };
 };
 
-/** A6: workers that would fall too far behind by the step go first, to the version that the control planes have. */
+/**
+ * A6: workers that the step would leave too far behind are upgraded first, to the current version of the control
+ * planes.
+ */
 const wouldLag = (before: Progress, { to }: Step): boolean =>
   to !== null &&
   before.workers.some(({ software }) => {
@@ -192,7 +201,7 @@ const apiServersIn = ({ facts }: PlanInput): NonNullable<UpgradePlan['apiServers
     versionsIn(facts).flatMap(({ name, apiServer }) => (apiServer === null ? [] : [[name, asVersion(apiServer)]])),
   );
 
-/** The plan, whether or not its findings let it run: findings refer to it. */
+/** Builds the plan even if its findings block it, because findings refer to it. */
 const grow = (input: PlanInput, path: Path): UpgradePlan => {
   const leader = input.facts.etcd?.members.find((member) => member.leader)?.node ?? null;
   const start: Progress = {
@@ -232,27 +241,33 @@ export type Check =
   | { readonly outcome: 'rejected'; readonly findings: readonly Finding[] }
   | { readonly outcome: 'planned'; readonly plan: UpgradePlan };
 
-/** A path from a version that could not be read is refused in any case; what hides the version says more than the path (A4). */
+/**
+ * A path from an unreadable version is rejected in any case; the finding about the version is more useful than the one
+ * about the path (A4).
+ */
 const withoutUnknownPath = ({ facts }: PlanInput, stops: readonly Finding[]): readonly Finding[] => {
   const others = stops.filter(({ rule }) => rule !== 'A4');
   return oldestApiServer(versionsIn(facts)) === undefined && others.length > 0 ? others : stops;
 };
 
-/** The plan for these facts with all that is found, whether or not it may run. */
+/** Builds the plan for these facts, with all findings, whether or not it may run. */
 const judge = (input: PlanInput): { readonly plan: UpgradePlan; readonly findings: readonly Finding[] } => {
   const path = pathOf(input);
   const plan = grow(input, path);
   return { plan, findings: [...path.findings, ...findingsOf(input, plan)] };
 };
 
-/** Whatever else stops an upgrade is reported alone: it keeps kubeadm from the node, or makes it fail for the same reason. */
+/**
+ * Rules that do not prevent the dry run. A finding of any other rule is reported without one: it keeps kubeadm off the
+ * node, or makes it fail for the same reason.
+ */
 const BESIDE_A_DRY_RUN: readonly string[] = ['B4', 'B5', 'B6', 'B10', 'B11', 'B12'];
 
 export interface DryRunRequest extends KubeadmDryRun {
   readonly node: NodeName;
 }
 
-/** What kubeadm can be asked before anything is touched: the first step of the plan, on the control plane that begins it. null: nothing. */
+/** The kubeadm dry run that precedes any change: the first step of the plan, on its first control plane. null: none. */
 export const dryRunOf = (input: PlanInput): DryRunRequest | null => {
   const { plan, findings } = judge(input);
   const stops = stopping(findings, input.request.overridden);
@@ -264,7 +279,10 @@ export const dryRunOf = (input: PlanInput): DryRunRequest | null => {
   return { node: node.name, kubernetes, ignoredPreflightErrors: first?.change?.ignoredPreflightErrors ?? [] };
 };
 
-/** Facts and a request become a plan, or the findings for which there can be none. Pure: a dry run and a run get the same. */
+/**
+ * Turns facts and a request into a plan, or into the findings that block it. Pure: a dry run and a run get the same
+ * result.
+ */
 export const planUpgrade = (input: PlanInput): Check => {
   const { plan, findings } = judge(input);
   const { overridden } = input.request;

@@ -61,14 +61,14 @@ const steps = ({ operations }: UpgradePlan): readonly string[] =>
     [kind, node, change?.kubeadm, versions['kubelet']].filter((part) => typeof part === 'string').join(' '),
   );
 
-/** Which version each staging brings, and to which nodes. */
+/** The version and the nodes of each staging operation. */
 const stagedBy = ({ operations }: UpgradePlan): readonly unknown[] =>
   operations.flatMap((one) => (one.kind === 'stage' ? [[one.to['kubelet'], [...one.nodes].toSorted()]] : []));
 
 describe('a plan', () => {
   const plan = planned(inputOf(modelOf(3, 3, '1.33.13'), to('v1.34.4')));
 
-  it('stages, saves etcd, changes control planes with its leader last, then workers with a canary first [ORBITER 15, ORBITER 33, Cluster API 24]', () =>
+  it('stages, takes an etcd snapshot, upgrades control planes with the etcd leader last, then workers with a canary first [ORBITER 15, ORBITER 33, Cluster API 24]', () =>
     expect(steps(plan)).toEqual([
       'stage 1.34.4',
       'snapshot-etcd',
@@ -82,7 +82,7 @@ describe('a plan', () => {
       `worker ${w(3)} node 1.34.4`,
     ]));
 
-  it('is what the contract says, with a reason and a time for each operation', () => {
+  it('matches the contract, with a reason and a duration for each operation', () => {
     expect(() => UpgradePlan.parse(plan)).not.toThrow();
     for (const { reason, predictedSeconds } of plan.operations) {
       expect(reason.length).toBeGreaterThan(10);
@@ -90,15 +90,15 @@ describe('a plan', () => {
     }
   });
 
-  it('predicts what its batches take one after the other', () =>
+  it('predicts the sum of its batches', () =>
     expect(plan.predictedSeconds).toBe(20 + 5 + 102 + 85 + 85 + 15 + 1 + 45 + 2 * 45));
 
-  it('predicts by what this cluster has shown, where it has', () => {
+  it('predicts from the measured durations of this cluster if there are any', () => {
     const again = planned(inputOf(modelOf(3, 3, '1.33.13'), to('v1.34.4'), {}, { durations: { worker: 30 } }));
     expect(again.predictedSeconds).toBe(plan.predictedSeconds - 3 * 15);
   });
 
-  it('has the same hash for the same input, and another for another', () => {
+  it('has the same hash for the same input, and a different hash for a different input', () => {
     expect(planHash(planned(inputOf(modelOf(3, 3, '1.33.13'), to('v1.34.4'))))).toBe(planHash(plan));
     expect(planHash(planned(inputOf(modelOf(3, 2, '1.33.13'), to('v1.34.4'))))).not.toBe(planHash(plan));
     expect(canonical({ b: [1, { d: undefined, c: null }], a: 'x' })).toBe('{"a":"x","b":[1,{"c":null}]}');
@@ -114,7 +114,7 @@ describe('a plan', () => {
     return (check.outcome === 'rejected' ? check.findings : check.plan.findings).map(({ sentence }) => sentence);
   };
 
-  it('leads to any patch of the minor that runs, up and down; a lower one waits for its approval [ORBITER 14]', () => {
+  it('upgrades or downgrades to any patch of the current minor; a lower patch requires approval [ORBITER 14]', () => {
     expect(planned(inputOf(modelOf(1, 1, '1.34.4'), to('v1.34.9'))).path).toEqual(['v1.34.4', 'v1.34.9']);
     const down = planned(inputOf(modelOf(1, 1, '1.34.4'), to('v1.34.2')));
     expect([down.path, steps(down).filter((step) => /^(control-plane|worker)/.test(step))]).toEqual([
@@ -124,12 +124,12 @@ describe('a plan', () => {
     expect(down.findings).toMatchObject([{ rule: 'A1', severity: 'ask' }]);
   });
 
-  it('leads out of 1.30, minor by minor [ORBITER 14]', () => {
+  it('upgrades from 1.30, minor by minor [ORBITER 14]', () => {
     const { path } = planned(inputOf(modelOf(1, 1, '1.30.14'), to('v1.33.13')));
     expect(path).toEqual(['v1.30.14', 'v1.31.14', 'v1.32.13', 'v1.33.13']);
   });
 
-  it('leads to a release that the installation has added, and carries what belongs to it', () => {
+  it('upgrades to a release added by the installation, and includes the data of that release', () => {
     expect(rulesOf(inputOf(modelOf(1, 1, '1.34.4'), to('v1.34.12')))).toContainEqual(
       expect.stringContaining('no release v1.34.12'),
     );
@@ -138,7 +138,7 @@ describe('a plan', () => {
     expect(planned(inputOf(modelOf(1, 1, '1.33.13'), to('v1.34.4'), {}, { own }))).not.toHaveProperty('releases');
   });
 
-  it('says of a target that it is only listed, and refuses one that was withdrawn', () => {
+  it('warns about a target that is only listed, and rejects a withdrawn one', () => {
     const listed = expect.stringContaining('v1.34.10 is only listed');
     expect(rulesOf(inputOf(modelOf(1, 1, '1.34.4'), to('v1.34.10')))).toContainEqual(listed);
     expect(rulesOf(inputOf(modelOf(1, 1, '1.33.13'), to('v1.34.4')))).not.toContainEqual(
@@ -152,7 +152,7 @@ describe('a plan', () => {
     );
   });
 
-  it('lets control planes go minor by minor while workers lag and skip [ORBITER 14, Cluster API 24]', () => {
+  it('upgrades control planes minor by minor while workers lag and skip minors [ORBITER 14, Cluster API 24]', () => {
     const chain = planned(inputOf(modelOf(1, 1, '1.33.13'), to('v1.36.3')));
     expect(chain.path).toEqual(['v1.33.13', 'v1.34.4', 'v1.35.4', 'v1.36.3']);
     expect(steps(chain).filter((step) => step.startsWith('worker'))).toEqual([`worker ${w(1)} node 1.36.3`]);
@@ -160,7 +160,7 @@ describe('a plan', () => {
     expect(steps(chain).filter((step) => step === 'snapshot-etcd')).toHaveLength(3);
   });
 
-  it('stages each minor version on workers that skip it, too: its addons run there', () => {
+  it('stages each minor version on workers that skip it, because its addons run there', () => {
     const chain = planned(inputOf(modelOf(1, 2, '1.33.13'), to('v1.35.4')));
     expect(stagedBy(chain)).toEqual([
       ['1.34.4', [cp(1), w(1), w(2)]],
@@ -168,7 +168,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('stages on workers that do not take part and on held ones, which get the addons all the same, and on none that is not Ready', () => {
+  it('stages on held workers and on those outside the request, which run the addons as well, but not on workers that are not Ready', () => {
     const model = changeNode(modelOf(1, 3, '1.33.13'), w(3), { ready: false });
     const input = inputOf(
       model,
@@ -181,7 +181,7 @@ describe('a plan', () => {
     expect(steps(alone).filter((step) => step.includes(w(2)))).toEqual([]);
   });
 
-  it('brings workers along first that would fall too far behind [Cluster API 24]', () => {
+  it('first upgrades workers that would otherwise fall too far behind [Cluster API 24]', () => {
     const old = changeNode(modelOf(1, 1, '1.34.4'), w(1), {
       software: { ...modelNode('x', 'worker', 'w', '1.31.9').software },
     });
@@ -193,7 +193,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('leaves nodes alone that are held or up to date, and names them', () => {
+  it('skips nodes that are held or up to date, and lists them', () => {
     const done = changeNode(modelOf(1, 3, '1.33.13'), w(1), modelNode(w(1), 'worker', 'w', '1.33.13'));
     const model = changeNode(done, w(2), { software: modelNode('x', 'worker', 'w', '1.34.4').software });
     const facts = factsOf(
@@ -211,7 +211,7 @@ describe('a plan', () => {
     expect(steps(half).filter((step) => /^(worker|control)/.test(step))).toEqual([`worker ${w(1)} node 1.34.4`]);
   });
 
-  it('changes sick nodes early, but begins with a healthy canary', () => {
+  it('upgrades sick nodes early, but starts with a healthy canary', () => {
     const sick = changeNode(modelOf(1, 3, '1.33.13'), w(3), { ready: false });
     const order = planned(inputOf(sick, to('v1.34.4'), { excusedNodes: [w(3)] })).operations.filter(
       ({ kind }) => kind === 'worker',
@@ -223,7 +223,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('makes batches of the budget when they rest in between', () => {
+  it('splits a pool into batches of the budget if there is a soak time between them', () => {
     const soaking = planned(
       inputOf(modelOf(1, 5, '1.33.13'), to('v1.34.4'), { workers: { maxUnavailable: 2, soakSeconds: 60 } }),
     );
@@ -231,7 +231,7 @@ describe('a plan', () => {
     expect(workers.map((batch) => batch - workers[0]!)).toEqual([0, 1, 1, 2, 2]);
   });
 
-  it('changes kubelets of control planes in a second pass when they ask a balanced address (C6)', () => {
+  it('upgrades control plane kubelets in a second pass if they use a load-balanced endpoint (C6)', () => {
     const facts = factsOf(modelOf(2, 0, '1.33.13'), AT);
     const three: ClusterFacts = factsOf(modelOf(3, 0, '1.33.13'), AT);
     const balanced = { ...three, nodes: three.nodes.map((node) => ({ ...node, kubeletTalksToLocalApi: false })) };
@@ -248,7 +248,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('first behaves as the old version when it is made in two steps (G5)', () => {
+  it('first emulates the old version in a two-step upgrade (G5)', () => {
     const two = planned(inputOf(modelOf(1, 0, '1.33.13'), to('v1.34.4'), { twoStep: true }));
     const emulated = two.operations.flatMap(({ change }) => (change === null ? [] : [change.emulatedVersion]));
     expect(emulated).toEqual(['1.33', null]);
@@ -256,7 +256,7 @@ describe('a plan', () => {
     expect(patch).toMatchObject({ outcome: 'rejected', findings: [{ rule: 'G5', help: 'Leave out twoStep.' }] });
   });
 
-  it('between the two steps leads on, and neither back nor over a minor (G5)', () => {
+  it('between the two steps allows only the second step, neither a rollback nor a skipped minor (G5)', () => {
     const [from, old, next] = ['v1.35.4', 'v1.34.4', 'v1.36.3'];
     const model = changeNode(modelOf(1, 1, '1.34.4'), cp(1), {
       components: { api: '1.35.4', controllers: '1.35.4', scheduler: '1.35.4', emulates: '1.34' },
@@ -283,7 +283,7 @@ describe('a plan', () => {
     expect(applied).toMatchObject({ kubernetes: from, emulatedVersion: null });
   });
 
-  it('is refused for what could not be read, and not for its path, where that hides the present version', () => {
+  it('is rejected for the unreadable component, and not for its path, if the current version is unknown', () => {
     const facts = factsOf(modelOf(3, 1, '1.34.4'), AT);
     const unread = [{ what: 'nodes', rule: 'B2', message: 'etcdserver: no leader' }] as const;
     const hidden = { facts: { ...facts, nodes: [], unread } };
@@ -291,10 +291,10 @@ describe('a plan', () => {
       rejectedBy(inputOf(modelOf(3, 1, '1.34.4'), { ...to('v1.35.4'), overridden }, {}, hidden));
     expect(rulesWith()).toContain('B2');
     expect(rulesWith()).not.toContain('A4');
-    expect(rulesWith('B2')).not.toEqual([]); // An override opens no way from an unknown version.
+    expect(rulesWith('B2')).not.toEqual([]); // An override does not allow a path from an unknown version.
   });
 
-  it('is refused when a node that gets files does not reach their source, and only then (B9)', () => {
+  it('is rejected only if a node that downloads files cannot reach their source (B9)', () => {
     const model = modelOf(1, 2, '1.33.13');
     const source = { at: AT, address: 'http://mirror/', failure: 'no route to host', releases: null };
     const all = factsOf(model, AT);
@@ -304,7 +304,7 @@ describe('a plan', () => {
     expect(planUpgrade(inputOf(model, renewal, {}, { facts })).outcome).toBe('planned');
   });
 
-  it('of other software empties and changes every node, and runs no kubeadm', () => {
+  it('for other software drains and changes every node, and does not run kubeadm', () => {
     const runtime = planned(
       inputOf(modelOf(1, 1, '1.34.4'), {
         target: { software: { containerd: '1.7.27' }, renewCertificates: false, reboot: false },
@@ -317,7 +317,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('of certificates touches control planes only, and empties none', () => {
+  it('for certificates changes only control planes, and does not drain them', () => {
     const renewal = planned(inputOf(modelOf(3, 2, '1.34.4'), { target: { renewCertificates: true, reboot: false } }));
     expect(steps(renewal)).toEqual([
       'snapshot-etcd',
@@ -336,7 +336,7 @@ describe('a plan with surge nodes', () => {
   );
   const ofPool = surge.operations.filter(({ pool }) => pool === 'w');
 
-  it('has them before the first node of the pool is emptied, and gives them back after the last', () => {
+  it('creates them before the first node of the pool is drained, and deletes them after the last', () => {
     expect(ofPool.map(({ kind }) => kind)).toEqual(['book-surge', 'worker', 'worker', 'worker', 'return-surge']);
     expect(ofPool.map(({ batch }) => batch)).toEqual(
       [...ofPool.map(({ batch }) => batch)].sort((one, other) => one - other),
@@ -344,7 +344,7 @@ describe('a plan with surge nodes', () => {
     expect(surge.pools.find(({ name }) => name === 'w')).toMatchObject({ nodes: 3, atOnce: 1, surge: 1 });
   });
 
-  it('says why, how long it takes, and that they have the target from the start', () => {
+  it('states the reason and the duration, and creates them with the target version', () => {
     const [book] = ofPool;
     expect(book).toMatchObject({ to: { kubelet: '1.34.4' }, node: null, predictedSeconds: 120 });
     expect(book?.reason).toBe('1 surge node in w first, to keep its capacity (D2)');
@@ -352,7 +352,7 @@ describe('a plan with surge nodes', () => {
     expect(surge.predictedSeconds - without.predictedSeconds).toBe(180);
   });
 
-  it('comes after the control planes: no kubelet is newer than an API server', () =>
+  it('is preceded by the control planes: no kubelet is newer than an API server', () =>
     expect(surge.operations.findIndex(({ kind }) => kind === 'book-surge')).toBeGreaterThan(
       surge.operations.findIndex(({ kind }) => kind === 'addons'),
     ));
@@ -383,7 +383,7 @@ describe('no plan', () => {
     expect(rejectedBy(inputOf(model, to('v1.34.4'), {}, { holds }))).toEqual(['A2']);
   });
 
-  it('until an operator overrides a rule that can be overridden; then it is shown and no longer stops', () => {
+  it('until an operator overrides a rule that allows it; then the finding is shown and no longer blocks', () => {
     const sick = changeNode(model, w(1), { ready: false });
     expect(rejectedBy(inputOf(sick, { ...to('v1.34.4'), overridden: ['A1'] }))).toEqual(['B2']);
     const { findings } = planned(inputOf(sick, { ...to('v1.34.4'), overridden: ['B2'] }));
@@ -397,7 +397,7 @@ describe('a Corefile that kubeadm cannot migrate', () => {
   const checked = (overridden: readonly string[]) =>
     planUpgrade(inputOf(model, { ...to('v1.34.4'), overridden }, {}, { facts }));
 
-  it('stops the upgrade before anything is touched; with an override, kubeadm leaves out its own check', () => {
+  it('blocks the upgrade before any change; with an override, kubeadm skips its own check', () => {
     expect(checked([])).toMatchObject({ outcome: 'rejected', findings: [{ rule: 'B12' }] });
     const check = checked(['B12']);
     if (check.outcome !== 'planned') throw new Error('it was not planned');
@@ -408,7 +408,7 @@ describe('a Corefile that kubeadm cannot migrate', () => {
   });
 });
 
-describe("kubeadm's own word on an upgrade (B13)", () => {
+describe('the kubeadm dry run of an upgrade (B13)', () => {
   const model = modelOf(3, 1, '1.33.13');
   const words = ['CoreDNSUnsupportedPlugins: plugin "k8s_gateway" is unsupported'];
   const refusal = { checks: ['CoreDNSUnsupportedPlugins'], words };
@@ -417,14 +417,14 @@ describe("kubeadm's own word on an upgrade (B13)", () => {
   const refused = (overridden: readonly string[] = []) =>
     planUpgrade(withFacts({ dryRun: { node: cp(2), version: 'v1.34.4', refusal } }, overridden));
 
-  it('is asked of the control plane that begins, for the first step of the path', () => {
+  it('runs on the first control plane, for the first step of the path', () => {
     const request = dryRunOf(withFacts({}));
     expect(request).toEqual({ node: cp(2), kubernetes: 'v1.34.4', ignoredPreflightErrors: [] });
     const [first] = planned(withFacts({})).operations.filter(({ change }) => change?.kubeadm === 'apply');
     expect(first?.node).toBe(request?.node);
   });
 
-  it('is asked beside what is wrong with the configuration, and not where the node or its software is concerned', () => {
+  it('also runs with findings about the configuration, but not with findings about the node or its software', () => {
     expect(dryRunOf(withFacts({ corefile: '.:53 {\n  k8s_gateway example.org\n}\n' }))?.node).toBe(cp(2));
     const unread = [{ what: 'etcd', rule: 'B3', message: 'no answer' }] as const;
     expect(dryRunOf(withFacts({ unread }))).toBeNull();
@@ -434,7 +434,7 @@ describe("kubeadm's own word on an upgrade (B13)", () => {
     expect(dryRunOf(inputOf(model, { target: { renewCertificates: true, reboot: false } }))).toBeNull();
   });
 
-  it('stops the upgrade when it refuses, with its words, its checks and what to do', () =>
+  it('blocks the upgrade if it fails, with its output, its checks and a remedy', () =>
     expect(refused()).toMatchObject({
       outcome: 'rejected',
       findings: [
@@ -448,7 +448,7 @@ describe("kubeadm's own word on an upgrade (B13)", () => {
       ],
     }));
 
-  it('that is overridden makes these checks warnings, also of the real upgrade', () => {
+  it('if overridden turns these checks into warnings, also in the actual upgrade', () => {
     const check = refused(['B13']);
     if (check.outcome !== 'planned') throw new Error('it was not planned');
     expect(check.plan.findings).toMatchObject([{ rule: 'B13', severity: 'inform' }]);
@@ -456,13 +456,13 @@ describe("kubeadm's own word on an upgrade (B13)", () => {
     expect(applied[0]?.change?.ignoredPreflightErrors).toEqual(['CoreDNSUnsupportedPlugins']);
   });
 
-  it('that could not be queried stops the upgrade, too', () => {
+  it('also blocks the upgrade if its result cannot be read', () => {
     const unread = [{ what: `kubeadm's dry run on ${cp(2)}`, rule: 'B13', message: 'no package has it' }] as const;
     expect(rejectedBy(withFacts({ unread }))).toEqual(['B13']);
   });
 });
 
-describe('what did not answer when the cluster was surveyed', () => {
+describe('components that did not respond to the survey', () => {
   const model = modelOf(3, 3, '1.33.13');
   const facts = factsOf(model, AT);
   const etcdWith = (change: Partial<EtcdMemberFacts>): ClusterFacts => ({
@@ -481,7 +481,7 @@ describe('what did not answer when the cluster was surveyed', () => {
     return check.outcome === 'rejected' ? check.findings.map(({ rule, sentence }) => `${rule} ${sentence}`) : [];
   };
 
-  it('is an etcd member that is named, and counts for no version', () => {
+  it('an etcd member is named, and does not count for any version', () => {
     const silent = found(etcdWith({ healthy: false, version: '', dbBytes: 0 }));
     expect(silent).toEqual([`B3 etcd: ${cp(3)} is not healthy`]);
     const [first, ...others] = facts.etcd!.members;
@@ -506,7 +506,7 @@ describe('what did not answer when the cluster was surveyed', () => {
   it.each([
     ['worker that Kubernetes does not know', w(2)],
     ['control plane that Kubernetes does not know', cp(2)],
-  ])('is a %s: it is named', (_what, name) => {
+  ])('a %s is named', (_what, name) => {
     const gone = nodeWith(name, {
       kubelet: '',
       kubeProxy: null,
@@ -519,7 +519,7 @@ describe('what did not answer when the cluster was surveyed', () => {
     ]);
   });
 
-  it('never is an error without a name, whatever is missing', () => {
+  it('an error always has a name, whatever is missing', () => {
     const unknown = {
       kubelet: '',
       kubeProxy: '',

@@ -3,7 +3,7 @@ import { d1NeedsCanary, d2AtOnce, d2Surge, d3MarkWorkers, d6MustDrain } from '..
 import { NO_CHANGE, type Draft } from './plan.builder.js';
 import { softwareTo, strategyOf, type PlanInput, type PlannedNode } from './plan.request.js';
 
-/** The workers are brought to a version; `last`: and to everything else that was asked for. */
+/** One pass: the workers are upgraded to a version; `last`: also to all other requested software. */
 export interface WorkerPass {
   readonly to: KubernetesVersion | null;
   readonly last: boolean;
@@ -40,7 +40,10 @@ const draftOf = (input: PlanInput, node: PlannedNode, pass: WorkerPass, canary: 
   };
 };
 
-/** Sick ones first (they cost nothing), but a canary is a node that was well: only that shows what the change does. */
+/**
+ * Sick nodes first, because their failure costs nothing. The canary is a healthy node: only a healthy node shows the
+ * effect of the change.
+ */
 const ordered = (nodes: readonly PlannedNode[], withCanary: boolean): readonly PlannedNode[] => {
   const canary = withCanary ? nodes.find((node) => !isSick(node)) : undefined;
   const others = nodes.filter((node) => node !== canary);
@@ -54,7 +57,7 @@ const ordered = (nodes: readonly PlannedNode[], withCanary: boolean): readonly P
 const chunks = <T>(items: readonly T[], size: number): readonly (readonly T[])[] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size));
 
-/** All nodes of the pool in the cluster, held ones too: of these the shares are taken. */
+/** All nodes of the pool, held ones included: percentages refer to this number. */
 export const poolSize = ({ facts }: PlanInput, pool: string): number =>
   facts.nodes.filter((node) => node.role === 'worker' && node.pool === pool).length;
 
@@ -71,13 +74,16 @@ const poolBatches = (
   const nodes = ordered(changing, canary);
   const drafts = nodes.map((node, index) => draftOf(input, node, pass, canary && index === 0));
   const rest = canary ? drafts.slice(1) : drafts;
-  // Without a rest between them batches would only make fast nodes wait for slow ones.
+  // Without a soak time, smaller batches would only make fast nodes wait for slow ones.
   const size = strategy.soakSeconds > 0 ? d2AtOnce(strategy, poolSize(input, pool)) : Math.max(1, rest.length);
   const batches = [...(canary ? [drafts.slice(0, 1)] : []), ...chunks(rest, size)];
   return withSurge(input, pool, pass, batches);
 };
 
-/** Surge nodes come before the first of the pool is emptied, at the version that it is brought to, and go after the last. */
+/**
+ * Surge nodes are created with the new version before the first node of the pool is drained, and deleted after the
+ * last.
+ */
 const withSurge = (
   input: PlanInput,
   pool: string,
@@ -103,7 +109,7 @@ const withSurge = (
   ];
 };
 
-/** The batches of one pass over the workers, pool after pool in the order of their names. */
+/** The batches of one pass over the workers, pool by pool, sorted by name. */
 export const workerBatches = (
   input: PlanInput,
   nodes: readonly PlannedNode[],

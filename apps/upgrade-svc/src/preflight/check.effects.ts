@@ -19,13 +19,13 @@ import type { OfflineRenewal } from './offline.renewal.effects.js';
 
 const RENEWAL_AGAIN_MS = 1_000;
 
-/** What agents do before there is a plan. */
+/** Work done by agents before the plan exists. */
 export interface ChecksByAgents {
   readonly renewal: OfflineRenewal;
   readonly dryRuns: KubeadmDryRuns;
 }
 
-/** What a plan is made from. */
+/** The sources of a plan. */
 export interface CheckSources {
   readonly clusters: ClusterAccess;
   readonly survey: ClusterSurvey;
@@ -55,7 +55,7 @@ export class CheckEffects {
     return isLeft ? task.requeueAfter(LOOK_AGAIN_MS, 'the declared upgrade waits for the same findings') : undefined;
   }
 
-  /** What is declared waits for a cluster that cannot be reached, as for any other finding. */
+  /** A declared upgrade waits for an unreachable cluster, as it does for any other finding. */
   private async check(task: RolloutContext<CheckUpgrade>): Promise<Check> {
     const view = viewOf(task);
     const own = await this.sources.releases.latest();

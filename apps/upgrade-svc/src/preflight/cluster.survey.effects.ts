@@ -30,18 +30,18 @@ import { configurationOf, type Reader } from './configuration.effects.js';
 import type { NodeHeartbeats } from '../health/heartbeats.ports.js';
 
 const KUBE_SYSTEM = 'kube-system';
-/** Nodes are asked one by one for what only their kubelets know; so many at a time. */
+/** Number of nodes whose kubelets are queried at the same time. */
 const NODES_AT_ONCE = 10;
 
 export interface SurveyParts {
   readonly store: EventStore;
   readonly heartbeats: NodeHeartbeats;
   readonly now: () => Date;
-  /** Between two looks whether the cluster is healthy (B2). */
+  /** Interval between two health checks of the cluster (B2). */
   readonly passIntervalMs: number;
 }
 
-/** What is looked at, and for which change. */
+/** The cluster to survey, and the change to survey it for. */
 export interface SurveyOf {
   readonly namespace: string;
   readonly name: string;
@@ -57,7 +57,7 @@ interface Log {
   readonly snapshot: ClusterFacts['snapshot'];
 }
 
-/** Gathers ClusterFacts: B1 to B10, read only. Every rule reads from what this brings, and nothing else. */
+/** Collects ClusterFacts for B1 to B10, read only. They are the only input of the rules. */
 export class ClusterSurvey {
   constructor(private readonly parts: SurveyParts) {}
 
@@ -79,7 +79,7 @@ export class ClusterSurvey {
       read({ what: 'pods', rule: 'B7' }, [], () => of.cluster.pods()),
       read({ what: 'system', rule: 'B2' }, [], () => of.cluster.workloads(KUBE_SYSTEM)),
     ]);
-    // Heartbeats may be waited for as long as the second look: whoever dies in between begins again, so they are waited for together.
+    // The second health check and the wait for heartbeats run at the same time: after a crash, both start again.
     const [{ nodes, etcd, snapshot }, others, configured, healthyPasses] = await Promise.all([
       this.inDepth(of, { views, pods, read }),
       this.others(of, pods, read),
@@ -103,7 +103,7 @@ export class ClusterSurvey {
     return { nodes: await this.nodes(of, { views, pods, etcd, log, read }), etcd, snapshot: log.snapshot };
   }
 
-  /** What B2 asks, without the rest: quick enough to be asked before each node. */
+  /** The part that B2 needs, cheap enough to run before each node. */
   async health(of: Pick<SurveyOf, 'cluster' | 'known'>): Promise<Pick<ClusterFacts, 'nodes' | 'system'>> {
     const [views, pods, system] = await Promise.all([
       of.cluster.nodes(),
@@ -113,7 +113,7 @@ export class ClusterSurvey {
     return { system, nodes: knownNodes(of.known).map((known) => bareNode(known, views, pods)) };
   }
 
-  /** How often in a row the cluster was healthy, this look included; the first one that fails ends it. */
+  /** The number of healthy checks in a row, this one included; the first failure ends the count. */
   private async passes(of: SurveyOf, first: Pick<ClusterFacts, 'nodes' | 'system'>): Promise<number> {
     const isHealthy = (look: typeof first): boolean =>
       b2ClusterHealthy({ ...look, healthyPasses: HEALTHY_PASSES_MIN }, of.excused).length === 0;
@@ -125,7 +125,7 @@ export class ClusterSurvey {
     return HEALTHY_PASSES_MIN;
   }
 
-  /** The store of v2 is asked about on the way to an etcd that has none (B10). */
+  /** The v2 store is queried only before an upgrade to an etcd that has none (B10). */
   private async etcd(of: SurveyOf, views: readonly NodeView[], read: Reader): Promise<EtcdFacts | null> {
     const etcd = new Etcd(of.cluster, of.signal);
     const facts = await read({ what: 'etcd', rule: 'B3' }, null, () => etcd.facts(views));
@@ -164,7 +164,7 @@ export class ClusterSurvey {
           const { name: node, role } = known;
           const bare = bareNode(known, views, pods);
           const view = views.find((one) => one.name === node);
-          // Also of a node that the API does not show: it may be the certificates that keep Fairlead from it.
+          // Also for a node without a Node object: expired certificates may be why Fairlead cannot read it.
           const certificates = log.certificates.get(node) ?? null;
           if (view === undefined) return { ...bare, certificates };
           const freeBytes = await read({ what: `nodes.${node}.disk`, rule: 'B9' }, null, () =>
@@ -203,7 +203,7 @@ export class ClusterSurvey {
     return {
       budgets,
       webhooks,
-      // The gauge says that there were requests since the API server started, not how many or when.
+      // The gauge reports that there were requests since the API server started, but not how many or when.
       deprecatedApis: deprecated.map(({ group, version, resource, removedIn }) => ({
         api: [resource, version, group].filter((part) => part !== '').join('.'),
         removedIn,
@@ -214,7 +214,7 @@ export class ClusterSurvey {
   }
 }
 
-/** etcd 3.5 is the last that can hold data of v2. */
+/** etcd 3.5 is the last version that can hold v2 data. */
 const LAST_WITH_V2 = '3.5';
 
 const leavesV2Behind = ({ members }: EtcdFacts, release: KubernetesRelease | undefined): boolean =>
@@ -228,7 +228,7 @@ const knownNodes = ({ nodes }: ClusterState): readonly ClusterState['nodes'][str
 
 const unknownTo = 'Kubernetes does not know it';
 
-/** What two lists of the API say of a node; the rest is not known yet. */
+/** The facts that two lists of the API contain about a node; the others are still unknown. */
 const bareNode = (
   { name, role, pool, software, lost }: ClusterState['nodes'][string],
   views: readonly NodeView[],

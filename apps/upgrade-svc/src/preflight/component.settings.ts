@@ -9,11 +9,11 @@ import type {
   KubeadmInstalls,
 } from '../rules/cluster.facts.js';
 
-/** As long as a ConfigMap of kubeadm is let in. */
+/** Longest accepted ConfigMap of kubeadm. */
 const TEXT_LENGTH_MAX = 256 * 1_024;
 
 const Scalar = z.union([z.string(), z.number(), z.boolean()]).transform(String);
-/** A map until v1beta3 of kubeadm's API, a list since v1beta4. */
+/** A map up to v1beta3 of the kubeadm API, a list since v1beta4. */
 const ExtraArgs = z
   .union([
     z.record(z.string(), Scalar).transform((args) => Object.entries(args)),
@@ -26,7 +26,7 @@ const Named = z.array(z.object({ name: z.string() })).nullish();
 const Extras = z.object({ extraArgs: ExtraArgs, extraVolumes: Named, extraEnvs: Named }).nullish();
 type Extras = z.infer<typeof Extras>;
 
-/** Where kubeadm takes images from, unless its configuration names another place. */
+/** kubeadm's default image repository. */
 const DEFAULT_REPOSITORY = 'registry.k8s.io';
 
 const Disabled = z.boolean().nullish();
@@ -63,7 +63,7 @@ const parsed = <T>(schema: z.ZodType<T>, text: string, target: string): T => {
 
 const KUBEADM_CONFIG = 'ConfigMap kube-system/kubeadm-config';
 
-/** What kubeadm-config adds to the components. */
+/** The component settings in kubeadm-config. */
 export interface KubeadmConfig {
   readonly settings: readonly ComponentSettings[];
   readonly extras: KubeadmExtras;
@@ -80,7 +80,7 @@ const installsOf = (configuration: z.infer<typeof ClusterConfiguration>): Kubead
   ];
   return {
     imageRepository,
-    // The project's own registry has it one folder deeper.
+    // In the default registry, the CoreDNS image is one level deeper.
     dns: {
       imageRepository: ofDns === DEFAULT_REPOSITORY ? `${ofDns}/coredns` : ofDns,
       imageTag: dns?.imageTag || null,
@@ -91,7 +91,7 @@ const installsOf = (configuration: z.infer<typeof ClusterConfiguration>): Kubead
   };
 };
 
-/** `text`: its ClusterConfiguration. Throws WorldFailure where it is none. */
+/** `text`: its ClusterConfiguration. Throws WorldFailure if it cannot be parsed. */
 export const kubeadmConfigOf = (text: string): KubeadmConfig => {
   const configuration = parsed(ClusterConfiguration, text, KUBEADM_CONFIG);
   const { apiServer, controllerManager, scheduler, etcd } = configuration;
@@ -122,7 +122,7 @@ export const kubeadmConfigOf = (text: string): KubeadmConfig => {
   };
 };
 
-/** As a flag, so that every place of feature gates reads the same. */
+/** Formatted as a flag, so that feature gates have one format wherever they are set. */
 export const gatesArg = (gates: Readonly<Record<string, boolean>>): readonly string[] =>
   Object.keys(gates).length === 0
     ? []
@@ -132,7 +132,7 @@ export const gatesArg = (gates: Readonly<Record<string, boolean>>): readonly str
           .join(',')}`,
       ];
 
-/** Feature gates of a component's own configuration. Throws WorldFailure where the text is none. */
+/** Feature gates in a component's own configuration. Throws WorldFailure if it cannot be parsed. */
 export const configurationSettings = (component: Component, where: string, text: string): ComponentSettings => ({
   component,
   where,
@@ -143,11 +143,11 @@ const KUBEADM_KUBECONFIG = z.object({
   clusters: z.array(z.object({ cluster: z.object({ server: z.string() }) })).min(1),
 });
 
-/** The API server that kube-proxy of kubeadm uses. Throws WorldFailure where the text is no kubeconfig. */
+/** The API server used by kubeadm's kube-proxy. Throws WorldFailure if the text is not a kubeconfig. */
 export const kubeProxyServerOf = (text: string): string | null =>
   parsed(KUBEADM_KUBECONFIG, text, 'ConfigMap kube-system/kube-proxy').clusters[0]?.cluster.server ?? null;
 
-/** Digests of the fields of kubelet-config. Throws WorldFailure where the text is none. */
+/** Digests of the fields of kubelet-config. Throws WorldFailure if it cannot be parsed. */
 export const kubeletFieldsOf = (text: string): Readonly<Record<string, string>> => {
   try {
     return parseKubeletConfiguration(text, { lengthMax: TEXT_LENGTH_MAX, aliases: 'allowed' }).fields;

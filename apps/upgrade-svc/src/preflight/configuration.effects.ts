@@ -2,7 +2,7 @@ import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import type { ClusterFacts, Component, ComponentSettings, Unread } from '../rules/cluster.facts.js';
 import { configurationSettings, kubeadmConfigOf, kubeletFieldsOf, kubeProxyServerOf } from './component.settings.js';
 
-/** Reads one thing; what cannot be read is noted with the rule that needs it, and `otherwise` stands in its place. */
+/** Reads one object; on failure, records the object with the rule that needs it and returns `otherwise`. */
 export type Reader = <T>(at: Omit<Unread, 'message'>, otherwise: T, read: () => Promise<T>) => Promise<T>;
 
 const KUBE_SYSTEM = 'kube-system';
@@ -13,7 +13,7 @@ type Data = Readonly<Record<string, string>> | undefined;
 const settingsIn = (component: Component, name: string, text: string | undefined): readonly ComponentSettings[] =>
   text === undefined || text === '' ? [] : [configurationSettings(component, `ConfigMap ${KUBE_SYSTEM}/${name}`, text)];
 
-/** What the cluster's own objects set for components, and what kubeadm installed for the whole cluster. */
+/** Component settings in the cluster's own objects, and the cluster-wide addons that kubeadm installed. */
 export const configurationOf = async (
   cluster: Pick<UpgradeCluster, 'configMap' | 'template'>,
   read: Reader,
@@ -27,7 +27,7 @@ export const configurationOf = async (
       const text = (await dataOf('kubelet-config'))?.['kubelet'];
       return { settings: settingsIn('kubelet', 'kubelet-config', text), fields: kubeletFieldsOf(text ?? '') };
     }),
-    // A cluster may do without kube-proxy.
+    // A cluster may run without kube-proxy.
     read({ what: 'kube-proxy', rule: 'B5' }, undefined, async () => {
       const data = await dataOf('kube-proxy');
       const kubeconfig = data?.['kubeconfig.conf'];

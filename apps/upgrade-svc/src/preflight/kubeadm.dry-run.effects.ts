@@ -9,17 +9,17 @@ import { viewOf, type RolloutContext } from '../rollout/rollout.context.js';
 import type { CheckUpgrade } from '../rollout/rollout.tasks.js';
 import type { ClusterFacts, DryRunFacts, Unread } from '../rules/cluster.facts.js';
 
-/** The agent fetches a program of 60 MB and runs it twice. */
+/** The agent downloads a 60 MB program and runs it twice. */
 const LIMIT_MS = 4 * 60_000;
 const WORDS_LENGTH_MAX = 16_384;
-/** A declared upgrade that waits is checked again and again: kubeadm is asked again when its last answer is older. */
+/** A declared upgrade that waits is checked repeatedly: the dry run is repeated once its result is older than this. */
 const ANSWER_VALID_MS = 15 * 60_000;
 
 export interface DryRunParts {
   readonly store: EventStore;
   readonly handle: Handle;
   readonly now: () => Date;
-  /** Between two looks whether the agent has answered. */
+  /** Interval between two checks for the agent's result. */
   readonly lookEveryMs: number;
 }
 
@@ -35,21 +35,21 @@ const answered = (request: DryRunRequest, refusal: DryRunFacts['refusal']): Answ
   unread: [],
 });
 
-/** What the agent reported: the end of the dry run, or why there was none. */
+/** The agent's report: the result of the dry run, or why it did not run. */
 const answerOf = (request: DryRunRequest, { phase, status, message }: EventData<'NodeChangeProgressed'>): Answer => {
   const words = message ?? 'the agent gave no reason';
   if (status === 'failed' && phase === 'stage') return notRun(request, words);
-  // An agent of an earlier release stages kubeadm, and does not run it.
+  // An agent of an earlier release stages kubeadm, but does not run it.
   if (phase === 'stage') return { dryRun: null, unread: [] };
   if (status === 'done') return answered(request, null);
   return answered(request, parseKubeadmRefusal(words.slice(-WORDS_LENGTH_MAX), { lengthMax: WORDS_LENGTH_MAX }));
 };
 
-/** kubeadm's own word on an upgrade, from the first control plane of its plan, before anything is touched (B13). */
+/** The kubeadm dry run of an upgrade, on the first control plane of its plan, before any change (B13). */
 export class KubeadmDryRuns {
   constructor(private readonly parts: DryRunParts) {}
 
-  /** Waits until the agent of that node has answered; repeated after a crash, it is answered by what the log has. */
+  /** Waits for the agent's result; after a crash, returns the result in the log. */
   async run(task: RolloutContext<CheckUpgrade>, request: DryRunRequest): Promise<Answer> {
     const before = await this.answers(task, request);
     const last = before.at(-1);
@@ -88,7 +88,7 @@ export class KubeadmDryRuns {
     return `${viewOf(task).upgrade.id}/dry-run`;
   }
 
-  /** What the agent of that node has answered to this upgrade, oldest first. */
+  /** The results of this node's agent for this upgrade, oldest first. */
   private async answers(
     task: RolloutContext<CheckUpgrade>,
     { node }: DryRunRequest,

@@ -15,7 +15,7 @@ describe('The dry run of kubeadm before a plan', () => {
   let nowMs: number;
   let said: Said[];
   let answers: StoredEvent[];
-  /** What the agent answers when it is asked; undefined: it does not. */
+  /** The agent's result; undefined: it does not respond. */
   let agent: { readonly phase: string; readonly status: string; readonly message: string | null };
 
   beforeEach(() => {
@@ -47,7 +47,7 @@ describe('The dry run of kubeadm before a plan', () => {
     return new KubeadmDryRuns(parts as never).run(task as never, REQUEST);
   };
 
-  it('brings what kubeadm refuses, and takes back what it asked of the node', async () => {
+  it("returns kubeadm's errors, and withdraws the request to the node", async () => {
     expect(await run()).toEqual({
       dryRun: {
         node: NODE,
@@ -62,7 +62,7 @@ describe('The dry run of kubeadm before a plan', () => {
     ]);
   });
 
-  it('is not repeated for a declared upgrade that waits, until the answer is old', async () => {
+  it('is not repeated for a declared upgrade that waits, until its result is old', async () => {
     await run();
     nowMs += 14 * MINUTE_MS;
     expect((await run()).dryRun?.refusal?.checks).toEqual(['CoreDNSUnsupportedPlugins']);
@@ -73,7 +73,7 @@ describe('The dry run of kubeadm before a plan', () => {
     expect(said.slice(2).map(([id]) => id)).toEqual(['u-1/dry-run-2', 'u-1/dry-run-2']);
   });
 
-  it('that could not be made is not taken for an acceptance, except from agents of an earlier release', async () => {
+  it('that did not run is not treated as a success, except for agents of an earlier release', async () => {
     agent = { phase: 'stage', status: 'failed', message: 'no package list of this host has it' };
     expect(await run()).toEqual({
       dryRun: null,

@@ -23,7 +23,7 @@ export const staticPodFacts = (pods: readonly PodView[], node: string): readonly
     return [{ component, version: versionOfImage(image), image, ready, ...seen }];
   });
 
-/** Version of kube-proxy on a node; null: it has none. */
+/** The kube-proxy version on a node; null: none. */
 export const kubeProxyOn = (pods: readonly PodView[], node: string): string | null => {
   const pod = pods.find((one) => one.node === node && one.labels['k8s-app'] === 'kube-proxy');
   return pod === undefined ? null : versionOfImage(pod.image);
@@ -40,7 +40,7 @@ export const podFacts = (pods: readonly PodView[], nodes: ReadonlySet<string>): 
       emptyDir,
     }));
 
-/** Comparisons of a budget with a pod of its namespace, each of which may add a name. Nothing else runs meanwhile. */
+/** Limit of comparisons between budgets and pods of the same namespace; they block the event loop. */
 const COMPARISONS_MAX = 1_000_000;
 
 const byNamespace = (pods: readonly PodView[]): ReadonlyMap<string, readonly PodView[]> => {
@@ -53,7 +53,7 @@ const byNamespace = (pods: readonly PodView[]): ReadonlyMap<string, readonly Pod
   return grouped;
 };
 
-/** Throws WorldFailure where a hostile API server lists more of both than can be compared. */
+/** Throws WorldFailure if a hostile API server lists more budgets and pods than this limit allows. */
 export const budgetFacts = (budgets: readonly BudgetView[], pods: readonly PodView[]): readonly BudgetFacts[] => {
   const grouped = byNamespace(pods);
   const near = budgets.map((budget) => ({ budget, candidates: grouped.get(budget.namespace) ?? [] }));
@@ -70,9 +70,12 @@ export const budgetFacts = (budgets: readonly BudgetView[], pods: readonly PodVi
   }));
 };
 
-/** Of an image that the node has in no version yet: the largest of Kubernetes' own, kube-apiserver, unpacked and rounded up. */
+/**
+ * Assumed size of an image of which the node has no version yet: kube-apiserver, the largest Kubernetes image, unpacked
+ * and rounded up.
+ */
 const IMAGE_BYTES_UNKNOWN = 150 * 1024 ** 2;
-/** B9: twice etcd's data, for kubeadm saves them beside before it exchanges etcd. */
+/** B9: twice the etcd data, because kubeadm keeps a copy while it upgrades etcd. */
 const ETCD_DATA_TIMES = 2;
 
 const repositoryOf = (reference: string): string => reference.replace(/@.*$/, '').replace(/:[^:/]*$/, '');
@@ -89,14 +92,17 @@ export interface Needs {
   readonly etcd: EtcdFacts | null;
 }
 
-/** What a change to this release needs on the node's disk. Images that it has in another version are taken to be of that size. */
+/** Disk space that the node needs for this release. An image present in another version is assumed to keep its size. */
 export const neededBytes = (node: NodeView, { release, role, etcd }: Needs): number => {
   const images = release === undefined ? [] : imagesOf(release).filter(({ roles }) => roles.includes(role));
   const member = etcd?.members.find(({ name }) => name === node.name);
   return images.reduce((sum, image) => sum + bytesOf(node, image), (member?.dbBytes ?? 0) * ETCD_DATA_TIMES);
 };
 
-/** Since 1.33 kubeadm points a control plane's kubelet at its own API server, at init, join and upgrade (ControlPlaneKubeletLocalMode). */
+/**
+ * Since 1.33, kubeadm points a control plane's kubelet to the local API server on init, join and upgrade
+ * (ControlPlaneKubeletLocalMode).
+ */
 const LOCAL_MODE_MINOR = 33;
 
 export const kubeletTalksToLocalApi = (role: NodeRole, kubeletVersion: string): boolean | null => {
@@ -104,7 +110,7 @@ export const kubeletTalksToLocalApi = (role: NodeRole, kubeletVersion: string): 
   return role === 'worker' || Number.isNaN(minor) ? null : minor >= LOCAL_MODE_MINOR ? true : null;
 };
 
-/** The newest report of each node. */
+/** The latest report of each node. */
 export const certificatesIn = (
   events: readonly StoredEvent[],
   uid: string,
@@ -117,7 +123,7 @@ export const certificatesIn = (
     ),
   );
 
-/** The newest snapshot of this incarnation of the cluster. */
+/** The latest snapshot of this incarnation of the cluster. */
 export const lastSnapshotIn = (
   events: readonly StoredEvent[],
   uid: string,

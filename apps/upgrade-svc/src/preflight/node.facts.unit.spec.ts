@@ -14,15 +14,15 @@ const budgets = (count: number, namespace: string): readonly BudgetView[] =>
   }));
 
 describe('budgetFacts', () => {
-  it('names the pods that each budget covers', () =>
+  it('returns the pods covered by each budget', () =>
     expect(budgetFacts(budgets(2, 'a'), [...pods(2, 'a'), ...pods(2, 'b')])).toEqual([
       { name: 'a/b-0', disruptionsAllowed: 0, pods: ['a/p-0'] },
       { name: 'a/b-1', disruptionsAllowed: 0, pods: ['a/p-1'] },
     ]));
 
-  it('compares a budget only with the pods of its namespace, so that large clusters have room', () =>
+  it('compares a budget only with pods of its namespace, so that large clusters stay within the limit', () =>
     expect(budgetFacts(budgets(5_000, 'a'), [...pods(100, 'a'), ...pods(50_000, 'b')])).toHaveLength(5_000));
 
-  it('is a failure of the outside where a hostile API server lists more of both than can be compared', () =>
+  it('throws WorldFailure if a hostile API server lists more budgets and pods than the limit allows', () =>
     expect(() => budgetFacts(budgets(5_000, 'a'), pods(5_000, 'a'))).toThrow('more than 1000000 comparisons'));
 });

@@ -11,7 +11,7 @@ import type { CheckUpgrade } from '../rollout/rollout.tasks.js';
 import { b2ClusterHealthy, HEALTHY_PASSES_MIN } from '../rules/preflight.rules.js';
 import { renewalOf } from '../certificates/renewal.change.js';
 
-/** Agents, static pods and the kubeconfig of Fairlead have so long together; then the survey reports what it finds. */
+/** Timeout for agents, static pods and Fairlead's kubeconfig together; afterwards the survey reports its findings. */
 const LIMIT_MS = 5 * 60_000;
 const RENEWALS_MAX = 2_000;
 
@@ -23,17 +23,17 @@ interface OfflineRenewalParts {
 }
 
 /**
- * Renews certificates that have ended before a renewal is planned: no API accepts Fairlead by then, and members of etcd do not accept each other,
- * so that there is nothing to survey, no gate to pass, and no order in which one control plane after the other could stay available. All of
- * them renew at once, through their agents.
+ * Renews expired certificates before a renewal is planned. Once they have expired, no API server accepts Fairlead and
+ * etcd members reject each other, so that no survey and no gate can run, and no order keeps a control plane available.
+ * All of them renew at the same time, through their agents.
  */
 export class OfflineRenewal {
-  /** When the renewal of an upgrade began here. A process that starts later waits as long again. */
+  /** Start of each upgrade's renewal in this process. After a restart, the timeout starts again. */
   private readonly begun = new LRUCache<string, number>({ max: RENEWALS_MAX });
 
   constructor(private readonly parts: OfflineRenewalParts) {}
 
-  /** What is waited for; undefined: nothing has ended, everything was renewed, or its time is over. */
+  /** Returns the reason to wait; undefined: no certificate has expired, all were renewed, or the timeout has passed. */
   async renewEnded(task: RolloutContext<CheckUpgrade>, now: Date): Promise<string | undefined> {
     const { upgrade } = viewOf(task);
     const { mode, target } = upgrade.request;
@@ -69,7 +69,7 @@ export class OfflineRenewal {
       reports.map(({ event }) => event),
       task.data.uid,
     );
-    // The agent of a control plane renews its kubelet, too.
+    // The agent of a control plane also renews its kubelet's certificate.
     const isOver = (node: NodeName): boolean => {
       const reported = latest.get(node) ?? [];
       return [...endedOf(reported, now), ...endedOfKubelets(reported, now)].length > 0;
@@ -91,7 +91,10 @@ export class OfflineRenewal {
     await sayToNode(this.parts.handle, task, node, command);
   }
 
-  /** The cluster as it answers to the renewed certificate of Fairlead, which bootstrap-svc reads from a control plane. */
+  /**
+   * Connects with Fairlead's renewed certificate, which bootstrap-svc reads from a control plane, and returns the
+   * problem if there is one.
+   */
   private async problem(task: RolloutContext<CheckUpgrade>): Promise<string | undefined> {
     const { clusters, survey } = this.parts;
     const { cluster: known, upgrade } = viewOf(task);

@@ -7,7 +7,7 @@ const NOW_MS = Date.parse('2026-11-28T12:00:00Z');
 const MINUTE_MS = 60_000;
 const at = (ms: number): string => new Date(ms).toISOString();
 
-describe('The renewal of certificates that have ended', () => {
+describe('The renewal of expired certificates', () => {
   let nowMs: number;
   let ends: Record<string, string>;
   let apiAnswers: boolean;
@@ -77,14 +77,14 @@ describe('The renewal of certificates that have ended', () => {
     });
   });
 
-  it('asks the agents of the control planes on which one has ended, before anything is planned', async () => {
+  it('requests it from the agents of the control planes that have an expired one, before a plan is made', async () => {
     expect(await renewal.renewEnded(task('ask'), new Date(nowMs))).toBe(
       'certificates of cp-1 have ended and are renewed by the agents of these nodes',
     );
     expect(commands).toEqual([{ type: 'AskForChange', node: 'cp-1', renews: true }]);
   });
 
-  it('waits until the API accepts the new certificate of Fairlead, reads it each time, and withdraws the permission', async () => {
+  it("waits until the API accepts Fairlead's new certificate, reads it each time, and withdraws the permission", async () => {
     await renewal.renewEnded(task('go'), new Date(nowMs));
     ends = { ...ends, 'cp-1': at(NOW_MS + 1_000 * MINUTE_MS) };
     expect(await renewal.renewEnded(task('go'), new Date(nowMs))).toBe('HTTP 401');
@@ -98,7 +98,7 @@ describe('The renewal of certificates that have ended', () => {
     ]);
   });
 
-  it('leaves it to the survey to report what is wrong after five minutes, and no node with the permission', async () => {
+  it('leaves the remaining problems to the survey after five minutes, and withdraws every permission', async () => {
     await renewal.renewEnded(task('go'), new Date(nowMs));
     nowMs += 5 * MINUTE_MS;
     expect(await renewal.renewEnded(task('go'), new Date(nowMs))).toBeUndefined();
@@ -108,7 +108,7 @@ describe('The renewal of certificates that have ended', () => {
     ]);
   });
 
-  it('does nothing for a dry run, for a request that renews nothing, and while none has ended', async () => {
+  it('does nothing for a dry run, for a request that renews nothing, and while none has expired', async () => {
     expect(await renewal.renewEnded(task('dry-run'), new Date(nowMs))).toBeUndefined();
     expect(await renewal.renewEnded(task('go', false), new Date(nowMs))).toBeUndefined();
     ends = { 'cp-1': at(NOW_MS + 1_000), 'w-1': at(NOW_MS - MINUTE_MS) };

@@ -87,7 +87,7 @@ describe('The survey before an upgrade', () => {
     });
   const rules = (findings: readonly Finding[]): readonly string[] => findings.map(({ rule }) => rule);
 
-  it('finds nothing to refuse on a healthy cluster, and reads everything', async () => {
+  it('has no findings on a healthy cluster, and reads every source', async () => {
     const facts = await survey();
     expect(facts.unread).toEqual([]);
     expect(facts.healthyPasses).toBe(2);
@@ -124,14 +124,14 @@ describe('The survey before an upgrade', () => {
     ]).toEqual([]);
   });
 
-  it('looks a second time whether the cluster is healthy while it waits for heartbeats, as after a restart', async () => {
+  it('checks a second time that the cluster is healthy while it waits for heartbeats, as after a restart', async () => {
     heard = async () => {
       await eventually(async () => looks === 2);
     };
     expect((await survey()).healthyPasses).toBe(2);
   });
 
-  it('B5, B11: brings what kubeadm, kubelets and kube-proxy are configured with, and what nodes set for theirs', async () => {
+  it('B5, B11: reads the configuration of kubeadm, kubelets and kube-proxy, and the settings of single nodes', async () => {
     kubelets.set(worker(1), { flags: ['max-pods'], gates: { Mine: true }, config: {} });
     const own = lab.cluster;
     lab.cluster.configMap = async (namespace, name) => {
@@ -159,7 +159,7 @@ describe('The survey before an upgrade', () => {
     ).toEqual([]);
   });
 
-  it('B11: brings CoreDNS, kube-proxy and kubelets as people changed them; as kubeadm left them, they are no finding', async () => {
+  it('B11: reports CoreDNS, kube-proxy and kubelets with manual changes, but not unchanged ones', async () => {
     const found = async () =>
       b11HandMade(
         await survey(),
@@ -187,7 +187,7 @@ describe('The survey before an upgrade', () => {
     ]);
   });
 
-  it('B11: a kubeadm-config that is none refuses, with the words of the parser', async () => {
+  it("B11: rejects an invalid kubeadm-config, with the parser's message", async () => {
     lab.cluster.configMap = async () => ({ ClusterConfiguration: 'apiServer: [', kubelet: '', 'config.conf': '' });
     const facts = await survey();
     expect(facts.kubeadm).toBeNull();
@@ -195,7 +195,7 @@ describe('The survey before an upgrade', () => {
     expect(rules(unreadFindings(facts))).toEqual(['B11']);
   });
 
-  it('B2: brings a node that is not Ready, and what runs for the cluster and is not [Cluster API 23]', async () => {
+  it('B2: reports a node that is not Ready, and system pods that do not run [Cluster API 23]', async () => {
     lab.simulated.setKubelet(worker(1), { running: false });
     await eventually(
       () => lab.cluster.node(worker(1)),
@@ -210,17 +210,17 @@ describe('The survey before an upgrade', () => {
     ).toContain(worker(1));
   });
 
-  it('B2: a node that Kubernetes does not know is not Ready [Cluster API 23]', async () => {
+  it('B2: treats a node without a Node object as not Ready [Cluster API 23]', async () => {
     known = knownCluster(...NODES, worker(3));
     expect(rules(b2ClusterHealthy(await survey(), []))).toContain('B2');
   });
 
-  it('B3: brings what etcd says of its members', async () => {
+  it('B3: reads the state of the members from etcd', async () => {
     lab.simulated.etcd.set(controlPlane(2), { running: false });
     expect(rules(b3EtcdHealthy(await survey()))).toContain('B3');
   });
 
-  it('B4: brings the last snapshot, of this incarnation of the cluster only', async () => {
+  it('B4: reads the last snapshot, only of this incarnation of the cluster', async () => {
     const taken = (of: string, snapshot: string): EventData<'EtcdSnapshotTaken'> =>
       ({
         uid: of,
@@ -250,7 +250,7 @@ describe('The survey before an upgrade', () => {
     expect(b4FreshSnapshot(facts, false)).toEqual([]);
   });
 
-  it('B5: brings APIs that were asked for and are gone in the target', async () => {
+  it('B5: reports requested APIs that the target has removed', async () => {
     await lab.client.get('/apis/policy/v1beta1/namespaces/default/poddisruptionbudgets');
     const facts = await survey();
     expect(facts.deprecatedApis).toEqual([
@@ -259,7 +259,7 @@ describe('The survey before an upgrade', () => {
     expect(rules(b5RemovedApis(facts, '1.34.4'))).toEqual(['B5']);
   });
 
-  it('B6: brings webhooks that can lock the control plane out', async () => {
+  it('B6: reports webhooks that can block the control plane', async () => {
     await lab.apply({
       apiVersion: 'admissionregistration.k8s.io/v1',
       kind: 'MutatingWebhookConfiguration',
@@ -277,7 +277,7 @@ describe('The survey before an upgrade', () => {
     expect(rules(b6Webhooks(await survey()))).toContain('B6');
   });
 
-  it('B7: brings budgets without room, bare pods and what they request', async () => {
+  it('B7: reports budgets that allow no disruption, bare pods and their requests', async () => {
     await lab.apply(deployment('web', 2), budget('web', 2), {
       apiVersion: 'v1',
       kind: 'Pod',
@@ -301,7 +301,7 @@ describe('The survey before an upgrade', () => {
     ]);
   });
 
-  it('B8: brings the ends of certificates that agents reported, and clocks that differ', async () => {
+  it('B8: reports the expiry of certificates as agents reported it, and clock skew', async () => {
     await store.append(
       { namespace: 'default', cluster: 'demo', context: `node-${controlPlane(1)}` },
       { seq: 0, streamVersion: 0, hash: '0'.repeat(64) },
@@ -326,7 +326,7 @@ describe('The survey before an upgrade', () => {
     expect(rules(b8Clocks(facts))).toHaveLength(5);
   });
 
-  it('B9: brings disks that are too small for images and twice the data of etcd', async () => {
+  it('B9: reports disks that are too small for the images and twice the etcd data', async () => {
     await lab.apply({
       apiVersion: 'v1',
       kind: 'Node',
@@ -340,7 +340,7 @@ describe('The survey before an upgrade', () => {
     expect(small.map(({ facts: { node } }) => node)).toEqual([worker(1)]);
   });
 
-  it('B9: brings what each node saw of its source', async () => {
+  it('B9: reports whether each node reaches its source', async () => {
     const failure = 'connect ECONNREFUSED 127.0.0.1:9';
     sources.set(worker(1), { at: '2026-11-21T10:00:00.000Z', address: 'http://mirror/', failure, releases: null });
     const facts = await survey();
@@ -350,13 +350,13 @@ describe('The survey before an upgrade', () => {
     ]);
   });
 
-  it('B10: brings the versions of etcd’s servers, not of their images', async () => {
+  it('B10: reads the versions of the running etcd servers, not of their images', async () => {
     const { etcd } = await survey();
     expect(b10EtcdMinor(etcd, '3.5.35', '3.6.5')).toEqual([]);
     expect(rules(b10EtcdMinor(etcd, '3.5.35', '3.7.0'))).toEqual(['B10']);
   });
 
-  it('B10: brings data of the v2 store, from the member that holds them', async () => {
+  it('B10: reports v2 store data, with the member that holds it', async () => {
     expect((await survey()).etcd?.members.map(({ v2StoreClean }) => v2StoreClean)).toEqual([true, true, true]);
     const [holder = ''] = (await survey()).etcd?.members.map(({ name }) => name) ?? [];
     lab.simulated.etcd.set(holder, { v2Content: true });
@@ -365,7 +365,7 @@ describe('The survey before an upgrade', () => {
     expect(found[0]?.help).toContain('etcdutl check v2store');
   });
 
-  it('notes what it could not read, with the rule that needs it, and guesses nothing', async () => {
+  it('records each source that it could not read, with the rule that needs it, and assumes nothing', async () => {
     await Promise.all([...lab.listeners.values()].map((listener) => listener.close()));
     const facts = await survey();
     expect(facts.etcd).toBeNull();
