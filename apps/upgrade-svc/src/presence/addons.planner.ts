@@ -1,12 +1,12 @@
 import { ADDON_WORKLOADS, type AddonWorkload } from '@fairlead/contracts';
 import type { WorkloadView } from '../kubernetes/kubernetes.ports.js';
 
-/** What a look at addons shows of each: why it is degraded; null: it runs. */
+/** The result of one check: per addon the reason why it is degraded; null: it runs. */
 export type AddonLook = Readonly<Record<string, string | null>>;
 
-/** What this look and the one before agree on, of the addons that were looked at. */
+/** The findings that this check and the previous one share, for the addons that were checked. */
 export interface AddonFindings {
-  /** Why, by addon. */
+  /** The reasons, by addon. */
   readonly degraded: Readonly<Record<string, string>>;
   readonly running: readonly string[];
 }
@@ -16,8 +16,8 @@ export const NO_ADDONS_SEEN: AddonFindings = { degraded: {}, running: [] };
 export const workloadsOf = (addon: string): readonly AddonWorkload[] => ADDON_WORKLOADS[addon] ?? [];
 
 /**
- * Its pods on nodes that are not Ready are the nodes' problem. Pods of former templates are exchanged one after the other, so some are
- * not Ready then.
+ * Pods on nodes that are not Ready are a problem of those nodes. During a rolling update some pods are not Ready, which
+ * is expected.
  */
 const problemOf = (
   { kind, namespace, name }: AddonWorkload,
@@ -32,16 +32,18 @@ const problemOf = (
   return kind === 'DaemonSet' && !isChanging && desired - ready > nodesAway ? words : null;
 };
 
-/** `found`: in the order of `workloadsOf`. The first problem counts. */
+/** `found`: in the order of `workloadsOf`. The first problem is returned. */
 export const lookOf = (addon: string, found: readonly (WorkloadView | undefined)[], nodesAway: number): string | null =>
   workloadsOf(addon)
     .map((workload, at) => problemOf(workload, found[at], nodesAway))
     .find((problem) => problem !== null) ?? null;
 
-/** Whether something is suspected: then the next look sees whether it stays so. */
+/** Whether any addon has a problem, which the next check has to confirm. */
 export const isSuspect = (look: AddonLook): boolean => Object.values(look).some((problem) => problem !== null);
 
-/** The sentences of the newer look, for what both call degraded; what it calls running is running. */
+/**
+ * The messages of the newer check, for addons that both report as degraded; a running addon needs only the newer one.
+ */
 export const agreed = (before: AddonLook, now: AddonLook): AddonFindings => ({
   degraded: Object.fromEntries(
     Object.entries(now).flatMap(([addon, problem]) =>

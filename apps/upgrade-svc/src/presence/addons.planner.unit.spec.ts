@@ -22,18 +22,18 @@ describe('an addon', () => {
     expect(lookOf('kube-proxy', found, nodesAway)).toBe(problem);
   });
 
-  it('that is a Deployment runs while one of its pods is Ready', () => {
+  it('that is a Deployment runs while at least one of its pods is Ready', () => {
     const dns = (ready: number) => view(ready, { kind: 'Deployment', name: 'coredns', desired: 2 });
     expect(lookOf('coredns', [dns(1)], 0)).toBeNull();
     expect(lookOf('coredns', [dns(0)], 0)).toBe('Deployment kube-system/coredns has 0 of 2 pods Ready');
   });
 
-  it('of several workloads has the first problem of them', () => {
+  it('with several workloads has the first of their problems', () => {
     const node = view(5, { name: 'calico-node' });
     expect(lookOf('calico', [node, undefined], 0)).toBe('there is no Deployment kube-system/calico-kube-controllers');
   });
 
-  it('is degraded when two looks agree, in the words of the newer one, and runs by one look', () => {
+  it('is degraded once two checks agree, with the message of the newer one, and runs after a single check', () => {
     const before = { coredns: 'gone', 'kube-proxy': null, flannel: 'gone' };
     const now = { coredns: '0 of 2', 'kube-proxy': '3 of 5', flannel: null, kilo: 'gone' };
     expect(agreed(before, now)).toEqual({ degraded: { coredns: '0 of 2' }, running: ['flannel'] });

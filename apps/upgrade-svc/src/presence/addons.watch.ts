@@ -3,31 +3,32 @@ import { agreed, isSuspect, lookOf, workloadsOf, type AddonFindings, type AddonL
 import type { ListedNode } from './presence.planner.js';
 
 /**
- * Addons are looked at with every so-many-th look at Nodes, and with the next one as long as something is suspected; with each look where
- * there are so many clusters that looks are further apart than the setting has it. The connection, which is most of the cost, is open then.
+ * Addons are checked with every nth list of Nodes, and with the next one while a problem is unconfirmed; with every
+ * list if there are so many clusters that the interval is longer than the setting. The connection, which is most of the
+ * cost, is then already open.
  */
 const LOOKS_PER_ADDON_LOOK = { usual: 5, seldom: 1 };
 
-/** A look at the Nodes of the cluster, with which its addons may be looked at. */
+/** A list of the cluster's Nodes, with the API to check addons. */
 export interface NodesLook {
   readonly api: Pick<UpgradeCluster, 'workload'>;
   readonly listed: readonly ListedNode[];
-  /** Looks are further apart than the setting has it. */
+  /** The interval is longer than the setting. */
   readonly isSeldom: boolean;
 }
 
-/** The addons of one cluster: what two looks in a row agree on counts. */
+/** The addons of one cluster: only a problem that two checks in a row find is reported. */
 export class AddonWatch {
   private installed: readonly string[] = [];
   private last: AddonLook = {};
   private looksLeft = 0;
 
-  /** The next look has to come soon. */
+  /** The next check has to run soon. */
   get isSuspected(): boolean {
     return isSuspect(this.last);
   }
 
-  /** undefined: this look leaves them out. */
+  /** undefined: addons were not checked this time. */
   async look({ api, listed, isSeldom }: NodesLook): Promise<AddonFindings | undefined> {
     this.looksLeft -= 1;
     if (this.looksLeft > 0) return undefined;
@@ -43,12 +44,15 @@ export class AddonWatch {
     return findings;
   }
 
-  /** One look before an outage and one after it do not agree. */
+  /** A check before an outage and one after it are not two in a row. */
   forget(): void {
     this.last = {};
   }
 
-  /** As the log has them, which is read when something is recorded. Those that were not known are looked at next time. */
+  /**
+   * The installed addons according to the log, which is read when findings are recorded. New ones are checked next
+   * time.
+   */
   areInstalled(addons: readonly string[]): void {
     if (addons.some((addon) => !this.installed.includes(addon))) this.looksLeft = 1;
     this.installed = addons;

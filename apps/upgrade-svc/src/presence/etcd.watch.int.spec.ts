@@ -21,21 +21,21 @@ describe('The watch over etcd, while no upgrade is requested', () => {
 
   const look = async () =>
     watch.look({ api: lab.cluster, listed: await lab.cluster.nodes(), controlPlanes: CONTROL_PLANES });
-  /** What two looks in a row agree on. */
+  /** The problems that two checks in a row find. */
   const problems = async (): Promise<readonly EtcdProblem[]> => {
     expect(await look()).toEqual([]);
     return (await look()) ?? [];
   };
   const ghost = (): boolean => lab.simulated.etcd.underTool().announce('https://127.9.9.9:2380');
 
-  it('finds nothing while all is healthy, and checks at every fifth look', async () => {
+  it('finds nothing while etcd is healthy, and checks with every fifth list of Nodes', async () => {
     const seen = [];
     for (let count = 0; count < 6; count += 1) seen.push(await look());
     expect(seen).toEqual([[], undefined, undefined, undefined, undefined, []]);
     expect(watch.isSuspected).toBe(false);
   });
 
-  it('names a member that was added and has not started, with the command that removes it', async () => {
+  it('reports a member that was added and has not started, with the command that removes it', async () => {
     ghost();
     expect(await problems()).toEqual([
       {
@@ -46,7 +46,7 @@ describe('The watch over etcd, while no upgrade is requested', () => {
     ]);
   });
 
-  it('names a learner that stays one, a member that does not answer, one that is no control plane, and an alarm', async () => {
+  it('reports a permanent learner, an unresponsive member, one that is not a control plane, and an alarm', async () => {
     lab.simulated.etcd.set(controlPlane(1), { learner: true });
     lab.simulated.etcd.set(controlPlane(2), { alarm: 'NOSPACE' });
     lab.simulated.etcd.add('former-cp', 'https://127.9.9.8:2380');
@@ -58,7 +58,7 @@ describe('The watch over etcd, while no upgrade is requested', () => {
     expect(found.map(({ help }) => help).join(' ')).toMatch(/alarm disarm.*member remove/);
   });
 
-  it('names none that one look alone has seen, as of a member that is joining', async () => {
+  it('does not report a problem that only one check has found, as with a joining member', async () => {
     lab.simulated.etcd.set(controlPlane(1), { learner: true });
     expect(await look()).toEqual([]);
     expect(watch.isSuspected).toBe(true);
@@ -69,7 +69,7 @@ describe('The watch over etcd, while no upgrade is requested', () => {
     for (let count = 0; count < 5; count += 1) expect((await look()) ?? []).toEqual([]);
   });
 
-  it('says nothing while etcd does not answer', async () => {
+  it('reports nothing while etcd does not respond', async () => {
     const listed = await lab.cluster.nodes();
     for (const node of CONTROL_PLANES) lab.simulated.etcd.set(node, { running: false });
     expect(await watch.look({ api: lab.cluster, listed, controlPlanes: CONTROL_PLANES })).toBeUndefined();
@@ -87,7 +87,7 @@ describe('etcd that is degraded', () => {
     return facts;
   };
 
-  it('is stated when it begins, changes and ends, and not for other numbers', () => {
+  it('is recorded when it starts, changes and ends, but not when only its numbers change', () => {
     state = presence.evolve(presence.initial, stored(clusterRequested(), 1));
     const behind = [problem('etcd: cp-1 is 2000 entries behind its leader')];
     expect(record(behind)).toEqual([{ type: 'EtcdDegraded', data: { uid, problems: behind } }]);

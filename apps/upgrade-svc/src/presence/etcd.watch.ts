@@ -4,18 +4,18 @@ import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import { keyOf, type EtcdProblem } from './presence.evolve.js';
 import { b3Found, type EtcdFound } from '../rules/etcd.rules.js';
 
-/** What lasts and does not go away by itself. Two members, other versions and a missing member are also steps of a change. */
+/** Problems that persist. Two members, different versions and a missing member also occur during a change. */
 const WATCHED: readonly EtcdFound['code'][] = ['B3.members', 'B3.not-started', 'B3.alarms', 'B3.space', 'B3.orphans'];
 const PROBLEMS_MAX = 10;
 const WORDS_LENGTH_MAX = 600;
 const LOOK_LIMIT_MS = 30_000;
-/** As addons are looked at: each look runs four commands in a container of etcd. */
+/** As for addons: each check runs four commands in an etcd container. */
 const LOOKS_PER_ETCD_LOOK = 5;
 
 const bounded = (words: string): string =>
   words.length > WORDS_LENGTH_MAX ? `${words.slice(0, WORDS_LENGTH_MAX)}…` : words;
 
-/** What two looks in a row agree on, in the words of the newer one. */
+/** The problems that two checks in a row find, with the messages of the newer one. */
 export const agreedOn = (before: readonly EtcdProblem[], now: readonly EtcdProblem[]): readonly EtcdProblem[] => {
   const known = new Set(before.map(keyOf));
   return now.filter((problem) => known.has(keyOf(problem)));
@@ -23,22 +23,25 @@ export const agreedOn = (before: readonly EtcdProblem[], now: readonly EtcdProbl
 
 export interface EtcdLook {
   readonly api: UpgradeCluster;
-  /** Names of the Nodes that Kubernetes lists. */
+  /** Names of the Nodes in the list. */
   readonly listed: readonly { readonly name: string }[];
   readonly controlPlanes: readonly NodeName[];
 }
 
-/** etcd of one cluster, beside the looks at its Nodes: what two looks in a row agree on counts (B3, before any upgrade). */
+/**
+ * Checks etcd of one cluster along with its Nodes: only a problem that two checks in a row find is reported (B3, before
+ * any upgrade).
+ */
 export class EtcdWatch {
   private last: readonly EtcdProblem[] = [];
   private looksLeft = 0;
 
-  /** The next look has to come soon. */
+  /** The next check has to run soon. */
   get isSuspected(): boolean {
     return this.last.length > 0;
   }
 
-  /** undefined: this look leaves etcd out, or etcd has not answered. */
+  /** undefined: etcd was not checked this time, or did not respond. */
   async look(look: EtcdLook): Promise<readonly EtcdProblem[] | undefined> {
     this.looksLeft -= 1;
     if (this.looksLeft > 0 || look.controlPlanes.length === 0) return undefined;
@@ -49,7 +52,7 @@ export class EtcdWatch {
     return findings;
   }
 
-  /** One look before an outage and one after it do not agree. */
+  /** A check before an outage and one after it are not two in a row. */
   forget(): void {
     this.last = [];
   }

@@ -10,15 +10,15 @@ import type { AddonFindings } from './addons.planner.js';
 import { ABSENT, evolve, keyOf, type EtcdProblem, type Known, type Presence } from './presence.evolve.js';
 import type { Findings, Match, Present, Stranger } from './presence.planner.js';
 
-/** What two looks in a row have found, and what the last one has shown. */
+/** Findings of two lists in a row, and the contents of the last one. */
 export type RecordPresence = Command<
   'RecordPresence',
   Findings & {
     readonly uid: ClusterUid;
     readonly seen: Match;
-    /** Absent: they were not looked at. */
+    /** Absent: addons were not checked. */
     readonly addons?: AddonFindings | undefined;
-    /** What is wrong with etcd; empty: nothing. Absent: it was not looked at. */
+    /** Problems of etcd; empty: none. Absent: etcd was not checked. */
     readonly etcd?: readonly EtcdProblem[] | undefined;
   }
 >;
@@ -39,13 +39,13 @@ type PresenceFact = Fact<
   | 'EtcdRecovered'
 >;
 
-/** A node that joined and stays should have its Node object; one that leaves loses it any moment. */
+/** A node that has joined and is not leaving should have its Node object; a leaving node may lose it at any time. */
 const isExpected = ({ members }: Known, name: string): boolean => {
   const member = members[name];
   return member?.joined === true && !member.leaving;
 };
 
-/** Its machine is planned, created or on its way out, though the rows do not show it yet or any more. */
+/** Its machine is planned, created or being deleted, although the rows do not show it. */
 const isMember = ({ members }: Known, { name, providerId, reason }: Stranger): boolean => {
   const member = members[name];
   if (member === undefined || reason === 'duplicate-provider-id') return false;
@@ -53,9 +53,9 @@ const isMember = ({ members }: Known, { name, providerId, reason }: Stranger): b
 };
 
 /**
- * Its Node was deleted, and registered by its kubelet again before two looks could agree that it is missing. While no uid of its Node is
- * recorded, a Node counts that is younger than the record of its joining. If the clock of the API server is ahead, one return too many is
- * recorded, with the uid.
+ * Its Node was deleted and registered again by its kubelet before two lists could agree that it is missing. While the
+ * uid of its Node is not recorded, a Node younger than the record of its joining counts. If the API server's clock is
+ * ahead, one return too many is recorded, with the uid.
  */
 const isRegisteredAgain = (state: Known, { name, registered: { uid, atMs } }: Present): boolean => {
   const member = state.members[name];
@@ -77,8 +77,8 @@ const nodesOf = (state: Known, { missing, seen }: RecordPresence['data']): reado
 };
 
 /**
- * Kubernetes has the last word on a node that its agent reports as Ready. A node that its agent reports as not Ready, as while its software is
- * changed, needs no contradiction.
+ * Kubernetes overrides an agent that reports its node as Ready. A node that its agent reports as not Ready, as during a
+ * software change, needs no correction.
  */
 const readinessOf = (state: Known, { contradicted, seen }: RecordPresence['data']): readonly PresenceFact[] => {
   const { uid, members } = state;
@@ -86,7 +86,7 @@ const readinessOf = (state: Known, { contradicted, seen }: RecordPresence['data'
     const { reportedReady = false, contradicted: isKnown = false } = members[name] ?? {};
     return reportedReady && !isKnown && isExpected(state, name);
   };
-  // One that was missing counted as not Ready until now, and is no better.
+  // A missing node already counts as not Ready, and has not recovered.
   const unready = seen.present.filter(({ name, ready }) => state.missing.has(name) && !ready);
   const isOver = ({ name, ready }: Present): boolean => ready && members[name]?.contradicted === true;
   return [
@@ -101,7 +101,7 @@ const readinessOf = (state: Known, { contradicted, seen }: RecordPresence['data'
   ];
 };
 
-/** One look ends them: a kubelet keeps such a condition for minutes after its cause is gone. */
+/** One list is enough to end them: a kubelet keeps such a condition for minutes after its cause is gone. */
 const pressuresOf = (state: Known, { pressures, seen }: RecordPresence['data']): readonly PresenceFact[] => {
   const free = seen.present.flatMap(({ name, pressures: now }) => (now.length === 0 ? [[name, now] as const] : []));
   return [...Object.entries(pressures), ...free]
@@ -112,7 +112,7 @@ const pressuresOf = (state: Known, { pressures, seen }: RecordPresence['data']):
     }));
 };
 
-/** What follows from them has a time limit, so one look is enough. */
+/** Conditions act only after a timeout, so one list is enough. */
 const conditionsOf = (state: Known, { seen }: RecordPresence['data']): readonly PresenceFact[] =>
   seen.present
     .filter(({ name, conditions = [] }) => {
@@ -124,15 +124,15 @@ const conditionsOf = (state: Known, { seen }: RecordPresence['data']): readonly 
       data: { uid: state.uid, node: name as NodeName, conditions: [...conditions] },
     }));
 
-/** Of no machine that is recorded, by its name either. */
+/** A Node that matches no recorded machine, not even by name. */
 const isStranger = ({ strangers, members }: Known, name: string): boolean =>
   strangers.has(name) && members[name] === undefined;
 
-/** A restore of etcd has brought back the Node object of a node that was removed from the cluster before. */
+/** A restore of etcd recreated the Node object of a node that had been removed from the cluster. */
 const isBroughtBack = ({ restored, removed, members }: Known, name: string): boolean =>
   restored && removed.has(name) && members[name] === undefined;
 
-/** Kubernetes finds out itself that nothing is behind them: then they are deleted. */
+/** They are deleted once Kubernetes itself reports them as not Ready. */
 const broughtBack = (state: Known, strangers: readonly Stranger[]): readonly string[] =>
   strangers.filter(({ name, ready }) => !ready && isBroughtBack(state, name)).map(({ name }) => name);
 
@@ -158,7 +158,7 @@ const strangersOf = (state: Known, { strangers, overdue, seen }: RecordPresence[
   ];
 };
 
-/** Addons that are installed, and no others. */
+/** Only addons that are installed. */
 const addonsOf = (state: Known, { addons }: RecordPresence['data']): readonly PresenceFact[] => {
   const { uid } = state;
   const back = addons?.running.filter((addon) => state.degraded.has(addon)) ?? [];
@@ -171,7 +171,7 @@ const addonsOf = (state: Known, { addons }: RecordPresence['data']): readonly Pr
   ];
 };
 
-/** All that is wrong, again when something else is. */
+/** The complete list of problems, recorded again whenever it changes. */
 const etcdOf = (state: Known, { etcd }: RecordPresence['data']): readonly PresenceFact[] => {
   if (etcd === undefined) return nothing;
   const { uid } = state;
@@ -182,7 +182,7 @@ const etcdOf = (state: Known, { etcd }: RecordPresence['data']): readonly Presen
     : [{ type: 'EtcdDegraded', data: { uid, problems: [...etcd] } }];
 };
 
-/** The Nodes that may be deleted now: that was stated, and they still have no machine. */
+/** Nodes that may be deleted now: their expiry is recorded, and they still have no machine. */
 export const deletable = (
   state: Presence,
   { uid, overdue, strangers }: Pick<RecordPresence['data'], 'uid' | 'overdue' | 'strangers'>,
@@ -193,7 +193,7 @@ export const deletable = (
         state.expired.has(name),
       );
 
-/** Which nodes Kubernetes lacks, which it has without a machine, and which addons are degraded: each change is stated once. */
+/** Missing Nodes, Nodes without a machine, and degraded addons: each change is recorded once. */
 export const presence: Decider<Presence, RecordPresence, PresenceFact> = {
   initial: ABSENT,
   reads: 'cluster',

@@ -17,17 +17,25 @@ import { compare, NO_MEMORY, raisesContradiction, type Comparison, type Memory }
 
 const ACTOR = 'system/upgrade-svc';
 const LOOKS_AT_ONCE_MAX = 16;
-/** Of one replica. A look costs some milliseconds, most of them for TLS: with very many clusters, each is looked at less often. */
+/**
+ * Per replica. A list costs a few milliseconds, mostly for TLS: with very many clusters, each one is listed less often.
+ */
 const LOOKS_PER_SECOND_MAX = 1;
-/** Where nothing is amiss and no agent is silent: agents say when their Node objects change. */
+/** For clusters without a problem or a silent agent: their agents report changes of their Node objects. */
 const QUIET_LOOKS_PER_SECOND_MAX = 0.5;
-/** Where something is amiss the next look comes sooner, so many times at most: a tenant can make any cluster look so. */
+/**
+ * The factor by which the interval shrinks, at most, for a cluster with a problem: a tenant can make any cluster look
+ * like one.
+ */
 const SOONER_MAX = 8;
-/** Between two lists that have to agree that a node is not Ready, although its agent reports it as Ready: its report may be on its way. */
+/**
+ * Interval between the two lists that confirm that a node is not Ready although its agent reports it as Ready: the
+ * agent's report may still be on its way.
+ */
 const CONTRADICTION_CONFIRMED_MS = 5_000;
 const TICK_MAX_MS = 1_000;
 const TICKS_PER_INTERVAL = 10;
-/** A cluster that is new is noticed after so many ticks at the latest. */
+/** A new cluster is noticed after at most this number of ticks. */
 const QUIET_TICKS_MAX = 5;
 
 export interface PresenceWorld {
@@ -39,20 +47,20 @@ export interface PresenceWorld {
   readonly settings: Pick<Settings, 'nodesWatchIntervalMs' | 'strangerLimitMs'>;
 }
 
-/** A cluster, as this replica looks at it. */
+/** The state of a cluster in this replica. */
 interface Looked {
   nextAtMs: number;
-  /** When the last look began. */
+  /** Start of the last list. */
   lookedAtMs: number;
   underWay: Promise<void> | undefined;
   memory: Memory;
   readonly addons: AddonWatch;
   readonly etcd: EtcdWatch;
-  /** What was recorded last; undefined: nothing yet, so what was stated before is compared once. */
+  /** The last recorded findings; undefined: none yet, so the first list is always compared with the log. */
   recorded: string | undefined;
 }
 
-/** What is looked at with the Nodes; undefined: this look left it out. */
+/** Checked along with the Nodes; undefined: not checked this time. */
 interface BesideNodes {
   readonly addons: AddonFindings | undefined;
   readonly etcd: readonly EtcdProblem[] | undefined;
@@ -73,31 +81,31 @@ interface Intervals {
   readonly quietMs: number;
 }
 
-/** Between two looks at a cluster, of so many that this replica looks at. */
+/** Interval between two lists of one cluster, for this number of clusters per replica. */
 export const lookIntervalMs = (clusters: number, settingMs: number): number =>
   Math.max(settingMs, (clusters * 1_000) / LOOKS_PER_SECOND_MAX);
 
-/** The same where nothing gives a reason to look sooner. */
+/** The same for clusters without a reason to list earlier. */
 export const quietIntervalMs = (clusters: number, settingMs: number): number =>
   Math.max(settingMs, (clusters * 1_000) / QUIET_LOOKS_PER_SECOND_MAX);
 
-/** The same where what a look has seen has to be confirmed, or may soon be over. */
+/** The same for findings that need confirmation or may soon be over. */
 export const soonerMs = (intervalMs: number, settingMs: number): number => Math.max(settingMs, intervalMs / SOONER_MAX);
 
-/** A difference that the look before did not show has to be confirmed, and a Node that is missing or not Ready may be back soon. */
+/** A new difference needs confirmation, and a Node that is missing or not Ready may recover soon. */
 const isUnsettled = ({ confirmed, memory }: Comparison, before: Memory, rows: readonly NodeRow[]): boolean =>
   confirmed.missing.length > 0 ||
   rows.some(({ contradicted }) => contradicted === true) ||
   [...memory.keys()].some((key) => !before.has(key));
 
-/** It may have become Ready since it was listed: then it stays. */
+/** It may have become Ready since the list: then it is kept. */
 const deleteNode = async (api: Pick<UpgradeCluster, 'node' | 'deleteNode'>, name: string): Promise<void> => {
   if ((await api.node(name))?.ready === false) await api.deleteNode(name);
 };
 
 /**
- * Lists the Nodes of each cluster of this replica's partitions, again and again: one call for each cluster and interval. An API that does not
- * answer has said nothing.
+ * Periodically lists the Nodes of each cluster in this replica's partitions: one call per cluster and interval. A
+ * failed call proves nothing.
  */
 export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('presence');
@@ -142,7 +150,7 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
     );
   }
 
-  /** Begins every look that is due; it does not wait for them. */
+  /** Starts every list that is due, without waiting for it. */
   private tick(): void {
     const groups = this.world.nodes.byCluster();
     const nowMs = performance.now();
@@ -153,7 +161,7 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
     for (const [key, rows] of groups) {
       const looked = this.clusters.get(key) ?? fresh(firstLookAt(nowMs, quietMs, Math.random()), nowMs);
       this.clusters.set(key, looked);
-      // A silent agent says nothing of its Node object.
+      // A silent agent does not report on its Node object.
       if (rows.some(({ lost }) => lost)) looked.nextAtMs = Math.min(looked.nextAtMs, looked.lookedAtMs + intervalMs);
       if (looked.underWay === undefined && looked.nextAtMs <= nowMs && this.looking < LOOKS_AT_ONCE_MAX)
         this.begin(looked, rows, { intervalMs, quietMs });
@@ -161,8 +169,8 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
   }
 
   /**
-   * The agent sees its Node object become Ready or not, appear or vanish: the next tick looks. An agent that says so again and again gets no
-   * more looks than a cluster in which something is amiss.
+   * The agent reports that its Node object became Ready or not Ready, appeared or disappeared: the next tick lists the
+   * Nodes. Frequent reports cause no more lists than a cluster with a problem.
    */
   private lookSoon(subject: string): void {
     const row = this.world.nodes.get(subject)?.row;
@@ -183,7 +191,9 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
     });
   }
 
-  /** The rows come first: a node that joins meanwhile is in the list and not in the rows, never the other way round. */
+  /**
+   * The rows are read first: a node that joins meanwhile is in the list but not in the rows, never the other way round.
+   */
   private async look(looked: Looked, rows: readonly NodeRow[], { intervalMs, quietMs }: Intervals): Promise<void> {
     const [first] = rows;
     if (first === undefined) return;
@@ -212,7 +222,7 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
       for (const name of expired) await deleteNode(api, name);
       this.count({ outcome: 'answered' });
     } catch (error) {
-      // Two answers in a row must agree: one before an outage and one after it do not.
+      // Two lists in a row must agree, and lists before and after an outage are not in a row.
       looked.memory = NO_MEMORY;
       looked.addons.forget();
       looked.etcd.forget();
@@ -228,12 +238,12 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
     { confirmed, seen, addons, etcd }: Comparison & BesideNodes,
   ): Promise<Presence | undefined> {
     const findings = JSON.stringify([confirmed, seen.present.map(({ message: _words, ...present }) => present)]);
-    // A Node that is not Ready and has no machine is recorded at each look, so that one that could not be deleted is tried again; and so is a
-    // contradiction, until it shows in the rows: the agent may have changed its report twice since.
+    // A Node that is not Ready and has no machine is recorded with each list, so that a failed deletion is retried. A
+    // contradiction is recorded until the rows show it: the agent may have changed its report twice since.
     const isOpen = confirmed.strangers.some(({ ready }) => !ready) || confirmed.contradicted.length > 0;
     const isNothingNew = findings === looked.recorded && !isOpen && addons === undefined && etcd === undefined;
     if (isNothingNew) return undefined;
-    // Nothing in the log led to what is seen; it stands with the newest thing that is known of a node.
+    // No event caused this finding; it refers to the latest event of one of the nodes.
     const cause = { actor: ACTOR, correlationId: because.correlationId, causationId: because.eventId };
     const command = { type: 'RecordPresence', data: { uid, ...confirmed, seen, addons, etcd } } as const;
     const outcome = await this.world.handle(presence, { namespace, cluster, context: 'rollout' }, command, cause);

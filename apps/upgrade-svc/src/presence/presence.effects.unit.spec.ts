@@ -29,12 +29,12 @@ const ready = (...names: readonly string[]): readonly ListedNode[] =>
 
 type Recorded = RecordPresence['data'];
 
-/** Clusters, what their API answers, and what was recorded of them. */
+/** Clusters, the responses of their API, and the facts recorded about them. */
 class Fleet {
   readonly listed = new Map<string, readonly ListedNode[] | 'no answer'>();
-  /** As `kind/namespace/name`. */
+  /** Keys: `kind/namespace/name`. */
   readonly workloads = new Map<string, WorkloadView>();
-  /** Whether the API does not answer the look of that number. */
+  /** Whether the API is unavailable for this list. */
   isOut: (look: number) => boolean = () => false;
   readonly stated: Fact[] = [];
   readonly asked: string[] = [];
@@ -43,10 +43,10 @@ class Fleet {
   readonly counted: string[] = [];
   readonly deleted: string[] = [];
   readonly effects: PresenceEffects;
-  /** The agent of that key says that it sees no Node object any more. */
+  /** Simulates the agent of that key reporting that its Node object is gone. */
   losesSight: (key: string) => void = () => undefined;
 
-  /** `state`: of the one cluster whose decisions matter. */
+  /** `state`: that of the single cluster under test. */
   constructor(
     nodes: readonly Watched[],
     private state = presence.initial,
@@ -104,7 +104,7 @@ describe('the Nodes of clusters', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  /** With that many one replica looks at each every 2,000 s, and at one that gives a reason every 1,000 s. */
+  /** With that many, one replica lists each every 2,000 s, and one with a reason every 1,000 s. */
   const thousand = (lost: readonly string[] = []): Fleet => {
     const clusters = Array.from({ length: 1_000 }, (_, index) => `c-${index}`);
     const fleet = new Fleet(
@@ -118,14 +118,14 @@ describe('the Nodes of clusters', () => {
   };
   const FIRST_ROUND = 2_000_000 / INTERVAL_MS;
 
-  it('are listed once in two seconds in all by a replica that looks at very many clusters', async () => {
+  it('are listed once in two seconds in total by a replica with very many clusters', async () => {
     const { looks } = await thousand().after(FIRST_ROUND * 1.2);
     expect(looks.length).toBeGreaterThan(1_000);
     expect(looks.length).toBeLessThan(1_400);
     expect(new Set(looks).size).toBe(1_000);
   });
 
-  it('are listed at once where an agent no longer sees its own, so among a thousand clusters it is recorded within 270 s', async () => {
+  it('are listed at once if an agent reports its own as gone, so that this is recorded within 270 s among a thousand clusters', async () => {
     const fleet = await thousand().after(FIRST_ROUND * 1.2);
     const [looks, recorded] = [fleet.looks.length, fleet.recorded.length];
     const gone = Array.from({ length: 10 }, (_, index) => `c-${index}`);
@@ -139,7 +139,7 @@ describe('the Nodes of clusters', () => {
     expect(fleet.looks.slice(looks).filter((cluster) => !gone.includes(cluster)).length).toBeLessThan(200);
   });
 
-  it('are stated as missing within 1,300 s among a thousand clusters where an agent is silent', async () => {
+  it('are recorded as missing within 1,300 s among a thousand clusters if an agent is silent', async () => {
     const fleet = await thousand(['c-7']).after(FIRST_ROUND * 1.2);
     const recorded = fleet.recorded.length;
     fleet.listed.set('c-7', []);
@@ -147,7 +147,7 @@ describe('the Nodes of clusters', () => {
     expect(fleet.recorded.slice(recorded).flatMap(({ missing }) => missing)).toContain('c-7-w-1');
   });
 
-  it('are listed again within 1,100 s among a thousand clusters after the API did not answer', async () => {
+  it('are listed again within 1,100 s among a thousand clusters after a failed call', async () => {
     const fleet = await thousand().after(FIRST_ROUND * 1.2);
     const looksOf = (): number => fleet.looks.filter((cluster) => cluster === 'c-7').length;
     const before = looksOf();
@@ -159,7 +159,7 @@ describe('the Nodes of clusters', () => {
     expect(looksOf()).toBe(before + 2);
   });
 
-  it('are listed eight times as often as others at most where an agent loses sight of its Node again and again', async () => {
+  it('are listed at most eight times as often as others if an agent repeatedly loses its Node', async () => {
     const fleet = await thousand().after(FIRST_ROUND * 1.2);
     const before = fleet.looks.length;
     for (let minutes = 0; minutes < 40; minutes += 1) {
@@ -171,7 +171,7 @@ describe('the Nodes of clusters', () => {
     expect(looks).toBeLessThanOrEqual((40 * INTERVAL_MS * 8) / 1_000_000 + 1);
   });
 
-  it('are listed eight times as often at most where a tenant has them look different at each look', async () => {
+  it('are listed at most eight times as often if a tenant changes them between lists', async () => {
     const fleet = await thousand().after(FIRST_ROUND * 1.2);
     const before = fleet.looks.length;
     let strangers = 0;
@@ -184,7 +184,7 @@ describe('the Nodes of clusters', () => {
     expect(looks).toBeLessThanOrEqual((40 * INTERVAL_MS * 8) / 1_000_000 + 1);
   });
 
-  it('are listed with one call for each cluster and interval, and recorded with every fifth of them while nothing changes', async () => {
+  it('are listed with one call per cluster and interval, and recorded with every fifth list while nothing changes', async () => {
     const names = Array.from({ length: 30 }, (_, index) => `c-${index}`);
     const fleet = new Fleet(names.flatMap((name) => [watched(name, 'w-1'), watched(name, 'w-2')]));
     for (const name of names) fleet.listed.set(name, ready('w-1', 'w-2'));
@@ -198,7 +198,7 @@ describe('the Nodes of clusters', () => {
     await fleet.effects.beforeApplicationShutdown();
   });
 
-  it('are deleted when they have no machine and are not Ready for too long, and only then [ORBITER 23]', async () => {
+  it('are deleted only if they have no machine and are not Ready for too long [ORBITER 23]', async () => {
     const state = presence.evolve(presence.initial, stored(clusterRequested(), 1));
     const { key, row, ...rest } = watched('shop', 'w-1');
     const fleet = new Fleet([{ key, ...rest, row: { ...row, uid } }], state);
@@ -216,7 +216,7 @@ describe('the Nodes of clusters', () => {
     await fleet.effects.beforeApplicationShutdown();
   });
 
-  it('contradict an agent within 66 s of the moment at which Kubernetes calls its node not Ready, with two lists', async () => {
+  it('override an agent within 66 s after Kubernetes marks its node as not Ready, with two lists', async () => {
     const { key, row, ...rest } = watched('shop', 'w-1');
     const mutable = { ...row, uid, ready: true };
     const facts = [
@@ -237,7 +237,7 @@ describe('the Nodes of clusters', () => {
     await fleet.effects.beforeApplicationShutdown();
   });
 
-  it('are not missing while the API does not answer, nor by one look before and one after an outage', async () => {
+  it('are not missing while the API does not respond, nor by one list before an outage and one after it', async () => {
     const fleet = new Fleet([watched('shop', 'w-1'), watched('shop', 'w-2')]);
     fleet.listed.set('shop', 'no answer');
     await fleet.after(10);
@@ -283,7 +283,7 @@ describe('the addons of a cluster', () => {
     return fleet;
   };
 
-  it('are looked at with every fifth look while all run, and those that are not installed never', async () => {
+  it('are checked with every fifth list while all run, but only those that are installed', async () => {
     const fleet = await clusterWith('coredns').after(22);
     expect(new Set(fleet.asked)).toEqual(new Set(['coredns']));
     expect(fleet.asked.length).toBeGreaterThanOrEqual(4);
@@ -292,7 +292,7 @@ describe('the addons of a cluster', () => {
     await fleet.effects.beforeApplicationShutdown();
   });
 
-  it('are degraded when two looks in a row find one missing, which is stated once, and recover with one look', async () => {
+  it('are degraded once two checks in a row miss one, which is recorded once, and recover after one check', async () => {
     const fleet = await clusterWith('coredns', 'kube-proxy').after(4);
     fleet.workloads.delete(COREDNS);
     await fleet.after(10);
@@ -304,7 +304,7 @@ describe('the addons of a cluster', () => {
     await fleet.effects.beforeApplicationShutdown();
   });
 
-  it('are not degraded by one look before an outage of the API and one after it', async () => {
+  it('are not degraded by one check before an API outage and one after it', async () => {
     const fleet = await clusterWith('coredns').after(4);
     fleet.workloads.delete(COREDNS);
     fleet.isOut = (look) => look % 2 === 0;

@@ -10,43 +10,43 @@ import { membersAfter, newMember, withMember, type Member as ClusterMember, type
 interface Member extends ClusterMember {
   /** null: the machine does not run yet. */
   readonly providerId: string | null;
-  /** When it was recorded that it has joined, or returned. */
+  /** When its joining or its return was recorded. */
   readonly sinceMs: number;
-  /** Of its Node when it returned; null: not recorded. */
+  /** The uid of its Node on its return; null: not recorded. */
   readonly nodeUid: string | null;
   readonly pressures: readonly NodePressure[];
-  /** Its other conditions, in words; absent: none were stated. */
+  /** Its other conditions as text; absent: none recorded. */
   readonly conditions?: string;
 }
 
 export type EtcdProblem = EventData<'EtcdDegraded'>['problems'][number];
 
-/** The same problem, whatever its numbers are by now. */
+/** Identifies a problem independently of the numbers in its message. */
 export const keyOf = ({ code, message }: EtcdProblem): string =>
   `${code} ${message.replace(/\b\d+(?= (?:entries|%))/g, '#')}`;
 
 export interface Known {
   readonly status: 'known';
   readonly uid: ClusterUid;
-  /** Node objects come and go while the cluster is deleted, or while etcd gets earlier objects. */
+  /** Node objects change while the cluster is deleted, or while etcd is restored. */
   readonly deleting: boolean;
   readonly restoring: boolean;
   readonly paused: boolean;
   readonly members: Members<Member>;
-  /** Those that are installed. */
+  /** The installed addons. */
   readonly addons: ReadonlySet<string>;
-  /** As it was stated. */
+  /** As recorded. */
   readonly degraded: ReadonlySet<string>;
-  /** Keys of what is wrong with etcd, as it was stated. */
+  /** Keys of the etcd problems, as recorded. */
   readonly etcd: readonly string[];
-  /** As it was stated. */
+  /** As recorded. */
   readonly missing: ReadonlySet<string>;
   readonly strangers: ReadonlySet<string>;
-  /** Those of them whose Node object is deleted. */
+  /** The strangers whose Node object is deleted. */
   readonly expired: ReadonlySet<string>;
-  /** Nodes that were part of the cluster and were removed; the latest of them. */
+  /** The most recently removed nodes of the cluster. */
   readonly removed: ReadonlySet<string>;
-  /** etcd was restored at some time, so that Node objects of removed nodes may be back. */
+  /** etcd was restored at some time, so that Node objects of removed nodes may exist again. */
   readonly restored: boolean;
 }
 
@@ -87,7 +87,7 @@ const changed = (state: Known, name: string, change: Partial<Member>): Known => 
 const without = (names: ReadonlySet<string>, name: string): ReadonlySet<string> =>
   names.has(name) ? new Set([...names].filter((one) => one !== name)) : names;
 
-/** A snapshot of etcd has the Node objects of its time; of the nodes that were removed, so many are remembered. */
+/** Number of removed nodes to remember: a snapshot of etcd contains the Node objects of its time. */
 const REMOVED_MAX = 1_000;
 
 const gone = (before: Known, after: Known, name: string): Known => {
@@ -96,7 +96,7 @@ const gone = (before: Known, after: Known, name: string): Known => {
   return { ...after, missing: without(after.missing, name), removed };
 };
 
-/** An agent says again and again that its node is Ready: the first word counts. */
+/** An agent repeatedly reports that its node is Ready: the first report counts. */
 const joined = (before: Known, after: Known, name: string, time: string): Known =>
   before.members[name]?.joined === false ? changed(after, name, { sinceMs: Date.parse(time) }) : after;
 
@@ -119,7 +119,7 @@ const evolveMembers = (before: Known, event: StoredEvent): Known => {
   }
 };
 
-/** What is done to the cluster as a whole. */
+/** Events about the cluster as a whole. */
 const evolveCluster = (state: Known, event: StoredEvent): Known => {
   switch (event.type) {
     case 'ClusterDeletionRequested':
@@ -152,7 +152,7 @@ const evolveAddons = (state: Known, event: StoredEvent): Known => {
       return { ...state, degraded: new Set(state.degraded).add(event.data.addon) };
     case 'AddonRecovered':
       return { ...state, degraded: without(state.degraded, event.data.addon) };
-    // They were seen to run: one that does not is stated again.
+    // These events confirm that all addons run: one that does not is recorded again.
     case 'ClusterReady':
     case 'AddonsUpgraded':
       return state.degraded.size === 0 ? state : { ...state, degraded: NONE };

@@ -9,54 +9,54 @@ import {
   type NodePressure,
 } from '@fairlead/contracts';
 
-/** Which Node object it is, and since when by the clock of the API server. */
+/** The uid of the Node object, and its creation time by the API server's clock. */
 interface Registered {
   readonly uid: string;
   readonly atMs: number;
 }
 
-/** A Node object, as Kubernetes lists it. */
+/** A Node object in the list of Kubernetes. */
 export interface ListedNode {
   readonly name: string;
   readonly registered: Registered;
   readonly ready: boolean;
-  /** Of its Ready condition. */
+  /** The message of its Ready condition. */
   readonly message: string;
-  /** Conditions beside Ready that keep pods away from it. */
+  /** Conditions other than Ready that keep pods off the node. */
   readonly pressures: readonly NodePressure[];
-  /** The others; absent: there are none. */
+  /** The other conditions; absent: none. */
   readonly conditions?: readonly NodeCondition[] | undefined;
-  /** null: it has none. */
+  /** null: none. */
   readonly providerId: string | null;
 }
 
-/** A node, as it is recorded. */
+/** A recorded node. */
 export interface RecordedNode {
   readonly name: string;
-  /** Absent: its machine was recorded by a release that did not keep it here. */
+  /** Absent: its machine was recorded by a release that did not store the ID here. */
   readonly providerId?: string | undefined;
-  /** It counts as Ready. */
+  /** Recorded as Ready. */
   readonly ready?: boolean | undefined;
 }
 
 export type StrangerReason = NonNullable<EventData<'NodeWithoutMachineFound'>['reason']>;
 
-/** A Node object that is no recorded node, and why. */
+/** A Node object that matches no recorded node, with the reason. */
 export interface Stranger extends ListedNode {
   readonly reason: StrangerReason;
 }
 
-/** How the Nodes of a cluster differ from its record. */
+/** Differences between a cluster's Nodes and its record. */
 export interface Findings {
   /** Recorded nodes without a Node object. */
   readonly missing: readonly string[];
-  /** Node objects of which no machine is recorded. */
+  /** Node objects without a recorded machine. */
   readonly strangers: readonly Stranger[];
-  /** Those of them that have no machine at all, and that no list has called Ready for the whole limit. */
+  /** The strangers without any machine that no list has shown as Ready for the whole limit. */
   readonly overdue: readonly string[];
-  /** Recorded nodes that count as Ready, and that Kubernetes calls not Ready: with its words. */
+  /** Nodes recorded as Ready that Kubernetes reports as not Ready, with its message. */
   readonly contradicted: readonly { readonly name: string; readonly message: string }[];
-  /** Conditions of recorded nodes beside Ready, by name: those that have any. */
+  /** Conditions of recorded nodes other than Ready, by name; only nodes that have any. */
   readonly pressures: Readonly<Record<string, readonly NodePressure[]>>;
 }
 
@@ -68,29 +68,29 @@ export interface Present {
   readonly conditions?: readonly NodeCondition[] | undefined;
 }
 
-/** A Node object of a recorded node, whatever name Kubernetes has for it. */
+/** The Node object of a recorded node, whatever its name in Kubernetes. */
 interface Matched extends Present {
   readonly message: string;
 }
 
-/** What one list shows. */
+/** The contents of one list. */
 export interface Match {
-  /** Recorded nodes that have a Node object, and which. */
+  /** Recorded nodes with their Node objects. */
   readonly present: readonly Matched[];
   readonly strangers: readonly Stranger[];
 }
 
-/** Since when each look has found it, in milliseconds, by what it is about. */
+/** Since when every list has shown a finding, in milliseconds, by its key. */
 export type Memory = ReadonlyMap<string, number>;
 
 export const NO_MEMORY: Memory = new Map();
 
 export interface Comparison {
-  /** What this look and the one before agree on. */
+  /** Findings that this list and the previous one share. */
   readonly confirmed: Findings;
-  /** What this look shows by itself. */
+  /** The contents of this list alone. */
   readonly seen: Match;
-  /** For the next look. */
+  /** Input of the next comparison. */
   readonly memory: Memory;
 }
 
@@ -99,7 +99,7 @@ const isNameable = ({ name, registered: { uid } }: ListedNode): boolean =>
 
 const byName = (one: ListedNode, other: ListedNode): number => (one.name < other.name ? -1 : 1);
 
-/** The look before, and the clock. */
+/** The memory of the previous list, and the time. */
 export interface Looking {
   readonly before: Memory;
   readonly nowMs: number;
@@ -107,13 +107,13 @@ export interface Looking {
   readonly limitMs: number;
 }
 
-/** Not a provider ID that ours could be. */
+/** Truncates a provider ID that is too long to be one of Fairlead's. */
 const bounded = (node: ListedNode): ListedNode =>
   (node.providerId ?? '').length <= PROVIDER_ID_MAX
     ? node
     : { ...node, providerId: node.providerId?.slice(0, PROVIDER_ID_MAX) ?? null };
 
-/** By its name alone only where one of the two has no provider ID. */
+/** Matches by name alone only if one of the two has no provider ID. */
 const isItself = (node: ListedNode, recorded: RecordedNode): boolean =>
   recorded.name === node.name &&
   (recorded.providerId === undefined || node.providerId === null || recorded.providerId === node.providerId);
@@ -128,8 +128,8 @@ const matched = (name: string, { registered, ready, message, pressures, conditio
 });
 
 /**
- * Nodes are matched by provider ID. Of several Nodes with the ID of one machine, the one that has the machine's name is its node, or the
- * first: the others are strangers.
+ * Matches Nodes by provider ID. If several Nodes have the ID of one machine, the Node with the machine's name is its
+ * node, otherwise the first; the others are strangers.
  */
 export const match = (recorded: readonly RecordedNode[], listed: readonly ListedNode[]): Match => {
   const byNames = new Map(recorded.map((one) => [one.name, one]));
@@ -157,7 +157,10 @@ const unreadyKey = (name: string): string => `unready/${name}`;
 const contradictedKey = (name: string): string => `contradicted/${name}`;
 const pressureKey = ({ name, pressures }: Matched): string => `pressure/${name}/${pressures.join()}`;
 
-/** A complete list of a cluster's Nodes, compared with the nodes that are recorded. A difference counts when two lists in a row show it. */
+/**
+ * Compares a complete list of a cluster's Nodes with the recorded nodes. A difference counts once two lists in a row
+ * show it.
+ */
 export const compare = (
   recorded: readonly RecordedNode[],
   listed: readonly ListedNode[],
@@ -200,6 +203,6 @@ export const compare = (
   };
 };
 
-/** This list contradicts what is recorded of a node, and the one before did not: soon another one has to agree. */
+/** This list contradicts the record of a node and the previous one did not: another list soon has to confirm it. */
 export const raisesContradiction = ({ memory }: Comparison, before: Memory): boolean =>
   [...memory.keys()].some((key) => key.startsWith(contradictedKey('')) && !before.has(key));

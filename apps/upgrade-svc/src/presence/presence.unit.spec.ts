@@ -29,7 +29,7 @@ const strange = (name: string, change: Partial<EventData<'NodeWithoutMachineFoun
     ...change,
   });
 
-/** A cluster whose nodes have joined, and the looks at its Nodes. */
+/** A cluster whose nodes have joined, and the lists of its Nodes. */
 class Watch {
   private state = presence.initial;
   private seq = 0;
@@ -50,19 +50,19 @@ class Watch {
     return this;
   }
 
-  /** What upgrade-svc expects, by its rows. */
+  /** The nodes in the rows of upgrade-svc. */
   expecting(...names: readonly string[]): this {
     this.recorded = names.map((name) => ({ name, providerId: idOf(name) }));
     return this;
   }
 
-  /** As rows that an earlier release wrote: without provider IDs. */
+  /** Rows of an earlier release, without provider IDs. */
   expectingByName(): this {
     this.recorded = NODES.map((name) => ({ name }));
     return this;
   }
 
-  /** What a look at these Nodes states. */
+  /** The facts that a list with these Nodes results in. */
   look(...nodes: readonly (string | ListedNode)[]): readonly Fact[] {
     const found = nodes.map((node) => (typeof node === 'string' ? nodeOf(node) : node));
     const recorded = this.recorded.map((one) => ({ ...one, ready: this.isReady(one.name) }));
@@ -78,30 +78,30 @@ class Watch {
     return facts;
   }
 
-  /** As rows show it. */
+  /** As in the rows. */
   isReady(name: string): boolean {
     return this.state.status === 'known' && this.state.members[name]?.ready === true;
   }
 
-  /** What may be deleted after the last look. */
+  /** The Nodes that may be deleted after the last list. */
   get deletable(): readonly string[] {
     return deletable(this.state, { uid, overdue: this.overdue, strangers: this.strangers });
   }
 
-  /** The API has not answered. */
+  /** Simulates a failed call of the API. */
   fail(): this {
     this.memory = NO_MEMORY;
     return this;
   }
 }
 
-describe('a Node that a restore of etcd brings back', () => {
+describe('a Node restored with etcd', () => {
   const verifying = fact('EtcdRestoreAdvanced', { requestId: 'r', step: 'verify', cause: null });
   const restored = [fact('EtcdRestoreRequested', {}), verifying, fact('EtcdRestored', {})];
   const removed = [fact('NodeRemoved', { node: 'w-2' }), fact('VmDeleted', { name: 'w-2' })];
   const unready = nodeOf('w-2', { ready: false });
 
-  it('of a node that was removed is deleted once it is not Ready, and is not reported as a stranger', () => {
+  it('whose node was removed is deleted once it is not Ready, and is not reported as a stranger', () => {
     const watch = new Watch().say(...removed, ...restored).expecting('cp-1', 'w-1');
     expect([watch.look(...NODES), watch.look(...NODES)]).toEqual([[], []]);
     expect(watch.deletable).toEqual([]);
@@ -112,7 +112,7 @@ describe('a Node that a restore of etcd brings back', () => {
     expect(watch.look('cp-1', 'w-1')).toEqual([]);
   });
 
-  it('is a stranger as any other without a restore, and where it never was a node of the cluster', () => {
+  it('is an ordinary stranger without a restore, and if it was never a node of the cluster', () => {
     const alone = new Watch().say(...removed).expecting('cp-1', 'w-1');
     alone.look(...NODES);
     expect(alone.look(...NODES)).toEqual([strange('w-2')]);
@@ -122,8 +122,8 @@ describe('a Node that a restore of etcd brings back', () => {
   });
 });
 
-describe('a node that Kubernetes lacks', () => {
-  it('is stated once, when two looks in a row agree, and so is its return', () => {
+describe('a node without a Node object', () => {
+  it('is recorded once, when two lists in a row agree, and so is its return', () => {
     const watch = new Watch();
     expect(watch.look('cp-1', 'w-1')).toEqual([]);
     expect(watch.look('cp-1', 'w-1')).toEqual([fact('NodeMissing', { node: 'w-2' })]);
@@ -132,7 +132,7 @@ describe('a node that Kubernetes lacks', () => {
     expect(watch.look(...NODES)).toEqual([]);
   });
 
-  it('is not missing because the API did not answer: two looks around an outage do not agree [ORBITER 23]', () => {
+  it('is not missing because the API did not respond: lists before and after an outage are not in a row [ORBITER 23]', () => {
     const watch = new Watch();
     for (let looks = 0; looks < 5; looks += 1) expect(watch.fail().look('cp-1', 'w-1')).toEqual([]);
     expect(watch.look('cp-1', 'w-1')).toHaveLength(1);
@@ -149,7 +149,7 @@ describe('a node that Kubernetes lacks', () => {
     ['VmDeleted', { name: 'w-2' }],
     ['ClusterDeletionRequested', {}],
     ['EtcdRestoreRequested', {}],
-  ] as const)('is not missing after %s: it may go', (type, data) => {
+  ] as const)('is not missing after %s: it may be leaving', (type, data) => {
     const watch = new Watch().say(fact(type, data));
     watch.look('cp-1', 'w-1');
     expect(watch.look('cp-1', 'w-1')).toEqual([]);
@@ -163,18 +163,18 @@ describe('a node that Kubernetes lacks', () => {
     expect(watch.look(...NODES)).toEqual([fact('NodeMissing', { node: 'w-3' })]);
   });
 
-  it('is looked for again after a restore of etcd', () => {
+  it('is compared again after a restore of etcd', () => {
     const watch = new Watch().say(fact('EtcdRestoreRequested', {}), fact('EtcdRestored', {}));
     watch.look('cp-1', 'w-1');
     expect(watch.look('cp-1', 'w-1')).toEqual([fact('NodeMissing', { node: 'w-2' })]);
   });
 });
 
-describe('a node that was registered again between two looks', () => {
+describe('a node registered again between two lists', () => {
   const again = (uid: string, atMs = Date.parse('2100-01-01T00:00:00Z')): ListedNode =>
     nodeOf('w-2', { registered: { uid, atMs } });
 
-  it('is stated once for each of its Node objects, by age at first and then by uid, also by a service that has just started', () => {
+  it('is recorded once for each of its Node objects, first by age and then by uid, also after a restart of the service', () => {
     const watch = new Watch();
     expect(watch.look('cp-1', 'w-1', again('second'))).toEqual([returned('w-2', 'second')]);
     expect(watch.fail().look('cp-1', 'w-1', again('second'))).toEqual([]);
@@ -182,14 +182,14 @@ describe('a node that was registered again between two looks', () => {
     expect(watch.look('cp-1', 'w-1', again('third', 0))).toEqual([]);
   });
 
-  it('is not new because its agent says again that it is Ready, nor while it may go', () => {
+  it('is not new because its agent repeats that it is Ready, nor while it may be leaving', () => {
     const watch = new Watch();
     expect(watch.say(fact('NodeReady', { node: 'w-2' })).look(...NODES)).toEqual([]);
     watch.say(fact('NodeRemovalRequested', { node: 'w-2' }));
     expect(watch.look('cp-1', 'w-1', again('second'))).toEqual([]);
   });
 
-  it('that returned before uids were recorded is measured by the age of its Node since then', () => {
+  it('that returned before uids were recorded is compared by the age of its Node', () => {
     const watch = new Watch().say(fact('NodeMissing', { node: 'w-2' }), fact('NodeReturned', { node: 'w-2' }));
     expect(watch.look(...NODES)).toEqual([]);
     expect(watch.look('cp-1', 'w-1', again('second'))).toEqual([returned('w-2', 'second')]);
@@ -204,7 +204,7 @@ describe('a node whose agent reports it as Ready', () => {
   const reporting = (): Watch => new Watch().say(...NODES.map((node) => fact('NodeReady', { node })));
   const down2 = ['cp-1', 'w-1', down] as const;
 
-  it('is contradicted once, when two looks in a row call it not Ready, until one calls it Ready', () => {
+  it('is contradicted once, when two lists in a row show it as not Ready, until one shows it as Ready', () => {
     const watch = reporting();
     expect(watch.look(...down2)).toEqual([]);
     expect(watch.look(...down2)).toEqual([contradicted]);
@@ -213,7 +213,7 @@ describe('a node whose agent reports it as Ready', () => {
     expect(watch.look(...NODES)).toEqual([]);
   });
 
-  it('stays contradicted when its agent reports it as Ready again, and when the API does not answer', () => {
+  it('remains contradicted when its agent repeats that it is Ready, and when the API does not respond', () => {
     const watch = reporting();
     watch.look(...down2);
     watch.look(...down2);
@@ -221,12 +221,12 @@ describe('a node whose agent reports it as Ready', () => {
     expect([watch.look(...down2), watch.isReady('w-2')]).toEqual([[], false]);
   });
 
-  it('is not contradicted by one look before an outage of the API and one after it', () => {
+  it('is not contradicted by one list before an API outage and one after it', () => {
     const watch = reporting();
     for (let outages = 0; outages < 5; outages += 1) expect(watch.fail().look(...down2)).toEqual([]);
   });
 
-  it('is not contradicted when its agent reports the same, as while its software is changed', () => {
+  it('is not contradicted if its agent reports the same, as during a software change', () => {
     const watch = reporting();
     watch.look(...down2);
     watch.say(fact('NodeNotReady', { node: 'w-2', reason: 'SoftwareChange' }));
@@ -236,7 +236,7 @@ describe('a node whose agent reports it as Ready', () => {
     expect(watch.look(...down2)).toEqual([contradicted]);
   });
 
-  it('is not contradicted while it may go, while the cluster is deleted or etcd is restored', () => {
+  it('is not contradicted while it may be leaving, while the cluster is deleted or etcd is restored', () => {
     for (const type of ['NodeRemovalRequested', 'ClusterDeletionRequested', 'EtcdRestoreRequested'] as const) {
       const watch = reporting().say(fact(type, { node: 'w-2' }));
       watch.look(...down2);
@@ -244,7 +244,7 @@ describe('a node whose agent reports it as Ready', () => {
     }
   });
 
-  it('is no better when its Node object is back and not Ready', () => {
+  it('does not recover if its Node object returns and is not Ready', () => {
     const watch = reporting();
     watch.look('cp-1', 'w-1');
     expect(watch.look('cp-1', 'w-1')).toEqual([fact('NodeMissing', { node: 'w-2' })]);
@@ -262,8 +262,8 @@ describe('a node whose agent reports it as Ready', () => {
   });
 });
 
-describe('the conditions of a Node that keep pods away', () => {
-  it('are stated when two looks in a row agree, and that they are over with one', () => {
+describe('the conditions of a Node that keep pods off it', () => {
+  it('are recorded when two lists in a row agree, and their end after one', () => {
     const full = nodeOf('w-2', { pressures: ['DiskPressure'] });
     const stated = (...conditions: readonly string[]): Fact => fact('NodePressureChanged', { node: 'w-2', conditions });
     const watch = new Watch();
@@ -274,7 +274,7 @@ describe('the conditions of a Node that keep pods away', () => {
   });
 });
 
-it('the other conditions of a Node are stated by one look, and again when any of them changes', () => {
+it('other conditions of a Node are recorded after one list, and again when any of them changes', () => {
   const deadlock = { type: 'KernelDeadlock', status: 'True' } as const;
   const stated = (...conditions: readonly object[]): Fact => fact('NodeConditionsChanged', { node: 'w-2', conditions });
   const watch = new Watch();
@@ -292,7 +292,7 @@ describe('a Node without a machine', () => {
     return watch;
   };
 
-  it('is not deleted where its provider ID or its name is that of a machine', () => {
+  it('is not deleted if its provider ID or its name is that of a machine', () => {
     const twin = nodeOf('twin', { ready: false, providerId: idOf('w-1') });
     expect(afterLooks(new Watch(), 30, twin).deletable).toEqual([]);
     const namesake = nodeOf('w-3', { ready: false, providerId: idOf('another') });
@@ -300,7 +300,7 @@ describe('a Node without a machine', () => {
     expect(afterLooks(planned, 30, namesake).deletable).toEqual([]);
   });
 
-  it('is deleted when it was not Ready in any look for the whole limit [ORBITER 23]', () => {
+  it('is deleted if no list has shown it as Ready for the whole limit [ORBITER 23]', () => {
     const watch = afterLooks(new Watch(), 10, idle);
     expect(watch.deletable).toEqual([]);
     expect(watch.look(...NODES, idle)).toEqual([fact('NodeWithoutMachineExpired', { name: 'idle' })]);
@@ -310,20 +310,20 @@ describe('a Node without a machine', () => {
     expect(afterLooks(watch, 10, idle).deletable).toEqual([]);
   });
 
-  it('stays while it is Ready, however long, and its time begins again when it was Ready once [ORBITER 23]', () => {
+  it('is kept while it is Ready, however long, and its time starts again after it was Ready once [ORBITER 23]', () => {
     expect(afterLooks(new Watch(), 30, 'stray').deletable).toEqual([]);
     const watch = afterLooks(new Watch(), 9, idle);
     expect(afterLooks(afterLooks(watch, 1, 'idle'), 10, idle).deletable).toEqual([]);
     expect(afterLooks(watch, 1, idle).deletable).toEqual(['idle']);
   });
 
-  it('is not deleted because the API did not answer: the time of all looks begins again [ORBITER 23]', () => {
+  it('is not deleted because the API did not respond: the time of all lists starts again [ORBITER 23]', () => {
     const watch = afterLooks(new Watch(), 9, idle).fail();
     expect(afterLooks(watch, 10, idle).deletable).toEqual([]);
     expect(afterLooks(watch, 1, idle).deletable).toEqual(['idle']);
   });
 
-  it('stays while the cluster is paused or deleted, etcd is restored, or when its machine is recorded', () => {
+  it('is kept while the cluster is paused or deleted, etcd is restored, or once its machine is recorded', () => {
     for (const type of ['ClusterPaused', 'ClusterDeletionRequested', 'EtcdRestoreRequested'] as const)
       expect([type, afterLooks(new Watch().say(fact(type, {})), 15, idle).deletable]).toEqual([type, []]);
     const expired = afterLooks(new Watch(), 12, idle);
@@ -332,7 +332,7 @@ describe('a Node without a machine', () => {
     expect(expired.say(fact('VmsPlanned', { machines: [planOf('idle')] })).deletable).toEqual([]);
   });
 
-  it('is an alarm, stated once and whether it is Ready or not [ORBITER 23]', () => {
+  it('is an alarm, recorded once whether it is Ready or not [ORBITER 23]', () => {
     const watch = new Watch();
     expect(watch.look(...NODES, 'stray', nodeOf('idle', { ready: false }))).toEqual([]);
     const stated = watch.look(...NODES, 'stray', nodeOf('idle', { ready: false }));
@@ -340,13 +340,13 @@ describe('a Node without a machine', () => {
     expect(watch.look(...NODES, 'stray', 'idle')).toEqual([]);
   });
 
-  it('is over when Kubernetes no longer has it', () => {
+  it('ends when Kubernetes no longer has it', () => {
     const watch = new Watch();
     for (let looks = 0; looks < 2; looks += 1) watch.look(...NODES, 'stray');
     expect(watch.look(...NODES)).toEqual([fact('NodeWithoutMachineGone', { name: 'stray' })]);
   });
 
-  it('is none while its machine is planned, created or on its way out, whatever the rows say', () => {
+  it('is not a stranger while its machine is planned, created or being deleted, whatever the rows contain', () => {
     const watch = new Watch().say(fact('VmsPlanned', { machines: [planOf('w-3')] }));
     for (let looks = 0; looks < 3; looks += 1) expect(watch.look(...NODES, 'w-3')).toEqual([]);
     watch.say(fact('NodeRemovalRequested', { node: 'w-2' }), fact('NodeRemoved', { node: 'w-2' }));
@@ -401,7 +401,7 @@ describe('a Node object is matched with a machine', () => {
     ]);
   });
 
-  it('once: a second Node with its provider ID is refused, whichever is listed first [Cluster API 8]', () => {
+  it('once: a second Node with its provider ID is rejected, whichever is listed first [Cluster API 8]', () => {
     const copy = nodeOf('a-copy', { providerId: idOf('w-2') });
     const refused = [strange('a-copy', { providerId: idOf('w-2'), reason: 'duplicate-provider-id' })];
     expect(twice(new Watch(), ...NODES, copy)).toEqual(refused);
@@ -411,16 +411,13 @@ describe('a Node object is matched with a machine', () => {
   it.each([
     ['the provider ID of no machine', { providerId: 'lab://elsewhere' }, { providerId: 'lab://elsewhere' }],
     ['none', { providerId: null }, { reason: 'no-provider-id', providerId: undefined }],
-  ] as const)(
-    'not at all with %s: it is ignored, which is recorded with the reason [Cluster API 8]',
-    (_id, of, why) => {
-      const watch = new Watch();
-      expect(twice(watch, ...NODES, nodeOf('stray', of))).toEqual([strange('stray', why)]);
-      expect(watch.look(...NODES, nodeOf('stray', of))).toEqual([]);
-    },
-  );
+  ] as const)('not at all with %s: it is ignored, and the reason is recorded [Cluster API 8]', (_id, of, why) => {
+    const watch = new Watch();
+    expect(twice(watch, ...NODES, nodeOf('stray', of))).toEqual([strange('stray', why)]);
+    expect(watch.look(...NODES, nodeOf('stray', of))).toEqual([]);
+  });
 
-  it('by its name where one of the two has no provider ID: a kubelet that gave none, a row of an earlier release', () => {
+  it('by its name if one of the two has no provider ID: a kubelet that set none, a row of an earlier release', () => {
     const bare = NODES.map((name) => nodeOf(name, { providerId: null }));
     expect(twice(new Watch(), ...bare)).toEqual([]);
     expect(twice(new Watch().expectingByName(), ...NODES)).toEqual([]);

@@ -1,15 +1,15 @@
 import { NODE_PRESSURES, type NodeCondition, type NodePressure, type UnhealthyCondition } from '@fairlead/contracts';
 
-/** What is seen of a node right before it is remediated. Times are those of one monotonic clock. */
+/** The state of a node right before its remediation. Times are of one monotonic clock. */
 export interface Seen {
-  /** The API answered: whether it has a Node object of it, and calls it Ready. */
+  /** From the API: whether the node has a Node object, and whether it is Ready. */
   readonly kubernetes: 'absent' | 'not-ready' | 'ready';
-  /** Of its Node object; null: it has none. */
+  /** The address in its Node object; null: none. */
   readonly internalIp: string | null;
-  /** The private address that its machine has now, where it is another one than the one with which it joined; null: it is that one. */
+  /** The current private address of its machine if it differs from the one with which it joined; null: unchanged. */
   readonly machineIp: string | null;
   readonly nowMs: number;
-  /** Since when this replica receives all heartbeats; undefined: it does not. */
+  /** Since when this replica has received all heartbeats; undefined: it does not. */
   readonly listeningSinceMs: number | undefined;
   readonly heardAtMs: number | undefined;
   readonly limitMs: number;
@@ -21,7 +21,7 @@ const heartbeatDoubt = ({ nowMs, listeningSinceMs, heardAtMs, limitMs }: Seen): 
   return heardAtMs !== undefined && nowMs - heardAtMs <= limitMs ? 'it sends heartbeats again' : undefined;
 };
 
-/** Why the node may be well although the log says otherwise; undefined: it is unhealthy. */
+/** Why the node may be healthy although the log reports otherwise; undefined: it is unhealthy. */
 export const doubtOf = (condition: UnhealthyCondition, seen: Seen): string | undefined => {
   switch (condition) {
     case 'Lost':
@@ -45,7 +45,7 @@ interface SeenConditions {
   readonly conditions?: readonly NodeCondition[];
 }
 
-/** The same of a condition that its health check names. */
+/** The same for a condition listed in the health check. */
 export const conditionDoubt = (
   { type, status }: NodeCondition,
   seen: SeenConditions | undefined,

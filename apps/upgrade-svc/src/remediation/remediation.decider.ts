@@ -4,13 +4,16 @@ import { evolve } from './remediation.evolve.js';
 import { requestFor, type RemediationFact } from './remediation.planner.js';
 import { ABSENT, type Remediation } from './remediation.state.js';
 
-/** It was confirmed that the node is unhealthy. */
+/** The node was confirmed to be unhealthy. */
 export type RequestRemediation = Command<
   'RequestRemediation',
   { readonly uid: ClusterUid; readonly node: NodeName; readonly now: string }
 >;
 
-/** Unhealthy nodes and what is done about them. In the stream of rollouts: an upgrade and a remediation never begin at once. */
+/**
+ * Unhealthy nodes and their remediation. In the rollout stream: an upgrade and a remediation never start at the same
+ * time.
+ */
 export const remediation: Decider<Remediation, RequestRemediation, RemediationFact> = {
   initial: ABSENT,
   reads: 'cluster',

@@ -12,12 +12,15 @@ import type { RequestRemediation } from './remediation.decider.js';
 import type { ConfirmUnhealthy, RebootNode } from './remediation.reconciler.js';
 import type { Remediation } from './remediation.state.js';
 
-/** Until a node that may be well is looked at again. */
+/** Delay before a node that may be healthy is checked again. */
 const AGAIN_MS = 5_000;
 
 type Context<Data extends ConfirmUnhealthy | RebootNode> = TaskContext<Remediation, RequestRemediation, Data>;
 
-/** Looks once more before a node is remediated, and has its agent reboot it. Replacements are made by infra-svc and bootstrap-svc. */
+/**
+ * Checks a node once more before its remediation, and requests a reboot from its agent. infra-svc and bootstrap-svc
+ * carry out replacements.
+ */
 @Controller()
 export class RemediationEffects {
   constructor(
@@ -27,7 +30,9 @@ export class RemediationEffects {
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'nodeLostAfterMs'>,
   ) {}
 
-  /** A service that was down reads late what happened meanwhile: what the log says of a node may have passed long ago. */
+  /**
+   * After downtime, the service reads old events: a node that the log reports as unhealthy may have recovered long ago.
+   */
   @OnTask('ConfirmUnhealthy', { attemptsMax: 20, backoffFirstMs: 1_000, timeoutMs: 60_000 })
   async confirmUnhealthy(task: Context<ConfirmUnhealthy>): Promise<RequeueAfter | undefined> {
     const { uid, node } = task.data;
@@ -55,7 +60,7 @@ export class RemediationEffects {
       });
     } catch (error) {
       signal.throwIfAborted();
-      // E6: without an API server nothing is known, so nothing is done.
+      // E6: without an API server the state is unknown, so nothing is done.
       if (error instanceof WorldFailure) return `the Kubernetes API does not answer: ${error.message}`;
       throw error;
     }

@@ -56,7 +56,7 @@ const withOpen = (state: Known, requestId: string, change: Partial<Open>): Known
 const machinesToCheck = (state: Known, { machines }: EventData<'VmsPlanned'>): readonly MachinePlan[] =>
   machines.filter(({ name, surge }) => surge === undefined && !(name in state.members));
 
-/** A replacement counts on from the node that it replaces. */
+/** A replacement inherits the attempts of the node that it replaces. */
 const entering = (state: Known, event: StoredEvent): readonly Member[] => {
   if (event.type !== 'VmsPlanned') return [];
   const replaces = openOf(state, event.data.requestId);
@@ -71,7 +71,7 @@ const withMember = (state: Known, name: string, change: (member: Member) => Part
   return { ...state, members: { ...state.members, [name]: { ...member, ...change(member) } } };
 };
 
-/** It reports Ready or not, sends heartbeats or not, has a Node object and its address or not: since when it is well or not follows. */
+/** Updates the readiness, heartbeat, Node object or address of a node, and derives since when it is healthy or not. */
 const observed = (
   state: Known,
   name: NodeName,
@@ -96,8 +96,8 @@ const moved = (state: Known, { data: { node, privateIp }, meta: { time } }: Stor
 };
 
 /**
- * The last heartbeat of a node that is lost, but no longer ago than the limit after which that is stated: after a start, this service
- * knows only what the node has stated last, perhaps days before.
+ * The last heartbeat of a lost node, but no longer ago than the limit that made it lost: after a start, the service
+ * knows only the last recorded report of the node, possibly days old.
  */
 const silentSince = ({ data: { lastSeenAt, limitMs }, meta: { time } }: StoredEvent<'NodeLost'>): string => {
   const earliest = later(time, -limitMs);
@@ -106,7 +106,7 @@ const silentSince = ({ data: { lastSeenAt, limitMs }, meta: { time } }: StoredEv
 
 const PRESSURES: ReadonlySet<string> = new Set(NODE_PRESSURES);
 
-/** Each event states all conditions of its kind. */
+/** Each event contains all conditions of its kind. */
 const conditionsAfter = (
   { conditions: before = {} }: Member,
   event: StoredEvent<'NodeConditionsChanged' | 'NodePressureChanged'>,
@@ -144,7 +144,7 @@ const evolveHealth = (state: Known, event: StoredEvent): Known => {
   }
 };
 
-/** The request, or the replacement, came to nothing. */
+/** The request or the replacement failed. */
 const ended = (state: Known, requestId: string, cause: Cause): Known => withOpen(state, requestId, { failed: cause });
 
 const failedRequest = (
@@ -232,7 +232,7 @@ const evolveOwn = (state: Known, event: StoredEvent): Known => {
   }
 };
 
-/** Reboots that wait for a snapshot of etcd go on: it was taken, or, given a request, it cannot be. */
+/** Resumes reboots that wait for a snapshot of etcd: the snapshot was taken or, if a request is given, failed. */
 const unawaited = (state: Known, savedAt: string, requestId?: string): Known => {
   const waiting = Object.values(state.open).filter(
     ({ awaitedSnapshot }) => awaitedSnapshot !== undefined && (requestId ?? awaitedSnapshot) === awaitedSnapshot,
@@ -244,7 +244,7 @@ const unawaited = (state: Known, savedAt: string, requestId?: string): Known => 
   return going.length === 0 ? state : { ...state, open: { ...state.open, ...Object.fromEntries(going) } };
 };
 
-/** A control plane reboots after a snapshot of etcd. One that cannot be taken keeps no node from its cure. */
+/** A control plane reboots after a snapshot of etcd. A failed snapshot does not prevent the reboot. */
 const withSnapshots = (before: Known, event: StoredEvent): Known => {
   const saves = savesAfter(before.saves, event);
   const state = saves === before.saves ? before : { ...before, saves };
@@ -252,7 +252,7 @@ const withSnapshots = (before: Known, event: StoredEvent): Known => {
   return event.type === 'EtcdSnapshotFailed' ? unawaited(state, event.meta.time, event.data.requestId) : state;
 };
 
-/** What concerns the cluster as a whole. */
+/** Events about the cluster as a whole. */
 const evolveCluster = (state: Known, event: StoredEvent): Known => {
   switch (event.type) {
     case 'ClusterSpecChanged':

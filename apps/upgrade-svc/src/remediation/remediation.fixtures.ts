@@ -33,7 +33,7 @@ const specWith = (pools: Readonly<Record<string, object | undefined>>): Declared
   } as unknown as DeclaredSpec;
 };
 
-/** Events of a cluster with three control planes and pools of workers, at times of their own. */
+/** Events of a cluster with three control planes and worker pools, with explicit times. */
 export class Story {
   readonly events: StoredEvent[] = [];
   now = START;
@@ -120,7 +120,7 @@ export class Story {
     return remediationReconciler.tasks(this.state, this.now).map(({ key }) => key);
   }
 
-  /** States what follows, and requests what was confirmed, until nothing follows any more. */
+  /** Records the resulting facts, and requests confirmed remediations, until nothing changes. */
   settle(): readonly Fact[] {
     const said: Fact[] = [];
     for (let turns = 0; turns < 100; turns += 1) {

@@ -75,7 +75,7 @@ describe('unhealthy nodes, by two replicas of upgrade-svc', () => {
   const ready = (node: string): Promise<void> => say(node, 'NodeReady', { software: SOFTWARE_1_34 });
   const notReady = (node: string): Promise<void> =>
     say(node, 'NodeNotReady', { reason: 'KubernetesNotReady', message: 'PLEG is not healthy' });
-  /** What its kubelet says of its container runtime. */
+  /** Simulates the kubelet's report about its container runtime. */
   const hang = (node: string, runtimeHangs: boolean): void =>
     lab.simulated.setKubelet(node, { running: true, runtimeHangs });
   const beat = (names: readonly string[]): void => {
@@ -95,7 +95,7 @@ describe('unhealthy nodes, by two replicas of upgrade-svc', () => {
       JOB_ACK_WAIT_MS: '1000',
     });
 
-  /** A cluster that is Ready, with a health check of its workers. */
+  /** A Ready cluster with a health check for its workers. */
   const reportBeginning = async (): Promise<void> => {
     const planned = [planFor(CP, 'control-plane'), ...WORKERS.map((name) => planFor(name, 'web'))];
     await tell('request', clusterRequested());
@@ -137,7 +137,7 @@ describe('unhealthy nodes, by two replicas of upgrade-svc', () => {
     if (folder !== undefined) rmSync(folder, { recursive: true });
   });
 
-  it('are left alone while Kubernetes calls them Ready, and remediated when it does not', async () => {
+  it('are not remediated while Kubernetes reports them as Ready, and remediated once it does not', async () => {
     await notReady(SICK);
     await lookedAgain();
     expect(await of('RemediationRequested', SICK)).toEqual([]);
@@ -169,7 +169,7 @@ describe('unhealthy nodes, by two replicas of upgrade-svc', () => {
     expect(withdrawn.data.change).toBeUndefined();
   }, 60_000);
 
-  it('are left alone while the Kubernetes API does not answer: nothing is known of them', async () => {
+  it('are not remediated while the Kubernetes API does not respond: their state is unknown', async () => {
     const listener = lab.listeners.get(CP)!;
     await listener.close();
     hang(UNKNOWN, true);
@@ -185,7 +185,7 @@ describe('unhealthy nodes, by two replicas of upgrade-svc', () => {
     await lab.simulated.listen({ host: '127.0.0.1', port: listener.port, sans: [], node: CP });
   }, 60_000);
 
-  it('that are silent are replaced: the old node is removed first, and each is requested once', async () => {
+  it('that are silent are replaced: the old node is removed first, and each replacement is requested once', async () => {
     beat([CP, SICK, UNKNOWN]);
     expect((await first('RemediationRequested', SILENT)).data).toMatchObject({
       action: 'replace',

@@ -29,18 +29,18 @@ export type RemediationFact = Fact<
 >;
 
 const MINUTE_MS = 60_000;
-/** From the request for a reboot until the node is well again. */
+/** From the reboot request until the node is healthy again. */
 export const REBOOT_LIMIT_MS = 10 * MINUTE_MS;
-/** A drain may wait long for PodDisruptionBudgets. */
+/** PodDisruptionBudgets may delay a drain for long. */
 export const REPLACE_LIMIT_MS = 24 * 60 * MINUTE_MS;
-/** Remediations of one pool at a time, however many its health check allows. */
+/** Concurrent remediations of one pool, even if its health check allows more. */
 export const AT_ONCE_MAX = 10;
 
 const limitOf = ({ action }: Open): number => (action === 'reboot' ? REBOOT_LIMIT_MS : REPLACE_LIMIT_MS);
 const deadlineOf = (state: Known, open: Open): string =>
   later(limitedSince(state, open.savedAt ?? open.startedAt), limitOf(open));
 
-/** Ready, and no condition of its Node is as its health check names it. */
+/** Ready, and without a Node condition listed in the health check. */
 const isWell = ({ checks }: Pick<Known, 'checks'>, member: Member | undefined): boolean =>
   member !== undefined &&
   member.wasReady &&
@@ -69,7 +69,7 @@ const endedOf = (state: Known, open: Open, now: string): Ended => {
   return { ok: false, message: `it was not over after ${limitOf(open) / MINUTE_MS} minutes` };
 };
 
-/** Remediations that ended, as others state it or because they took too long. */
+/** Remediations that ended, by events of others or by timeout. */
 const ends = (state: Known, now: string): readonly RemediationFact[] =>
   Object.values(state.open).flatMap((open): readonly RemediationFact[] => {
     const ended = endedOf(state, open, now);
@@ -88,14 +88,14 @@ const ends = (state: Known, now: string): readonly RemediationFact[] =>
 const reasonOf = ({ failed }: Open): Pick<Cause, 'reason'> =>
   failed?.reason === undefined ? {} : { reason: failed.reason };
 
-/** Why no node of a pool may be remediated, with the numbers that it follows from. */
+/** Why remediation of a pool is suspended, with the numbers behind it. */
 interface Suspension extends UnhealthyCount {
   readonly reason: SuspensionReason;
 }
 
 /**
- * E1: above this share of all nodes our own view is more likely wrong than the nodes. A node that someone removes falls silent as it should;
- * one that leaves because it looks dead is still one of those.
+ * E1: above this share of all nodes, Fairlead's own view is more likely wrong than the nodes are. A node that a user
+ * removes falls silent as expected; one that is removed because it looks dead still counts.
  */
 const meltdownOf = (state: Known): UnhealthyCount | undefined => {
   const { members, open } = state;
@@ -107,7 +107,9 @@ const meltdownOf = (state: Known): UnhealthyCount | undefined => {
   return e1Meltdown(total, unhealthy) ? { unhealthy, total, limit: Math.floor(total * MELTDOWN_SHARE) } : undefined;
 };
 
-/** C8, also of a reboot: etcd must have its quorum without the node, which an external etcd has a member on, too. */
+/**
+ * C8, also for a reboot: etcd must have its quorum without the node, which may also run a member of an external etcd.
+ */
 const quorumLostBy = (state: Known): UnhealthyCount | undefined => {
   const controlPlanes = Object.values(state.members).filter(({ role }) => role === 'control-plane');
   const members = controlPlanes.length;
@@ -117,7 +119,7 @@ const quorumLostBy = (state: Known): UnhealthyCount | undefined => {
   return isSafe ? undefined : { unhealthy: members - healthy, total: members, limit: Math.max(0, members - needed) };
 };
 
-/** Someone else replaces or removes a control plane: never two at a time. */
+/** A user replaces or removes a control plane: never two at the same time. */
 const isAnyChanged = ({ members, open }: Known): boolean => {
   const own = new Set(Object.values(open).map(({ node }) => node as string));
   return Object.values(members).some(
@@ -125,7 +127,7 @@ const isAnyChanged = ({ members, open }: Known): boolean => {
   );
 };
 
-/** Everything that forbids to begin with a node of the pool; the first one is stated. */
+/** Every reason not to start a remediation in the pool; the first one is recorded. */
 const suspensionOf = (state: Known, pool: CheckedPool): Suspension | undefined => {
   const { count } = pool;
   if (state.restoring) return { reason: 'RestoreInProgress', ...count };
@@ -162,7 +164,7 @@ const skips = ({ uid }: Known, due: readonly Due[]): readonly RemediationFact[] 
     ];
   });
 
-/** Stated when it begins, when its reason changes, and when it ends. */
+/** Recorded when the suspension starts, when its reason changes, and when it ends. */
 const suspensions = (state: Known, pool: CheckedPool, due: readonly Due[]): readonly RemediationFact[] => {
   const stated = state.suspended[pool.pool];
   const suspension = due.some(({ verdict }) => verdict.kind === 'act') ? suspensionOf(state, pool) : undefined;
@@ -173,13 +175,13 @@ const suspensions = (state: Known, pool: CheckedPool, due: readonly Due[]): read
     : [{ type: 'RemediationSuspended', data: { ...about, ...suspension } }];
 };
 
-/** Pools whose health check is no longer declared. */
+/** Suspended pools whose health check is no longer declared. */
 const unchecked = ({ uid, suspended, checks }: Known): readonly RemediationFact[] =>
   Object.keys(suspended)
     .filter((pool) => checks[pool] === undefined)
     .map((pool) => ({ type: 'RemediationResumed', data: { uid, pool } }));
 
-/** What follows from the state and the time without work. */
+/** Facts that follow from the state and the time alone. */
 export const factsOf = (state: Known, now: string): readonly RemediationFact[] => {
   if (state.life === 'deleting') return [];
   const ended = ends(state, now);
@@ -193,14 +195,14 @@ export const factsOf = (state: Known, now: string): readonly RemediationFact[] =
   ];
 };
 
-/** A node that is remediated as soon as it is confirmed that it is unhealthy. */
+/** A node that is remediated once it is confirmed as unhealthy. */
 export interface Candidate extends Unhealthy {
   readonly action: 'reboot' | 'replace';
   readonly attempt: number;
   readonly count: UnhealthyCount;
 }
 
-/** Control planes one at a time: etcd and the API must be known to be well before the next one. */
+/** Control planes one at a time: etcd and the API must be healthy again before the next one. */
 const roomIn = (pool: CheckedPool): number => (isControlPlanes(pool) ? 1 : AT_ONCE_MAX) - pool.open.length;
 
 export const candidatesOf = (state: Known, now: string): readonly Candidate[] => {
@@ -211,16 +213,19 @@ export const candidatesOf = (state: Known, now: string): readonly Candidate[] =>
     const due = judged(pool, now).flatMap(({ verdict, ...one }): readonly Candidate[] =>
       verdict.kind === 'act' ? [{ ...one, action: verdict.action, attempt: verdict.attempt, count: pool.count }] : [],
     );
-    // Of control planes all may be confirmed: one that turns out to be well must not keep the others waiting.
+    // All control planes may be confirmed: one that turns out to be healthy must not block the others.
     return isControlPlanes(pool) ? due : due.slice(0, room);
   });
 };
 
-/** Nothing is left to lose on a node that is silent, never began or left Kubernetes; another one serves until its replacement does. */
+/**
+ * A node that is silent, never started or lost its Node object serves nothing, so it is removed first; any other node
+ * serves until its replacement does.
+ */
 const orderOf = ({ condition }: Candidate): 'create-first' | 'remove-first' =>
   condition === 'NotReady' || condition === 'Moved' || condition === 'NodeCondition' ? 'create-first' : 'remove-first';
 
-/** The request for a node that was confirmed to be unhealthy; empty: by now it is not, or it may not be remediated. */
+/** The request for a node confirmed as unhealthy; empty: it has recovered, or must not be remediated. */
 export const requestFor = (state: Known, node: string, now: string): readonly RemediationFact[] => {
   const candidate = candidatesOf(state, now).find(({ member }) => member.name === node);
   if (candidate === undefined) return [];
@@ -232,7 +237,7 @@ export const requestFor = (state: Known, node: string, now: string): readonly Re
   return [{ type: 'RemediationRequested', data: { ...about, action, ...order, reason, attempt } }];
 };
 
-/** Moments at which time alone changes something. */
+/** Times at which the passage of time alone changes something. */
 export const momentsOf = (state: Known, now: string): readonly string[] => [
   ...Object.values(state.open).map((open) => deadlineOf(state, open)),
   ...(state.life === 'ready' ? checkedPools(state, now) : []).flatMap((pool) =>

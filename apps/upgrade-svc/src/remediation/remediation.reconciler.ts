@@ -5,7 +5,7 @@ import { candidatesOf, factsOf, momentsOf, type Candidate, type RemediationFact 
 import type { Known, Open, Remediation } from './remediation.state.js';
 import type { NodeCondition, UnhealthyCondition } from '@fairlead/contracts';
 
-/** Data of the task: look once more whether the node is unhealthy, and request its remediation. */
+/** Task data: check once more that the node is unhealthy, and request its remediation. */
 export interface ConfirmUnhealthy {
   readonly [key: string]: unknown;
   readonly uid: ClusterUid;
@@ -15,7 +15,7 @@ export interface ConfirmUnhealthy {
   readonly nodeCondition?: NodeCondition;
 }
 
-/** Data of the tasks: its agent may reboot the node, or no longer may. */
+/** Task data: its agent may reboot the node, or no longer may. */
 export interface RebootNode {
   readonly [key: string]: unknown;
   readonly uid: ClusterUid;
@@ -55,7 +55,7 @@ const tasksOf = (state: Known, now: string): readonly Task[] => {
   ];
 };
 
-/** Unhealthy nodes are rebooted or replaced, within the limits of their health checks. */
+/** Reboots or replaces unhealthy nodes, within the limits of their health checks. */
 export const remediationReconciler: Reconciler<Remediation, RequestRemediation, RemediationFact> = {
   name: 'remediation',
   version: 8,

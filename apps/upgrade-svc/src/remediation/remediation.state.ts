@@ -18,33 +18,33 @@ import {
 } from '@fairlead/domain';
 import type { Lifecycle } from '../lifecycle/lifecycle.evolve.js';
 
-/** A member, and since when it is well or not. Surge machines are none: they are not remediated. */
+/** A member with its health history. Surge machines are not members: they are not remediated. */
 export interface Member extends ClusterMember {
-  /** Since when its machine exists; null: it is planned. */
+  /** When its machine was created; null: planned. */
   readonly createdAt: string | null;
   /** The private address with which it joined; null: its machine has none yet. */
   readonly address: string | null;
-  /** The private address that its machine has instead; null: it still has that one. */
+  /** The current private address of its machine if it has changed; null: unchanged. */
   readonly movedTo: string | null;
-  /** Since when it is well; null: it is not. */
+  /** Since when it is healthy; null: it is not. */
   readonly wellSince: string | null;
-  /** Since when it is not Ready, lost, missing or moved; null: it is well, or never was. */
+  /** Since when it is not Ready, lost, missing or moved; null: it is healthy, or never was. */
   readonly unwellSince: string | null;
-  /** How long it had been well until then. */
+  /** How long it had been healthy before that. */
   readonly wellForMs: number;
-  /** The conditions of its Node beside Ready, and since when they are so; absent: none were stated. */
+  /** The conditions of its Node other than Ready, with their start; absent: none recorded. */
   readonly conditions?: Readonly<Record<string, { readonly status: NodeCondition['status']; readonly since: string }>>;
-  /** Its request failed, and its user wants to look at it. */
+  /** Its request failed, and its user keeps it for analysis. */
   readonly kept: boolean;
-  /** The request by which someone reboots or drains it; null: none. */
+  /** The request that reboots or drains it; null: none. */
   readonly actedBy: string | null;
-  /** Remediations of it and of the nodes that it replaced; null: none. */
+  /** Remediation attempts for it and for the nodes that it replaced; null: none. */
   readonly tried: Tried | null;
-  /** Why it stays as it is, as it was stated. */
+  /** The recorded reason why it is not remediated. */
   readonly skipped: SkipReason | null;
 }
 
-/** Someone removes, replaces, reboots or drains it; an open remediation counts, too. */
+/** Being removed, replaced, rebooted or drained; an open remediation counts as well. */
 export const isChangedByOthers = ({ leaving, replacedBy, actedBy }: Member): boolean =>
   leaving || replacedBy !== null || actedBy !== null;
 
@@ -54,7 +54,7 @@ export interface Tried {
   readonly at: string;
 }
 
-/** A remediation that has not ended. */
+/** An open remediation. */
 export interface Open {
   readonly requestId: string;
   readonly node: NodeName;
@@ -63,32 +63,32 @@ export interface Open {
   readonly action: RemediationAction;
   readonly attempt: number;
   readonly startedAt: string;
-  /** The snapshot of etcd that its reboot waits for; absent: none. */
+  /** The etcd snapshot that its reboot waits for; absent: none. */
   readonly awaitedSnapshot?: string;
-  /** When that was taken or could not be: its time begins then. Absent: it waited for none. */
+  /** When that snapshot was taken or failed, which starts the timeout. Absent: it did not wait for one. */
   readonly savedAt?: string;
-  /** What others say of it. */
+  /** Its failure, as reported by others. */
   readonly failed: Cause | null;
-  /** The machine that takes its place. */
+  /** The machine that replaces the node. */
   readonly replacement: NodeName | null;
 }
 
 export interface Known extends Lifecycle {
   readonly status: 'known';
   readonly uid: ClusterUid;
-  /** By pool, also of control planes. */
+  /** By pool, control planes included. */
   readonly checks: Readonly<Record<string, HealthCheck>>;
   readonly members: Members<Member>;
   /** By request. */
   readonly open: Readonly<Record<string, Open>>;
-  /** How many were requested so far: names the next one. */
+  /** Number of requests so far, from which the next ID is derived. */
   readonly requests: number;
-  /** Pools of which it was stated that none of their nodes is remediated. */
+  /** Pools whose remediation is recorded as suspended. */
   readonly suspended: Readonly<Record<string, SuspensionReason>>;
-  /** Nothing was done while the cluster was paused: time limits start again from here; null: it never was. */
+  /** The end of the last pause, at which timeouts start again; null: the cluster was never paused. */
   readonly resumedAt: string | null;
   readonly saves: EtcdSaves;
-  /** By node, the reboot that its agent may carry out. */
+  /** The permitted reboot, by node. */
   readonly permitted: Readonly<Record<string, string>>;
 }
 
@@ -96,7 +96,7 @@ export type Remediation = { readonly status: 'absent' } | Known;
 
 export const ABSENT: Remediation = { status: 'absent' };
 
-/** Since when a time limit runs that began then. */
+/** The start of a timeout, adjusted for the last pause. */
 export const limitedSince = ({ resumedAt }: Pick<Known, 'resumedAt'>, since: string): string =>
   resumedAt !== null && resumedAt > since ? resumedAt : since;
 
@@ -104,7 +104,7 @@ const REQUEST_PREFIX = 'remediation-';
 
 export const nextRequestId = ({ requests }: Known): string => `${REQUEST_PREFIX}${requests + 1}`;
 
-/** Whether a change that is desired of a node is a reboot of ours. */
+/** Whether a node's desired change is a reboot requested by remediation. */
 export const isOurs = (changeId: string | undefined): changeId is string =>
   changeId?.startsWith(REQUEST_PREFIX) === true;
 

@@ -14,7 +14,7 @@ const typesOf = (facts: readonly Fact[]): readonly string[] => facts.map(({ type
 const requestId = 'remediation-1';
 
 describe('a node is unhealthy', () => {
-  it('when it is not Ready for unhealthyAfter, and not a moment earlier [Cluster API 26, azimuth 31]', () => {
+  it('when it is not Ready for unhealthyAfter, and not earlier [Cluster API 26, azimuth 31]', () => {
     const story = web().notReady('web-1');
     expect(story.wakeAt).toBe(later(story.now, 5 * MINUTES * 1_000));
     expect(story.after(5 * MINUTES - 1).candidates).toEqual([]);
@@ -22,7 +22,7 @@ describe('a node is unhealthy', () => {
     expect(story.tasks).toEqual(['ConfirmUnhealthy/web-1/replace-1']);
   });
 
-  it('when its agent is silent for as long, counted from when it was last well', () => {
+  it('when its agent is silent for as long, counted from when it was last healthy', () => {
     const story = web()
       .notReady('web-1')
       .after(3 * MINUTES)
@@ -33,7 +33,7 @@ describe('a node is unhealthy', () => {
     ]);
   });
 
-  it('when Kubernetes has no Node object of it, although its agent still calls it Ready', () => {
+  it('when Kubernetes has no Node object for it, although its agent still reports it as Ready', () => {
     const story = web().say(nodeFact('NodeMissing', 'web-1', {}));
     expect(story.after(5 * MINUTES - 1).candidates).toEqual([]);
     expect(story.after(1).settle()).toMatchObject([
@@ -41,7 +41,7 @@ describe('a node is unhealthy', () => {
     ]);
   });
 
-  describe('by a condition of its Node that its health check names', () => {
+  describe('by a condition of its Node that is listed in its health check', () => {
     const DEADLOCK = { type: 'KernelDeadlock', status: 'True', timeout: '2m' };
     const named = (check: object = {}): Story => web({ unhealthyNodeConditions: [DEADLOCK], ...check });
     const has = (node: string, ...conditions: readonly object[]): Fact =>
@@ -58,7 +58,7 @@ describe('a node is unhealthy', () => {
       ]);
     });
 
-    it('whose time begins again when it comes back, and goes on while others change', () => {
+    it('whose timeout starts again when it returns, and continues while others change', () => {
       const story = named().say(has('web-1', deadlock)).after(MINUTES);
       const more = { type: 'example.com/Disks', status: 'False' };
       expect(story.say(has('web-1', deadlock, more)).after(MINUTES).candidates).toEqual(['web-1']);
@@ -69,17 +69,17 @@ describe('a node is unhealthy', () => {
         expect(story.say(has('web-1', deadlock), other).after(60 * MINUTES).candidates).toEqual([]);
     });
 
-    it('also one that the kubelet sets', () => {
+    it('including one that the kubelet sets', () => {
       const full = { type: 'DiskPressure', status: 'True', timeout: '2m' };
       const story = named({ unhealthyNodeConditions: [full] });
       story.say(nodeFact('NodePressureChanged', 'web-1', { conditions: ['DiskPressure'] }));
-      // Those of others say nothing of it.
+      // Events about other conditions do not end it.
       story.say(has('web-1', deadlock));
       expect(story.after(2 * MINUTES).candidates).toEqual(['web-1']);
       expect(story.say(nodeFact('NodePressureChanged', 'web-1', { conditions: [] })).candidates).toEqual([]);
     });
 
-    it('until that is over, also after a reboot of ours', () => {
+    it('until that ends, also after a reboot by remediation', () => {
       const story = named({ remediation: 'reboot' })
         .say(has('web-1', deadlock))
         .after(2 * MINUTES);
@@ -88,7 +88,7 @@ describe('a node is unhealthy', () => {
       expect(typesOf(story.say(has('web-1')).settle())).toEqual(['RemediationSucceeded']);
     });
 
-    it('is looked at once more: Kubernetes may list another one by now', () => {
+    it('is checked once more, because Kubernetes may report a different state by now', () => {
       const condition = { type: 'KernelDeadlock', status: 'True' } as const;
       const doubt = (...conditions: readonly { type: string; status: 'True' | 'False' }[]) =>
         conditionDoubt(condition, { pressures: [], conditions });
@@ -102,7 +102,7 @@ describe('a node is unhealthy', () => {
     });
   });
 
-  it('no longer when its kubelet registered again, also after a reboot of ours', () => {
+  it('no longer after its kubelet registered again, also after a reboot by remediation', () => {
     const story = web({ remediation: 'reboot-then-replace' }).say(nodeFact('NodeMissing', 'web-1', {}));
     expect(story.after(5 * MINUTES).settle()).toMatchObject([{ data: { node: 'web-1', action: 'reboot' } }]);
     story.say(nodeFact('NodeReturned', 'web-1', {}));
@@ -110,7 +110,7 @@ describe('a node is unhealthy', () => {
     expect(story.candidates).toEqual([]);
   });
 
-  it('when its machine has another private address than the one with which it joined, and is replaced, as no reboot helps', () => {
+  it('when its machine has a different private address than the one with which it joined, and is replaced, because a reboot does not help', () => {
     const moved = (node: string, privateIp: string): Fact =>
       nodeFact('VmAddressChanged', node, { publicIp: '', privateIp, ssh: { host: privateIp, port: 22 } });
     const joinedAt = machineOf('web-1').privateIp;
@@ -141,14 +141,14 @@ describe('a node is unhealthy', () => {
     ]);
   });
 
-  it('however long its machine takes where startupTimeout is 0s', () => {
+  it('never because of a slow start of its machine if startupTimeout is 0s', () => {
     const story = web({ startupTimeout: '0s' })
       .create('web-4', 'web')
       .after(24 * 60 * MINUTES);
     expect([story.candidates, story.wakeAt]).toEqual([[], null]);
   });
 
-  it('no longer when it is healthy again, and its time starts again', () => {
+  it('no longer when it is healthy again, and its timeout starts again', () => {
     const story = web()
       .notReady('web-1')
       .after(4 * MINUTES)
@@ -162,7 +162,7 @@ describe('a node is unhealthy', () => {
   it.each([
     ['its last heartbeat', 30, 30],
     ['the limit of silence, where the last that is known of it is older', 3 * 24 * 60 * MINUTES, 40],
-  ])('for unhealthyAfter from %s, although that it is lost is stated later', (_since, heardBefore, silent) => {
+  ])('for unhealthyAfter from %s, although its loss is recorded later', (_since, heardBefore, silent) => {
     const story = web();
     const lastSeenAt = later(story.now, -heardBefore * 1_000);
     story.say(nodeFact('NodeLost', 'web-1', { lastSeenAt, limitMs: 40_000 }));
@@ -175,7 +175,7 @@ describe('a node is unhealthy', () => {
     expect([story.candidates, story.facts, story.wakeAt]).toEqual([[], [], null]);
   });
 
-  it('but left alone while its user removes it, or looks at what failed', () => {
+  it('but is not remediated while its user removes it, or analyses its failure', () => {
     const failed = { requestId: 'r', nodes: ['web-2'], onFailure: 'keep', step: 's', reason: 'r' };
     const cause = { operation: 'join', target: 'web-2', message: 'no' };
     const story = web()
@@ -186,7 +186,7 @@ describe('a node is unhealthy', () => {
     expect(story.settle()).toEqual([]);
   });
 
-  it.each(['building', 'failed', 'deleting'])('but left alone in a cluster that is %s', (life) => {
+  it.each(['building', 'failed', 'deleting'])('but is not remediated in a cluster that is %s', (life) => {
     const type = { building: 'ClusterRequested', failed: 'ClusterFailed', deleting: 'ClusterDeletionRequested' }[life];
     const story = web();
     if (type === 'ClusterRequested') story.state = { ...story.state, life: 'building' } as typeof story.state;
@@ -201,7 +201,7 @@ describe('a node is unhealthy', () => {
 });
 
 describe('remediation of a pool', () => {
-  it('is suspended while more nodes than maxUnhealthy are not well: stated once, with the numbers, and when it ends [Cluster API 26, azimuth 31]', () => {
+  it('is suspended while more nodes than maxUnhealthy are unhealthy: recorded once, with the numbers, and when it ends [Cluster API 26, azimuth 31]', () => {
     const story = web()
       .notReady('web-1')
       .after(4 * MINUTES)
@@ -218,7 +218,7 @@ describe('remediation of a pool', () => {
     expect(typesOf(story.settle())).toEqual(['RemediationResumed', 'RemediationRequested']);
   });
 
-  it('is suspended outside of unhealthyRange [Cluster API 26]', () => {
+  it('is suspended outside unhealthyRange [Cluster API 26]', () => {
     const story = web({ maxUnhealthy: undefined, unhealthyRange: '[2-3]' }, 6)
       .notReady('web-1')
       .after(5 * MINUTES);
@@ -229,7 +229,7 @@ describe('remediation of a pool', () => {
     expect(typesOf(story.settle())).toEqual(['RemediationResumed', 'RemediationRequested']);
   });
 
-  it('counts a node from the moment that it is not well, so that nodes failing in turn are not replaced in turn', () => {
+  it('counts a node as soon as it is not healthy, so that nodes failing one by one are not replaced one by one', () => {
     const story = web({ maxUnhealthy: '40%' }, 5);
     for (let index = 1; index <= 3; index += 1) story.notReady(`web-${index}`).after(1 * MINUTES);
     expect(typesOf(story.after(4 * MINUTES).settle())).toEqual(['RemediationSuspended']);
@@ -253,7 +253,7 @@ describe('remediation of a pool', () => {
     expect(typesOf(story.settle())).toEqual(['RemediationSucceeded', 'RemediationResumed', 'RemediationRequested']);
   });
 
-  it(`never concerns more than ${AT_ONCE_MAX} nodes at a time`, () => {
+  it(`never affects more than ${AT_ONCE_MAX} nodes at the same time`, () => {
     const names = Array.from({ length: 12 }, (_, index) => `web-${index + 1}`);
     const story = web({ maxUnhealthy: '100%' }, 40)
       .notReady(...names)
@@ -261,7 +261,7 @@ describe('remediation of a pool', () => {
     expect(story.settle()).toHaveLength(AT_ONCE_MAX);
   });
 
-  it('is suspended while more of all nodes look dead than is plausible (E1)', () => {
+  it('is suspended while an implausible share of all nodes looks dead (E1)', () => {
     const story = new Story({ web: 2, other: 4 }, { web: { ...CHECK, maxUnhealthy: '100%' } });
     story.lost('web-1', 'other-1', 'other-2', 'other-3').after(5 * MINUTES);
     expect(story.settle()).toMatchObject([
@@ -271,7 +271,7 @@ describe('remediation of a pool', () => {
     expect(typesOf(story.settle())).toEqual(['RemediationResumed', 'RemediationRequested']);
   });
 
-  it('is suspended by E1 also where one of the nodes that look dead is being replaced for it', () => {
+  it('is suspended by E1 even if one of the nodes that look dead is being replaced for that reason', () => {
     const story = new Story({ web: 3, other: 6 }, { web: { ...CHECK, remediation: 'replace', maxUnhealthy: '100%' } });
     story.lost('web-1', 'other-1', 'other-2', 'other-3').after(5 * MINUTES);
     expect(typesOf(story.settle())).toEqual(['RemediationRequested']);
@@ -281,7 +281,7 @@ describe('remediation of a pool', () => {
     ]);
   });
 
-  it('counts no node as dead that someone removes: it falls silent as it should (E1)', () => {
+  it('does not count a node that a user removes as dead, because it is expected to fall silent (E1)', () => {
     const story = new Story({ web: 3, other: 6 }, { web: { ...CHECK, maxUnhealthy: '100%' } });
     story.say(nodeFact('NodeRemovalRequested', 'other-1', {}));
     story.lost('web-1', 'other-1', 'other-2', 'other-3', 'other-4').after(5 * MINUTES);
@@ -303,7 +303,7 @@ describe('remediation of a pool', () => {
     expect(typesOf(story.settle())).toEqual(['RemediationResumed', 'RemediationRequested']);
   });
 
-  it('is no longer suspended when its health check is withdrawn', () => {
+  it('is no longer suspended after its health check is withdrawn', () => {
     const story = web()
       .notReady('web-1', 'web-2')
       .after(5 * MINUTES);
@@ -344,7 +344,7 @@ describe('control planes', () => {
     for (const answer of answers) {
       const one = cluster().notReady('cp-1');
       one.after(5 * MINUTES).settle();
-      // Its time begins when it may be rebooted.
+      // Its timeout starts when it may be rebooted.
       one.after(9 * MINUTES).say(answer);
       expect(one.tasks).toEqual([`RebootNode/${requestId}`]);
       expect(one.after(9 * MINUTES).facts).toEqual([]);
@@ -357,7 +357,7 @@ describe('control planes', () => {
     expect(young.tasks).toEqual([`RebootNode/${requestId}`]);
   });
 
-  it('are not remediated when etcd would be left without its quorum', () => {
+  it('are not remediated if etcd would lose its quorum', () => {
     const story = cluster()
       .notReady('cp-1', 'cp-2')
       .after(5 * MINUTES);
@@ -366,7 +366,7 @@ describe('control planes', () => {
     ]);
   });
 
-  it('are not remediated while someone replaces or removes another one [Cluster API 21]', () => {
+  it('are not remediated while a user replaces or removes another one [Cluster API 21]', () => {
     const order = 'create-first' as const;
     const story = cluster().join('cp-4', 'control-plane').join('cp-5', 'control-plane');
     story.say(nodeFact('NodeReplacementRequested', 'cp-2', { requestId: 'r', order, reason: '' }));
@@ -389,7 +389,7 @@ describe('control planes', () => {
     expect(story.settle()).toMatchObject([{ type: 'RemediationRequested', data }]);
   });
 
-  it('are replaced also where members of an external etcd run beside them, and only while these have their quorum', () => {
+  it('are also replaced if members of an external etcd run on their nodes, but only while these have their quorum', () => {
     const story = cluster({ remediation: 'replace', maxUnhealthy: '100%' }, 'external');
     story.notReady('cp-1').after(5 * MINUTES);
     expect(story.settle()).toMatchObject([{ type: 'RemediationRequested', data: { node: 'cp-1' } }]);
@@ -406,7 +406,7 @@ describe('a node that cannot be remediated', () => {
   it.each([
     ['RemediationDisabled', { remediation: 'none' }, false],
     ['RebootImpossible', { remediation: 'reboot' }, true],
-  ])('stays as it is: %s, stated once', (reason, check, lost) => {
+  ])('is not remediated: %s, recorded once', (reason, check, lost) => {
     const story = web(check);
     if (lost) story.lost('web-1');
     else story.notReady('web-1');
@@ -436,7 +436,7 @@ describe('retries', () => {
     },
   } as unknown as Fact;
 
-  it('wait for retryPeriod since the last attempt began [Cluster API 26]', () => {
+  it('wait for retryPeriod after the start of the last attempt [Cluster API 26]', () => {
     const story = web({ retryPeriod: '20m' })
       .notReady('web-1')
       .after(5 * MINUTES);
@@ -448,7 +448,7 @@ describe('retries', () => {
     expect(story.after(19 * MINUTES).settle()).toMatchObject([{ type: 'RemediationRequested', data: { attempt: 2 } }]);
   });
 
-  it('end after maxRetries, which is stated; replacements count on from the nodes that they replaced [Cluster API 26]', () => {
+  it('end after maxRetries, which is recorded; replacements inherit the count of the nodes that they replaced [Cluster API 26]', () => {
     const story = web({ maxRetries: 1, retryPeriod: '0s' })
       .lost('web-1')
       .after(5 * MINUTES);
@@ -470,7 +470,7 @@ describe('retries', () => {
     ]);
   });
 
-  it('begin again for a node that was well for minHealthyPeriod [Cluster API 26]', () => {
+  it('start again for a node that was healthy for minHealthyPeriod [Cluster API 26]', () => {
     const story = web({ maxRetries: 0, minHealthyPeriod: '1h' })
       .lost('web-1')
       .after(5 * MINUTES);
@@ -523,7 +523,7 @@ describe('a reboot', () => {
     ]);
   });
 
-  it('is left out where no agent answers', () => {
+  it('is skipped if the agent does not respond', () => {
     const story = web({ remediation: 'reboot-then-replace' })
       .lost('web-1')
       .after(5 * MINUTES);
@@ -538,7 +538,7 @@ describe('a reboot', () => {
 });
 
 describe('a replacement', () => {
-  it('by someone else is left to them, until it comes to nothing', () => {
+  it('by a user is left to finish, unless it fails', () => {
     const order = 'create-first' as const;
     const story = web().say(nodeFact('NodeReplacementRequested', 'web-1', { requestId: 'r', order, reason: '' }));
     story.notReady('web-1').after(5 * MINUTES);
@@ -570,7 +570,7 @@ describe('a replacement', () => {
     ]);
   });
 
-  it('has failed when the new machine vanishes', () => {
+  it('has failed when the new machine disappears', () => {
     const story = web()
       .lost('web-1')
       .after(5 * MINUTES);
@@ -587,20 +587,20 @@ describe('a cluster that was paused', () => {
       .after(minutes * MINUTES)
       .say({ type: 'ClusterResumed', data: { uid, reason: '' } });
 
-  it('has the whole unhealthyAfter again for a node that was not Ready meanwhile', () => {
+  it('has the whole unhealthyAfter again for a node that was not Ready during the pause', () => {
     const story = pausedFor(web().notReady('web-1').after(MINUTES), 60);
     expect(story.wakeAt).toBe(later(story.now, 5 * MINUTES * 1_000));
     expect(story.after(5 * MINUTES - 1).candidates).toEqual([]);
     expect(story.after(1).candidates).toEqual(['web-1']);
   });
 
-  it('has the whole startupTimeout again for a machine that could not become a node meanwhile', () => {
+  it('has the whole startupTimeout again for a machine that could not become a node during the pause', () => {
     const story = pausedFor(web().create('web-4', 'web').after(MINUTES), 60);
     expect(story.after(10 * MINUTES - 1).candidates).toEqual([]);
     expect(story.after(1).candidates).toEqual(['web-4']);
   });
 
-  it('has the whole time again for a reboot that was requested before', () => {
+  it('has the whole timeout again for a reboot that was requested before', () => {
     const story = web({ remediation: 'reboot' })
       .notReady('web-1')
       .after(5 * MINUTES);
@@ -611,7 +611,7 @@ describe('a cluster that was paused', () => {
   });
 });
 
-describe('a node that the log calls unhealthy', () => {
+describe('a node that the log reports as unhealthy', () => {
   const seen: Seen = {
     kubernetes: 'not-ready',
     internalIp: '10.0.0.9',

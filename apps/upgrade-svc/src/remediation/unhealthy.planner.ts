@@ -12,7 +12,7 @@ import {
 import { later } from '@fairlead/event-sourcing';
 import { isChangedByOthers, type Known, limitedSince, type Member, type Open } from './remediation.state.js';
 
-/** A node that is not well, and when that makes it unhealthy. */
+/** A node that is not healthy, and when that makes it unhealthy. */
 export interface Unhealthy {
   readonly member: Member;
   readonly condition: UnhealthyCondition;
@@ -31,7 +31,7 @@ export interface CheckedPool {
   readonly open: readonly Open[];
 }
 
-/** Of a node whose agent is silent nothing else matters; an agent says nothing of a Node object that there is not. */
+/** For a node with a silent agent, only the silence counts; an agent does not report on a missing Node object. */
 const unwellOf = ({ lost, missing, ready }: Member): UnhealthyCondition => {
   if (lost) return 'Lost';
   if (missing === true) return 'Missing';
@@ -45,7 +45,7 @@ interface PoolParts extends Pick<Known, 'resumedAt'> {
 
 type NamedCondition = NonNullable<HealthCheck['unhealthyNodeConditions']>[number];
 
-/** Conditions of its Node that are as the health check names them, and since when. */
+/** Conditions of its Node that match its health check, with their start. */
 export const namedConditions = (
   { conditions = {} }: Pick<Member, 'conditions'>,
   check: Pick<HealthCheck, 'unhealthyNodeConditions'> | undefined,
@@ -75,14 +75,14 @@ const conditionOf = (member: Member, { check, resumedAt }: PoolParts): Unhealthy
 };
 
 /**
- * A node that was well counts from the moment at which it is not: several nodes that fail one after the other must not be
- * remediated before the last of them is counted. A machine counts only when it should have become a node, and a node that is Ready only
- * when its condition has lasted.
+ * A node that was healthy counts as soon as it is not: if several nodes fail one after the other, none may be
+ * remediated before the last of them is counted. A machine counts only once it should have become a node, and a Ready
+ * node only once its condition has lasted.
  */
 const counts = ({ condition, dueAt }: Unhealthy, now: string): boolean =>
   (condition !== 'NotStarted' && condition !== 'NodeCondition') || dueAt <= now;
 
-/** What is remediated counts as one unhealthy node until it ends, together with the machine that takes its place. */
+/** A remediated node and its replacement count as one unhealthy node until the remediation ends. */
 const countOf = (members: readonly Member[], unhealthy: readonly Unhealthy[], pool: PoolParts): UnhealthyCount => {
   const total = members.length + pool.open.length;
   const { min, max: limit } = unhealthyLimits(pool.check, total);
@@ -119,7 +119,7 @@ export const checkedPools = ({ checks, members, open, resumedAt }: Known, now: s
   );
 };
 
-/** What may be done about a node that is unhealthy, apart from what holds for its whole pool. */
+/** The possible action for an unhealthy node, apart from the limits of its pool. */
 export type Verdict =
   | { readonly kind: 'skip'; readonly reason: SkipReason }
   | { readonly kind: 'wait'; readonly until: string }
@@ -144,7 +144,10 @@ const actionOf = (
   }
 };
 
-/** Its agent carries out a reboot: a node whose agent is silent, or never ran, cannot be rebooted. One that has moved has to join again. */
+/**
+ * Its agent carries out a reboot: a node whose agent is silent, or never ran, cannot be rebooted. A node whose address
+ * changed has to join again.
+ */
 const isRebootable = ({ lost, wasReady, movedTo }: Member): boolean => wasReady && !lost && movedTo === null;
 
 export const verdictOf = (
@@ -157,7 +160,7 @@ export const verdictOf = (
   const rebooted = tried?.action === 'reboot';
   const action = actionOf(check, isRebootable(member), rebooted);
   if (action !== 'reboot' && action !== 'replace') return skip(action);
-  // The replacement after a reboot that did not help belongs to the same attempt.
+  // The replacement after an ineffective reboot belongs to the same attempt.
   const continues = rebooted && action === 'replace';
   const attempt = tried === null ? 1 : tried.attempt + (continues ? 0 : 1);
   if (attempt > check.maxRetries + 1) return skip('RetriesExhausted');
