@@ -59,11 +59,11 @@ import {
 } from './surge.planner.js';
 
 const MINUTE_MS = 60_000;
-/** From the permission to NodeReady: kubeadm's wall limit is 600 s, and it may be tried three times. */
+/** From the permission to NodeReady: kubeadm has a hard limit of 600 s, and may run three times. */
 export const CHANGE_LIMIT_MS = 40 * MINUTE_MS;
-/** A node that failed and was given up is Ready again by then, or stays cordoned. */
+/** A failed node that is given up is Ready within this time, or stays cordoned. */
 export const SETTLE_LIMIT_MS = 3 * MINUTE_MS;
-/** From the start of staging, or the last node that had all: it is bounded by the download of a node. */
+/** From the start of staging, or from the last node that finished; bounded by the download time of one node. */
 export const STAGE_LIMIT_MS = 30 * MINUTE_MS;
 
 const ids = ({ cluster, upgrade }: RolloutView) => ({ uid: cluster.uid, upgradeId: upgrade.id });
@@ -71,7 +71,7 @@ const ids = ({ cluster, upgrade }: RolloutView) => ({ uid: cluster.uid, upgradeI
 const gatesEndAt = (tracked: TrackedOperation, stage: GateStage, since: string | null): string | null =>
   since === null ? null : later(since, gatesLimitMs(tracked, stage));
 
-/** Their time begins when the hooks before them have let the operation go on. */
+/** The gate timeout starts after the hooks before the gates have succeeded. */
 const gatesSince = (tracked: TrackedOperation): string | null => {
   const { startedAt } = tracked.state;
   const letGoAt = hooksAnsweredAt(tracked);
@@ -80,7 +80,10 @@ const gatesSince = (tracked: TrackedOperation): string | null => {
 
 const latest = (one: string | null, other: string | null): string => [one ?? '', other ?? ''].toSorted().at(-1) ?? '';
 
-/** When an operation has waited too long for gates, agents or machines; null: it waits for its own task, which has a limit of its own. */
+/**
+ * When an operation has waited too long for gates, agents or machines; null: it waits for its own task, which has its
+ * own timeout.
+ */
 export const deadlineOf = (tracked: TrackedOperation): string | null => {
   const { state } = tracked;
   switch (phaseOf(tracked)) {
@@ -119,7 +122,7 @@ export const deadlineOf = (tracked: TrackedOperation): string | null => {
   }
 };
 
-/** `attempts`: how often it was tried. */
+/** `attempts`: the number of attempts so far. */
 const failed = ({ operation, rollout }: TrackedOperation, cause: Cause, attempts = 1): RolloutFact => ({
   type: 'OperationFailed',
   data: {
@@ -133,10 +136,10 @@ const failed = ({ operation, rollout }: TrackedOperation, cause: Cause, attempts
   },
 });
 
-/** A sentence names no more nodes than these. */
+/** Maximum number of nodes named in one message. */
 const NODES_NAMED_MAX = 5;
 
-/** B9: which nodes could not stage their packages and images, in the words of each. */
+/** B9: the nodes that could not stage their packages and images, each with its error. */
 const unstagedCause = (tracked: TrackedOperation): Cause => {
   const { state } = tracked;
   const missing = unstagedNodes(tracked);
@@ -154,7 +157,7 @@ const unstagedCause = (tracked: TrackedOperation): Cause => {
   };
 };
 
-/** A gate has a message of its own. */
+/** A gate has its own message. */
 const overdueIn = (tracked: TrackedOperation): Cause => {
   if (tracked.operation.kind === 'stage') return unstagedCause(tracked);
   const { failing } = tracked.state;
@@ -163,7 +166,7 @@ const overdueIn = (tracked: TrackedOperation): Cause => {
   return { operation: `gate ${failing.gate}`, target, message: failing.message };
 };
 
-/** With what its agent failed at last, or the silence of the agent: time alone is no cause. */
+/** Includes the last error of the agent, or its silence: the timeout alone is not a cause. */
 const overdue = ({ operation, state, rollout }: TrackedOperation): Cause => {
   const minutes = (operation.node === null ? STAGE_LIMIT_MS : CHANGE_LIMIT_MS) / MINUTE_MS;
   const late = fillTemplate(OPERATION_FAILURES.overdue.sentence, { minutes });
@@ -185,7 +188,7 @@ const silent = ({ operation }: TrackedOperation): Cause => ({
   message: OPERATION_FAILURES.silent.sentence,
 });
 
-/** D5: what could not be evicted in time, and in which words that was refused last. */
+/** D5: the pods that could not be evicted in time, with the last reasons for the refusal. */
 const stillHolding = ({ state }: TrackedOperation): Cause => {
   const late = Object.entries(state.drains).filter(([, { timedOut, emptied }]) => timedOut !== null && !emptied);
   const pods = late.flatMap(([, { timedOut }]) => timedOut?.pods ?? []);
@@ -199,7 +202,7 @@ const stillHolding = ({ state }: TrackedOperation): Cause => {
   };
 };
 
-/** Why an operation fails without waiting any longer: its agent has given up or is silent, or pods did not leave in time. */
+/** Why an operation fails before its timeout: its agent has given up or is silent, or pods were not evicted in time. */
 const givenUpBecause = (tracked: TrackedOperation): Cause =>
   tracked.state.trouble ?? (isSilent(tracked) ? silent(tracked) : stillHolding(tracked));
 
@@ -222,7 +225,7 @@ const quarantined = ({ operation: { node }, state, rollout }: TrackedOperation):
   return node === null ? [] : [{ type: 'NodeQuarantined', data: { ...ids(rollout), node, pods } }];
 };
 
-/** What the phase of an operation states by itself; nothing while the operation waits for a task, an agent or its permission. */
+/** Facts that follow from the phase of an operation; none while it waits for a task, an agent or its permission. */
 const statedInPhase = (tracked: TrackedOperation, now: string): readonly RolloutFact[] => {
   const { operation, state, rollout } = tracked;
   switch (phaseOf(tracked)) {
@@ -266,13 +269,13 @@ const statedInPhase = (tracked: TrackedOperation, now: string): readonly Rollout
   }
 };
 
-/** A failed node that its operator gives up is let go: it takes pods again, or is not Ready and stays cordoned. */
+/** A failed node that its operator gives up is released: it is uncordoned, or is not Ready and stays cordoned. */
 const isLetGo = (tracked: TrackedOperation, now: string): boolean => {
   const phase = phaseOf(tracked);
   return phase === 'idle' || (phase === 'settling' && (deadlineOf(tracked) ?? now) <= now);
 };
 
-/** Nodes that are not to be changed after all: held since, removed since, or asked to be left out. */
+/** Nodes that no longer need the change: held or removed since, or skipped on request. */
 const leftOut = (tracked: TrackedOperation, now: string): readonly RolloutFact[] => {
   const { operation, state, rollout } = tracked;
   const isOver = hasEnded(tracked) && (state.status !== 'quarantined' || state.leaveOut === null);
@@ -310,7 +313,7 @@ const rollbackBreaks = ({ operation, rollout }: TrackedOperation): readonly Find
         versionsNow(rollout),
       );
 
-/** The node may be changed, or would break a rule of the skew and fails. */
+/** The node is allowed to change, or fails because it would break a rule of the version skew. */
 const allowedOrFailed = (tracked: TrackedOperation, node: NodeName): RolloutFact => {
   const [broken] = tracked.state.rollingBack ? rollbackBreaks(tracked) : skewBrokenBy(tracked);
   if (broken === undefined)
@@ -320,7 +323,7 @@ const allowedOrFailed = (tracked: TrackedOperation, node: NodeName): RolloutFact
 
 const AT_THE_GATE: ReadonlySet<string> = new Set<Phase>(['hook', 'gates-before', 'postpone', 'save-etcd', 'allow']);
 
-/** Nodes that have begun and are not yet touched: they are allowed, give way, or wait while all waits. */
+/** Started nodes without any change yet: they are allowed, postponed, or wait during a pause. */
 const atTheGate = ({ upgrade, operations }: RolloutView): readonly RolloutFact[] =>
   operations.flatMap((tracked): readonly RolloutFact[] => {
     const { operation, rollout } = tracked;
@@ -341,7 +344,7 @@ const pausedFact = (view: RolloutView, pause: Pause): RolloutFact => ({
   data: { ...ids(view), ...pause },
 });
 
-/** Why it should pause now, or null. Probes that someone has seen fail and resumed in spite of do not count. */
+/** Why the rollout should pause now, or null. Failing probes that a user has acknowledged by resuming do not count. */
 const pauseDesired = (view: RolloutView, now: string): Pause | null => {
   const { upgrade } = view;
   if (upgrade.pauseAsked !== null) return { by: 'user', reason: upgrade.pauseAsked };
@@ -353,7 +356,7 @@ const pauseDesired = (view: RolloutView, now: string): Pause | null => {
 
 const isOfTheWorld = ({ by }: Pause): boolean => by === 'window' || by === 'gate';
 
-/** Pauses of the world end by themselves; those of people and probes when someone says so. */
+/** Pauses with an external reason end by themselves; those by users and probes end on request. */
 const pauses = (view: RolloutView, now: string): readonly RolloutFact[] => {
   const { upgrade } = view;
   const { paused } = upgrade;
@@ -396,7 +399,7 @@ const aborted = (view: RolloutView): RolloutFact => {
   return { type: 'RolloutAborted', data: { ...ids(view), leftFailed: names, ...again } };
 };
 
-/** The end, if it has come. */
+/** The end of the rollout, once it is reached. */
 const ends = (view: RolloutView, now: string): readonly RolloutFact[] => {
   if (view.operations.every(hasEnded)) return [rolloutCompleted(view, now)];
   if (view.upgrade.abortAsked === null) return [];
@@ -406,13 +409,13 @@ const ends = (view: RolloutView, now: string): readonly RolloutFact[] => {
   return atWork ? [] : [...surgesReleased(view), aborted(view)];
 };
 
-/** All of a pool is done but what failed, and its surge nodes stay as long as that is away. */
+/** The pool is done except for failed nodes, and its surge nodes are kept while those are unavailable. */
 const surgeNodesWait = (view: RolloutView): boolean =>
   currentBatch(view).every(
     (tracked) => tracked.operation.kind === 'return-surge' && tracked.state.status === 'waiting' && !mayReturn(tracked),
   );
 
-/** Everything is done but what failed: an operator has to decide about that. */
+/** Everything except failed operations is done: an operator has to decide about those. */
 const leftovers = (view: RolloutView): readonly RolloutFact[] => {
   const left = view.operations.filter((tracked) => !hasEnded(tracked));
   const [first] = left;
@@ -438,7 +441,7 @@ const firstOf = (...choices: readonly (() => readonly RolloutFact[])[]): readonl
   return [];
 };
 
-/** What a running rollout states next; what comes first precedes all that follows from it. */
+/** The next facts of a running rollout; earlier entries take precedence over later ones. */
 const running = (view: RolloutView, now: string): readonly RolloutFact[] => {
   const { upgrade } = view;
   return firstOf(
@@ -455,7 +458,7 @@ const running = (view: RolloutView, now: string): readonly RolloutFact[] => {
   );
 };
 
-/** What the open upgrade of the cluster waits for, and how an operator who waits for it continues. */
+/** The reason why the open upgrade waits, and the next step for an operator. */
 const openUpgrade = ({ upgrade }: ClusterState): { readonly state: string; readonly next: string } => {
   const { halted = null, paused = null } = upgrade ?? {};
   if (halted !== null) {
@@ -477,14 +480,14 @@ const anotherRuns = (cluster: ClusterState): readonly RolloutFact[] =>
     },
   }));
 
-/** Another version was declared while they waited: nothing of them had begun. */
+/** Another version was declared while these upgrades waited; none of them had started. */
 const replacedByOthers = ({ uid, superseded = {} }: ClusterState): readonly RolloutFact[] =>
   Object.entries(superseded).map(([upgradeId, supersededBy]) => ({
     type: 'RolloutAborted',
     data: { uid, upgradeId: upgradeId as UpgradeId, leftFailed: [], supersededBy },
   }));
 
-/** Declared while another is under way. */
+/** An upgrade declared while another one is open. */
 const comesNext = (cluster: ClusterState): readonly RolloutFact[] => {
   const { uid, nextUpgrade, upgrade } = cluster;
   if (nextUpgrade === undefined || nextUpgrade.isStated) return [];
@@ -498,14 +501,14 @@ const refusals = (view: RolloutView): readonly RolloutFact[] =>
     data: { ...ids(view), request, finding },
   }));
 
-/** The plan may start when it is approved, nothing else is under way, and no hook holds it. */
+/** The plan starts once it is approved, nothing else is in progress, and no hook blocks it. */
 const started = (view: RolloutView): readonly RolloutFact[] => {
   const { planHash, approved, paused, pauseAsked, resumeAsked } = view.upgrade;
-  // One that is to pause does so now if hooks hold it, else after its start and before its first change.
+  // A requested pause takes effect now if hooks block the start, otherwise after the start and before the first change.
   if (pauseAsked !== null && isUpgradeHeld(view)) return [pausedFact(view, { by: 'user', reason: pauseAsked })];
   if (paused !== null) return resumeAsked ? [{ type: 'RolloutResumed', data: ids(view) }] : [];
   const operations = underWay(view.cluster);
-  // Nodes have come or gone since its plan was made, or will: it is made again.
+  // Nodes were added or removed since the plan was made, or will be: it is made again.
   if (operations.length > 0 && isDeclared(view.upgrade))
     return [
       {
@@ -527,8 +530,8 @@ const opened = (view: RolloutView, now: string): readonly RolloutFact[] => {
 };
 
 /**
- * What has to be stated now, from what is known: the whole course of a rollout in one place. It is stated in one decision
- * after another until nothing more follows.
+ * The facts that follow from the state: the whole rollout logic in one place. Called once per decision until nothing
+ * more follows.
  */
 export const advance = (cluster: ClusterState, now: string): readonly RolloutFact[] => {
   if (cluster.isPaused === true) return [];
@@ -541,7 +544,7 @@ export const advance = (cluster: ClusterState, now: string): readonly RolloutFac
 const nearest = (moments: readonly (string | null)[], now: string): string | null =>
   moments.filter((moment): moment is string => moment !== null && moment > now).toSorted()[0] ?? null;
 
-/** The nearest moment at which something follows although nothing happens; null: there is none. */
+/** The next time at which a fact follows without any event; null: none. */
 export const wakeAt = (cluster: ClusterState, now: string): string | null => {
   const view = rolloutView(cluster);
   const hooks = view === null ? [] : hooksDueAt(view);

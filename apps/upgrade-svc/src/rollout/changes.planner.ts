@@ -13,7 +13,7 @@ import {
 const sameTexts = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length && one.every((text) => other.includes(text));
 
-/** Webhooks may deny each time in other words. */
+/** Webhooks may deny every request with a different message. */
 const REFUSALS_MAX = 50;
 
 const isNewRefusal = ({ refused }: DrainState, data: EventData<'EvictionRefused'>): boolean => {
@@ -25,7 +25,7 @@ type HookFact = Extract<EffectFact, { type: `UpgradeHook${string}` }>;
 
 const isOfHook = (fact: EffectFact): fact is HookFact => fact.type.startsWith('UpgradeHook');
 
-/** Of an operation that is at work, and not known yet. */
+/** Whether the fact is new for an open operation. */
 const isChangeOf = (state: OperationState, fact: Exclude<EffectFact, HookFact>): boolean => {
   switch (fact.type) {
     case 'GatePassed':
@@ -39,7 +39,7 @@ const isChangeOf = (state: OperationState, fact: Exclude<EffectFact, HookFact>):
     case 'NodeEmptied':
       return !drainOf(state, fact.data.node).emptied;
     case 'DrainTimedOut':
-      // Force ends by itself (D5): what it has not brought about is reported by the policy that follows it.
+      // `force` ends by itself (D5): pods that remain are reported under the policy that follows.
       return drainOf(state, fact.data.node).timedOut?.policy !== fact.data.policy;
     case 'NodeUncordoned':
       return !state.uncordoned;
@@ -55,7 +55,7 @@ const isChangeOf = (state: OperationState, fact: Exclude<EffectFact, HookFact>):
   }
 };
 
-/** A fact is stated once, by work that is still about something; a snapshot that someone asked for stands by itself. */
+/** A fact is recorded once, if its operation is still open; a requested snapshot does not depend on an operation. */
 export const isChange = ({ upgrade, hooks }: ClusterState, fact: EffectFact): boolean => {
   if (fact.type === 'EtcdSnapshotTaken' && fact.data.upgradeId === null) return true;
   if (upgrade === null || fact.data.upgradeId !== upgrade.id) return false;

@@ -5,7 +5,7 @@ import type { ClusterFacts } from '../rules/cluster.facts.js';
 import type { ClusterState } from './rollout.state.js';
 import type { RolloutView } from './rollout.view.js';
 
-/** Repairs, and surge nodes that an earlier upgrade has released: nothing begins beside them (B1). */
+/** Repairs, and surge nodes that an earlier upgrade released: no upgrade starts during them (B1). */
 export const underWay = ({ repairs, extra }: ClusterState): readonly string[] => [
   ...Object.values(repairs),
   ...Object.values(extra).flatMap(({ name, upgradeId, leaving }) =>
@@ -31,10 +31,10 @@ const inputOf = (
   };
 };
 
-/** The plan for the open upgrade of a cluster, or why there can be none. What CheckUpgrade answers. */
+/** The result of CheckUpgrade: the plan for the cluster's open upgrade, or the findings that block it. */
 export const checkUpgrade = (view: RolloutView, facts: ClusterFacts, own?: OwnReleases): Check =>
   planUpgrade(inputOf(view, facts, own));
 
-/** What kubeadm is asked before that; null: nothing. */
+/** The kubeadm dry run that precedes the check; null: none. */
 export const dryRunFor = (view: RolloutView, facts: ClusterFacts, own?: OwnReleases): DryRunRequest | null =>
   dryRunOf(inputOf(view, facts, own));

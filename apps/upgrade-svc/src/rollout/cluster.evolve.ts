@@ -25,7 +25,7 @@ const withNode = (
   change: (node: RolloutNode) => Partial<RolloutNode>,
 ): ClusterState => {
   const node = cluster.nodes[name];
-  if (node === undefined) return cluster; // Gone already, or not ours.
+  if (node === undefined) return cluster; // Already removed, or not a node of this cluster.
   const changed = { ...node, ...change(node) };
   const unwellSince = isUnwell(changed) ? (node.unwellSince ?? time) : null;
   const isUp = changed.ready && !changed.lost;
@@ -58,7 +58,7 @@ const withoutNode = (cluster: ClusterState, name: NodeName): ClusterState => {
   return repaired({ ...cluster, nodes }, `remove/${name}`);
 };
 
-/** Nothing waits for nodes that are kept, and those that are given up leave. */
+/** Nodes that are kept do not delay anything, and abandoned ones leave. */
 const additionEnded = (
   cluster: ClusterState,
   event: StoredEvent<'VmsFailed' | 'NodesAbandoned' | 'NodesFailed'>,
@@ -74,7 +74,10 @@ const ROLLOUT = 'rollout/';
 const poolKey = (pool: string): string => `${ROLLOUT}${pool}`;
 const replaceKey = (requestId: string): string => `replace/${requestId}`;
 
-/** A replacement, until its new node is part of the cluster. Each removal is a repair of its own, but that of a surge node is part of its upgrade. */
+/**
+ * A replacement, until its new node is part of the cluster. Each removal is a separate repair, except that of a surge
+ * node, which is part of its upgrade.
+ */
 const evolveReplacements = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   const replacement = replacementIn(event);
   const isKnown = replacement !== undefined && cluster.nodes[replacement.node] !== undefined;
@@ -88,14 +91,14 @@ const evolveReplacements = (cluster: ClusterState, event: StoredEvent): ClusterS
   return event.type === 'SurgeReleased' ? ended : leavingIn(event).reduce(removing, ended);
 };
 
-/** Joins, removals and restores: nothing is upgraded beside them (B1). */
+/** Joins, removals and restores: no upgrade starts during them (B1). */
 const evolveRepairs = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   switch (event.type) {
     case 'NodesRequested':
       return repairing(cluster, 'nodes', 'more workers are joining');
     case 'NodesRejected':
       return repaired(cluster, 'nodes');
-    case 'NodesAbandoned': // Whatever is not done is given up, rollouts of pools included.
+    case 'NodesAbandoned': // Abandons everything that is not done, rollouts of pools included.
       return additionEnded(
         repaired(cluster, ...Object.keys(cluster.repairs).filter((key) => key.startsWith(ROLLOUT))),
         event,
@@ -150,7 +153,7 @@ const changed = (extra: Extra, change: Partial<SurgeMachine>, concerns: (machine
     Object.entries(extra).map(([name, machine]) => [name, concerns(machine) ? { ...machine, ...change } : machine]),
   );
 
-/** Named when its surge was over already, a machine goes at once. */
+/** A machine planned after the end of its surge is removed at once. */
 const extraPlanned = ({ upgrade }: ClusterState, machines: readonly MachinePlan[]): Extra =>
   Object.fromEntries(
     machines.flatMap(({ name, pool, surge }): [string, SurgeMachine][] => {
@@ -196,7 +199,7 @@ const withHealth = (cluster: ClusterState, event: StoredEvent<HealthEvent>): Clu
     return { ...health, readyRevision: revision, software };
   });
 
-/** What agents and heartbeats report. */
+/** Reports by agents and heartbeats. */
 const evolveNodes = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   const { time } = event.meta;
   if (isHealthEvent(event)) return withHealth(cluster, event);
@@ -216,7 +219,7 @@ const evolveNodes = (cluster: ClusterState, event: StoredEvent): ClusterState =>
   }
 };
 
-/** How nodes are emptied, and when they count as available, as it was declared last. */
+/** The latest declared settings for drains and for the availability of nodes. */
 const withDeclared = (
   { drain: _drain, minReady: _minReady, ...cluster }: ClusterState,
   { drain, pools }: DeclaredSpec,
@@ -254,7 +257,7 @@ const evolveMachines = (cluster: ClusterState, event: StoredEvent): ClusterState
   }
 };
 
-/** What is known of the cluster apart from its upgrade. */
+/** The state of the cluster apart from its upgrade. */
 export const evolveCluster = (cluster: ClusterState, event: StoredEvent): ClusterState =>
   evolveAddons(evolveMachines(evolveExtra(cluster, event), event), event);
 

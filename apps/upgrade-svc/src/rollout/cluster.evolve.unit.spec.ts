@@ -21,21 +21,21 @@ const after = (...facts: readonly Fact[]) =>
   [ready, asked, vmsCreated(uid, node), ...facts].map((fact, at) => stored(fact, at + 1)).reduce(evolveCluster, KNOWN);
 
 describe('a request for nodes that fails', () => {
-  it('no longer holds an upgrade back, once its nodes have gone', () => {
+  it('no longer delays an upgrade once its nodes are gone', () => {
     expect(after().life).toBe('building');
     const rolledBack = after(failed('rollback'));
     expect([rolledBack.life, underWay(rolledBack)]).toEqual(['ready', [`${node} is being removed`]]);
     expect(underWay(after(failed('rollback'), { type: 'NodeRemoved', data: { uid, node } }))).toEqual([]);
   });
 
-  it('holds no upgrade back while its nodes are kept, but does while they are tried again', () => {
+  it('does not delay an upgrade while its nodes are kept, but does while they are retried', () => {
     expect(underWay(after(failed('keep')))).toEqual([]);
     expect(underWay(after(failed('keep'), retried))).toEqual(['more workers are joining']);
     expect(underWay(after(failed('keep'), retried, ready))).toEqual([]);
     expect(underWay(after(failed('keep'), retried, failed('keep')))).toEqual([]);
   });
 
-  it('whose machines cannot be made holds none back either', () => {
+  it('whose machines cannot be created does not delay one either', () => {
     const notMade: Fact = {
       type: 'VmsFailed',
       data: { uid, requestId: 'r1', machines: [node], onFailure: 'rollback', reason: 'R', cause },

@@ -22,7 +22,7 @@ import {
 } from './rollout.state.js';
 import type { RolloutView } from './rollout.view.js';
 
-/** A rule says stop. */
+/** A rule stops the rollout. */
 export interface Halt {
   readonly rule: HaltRule;
   readonly cause: Cause;
@@ -40,7 +40,7 @@ const causeOf = ({ operation, state }: OperationProgress): Cause =>
     message: 'no cause was recorded',
   };
 
-/** By which rule a failure halts the rollout: that of what it could not get past. */
+/** The rule by which a failure halts the rollout: the one that the operation failed at. */
 const ruleOf = ({ operation, state }: OperationProgress): HaltRule => {
   if (Object.values(state.drains).some(({ timedOut }) => timedOut?.policy === 'stop')) return 'D5';
   if (operation.kind === 'book-surge' || operation.kind === 'return-surge') return 'D2';
@@ -48,7 +48,10 @@ const ruleOf = ({ operation, state }: OperationProgress): HaltRule => {
   return operation.canary ? 'D1' : 'E7';
 };
 
-/** One failure that is enough: of a control plane, of a step for all, of a canary, or a node that policy says to stop for. */
+/**
+ * A single failure that halts the rollout: of a control plane, of a step for all nodes, of a canary, or by a rule other
+ * than E7.
+ */
 const byOneFailure = (failed: readonly OperationProgress[]): Halt | undefined => {
   const enough = failed.find(
     (tracked) => e7EndsTheWay(tracked.operation.kind) || tracked.operation.canary || ruleOf(tracked) !== 'E7',
@@ -87,7 +90,7 @@ const byBlocked = ({ upgrade, operations }: RolloutView): Halt | undefined => {
   return { rule: 'E4', cause: causeBy('E4', fillTemplate(HALTS.E4.sentence, { nodes })), nodes, role: 'worker' };
 };
 
-/** Nodes that were well when it began, that nothing touches now, and that are not well. */
+/** Nodes that were healthy at the start, are not being changed, and are unhealthy now. */
 export const regressedNodes = ({ cluster, upgrade }: RolloutView): readonly RolloutNode[] => {
   const touched = new Set(touchedNodes(upgrade));
   return Object.values(cluster.nodes).filter(
@@ -108,14 +111,14 @@ const byHealth = (view: RolloutView, now: string): Halt | undefined => {
   return { rule: 'E5', cause, nodes, role: null };
 };
 
-/** E1: more nodes look dead than is plausible; nothing begins while that lasts. */
+/** E1: an implausible number of nodes looks dead; no operation starts while that lasts. */
 export const meltdownOf = (view: RolloutView): { readonly dead: number; readonly nodes: number } | undefined => {
   const nodes = Object.values(view.cluster.nodes).length;
   const dead = regressedNodes(view).length;
   return e1Meltdown(nodes, dead) ? { dead, nodes } : undefined;
 };
 
-/** The rule that stops the rollout now, if one does and it was not overridden. */
+/** The rule that stops the rollout now, unless it is overridden. */
 export const haltOf = (view: RolloutView, now: string): Halt | undefined => {
   const failed = view.operations.filter(hasFailed);
   const meltdown = meltdownOf(view) !== undefined;

@@ -5,10 +5,10 @@ import type { CallHook } from './rollout.tasks.js';
 import type { RolloutView } from './rollout.view.js';
 
 const BEFORE: Moment = { point: 'BeforeUpgrade' };
-/** How many hooks of one cluster are asked at a time. */
+/** Maximum number of concurrent hook calls per cluster. */
 const AT_ONCE_MAX = 5;
 
-/** The plan is approved, and nothing else is under way: only hooks may still hold it. */
+/** The plan is approved and nothing else is in progress: only hooks may still block it. */
 const isDue = ({ cluster, upgrade }: RolloutView): boolean =>
   upgrade.status === 'planned' &&
   upgrade.approved &&
@@ -19,7 +19,7 @@ const isDue = ({ cluster, upgrade }: RolloutView): boolean =>
 
 export const isUpgradeHeld = ({ cluster }: RolloutView): boolean => isHeld(cluster.hooks, BEFORE);
 
-/** Moments whose hooks are due. */
+/** The points whose hooks are due. */
 const moments = (view: RolloutView): readonly Moment[] => {
   const { hooks } = view.cluster;
   if (hooks === undefined) return [];
@@ -32,7 +32,7 @@ const moments = (view: RolloutView): readonly Moment[] => {
 
 const nextCalls = (view: RolloutView) => moments(view).flatMap((moment) => nextCall(view.cluster.hooks, moment) ?? []);
 
-/** Hooks that are asked now. */
+/** The hook calls due now. */
 export const hookCalls = (view: RolloutView, now: string): readonly CallHook[] => {
   const base = { uid: view.cluster.uid, upgradeId: view.upgrade.id, run: view.upgrade.run };
   return nextCalls(view)
@@ -45,5 +45,5 @@ export const hookCalls = (view: RolloutView, now: string): readonly CallHook[] =
     }));
 };
 
-/** When hooks are asked again; null: at once, or never. */
+/** When hooks are called again; null: at once, or never. */
 export const hooksDueAt = (view: RolloutView): readonly (string | null)[] => nextCalls(view).map(({ at }) => at);

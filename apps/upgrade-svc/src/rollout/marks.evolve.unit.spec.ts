@@ -3,7 +3,7 @@ import { modelOf, w } from '../../test/model.js';
 import { RolloutSimulation } from '../../test/rollout.simulation.js';
 import { asked, beginning, request } from '../../test/rollout.story.js';
 
-it('workers lose the taint of an upgrade that is aborted after it failed to mark all of them', () => {
+it('workers lose the taint of an upgrade that is aborted after it failed to taint all of them', () => {
   const model = modelOf(1, 3, '1.33.13');
   const simulation = new RolloutSimulation(model, 0);
   for (const [context, fact] of beginning(model, '1.33.13')) simulation.say(context, fact);

@@ -1,7 +1,7 @@
 import { desiredTask, type Task } from '@fairlead/event-sourcing';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 
-/** Everything that a scenario needs, loaded again with a guard replaced. */
+/** The modules that a scenario needs, loaded again with one guard replaced. */
 const load = async () => ({
   ...(await import('../../test/model.js')),
   ...(await import('../../test/exploration.js')),
@@ -15,7 +15,7 @@ const STATES_MAX = 100_000;
 const TIMEOUT_MS = 120_000;
 const SEEDS = 10;
 
-/** The harm that an exhaustive look at 3 + 3 finds first. */
+/** The first violation that an exhaustive search over 3 + 3 nodes finds. */
 const explored = ({
   explore,
   started,
@@ -33,7 +33,7 @@ const explored = ({
   return explore(started(withFacts(world, ...facts, request)), 2, STATES_MAX).harm;
 };
 
-/** The harm that an exhaustive look at 3 workers with one extra and none to miss finds first. */
+/** The first violation that an exhaustive search over 3 workers with maxSurge 1 and maxUnavailable 0 finds. */
 const exploredWithExtra = (tools: Tools): readonly string[] => {
   const model = tools.modelOf(1, 3, '1.33.13');
   const world = { rollout: tools.ABSENT, model, moves: 0, failures: 1 };
@@ -56,7 +56,7 @@ const simulated = (
   return simulation;
 };
 
-/** A task that was desired once stays desired, as it was at first. */
+/** Keeps a task desired with its first data once it was desired. */
 const desiredForEver = (): typeof desiredTask => {
   const known = new WeakMap<object, Task>();
   return (reconciler, state, ref, now) => {
@@ -69,9 +69,9 @@ const desiredForEver = (): typeof desiredTask => {
 interface Mutant {
   readonly guard: string;
   readonly becomes: string;
-  /** Module -> its replaced exports. */
+  /** Replaced exports, by module. */
   readonly replaced: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  /** What goes wrong because of it. */
+  /** The violations that follow. */
   readonly harm: (tools: Tools) => readonly string[];
 }
 
@@ -197,13 +197,13 @@ const MUTANTS: readonly Mutant[] = [
   },
 ];
 
-describe('guards are needed', () => {
+describe('every guard is needed', () => {
   afterEach(() => {
     jest.resetModules();
   });
 
   it.each(MUTANTS)(
-    '$guard: without it ($becomes) harm is done, with it none',
+    '$guard: without it ($becomes) there is a violation, with it none',
     async ({ replaced, harm }) => {
       jest.resetModules();
       expect(harm(await load())).toEqual([]);

@@ -21,11 +21,11 @@ import {
   refuserOf,
 } from './rollout.state.js';
 
-/** The id under which the agent remembers what it did: going back is a change of its own. */
+/** The ID by which the agent identifies the change: a rollback is a separate change. */
 export const changeIdOf = ({ change, id }: PlanOperation, rollingBack: boolean): string =>
   `${change?.id ?? id}${rollingBack ? '/rollback' : ''}`;
 
-/** From its start on: an operation that fails or is aborted has marked some of its nodes, and records none. */
+/** From its start: a failed or aborted operation has tainted some of its nodes without recording any. */
 const mayMark = (upgrade: Upgrade, id: string): Upgrade => {
   const started = operationsOf(upgrade).find(({ operation }) => operation.id === id)?.operation;
   return started?.kind === 'mark-workers' ? withMarks(upgrade, started.nodes) : upgrade;
@@ -36,7 +36,7 @@ const withMarks = (upgrade: Upgrade, nodes: readonly NodeName[]): Upgrade => ({
   marked: [...new Set([...upgrade.marked, ...nodes])],
 });
 
-/** What the node must report to be done: the packages that the operation is about. */
+/** The packages that the node must report before the operation is done. */
 export const packagesOf = ({ from, to }: PlanOperation, rollingBack: boolean): SoftwareVersions =>
   rollingBack ? Object.fromEntries(Object.entries(from).filter(([, version]) => version !== 'none')) : to;
 
@@ -49,7 +49,7 @@ export const withOperation = (
   return { ...upgrade, operations: { ...upgrade.operations, [id]: { ...state, ...change(state) } } };
 };
 
-/** The operation that is at work on a node now; at most one is. */
+/** The open operation of a node; at most one. */
 export const openOn = (upgrade: Upgrade, node: NodeName) =>
   operationsOf(upgrade).find(({ operation, state }) => operation.node === node && state.status === 'open');
 
@@ -58,7 +58,7 @@ const withPassed = ({ passed }: OperationState, stage: GateStage, gate: string):
   [stage]: [...passed[stage].filter((known) => known !== gate), gate],
 });
 
-/** What is tried again is looked at again. What is still under way of the last try is let go first. */
+/** A retried operation is evaluated again. A change still in progress from the last attempt is withdrawn first. */
 export const again = (state: OperationState): OperationState =>
   state.allowed && !state.withdrawn
     ? { ...state, retryDesired: true }
@@ -110,14 +110,14 @@ const stageProgressed = (
   );
 };
 
-/** The operation whose change the agent of the node works on, unless the event is about an earlier request for it. */
+/** The operation whose change the node's agent reports on, unless the event refers to an earlier request. */
 const changing = (upgrade: Upgrade, { node, change, revision }: EventData<'NodeChangeProgressed'>) => {
   const open = openOn(upgrade, node);
   if (open === undefined || change !== changeIdOf(open.operation, open.state.rollingBack)) return undefined;
   return open.state.revision === null || revision < open.state.revision ? undefined : open;
 };
 
-/** The last failed attempt ends the operation at once: its agent tries nothing more until it is asked again. */
+/** The last failed attempt ends the operation at once: its agent does not retry until the next request. */
 const changeProgressed = (upgrade: Upgrade, event: StoredEvent<'NodeChangeProgressed'>): Upgrade => {
   const { data } = event;
   const staging = operationsOf(upgrade).find(({ operation }) => stageIdOf(upgrade, operation) === data.change);
@@ -130,7 +130,7 @@ const changeProgressed = (upgrade: Upgrade, event: StoredEvent<'NodeChangeProgre
   );
 };
 
-/** What keeps its agent from the change, for as long as it tries again. */
+/** The problem that keeps its agent from the change while it retries. */
 const hindered = (upgrade: Upgrade, node: NodeName, problem: Cause): Upgrade => {
   const open = openOn(upgrade, node);
   return open === undefined || open.state.revision === null || open.state.trouble !== null
@@ -140,7 +140,7 @@ const hindered = (upgrade: Upgrade, node: NodeName, problem: Cause): Upgrade => 
 
 export const stageIdOf = ({ id }: Upgrade, operation: PlanOperation): string => `${id}/${operation.id}`;
 
-/** What agents say that an operation waits for. */
+/** Agent reports that operations wait for. */
 export const evolveByAgents = (upgrade: Upgrade, event: StoredEvent): Upgrade => {
   switch (event.type) {
     case 'DesiredVersionsSet':
@@ -177,10 +177,13 @@ const withDrain = (
     return { drains: { ...state.drains, [node]: { ...drain, ...change(drain) } } };
   });
 
-/** How a fact changes the upgrade that it is about. */
+/** Applies a fact to its upgrade. */
 export type EvolveUpgrade<Type extends EventType> = (upgrade: Upgrade, event: StoredEvent<Type>) => Upgrade;
 
-/** The effect of an operation without a node: a snapshot was taken, workers are marked, addons fit, surge was requested or released. */
+/**
+ * The effect of an operation without a node: a snapshot was taken, workers are tainted, addons are compatible, surge
+ * was requested or released.
+ */
 const effectSeen = (
   upgrade: Upgrade,
   event: StoredEvent<'NodesMarked' | 'SurgeRequested' | 'SurgeReleased' | 'AddonsUpgraded'>,
@@ -259,7 +262,7 @@ const nodeFacts = {
       ),
 } satisfies { readonly [Type in RolloutFactType]?: EvolveUpgrade<Type> };
 
-/** Failures in a row are those of nodes that ended one after the other. */
+/** Consecutive failures are those of nodes that ended one after the other. */
 const operationFailed: EvolveUpgrade<'OperationFailed'> = (upgrade, { data, meta }) => {
   const { operation, node, cause, attempt, attemptsMax, nextAttemptAt } = data;
   const failure = { cause, attempt, attemptsMax, nextAttemptAt, at: meta.time };
@@ -268,7 +271,7 @@ const operationFailed: EvolveUpgrade<'OperationFailed'> = (upgrade, { data, meta
   return node === null ? failed : { ...failed, failuresInARow: failed.failuresInARow + 1 };
 };
 
-/** The course of operations, as upgrade-svc stated it. */
+/** The progress of operations, as recorded by upgrade-svc. */
 export const OPERATION_FACTS = {
   ...surgeFacts,
   ...drainFacts,

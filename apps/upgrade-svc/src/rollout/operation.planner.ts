@@ -26,7 +26,7 @@ import {
 } from './rollout.state.js';
 import type { TrackedOperation } from './rollout.view.js';
 
-/** Where an operation stands: what it waits for, or what is said next. Follows from its facts alone. */
+/** The phase of an operation: what it waits for, or the fact that follows next. Derived from its facts alone. */
 export type Phase =
   | 'idle'
   | 'skip'
@@ -55,12 +55,12 @@ export type Phase =
   | 'complete';
 
 const MINUTE_MS = 60_000;
-/** kOps gives a cluster 15 minutes to become healthy before it goes on. */
+/** kOps waits 15 minutes for a cluster to become healthy before it continues. */
 const GATES_BEFORE_MS = 15 * MINUTE_MS;
 const GATES_AFTER_MS = 10 * MINUTE_MS;
-/** kube-proxy's DaemonSet goes node by node (maxUnavailable 1). */
+/** kube-proxy's DaemonSet is updated node by node (maxUnavailable 1). */
 const NODE_ROLL_OUT_MS = 15_000;
-/** A gate of the user's own may wait for people. */
+/** A user-defined gate may wait for people. */
 const USER_GATES_MS = 24 * 60 * MINUTE_MS;
 
 const beforeGates = ({ operation, state, rollout }: TrackedOperation): readonly GateName[] => {
@@ -71,7 +71,7 @@ const beforeGates = ({ operation, state, rollout }: TrackedOperation): readonly 
   return [...(operation.canary ? (['api-answers', 'cluster-healthy'] as const) : (['api-answers'] as const)), ...user];
 };
 
-/** kubeadm brings CoreDNS and kube-proxy with the control plane that is the last of its pass. */
+/** kubeadm upgrades CoreDNS and kube-proxy with the last control plane of the pass. */
 const bringsAddons = (tracked: TrackedOperation): boolean =>
   tracked.operation.change?.kubernetes !== null &&
   passOf(tracked).every((other) => other.operation.id === tracked.operation.id || hasEnded(other));
@@ -88,7 +88,7 @@ const finishGates = ({ operation, rollout }: TrackedOperation): readonly GateNam
   ...c9AddonsGate(Object.values(rollout.cluster.addons ?? {})),
 ];
 
-/** Which gates an operation has at a stage, in order. */
+/** The gates of an operation at a stage, in order. */
 export const gatesOf = (tracked: TrackedOperation, stage: GateStage): readonly GateName[] => {
   if (stage === 'before') return beforeGates(tracked);
   return stage === 'after' ? afterGates(tracked) : finishGates(tracked);
@@ -97,14 +97,14 @@ export const gatesOf = (tracked: TrackedOperation, stage: GateStage): readonly G
 const missing = (tracked: TrackedOperation, stage: GateStage): readonly GateName[] =>
   gatesOf(tracked, stage).filter((gate) => !tracked.state.passed[stage].includes(gate));
 
-/** Operations on control planes that do the same thing, one node after the other: one step, one pass. */
+/** Control plane operations that make the same change, one node after the other: one step, one pass. */
 export const passOf = ({ operation, rollout }: TrackedOperation): readonly TrackedOperation[] => {
   const key = ({ kind, change }: PlanOperation): string =>
     [kind, change?.kubernetes, change?.kubeadm === null, change?.emulatedVersion].join('/');
   return rollout.operations.filter((other) => key(other.operation) === key(operation));
 };
 
-/** How long gates may not hold at a stage. */
+/** Timeout of the gates at a stage. */
 export const gatesLimitMs = (tracked: TrackedOperation, stage: GateStage): number => {
   if (stage === 'before')
     return missing(tracked, stage).some((gate) => gate.startsWith('user:')) ? USER_GATES_MS : GATES_BEFORE_MS;
@@ -114,7 +114,7 @@ export const gatesLimitMs = (tracked: TrackedOperation, stage: GateStage): numbe
 
 const hasBegun = ({ state }: OperationProgress): boolean => state.revision !== null || state.status === 'done';
 
-/** C2: while others of the pass wait that have not given way themselves. */
+/** C2: while other operations of the pass wait that were not postponed themselves. */
 const givesWay = (tracked: TrackedOperation): boolean => {
   const { operation, state, rollout } = tracked;
   if (operation.kind !== 'control-plane' || operation.node === null || state.postponed) return false;
@@ -124,7 +124,7 @@ const givesWay = (tracked: TrackedOperation): boolean => {
   return c2LeaderGivesWay(rollout.upgrade.leader, operation.node, left);
 };
 
-/** Every control plane of the cluster; those that the pass leaves out need nothing of it, and are as good as done. */
+/** Every control plane of the cluster; those outside the pass count as done. */
 const controlPlanesOf = (tracked: TrackedOperation) => {
   const pass = new Map(passOf(tracked).map(({ operation, state }) => [operation.node, state.status === 'done']));
   return Object.values(tracked.rollout.cluster.nodes)
@@ -132,7 +132,7 @@ const controlPlanesOf = (tracked: TrackedOperation) => {
     .map(({ name }) => ({ name, done: pass.get(name) ?? true }));
 };
 
-/** Who must lead etcd before the node is touched; null: no other member need. */
+/** The member that must become etcd leader before the node is changed; null: no transfer is needed. */
 export const nextLeader = (tracked: TrackedOperation): NodeName | null => {
   const { operation, state, rollout } = tracked;
   return operation.kind !== 'control-plane' || operation.node === null || state.leaderMoved
@@ -140,17 +140,17 @@ export const nextLeader = (tracked: TrackedOperation): NodeName | null => {
     : c2NextLeader(rollout.upgrade.leader, operation.node, controlPlanesOf(tracked));
 };
 
-/** Its operator skips the node, or aborts the rollout. */
+/** An operator skips the node or aborts the rollout. */
 const isGivenUp = ({ state, rollout }: TrackedOperation): boolean =>
   state.leaveOut !== null || rollout.upgrade.abortAsked !== null;
 
-/** It is not desired any more, and nothing of the node was changed yet. */
+/** The change is no longer requested, and the node was not changed yet. */
 const isUnwanted = (tracked: TrackedOperation): boolean => tracked.state.revision === null && isGivenUp(tracked);
 
 const nodeOf = ({ operation, rollout }: TrackedOperation): RolloutNode | undefined =>
   operation.node === null ? undefined : rollout.cluster.nodes[operation.node];
 
-/** What is desired of the node, with what it has instead of what the operation was to bring. */
+/** The desired software of the node, with its reported versions in place of those of the operation. */
 const softwareAsReported = (tracked: TrackedOperation): SoftwareVersions => {
   const { desired = null, software = {} } = nodeOf(tracked) ?? {};
   const { to } = tracked.operation;
@@ -167,8 +167,8 @@ const isSame = (one: SoftwareVersions, other: SoftwareVersions): boolean =>
   Object.keys({ ...one, ...other }).every((name) => one[name] === other[name]);
 
 /**
- * A node that failed and is given up: what it has becomes desired of it, so that its agent can call it Ready again, and then it takes
- * pods again. One that is not Ready stays cordoned.
+ * A failed node that is given up: its current software becomes its desired software, so that its agent can report it as
+ * Ready and it is uncordoned. A node that is not Ready stays cordoned.
  */
 const givenUpPhase = (tracked: TrackedOperation): Phase => {
   const { state } = tracked;
@@ -186,7 +186,7 @@ const drainEnd = ({ operation, state }: TrackedOperation): Phase | undefined => 
   return state.withdrawn ? 'quarantine' : 'leave-failed';
 };
 
-/** The moment before its node is drained; none: it drains none, or gives it back its former software. */
+/** The hook point before the node's drain; empty: the operation does not drain it, or rolls it back. */
 export const momentOf = ({ operation, state }: OperationProgress): readonly Moment[] =>
   operation.node === null || !operation.drain || state.rollingBack
     ? []
@@ -195,16 +195,16 @@ export const momentOf = ({ operation, state }: OperationProgress): readonly Mome
 const isDrainHeld = (tracked: TrackedOperation): boolean =>
   momentOf(tracked).some((moment) => isHeld(tracked.rollout.cluster.hooks, moment));
 
-/** When the hooks before its drain answered last; null: it has none. */
+/** When the hooks before its drain last answered; null: none. */
 export const hooksAnsweredAt = (tracked: TrackedOperation): string | null =>
   momentOf(tracked)
     .flatMap((moment) => lastAnswerAt(tracked.rollout.cluster.hooks, moment) ?? [])
     .at(0) ?? null;
 
-/** No agent is there that could still do what its operator no longer wants. */
+/** The agent is silent, so it cannot finish a change that the operator has given up. */
 export const isSilent = (tracked: TrackedOperation): boolean => isGivenUp(tracked) && nodeOf(tracked)?.lost === true;
 
-/** B4: no control plane changes without a snapshot of etcd that is young enough at that moment. */
+/** B4: a control plane changes only with a sufficiently recent snapshot of etcd. */
 const awaitsSnapshot = ({ operation, state, rollout: { cluster } }: TrackedOperation): boolean =>
   operation.kind === 'control-plane' &&
   !state.effect &&
@@ -228,7 +228,7 @@ const nodePhase = (tracked: TrackedOperation): Phase => {
   return state.withdrawn ? 'complete' : 'release';
 };
 
-/** Nodes of an operation that are still there. */
+/** Nodes of the operation that still exist. */
 export const presentNodes = ({ operation, rollout }: TrackedOperation): readonly NodeName[] =>
   operation.nodes.filter((name) => rollout.cluster.nodes[name] !== undefined);
 
@@ -236,8 +236,8 @@ const isControlPlane = ({ rollout }: TrackedOperation, node: NodeName): boolean 
   rollout.cluster.nodes[node]?.role === 'control-plane';
 
 /**
- * B9: images are written to the disks on which etcd writes, so control planes stage one after the other, and a majority of etcd is
- * not slowed. Those that cannot, or are silent, do not keep others waiting.
+ * B9: images are written to the disks that etcd uses, so control planes stage one after the other and a majority of
+ * etcd is not slowed down. Silent nodes and those that fail do not block the others.
  */
 export const stagesNext = (tracked: TrackedOperation): NodeName | undefined => {
   const { state, rollout } = tracked;
@@ -247,7 +247,7 @@ export const stagesNext = (tracked: TrackedOperation): NodeName | undefined => {
   return left.find((node) => !isStuck(node)) ?? left[0];
 };
 
-/** Nodes that do not have all packages and images yet, without control planes whose turn has not come. */
+/** Nodes that lack packages or images, except control planes whose turn has not come. */
 export const unstagedNodes = (tracked: TrackedOperation): readonly NodeName[] => {
   const { state } = tracked;
   const next = stagesNext(tracked);
@@ -279,7 +279,7 @@ const clusterPhase = (tracked: TrackedOperation): Phase => {
   }
 };
 
-/** The phase of an operation, from its facts. */
+/** Derives the phase of an operation from its facts. */
 export const phaseOf = (tracked: TrackedOperation): Phase => {
   const { operation, state } = tracked;
   if (state.status === 'failed' && state.allowed && !state.withdrawn) return 'leave-failed';
@@ -288,7 +288,7 @@ export const phaseOf = (tracked: TrackedOperation): Phase => {
   return operation.node === null ? clusterPhase(tracked) : nodePhase(tracked);
 };
 
-/** C4: whoever begins first in its pass applies; the plan's own order may have changed by then. */
+/** C4: the first node to start in its pass runs `kubeadm upgrade apply`; the order may differ from the plan. */
 export const changeOf = (tracked: TrackedOperation): NodeChange => {
   const { operation, state } = tracked;
   const change = operation.change;
@@ -309,7 +309,7 @@ export const changeOf = (tracked: TrackedOperation): NodeChange => {
   return { ...change, kubeadm: c4KubeadmCommand(others.some(hasBegun)) };
 };
 
-/** What stays desired of the node, with what the operation changes of it. */
+/** The desired software of the node after the operation. */
 export const softwareAfter = ({ operation, state, rollout }: TrackedOperation): SoftwareVersions => {
   const desired = operation.node === null ? undefined : rollout.cluster.nodes[operation.node]?.desired?.software;
   return { ...desired, ...packagesOf(operation, state.rollingBack) };
@@ -322,7 +322,7 @@ const baseOf = ({ operation, rollout: { cluster, upgrade } }: TrackedOperation) 
   operation: operation.id,
 });
 
-/** Nodes that were not Ready when the plan was made, and whose rule an operator overrode (B2). */
+/** Nodes that were not Ready when the plan was made, for which an operator overrode the rule (B2). */
 const overriddenNodes = ({ plan }: Upgrade): readonly NodeName[] =>
   (plan?.findings ?? []).flatMap(({ rule, facts }) =>
     rule === 'B2' && Array.isArray(facts['nodes']) ? (facts['nodes'] as NodeName[]) : [],
@@ -344,7 +344,10 @@ const gatesTask = (tracked: TrackedOperation, stage: GateStage): AnyRolloutTask 
   };
 };
 
-/** By this plan; also where it died between the cordon and the word of it: Kubernetes knows whose mark it is. */
+/**
+ * Cordoned by this plan; also if the process stopped between the cordon and its event, because the mark in Kubernetes
+ * identifies the plan.
+ */
 const mayBeCordoned = ({ operation, state }: TrackedOperation): boolean =>
   !state.uncordoned && (drainOf(state, operation.node).cordon?.byPlan ?? operation.drain);
 
@@ -369,7 +372,7 @@ const releaseTask = (tracked: TrackedOperation, node: NodeName): AnyRolloutTask 
     uncordon: !leftFailed && mayBeCordoned(tracked),
     unmark: !leftFailed && upgrade.marked.includes(node),
     leftFailed,
-    // Nothing was changed yet: what is desired stays as it was.
+    // Nothing was changed yet, so the desired software is unchanged.
     software: tracked.state.revision === null ? (cluster.nodes[node]?.desired?.software ?? {}) : softwareAfter(tracked),
   };
 };
@@ -418,7 +421,7 @@ const nodeTask = (tracked: TrackedOperation, node: NodeName): AnyRolloutTask | n
     case 'quarantine':
     case 'agent':
     case 'complete':
-    // Of operations without a node:
+    // For operations without a node:
     case 'effect':
     case 'nodes':
     case 'gates-finish':
@@ -449,7 +452,7 @@ const effectTask = (tracked: TrackedOperation): AnyRolloutTask | null => {
   }
 };
 
-/** Workers all at once, beside the control plane whose turn it is. */
+/** All workers at once, in parallel with one control plane at a time. */
 const stageTasks = (tracked: TrackedOperation): readonly AnyRolloutTask[] => {
   const { operation, rollout } = tracked;
   const stage = { id: stageIdOf(rollout.upgrade, operation), software: operation.to };
@@ -462,7 +465,7 @@ const stageTasks = (tracked: TrackedOperation): readonly AnyRolloutTask[] => {
   ];
 };
 
-/** Surge nodes are emptied all at once, so that no pod moves from one to the next. */
+/** Surge nodes are drained all at once, so that no pod moves from one to another. */
 const emptyExtra = (tracked: TrackedOperation): readonly AnyRolloutTask[] =>
   extraToEmpty(tracked).map((node) => ({
     ...baseOf(tracked),
@@ -476,7 +479,7 @@ const emptyExtra = (tracked: TrackedOperation): readonly AnyRolloutTask[] =>
 
 const listed = (task: AnyRolloutTask | null): readonly AnyRolloutTask[] => (task === null ? [] : [task]);
 
-/** What an operation asks of the world now; nothing: it waits for others, or for what we say next. */
+/** The tasks of an operation now; none: it waits for others, or for facts that follow next. */
 export const tasksOf = (tracked: TrackedOperation): readonly AnyRolloutTask[] => {
   const { node, kind } = tracked.operation;
   if (node !== null) return listed(nodeTask(tracked, node));
@@ -496,7 +499,7 @@ export const tasksOf = (tracked: TrackedOperation): readonly AnyRolloutTask[] =>
     case 'release-surge':
     case 'surge-failed':
     case 'complete':
-    // Of operations on a node:
+    // For operations on a node:
     case 'hook':
     case 'save-etcd':
     case 'gates-before':

@@ -22,7 +22,10 @@ const at = (model: Model, name: NodeName, api: string | null, kubelet: string): 
 
 const isAllowed = (model: Model): boolean => skewFindings(versionsOf(model)).length === 0;
 
-/** A plan from this state to the target, to its end. For the log the cluster has its oldest version, as after an upgrade that was aborted. */
+/**
+ * Runs a plan from this state to the target to its end. In the log the cluster has its oldest version, as after an
+ * aborted upgrade.
+ */
 const upgraded = (model: Model, target: KubernetesVersion, from: string, seed: number): RolloutSimulation => {
   const simulation = new RolloutSimulation(model, seed);
   for (const [context, fact] of beginning(model, from)) simulation.say(context, fact);
@@ -48,7 +51,7 @@ const expectDone = ({ model, log, harm }: RolloutSimulation, target: string): vo
 };
 
 const [OLD, NEW] = ['1.33.13', '1.34.4'] as const;
-/** How far an upgrade may have brought a control plane: API server, kubelet. */
+/** Versions of a control plane at each point of an upgrade: API server, kubelet. */
 const COURSES = [
   [OLD, OLD],
   [NEW, OLD],
@@ -56,7 +59,7 @@ const COURSES = [
 ] as const;
 const INDEXES = [0, 1, 2] as const;
 
-describe('three control planes, each as far as an upgrade that ended early may have brought it', () => {
+describe('three control planes, each at any point of an upgrade that ended early', () => {
   const states = INDEXES.flatMap((one) =>
     INDEXES.flatMap((two) =>
       INDEXES.flatMap((three) => [1, 3].map((leader) => ({ courses: [one, two, three], leader }))),
@@ -64,7 +67,7 @@ describe('three control planes, each as far as an upgrade that ended early may h
   );
 
   it(
-    'reach the target by another plan, whether the first or the last leads etcd',
+    'reach the target with another plan, whether the first or the last leads etcd',
     () => {
       let seen = 0;
       for (const { courses, leader } of states) {
@@ -85,7 +88,7 @@ describe('three control planes, each as far as an upgrade that ended early may h
   );
 });
 
-/** Latest patches, and one that is not. */
+/** Latest patches, and one older patch. */
 const VERSIONS = ['1.32.11', '1.33.13', '1.34.2', '1.34.4', '1.35.4'];
 
 const randomState = (random: () => number): Model | undefined => {
@@ -116,7 +119,7 @@ const nextState = (random: () => number): Model => {
 
 describe('versions in any combination that the skew rules allow', () => {
   it(
-    'reach the newest version by one plan, whatever happens on the way',
+    'reach the newest version with one plan, despite random failures',
     () => {
       const minors = new Set<string>();
       for (let seed = FIRST; seed < FIRST + SEEDS; seed += 1) {

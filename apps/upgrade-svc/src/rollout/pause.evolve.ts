@@ -7,7 +7,7 @@ const mapped = <Value>(
 ): Readonly<Record<string, Value>> =>
   Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
 
-/** A limit that has begun begins again. */
+/** Restarts a running timeout. */
 const begunAgain = (since: string | null, time: string): string | null => (since === null ? null : time);
 
 const drainAgain = (drain: DrainState, time: string): DrainState =>
@@ -39,7 +39,7 @@ const nodeAgain = (node: RolloutNode, time: string): RolloutNode => ({
   unwellSince: begunAgain(node.unwellSince, time),
 });
 
-/** Nothing proceeded while the cluster was paused, so every time limit starts again when it is resumed. */
+/** Nothing progressed while the cluster was paused, so every timeout starts again when it is resumed. */
 const resumed = ({ isPaused: _paused, ...cluster }: ClusterState, time: string): ClusterState => ({
   ...cluster,
   nodes: mapped(cluster.nodes, (node) => nodeAgain(node, time)) as Readonly<Record<NodeName, RolloutNode>>,

@@ -3,7 +3,7 @@ import { modelOf, UID } from '../../test/model.js';
 import { RolloutSimulation } from '../../test/rollout.simulation.js';
 import { asked, beginning } from '../../test/rollout.story.js';
 
-/** Longer than any time limit of an operation. */
+/** Longer than any timeout of an operation. */
 const PAUSE_S = 5 * 3_600;
 const TARGET = { kubernetes: 'v1.34.4' as never };
 
@@ -28,7 +28,7 @@ const upgraded = (pausedAtStart: number | null): RolloutSimulation => {
 };
 
 it.each([1, 2, 3, 4, 5, 6, 7, 8])(
-  'an upgrade whose cluster is paused at its operation %i states nothing meanwhile, and completes as without the pause [Cluster API 30]',
+  'an upgrade whose cluster is paused at its operation %i records nothing during the pause, and completes as without the pause [Cluster API 30]',
   (at) => {
     const { log } = upgraded(at);
     const [paused, resumed] = ['ClusterPaused', 'ClusterResumed'].map((type) =>
@@ -36,7 +36,7 @@ it.each([1, 2, 3, 4, 5, 6, 7, 8])(
     );
     expect(paused).toBeGreaterThan(0);
     const meanwhile = log.slice(paused! + 1, resumed);
-    // What was under way records its outcome; no operation begins, ends or fails.
+    // Work in progress records its outcome; no operation starts, ends or fails.
     expect(meanwhile.filter(({ type }) => /^Operation|^Rollout|^UpgradeAllowed/u.test(type))).toEqual([]);
     const types = log
       .map(({ type }) => type)

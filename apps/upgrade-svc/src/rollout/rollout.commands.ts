@@ -1,7 +1,7 @@
 import type { ClusterUid, Fact, Finding, UpgradeId, UpgradePlan } from '@fairlead/contracts';
 import type { Command } from '@fairlead/event-sourcing';
 
-/** Everything that the decider of a rollout states. */
+/** All facts of the rollout decider. */
 export type RolloutFact = Fact<
   | 'UpgradeRejected'
   | 'UpgradeWaiting'
@@ -27,7 +27,7 @@ export type RolloutFact = Fact<
   | EffectFact['type']
 >;
 
-/** What effects saw or made; stated as they say it, once. */
+/** Facts reported by effects, recorded once and unchanged. */
 export type EffectFact = Fact<
   | 'EtcdSnapshotTaken'
   | 'NodesMarked'
@@ -47,7 +47,7 @@ export type EffectFact = Fact<
   | 'UpgradeHookFailed'
 >;
 
-/** What came of CheckUpgrade. `planHash`: SHA-256 (hex) of `canonical(plan)`. */
+/** The result of CheckUpgrade. `planHash`: SHA-256 (hex) of `canonical(plan)`. */
 export type RecordCheck = Command<
   'RecordCheck',
   { readonly uid: ClusterUid; readonly upgradeId: UpgradeId; readonly now: string } & (
@@ -56,7 +56,7 @@ export type RecordCheck = Command<
   )
 >;
 
-/** What came of a task, or a part of it; and at once what follows from it at `now` (RFC 3339). */
+/** The result of a task or of a part of it; facts that follow from it at `now` (RFC 3339) are added. */
 export type RecordFact = Command<'RecordFact', { readonly facts: readonly EffectFact[]; readonly now: string }>;
 
 export type RolloutCommand = RecordCheck | RecordFact;

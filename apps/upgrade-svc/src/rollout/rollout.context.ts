@@ -6,21 +6,21 @@ import type { Rollout } from './rollout.state.js';
 import type { AnyRolloutTask, RolloutTask } from './rollout.tasks.js';
 import { rolloutView, type RolloutView, type TrackedOperation } from './rollout.view.js';
 
-/** A task of the rollout, as its handler gets it. */
+/** A rollout task, as its handler receives it. */
 export type RolloutContext<T extends AnyRolloutTask = AnyRolloutTask> = TaskContext<Rollout, RolloutCommand, T>;
 
-/** The rollout as it was known when the task began. */
+/** The rollout as of the start of the task. */
 export const viewOf = ({ state, data }: RolloutContext): RolloutView => {
   const view = state.status === 'absent' ? null : rolloutView(state);
   if (view === null) throw new Error(`${data.type} without an upgrade`);
   return view;
 };
 
-/** The operation that the task belongs to; undefined: the task is about the upgrade as a whole. */
+/** The task's operation; undefined: the task belongs to the upgrade as a whole. */
 export const operationOf = (task: RolloutContext): TrackedOperation | undefined =>
   viewOf(task).operations.find(({ operation }) => operation.id === task.data.operation);
 
-/** Where a fact about an operation belongs. */
+/** The IDs of a fact about an operation. */
 export const whereOf = <T extends AnyRolloutTask & { readonly operation: string }>({ data }: RolloutContext<T>) => ({
   uid: data.uid,
   upgradeId: data.upgradeId,

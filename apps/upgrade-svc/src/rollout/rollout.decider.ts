@@ -7,17 +7,17 @@ import { evolve } from './rollout.evolve.js';
 import { areSameFindings, mayPass } from '../rules/finding.js';
 import { ABSENT, isDeclared, type ClusterState, type Rollout, type Upgrade } from './rollout.state.js';
 
-/** One thing leads to the next; far more than a plan has, so that a fault here is a fault and no endless loop. */
+/** Far more consequences than any plan has, so that a bug does not cause an endless loop. */
 const CONSEQUENCES_MAX = 1_000;
 
-/** The fact as it will stand in the log, as far as evolve asks. */
+/** The fact as a stored event, with the fields that evolve needs. */
 const asStored = (fact: RolloutFact, now: string): StoredEvent =>
   ({ ...fact, meta: { time: now } }) as unknown as StoredEvent;
 
 const after = (state: Rollout, facts: readonly RolloutFact[], now: string): Rollout =>
   facts.reduce((before, fact) => evolve(before, asStored(fact, now)), state);
 
-/** The facts, and everything that follows from them at once. */
+/** The facts with everything that immediately follows from them. */
 export const withConsequences = (
   state: Rollout,
   facts: readonly RolloutFact[],
@@ -37,7 +37,7 @@ export const withConsequences = (
 
 const present = (state: Rollout, uid: string): state is ClusterState => state.status === 'known' && state.uid === uid;
 
-/** What is declared waits for what time can cure, and states only what is new. */
+/** A declared upgrade waits for findings that may pass with time, and records only new ones. */
 const refused = (upgrade: Upgrade, uid: ClusterUid, findings: readonly Finding[]): readonly RolloutFact[] => {
   const data = { uid, upgradeId: upgrade.id, findings: [...findings] };
   if (!isDeclared(upgrade) || !mayPass(findings)) return [{ type: 'UpgradeRejected', data }];
@@ -65,7 +65,10 @@ const recordFact = (state: Rollout, { data: { facts, now } }: RecordFact): reado
   return news.length === 0 ? nothing : withConsequences(state, news, now);
 };
 
-/** The one writer of a cluster's rollout. It reads all facts about the cluster, and states only its own. Stream `rollout`. */
+/**
+ * The single writer of a cluster's rollout. It reads all facts about the cluster, and writes only its own. Stream
+ * `rollout`.
+ */
 export const rollout: Decider<Rollout, RolloutCommand, RolloutFact> = {
   initial: ABSENT,
   reads: 'cluster',

@@ -17,7 +17,7 @@ const hashOf = (simulation: RolloutSimulation): string => {
   return planned?.type === 'UpgradePlanned' ? planned.data.planHash : '';
 };
 
-describe('a plan that is asked for with approval', () => {
+describe('a plan that requires approval', () => {
   it('waits, and runs when its hash is approved', () => {
     const simulation = cluster();
     simulation.say('request', asked(toNext, {}, { mode: 'ask' }));
@@ -28,7 +28,7 @@ describe('a plan that is asked for with approval', () => {
     expect(simulation.count('RolloutCompleted')).toBe(1);
   });
 
-  it('does not run when another hash is approved, and says so', () => {
+  it('does not run when another hash is approved, and reports that', () => {
     const simulation = cluster();
     simulation.say('request', asked(toNext, {}, { mode: 'ask' }));
     simulation.run();
@@ -43,7 +43,7 @@ describe('snapshots of etcd in a rollout', () => {
   const CONTROL_PLANES = 3;
   const aged = (etcdSnapshotMaxAge: string): Fact =>
     ({ type: 'ClusterSpecChanged', data: { uid: UID, spec: { pools: [], etcdSnapshotMaxAge } } }) as unknown as Fact;
-  /** What happens to control planes, in order: s, a snapshot; c, one may change. */
+  /** The sequence of events on control planes: s, a snapshot; c, one may change. */
   const course = (maxAge: string, request: Fact): string => {
     const model = modelOf(CONTROL_PLANES, 1, '1.33.13');
     const names: ReadonlySet<string> = new Set(
@@ -66,7 +66,7 @@ describe('snapshots of etcd in a rollout', () => {
     ['another version', asked(toNext)],
     ['certificates', asked({ ...toNext, kubernetes: undefined, renewCertificates: true } as never)],
     ['a reboot', asked({ ...toNext, kubernetes: undefined, reboot: true } as never)],
-  ])('come before each control plane, unless one is younger than the stated age: %s [ORBITER 33]', (_what, request) => {
+  ])('precede each control plane, unless one is younger than the configured age: %s [ORBITER 33]', (_what, request) => {
     expect(course('1h', request)).toMatch(/^s(c){3}$/);
     expect(course('0s', request)).toMatch(/^s(s*c){3}$/);
     expect(course('0s', request)).not.toContain('cc');
@@ -86,7 +86,7 @@ describe('workers of a pool with minReadySeconds', () => {
       is === type && 'node' in about && nodes.includes(String(about.node)) ? [Date.parse(meta.time)] : [],
     );
 
-  it('begin one after the other, each once the one before has been Ready for so long', () => {
+  it('start one after the other, each once the previous one has been Ready for that long', () => {
     const model = modelOf(1, 3, '1.33.13');
     const simulation = cluster(model);
     const [pool] = nodesOf(model).flatMap(({ role, pool: of }) => (role === 'worker' ? [of] : []));
@@ -103,14 +103,14 @@ describe('workers of a pool with minReadySeconds', () => {
   });
 });
 
-describe('a version that a manifest declares', () => {
+describe('a version declared in a manifest', () => {
   const declares = (upgradeId = UPGRADE, version = 'v1.34.4'): Fact =>
     asked(toVersion(version), {}, { upgradeId, declared: true });
   const other = 'u-second01' as UpgradeId;
   const timesOf = ({ log }: RolloutSimulation, type: string): readonly number[] =>
     log.flatMap((event) => (event.type === type ? [Date.parse(event.meta.time)] : []));
 
-  it('waits for a node that is not Ready, states that once, and goes on by itself [Cluster API 23]', () => {
+  it('waits for a node that is not Ready, records that once, and continues by itself [Cluster API 23]', () => {
     const simulation = cluster();
     simulation.happens(w(3), { ready: false });
     simulation.say('request', declares());
@@ -125,7 +125,7 @@ describe('a version that a manifest declares', () => {
     expect(simulation.count('RolloutCompleted')).toBe(1);
   });
 
-  it('waits for repairs that begin meanwhile', () => {
+  it('waits for repairs that start meanwhile', () => {
     const simulation = cluster();
     simulation.happens(w(3), { ready: false });
     simulation.say('request', declares());
@@ -142,7 +142,7 @@ describe('a version that a manifest declares', () => {
     expect(simulation.count('RolloutCompleted')).toBe(1);
   });
 
-  it('makes its plan again when nodes come or go before it was approved', () => {
+  it('makes its plan again when nodes are added or removed before its approval', () => {
     const simulation = cluster();
     const approves = (): void => {
       const hash = simulation.log.findLast((event) => event.type === 'UpgradePlanned')?.data.planHash;
@@ -159,7 +159,7 @@ describe('a version that a manifest declares', () => {
     expect(simulation.count('RolloutCompleted')).toBe(1);
   });
 
-  it('is superseded by another that is declared while it waits', () => {
+  it('is superseded by another one that is declared while it waits', () => {
     const simulation = cluster();
     simulation.happens(w(3), { ready: false });
     simulation.say('request', declares());
@@ -171,7 +171,7 @@ describe('a version that a manifest declares', () => {
     expect(simulation.count('UpgradeRejected')).toBe(0);
   });
 
-  it('comes next where another upgrade is under way', () => {
+  it('is queued while another upgrade is open', () => {
     const simulation = cluster();
     simulation.say('request', asked(toNext));
     simulation.when(
@@ -184,7 +184,7 @@ describe('a version that a manifest declares', () => {
     expect(ends).toEqual([UPGRADE, other]);
   });
 
-  it('is given up when it is aborted, and the version before is declared again', () => {
+  it('is dropped when it is aborted, and the previous version is declared again', () => {
     const simulation = cluster();
     simulation.happens(w(3), { ready: false });
     simulation.say('request', declares());
@@ -194,7 +194,7 @@ describe('a version that a manifest declares', () => {
     expect(simulation.count('UpgradePlanned')).toBe(0);
   });
 
-  it('is rejected by what only another request can cure', () => {
+  it('is rejected by a finding that only another request can resolve', () => {
     const simulation = cluster();
     simulation.happens(w(3), { ready: false });
     simulation.say('request', declares(UPGRADE, 'v1.30.14'));
@@ -205,8 +205,8 @@ describe('a version that a manifest declares', () => {
   });
 });
 
-describe('a plan that is given up before it began', () => {
-  it.each(['ask', 'go'] as const)('ends as aborted, with nothing leftFailed (mode %s)', (mode) => {
+describe('a plan that is aborted before it starts', () => {
+  it.each(['ask', 'go'] as const)('ends as aborted, with leftFailed empty (mode %s)', (mode) => {
     const simulation = cluster();
     simulation.say('request', asked(toNext, {}, { mode }), request('UpgradeAbortRequested', { reason: 'not today' }));
     simulation.run();
@@ -218,8 +218,8 @@ describe('a plan that is given up before it began', () => {
   });
 });
 
-describe('B9 files and images that a source lacks', () => {
-  it('stop the rollout before any node is touched, with the error of the node, and it continues when they are there', () => {
+describe('B9 files and images missing from their source', () => {
+  it('stop the rollout before any node is changed, with the error of the node; it continues once they are available', () => {
     const simulation = cluster();
     simulation.dead.add(w(2));
     const message = 'the source has no Kubernetes v1.34.4';
@@ -250,7 +250,7 @@ describe('B9 files and images that a source lacks', () => {
   });
 });
 
-/** Who was asked to stage packages and images, and who had all of them, in the order of the log. */
+/** The nodes that were asked to stage packages and images, and those that finished, in the order of the log. */
 const staging = ({ log }: RolloutSimulation): readonly string[] => [
   ...new Set(
     log.flatMap((event) => {
@@ -266,7 +266,7 @@ describe('B9 staging', () => {
   const ofControlPlanes = (simulation: RolloutSimulation): readonly string[] =>
     staging(simulation).filter((said) => said.startsWith('demo-cp'));
 
-  it('goes from one control plane to the next, beside all workers, the leader of etcd last', () => {
+  it('proceeds from one control plane to the next, in parallel with all workers, and to the etcd leader last', () => {
     const simulation = cluster(modelOf(3, 3, '1.33.13'));
     simulation.say('request', asked(toNext));
     simulation.run();
@@ -281,7 +281,7 @@ describe('B9 staging', () => {
     expect(simulation.count('RolloutCompleted')).toBe(1);
   });
 
-  it('goes past a control plane that cannot, which is tried on beside the others', () => {
+  it('skips a control plane that fails, which is retried in parallel with the others', () => {
     const simulation = cluster(modelOf(3, 1, '1.33.13'));
     simulation.dead.add(cp(2));
     const message = 'the disk is full';
@@ -315,7 +315,7 @@ describe('B9 staging', () => {
     expect(simulation.count('RolloutCompleted')).toBe(1);
   });
 
-  it('halts half an hour after the last node that had all, and names the silent one, not those that wait for it', () => {
+  it('halts half an hour after the last node that finished, and names the silent one, not those that wait for it', () => {
     const simulation = cluster(modelOf(3, 1, '1.33.13'));
     simulation.dead.add(cp(2));
     simulation.say('request', asked(toNext));
@@ -333,7 +333,7 @@ describe('B9 staging', () => {
 });
 
 describe('B1 one upgrade at a time', () => {
-  it('rejects another while one is open, which goes on [Cluster API 23]', () => {
+  it('rejects another one while one is open, which continues [Cluster API 23]', () => {
     const simulation = cluster();
     simulation.say('request', asked(toNext));
     simulation.when(
@@ -346,7 +346,7 @@ describe('B1 one upgrade at a time', () => {
     expect(nodesOf(simulation.model).every(({ boots }) => boots === 0)).toBe(true);
   });
 
-  it('holds back while a node is being removed, and goes on by itself [Cluster API 23]', () => {
+  it('waits while a node is being removed, and continues by itself [Cluster API 23]', () => {
     const simulation = cluster();
     simulation.say('request', asked(toNext));
     simulation.when(
@@ -370,8 +370,8 @@ describe('B1 one upgrade at a time', () => {
   });
 });
 
-describe('people on the way', () => {
-  it('pause: the node in flight is finished, no other begins until someone resumes', () => {
+describe('user requests during a rollout', () => {
+  it('pause: the node in progress is finished, no other starts until a user resumes', () => {
     const simulation = cluster();
     simulation.say('request', asked(toNext));
     simulation.when(
@@ -389,7 +389,7 @@ describe('people on the way', () => {
     expect(simulation.count('RolloutCompleted')).toBe(1);
   });
 
-  it('leave a worker out, but not a control plane', () => {
+  it('skip a worker, but not a control plane', () => {
     const simulation = cluster();
     simulation.say('request', asked(toNext), request('UpgradeNodeSkipRequested', { node: w(2), reason: 'later' }));
     simulation.when(
@@ -406,7 +406,7 @@ describe('people on the way', () => {
     expect(simulation.count('RolloutCompleted')).toBe(1);
   });
 
-  it('hold a node on the way: it is left as it is, the others go on', () => {
+  it('hold a node before its turn: it is not changed, the others continue', () => {
     const simulation = cluster();
     simulation.say('request', asked(toNext));
     simulation.when(
@@ -417,7 +417,7 @@ describe('people on the way', () => {
     expect(data(simulation, 'RolloutCompleted')).toMatchObject({ skipped: [w(2)] });
   });
 
-  it('override a rule after a refusal: the check is made again', () => {
+  it('override a rule after a rejection: the check runs again', () => {
     const simulation = cluster();
     simulation.happens(w(3), { ready: false });
     simulation.say('request', asked(toNext));
@@ -430,12 +430,12 @@ describe('people on the way', () => {
   });
 });
 
-describe('D7 windows and gates of the user, overridden', () => {
+describe('D7 overridden windows and user-defined gates', () => {
   const gates = [{ kind: 'http', name: 'shop', url: 'http://198.18.0.10/' }];
   const askedOf = (simulation: RolloutSimulation, gate: string): number =>
     simulation.log.filter((event) => event.type === 'GatePassed' && event.data.gate === gate).length;
 
-  it('let nodes begin while the window is closed', () => {
+  it('let nodes start while the window is closed', () => {
     const simulation = cluster();
     const windows = [{ days: ['mon'], from: '10:00', to: '10:30' }];
     simulation.say('request', asked(toNext, { windows }));
@@ -461,11 +461,11 @@ describe('D7 windows and gates of the user, overridden', () => {
   });
 });
 
-describe('D5 a node that cannot be emptied', () => {
+describe('D5 a node that cannot be drained', () => {
   const kept = (): RolloutSimulation => cluster({ ...modelOf(1, 3, '1.33.13'), kept: [w(1)] });
   const workers = { drainTimeoutSeconds: 60, canary: false };
 
-  it('stops the rollout by default, named', () => {
+  it('stops the rollout by default, and is named', () => {
     const simulation = kept();
     simulation.say('request', asked(toNext, { workers }));
     simulation.run();
@@ -473,7 +473,7 @@ describe('D5 a node that cannot be emptied', () => {
     expect(simulation.count('UpgradeAllowed', w(2))).toBe(0);
   });
 
-  it('is left behind with quarantine while the others go on', () => {
+  it('is skipped with the quarantine policy while the others continue', () => {
     const simulation = kept();
     simulation.say(
       'request',
@@ -484,7 +484,7 @@ describe('D5 a node that cannot be emptied', () => {
     expect(simulation.model.nodes[w(1)]).toMatchObject({ cordoned: true, desired: { allowed: false } });
   });
 
-  it('fails when force is over and pods are still there: force ends by itself', () => {
+  it('fails when the time for force is over and pods remain: force ends by itself', () => {
     const simulation = kept();
     const forceUntil = new Date(Date.parse(simulation.now) + 3_600_000).toISOString();
     simulation.say('request', asked(toNext, { workers: { ...workers, onDrainTimeout: 'force', forceUntil } }));
@@ -501,7 +501,7 @@ describe('D5 a node that cannot be emptied', () => {
     expect(said(over)).toEqual(expect.arrayContaining(['DrainTimedOut', 'OperationFailed']));
   });
 
-  it('has its whole time again when it is retried', () => {
+  it('has its whole timeout again when it is retried', () => {
     const simulation = kept();
     simulation.say('request', asked(toNext, { workers }));
     simulation.when(
@@ -519,7 +519,7 @@ describe('D5 a node that cannot be emptied', () => {
     expect(simulation.count('RolloutCompleted')).toBe(1);
   });
 
-  it('names each budget once, also when several protect its pods in turn', () => {
+  it('names each budget once, even if several protect its pods in turn', () => {
     const simulation = kept();
     simulation.say('request', asked(toNext, { workers }));
     simulation.run();
@@ -544,7 +544,7 @@ describe('D5 a node that cannot be emptied', () => {
   it.each([
     [[], ''],
     [['it is moved by its operator', 'no endpoints are available'], '; the last refusal: no endpoints are available'],
-  ])('says which pods are still on it, and the words of the last refusal: of %j', (refusals, words) => {
+  ])('reports the remaining pods, and the last reason for the refusal: of %j', (refusals, words) => {
     const simulation = kept();
     simulation.say('request', asked(toNext, { workers }));
     simulation.run();
@@ -561,7 +561,7 @@ describe('D5 a node that cannot be emptied', () => {
     expect(said).toContainEqual({ type: 'OperationFailed', data: failed });
   });
 
-  it('stops by E4 when more are left behind than may be', () => {
+  it('stops by E4 when more nodes are skipped than allowed', () => {
     const simulation = kept();
     simulation.say('request', asked(toNext, { workers: { ...workers, onDrainTimeout: 'quarantine' } }));
     simulation.run();
@@ -569,8 +569,8 @@ describe('D5 a node that cannot be emptied', () => {
   });
 });
 
-describe('G2 nothing goes back over a minor of etcd', () => {
-  it('an older minor is refused by it, before anything is touched', () => {
+describe('G2 no rollback across a minor of etcd', () => {
+  it('an older minor is rejected by it, before any change', () => {
     const simulation = new RolloutSimulation(modelOf(1, 1, '1.34.4'));
     for (const [context, fact] of beginning(simulation.model, '1.34.4')) simulation.say(context, fact);
     simulation.say('request', asked(toVersion('v1.33.13')));
@@ -581,7 +581,7 @@ describe('G2 nothing goes back over a minor of etcd', () => {
     expect(simulation.count('OperationStarted')).toBe(0);
   });
 
-  it('a control plane that failed does not get its former version back', () => {
+  it('a failed control plane is not rolled back', () => {
     const simulation = cluster();
     simulation.failing.set(`CheckGates/${cp(1)}`, 'the API does not answer');
     simulation.say('request', asked(toNext));
@@ -600,7 +600,7 @@ describe('G2 nothing goes back over a minor of etcd', () => {
   });
 });
 
-describe('a node whose software was changed', () => {
+describe('a node with changed software', () => {
   const node = w(1);
   const old = modelOf(1, 3, '1.33.13').nodes[node]!.software;
   const stays = (when: string, act: (simulation: RolloutSimulation) => void): RolloutSimulation => {
@@ -614,7 +614,7 @@ describe('a node whose software was changed', () => {
     return simulation;
   };
 
-  it('is uncordoned and done when it is ready, may be changed, and runs what is desired [ORBITER 11, ORBITER 19]', () => {
+  it('is uncordoned and done when it is Ready, is allowed to change, and runs the desired versions [ORBITER 11, ORBITER 19]', () => {
     const simulation = stays('NodeNotReady', () => undefined);
     expect([simulation.count('NodeUncordoned', node), simulation.count('OperationCompleted', node)]).toEqual([1, 1]);
     expect(simulation.model.nodes[node]).toMatchObject({ cordoned: false, software: { kubelet: '1.34.4' } });
@@ -640,9 +640,9 @@ describe('a node whose software was changed', () => {
 });
 
 describe('a gate that never holds', () => {
-  it('fails its node when its time is over, also when whoever asked it is dead by then [Cluster API 23]', () => {
+  it('fails its node after its timeout, even if the process that evaluated it is gone [Cluster API 23]', () => {
     const simulation = cluster();
-    // The question is never answered again: only the timer that came with the state knows of it.
+    // The task is never handled again: only the timer derived from the state remains.
     simulation.lost.add(`CheckGates/${w(1)}`);
     simulation.say('request', asked(toNext));
     simulation.run();
@@ -655,8 +655,8 @@ describe('a gate that never holds', () => {
   });
 });
 
-describe('E health on the way', () => {
-  it('E5 a node that was well and that no one touched stops the rollout after five minutes', () => {
+describe('E health during the rollout', () => {
+  it('E5 a node that was healthy and is not being changed stops the rollout after five minutes of being unhealthy', () => {
     const simulation = cluster();
     simulation.dead.add(w(1));
     simulation.say('request', asked(toNext));
@@ -677,7 +677,7 @@ describe('E health on the way', () => {
     expect(data(simulation, 'RolloutHalted')).toMatchObject({ rule: 'E5', nodes: [w(3)] });
   });
 
-  it('E7 a control plane that fails stops everything; a retry ends well [ORBITER 18, Cluster API 28]', () => {
+  it('E7 a failed control plane stops the whole rollout; a retry succeeds [ORBITER 18, Cluster API 28]', () => {
     const simulation = cluster();
     simulation.failing.set(`CheckGates/${cp(1)}`, 'the API does not answer');
     simulation.say('request', asked(toNext));

@@ -5,7 +5,10 @@ import { evolvePause } from './pause.evolve.js';
 import { ABSENT, isOpen, isWaiting, newCluster, type ClusterState, type Rollout } from './rollout.state.js';
 import { evolveUpgrade, learn, newUpgrade } from './upgrade.evolve.js';
 
-/** One at a time (B1): what is open goes on. What is declared takes the place of what waits, or comes next; the rest is rejected. */
+/**
+ * One upgrade at a time (B1): an open one continues. A declared one replaces a waiting one, or is queued; any other
+ * request is rejected.
+ */
 const withRequest = (cluster: ClusterState, request: EventData<'UpgradeRequested'>): ClusterState => {
   const { upgrade, nextUpgrade, refusedUpgrades, superseded } = cluster;
   if (upgrade === null || !isOpen(upgrade)) return { ...cluster, upgrade: newUpgrade(request, cluster) };
@@ -18,7 +21,7 @@ const withRequest = (cluster: ClusterState, request: EventData<'UpgradeRequested
     : { ...given, nextUpgrade: { request, isStated: false } };
 };
 
-/** What was declared next begins when the one before it has ended, and left nothing on nodes. */
+/** The queued upgrade starts when the previous one has ended and left nothing on nodes. */
 const withNext = (cluster: ClusterState): ClusterState => {
   const { nextUpgrade, ...others } = cluster;
   const { upgrade, nodes } = cluster;
@@ -41,7 +44,7 @@ const withUpgrade = (cluster: ClusterState, event: StoredEvent): ClusterState =>
   return evolved === upgrade ? cluster : { ...cluster, upgrade: evolved };
 };
 
-/** The version of the cluster is that of its control planes: new machines get it, too. */
+/** The version of the cluster is that of its control planes; new machines are created with it. */
 const withVersion = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   const corrected = event.type === 'ClusterRetryRequested' ? event.data.correction : undefined;
   if (corrected !== undefined) return { ...cluster, version: corrected.spec.kubernetes.version };
@@ -51,13 +54,13 @@ const withVersion = (cluster: ClusterState, event: StoredEvent): ClusterState =>
   return version === undefined ? cluster : { ...cluster, version: version as ClusterState['version'] };
 };
 
-/** Of a node that stays: surge nodes are drained again when they leave, and their hooks are asked then. */
+/** Only of a node that is kept: surge nodes are drained again when they leave, and their hooks are called then. */
 const isDrain = ({ upgrade }: ClusterState, event: StoredEvent): boolean =>
   event.type === 'NodeEmptied' &&
   upgrade?.plan?.operations.some(({ id, node, drain }) => id === event.data.operation && node !== null && drain) ===
     true;
 
-/** An upgrade that is refused because another is open changes nothing of the hooks: it gets no plan. */
+/** An upgrade rejected because another one is open does not affect hooks: it has no plan. */
 const withHooks = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   const { hooks: before, ...others } = cluster;
   const hooks = upgradeHooksAfter(before, event, { isDrain: isDrain(cluster, event) });
@@ -70,7 +73,7 @@ const withSaves = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   return saves === cluster.saves ? cluster : { ...cluster, saves };
 };
 
-/** Everything that a rollout depends on, folded from all events of the cluster. A deleted cluster is forgotten. */
+/** Everything that a rollout depends on, folded from all events of the cluster. A deleted cluster is dropped. */
 export const evolve = (state: Rollout, event: StoredEvent): Rollout => {
   if (event.type === 'ClusterRequested') return state.status === 'absent' ? newCluster(event.data) : state;
   if (state.status === 'absent') return state;

@@ -21,7 +21,7 @@ const worldOf = (
 
 describe('3 control planes and 3 workers, two at a time: every order, and a crash at every point', () => {
   it.each([cp(1), cp(2), cp(3)])(
-    'no state breaks skew, quorum or budget, and every way ends well: %s leads etcd',
+    'no state violates skew, quorum or budget, and every path completes: %s leads etcd',
     (leader) => {
       const explored = explore(
         worldOf(withLeader(modelOf(3, 3, '1.33.13'), leader), { moves: 1, failures: 0 }),
@@ -36,7 +36,7 @@ describe('3 control planes and 3 workers, two at a time: every order, and a cras
   );
 
   it(
-    'nor does any state after a failure for good at any point, and a retry from there ends well',
+    'nor does any state after a permanent failure at any point, and a retry from there completes',
     () => {
       const explored = explore(worldOf(modelOf(3, 3, '1.33.13'), { moves: 0, failures: 1 }), 2, STATES_MAX);
       expect(explored.harm).toEqual([]);
@@ -72,19 +72,19 @@ describe('workers with surge nodes: every order, and a crash at every point', ()
   };
 
   it.each(SURGES)(
-    '$workers with $maxSurge extra: never are more than $maxUnavailable fewer there than requested, and none extra at the end',
+    '$workers with maxSurge $maxSurge: never more than $maxUnavailable fewer than requested, and no surge node at the end',
     (surge) => look(surge, { failures: 0, aborts: 0 }),
     TIMEOUT_MS,
   );
 
   it.each(SURGES)(
-    'nor after a failure for good at any point and a retry: $workers with $maxSurge extra, $maxUnavailable away',
+    'nor after a permanent failure at any point and a retry: $workers with maxSurge $maxSurge, maxUnavailable $maxUnavailable',
     (surge) => look(surge, { failures: 1, aborts: 0 }),
     TIMEOUT_MS,
   );
 
   it.each(SURGES)(
-    'nor when someone ends it at any point: $workers with $maxSurge extra, $maxUnavailable away',
+    'nor after an abort at any point: $workers with maxSurge $maxSurge, maxUnavailable $maxUnavailable',
     (surge) => look(surge, { failures: 0, aborts: 1 }),
     TIMEOUT_MS,
   );
@@ -92,10 +92,10 @@ describe('workers with surge nodes: every order, and a crash at every point', ()
   it.each<[string, (model: Model) => Model, number]>([
     ['does not join', (model) => ({ ...model, surge: { ...model.surge, unfit: true } }), 1],
     ['is the last that there is', (model) => ({ ...model, surge: { ...model.surge, stock: 1 } }), 1],
-    // Time stands still here, so nothing releases it again after an end before the end.
+    // Time does not pass in this search, so an early end does not release it again.
     ['cannot be taken out when it must go', (model) => ({ ...model, surge: { ...model.surge, stays: 1 } }), 0],
   ])(
-    'nor with a surge machine that %s, whatever fails, and whenever someone ends it',
+    'nor with a surge machine that %s, with any failure and an abort at any point',
     (_what, changed, aborts) => {
       look({ workers: 3, maxUnavailable: 0, maxSurge: 1 }, { failures: 1, aborts: 0 }, changed);
       look({ workers: 3, maxUnavailable: 0, maxSurge: 1 }, { failures: 0, aborts }, changed);
@@ -104,7 +104,7 @@ describe('workers with surge nodes: every order, and a crash at every point', ()
   );
 
   it(
-    'nor where a pool that may have nodes away goes on without them, and whenever someone ends it',
+    'nor if a pool that may have unavailable nodes continues without them, with an abort at any point',
     () =>
       look({ workers: 3, maxUnavailable: 1, maxSurge: 2 }, { failures: 0, aborts: 1 }, (model) => ({
         ...model,

@@ -11,17 +11,17 @@ const baseOf = ({ cluster, upgrade }: RolloutView) => ({
   run: upgrade.run,
 });
 
-/** Soft taints that a rollout has left when it ended. */
+/** Soft taints left by a rollout that has ended. */
 const unmarking = (view: RolloutView): readonly AnyRolloutTask[] => {
   const nodes = view.upgrade.marked.filter((node) => view.cluster.nodes[node] !== undefined);
   return nodes.length === 0 ? [] : [{ ...baseOf(view), type: 'UnmarkWorkers', nodes }];
 };
 
-/** More eyes see no more of a service, and each asks every API server's balancer twice a second. */
+/** More probing nodes do not reveal more, and each of them sends two requests per second to every load balancer. */
 const WATCHERS_MAX = 5;
 const WATCHING_CONTROL_PLANES = 2;
 
-/** The nodes that ask what people use: of both kinds, by name, so that every look has the same ones. */
+/** The nodes that run probes: control planes and workers, sorted by name so that the selection is stable. */
 const watchers = ({ nodes, extra }: ClusterState): readonly RolloutNode[] => {
   const staying = Object.values(nodes).filter(({ name }) => extra[name] === undefined);
   const byName = staying.toSorted((one, other) => (one.name < other.name ? -1 : 1));
@@ -30,7 +30,7 @@ const watchers = ({ nodes, extra }: ClusterState): readonly RolloutNode[] => {
   return [...some, ...others.slice(0, WATCHERS_MAX - some.length)];
 };
 
-/** Workers before further control planes: they are where services are used. */
+/** Workers before further control planes, because services are used on workers. */
 const rank = ({ role }: RolloutNode): number => (role === 'worker' ? 0 : 1);
 
 const sameProbes = (one: readonly Probe[], other: readonly Probe[]): boolean =>
@@ -50,7 +50,7 @@ const unwatching = (view: RolloutView): readonly AnyRolloutTask[] => {
   return nodes.length === 0 ? [] : [{ ...baseOf(view), type: 'EndProbes', nodes }];
 };
 
-/** All that is desired of the world now. What is stated comes from advance.planner.ts. */
+/** All tasks desired now. Facts are decided in advance.planner.ts. */
 export const tasks = (state: Rollout, now: string): readonly AnyRolloutTask[] => {
   if (state.status === 'absent' || state.life === 'deleting') return [];
   const view = rolloutView(state);

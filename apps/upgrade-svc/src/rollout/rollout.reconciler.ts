@@ -23,7 +23,7 @@ const REASONS: Readonly<Record<RolloutTaskType, string>> = {
   ReleaseNode: 'the node is done, has failed or is no longer to change',
 };
 
-/** A check that failed for good is not a plan: the cause is the reason. What is declared is looked at again. */
+/** A check that failed permanently yields no plan, and its cause is the reason. A declared upgrade is checked again. */
 const checkFailed = ({ uid, upgrade }: ClusterState, { cause, nextAttemptAt }: TaskFailure): readonly RolloutFact[] => {
   if (upgrade === null || nextAttemptAt !== null) return [];
   const { operation, target, message } = cause;
@@ -37,14 +37,14 @@ const operationFailed = (
   { uid, upgradeId, operation }: RolloutTask,
   { now, cause, attempt, attemptsMax, nextAttemptAt }: TaskFailure,
 ): readonly RolloutFact[] => {
-  // What is being released after a failure has failed already; its tasks are tried again in silence.
+  // An operation that is released after a failure has already failed; its tasks are retried without a fact.
   if (operation === undefined || cluster.upgrade?.operations[operation]?.status !== 'open') return [];
   const node = cluster.upgrade.plan?.operations.find(({ id }) => id === operation)?.node ?? null;
   const data = { uid, upgradeId, operation, node, cause, attempt, attemptsMax, nextAttemptAt };
   return withConsequences(cluster, [{ type: 'OperationFailed', data }], now);
 };
 
-/** The course of an upgrade: its tasks, what follows without any, and what a failed attempt at a task means. */
+/** The progress of an upgrade: its tasks, facts that follow without a task, and the effect of a failed attempt. */
 export const rolloutReconciler: Reconciler<Rollout, RolloutCommand, RolloutFact> = {
   name: 'rollout',
   version: 17,

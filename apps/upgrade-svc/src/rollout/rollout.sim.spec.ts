@@ -7,7 +7,7 @@ import { asked, beginning, hold, toVersion, UPGRADE, request } from '../../test/
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 100);
 const SEED_FIRST = Number(process.env['SIM_SEED'] ?? 1);
-/** Seconds on a machine of its own; patience for one that others use. */
+/** Takes seconds on a dedicated machine; longer on a shared one. */
 const LIMIT_MS = 600_000;
 
 interface Story {
@@ -15,7 +15,7 @@ interface Story {
   readonly model: () => Model;
   readonly version: string;
   readonly tell: (simulation: RolloutSimulation) => void;
-  /** What must hold when nothing is left to do, under every seed. */
+  /** Assertions that must hold at the end, for every seed. */
   readonly then: (simulation: RolloutSimulation) => void;
 }
 
@@ -40,7 +40,7 @@ const kubelets = ({ model }: RolloutSimulation): Readonly<Record<string, string 
 const all = (simulation: RolloutSimulation, version: string) =>
   Object.fromEntries(nodesOf(simulation.model).map(({ name }) => [name, version]));
 
-/** Everything as it was, but for what was asked: no node cordoned, none allowed to change, no taint left. */
+/** Nothing remains apart from the requested change: no node is cordoned or allowed to change, and no taint is left. */
 const atRest = ({ model }: RolloutSimulation): void => {
   expect(nodesOf(model).filter(({ cordoned }) => cordoned)).toEqual([]);
   expect(nodesOf(model).filter(({ desired }) => desired.allowed)).toEqual([]);
@@ -53,7 +53,7 @@ const expectUpgraded = (simulation: RolloutSimulation, version: string): void =>
   atRest(simulation);
 };
 
-/** Several nodes ask before the first is changed, all the time until the end, and none afterwards. */
+/** Several nodes run probes from before the first change until the end, and none afterwards. */
 const expectWatched = (simulation: RolloutSimulation): void => {
   const asking = new Set<string>();
   for (const event of simulation.log) {
@@ -64,12 +64,12 @@ const expectWatched = (simulation: RolloutSimulation): void => {
   expect([...asking]).toEqual([]);
 };
 
-/** Surge nodes first, and never fewer than are requested. */
+/** Surge nodes first, and never fewer nodes than requested. */
 const SURGE = { workers: { maxUnavailable: 0, maxSurge: 1 } };
 
 const withStock = (model: Model, stock: number): Model => ({ ...model, surge: { ...model.surge, stock } });
 
-/** `made` machines came and went, each once. */
+/** `made` surge machines were created and deleted, once each. */
 const expectNoSurgeLeft = (simulation: RolloutSimulation, made: number): void => {
   expect(simulation.model.surge.machines).toEqual([]);
   expect(simulation.count('VmDeleted')).toBe(made);
@@ -87,7 +87,7 @@ const typesOf = (simulation: RolloutSimulation, node: string): readonly string[]
     .map(({ type }) => type)
     .filter((type) => HAND_SHAKE.includes(type));
 
-/** ORBITER's hand-shake, in its order, once. */
+/** ORBITER's handshake, once and in order. */
 const HAND_SHAKE: readonly string[] = [
   'UpgradeAllowed',
   'NodeCordoned',
@@ -130,7 +130,7 @@ const STORIES: readonly Story[] = [
     then: (simulation) => {
       expectUpgraded(simulation, '1.35.4');
       expect(simulation.model.applied.map(([version]) => version)).toEqual(['1.34.4', '1.35.4']);
-      // Workers lag within the skew and go once.
+      // Workers lag within the skew and change once.
       for (const index of [1, 2, 3]) expect(simulation.count('UpgradeAllowed', w(index))).toBe(1);
     },
   },
@@ -173,7 +173,7 @@ const STORIES: readonly Story[] = [
     },
     then: (simulation) => {
       expectUpgraded(simulation, '1.34.4');
-      // Stated when who refuses changes, not for each try.
+      // Recorded when the refusing budget or message changes, not for each attempt.
       expect(simulation.count('EvictionRefused', w(2))).toBe(1);
     },
   },
@@ -365,7 +365,7 @@ const STORIES: readonly Story[] = [
     },
     then: (simulation) => {
       expect(simulation.count('RolloutAborted')).toBe(1);
-      // By its end, by the abort, and twice by itself.
+      // Released by its operation, by the abort, and twice by the timer.
       expect(simulation.count('SurgeReleased')).toBe(4);
       expectNoSurgeLeft(simulation, 1);
       atRest(simulation);
@@ -439,7 +439,7 @@ const STORIES: readonly Story[] = [
     },
     then: (simulation) => {
       expect(simulation.count('RolloutAborted')).toBe(1);
-      // The one in flight is finished, the others are as they were.
+      // The node in progress is finished, the others are unchanged.
       expect(kubelets(simulation)).toEqual({
         [cp(1)]: '1.34.4',
         [w(1)]: '1.34.4',
@@ -491,7 +491,7 @@ const STORIES: readonly Story[] = [
       expectUpgraded(simulation, '1.34.4');
       expect(simulation.model.applied.map(([version]) => version)).toEqual(['1.34.4 as 1.33', '1.34.4']);
       for (const index of [1, 2, 3]) expect(simulation.count('UpgradeAllowed', cp(index))).toBe(2);
-      // No second step before every control plane has made the first.
+      // The second step starts only after every control plane has made the first.
       const steps = simulation.log.flatMap((event) =>
         event.type === 'DesiredVersionsSet' && event.data.change !== undefined && event.data.change.kubeadm !== null
           ? [event.data.change.emulatedVersion]
@@ -544,7 +544,7 @@ const STORIES: readonly Story[] = [
       simulation.when(on('UpgradeAllowed', w(1)), () => {
         const probed = { node: w(3), probe: 'shop', message: 'connection refused' };
         simulation.say(`node-${w(3)}`, request('ProbeFailed', probed));
-        // The window has closed by then; only a person can end the pause.
+        // The window has closed by that time; only a user can end the pause.
         simulation.after(3_600, () => {
           simulation.say('request', asked({ renewCertificates: true }, {}, { upgradeId: 'u-second01' as UpgradeId }));
           simulation.after(60, () => simulation.say('request', request('UpgradeResumeRequested')));
@@ -595,7 +595,7 @@ const STORIES: readonly Story[] = [
 ];
 
 describe.each(STORIES)('the story $name', (story) => {
-  it('has this history when nothing fails [ORBITER 10, ORBITER 15, ORBITER 16, ORBITER 18]', () => {
+  it('has this history without failures [ORBITER 10, ORBITER 15, ORBITER 16, ORBITER 18]', () => {
     const simulation = begin(story, 0);
     golden(story.name, simulation.narrative());
     expect(simulation.harm).toEqual([]);
@@ -603,7 +603,7 @@ describe.each(STORIES)('the story $name', (story) => {
   });
 
   it(
-    `ends the same, and harms nothing, over ${SEEDS} seeds of crashes, twin deliveries and disorder`,
+    `ends the same, without a violation, over ${SEEDS} seeds of crashes, duplicate deliveries and reordering`,
     () => {
       for (let seed = SEED_FIRST; seed < SEED_FIRST + SEEDS; seed += 1) {
         let simulation: RolloutSimulation | undefined;
@@ -621,7 +621,7 @@ describe.each(STORIES)('the story $name', (story) => {
 });
 
 describe('the order of nodes', () => {
-  /** How many nodes are being changed after each event. */
+  /** Number of nodes being changed after each event. */
   const inFlight = ({ log }: RolloutSimulation): readonly number[] => {
     const changing = new Set<string>();
     return log.map((event) => {
@@ -631,7 +631,7 @@ describe('the order of nodes', () => {
     });
   };
 
-  it('is one at a time over all pools, control planes first, and the same whatever happens on the way [ORBITER 13]', () => {
+  it('is one at a time over all pools, control planes first, and the same for every seed [ORBITER 13]', () => {
     const gpu = [1, 2].map((index) => modelNode(`demo-gpu-${index}`, 'worker', 'gpu', '1.33.13'));
     const model = modelOf(3, 3, '1.33.13');
     const nodes = { ...model.nodes, ...Object.fromEntries(gpu.map((node) => [node.name, node])) };
@@ -651,7 +651,7 @@ describe('the order of nodes', () => {
 });
 
 describe('what-if', () => {
-  it('a dry run plans what the run then does, operation by operation', () => {
+  it('a dry run plans what the run does, operation by operation', () => {
     const dry = new RolloutSimulation(modelOf(3, 5, '1.33.13'));
     for (const [context, fact] of beginning(dry.model, '1.33.13')) dry.say(context, fact);
     dry.say('request', asked(toVersion('v1.34.4'), {}, { mode: 'dry-run' }));
@@ -668,7 +668,7 @@ describe('what-if', () => {
     expect(completed).toEqual(planned(dry)?.plan.operations.map(({ id }) => id));
   });
 
-  it('the leader of etcd that moves on the way goes last all the same', () => {
+  it('the etcd leader is changed last even if it changes during the rollout', () => {
     const simulation = new RolloutSimulation(modelOf(3, 1, '1.33.13'));
     for (const [context, fact] of beginning(simulation.model, '1.33.13')) simulation.say(context, fact);
     simulation.say('request', asked(toVersion('v1.34.4')));

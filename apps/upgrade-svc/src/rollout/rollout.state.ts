@@ -22,7 +22,7 @@ import type { AddonStandings } from '../rules/addon.standings.js';
 import { NO_HOLDS, type Holds } from '../holds/holds.js';
 import type { Durations } from '../plan/durations.js';
 
-/** A node as events describe it. */
+/** A node as described by events. */
 export interface RolloutNode extends Health {
   readonly name: NodeName;
   readonly role: NodeRole;
@@ -35,59 +35,59 @@ export interface RolloutNode extends Health {
     readonly probes: readonly Probe[];
   } | null;
   readonly software: SoftwareVersions;
-  /** The revision that it is Ready with. */
+  /** The revision with which it is Ready. */
   readonly readyRevision: number;
-  /** Since when it is not Ready or silent; null: it is well. */
+  /** Since when it is not Ready or silent; null: it is healthy. */
   readonly unwellSince: string | null;
-  /** Since when it is Ready without a break, and not silent; null: it is not. */
+  /** Since when it has been Ready and not silent without interruption; null: it is not. */
   readonly readySince: string | null;
 }
 
-/** How far the emptying of one node has come. */
+/** The progress of one node's drain. */
 export interface DrainState {
-  /** Since null: it is retried, and its time begins again. */
+  /** `since` null: the drain is retried, and its timeout starts again. */
   readonly cordon: { readonly byPlan: boolean; readonly since: string | null } | null;
   readonly emptied: boolean;
   readonly timedOut: { readonly policy: 'stop' | 'quarantine' | 'force'; readonly pods: readonly string[] } | null;
-  /** Pods that were refused last, by the budget or the words that refuse them. */
+  /** Pods whose eviction was last refused, by the budget or the message that refuses it. */
   readonly refused: Readonly<Record<string, readonly string[]>>;
-  /** In which words an eviction was refused last; null: none was. */
+  /** The message of the last refused eviction; null: none. */
   readonly words: string | null;
 }
 
-/** How far an operation has come: facts side by side; its phase follows from them (operation.planner.ts). */
+/** The progress of an operation as independent facts, from which its phase is derived (operation.planner.ts). */
 export interface OperationState {
   readonly status: 'waiting' | 'open' | 'done' | 'failed' | 'skipped' | 'quarantined';
   readonly startedAt: string | null;
   readonly endedAt: string | null;
-  /** It gave way once, and does not do so again. */
+  /** It was postponed once, and is not postponed again. */
   readonly postponed: boolean;
   readonly passed: Readonly<Record<GateStage, readonly string[]>>;
-  /** When the last of the gates before it passed; absent: none has. */
+  /** When the last of its `before` gates passed; absent: none has. */
   readonly gatesPassedAt?: string;
   /** The gate that does not hold, with its message. */
   readonly failing: { readonly gate: string; readonly message: string } | null;
   readonly allowed: boolean;
-  /** It was allowed once, in this try or an earlier one: what its node is like is this plan's affair. */
+  /** It was allowed in this attempt or an earlier one: this plan is responsible for the state of its node. */
   readonly touched: boolean;
-  /** By node: an operation that gives surge nodes back empties several. */
+  /** By node: an operation that returns surge nodes drains several. */
   readonly drains: Readonly<Record<string, DrainState>>;
   readonly leaderMoved: boolean;
-  /** The revision that was set for this operation, and when. */
+  /** The revision set for this operation, and when. */
   readonly revision: number | null;
   readonly changedAt: string | null;
   readonly nodeReady: boolean;
-  /** Since when its agent says so: from then on the gates after it have their time. */
+  /** Since when its agent has reported that, which starts the timeout of its `after` gates. */
   readonly readyAt: string | null;
   readonly uncordoned: boolean;
   readonly withdrawn: boolean;
-  /** What the effect of an operation came to: snapshot taken, nodes marked, addons there. */
+  /** The effect of an operation: snapshot taken, nodes tainted, or addons upgraded. */
   readonly effect: boolean;
   readonly effectAt: string | null;
   readonly staged: readonly NodeName[];
-  /** When the last of them had all, in this try. */
+  /** When the last of them finished, in this attempt. */
   readonly stagedAt: string | null;
-  /** What nodes said last of files and images that they could not bring. */
+  /** The last reports of nodes about files and images that they could not download. */
   readonly unstaged: Readonly<Record<string, string>>;
   readonly failure: {
     readonly cause: Cause;
@@ -96,16 +96,19 @@ export interface OperationState {
     readonly nextAttemptAt: string | null;
     readonly at: string;
   } | null;
-  /** Someone wants it left out; it ends as soon as it has let go of its node. */
+  /** A user skips it; it ends as soon as its node is released. */
   readonly leaveOut: string | null;
   readonly leaveOutAt: string | null;
-  /** Someone wants it tried again; that begins when its permission is withdrawn, so that nothing of the last try is under way. */
+  /**
+   * A user retries it; the retry starts once its permission is withdrawn, so that nothing of the last attempt is still
+   * in progress.
+   */
   readonly retryDesired: boolean;
-  /** Why what it waits for will not come. */
+  /** Why the awaited result cannot arrive. */
   readonly trouble: Cause | null;
-  /** What its agent failed at last, and tries again. */
+  /** The last error of its agent, which retries. */
   readonly problem: Cause | null;
-  /** The node gets its former software back. */
+  /** The node is being rolled back. */
   readonly rollingBack: boolean;
 }
 
@@ -126,7 +129,7 @@ export interface Upgrade {
   readonly overridden: readonly string[];
   readonly status: 'checking' | 'rejected' | 'planned' | 'running' | 'ended';
   readonly end: 'dry-run' | 'completed' | 'aborted' | 'replaced' | null;
-  /** Counts the retries that people asked for. */
+  /** Number of retries requested by users. */
   readonly run: number;
   readonly plan: UpgradePlan | null;
   readonly planHash: string | null;
@@ -135,37 +138,37 @@ export interface Upgrade {
   readonly startedAt: string | null;
   readonly leader: NodeName | null;
   readonly paused: Pause | null;
-  /** What people request of it that is not yet stated: paused and resumed are facts of ours. */
+  /** Pending user requests; the pause and the resumption themselves are facts of this service. */
   readonly pauseAsked: string | null;
   readonly resumeAsked: boolean;
   readonly abortAsked: string | null;
   readonly abortAskedAt: string | null;
   readonly halted: { readonly rule: string; readonly cause: Cause } | null;
   readonly failuresInARow: number;
-  /** Failing probes by `<node>/<probe>`, and those that someone knows of and goes on nevertheless. */
+  /** Failing probes by `<node>/<probe>`, and those that a user has acknowledged. */
   readonly probesFailing: Readonly<Record<string, string>>;
   readonly probesKnown: readonly string[];
   readonly marked: readonly NodeName[];
-  /** Pools for which surge nodes were asked, and not given back. */
+  /** Pools whose surge nodes were requested and not returned. */
   readonly surging: readonly string[];
   readonly refused: readonly Refused[];
-  /** Nodes that were unwell when it began. */
+  /** Nodes that were unhealthy at its start. */
   readonly unwellBefore: readonly NodeName[];
-  /** What a declared one waits for, and since when it is the same; absent: it does not wait. */
+  /** The findings that a declared upgrade waits for, and since when they are the same; absent: it does not wait. */
   readonly waits?: { readonly findings: readonly Finding[]; readonly since: string };
-  /** The version of the cluster when it was requested. */
+  /** The version of the cluster when the upgrade was requested. */
   readonly from: KubernetesVersion;
 }
 
-/** A machine beyond the requested size of its pool, from its name to its end. */
+/** A machine beyond the requested size of its pool, from its planning to its deletion. */
 export interface SurgeMachine {
   readonly name: NodeName;
   readonly upgradeId: UpgradeId;
   readonly pool: string;
   readonly leaving: boolean;
-  /** The operation that gave it back last; null: none has. */
+  /** The last operation that returned it; null: none. */
   readonly returnedBy: string | null;
-  /** Since when it cannot be taken out of its cluster; null: it can, or that is not tried. */
+  /** Since when its removal from the cluster fails; null: it does not fail, or was not attempted. */
   readonly stuckSince: string | null;
 }
 
@@ -174,32 +177,32 @@ export interface ClusterState {
   readonly uid: ClusterUid;
   readonly version: KubernetesVersion;
   readonly life: 'building' | 'ready' | 'failed' | 'deleting';
-  /** The whole cluster is paused: nothing follows from anything. Absent: it is not. */
+  /** The whole cluster is paused: no facts and no tasks follow. Absent: it is not. */
   readonly isPaused?: true;
-  /** Seconds that nodes of a pool must be Ready until they count as available; absent: none declares any. */
+  /** Seconds for which a node must be Ready to be available, by pool; absent: no pool declares any. */
   readonly minReady?: Readonly<Record<string, number>>;
-  /** How nodes are emptied; absent: no manifest says it. */
+  /** How nodes are drained; absent: no manifest declares it. */
   readonly drain?: DrainPolicy;
-  /** Of upgrades; absent: the cluster declares none. */
+  /** Upgrade hooks; absent: the cluster declares none. */
   readonly hooks?: HookState;
-  /** Add-ons of the manifest, by name; absent: it has none. */
+  /** Addons of the manifest, by name; absent: none. */
   readonly addons?: AddonStandings;
-  /** https://host:port of the load balancer. */
+  /** The https://host:port of the load balancer. */
   readonly endpoint: string | null;
   readonly nodes: Readonly<Record<string, RolloutNode>>;
-  /** Removals and additions under way, by what they are about. */
+  /** Removals and additions in progress, by subject. */
   readonly repairs: Readonly<Record<string, string>>;
   readonly extra: Readonly<Record<string, SurgeMachine>>;
   readonly holds: Holds;
   readonly saves: EtcdSaves;
   readonly upgrade: Upgrade | null;
-  /** Asked for while another was open; it will be rejected. */
+  /** Requested while another one was open; it will be rejected. */
   readonly refusedUpgrades: readonly UpgradeId[];
-  /** Declared while another was under way: it begins when that has ended. Absent: none. */
+  /** Declared while another one was open: it starts when that has ended. Absent: none. */
   readonly nextUpgrade?: { readonly request: EventData<'UpgradeRequested'>; readonly isStated: boolean };
-  /** Another version was declared while they waited, by the upgrade that takes their place. Absent: none. */
+  /** Waiting upgrades for which another version was declared, with the upgrade that replaces them. Absent: none. */
   readonly superseded?: Readonly<Record<UpgradeId, UpgradeId>>;
-  /** Seconds that operations of this cluster took, the last of each kind. */
+  /** Duration in seconds of the last operation of each kind on this cluster. */
   readonly durations: Durations;
 }
 
@@ -207,7 +210,7 @@ export type Rollout = { readonly status: 'absent' } | ClusterState;
 
 export const ABSENT: Rollout = { status: 'absent' };
 
-/** The budget that refuses an eviction, else in which words it is refused. */
+/** The budget that refuses an eviction, otherwise the message of the refusal. */
 export const refuserOf = ({ budget, message }: Pick<EventData<'EvictionRefused'>, 'budget' | 'message'>): string =>
   budget ?? message;
 
@@ -216,7 +219,7 @@ const NOT_DRAINED: DrainState = { cordon: null, emptied: false, timedOut: null, 
 export const drainOf = ({ drains }: Pick<OperationState, 'drains'>, node: NodeName | null): DrainState =>
   (node === null ? undefined : drains[node]) ?? NOT_DRAINED;
 
-/** What is tried again has its whole time again; who cordoned the nodes stays known. */
+/** A retried drain has its whole timeout again; it is still known who cordoned the nodes. */
 export const restartedDrains = ({ drains }: Pick<OperationState, 'drains'>): OperationState['drains'] =>
   Object.fromEntries(
     Object.entries(drains).map(([node, { cordon }]) => [
@@ -272,7 +275,7 @@ export const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>): Cluste
   durations: {},
 });
 
-/** An operation of the plan, and how far it has come. */
+/** An operation of the plan, with its progress. */
 export interface OperationProgress {
   readonly operation: PlanOperation;
   readonly state: OperationState;
@@ -280,7 +283,7 @@ export interface OperationProgress {
 
 const progress = new WeakMap<Upgrade, readonly OperationProgress[]>();
 
-/** In the order of the plan. Remembered for as long as the state is: it is asked for many times a decision. */
+/** In plan order. Cached per state, because every decision calls this many times. */
 export const operationsOf = (upgrade: Upgrade): readonly OperationProgress[] => {
   const known = progress.get(upgrade);
   if (known !== undefined) return known;
@@ -295,45 +298,45 @@ export const operationsOf = (upgrade: Upgrade): readonly OperationProgress[] => 
 export const hasEnded = ({ state }: OperationProgress): boolean =>
   state.status === 'done' || state.status === 'skipped' || state.status === 'quarantined';
 
-/** It has failed, and what follows is not decided yet. */
+/** It has failed, and is not being retried yet. */
 export const hasFailed = ({ state }: OperationProgress): boolean => state.status === 'failed' && !state.retryDesired;
 
-/** Open, or failed with a permission that is still to be withdrawn: something of it is not at rest. */
+/** Open, or failed with a permission that is not withdrawn yet. */
 export const isInFlight = ({ operation, state }: OperationProgress): boolean =>
   state.status === 'open' ||
   (state.status === 'failed' && operation.node !== null && state.allowed && !state.withdrawn);
 
 /**
- * Whether its node is away or may be: since it was first allowed, until it was let go. One that could not be emptied still
- * does its work, and has a limit of its own (E4).
+ * Whether its node is unavailable or may be: from its first permission until its release. A node that could not be
+ * drained still works, and has a separate limit (E4).
  */
 export const isAway = (progress: OperationProgress): boolean =>
   progress.operation.node !== null && progress.state.touched && !hasEnded(progress);
 
-/** Nodes that this plan touched and has not brought to their end: their health is looked at by their own gates. */
+/** Nodes that this plan started to change and has not finished: their own gates check their health. */
 export const touchedNodes = (upgrade: Upgrade): readonly NodeName[] =>
   operationsOf(upgrade).flatMap(({ operation, state }) =>
     operation.node !== null && state.touched && state.status !== 'done' ? [operation.node] : [],
   );
 
-/** Whether an operator has overridden the rule, and may. */
+/** Whether an operator has overridden the rule and it can be overridden. */
 export const isOverridden = ({ overridden }: Upgrade, rule: UpgradeRule): boolean =>
   UPGRADE_RULES[rule].overridable && overridden.includes(rule);
 
-/** A manifest declares its version: it is given up by an operator or by another declaration alone. */
+/** Declared by a manifest: only an operator or another declaration ends its wait. */
 export const isDeclared = ({ request }: Pick<Upgrade, 'request'>): boolean => request.declared === true;
 
-/** Nothing of it has begun, and repairs and other declarations go first. */
+/** It has not started, and repairs and other declarations take precedence. */
 export const isWaiting = ({ status, waits }: Upgrade): boolean => status === 'checking' && waits !== undefined;
 
-/** How often the findings that a declared upgrade waits for are looked at. */
+/** Interval at which a declared upgrade that waits is checked again. */
 export const LOOK_AGAIN_MS = 15_000;
 
-/** When its cluster is looked at again after news of it; null: it does not wait. */
+/** When a waiting upgrade is checked again after an event of its cluster; null: it does not wait. */
 export const looksAgainAt = ({ status, waits }: Upgrade): string | null =>
   status === 'checking' && waits !== undefined ? later(waits.since, LOOK_AGAIN_MS) : null;
 
 export const isOpen = (upgrade: Upgrade): boolean => upgrade.status !== 'ended' && upgrade.status !== 'rejected';
 
-/** It was well once and is not: a machine that has yet to become a node is not unwell. */
+/** Was healthy once and is not now: a machine that has not become a node yet is not unhealthy. */
 export const isUnwell = ({ ready, lost, readyRevision }: RolloutNode): boolean => readyRevision > 0 && (!ready || lost);

@@ -1,14 +1,14 @@
 import { operationsOf, type ClusterState, type OperationProgress, type Upgrade } from './rollout.state.js';
 
-/** A cluster, its upgrade, and the operations of the plan: what the planners of a rollout take. */
+/** A cluster, its upgrade, and the operations of the plan: the input of the rollout planners. */
 export interface RolloutView {
   readonly cluster: ClusterState;
   readonly upgrade: Upgrade;
-  /** In the order of the plan; empty while there is none. */
+  /** In plan order; empty while there is no plan. */
   readonly operations: readonly TrackedOperation[];
 }
 
-/** An operation of the plan, its progress, and the rollout that it is part of. */
+/** An operation of the plan, its progress, and its rollout. */
 export interface TrackedOperation extends OperationProgress {
   readonly rollout: RolloutView;
 }
@@ -22,7 +22,7 @@ const viewOf = (cluster: ClusterState, upgrade: Upgrade): RolloutView => {
 
 const views = new WeakMap<ClusterState, RolloutView>();
 
-/** null: no upgrade was requested. Remembered for as long as the state is: one decision asks for it many times. */
+/** null: no upgrade was requested. Cached per state, because every decision calls this many times. */
 export const rolloutView = (cluster: ClusterState): RolloutView | null => {
   if (cluster.upgrade === null) return null;
   const known = views.get(cluster);

@@ -2,7 +2,10 @@ import type { Finding, NodeName } from '@fairlead/contracts';
 import { skewFindings, statesOf, type Versions } from '../rules/skew.rules.js';
 import type { RolloutView, TrackedOperation } from './rollout.view.js';
 
-/** The version of a control plane's components: what this plan has brought, else what ran there when the plan was made. */
+/**
+ * The version of a control plane's components: the one that this plan has installed, otherwise the one when the plan
+ * was made.
+ */
 const componentsOf = ({ cluster, upgrade, operations }: RolloutView, node: NodeName): string => {
   const done = operations.filter(
     ({ operation, state }) =>
@@ -14,7 +17,10 @@ const componentsOf = ({ cluster, upgrade, operations }: RolloutView, node: NodeN
   return brought ?? upgrade.plan?.apiServers?.[node] ?? upgrade.plan?.path[0] ?? cluster.version;
 };
 
-/** kubeadm of this cluster points kubelets of control planes at their own API server, if the plan lets them go along (C6). */
+/**
+ * This cluster's kubeadm points control plane kubelets to the local API server, if the plan upgrades them together
+ * (C6).
+ */
 const kubeletsAreLocal = ({ operations }: RolloutView): boolean =>
   operations.some(
     ({ operation }) =>
@@ -23,7 +29,7 @@ const kubeletsAreLocal = ({ operations }: RolloutView): boolean =>
       operation.to['kubelet'] !== undefined,
   );
 
-/** Which versions run where now, from the log alone. */
+/** The versions that run on each node now, from the log alone. */
 export const versionsNow = (view: RolloutView): Versions =>
   Object.values(view.cluster.nodes).flatMap((node) => {
     const kubelet = node.software['kubelet'] ?? node.desired?.software['kubelet'];
@@ -46,8 +52,8 @@ export const versionsNow = (view: RolloutView): Versions =>
 const keyOf = ({ rule, facts }: Finding): string => `${rule}/${String(facts['node'])}`;
 
 /**
- * A6 once more, before each node: nodes that were skipped or that failed since the plan was made may have left versions behind
- * that the next step would break. Only what the step itself breaks is a finding.
+ * A6 again, before each node: nodes skipped or failed since the plan was made may have versions that the next step
+ * would break. Only findings that the step itself causes are returned.
  */
 export const skewBrokenBy = ({ rollout, operation }: TrackedOperation): readonly Finding[] => {
   const now = versionsNow(rollout);

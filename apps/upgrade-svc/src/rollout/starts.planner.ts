@@ -18,18 +18,18 @@ import {
 import type { RolloutView, TrackedOperation } from './rollout.view.js';
 import { atOnceNow } from './surge.planner.js';
 
-/** A failed worker is passed over: whether it stops the others is a matter of rules E. */
+/** A failed worker does not block the batch: rules E decide whether it stops the others. */
 const isPassed = (tracked: OperationProgress): boolean =>
   hasEnded(tracked) || (hasFailed(tracked) && tracked.operation.kind === 'worker');
 
-/** The operations whose turn it is: those of the first batch that has not ended. */
+/** The operations that may run now: those of the first batch that has not ended. */
 export const currentBatch = ({ operations }: RolloutView): readonly TrackedOperation[] => {
   const left = operations.filter((tracked) => !isPassed(tracked));
   const batch = Math.min(...left.map(({ operation }) => operation.batch));
   return left.filter(({ operation }) => operation.batch === batch);
 };
 
-/** When the pool has rested after its last batch; null: it need not, or has no batch behind it. */
+/** When the soak time after the pool's last batch ends; null: it has none, or no batch before this one. */
 export const soakEndsAt = ({ operation: { pool, batch, kind }, rollout }: TrackedOperation): string | null => {
   const { strategy } = rollout.upgrade.request;
   const seconds = pool === null || kind !== 'worker' ? 0 : strategyOf(strategy, pool).soakSeconds;
@@ -41,14 +41,14 @@ export const soakEndsAt = ({ operation: { pool, batch, kind }, rollout }: Tracke
   return seconds === 0 || last === undefined ? null : later(last, seconds * 1_000);
 };
 
-/** Whoever has given way goes last of its pass, whatever its place in the plan. */
+/** A postponed operation runs last in its pass, whatever its place in the plan. */
 const inTurn = (tracked: TrackedOperation): TrackedOperation => {
   if (tracked.operation.kind !== 'control-plane' || !tracked.state.postponed) return tracked;
   const waiting = passOf(tracked).filter(({ state }) => state.status === 'waiting');
   return waiting.find(({ state }) => !state.postponed) ?? tracked;
 };
 
-/** When each worker of a pool that is Ready is available: it counts from the end of its change, if that is later. */
+/** When each Ready worker of a pool becomes available: counted from the end of its change if that is later. */
 const availabilitiesIn = ({ cluster, operations }: RolloutView, pool: string | null) => {
   const seconds = pool === null ? 0 : (cluster.minReady?.[pool] ?? 0);
   if (seconds === 0) return [];
@@ -62,11 +62,11 @@ const availabilitiesIn = ({ cluster, operations }: RolloutView, pool: string | n
   });
 };
 
-/** Ready, and not yet for as long as the pool declares. */
+/** Ready, but not yet for the time that the pool declares. */
 const settlingIn = (view: RolloutView, pool: string | null, now: string): readonly string[] =>
   availabilitiesIn(view, pool).flatMap(({ name, at }) => (at > now ? [name] : []));
 
-/** The moments after which more may begin, because nodes of pools with operations ahead are available. */
+/** The times after which more operations may start, because nodes of their pools become available. */
 export const availableMoments = (view: RolloutView): readonly string[] =>
   [...new Set(currentBatch(view).map(({ operation }) => operation.pool))].flatMap((pool) =>
     availabilitiesIn(view, pool).map(({ at }) => at),
@@ -87,7 +87,10 @@ const poolNow = (view: RolloutView, pool: string | null) => {
   };
 };
 
-/** What of the pool would be missed if its surge nodes went: not they themselves, nor what someone has said to leave as it is. */
+/**
+ * Nodes of the pool that would be missing without its surge nodes: neither the surge nodes themselves, nor nodes that a
+ * user skipped.
+ */
 const missedOf = (view: RolloutView, pool: string | null): readonly string[] => {
   const left = view.operations
     .filter(({ state }) => state.status === 'skipped' || state.status === 'quarantined')
@@ -98,7 +101,9 @@ const missedOf = (view: RolloutView, pool: string | null): readonly string[] => 
 const failedIn = ({ operations }: RolloutView, pool: string | null): boolean =>
   operations.some((tracked) => tracked.operation.pool === pool && hasFailed(tracked));
 
-/** Whether the surge nodes of a pool may go now (D2): not while a node that has failed could not be tried again without them. */
+/**
+ * Whether the surge nodes of a pool may be deleted now (D2): not while a failed node could not be retried without them.
+ */
 export const mayReturn = ({ operation: { pool }, rollout }: TrackedOperation): boolean => {
   const planned = rollout.upgrade.plan?.pools.find(({ name }) => name === pool);
   if (planned === undefined) return true;
@@ -106,7 +111,7 @@ export const mayReturn = ({ operation: { pool }, rollout }: TrackedOperation): b
   return d2MayReturn({ ...planned, unready: missedOf(rollout, pool) });
 };
 
-/** Operations that may begin at `now`, one after the other as the budget of their pool allows. */
+/** Operations that may start at `now`, in order, within the budget of their pool. */
 export const startable = (view: RolloutView, now: string): readonly TrackedOperation[] => {
   const waiting = currentBatch(view)
     .filter(({ state }) => state.status === 'waiting')
@@ -137,7 +142,7 @@ export const pauseFor = <Reason extends keyof typeof PAUSE_REASONS>(
   return { by, reason: fillTemplate<string>(sentence, values) };
 };
 
-/** Why nothing may begin now although no operator asked for a pause; ends by itself. */
+/** Why nothing may start now although no operator asked for a pause; ends by itself. */
 export const holdback = (view: RolloutView, now: string): Pause | null => {
   const { cluster, upgrade } = view;
   const repairs = Object.values(cluster.repairs);
@@ -149,7 +154,9 @@ export const holdback = (view: RolloutView, now: string): Pause | null => {
   return open ? null : pauseFor('window', { opensAt: changesAt ?? 'no time' });
 };
 
-/** Nothing is at work and nothing may begin, because nodes that are away for other reasons have spent the budget (D2). */
+/**
+ * No operation is open and none may start, because nodes that are unavailable for other reasons use up the budget (D2).
+ */
 export const budgetSpent = (view: RolloutView, now: string): Pause | null => {
   if (view.operations.some(({ state }) => state.status === 'open')) return null;
   const waiting = currentBatch(view).find(({ state }) => state.status === 'waiting');
@@ -160,7 +167,7 @@ export const budgetSpent = (view: RolloutView, now: string): Pause | null => {
   if (settlingIn(view, pool, now).length > 0) return null;
   const { unready, atOnce } = poolNow(view, pool);
   if (kind === 'return-surge') {
-    // What failed is stated by a halt (G1), with what a person can do about it.
+    // A halt (G1) reports failed operations, with the possible actions of an operator.
     if (failedIn(view, pool)) return null;
     return pauseFor('surge-stays', { nodes: [...new Set(missedOf(view, pool))], pool });
   }

@@ -8,7 +8,7 @@ import type { RolloutView, TrackedOperation } from './rollout.view.js';
 const poolOf = ({ upgrade: { plan } }: RolloutView, pool: string | null): PlannedPool | undefined =>
   plan?.pools.find(({ name }) => name === pool);
 
-/** Machines of the upgrade beyond the requested size of the pool that are not gone, those that leave among them. */
+/** Surge machines of this upgrade and pool that still exist, leaving ones included. */
 export const extraOf = ({ cluster, upgrade }: RolloutView, pool: string | null): readonly NodeName[] =>
   Object.values(cluster.extra).flatMap((machine) =>
     machine.upgradeId === upgrade.id && machine.pool === pool ? [machine.name] : [],
@@ -17,14 +17,14 @@ export const extraOf = ({ cluster, upgrade }: RolloutView, pool: string | null):
 const stayingOf = (view: RolloutView, pool: string | null): readonly NodeName[] =>
   extraOf(view, pool).filter((name) => view.cluster.extra[name]?.leaving === false);
 
-/** Every surge node is Ready, and what runs on all nodes is on them. */
+/** Every surge node is Ready and runs the pods of all DaemonSets. */
 const isReady = (view: RolloutView, pool: string | null): boolean => {
   const { cluster } = view;
   const ready = stayingOf(view, pool).filter((name) => cluster.nodes[name]?.ready === true);
   return ready.length >= (poolOf(view, pool)?.surge ?? 0) && cluster.life === 'ready';
 };
 
-/** D2: how many of the pool may be away now. Surge nodes count while they are there and asked for. */
+/** D2: how many nodes of the pool may be unavailable now. Surge nodes count while they exist and are requested. */
 export const atOnceNow = (view: RolloutView, pool: string | null): number => {
   const { cluster, upgrade } = view;
   const planned = poolOf(view, pool);
@@ -33,25 +33,25 @@ export const atOnceNow = (view: RolloutView, pool: string | null): number => {
   return planned.atOnce - planned.surge + (upgrade.surging.includes(planned.name) ? there.length : 0);
 };
 
-/** The pool's nodes were held or left out meanwhile: room for them is not needed. */
+/** The remaining nodes of the pool were held or skipped meanwhile, so it needs no surge nodes. */
 const nothingLeft = ({ operation: { pool, batch }, rollout }: TrackedOperation): boolean =>
   rollout.operations.every(
     (one) => one.operation.pool !== pool || one.operation.node === null || one.operation.batch < batch || hasEnded(one),
   );
 
-/** Surge nodes that hold pods, as far as is known: they have joined, stay, and were not emptied. */
+/** Surge nodes that may run pods: they have joined, are not leaving, and were not drained. */
 export const extraToEmpty = ({ operation, state, rollout }: TrackedOperation): readonly NodeName[] =>
   stayingOf(rollout, operation.pool).filter(
     (name) => (rollout.cluster.nodes[name]?.readyRevision ?? 0) > 0 && !drainOf(state, name).emptied,
   );
 
-/** D5, of surge nodes: whether one is left as it is or ends the rollout, it cannot be given back. */
+/** D5, for surge nodes: whether the policy skips the node or stops the rollout, it cannot be returned. */
 const drainGivenUp = ({ state }: TrackedOperation): boolean =>
   Object.values(state.drains).some(
     ({ timedOut, emptied }) => timedOut !== null && timedOut.policy !== 'force' && !emptied,
   );
 
-/** Where an operation about surge nodes stands. */
+/** The phase of an operation on surge nodes. */
 export const surgePhase = (
   tracked: TrackedOperation,
 ): 'complete' | 'surge-failed' | 'request-surge' | 'empty' | 'fail' | 'release-surge' | 'nodes' => {
@@ -88,7 +88,7 @@ export const surgeReleased = (tracked: TrackedOperation): RolloutFact => {
   return { type: 'SurgeReleased', data: { ...surgeOf(tracked), nodes } };
 };
 
-/** A rollout that is aborted releases all its surge nodes; also those that were released before and are still there. */
+/** An aborted rollout releases all its surge nodes; including those that were released before and still exist. */
 export const surgesReleased = (view: RolloutView): readonly RolloutFact[] =>
   (view.upgrade.plan?.pools ?? []).flatMap(({ name }) => {
     const releasing = view.operations.findLast(
@@ -98,7 +98,10 @@ export const surgesReleased = (view: RolloutView): readonly RolloutFact[] =>
     return releasing === undefined || !isThere ? [] : [surgeReleased(releasing)];
   });
 
-/** The surge nodes are not available: the pool continues without them if it may have nodes away at all. Those that exist are released. */
+/**
+ * The surge nodes are not available: the pool continues without them if it may have unavailable nodes at all. Existing
+ * ones are released.
+ */
 export const surgeMissed = (
   tracked: TrackedOperation,
   { cause, otherwise }: { readonly cause: Cause; readonly otherwise: RolloutFact },
@@ -113,7 +116,7 @@ export const surgeMissed = (
   return [...released, { type: 'SurgeSkipped', data: { ...surgeOf(tracked), reason } }];
 };
 
-/** After the rollout has ended nothing else releases a surge machine again, and it must not stay. */
+/** After the end of the rollout nothing else releases a surge machine again, and it must not remain. */
 const RELEASE_AGAIN_MS = 10 * 60_000;
 
 const stuckOf = ({ life, extra }: ClusterState): readonly SurgeMachine[] =>
@@ -124,7 +127,7 @@ const stuckOf = ({ life, extra }: ClusterState): readonly SurgeMachine[] =>
 const againAt = ({ stuckSince }: SurgeMachine): string | null =>
   stuckSince === null ? null : later(stuckSince, RELEASE_AGAIN_MS);
 
-/** When surge machines that could not be removed are released once more, although no rollout runs. */
+/** When surge machines whose removal failed are released again, although no rollout is running. */
 export const releasesAgainAt = (cluster: ClusterState): readonly (string | null)[] => stuckOf(cluster).map(againAt);
 
 export const releasedAgain = (cluster: ClusterState, now: string): readonly RolloutFact[] => {

@@ -77,7 +77,7 @@ const overridden = (upgrade: Upgrade, { rule }: EventData<'UpgradeRuleOverridden
   return refused(upgrade, 'UpgradeRuleOverridden', finding('B1.not-overridable', { rule }));
 };
 
-/** What failed is looked at again; the run counts, so that jobs from before are no longer desired. */
+/** Evaluates failed operations again; a new run makes tasks of the previous one void. */
 const retried = (upgrade: Upgrade): Upgrade => {
   const run = upgrade.run + 1;
   if (upgrade.status === 'rejected') return { ...upgrade, status: 'checking', run };
@@ -91,7 +91,7 @@ const retried = (upgrade: Upgrade): Upgrade => {
   return { ...upgrade, run, operations, failuresInARow: 0, resumeAsked: upgrade.halted !== null };
 };
 
-/** Left out, a control plane would leave API servers of two versions behind for good. */
+/** A skipped control plane would leave API servers of two versions permanently. */
 const skipAsked = (upgrade: Upgrade, { data, meta }: StoredEvent<'UpgradeNodeSkipRequested'>): Upgrade => {
   const { node, reason } = data;
   const left = operationsOf(upgrade).filter(
@@ -110,7 +110,7 @@ const skipAsked = (upgrade: Upgrade, { data, meta }: StoredEvent<'UpgradeNodeSki
   );
 };
 
-/** Why a node may not go back: etcd's data is past its minor (G2), or it is no failed worker (G3). */
+/** Why a node cannot be rolled back: etcd has passed its minor (G2), or it is not a failed worker (G3). */
 const noWayBack = (upgrade: Upgrade, node: string): Finding => {
   const changed = operationsOf(upgrade).find(
     ({ operation }) => operation.node === node && operation.role === 'control-plane' && operation.change !== null,
@@ -122,7 +122,7 @@ const noWayBack = (upgrade: Upgrade, node: string): Finding => {
   return over ?? finding('G3.not-a-failed-worker', { node });
 };
 
-/** The failed operation of the node is done the other way round (G3); whether it may be is asked when it would begin. */
+/** Reverses the failed operation of the node (G3); whether that is allowed is checked before it starts. */
 const rollbackAsked = (upgrade: Upgrade, { node }: EventData<'NodeRollbackRequested'>): Upgrade => {
   const failed = operationsOf(upgrade).find(
     ({ operation, state }) => operation.node === node && state.status === 'failed' && operation.role === 'worker',
@@ -134,7 +134,7 @@ const rollbackAsked = (upgrade: Upgrade, { node }: EventData<'NodeRollbackReques
 
 const unchanged = (upgrade: Upgrade): Upgrade => upgrade;
 
-/** What each request changes of the upgrade that it is about; one that is missing here does not compile. */
+/** The effect of each request on its upgrade; a missing type does not compile. */
 const REQUESTS: { readonly [Type in UpgradeRequestType]: EvolveUpgrade<Type> } = {
   UpgradeApproved: (upgrade, { data }) => approved(upgrade, data),
   UpgradePauseRequested: (upgrade, { data }) => ({ ...upgrade, pauseAsked: data.reason, resumeAsked: false }),
@@ -151,7 +151,7 @@ const REQUESTS: { readonly [Type in UpgradeRequestType]: EvolveUpgrade<Type> } =
   UpgradeNodeSkipRequested: skipAsked,
   UpgradeRuleOverridden: (upgrade, { data }) => overridden(upgrade, data),
   NodeRollbackRequested: (upgrade, { data }) => rollbackAsked(upgrade, data),
-  // A new upgrade (rollout.evolve.ts), holds (cluster.evolve.ts), and requests that no upgrade answers.
+  // A new upgrade (rollout.evolve.ts), holds (cluster.evolve.ts), and requests unrelated to upgrades.
   UpgradeRequested: unchanged,
   UpdatesDisabledSet: unchanged,
   EtcdSnapshotRequested: unchanged,
@@ -159,7 +159,7 @@ const REQUESTS: { readonly [Type in UpgradeRequestType]: EvolveUpgrade<Type> } =
   EtcdSnapshotVerificationRequested: unchanged,
 };
 
-/** A plan that was made before is void: the next look makes another. */
+/** An earlier plan is void: the next check makes a new one. */
 const waiting: EvolveUpgrade<'UpgradeWaiting'> = (upgrade, { data: { findings }, meta: { time } }) => ({
   ...upgrade,
   ...{ status: 'checking', plan: null, planHash: null, approved: false, run: upgrade.run + 1 },
@@ -176,7 +176,7 @@ const planned = (
   return { ...known, status: 'planned', approved: !mustAsk };
 };
 
-/** What each fact of upgrade-svc changes of the upgrade that it is about; one that is missing here does not compile. */
+/** The effect of each upgrade-svc fact on its upgrade; a missing type does not compile. */
 const FACTS: { readonly [Type in RolloutFactType]: EvolveUpgrade<Type> } = {
   ...OPERATION_FACTS,
   UpgradeRejected: (upgrade) => ({ ...upgrade, status: 'rejected' }),
@@ -192,11 +192,11 @@ const FACTS: { readonly [Type in RolloutFactType]: EvolveUpgrade<Type> } = {
     ...upgrade,
     refused: upgrade.refused.filter(({ request }) => request !== data.request),
   }),
-  // Hooks are folded with what declares them (rollout.evolve.ts).
+  // Hooks are folded together with their declaration (rollout.evolve.ts).
   UpgradeHookBlocked: unchanged,
   UpgradeHookSucceeded: unchanged,
   UpgradeHookFailed: unchanged,
-  // Snapshots and restores that operators request, and certificates: no part of an upgrade.
+  // Requested snapshots and restores, and certificates: not part of an upgrade.
   EtcdSnapshotFailed: unchanged,
   EtcdBackupFailed: unchanged,
   EtcdSnapshotDeleted: unchanged,
@@ -215,7 +215,7 @@ const ABOUT_UPGRADES: { readonly [type: string]: EvolveUpgrade<never> | undefine
 const evolveCourse = (upgrade: Upgrade, event: StoredEvent): Upgrade =>
   ABOUT_UPGRADES[event.type]?.(upgrade, event as StoredEvent<never>) ?? upgrade;
 
-/** E5 is about nodes that were well when the rollout began. */
+/** E5 concerns nodes that were healthy when the rollout started. */
 const withUnwellBefore = (cluster: ClusterState, upgrade: Upgrade, event: StoredEvent): Upgrade => {
   if (event.type !== 'RolloutStarted') return upgrade;
   const unwell = Object.values(cluster.nodes).filter(isUnwell);
@@ -244,7 +244,7 @@ const evolveProbes = (upgrade: Upgrade, event: StoredEvent): Upgrade => {
   }
 };
 
-/** What is known of it by the operation that waits for the surge machines of this pool, or for their end. */
+/** Records the problem on the operation that waits for this pool's surge machines, or for their deletion. */
 const withTrouble = (upgrade: Upgrade, kind: 'book-surge' | 'return-surge', pool: string, trouble: Cause): Upgrade => {
   const open = operationsOf(upgrade).find(
     ({ operation, state }) => operation.kind === kind && operation.pool === pool && state.status === 'open',
@@ -252,7 +252,7 @@ const withTrouble = (upgrade: Upgrade, kind: 'book-surge' | 'return-surge', pool
   return open === undefined ? upgrade : withOperation(upgrade, open.operation.id, () => ({ trouble }));
 };
 
-/** Why surge machines do not come, or do not go. */
+/** Why surge machines are not created or not deleted. */
 const surgeTrouble = ({ extra }: ClusterState, upgrade: Upgrade, event: StoredEvent): Upgrade => {
   switch (event.type) {
     case 'SurgeFailed': {
@@ -284,12 +284,12 @@ export const evolveUpgrade = (cluster: ClusterState, upgrade: Upgrade, event: St
   return surgeTrouble(cluster, evolveProbes(evolveByAgents(course, event), event), event);
 };
 
-/** What an operation took is what the next of its kind is predicted to take. */
+/** The duration of an operation becomes the prediction for the next one of its kind. */
 export const learn = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   if (event.type !== 'OperationCompleted' || cluster.upgrade === null) return cluster;
   const operation = cluster.upgrade.plan?.operations.find(({ id }) => id === event.data.operation);
   if (operation === undefined || operation.change?.reboot === true) return cluster;
-  // Surge nodes that were not requested take no time, and say nothing of those that are.
+  // An operation without requested surge nodes takes no time, so its duration does not count.
   const { kind, id } = operation;
   const isSurge = kind === 'book-surge' || kind === 'return-surge';
   if (isSurge && cluster.upgrade.operations[id]?.effect !== true) return cluster;
