@@ -15,10 +15,10 @@ import { remediationReconciler } from './remediation/remediation.reconciler.js';
 import { rolloutReconciler } from './rollout/rollout.reconciler.js';
 import { upgradeModule } from './upgrade.module.js';
 
-/** Of the steps of a new cluster, one waits for a commit of this service. */
+/** One step in the creation of a cluster waits for a commit of this service. */
 const COMMITS_WAIT_MS = 100;
 
-/** Everything that makes upgrade-svc this service. */
+/** The definition of upgrade-svc. */
 export const upgradeService = (settings: Settings): ServiceDefinition =>
   defineService({
     name: 'upgrade-svc',

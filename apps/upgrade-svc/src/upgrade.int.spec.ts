@@ -105,11 +105,11 @@ describe('upgrade-svc, two replicas', () => {
     expect(parseEventSubject(`evt.1.default.demo.desired-${node}.DesiredVersionsSet`)?.context).toBe(
       first?.meta.context,
     );
-    // What follows from the request can be traced to it.
+    // Facts that follow from the request have its correlation ID.
     expect(first?.meta.correlationId).toBe('request');
   });
 
-  it('records that a silent node is lost, and that it is back, once each', async () => {
+  it('records that a silent node is lost and that it returns, once each', async () => {
     for (const name of [CP, node])
       await append({ type: 'AgentStarted', data: { uid, node: name as typeof node, agentVersion: '1', sha256: 'x' } });
     beat([CP, node]);
@@ -133,7 +133,7 @@ describe('upgrade-svc, two replicas', () => {
     expect(back?.type === 'NodeRecovered' && back.data.lostForMs).toBeGreaterThan(LOST_AFTER_MS);
   });
 
-  it('calls no one lost because NATS was away for longer than the limit', async () => {
+  it('does not report a node as lost because NATS was unavailable for longer than the limit', async () => {
     const before = (await events()).length;
     await environment.killNats();
     await new Promise((resolve) => {
@@ -148,7 +148,7 @@ describe('upgrade-svc, two replicas', () => {
     expect((await events()).length).toBe(before);
   }, 60_000);
 
-  it('goes on when the replica that owns the cluster is gone, and calls no one lost because of it', async () => {
+  it('continues when the replica that owns the cluster is gone, and reports no node as lost because of it', async () => {
     const owners = await Promise.all(replicas.map(async (replica) => ({ replica, ...(await report(replica)) })));
     const owner = owners.find(({ partitions }) => partitions.includes(partitionOf('default', 'demo')))!;
     await owner.replica.stop();
@@ -160,7 +160,7 @@ describe('upgrade-svc, two replicas', () => {
     expect(await typesOf(`health-${CP}`)).toEqual(['NodeLost']);
   }, 60_000);
 
-  it('forgets the nodes of a cluster that is deleted', async () => {
+  it('drops the nodes of a deleted cluster', async () => {
     for (const name of [CP, node]) await append({ type: 'VmDeleted', data: { uid, name: name as typeof node } });
     await append({ type: 'ClusterDeleted', data: { uid } });
     await eventually(async () => (await report(replicas[0]!)).watched === 0);

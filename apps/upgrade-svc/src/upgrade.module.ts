@@ -161,7 +161,7 @@ const providersOf = (settings: Settings): Provider[] => [
   presenceProvider(settings),
 ];
 
-/** Where ports meet adapters. A module class of its own for each settings, as Nest wants them. */
+/** Binds ports to adapters. Each settings object has its own module class, as Nest requires. */
 export const upgradeModule = (settings: Settings): Type<unknown> => {
   @Module({
     controllers: [

@@ -15,7 +15,7 @@ const nodeNamed = (name: string): RolloutNode => ({
   readySince: null,
 });
 
-/** What the log would say of a cluster with these nodes. */
+/** The state that the log would result in for a cluster with these nodes. */
 export const knownCluster = (...names: readonly string[]): ClusterState => ({
   ...newCluster(clusterRequested(uid, 'v1.33.13').data),
   life: 'ready',

@@ -10,7 +10,7 @@ const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const WORKERS = [1, 2, 3].map(worker);
 const TIMEOUT_MS = 120_000;
 
-/** Boots the workers, each of which must be emptied for it. */
+/** Reboots the workers, which requires a drain of each. */
 const boots = (upgradeId: string, workers: object, mode: 'ask' | 'go' = 'go'): Fact<'UpgradeRequested'> => ({
   type: 'UpgradeRequested',
   data: {
@@ -26,8 +26,8 @@ const boots = (upgradeId: string, workers: object, mode: 'ask' | 'go' = 'go'): F
   },
 });
 
-/** A real upgrade-svc process; a budget forbids to evict the one pod of `web`. */
-describe('D5: a worker that cannot be emptied in time', () => {
+/** A real upgrade-svc process; a budget blocks the eviction of the single pod of `web`. */
+describe('D5: a worker that cannot be drained in time', () => {
   let rig: RolloutRig;
 
   const reported = <T extends StoredEvent['type']>(
@@ -48,7 +48,7 @@ describe('D5: a worker that cannot be emptied in time', () => {
     );
     return found[0]?.node ?? '';
   };
-  /** The plan asks because of the budget (B7), and is approved. */
+  /** The plan requires approval because of the budget (B7), and is approved. */
   const start = async (upgradeId: string, workers: object): Promise<void> => {
     await rig.tell('request', boots(upgradeId, workers));
     const planned = await reported(upgradeId, 'UpgradePlanned', 'UpgradeRejected');
@@ -75,7 +75,7 @@ describe('D5: a worker that cannot be emptied in time', () => {
   afterAll(() => rig?.stop(), 60_000);
 
   it(
-    'is forced while force lasts, which is recorded and counted, and the rollout goes on [ORBITER 17]',
+    'is forced within the time limit, which is recorded and counted, and the rollout continues [ORBITER 17]',
     async () => {
       const blocked = await host();
       const forceUntil = new Date(Date.now() + 10 * 60_000).toISOString();
@@ -99,7 +99,7 @@ describe('D5: a worker that cannot be emptied in time', () => {
   );
 
   it(
-    'stops the rollout when force is over, and takes pods again when the upgrade is aborted [ORBITER 17]',
+    'stops the rollout after the time limit, and is uncordoned when the upgrade is aborted [ORBITER 17]',
     async () => {
       const blocked = await host();
       const forceUntil = new Date(Date.now() - 1_000).toISOString();
@@ -121,7 +121,7 @@ describe('D5: a worker that cannot be emptied in time', () => {
   );
 
   it(
-    'is left behind, cordoned, with quarantine, while the others go on [ORBITER 17]',
+    'is skipped and stays cordoned with quarantine, while the others continue [ORBITER 17]',
     async () => {
       const blocked = await host();
       await start('u-quarantine1', { onDrainTimeout: 'quarantine', maxBlockedNodes: 1 });
@@ -138,7 +138,7 @@ describe('D5: a worker that cannot be emptied in time', () => {
   );
 
   it(
-    'is not even looked at when the plan is given up before it began: nothing is leftFailed, and another may be asked for',
+    'is not changed if the plan is aborted before its start: leftFailed is empty, and another one may be requested',
     async () => {
       await rig.tell('request', boots('u-never1', {}, 'ask'));
       await reported('u-never1', 'UpgradePlanned', 'UpgradeRejected');

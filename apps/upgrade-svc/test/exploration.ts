@@ -18,15 +18,15 @@ import { request } from './rollout.story.js';
 
 const NOW = '2026-11-21T10:00:00.000Z';
 
-/** A state of everything, and what may still go wrong from here on. */
+/** The complete state, and the disturbances that may still happen. */
 export interface World {
   readonly rollout: Rollout;
   readonly model: Model;
-  /** How often the leader of etcd may still move by itself. */
+  /** Number of spontaneous changes of the etcd leader left. */
   readonly moves: number;
-  /** How often a job may still fail for good. */
+  /** Number of permanent task failures left. */
   readonly failures: number;
-  /** How often someone may still ask for its end. */
+  /** Number of abort requests left. */
   readonly aborts?: number;
 }
 
@@ -59,7 +59,7 @@ const refOf = ({ rollout: state }: World, task: AnyRolloutTask): TaskRef => ({
   now: NOW,
 });
 
-/** All gates of a stage are asked in one go: they change nothing, so a crash between them is the same as one before. */
+/** All gates of a stage are evaluated at once: they change nothing, so a crash between them equals one before them. */
 const effectsOf = (world: World, task: AnyRolloutTask): { readonly world: World; readonly facts: Effect['facts'] } => {
   const gates = task.type === 'CheckGates' ? task.gates : [''];
   const facts: Effect['facts'][number][] = [];
@@ -107,14 +107,14 @@ const agentMoves = (world: World): readonly Move[] =>
     return [{ name: `${step.name} on ${name}`, to: withFacts({ ...world, model: acted.model }, ...acted.facts) }];
   });
 
-/** What infra-svc and bootstrap-svc do about surge machines, in any order. */
+/** The possible steps of infra-svc and bootstrap-svc on surge machines, in any order. */
 const surgeMoves = (world: World): readonly Move[] =>
   surgeSteps(world.model).map(({ name, act }) => {
     const acted = act(world.model);
     return { name, to: withFacts({ ...world, model: acted.model }, ...acted.facts) };
   });
 
-/** The leader may move whenever no control plane may be changed; then it is held by rule C2. */
+/** The leader may change unless a control plane may be changed; rule C2 then keeps it. */
 const leaderMoves = (world: World): readonly Move[] => {
   const { rollout: state, model, moves } = world;
   if (moves === 0 || state.status === 'absent' || state.upgrade === null) return [];
@@ -135,7 +135,7 @@ const leaderMoves = (world: World): readonly Move[] => {
 const people = (world: World): readonly Move[] => {
   const { rollout: state } = world;
   if (state.status === 'absent' || state.upgrade === null || state.upgrade.resumeAsked) return [];
-  // With one at a time, a node that has failed spends the whole budget: that pauses, and halts nothing.
+  // With one at a time, a failed node uses up the whole budget: that pauses the rollout, but does not halt it.
   const held = state.upgrade.paused?.by === 'gate' && operationsOf(state.upgrade).some(hasFailed);
   const stopped = state.upgrade.halted !== null || held;
   const aborts = world.aborts ?? 0;
@@ -148,7 +148,7 @@ const people = (world: World): readonly Move[] => {
   ];
 };
 
-/** Everything that may happen next. */
+/** Every possible next step. */
 const movesFrom = (world: World): readonly Move[] => {
   const { rollout: state } = world;
   if (state.status === 'absent') return [];
@@ -164,7 +164,7 @@ const movesFrom = (world: World): readonly Move[] => {
   ];
 };
 
-/** The world after its plan was made and began. */
+/** The world after its plan was made and started. */
 export const started = (world: World): World => {
   const view = world.rollout.status === 'absent' ? null : rolloutView(world.rollout);
   if (view === null) throw new Error('no upgrade was requested');
@@ -177,7 +177,7 @@ export const started = (world: World): World => {
 
 const sorted = (names: readonly string[]): string => [...names].sort().join(',');
 
-/** A state is a value, and most of it stays the same from one move to the next: its key is made once. */
+/** States are immutable and mostly shared between moves: each key is computed once. */
 const keptFor = <Value extends object>(keyOfOne: (value: Value) => string): ((value: Value) => string) => {
   const keys = new WeakMap<Value, string>();
   return (value) => {
@@ -189,7 +189,7 @@ const keptFor = <Value extends object>(keyOfOne: (value: Value) => string): ((va
   };
 };
 
-/** What distinguishes two states of an operation: not revisions and times, nor in which order gates and nodes answered. */
+/** The key of an operation's state, without revisions, times and the order in which gates and nodes answered. */
 const operationKey = keptFor((state: OperationState): string =>
   [
     state.status,
@@ -263,7 +263,7 @@ const keyOf = ({ rollout: state, model, moves, failures }: World): string => {
 export interface Explored {
   readonly states: number;
   readonly harm: readonly string[];
-  /** Ends that are no completed rollouts at rest. */
+  /** End states other than a completed rollout. */
   readonly badEnds: readonly string[];
 }
 
@@ -273,7 +273,7 @@ const endsWell = ({ rollout: state, model }: World): boolean =>
   model.surge.machines.length === 0 &&
   nodesOf(model).every(({ cordoned, ready, desired }) => !cordoned && ready && !desired.allowed);
 
-/** Looks at every state that can be reached, once. Stops at the first harm, with the way that led there. */
+/** Visits every reachable state once. Stops at the first violation, with the path that led to it. */
 export const explore = (start: World, atOnce: number, statesMax: number): Explored => {
   const seen = new Set<string>([keyOf(start)]);
   const ways: { readonly world: World; readonly way: readonly string[] }[] = [{ world: start, way: [] }];

@@ -22,12 +22,12 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const LOST_AFTER = 40 * SECOND;
-/** Disturbances happen in the first part; in the second everything must come to an end. */
+/** Disturbances happen in the first phase; in the second one everything must complete. */
 export const STORMY_MS = 8 * HOUR;
 const QUIET_MS = 60 * HOUR;
 const STEPS_MAX = 50_000;
 
-/** absent: someone has deleted its Node object. */
+/** absent: a user deleted its Node object. */
 const FAILURES = ['not-ready', 'silent', 'absent'] as const;
 type Health = 'well' | (typeof FAILURES)[number];
 
@@ -36,7 +36,7 @@ interface SimNode {
   readonly pool: string;
   health: Health;
   silentSinceMs: number;
-  /** What the log says. */
+  /** The state according to the log. */
   joined: boolean;
   reportedReady: boolean;
   reportedLost: boolean;
@@ -53,8 +53,8 @@ export const CHECKS: Readonly<Record<string, HealthCheck>> = {
 const SIZES: Readonly<Record<string, number>> = { 'control-plane': 3, web: 5, batch: 6, unchecked: 4 };
 
 /**
- * A cluster whose nodes fail and recover at random, and a service that reconciles it: it crashes between publishing and committing,
- * is down for a while, and reads late what happened meanwhile. infra-svc, bootstrap-svc and agents are played.
+ * A cluster whose nodes fail and recover at random, and a service that reconciles it: it crashes between publishing and
+ * committing, has downtime, and reads old events afterwards. infra-svc, bootstrap-svc and agents are simulated.
  */
 export class HealingWorld {
   readonly log: StoredEvent[] = [];
@@ -109,7 +109,7 @@ export class HealingWorld {
 
   // ── the service ──
 
-  /** The next thing to happen; a timer is as durable as the state it belongs to. */
+  /** The next scheduled step; a timer is as durable as its state. */
   private next(): { readonly atMs: number; readonly run: () => void } | undefined {
     this.agenda.sort((one, other) => one.atMs - other.atMs || one.order - other.order);
     const [first] = this.agenda;
@@ -182,7 +182,7 @@ export class HealingWorld {
     }
   }
 
-  /** etcd is saved before a control plane reboots, if it can be. */
+  /** A snapshot of etcd is taken before a control plane reboots, if possible. */
   private save({ requestId, node }: EventData<'RemediationRequested'>): void {
     const cause = { operation: 'save etcd', target: node, message: 'no room' };
     const answer = this.chance(0.2)
@@ -271,7 +271,7 @@ export class HealingWorld {
     });
   }
 
-  /** What an agent states, or its silence means; later, where the service is down. */
+  /** Reports of an agent, or of its silence; later if the service is down. */
   private tell(name: string): void {
     const node = this.nodes.get(name);
     if (node === undefined || !node.joined || this.upSinceMs === null) return;
@@ -327,7 +327,7 @@ export class HealingWorld {
     });
   }
 
-  /** The last storm is over: half of what is broken heals by itself. */
+  /** After the last disturbance: half of the broken nodes recover by themselves. */
   private calm(): void {
     for (const node of this.nodes.values()) {
       if (node.health === 'well' || this.chance(0.5)) continue;
@@ -375,7 +375,10 @@ export class HealingWorld {
     if (well < majorityOf(own.length)) wrong(`${well} of ${own.length} control planes are well`);
   }
 
-  /** Since when nodes that were Ready are not well, which are being remediated, and which belong to the cluster. */
+  /**
+   * Computes from the log since when Ready nodes are unhealthy, which are being remediated, and which belong to the
+   * cluster.
+   */
   private reckon(): Reckoning {
     const unwell = new Map<string, number>();
     const [lost, unready, missing] = [new Set<string>(), new Set<string>(), new Set<string>()];
@@ -409,7 +412,7 @@ export class HealingWorld {
     return last?.type === begins;
   }
 
-  /** Whoever is still unhealthy has a stated reason; nothing is left under way, and no permission is left with an agent. */
+  /** Every unhealthy node has a recorded reason; no remediation is left open, and no agent has a permission left. */
   private checkEnd(): void {
     const { unwellSince, openNodes, members } = this.reckon();
     const { suspended, skipped, permitted } = this.statements();

@@ -8,7 +8,7 @@ import {
 } from '@fairlead/contracts';
 import { changeNode, nodesOf, UID, type AgentFailure, type FailingStep, type Model, type ModelNode } from './model.js';
 
-/** What the agent of a node does next, and what it says then; undefined: nothing. */
+/** The next step of a node's agent with its report; undefined: none. */
 export interface AgentStep {
   readonly name: string;
   readonly seconds: number;
@@ -69,7 +69,7 @@ const kubeadmSteps = (node: ModelNode, change: NodeChange): readonly AgentStep[]
 const othersAlive = (model: Model, of: NodeName): boolean =>
   nodesOf(model).some(({ name, role }) => role === 'control-plane' && name !== of);
 
-/** The whole change on a node, in order. */
+/** All steps of a change on a node, in order. */
 const changeSteps = (node: ModelNode, change: NodeChange): readonly AgentStep[] => {
   const of = node.name;
   const { software } = node.desired;
@@ -138,7 +138,7 @@ const stageStep = (node: ModelNode): AgentStep | undefined => {
   };
 };
 
-/** The step of a change before which each failure happens, and the phase that it is reported with. */
+/** For each failure, the step before which it happens, and the reported phase. */
 const FAILING: Readonly<Record<FailingStep, { readonly before: string; readonly phase: Phase }>> = {
   stage: { before: 'stage', phase: 'stage' },
   kubeadm: { before: 'etcd restarts', phase: 'kubeadm' },
@@ -150,7 +150,7 @@ const FAILING: Readonly<Record<FailingStep, { readonly before: string; readonly 
 
 type Phase = EventData<'NodeChangeProgressed'>['phase'];
 
-/** `kubeadm upgrade node` exchanges nothing on a worker: it fails before the packages there. */
+/** `kubeadm upgrade node` changes no static pods on a worker: it fails before the packages there. */
 const isFailing = (node: ModelNode, { at }: AgentFailure, step: AgentStep): boolean =>
   FAILING[at].before === step.name || (at === 'kubeadm' && node.components === null && step.name === 'packages');
 
@@ -168,7 +168,10 @@ const progressFailed = (node: ModelNode, id: string, { at, message }: AgentFailu
   },
 });
 
-/** One more attempt that fails; after the last of a revision the agent does nothing, and while it stages it tries again without a limit. */
+/**
+ * One more failed attempt; after the last one of a revision the agent does nothing, but it retries staging without a
+ * limit.
+ */
 const failStep = (node: ModelNode, id: string, failure: AgentFailure): AgentStep | undefined =>
   node.attempts >= (failure.at === 'stage' ? STAGE_ATTEMPTS : CHANGE_ATTEMPTS_MAX)
     ? undefined
@@ -184,16 +187,16 @@ const failStep = (node: ModelNode, id: string, failure: AgentFailure): AgentStep
         },
       };
 
-/** kubeadm itself is installed before it is run. */
+/** kubeadm itself is installed before it runs. */
 const withKubeadm = ({ software, desired }: ModelNode, { at }: AgentFailure): SoftwareVersions => {
   const { kubeadm } = desired.software;
   return kubeadm === undefined || at === 'stage' ? software : { ...software, kubeadm };
 };
 
-/** The model stops to count: what matters is that it goes on for longer than a change would. */
+/** The model limits the attempts; they only have to last longer than a change. */
 const STAGE_ATTEMPTS = 5;
 
-/** Nothing is asked of the node: the agent reports what it has, and that it is Ready where that is what is desired. */
+/** No change is requested: the agent reports its software, and that it is Ready if it has the desired one. */
 const restStep = (node: ModelNode): AgentStep | undefined => {
   const { name } = node;
   if (JSON.stringify(node.reported) !== JSON.stringify(node.software))
@@ -228,7 +231,7 @@ export const agentStep = (model: Model, name: string): AgentStep | undefined => 
       ? failStep(node, change.id, failure)
       : step;
   }
-  // Done before, under an earlier revision: it only says so again.
+  // Already done under an earlier revision: it only reports that again.
   return node.step === 0 ? sayReady(node) : undefined;
 };
 

@@ -5,7 +5,7 @@ import { isExtra } from './model.surge.js';
 
 const majority = (n: number): number => Math.floor(n / 2) + 1;
 
-/** G5: a worker runs nothing that an API server does not behave as yet. */
+/** G5: a worker runs no version that is newer than the one an API server emulates. */
 const aheadOfEmulation = (model: Model): readonly string[] => {
   const emulated = nodesOf(model).flatMap(({ components }) => components?.emulates ?? []);
   return nodesOf(model)
@@ -16,7 +16,7 @@ const aheadOfEmulation = (model: Model): readonly string[] => {
     .map(({ name }) => `G5: ${name} is ahead of an API server that behaves as ${emulated.join()}`);
 };
 
-/** What must never be, in any state. `atOnce`: how many fewer workers than requested may be there. */
+/** Violations of the invariants. `atOnce`: how many workers fewer than requested are allowed. */
 export const violations = (model: Model, atOnce: number): readonly string[] => {
   const nodes = nodesOf(model);
   const controlPlanes = nodes.filter(({ role }) => role === 'control-plane');
@@ -27,7 +27,7 @@ export const violations = (model: Model, atOnce: number): readonly string[] => {
   const there = workers.length - away.length;
   const awayControlPlanes = controlPlanes.filter(({ cordoned, ready }) => cordoned || !ready);
   const staging = controlPlanes.filter(
-    // One that cannot stage keeps no other waiting.
+    // A node that cannot stage does not block others.
     ({ name, desired: { stage }, stagesDone }) =>
       stage !== null && !stagesDone.includes(stage.id) && model.fails[name]?.at !== 'stage',
   );

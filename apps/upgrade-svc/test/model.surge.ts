@@ -3,7 +3,7 @@ import { machineOf, planOf } from '../src/nodes/nodes.fixtures.js';
 import type { AgentStep } from './model.agent.js';
 import { type Model, modelNode, nodesOf, type Surge, UID, w } from './model.js';
 
-/** infra-svc and bootstrap-svc read what the rollout states of surge nodes. */
+/** infra-svc and bootstrap-svc handle the surge facts of the rollout. */
 export const heard = (model: Model, fact: Fact): Model => {
   const { surge } = model;
   switch (fact.type) {
@@ -51,10 +51,10 @@ const stepNotDone = (step: string, { name }: SurgeMachine, message: string): Fac
 
 type Act = AgentStep['act'];
 
-/** bootstrap-svc waits for no further machine. */
+/** bootstrap-svc is not waiting for another machine. */
 const READY: Fact = { type: 'ClusterReady', data: { uid: UID } };
 
-/** It joins at the version of the control planes, which are at the target by then. */
+/** It joins with the version of the control planes, which have reached the target. */
 const joins =
   (extra: SurgeMachine): Act =>
   (model) => {
@@ -81,7 +81,7 @@ const joins =
 const leaves =
   (extra: SurgeMachine): Act =>
   (model) => {
-    // It stays as it is until someone gives it back again.
+    // It remains unchanged until it is released again.
     if (model.surge.stays > 0) {
       const stuck = withExtra(model, extra, { leaving: false });
       return {
@@ -148,7 +148,10 @@ const planned: Act = (model) => {
 export const isExtra = ({ surge }: Model, name: string): boolean =>
   surge.machines.some((machine) => machine.name === name);
 
-/** What infra-svc and bootstrap-svc may do next about surge machines. A machine that is a node and stays needs nothing. */
+/**
+ * The possible next steps of infra-svc and bootstrap-svc on surge machines. A machine that is a node and stays needs
+ * none.
+ */
 export const surgeSteps = (model: Model): readonly AgentStep[] => {
   const { machines, desired } = model.surge;
   const staying = machines.filter(({ leaving }) => !leaving);

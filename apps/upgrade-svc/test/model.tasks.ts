@@ -4,11 +4,11 @@ import type { AnyRolloutTask, CheckGates, EmptyNode, ReleaseNode } from '../src/
 import { c8QuorumWithout } from '../src/rules/control-plane.rules.js';
 import { changeNode, cp, etcdOf, type Model, type ModelNode, nodesOf, UID } from './model.js';
 
-/** What a job does next to the world, and what has to be recorded of it. `wait`: it cannot go on yet. */
+/** The next change of a job, and the facts to record. `wait`: it cannot continue yet. */
 export interface Effect {
   readonly model: Model;
   readonly facts: readonly EffectFact[];
-  /** Stated by the desired stream of the node, at once with the effect. */
+  /** Written to the desired stream of the node together with the effect. */
   readonly desired: readonly Fact<'DesiredVersionsSet'>[];
   readonly wait?: string;
 }
@@ -64,7 +64,7 @@ const healthy = (model: Model, but: readonly NodeName[]): boolean =>
     ({ name, ready, memberHealthy, role }) => but.includes(name) || (ready && (role === 'worker' || memberHealthy)),
   );
 
-/** Why a gate does not hold; undefined: it does. */
+/** Why a gate does not hold; undefined: it holds. */
 const gateFails = (model: Model, gate: string, { node, software, excused, stage }: CheckGates): string | undefined => {
   const one = node === undefined ? undefined : model.nodes[node];
   switch (gate) {
@@ -103,7 +103,7 @@ const checkGates = (model: Model, job: CheckGates): Effect => {
   return effect(model, { type: 'GatePassed', data: { ...data, facts, waitedMs: 0 } });
 };
 
-/** One step at a time, so that a crash may come after each. */
+/** One step at a time, so that a crash is possible after each. */
 const emptyNode = (model: Model, job: EmptyNode): Effect => {
   const node = model.nodes[job.node];
   if (node === undefined) return nothing(model);
@@ -165,7 +165,7 @@ const desiredOf = ({ desired: { software, allowed, change, stage } }: ModelNode)
   stage,
 });
 
-/** What a job does to the world; the same again does no more. */
+/** The effect of a job; repeating it changes nothing. */
 export const effectOf = (model: Model, job: AnyRolloutTask): Effect => {
   switch (job.type) {
     case 'CheckGates':
@@ -226,7 +226,7 @@ export const effectOf = (model: Model, job: AnyRolloutTask): Effect => {
           data: { ...idsOf(job), operation: job.operation, addons: { 'kube-proxy': job.kubernetes ?? 'as it was' } },
         },
       );
-    case 'CallHook': // Asked by the simulation, which has the answers.
+    case 'CallHook': // Called by the simulation, which has the answers.
     case 'CheckUpgrade':
       return nothing(model);
   }

@@ -13,7 +13,7 @@ import type { Versions } from '../src/rules/skew.rules.js';
 
 export const UID = '11111111-1111-4111-8111-111111111111' as ClusterUid;
 
-/** A node of the model: what a real one has, as far as upgrades change or endanger it. */
+/** A node of the model, with every property that upgrades change or endanger. */
 export interface ModelNode {
   readonly name: NodeName;
   readonly role: NodeRole;
@@ -22,12 +22,12 @@ export interface ModelNode {
     readonly api: string;
     readonly controllers: string;
     readonly scheduler: string;
-    /** The minor as which its API server behaves, where that is not its own (G5). */
+    /** The minor that its API server emulates; null: none (G5). */
     readonly emulates: string | null;
   } | null;
   readonly software: SoftwareVersions;
   readonly cordoned: boolean;
-  /** The annotation of whoever cordoned it. */
+  /** The annotation of the plan or user that cordoned it. */
   readonly cordonedBy: string | null;
   readonly emptied: boolean;
   readonly ready: boolean;
@@ -38,22 +38,22 @@ export interface ModelNode {
     readonly allowed: boolean;
     readonly change: NodeChange | null;
     readonly stage: { readonly id: string; readonly software: SoftwareVersions } | null;
-    /** Stay until they are taken back, whatever else becomes desired. */
+    /** Kept until they are withdrawn, independently of the other desired state. */
     readonly probes?: readonly Probe[];
   };
-  /** Change ids that the agent remembers to have done, and how far it is in the present one. */
+  /** Change IDs that the agent has completed, and its progress in the current one. */
   readonly changesDone: readonly string[];
   readonly step: number;
   readonly stagesDone: readonly string[];
-  /** Failed attempts at the change for the revision that is desired. */
+  /** Failed attempts for the desired revision. */
   readonly attempts: number;
-  /** The software that its agent reported last. */
+  /** The software last reported by its agent. */
   readonly reported: SoftwareVersions;
   readonly renewals: number;
   readonly boots: number;
 }
 
-/** What infra-svc and bootstrap-svc hold of surge machines. */
+/** The surge machines of infra-svc and bootstrap-svc. */
 export interface Surge {
   readonly upgradeId: UpgradeId | null;
   readonly pool: string;
@@ -64,11 +64,11 @@ export interface Surge {
     readonly leaving: boolean;
   }[];
   readonly ever: number;
-  /** How many more the provider has. */
+  /** Number of machines left at the provider. */
   readonly stock: number;
-  /** Surge machines that run and never become nodes. */
+  /** Surge machines run, but never become nodes. */
   readonly unfit: boolean;
-  /** How often a node can not be taken out of its cluster. */
+  /** How often the removal of a node from its cluster fails. */
   readonly stays: number;
 }
 
@@ -83,7 +83,7 @@ export const NO_SURGE: Surge = {
   stays: 0,
 };
 
-/** kubeadm: it refuses and changes nothing; kubeadm-half: the API server is exchanged, and what follows is not. */
+/** kubeadm: it fails without a change; kubeadm-half: it fails after the upgrade of the API server. */
 export type FailingStep = 'stage' | 'kubeadm' | 'kubeadm-half' | 'packages' | 'certificates' | 'boot';
 
 export interface AgentFailure {
@@ -97,15 +97,15 @@ export interface Model {
   readonly proxy: string;
   readonly marked: readonly NodeName[];
   readonly snapshots: number;
-  /** Version -> node on which kubeadm upgrade apply ran. */
+  /** The node on which kubeadm upgrade apply ran, by version. */
   readonly applied: readonly (readonly [version: string, node: NodeName])[];
-  /** Machines beyond the requested size of their pools, until they are gone. */
+  /** Machines beyond the requested size of their pools, until they are deleted. */
   readonly surge: Surge;
-  /** Nodes whose pods a budget keeps. */
+  /** Nodes whose pods are protected by a budget. */
   readonly kept: readonly NodeName[];
-  /** At which step the agents of these nodes fail, attempt after attempt. */
+  /** The step at which the agents of these nodes fail in every attempt. */
   readonly fails: Readonly<Record<string, AgentFailure>>;
-  /** What went wrong for good: things that must never be. */
+  /** Violations that happened. */
   readonly harm: readonly string[];
 }
 
@@ -255,7 +255,7 @@ const nodeFacts = (model: Model, node: ModelNode): NodeFacts => ({
   allocatable: { cpuMillis: 2_000, memoryBytes: 4e9 },
 });
 
-/** What preflight would gather of the model. */
+/** The facts that the survey would collect from the model. */
 export const factsOf = (model: Model, at: string): ClusterFacts => ({
   at,
   unread: [],

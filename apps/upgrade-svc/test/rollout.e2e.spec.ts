@@ -14,7 +14,7 @@ const NODES = [...CONTROL_PLANES, ...WORKERS];
 const request = (type: 'UpgradePauseRequested' | 'UpgradeResumeRequested', more: object = {}): Fact =>
   ({ type, data: { uid, upgradeId: UPGRADE_ID, ...more } }) as Fact;
 
-/** A real upgrade-svc process, killed without warning, against a simulated cluster and agents that stand in. */
+/** A real upgrade-svc process, killed with SIGKILL, against a simulated cluster and stand-in agents. */
 describe('a rollout from v1.33.13 to v1.34.4, 3 control planes and 2 workers', () => {
   let rig: RolloutRig;
 
@@ -25,7 +25,7 @@ describe('a rollout from v1.33.13 to v1.34.4, 3 control planes and 2 workers', (
 
   afterAll(() => rig?.stop(), 60_000);
 
-  it('goes on to its end over a pause, a resume and three kills', async () => {
+  it('completes despite a pause, a resumption and three kills', async () => {
     await rig.ask({ kubernetes: 'v1.34.4' as KubernetesVersion });
     const checked = await rig.until(({ type }) => type === 'UpgradePlanned' || type === 'UpgradeRejected');
     if (checked.type !== 'UpgradePlanned') throw new Error(JSON.stringify(checked.data, undefined, 2));
@@ -48,7 +48,7 @@ describe('a rollout from v1.33.13 to v1.34.4, 3 control planes and 2 workers', (
     });
   }, 180_000);
 
-  it('has every node at the target, taking pods, with nothing left of the rollout', async () => {
+  it('leaves every node at the target and schedulable, without leftovers of the rollout', async () => {
     const nodes = await eventually(
       () => rig.lab.cluster.nodes(),
       (found) => found.every(({ unschedulable }) => !unschedulable),
@@ -62,7 +62,7 @@ describe('a rollout from v1.33.13 to v1.34.4, 3 control planes and 2 workers', (
     expect(taints.filter(({ key }) => key.startsWith('fairlead.dev/'))).toEqual([]);
   });
 
-  it('changed each node once, control planes one after the other with the leader of etcd last, then workers', async () => {
+  it('changed each node once, control planes one after the other with the etcd leader last, then workers', async () => {
     const log = await rig.events();
     const changed = rig.agents.done;
     expect(new Set(changed).size).toBe(changed.length);
@@ -78,7 +78,7 @@ describe('a rollout from v1.33.13 to v1.34.4, 3 control planes and 2 workers', (
     }
   });
 
-  it('asked every gate that the rules name, and took the snapshot before anything', async () => {
+  it('evaluated every gate of the rules, and took the snapshot first', async () => {
     const log = await rig.events();
     const gates = new Set(log.flatMap((event) => (event.type === 'GatePassed' ? [event.data.gate] : [])));
     expect([...gates].toSorted()).toEqual(

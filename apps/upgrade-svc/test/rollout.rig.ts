@@ -30,22 +30,22 @@ export const UPGRADE_ID = 'u-story1';
 export interface RigOptions extends Shape {
   /** The built program of upgrade-svc. */
   readonly main: string;
-  /** More variables for it. */
+  /** Additional environment variables for it. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A real upgrade-svc process on a real NATS and PostgreSQL, a simulated cluster, and agents that stand in. */
+/** A real upgrade-svc process with a real NATS and PostgreSQL, a simulated cluster, and stand-in agents. */
 export interface RolloutRig {
   readonly lab: LabCluster;
   readonly agents: StandInAgents;
   readonly nodes: readonly string[];
   readonly tell: Tell;
   events(): Promise<StoredEvent[]>;
-  /** The first such event of the whole log; throws with the end of the story when the time is over. */
+  /** The first matching event of the whole log; after the timeout throws with the last events. */
   until(desired: (event: StoredEvent) => boolean, timeoutMs?: number): Promise<StoredEvent>;
-  /** Asks for an upgrade that needs no approval. */
+  /** Requests an upgrade that needs no approval. */
   ask(target: Partial<UpgradeTarget>, strategy?: object): Promise<void>;
-  /** SIGKILL, and another process in its place. */
+  /** Sends SIGKILL, and starts a new process. */
   killService(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -58,7 +58,7 @@ const nodesOf = ({ controlPlanes, workers }: Shape): readonly string[] => [
   ...Array.from({ length: workers }, (_, index) => worker(index + 1)),
 ];
 
-/** The service as a process that can die. */
+/** The service as a process that can be killed. */
 class ServiceProcess {
   private child: ChildProcess | undefined;
   readonly said: string[] = [];
@@ -105,7 +105,7 @@ const eventsOf = async (admin: NatsConnection): Promise<StoredEvent[]> => {
   return found;
 };
 
-/** The cluster as the log would have it: made, every node Ready with its first revision. */
+/** The log of a cluster that was created, with every node Ready at its first revision. */
 const reportBeginning = async (tell: Tell, nodes: readonly string[], until: RolloutRig['until']): Promise<void> => {
   await tell('request', clusterRequested(uid, 'v1.33.13'));
   const machines = nodes.map((name) => ({

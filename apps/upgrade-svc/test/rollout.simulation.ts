@@ -17,12 +17,15 @@ import { violations } from './model.safety.js';
 import { heard, surgeSteps } from './model.surge.js';
 import { effectOf } from './model.tasks.js';
 
-/** How often things go wrong, of one. Seed 0 is calm: there everything goes in order, and its story is a golden file. */
+/**
+ * Probabilities of failures, between 0 and 1. Seed 0 has none: everything happens in order, and its story is a golden
+ * file.
+ */
 export interface Troubles {
-  /** Before the effect, or after it and before its record: the task comes again. */
+  /** Before the effect, or between the effect and its record: the task is delivered again. */
   readonly crash: number;
   readonly twin: number;
-  /** How much longer than usual things may take. */
+  /** The maximum extra duration, relative to the usual one. */
   readonly jitter: number;
 }
 
@@ -31,7 +34,7 @@ const ROUGH: Troubles = { crash: 0.05, twin: 0.2, jitter: 1 };
 
 const STEPS_MAX = 20_000;
 const ATTEMPTS_MAX = 3;
-/** A twin may come long after the work was done. */
+/** A duplicate may arrive long after the work was done. */
 const TWIN_LATE_MAX_S = 150;
 const BEGAN_AT = Date.parse('2026-11-21T10:00:00.000Z');
 const SECOND = 1_000;
@@ -44,24 +47,24 @@ interface Due {
 }
 
 /**
- * A rollout over a model of a cluster, in simulated time: our own reconciler and decider; tasks, agents, Kubernetes and
- * etcd are the model's. A seed decides how long things take, which tasks come twice, and where the process dies.
+ * A rollout on a model of a cluster, in simulated time: with the real reconciler and decider; tasks, agents, Kubernetes
+ * and etcd are simulated. The seed determines durations, duplicate deliveries, and crashes.
  */
 export class RolloutSimulation {
   readonly log: StoredEvent[] = [];
   readonly harm: string[] = [];
   model: Model;
-  /** Agents that do nothing until they are back. */
+  /** Agents that do nothing until they are removed from this set. */
   readonly dead = new Set<string>();
-  /** `<task type>/<node>`: fails in these words, attempt after attempt. */
+  /** `<task type>/<node>`: every attempt fails with this message. */
   readonly failing = new Map<string, string>();
-  /** `<task type>/<node>`: what was asked for never comes. */
+  /** `<task type>/<node>`: the task is never handled. */
   readonly lost = new Set<string>();
   /** Agents that report, but whose nodes never become Ready. */
   readonly stuck = new Set<string>();
-  /** What hooks answer, one call after the other; then Success. */
+  /** Replies of hooks, one per call; then Success. */
   hookReplies: HookReply[] = [];
-  /** The ids of the calls, and of the attempts that they were made for. */
+  /** The IDs of the calls, with their attempts. */
   readonly hookIds: { readonly id: string; readonly attempt: string }[] = [];
   atOnce = 1;
   private readonly random: () => number;
@@ -90,7 +93,7 @@ export class RolloutSimulation {
     return Math.floor(this.random() * limit);
   }
 
-  /** Once, as soon as such an event is in the log. */
+  /** Runs once, for the first matching event in the log. */
   when(matches: (event: StoredEvent) => boolean, act: () => void): void {
     this.watchers.push({ when: matches, act });
   }
@@ -120,7 +123,7 @@ export class RolloutSimulation {
     ).length;
   }
 
-  /** The story since the request, as people read it: one line an event. */
+  /** The story since the request for readers: one line per event. */
   narrative(): string {
     const from = this.log.findIndex(({ type }) => type === 'UpgradeRequested');
     const zero = Date.parse(this.log[from]?.meta.time ?? this.now);
@@ -314,7 +317,7 @@ export class RolloutSimulation {
     for (const broken of violations(model, this.atOnce)) if (!this.harm.includes(broken)) this.harm.push(broken);
   }
 
-  /** Agents that have something to do and are not at it. */
+  /** Starts agents that have work and are idle. */
   wakeAgents(): void {
     for (const { name } of nodesOf(this.model)) {
       const step = agentStep(this.model, name);
@@ -325,7 +328,7 @@ export class RolloutSimulation {
     }
   }
 
-  /** infra-svc and bootstrap-svc, about surge machines. */
+  /** Starts the steps of infra-svc and bootstrap-svc on surge machines. */
   private wakeOthers(): void {
     for (const { name, seconds } of surgeSteps(this.model)) {
       if (this.busyAgents.has(name)) continue;
@@ -361,7 +364,7 @@ export class RolloutSimulation {
     this.wakeAgents();
   }
 
-  /** From outside: the world changes without anybody having asked. */
+  /** Changes the model from outside, without a request. */
   happens(name: string, change: Parameters<typeof changeNode>[2]): void {
     this.change(changeNode(this.model, name, change));
   }

@@ -13,7 +13,7 @@ import { nodesOf, UID, type Model } from './model.js';
 
 export const UPGRADE = 'u-8f3k2m9q' as UpgradeId;
 
-/** How the cluster came to be: what the log holds before anybody asks for an upgrade. */
+/** The creation of the cluster: the log before the first upgrade request. */
 export const beginning = (model: Model, version: string): readonly (readonly [context: string, fact: Fact])[] => {
   const machines: Machine[] = nodesOf(model).map(({ name, role, pool }) => ({
     ...machineOf(name),

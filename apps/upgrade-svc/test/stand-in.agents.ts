@@ -17,7 +17,7 @@ import type { LabCluster } from '../../../libs/kubernetes/test/lab.cluster.js';
 const FIRST_HASH = '0'.repeat(64);
 const BEAT_MS = 500;
 
-/** States a fact in its own stream, as whoever may. */
+/** Appends a fact to its own stream, as any service. */
 export type Tell = (context: string, fact: Fact) => Promise<void>;
 
 export const teller = (nc: NatsConnection, cluster = 'demo'): Tell => {
@@ -41,16 +41,16 @@ export const teller = (nc: NatsConnection, cluster = 'demo'): Tell => {
 };
 
 /**
- * What agents say and do, without hosts: they get what is desired of their node, change the simulated cluster as kubeadm and a
- * kubelet would, and report. For specs of upgrade-svc alone; the agent has its own.
+ * Stand-in agents without hosts: they receive the desired state of their node, change the simulated cluster like
+ * kubeadm and a kubelet would, and report. For specs of upgrade-svc alone; the agent has its own specs.
  */
 export class StandInAgents {
   private subscription: Subscription | undefined;
   private beating: NodeJS.Timeout | undefined;
-  /** What each node is at; nodes work side by side. */
+  /** The work in progress per node; nodes work in parallel. */
   private readonly work = new Map<string, Promise<void>>();
   readonly failures: unknown[] = [];
-  /** Ids of changes, in the order in which nodes did them. */
+  /** IDs of changes, in the order in which nodes completed them. */
   readonly done: string[] = [];
 
   constructor(

@@ -1,15 +1,15 @@
 import { fingerprintOf, sentenceOf, type Addon, type StoredEvent } from '@fairlead/contracts';
 
-/** How far an add-on of the manifest is. */
+/** The deployment state of an add-on of the manifest. */
 export interface AddonStanding {
-  /** What upgrades need to know of it: its values and objects may be large. */
+  /** Only the fields that upgrades need: values and objects may be large. */
   readonly addon: Pick<Addon, 'name' | 'kubernetes' | 'upgradeOrder'>;
   readonly fingerprint: string;
-  /** The event that declared it so. */
+  /** The event that declared it. */
   readonly declaration: string;
-  /** It is deployed as it is declared. */
+  /** It is deployed as declared. */
   readonly isDeployed: boolean;
-  /** Why it is not as declared, or not whole; null: nothing is known against it. */
+  /** Why it is not as declared, or not healthy; null: no known problem. */
   readonly problem: string | null;
 }
 
@@ -27,7 +27,7 @@ const declared = (before: AddonStandings, { data, meta }: StoredEvent<'ClusterSp
     }),
   );
 
-/** What is said of another declaration than the last says nothing of it. */
+/** Events about an earlier declaration are ignored. */
 const standingAfter = (before: AddonStandings, event: StoredEvent): AddonStandings => {
   if (event.type !== 'AddonDeployed' && event.type !== 'AddonFailed' && event.type !== 'AddonDrifted') return before;
   const { addon, declaration } = event.data;

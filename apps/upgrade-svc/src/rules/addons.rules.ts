@@ -11,10 +11,10 @@ const supports = ({ min, max }: Minors, version: string): boolean =>
 const wordsOf = ({ min, max }: Minors): string =>
   [min === undefined ? '' : `from ${min}`, max === undefined ? '' : `up to ${max}`].filter(Boolean).join(' ');
 
-/** It is changed after the upgrade: what runs until then is another one, of which the manifest says nothing. */
+/** It is deployed after the upgrade: until then an earlier declaration runs, which the manifest no longer describes. */
 const isChangedLater = ({ addon, isDeployed }: AddonStanding): boolean => addon.upgradeOrder === 'after' && !isDeployed;
 
-/** B14: add-ons support every version on the way, and those that go first are deployed. */
+/** B14: add-ons support every version of the path, and those that are upgraded first are deployed. */
 export const b14Addons = (standings: readonly AddonStanding[], path: readonly string[]): readonly Finding[] =>
   standings.flatMap((standing) => {
     const { addon, isDeployed, problem } = standing;
@@ -31,10 +31,13 @@ export const b14Addons = (standings: readonly AddonStanding[], path: readonly st
     ];
   });
 
-/** C9: beside what kubeadm brings, add-ons are whole before any worker begins; those that are changed later are as before. */
+/**
+ * C9: in addition to kubeadm's addons, add-ons are healthy before the first worker; those that are upgraded after are
+ * excluded.
+ */
 export const c9AddonsGate = (standings: readonly AddonStanding[]): readonly GateName[] =>
   standings.some((standing) => !isChangedLater(standing)) ? ['add-ons'] : [];
 
-/** Add-ons that are not whole, each with why. */
+/** Unhealthy add-ons, each with the reason. */
 export const addonProblems = (standings: readonly AddonStanding[]): readonly string[] =>
   standings.flatMap(({ addon, problem }) => (problem === null ? [] : [`${addon.name}: ${problem}`]));

@@ -28,7 +28,7 @@ describe('B14 add-ons before an upgrade', () => {
     expect(rulesOf([standing({ of: { kubernetes } })], 'v1.34.4', 'v1.35.4')).toEqual(sentences),
   );
 
-  it('that go first must be deployed as declared; those that go after it need not', () => {
+  it('upgraded first must be deployed as declared; those upgraded after it need not', () => {
     const open = { isDeployed: false };
     expect(rulesOf([standing(open)], 'v1.35.4')).toEqual([
       'the add-on guard goes before the control plane: it is not deployed as declared yet',
@@ -41,7 +41,7 @@ describe('B14 add-ons before an upgrade', () => {
     ).toEqual([]);
   });
 
-  it('are a gate only where there are any that must be whole', () => {
+  it('are a gate only if any of them must be healthy', () => {
     expect(c9AddonsGate([])).toEqual([]);
     expect(c9AddonsGate([standing({ isDeployed: false, of: { upgradeOrder: 'after' } })])).toEqual([]);
     expect(c9AddonsGate([standing()])).toEqual(['add-ons']);
@@ -49,7 +49,7 @@ describe('B14 add-ons before an upgrade', () => {
   });
 });
 
-describe('how far add-ons are', () => {
+describe('the state of add-ons', () => {
   const declaring = (...addons: readonly Addon[]): Fact =>
     ({ type: 'ClusterSpecChanged', data: { uid: UID, spec: { addons } } }) as unknown as Fact;
   const said = (type: string, declaration: string, data: object = {}): Fact =>
@@ -58,7 +58,7 @@ describe('how far add-ons are', () => {
     facts.reduce<AddonStandings>((before, fact, at) => addonStandingsAfter(before, stored(fact, at + 1)), {});
   const idOf = (fact: Fact, at: number): string => stored(fact, at).meta.id;
 
-  it('follows from the last declaration alone', () => {
+  it('depends on the last declaration alone', () => {
     const first = declaring(addon());
     const deployed = said('AddonDeployed', idOf(first, 1));
     expect(after(first)['guard']).toMatchObject({ isDeployed: false, problem: null });
@@ -70,7 +70,7 @@ describe('how far add-ons are', () => {
     expect(after(first, declaring())).toEqual({});
   });
 
-  it('has what has failed or was changed outside until it is deployed again', () => {
+  it('has the failure or the external change until the add-on is deployed again', () => {
     const first = declaring(addon());
     const id = idOf(first, 1);
     const cause = { operation: 'helm upgrade', target: 'guard', message: 'no' };

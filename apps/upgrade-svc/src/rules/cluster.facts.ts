@@ -2,54 +2,54 @@ import type { Finding, KubeletSettings, NodeName, NodeRole, SoftwareVersions, So
 import type { TemplateView } from '@fairlead/kubernetes';
 
 /**
- * What is true of a cluster at one moment, as it was read from Kubernetes, etcd and the agents. Gatherers fill it, rules
- * read it. Nothing in here is guessed: what could not be read stands in `unread`, and the rules that need it refuse.
+ * Facts about a cluster at one time, as read from Kubernetes, etcd and the agents. The survey fills them, rules read
+ * them. Nothing is assumed: unreadable fields are listed in `unread`, and the rules that need them reject the upgrade.
  */
 export interface ClusterFacts {
-  /** RFC 3339: when reading began. */
+  /** RFC 3339: the start of the survey. */
   readonly at: string;
-  /** What could not be read, so that silence is not taken for health. */
+  /** Fields that could not be read, so that a missing value is not taken as healthy. */
   readonly unread: readonly Unread[];
   readonly nodes: readonly NodeFacts[];
-  /** null: could not be read, or etcd is not ours. */
+  /** null: could not be read, or etcd is external. */
   readonly etcd: EtcdFacts | null;
-  /** What runs in kube-system for everyone: DaemonSets and Deployments. */
+  /** Cluster-wide workloads in kube-system: DaemonSets and Deployments. */
   readonly system: readonly WorkloadFacts[];
   readonly budgets: readonly BudgetFacts[];
-  /** Pods that would have to move: no DaemonSet, static or finished pods. */
+  /** Pods that a drain would evict: without DaemonSet, static and finished pods. */
   readonly pods: readonly PodFacts[];
   readonly webhooks: readonly WebhookFacts[];
-  /** Uses of APIs that a later version removes, of the last 30 days as far as API servers remember. */
+  /** Uses of APIs that a later version removes, in the last 30 days as far as API servers record them. */
   readonly deprecatedApis: readonly DeprecatedApiFacts[];
-  /** What the cluster's own objects set for components of Kubernetes; the nodes have theirs. */
+  /** Component settings in the cluster's own objects; those of nodes are in NodeFacts. */
   readonly settings: readonly ComponentSettings[];
-  /** Of CoreDNS; null: it could not be read, or there is none. */
+  /** The Corefile of CoreDNS; null: unreadable or none. */
   readonly corefile: string | null;
-  /** What kubeadm adds to its own manifests; null: it could not be read. */
+  /** Settings that kubeadm adds to its own manifests; null: unreadable. */
   readonly kubeadm: KubeadmExtras | null;
-  /** What kubeadm installed for the whole cluster, and writes again with each upgrade; null: it could not be read. */
+  /** Objects that kubeadm installed for the whole cluster, and rewrites with each upgrade; null: unreadable. */
   readonly installed: InstalledFacts | null;
-  /** What kubeadm of the target says of the upgrade in a dry run; null: it was not asked. */
+  /** The result of a dry run with the target's kubeadm; null: it did not run. */
   readonly dryRun: DryRunFacts | null;
-  /** The newest snapshot of etcd that lies off its node and whose status was read. */
+  /** The newest etcd snapshot that is stored outside its node and was verified. */
   readonly snapshot: { readonly at: string; readonly name: string } | null;
-  /** How often in a row, ten seconds apart, the cluster was found healthy just now; B2 wants two. */
+  /** The number of successful health checks in a row, ten seconds apart; B2 requires two. */
   readonly healthyPasses: number;
 }
 
 export type Component =
   'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler' | 'kubelet' | 'kube-proxy' | 'etcd';
 
-/** Flags of a component as one place sets them, feature gates of a configuration among them. */
+/** The flags of a component in one place, including feature gates of a configuration. */
 export interface ComponentSettings {
   readonly component: Component;
-  /** For people: `ConfigMap kube-system/kubelet-config`. */
+  /** Display name: `ConfigMap kube-system/kubelet-config`. */
   readonly where: string;
   /** `--flag=value` */
   readonly args: readonly string[];
 }
 
-/** What kubeadm-config adds to the static pods that kubeadm makes, by component. */
+/** Additions of kubeadm-config to kubeadm's static pods, by component. */
 export interface KubeadmExtras {
   /** Flags without dashes. */
   readonly extraArgs: Readonly<Partial<Record<Component, readonly string[]>>>;
@@ -61,13 +61,13 @@ export interface KubeadmExtras {
 
 export type KubeadmAddon = 'coredns' | 'kube-proxy';
 
-/** What kubeadm-config says of what kubeadm installs beside static pods. */
+/** The settings in kubeadm-config for the addons that kubeadm installs. */
 export interface KubeadmInstalls {
   readonly imageRepository: string;
   readonly dns: { readonly imageRepository: string; readonly imageTag: string | null };
-  /** kubeadm leaves them alone, since v1beta4 of its API. */
+  /** kubeadm does not manage them; since v1beta4 of its API. */
   readonly disabled: readonly KubeadmAddon[];
-  /** host or host:port; null: it has none. */
+  /** host or host:port; null: none. */
   readonly controlPlaneEndpoint: string | null;
   /** Feature gates of kubeadm itself. */
   readonly featureGates: Readonly<Record<string, boolean>>;
@@ -75,24 +75,24 @@ export interface KubeadmInstalls {
 
 export interface InstalledFacts {
   readonly config: KubeadmInstalls;
-  /** null: there is no such workload. */
+  /** null: no such workload. */
   readonly templates: Readonly<Record<KubeadmAddon, TemplateView | null>>;
-  /** The ConfigMap of kube-proxy: its keys, and the API server of its kubeconfig; null: there is none. */
+  /** The ConfigMap of kube-proxy: its keys, and the API server of its kubeconfig; null: none. */
   readonly kubeProxyConfig: { readonly keys: readonly string[]; readonly server: string | null } | null;
-  /** Digests of the fields of kubelet-config; null: there is none. */
+  /** Digests of the fields of kubelet-config; null: none. */
   readonly kubeletFields: Readonly<Record<string, string>> | null;
 }
 
-/** kubeadm ran on this node without changing anything. */
+/** kubeadm ran on this node in dry-run mode. */
 export interface DryRunFacts {
   readonly node: NodeName;
-  /** Of kubeadm, with v. */
+  /** The kubeadm version, with v. */
   readonly version: string;
-  /** null: it objects to nothing. */
+  /** null: no error. */
   readonly refusal: {
-    /** Preflight checks that failed, as kubeadm names them; empty: it failed elsewhere. */
+    /** Names of the failed preflight checks; empty: it failed elsewhere. */
     readonly checks: readonly string[];
-    /** Reasons in kubeadm's own words. */
+    /** The error messages of kubeadm. */
     readonly words: readonly string[];
   } | null;
 }
@@ -101,7 +101,7 @@ export interface Unread {
   /** The field of ClusterFacts (e.g. "etcd", "nodes.demo-cp-1.clockSkewMs"). */
   readonly what: string;
   readonly rule: Finding['rule'];
-  /** The world's own words. */
+  /** The original error message. */
   readonly message: string;
 }
 
@@ -110,70 +110,70 @@ export interface NodeFacts {
   readonly role: NodeRole;
   readonly pool: string;
   readonly ready: boolean;
-  /** Why it is not Ready, in Kubernetes' or the agent's words. */
+  /** Why it is not Ready, as reported by Kubernetes or the agent. */
   readonly notReadyBecause: string | null;
-  /** Cordoned, by whomever. */
+  /** Cordoned by anyone. */
   readonly unschedulable: boolean;
   /** status.nodeInfo.kubeletVersion, without the leading v: `1.34.4`. */
   readonly kubelet: string;
-  /** Version of the kube-proxy image of its pod on this node, without v; null: it has none. */
+  /** The kube-proxy version of the image of its pod on this node, without v; null: none. */
   readonly kubeProxy: string | null;
-  /** Of the container runtime, e.g. `1.7.24`. */
+  /** The version of the container runtime, e.g. `1.7.24`. */
   readonly containerRuntime: string;
-  /** What its agent reported last. */
+  /** As last reported by its agent. */
   readonly software: SoftwareVersions;
-  /** No heartbeat of its agent comes. */
+  /** The agent sends no heartbeats. */
   readonly lost: boolean;
-  /** Of control planes; empty elsewhere. */
+  /** Only for control planes; otherwise empty. */
   readonly staticPods: readonly StaticPodFacts[];
-  /** Of control planes; null: not reported. */
+  /** Only for control planes; null: not reported. */
   readonly certificates: readonly { readonly name: string; readonly expiresAt: string }[] | null;
-  /** Against our own clock; positive: the node is ahead. null: not known. */
+  /** Relative to the local clock; positive: the node's clock is ahead. null: unknown. */
   readonly clockSkewMs: number | null;
   readonly disk: {
-    /** Free where images and etcd lie. null: not known. */
+    /** Free space on the disk of images and etcd. null: unknown. */
     readonly freeBytes: number;
-    /** What the change needs: image sizes, and twice the data of etcd on control planes. */
+    /** Required by the change: image sizes, and twice the etcd data on control planes. */
     readonly neededBytes: number;
   } | null;
-  /** The source of its files and images, as the node itself saw it last; null: it has not looked. */
+  /** The state of the source of its files and images, as the node last reported it; null: not checked yet. */
   readonly source: SourceLook | null;
-  /** What is set for its kubelet on the node itself; null: nothing. */
+  /** Settings of its kubelet on the node itself; null: none. */
   readonly kubeletSettings: KubeletSettings | null;
-  /** Whether the kubelet's own kubeconfig names the local API server (ControlPlaneKubeletLocalMode). null: not known. */
+  /** Whether the kubelet's kubeconfig points to the local API server (ControlPlaneKubeletLocalMode). null: unknown. */
   readonly kubeletTalksToLocalApi: boolean | null;
   readonly allocatable: Capacity;
 }
 
-/** A mirror of a static pod of a control plane. */
+/** The mirror pod of a control plane's static pod. */
 export interface StaticPodFacts {
   readonly component: 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler' | 'etcd';
-  /** Of its image, without v: `1.34.4`, `3.6.8`. */
+  /** The version of its image, without v: `1.34.4`, `3.6.8`. */
   readonly version: string;
   readonly image: string;
   readonly ready: boolean;
-  /** The command line, flag by flag. */
+  /** The command line, one flag per entry. */
   readonly args: readonly string[];
   readonly volumes: readonly string[];
-  /** Containers beside its own. */
+  /** Containers other than the component's own. */
   readonly sidecars: readonly string[];
-  /** Names of variables, without their values. */
+  /** Names of variables, without values. */
   readonly environment: readonly string[];
-  /** Of all its containers; 0: none. */
+  /** The sum over all its containers; 0: none. */
   readonly requests: Capacity;
   readonly limits: Capacity;
 }
 
 export interface EtcdFacts {
   readonly members: readonly EtcdMemberFacts[];
-  /** NOSPACE, CORRUPT, as etcd names them. */
+  /** etcd's names: NOSPACE, CORRUPT. */
   readonly alarms: readonly { readonly member: string; readonly alarm: string }[];
   readonly quotaBytes: number;
 }
 
 export interface EtcdMemberFacts {
   readonly id: string;
-  /** Its name in etcd, which kubeadm makes that of the node. */
+  /** Its name in etcd; kubeadm uses the name of the node. */
   readonly name: string;
   readonly node: NodeName | null;
   readonly started: boolean;
@@ -182,9 +182,9 @@ export interface EtcdMemberFacts {
   readonly leader: boolean;
   readonly version: string;
   readonly dbBytes: number;
-  /** How far it is behind the leader, in log entries. */
+  /** Number of log entries behind the leader. */
   readonly behind: number;
-  /** `etcdutl check v2store` (needed before 3.6): null: not asked. */
+  /** The result of `etcdutl check v2store` (required before 3.6); null: not run. */
   readonly v2StoreClean: boolean | null;
 }
 
@@ -199,7 +199,7 @@ export interface BudgetFacts {
   /** namespace/name */
   readonly name: string;
   readonly disruptionsAllowed: number;
-  /** namespace/name of the pods that it covers. */
+  /** Covered pods, as namespace/name. */
   readonly pods: readonly string[];
 }
 
@@ -213,9 +213,9 @@ export interface PodFacts {
   readonly name: string;
   readonly node: NodeName;
   readonly requests: Capacity;
-  /** No controller would make it again. */
+  /** No controller would recreate it. */
   readonly bare: boolean;
-  /** It has data in an emptyDir that goes with it. */
+  /** Its emptyDir data is deleted with it. */
   readonly emptyDir: boolean;
 }
 
@@ -224,16 +224,16 @@ export interface WebhookFacts {
   readonly name: string;
   readonly failurePolicy: 'Fail' | 'Ignore';
   readonly timeoutSeconds: number;
-  /** It is asked about nodes, pods or leases in kube-system. */
+  /** It is called for nodes, pods or leases in kube-system. */
   readonly matchesKubeSystem: boolean;
 }
 
 export interface DeprecatedApiFacts {
-  /** resource.version.group, as kubectl names them. */
+  /** resource.version.group, as in kubectl. */
   readonly api: string;
-  /** The first minor without it, such as `1.35`; null: it is deprecated, and its removal is not announced yet. */
+  /** The first minor without it, such as `1.35`; null: deprecated without an announced removal. */
   readonly removedIn: string | null;
   readonly requests: number;
-  /** When it was last used; null: the API servers do not say. */
+  /** The last use; null: unknown to the API servers. */
   readonly lastUsedAt: string | null;
 }

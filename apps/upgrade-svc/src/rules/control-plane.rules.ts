@@ -10,7 +10,7 @@ import { c8MayRemove, majorityOf, type Quorum } from '@fairlead/domain';
 import type { ClusterFacts, EtcdFacts } from './cluster.facts.js';
 import { finding, when } from './finding.js';
 
-/** C1: asked before each control plane, however well the one before it went. */
+/** C1: evaluated before each control plane, whatever the result of the previous one. */
 export const c1GatesBefore: readonly GateName[] = [
   'api-answers',
   'cluster-healthy',
@@ -19,11 +19,16 @@ export const c1GatesBefore: readonly GateName[] = [
   'etcd-leader',
 ];
 
-/** C2: emptied, unless nothing else could take its pods. Others' taints are not asked: what they refuse stays Pending and is reported. */
+/**
+ * C2: drained, unless no other node could run its pods. Custom taints are not considered: pods that they repel stay
+ * Pending and are reported.
+ */
 export const c2MayDrain = (facts: Pick<ClusterFacts, 'nodes'>, node: NodeName): boolean =>
   facts.nodes.some(({ name, ready, unschedulable }) => name !== node && ready && !unschedulable);
 
-/** C2: who leads etcd after a control plane that leads it now: one that is done already if there is one, else the next. */
+/**
+ * C2: the etcd leader after a control plane that currently leads: an upgraded one if there is one, otherwise the next.
+ */
 export const c2NextLeader = (
   leader: NodeName | null,
   node: NodeName,
@@ -34,21 +39,21 @@ export const c2NextLeader = (
   return (others.find(({ done }) => done) ?? others[0])?.name ?? null;
 };
 
-/** C2: the leader goes last, so whoever leads now gives way while others of the same batch kind are left. */
+/** C2: the leader is upgraded last, so the current leader is postponed while others of the same pass are left. */
 export const c2LeaderGivesWay = (
   leader: NodeName | null,
   node: NodeName,
   left: readonly { readonly node: NodeName | null; readonly postponed: boolean }[],
 ): boolean => leader === node && left.some((other) => other.node !== node && !other.postponed);
 
-/** C3: etcd restarts when its image changes, and then the API server must have ended in order before. */
+/** C3: etcd restarts when its image changes, so the API server must be shut down cleanly before. */
 export const c3StopApiServerFirst = (from: string, to: string, releases?: readonly KubernetesRelease[]): boolean =>
   releaseOf(from, releases)?.etcd !== releaseOf(to, releases)?.etcd;
 
-/** C4: `apply` on the first control plane of a step and on no other; it changes what the cluster stores. */
+/** C4: `apply` only on the first control plane of a step, because it changes cluster-wide objects. */
 export const c4KubeadmCommand = (othersBegan: boolean): 'apply' | 'node' => (othersBegan ? 'node' : 'apply');
 
-/** C5: a control plane is done when all of this was seen. No fixed sleep is among it. */
+/** C5: a control plane is done once all of these gates hold. None of them is a fixed delay. */
 export const c5GatesAfter: readonly GateName[] = [
   'static-pods',
   'api-server',
@@ -59,19 +64,19 @@ export const c5GatesAfter: readonly GateName[] = [
 ];
 
 /**
- * C6: the kubelet of a control plane goes with it if it asks only its own API server; else in a second pass, when every API
- * server is new, because through a balanced address it would meet older ones.
+ * C6: the kubelet of a control plane is upgraded together with it if it uses only the local API server; otherwise in a
+ * second pass once every API server is upgraded, because it could reach older ones through a load balancer.
  */
 export const c6KubeletGoesAlong = (facts: Pick<ClusterFacts, 'nodes'>): boolean => {
   const controlPlanes = facts.nodes.filter(({ role }) => role === 'control-plane');
   return controlPlanes.length === 1 || controlPlanes.every((node) => node.kubeletTalksToLocalApi === true);
 };
 
-/** C7: control planes are changed in place: an extra member of etcd would be a risk of its own. */
+/** C7: control planes are upgraded in place, because an additional etcd member is a risk in itself. */
 export const c7NoSurge = (maxSurge: number | string | undefined): readonly Finding[] =>
   when(maxSurge !== undefined && maxSurge !== 0 && maxSurge !== '0%', () => finding('C7.surge', { maxSurge }));
 
-/** C8, away for a while: the others are a majority of all. A single member has no quorum to lose. */
+/** C8, temporarily unavailable: the remaining members are a majority of all. A single member has no quorum to lose. */
 export const c8MayPause = ({ members, healthy }: Quorum, itIsHealthy: boolean): boolean =>
   members === 1 || healthy - (itIsHealthy ? 1 : 0) >= majorityOf(members);
 
@@ -85,7 +90,7 @@ const votersOf = ({ members }: EtcdFacts): EtcdFacts['members'] => members.filte
 
 const isHealthyVoter = ({ started, healthy }: EtcdFacts['members'][number]): boolean => started && healthy;
 
-/** Voters now, those of them that are healthy, and voters once the node has left. */
+/** Current voters, the healthy ones among them, and the number of voters after the node has left. */
 export const removalQuorumOf = (
   etcd: EtcdFacts,
   node: NodeName,
@@ -98,7 +103,7 @@ export const removalQuorumOf = (
   };
 };
 
-/** C8, removal for good, of etcd as it is read now. A node without a voter takes none with it. */
+/** C8, permanent removal, based on the current state of etcd. A node without a voter does not reduce their number. */
 export const c8MayLeave = (etcd: EtcdFacts, node: NodeName): boolean => {
   const { voters: members, healthy } = removalQuorumOf(etcd, node);
   const voter = votersOf(etcd).find(({ name }) => name === node);
@@ -106,7 +111,7 @@ export const c8MayLeave = (etcd: EtcdFacts, node: NodeName): boolean => {
   return members > 1 && c8MayRemove({ members, healthy }, isHealthyVoter(voter));
 };
 
-/** C8 as a finding, of etcd as it is read now. */
+/** C8 as a finding, based on the current state of etcd. */
 export const c8QuorumWithout = (etcd: EtcdFacts, node: NodeName): readonly Finding[] => {
   const quorum = quorumOf(etcd);
   const itIsHealthy = etcd.members.some((member) => member.node === node && member.healthy);
@@ -115,13 +120,16 @@ export const c8QuorumWithout = (etcd: EtcdFacts, node: NodeName): readonly Findi
   );
 };
 
-/** C9: kubeadm brings them with the last control plane of a step, and no other node is touched before they have rolled out. */
+/**
+ * C9: kubeadm upgrades them with the last control plane of a step, and no other node is changed before they have rolled
+ * out.
+ */
 export const c9AddonGates: readonly GateName[] = ['kube-proxy', 'dns'];
 
-/** C9: seen before any worker begins. */
+/** C9: evaluated before the first worker. */
 export const c9GatesFinish: readonly GateName[] = [...c9AddonGates, 'cluster-healthy', 'etcd-healthy'];
 
-/** C9: a worker may begin when no control plane of its step is left and the addons fit. */
+/** C9: a worker may start once no control plane of its step is left and the addons are compatible. */
 export const c9WorkersMayBegin = (
   operations: readonly { readonly operation: PlanOperation; readonly ended: boolean }[],
   worker: PlanOperation,

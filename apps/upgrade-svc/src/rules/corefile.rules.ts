@@ -2,7 +2,7 @@ import { compareVersions, releaseOf, type Finding, type KubernetesRelease } from
 import { COREFILE_PLUGINS } from './corefile.plugins.js';
 import { finding, when } from './finding.js';
 
-/** A Corefile of more lines is none that people keep in a ConfigMap. */
+/** A real Corefile has fewer lines. */
 const LINES_MAX = 10_000;
 const NAMED_MAX = 20;
 
@@ -12,7 +12,7 @@ interface Directive {
   readonly name: string;
 }
 
-/** The first words of the lines in server blocks, as kubeadm's library reads them. */
+/** The first word of each line in server blocks, parsed like kubeadm's library does. */
 const directivesIn = (corefile: string): readonly Directive[] => {
   let depth = 0;
   return corefile.split('\n', LINES_MAX).flatMap((line): readonly Directive[] => {
@@ -34,7 +34,7 @@ const entryOf = (plugin: string, coredns: string) =>
     ? COREFILE_PLUGINS[plugin]?.findLast(({ since }) => compareVersions(since, coredns) <= 0)
     : undefined;
 
-/** Plugins and options that kubeadm does not know for this version of CoreDNS, such as `k8s_gateway` and `hedge of forward`. */
+/** Plugins and options unknown to kubeadm for this version of CoreDNS, such as `k8s_gateway` and `hedge of forward`. */
 export const unsupportedIn = (corefile: string, coredns: string): readonly string[] => {
   let plugin = '';
   const unsupported = directivesIn(corefile).flatMap(({ depth, name }) => {
@@ -48,7 +48,7 @@ export const unsupportedIn = (corefile: string, coredns: string): readonly strin
   return [...new Set(unsupported)].slice(0, NAMED_MAX);
 };
 
-/** B12: where the path brings another CoreDNS, kubeadm knows every plugin of the Corefile. */
+/** B12: if the path changes CoreDNS, kubeadm knows every plugin of the Corefile. */
 export const b12Corefile = (
   corefile: string | null,
   path: readonly string[],

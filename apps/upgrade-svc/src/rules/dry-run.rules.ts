@@ -2,7 +2,7 @@ import type { Finding } from '@fairlead/contracts';
 import type { ClusterFacts } from './cluster.facts.js';
 import { finding } from './finding.js';
 
-/** B13: kubeadm of the target would upgrade this cluster, by its own plan and dry run. */
+/** B13: the target's kubeadm would upgrade this cluster, according to its own plan and dry run. */
 export const b13KubeadmAccepts = ({ dryRun }: Pick<ClusterFacts, 'dryRun'>): readonly Finding[] => {
   if (dryRun === null || dryRun.refusal === null) return [];
   const { node, version, refusal } = dryRun;

@@ -14,11 +14,11 @@ import {
 import type { ClusterFacts, EtcdFacts, EtcdMemberFacts, NodeFacts } from './cluster.facts.js';
 import { finding, when as whenFound } from './finding.js';
 
-/** A member that does not answer has none. */
+/** A member that does not respond has none. */
 export const hasVersion = (text: string): boolean => parseVersion(text) !== undefined;
 
 const DB_SHARE_MAX = 0.8;
-/** Log entries; a member that follows the leader is a handful behind while requests come in. */
+/** Log entries; a healthy follower is only a few behind while requests arrive. */
 const BEHIND_MAX = 1_000;
 
 const troubleOf = ({ started, healthy, learner, behind }: EtcdMemberFacts): string | undefined => {
@@ -29,7 +29,7 @@ const troubleOf = ({ started, healthy, learner, behind }: EtcdMemberFacts): stri
   return undefined;
 };
 
-/** A finding with the code that distinguishes it from others of its rule. */
+/** A finding with its code, which identifies it within its rule. */
 export interface EtcdFound {
   readonly code: Extract<FindingCode, `B3.${string}`>;
   readonly finding: Finding;
@@ -39,7 +39,7 @@ const when = (holds: boolean, code: EtcdFound['code'], found: () => Finding): re
   holds ? [{ code, finding: found() }] : [];
 
 const b3Orphans = ({ members }: EtcdFacts, controlPlanes: readonly NodeName[]): readonly EtcdFound[] => {
-  // One that has not started is a finding of its own, whatever it is to become.
+  // A member that has not started is a separate finding.
   const orphans = members
     .filter(({ node, started }) => started && (node === null || !controlPlanes.includes(node)))
     .map(({ name }) => name);
@@ -50,7 +50,7 @@ const b3Orphans = ({ members }: EtcdFacts, controlPlanes: readonly NodeName[]): 
   ];
 };
 
-/** Every member that is behind is on a control plane that the plan upgrades. */
+/** Every member with an older version is on a control plane that the plan upgrades. */
 const isCompletedBy = ({ members }: EtcdFacts, upgraded: readonly NodeName[]): boolean => {
   const newest = newestVersion(members.map(({ version }) => version));
   return members.every(
@@ -63,11 +63,14 @@ interface EtcdAndNodes {
   readonly nodes: readonly Pick<NodeFacts, 'name' | 'role'>[];
 }
 
-/** `upgraded`: control planes that the plan brings to another version. B3: all members started, healthy, no learner, no alarm, same version, room in the database, not two of them, no orphans. */
+/**
+ * `upgraded`: control planes whose version the plan changes. B3: all members started, healthy, no learner, no alarm,
+ * same version, free space in the database, not exactly two members, no orphans.
+ */
 export const b3EtcdHealthy = (facts: EtcdAndNodes, upgraded: readonly NodeName[] = []): readonly Finding[] =>
   b3Found(facts, upgraded).map(({ finding: found }) => found);
 
-/** The same, each with its code. */
+/** The same findings with their codes. */
 export const b3Found = (facts: EtcdAndNodes, upgraded: readonly NodeName[] = []): readonly EtcdFound[] => {
   const { etcd } = facts;
   if (etcd === null) return [];
@@ -77,7 +80,8 @@ export const b3Found = (facts: EtcdAndNodes, upgraded: readonly NodeName[] = [])
     const trouble = troubleOf(member);
     return trouble === undefined ? [] : [`${member.name} ${trouble}`];
   });
-  // A member that does not answer has no version to compare. Where an upgrade ended early, the next one brings the others along.
+  // A member that does not respond has no version to compare. After an upgrade that ended early, the next one upgrades
+  // the remaining members.
   const versions = [...new Set(etcd.members.flatMap(({ version }) => (hasVersion(version) ? [version] : [])))];
   const largest = Math.max(0, ...etcd.members.map(({ dbBytes }) => dbBytes));
   const share = largest / etcd.quotaBytes;
@@ -106,7 +110,9 @@ export const b3Found = (facts: EtcdAndNodes, upgraded: readonly NodeName[] = [])
 
 const SNAPSHOT_AGE_MAX_MS = durationMs(SNAPSHOT_MAX_AGE_DEFAULT);
 
-/** B4: a snapshot younger than 15 minutes lies off the node. A plan that begins with taking one satisfies it. */
+/**
+ * B4: a snapshot younger than 15 minutes is stored outside the node. A plan that starts with a snapshot satisfies it.
+ */
 export const b4FreshSnapshot = (facts: ClusterFacts, planTakesOne: boolean): readonly Finding[] => {
   const age = facts.snapshot === null ? null : Date.parse(facts.at) - Date.parse(facts.snapshot.at);
   const seen = { snapshot: facts.snapshot?.name ?? null, ageMs: age, ageMaxMs: SNAPSHOT_AGE_MAX_MS };
@@ -117,7 +123,7 @@ export const b4FreshSnapshot = (facts: ClusterFacts, planTakesOne: boolean): rea
 
 interface EtcdMinorStep {
   readonly to: string;
-  /** Every member must run at least this. */
+  /** The minimum version of every member. */
   readonly memberMin: string;
   readonly v2StoreClean: boolean;
 }
@@ -128,14 +134,15 @@ const ETCD_STEPS: readonly EtcdMinorStep[] = [
   { to: '3.7', memberMin: '3.6.11', v2StoreClean: false },
 ];
 
-/** B10: etcd goes one minor at a time, and only from a version that its upgrade guide names. */
+/** B10: etcd is upgraded one minor at a time, and only from a version listed in its upgrade guide. */
 export const b10EtcdMinor = (etcd: EtcdFacts | null, from: string, to: string): readonly Finding[] => {
   if (!isMinorChange(from, to)) return [];
   const ahead = minorsAhead(from, to);
   if (ahead !== 1) return [finding('B10.minors', { from, to })];
   const step = ETCD_STEPS.find((one) => one.to === minorOf(to));
   if (step === undefined || etcd === null) return [];
-  // Members that will be exchanged by an earlier step of the path are judged by that step's release, not by what runs now.
+  // Members that an earlier step of the path upgrades are checked with the release of that step, not with their current
+  // version.
   const old = etcd.members.filter(
     ({ version }) =>
       hasVersion(version) && minorOf(version) === minorOf(from) && compareVersions(version, step.memberMin) < 0,
@@ -151,7 +158,7 @@ export const b10EtcdMinor = (etcd: EtcdFacts | null, from: string, to: string): 
   ];
 };
 
-/** B10: data of the v2 store are lost by the minor of etcd that has none, whichever step of the path brings it. */
+/** B10: the etcd minor without a v2 store loses v2 data, whichever step of the path installs it. */
 export const b10V2Store = (etcd: EtcdFacts | null, from: string, to: string): readonly Finding[] => {
   const step = isMinorChange(from, to) ? ETCD_STEPS.find((one) => one.to === minorOf(to)) : undefined;
   if (etcd === null || step?.v2StoreClean !== true) return [];

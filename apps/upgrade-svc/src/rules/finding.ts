@@ -11,14 +11,14 @@ import {
 
 type Values = Readonly<Record<string, unknown>>;
 type TextsOf<Code extends FindingCode> = (typeof UPGRADE_FINDINGS)[Code]['sentence' | 'help'];
-/** Placeholders that no fact fills. */
+/** Placeholders that no fact provides. */
 type Missing<Code extends FindingCode, Facts> = Exclude<Placeholders<TextsOf<Code>>, keyof Facts>;
 
 const filled = (text: string, values: Values): string => fillTemplate<string>(text, values);
 
 /**
- * A finding of the catalogue. `facts`: what was seen, names and numbers, so that a reader can check it; `given` fills the
- * placeholders that no fact fills.
+ * Creates a finding of the catalogue. `facts`: the observed names and numbers, so that a reader can verify it; `given`
+ * provides the placeholders that no fact provides.
  */
 export const finding = <Code extends FindingCode, Facts extends Values>(
   code: Code,
@@ -33,7 +33,7 @@ export const finding = <Code extends FindingCode, Facts extends Values>(
   return { rule, severity, ...words, facts: { ...facts }, ...permanent };
 };
 
-/** What a rule needs and could not be read. */
+/** The finding for a field that a rule needs and that could not be read. */
 export const unreadFinding = (rule: string, what: string, message: string): Finding => ({
   rule,
   severity: UNREAD_FINDING.severity,
@@ -42,30 +42,30 @@ export const unreadFinding = (rule: string, what: string, message: string): Find
   help: UNREAD_FINDING.help,
 });
 
-/** `when ? finding : none`, as lists that can be joined. */
+/** Returns the finding if the condition holds, as a list that can be concatenated. */
 export const when = (holds: boolean, found: () => Finding): readonly Finding[] => (holds ? [found()] : []);
 
-/** Findings that stop an upgrade: refusals of rules that were not overridden, or that cannot be. */
+/** Findings that block an upgrade: rejections that were not overridden, or cannot be. */
 export const stopping = (findings: readonly Finding[], overridden: readonly string[]): readonly Finding[] =>
   findings.filter(
     ({ rule, severity }) =>
       severity === 'refuse' && !(overridden.includes(rule) && UPGRADE_RULES[rule as UpgradeRule].overridable),
   );
 
-/** Whether an upgrade may begin once the cluster has changed: no finding needs another request. */
+/** Whether the upgrade may start after changes of the cluster alone: no finding requires another request. */
 export const mayPass = (findings: readonly Finding[]): boolean => findings.every(({ permanent }) => permanent !== true);
 
-/** A number that is measured again at each look. */
+/** A number that each check measures again. */
 const MEASURED = /(?<= )\d+(?= )/g;
 
-/** The same findings as before, apart from what is measured at each look. */
+/** Whether the findings are the same, apart from measured numbers. */
 export const areSameFindings = (one: readonly Finding[], other: readonly Finding[]): boolean => {
   const wordsOf = (findings: readonly Finding[]): string =>
     findings.map(({ rule, sentence }) => `${rule} ${sentence.replaceAll(MEASURED, '')}`).join('\n');
   return wordsOf(one) === wordsOf(other);
 };
 
-/** What was overridden is shown, and no longer stops. */
+/** Overridden findings are shown, but no longer block. */
 export const withOverrides = (findings: readonly Finding[], overridden: readonly string[]): readonly Finding[] => {
   const stops = new Set(stopping(findings, overridden));
   return findings.map((one) => (one.severity === 'refuse' && !stops.has(one) ? { ...one, severity: 'inform' } : one));

@@ -45,8 +45,8 @@ const sectionOf = (command: string): string | undefined => {
     .find((section) => section !== undefined);
 };
 
-describe('what operators are advised to run', () => {
-  it('names commands', () => expect(COMMANDS.length).toBeGreaterThan(10));
+describe('advice for operators', () => {
+  it('contains commands', () => expect(COMMANDS.length).toBeGreaterThan(10));
 
   it.each(COMMANDS)('fairlead %s is a command with these arguments and options', (command) => {
     const section = sectionOf(command);
@@ -59,7 +59,7 @@ describe('what operators are advised to run', () => {
 });
 
 describe('a finding', () => {
-  it('has the rule of its code, and facts and words in its sentence', () =>
+  it('has the rule of its code, and its facts and text in the sentence', () =>
     expect(
       finding('A2.too-new', { node: 'w-1', version: '1.35.1', apiServer: '1.34.4' }, { component: 'kubelet' }),
     ).toMatchObject({
@@ -69,14 +69,14 @@ describe('a finding', () => {
       facts: { node: 'w-1', version: '1.35.1', apiServer: '1.34.4' },
     }));
 
-  it('separates the items of a list by commas', () =>
+  it('separates list items by commas', () =>
     expect(finding('B3.orphans', { orphans: ['old-1', 'old-2'] }).sentence).toContain('old-1, old-2'));
 
-  it('is of a rule that exists', () => {
+  it('has an existing rule', () => {
     for (const code of Object.keys(UPGRADE_FINDINGS)) expect(Object.keys(UPGRADE_RULES)).toContain(code.split('.')[0]);
   });
 
-  it('stops an upgrade until its rule is overridden, unless it cannot be', () => {
+  it('blocks an upgrade until its rule is overridden, if it can be', () => {
     const snapshot = finding('B4.none', {});
     const skipped = finding('A1.skips', { from: 'v1.33.1', to: 'v1.35.1' });
     expect(stopping([snapshot, skipped], [])).toEqual([snapshot, skipped]);

@@ -4,14 +4,14 @@ import { finding, when } from './finding.js';
 import { fieldsLost, installedLost, isProxyVariable } from './installed.rules.js';
 import { flagsIn } from './settings.rules.js';
 
-/** A value that kubeadm gives every cluster; null: it depends on the cluster or the node. */
+/** The value that kubeadm sets in every cluster; null: it depends on the cluster or the node. */
 type Defaults = Readonly<Record<string, string | null>>;
 
 const PKI = '/etc/kubernetes/pki';
 
 /**
- * The flags that kubeadm 1.30 to 1.36 writes into its manifests (cmd/kubeadm/app/phases/controlplane/manifests.go and etcd/local.go). A
- * value that a release of kubeadm may have changed, or that files outside of the manifest decide, is null.
+ * The flags that kubeadm 1.30 to 1.36 writes into its manifests (cmd/kubeadm/app/phases/controlplane/manifests.go and
+ * etcd/local.go). null: a kubeadm release may have changed the value, or files outside the manifest determine it.
  */
 const KUBEADM_FLAGS: Readonly<Record<StaticPodFacts['component'], Defaults>> = {
   'kube-apiserver': {
@@ -95,16 +95,16 @@ const KUBEADM_FLAGS: Readonly<Record<StaticPodFacts['component'], Defaults>> = {
   },
 };
 
-/** The agent gives kubeadm a patch with it (G5). */
+/** The agent passes it to kubeadm in a patch (G5). */
 const OWN_FLAGS = ['emulated-version'];
 
-/** Volumes of kubeadm's manifests; those of CA certificates depend on the distribution of the node. */
+/** Volumes of kubeadm's manifests; those of CA certificates depend on the Linux distribution. */
 const KUBEADM_VOLUMES: readonly RegExp[] = [
   /^(?:k8s-certs|ca-certs|kubeconfig|flexvolume-dir|etcd-data|etcd-certs(?:-\d+)?)$/,
   /^(?:etc-pki(?:-[a-z-]+)?|etc-ca-certificates|usr-share-ca-certificates|usr-local-share-ca-certificates)$/,
 ];
 
-/** What `kubeadm upgrade` does not write again. */
+/** Flags that `kubeadm upgrade` does not write again. */
 const flagsLost = ({ component, args }: StaticPodFacts, { extraArgs }: KubeadmExtras): readonly string[] => {
   const kept = new Set([...(extraArgs[component] ?? []), ...OWN_FLAGS]);
   const defaults = KUBEADM_FLAGS[component];
@@ -125,7 +125,7 @@ const volumesLost = ({ component, volumes }: StaticPodFacts, { extraVolumes }: K
 const environmentLost = ({ component, environment }: StaticPodFacts, { extraEnvs }: KubeadmExtras): readonly string[] =>
   environment.filter((name) => !isProxyVariable(name) && !(extraEnvs[component] ?? []).includes(name));
 
-/** What kubeadm requests for each (cmd/kubeadm/app/util/staticpod); it sets no limits. */
+/** kubeadm's requests for each component (cmd/kubeadm/app/util/staticpod); it sets no limits. */
 const KUBEADM_REQUESTS: Readonly<Record<StaticPodFacts['component'], Capacity>> = {
   'kube-apiserver': { cpuMillis: 250, memoryBytes: 0 },
   'kube-controller-manager': { cpuMillis: 200, memoryBytes: 0 },
@@ -133,7 +133,7 @@ const KUBEADM_REQUESTS: Readonly<Record<StaticPodFacts['component'], Capacity>> 
   etcd: { cpuMillis: 100, memoryBytes: 100 * 1_024 ** 2 },
 };
 
-/** Of a pod with further containers they are a sum, and the containers are lost themselves. */
+/** For a pod with additional containers they are a sum, and the containers are reported as lost themselves. */
 const resourcesLost = ({ component, sidecars, requests, limits }: StaticPodFacts): readonly string[] => {
   if (sidecars.length > 0) return [];
   const own = KUBEADM_REQUESTS[component];
@@ -145,14 +145,14 @@ const resourcesLost = ({ component, sidecars, requests, limits }: StaticPodFacts
   ];
 };
 
-/** What is lost of a component on these nodes. */
+/** Settings of a component that are lost on these nodes. */
 interface Lost {
   readonly component: string;
   readonly what: readonly string[];
   readonly nodes: readonly NodeName[];
 }
 
-/** Each part of a static pod that people change: what kubeadm would not write again, and the finding about it. */
+/** A customizable part of a static pod: the settings that kubeadm would not write again, and their finding. */
 interface Part {
   readonly lostOf: (pod: StaticPodFacts, kubeadm: KubeadmExtras) => readonly string[];
   readonly found: (lost: Lost) => Finding;
@@ -190,7 +190,7 @@ const lostOn = (nodes: readonly NodeFacts[], lostOf: (pod: StaticPodFacts) => re
   return [...lost].map(([component, { what, nodes: on }]) => ({ component, what: listed(what), nodes: on }));
 };
 
-/** kubelet-config and patches of the node are written again; what stands in neither is not. */
+/** Fields that are in neither kubelet-config nor the patches of the node, and are therefore lost. */
 const kubeletLost = (
   { nodes, settings, installed }: ClusterFacts,
   upgraded: readonly NodeName[],
@@ -215,8 +215,8 @@ const kubeletLost = (
 };
 
 /**
- * B11: what people changed by hand, and kubeadm's upgrade of these nodes would take back, waits for an operator's word. What kubeadm itself
- * changes, and what it leaves alone, is no finding. `path`: versions with v, from the present one to the target.
+ * B11: manual changes that kubeadm's upgrade of these nodes would revert require an override. Settings that kubeadm
+ * itself changes or keeps are not findings. `path`: versions with v, from the current one to the target.
  */
 export const b11HandMade = (
   facts: ClusterFacts,

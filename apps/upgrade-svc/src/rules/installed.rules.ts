@@ -14,10 +14,13 @@ import { REMOVED_KUBEADM_GATES } from './removed.settings.js';
 
 type Part = Exclude<keyof TemplateView, 'image'>;
 
-/** What kubeadm 1.30 to 1.36 writes into each part of a template (cmd/kubeadm/app/phases/addons); it sets the number of replicas of none. */
+/**
+ * The fields that kubeadm 1.30 to 1.36 writes into each part of a template (cmd/kubeadm/app/phases/addons); it never
+ * sets the number of replicas.
+ */
 interface Written extends Readonly<Record<Part, readonly string[]>> {
   readonly kind: 'DaemonSet' | 'Deployment';
-  /** In kubeadm-config. */
+  /** The section in kubeadm-config. */
   readonly field: 'dns' | 'proxy';
 }
 
@@ -50,9 +53,9 @@ const WRITTEN: Readonly<Record<KubeadmAddon, Written>> = {
 
 interface PartRule {
   readonly part: Part;
-  /** In front of each change, where the text alone does not say what it is. */
+  /** Precedes each change whose text alone is ambiguous. */
   readonly noun: string;
-  /** People take something out of it, too, and kubeadm puts it back. */
+  /** Removed fields count as well, because kubeadm restores them. */
   readonly takenOut: boolean;
 }
 
@@ -67,10 +70,10 @@ const PARTS: readonly PartRule[] = [
   { part: 'placement', noun: '', takenOut: false },
 ];
 
-/** kubeadm copies the proxies of its own environment. */
+/** kubeadm copies the proxy variables of its own environment. */
 export const isProxyVariable = (name: string): boolean => /^(?:https?|ftp|all|no)_proxy$/i.test(name);
 
-/** `limits.memory` of `limits.memory=1Gi`. */
+/** Returns `limits.memory` for `limits.memory=1Gi`. */
 const nameIn = (text: string): string => text.split('=', 1)[0] ?? '';
 
 const changesOf = (template: TemplateView, written: Written): readonly string[] =>
@@ -82,7 +85,7 @@ const changesOf = (template: TemplateView, written: Written): readonly string[] 
     return [...added.map((text) => `${noun}${text}`), ...(takenOut ? missing.map((text) => `no ${noun}${text}`) : [])];
   });
 
-/** The versions that a plan begins and ends with. */
+/** The first and the last version of a plan. */
 interface Releases {
   readonly present: KubernetesRelease | undefined;
   readonly target: KubernetesRelease | undefined;
@@ -94,7 +97,7 @@ const tagOf = (addon: KubeadmAddon, release: KubernetesRelease | undefined): str
 const repositoryOf = (addon: KubeadmAddon, { dns, imageRepository }: KubeadmInstalls): string =>
   `${addon === 'coredns' ? dns.imageRepository : imageRepository}/${addon}`;
 
-/** From another repository than kubeadm takes it from; or newer than kubeadm's of the target, and not its own of the present version. */
+/** From a repository other than kubeadm's; or newer than the target's image, and not the one of the current version. */
 const isChangedImage = (image: string, addon: KubeadmAddon, config: KubeadmInstalls, releases: Releases): boolean => {
   const [, repository = '', tag = ''] = /^(.*?)(?::([^:/@]*))?(?:@.*)?$/.exec(image) ?? [];
   if (repository !== repositoryOf(addon, config)) return true;
@@ -108,7 +111,7 @@ const NAMED_MAX = 20;
 const changedFinding = (object: string, changes: readonly string[]): readonly Finding[] =>
   when(changes.length > 0, () => finding('B11.installed', { object, changes: changes.slice(0, NAMED_MAX) }));
 
-/** Since 1.32, kubeadm installs what is not there, unless kubeadm-config disables it. */
+/** Since 1.32, kubeadm installs missing addons, unless kubeadm-config disables them. */
 const INSTALLS_ABSENT_SINCE = '1.32';
 
 const addonLost = (
@@ -130,7 +133,7 @@ const addonLost = (
 
 const KUBE_PROXY_KEYS: readonly string[] = ['config.conf', 'kubeconfig.conf'];
 
-/** Its config.conf is kept as people have changed it; the rest is not. */
+/** kubeadm keeps changes in config.conf, but not in the rest. */
 const kubeProxyConfigLost = ({ config, kubeProxyConfig }: InstalledFacts): readonly Finding[] => {
   if (kubeProxyConfig === null || config.disabled.includes('kube-proxy')) return [];
   const { keys, server } = kubeProxyConfig;
@@ -143,7 +146,7 @@ const kubeProxyConfigLost = ({ config, kubeProxyConfig }: InstalledFacts): reado
   ]);
 };
 
-/** Of kubeadm itself: a gate that it no longer has, and that was set otherwise than it behaves since. */
+/** kubeadm's own gates: a removed gate that was set to another value than its current behavior. */
 const gatesLost = ({ featureGates }: KubeadmInstalls, target: string): readonly Finding[] => {
   const gates = Object.entries(featureGates).flatMap(([gate, value]) => {
     const removed = Object.hasOwn(REMOVED_KUBEADM_GATES, gate) ? REMOVED_KUBEADM_GATES[gate] : undefined;
@@ -153,7 +156,10 @@ const gatesLost = ({ featureGates }: KubeadmInstalls, target: string): readonly 
   return when(gates.length > 0, () => finding('B11.kubeadm-gates', { version: target, gates }));
 };
 
-/** B11 of what kubeadm installs for the whole cluster. `path`: versions with v, from the present one to the target. */
+/**
+ * B11 for the objects that kubeadm installs for the whole cluster. `path`: versions with v, from the current one to the
+ * target.
+ */
 export const installedLost = (
   installed: InstalledFacts,
   path: readonly string[],
@@ -170,10 +176,10 @@ export const installedLost = (
   ];
 };
 
-/** kubeadm finds these out on each node. */
+/** kubeadm detects these on each node. */
 const OF_THE_NODE: readonly string[] = ['resolvConf', 'containerRuntimeEndpoint', 'imageServiceEndpoint'];
 
-/** B11 of the configuration of one kubelet: fields that kubelet-config does not have, or has otherwise. */
+/** B11 for the configuration of one kubelet: fields that kubelet-config lacks, or that have another value there. */
 export const fieldsLost = (settings: KubeletSettings, installed: InstalledFacts | null): readonly string[] => {
   const given = installed?.kubeletFields;
   if (!given) return [];

@@ -19,8 +19,8 @@ const takenBack = (object: string, changes: string): readonly string[] => [
   `the upgrade would take back what was changed by hand of ${object} in kube-system: ${changes}`,
 ];
 
-describe('B11 what kubeadm installs for the whole cluster', () => {
-  it('is no finding as kubeadm left it', () => expect(lost(INSTALLED)).toEqual([]));
+describe('B11 objects that kubeadm installs for the whole cluster', () => {
+  it('has no finding if they are unchanged', () => expect(lost(INSTALLED)).toEqual([]));
 
   it.each<[string, KubeadmAddon, Partial<TemplateView>, string]>([
     [
@@ -80,24 +80,24 @@ describe('B11 what kubeadm installs for the whole cluster', () => {
       { args: [...(INSTALLED.templates['kube-proxy']?.args ?? []), '--v=4'], resources: ['requests.cpu=50m'] },
       '--v=4, requests.cpu=50m',
     ],
-  ])('names %s', (_, addon, change, changes) =>
+  ])('reports %s', (_, addon, change, changes) =>
     expect(lost(changed(addon, change))).toEqual(
       takenBack(`${addon === 'coredns' ? 'Deployment' : 'DaemonSet'} ${addon}`, changes),
     ),
   );
 
-  it('agrees with images that kubeadm itself installed when an earlier patch is requested', () =>
+  it('accepts images that kubeadm itself installed if an earlier patch is requested', () =>
     expect(lost(changed('kube-proxy', { image: 'registry.k8s.io/kube-proxy:v1.34.9' }), 'v1.34.2', 'v1.34.9')).toEqual(
       [],
     ));
 
-  it('agrees with images of the registry and the tag that kubeadm-config names', () => {
+  it('accepts images of the registry and the tag in kubeadm-config', () => {
     const image = 'mirror.example.org/coredns:v9.0.0';
     const dns = { imageRepository: 'mirror.example.org', imageTag: 'v9.0.0' };
     expect(lost({ ...changed('coredns', { image }), config: { ...INSTALLED.config, dns } })).toEqual([]);
   });
 
-  it('names another API server of kube-proxy and further keys, and lets its config.conf be', () => {
+  it('reports another API server of kube-proxy and additional keys, but not changes in config.conf', () => {
     const kubeProxyConfig = { keys: ['config.conf', 'kubeconfig.conf', 'extra'], server: 'https://127.0.0.1:7443' };
     expect(lost({ ...INSTALLED, kubeProxyConfig })).toEqual(
       takenBack('ConfigMap kube-proxy', 'key extra, server https://127.0.0.1:7443 of kubeconfig.conf'),
@@ -106,14 +106,14 @@ describe('B11 what kubeadm installs for the whole cluster', () => {
     expect(lost({ ...INSTALLED, config })).toEqual([]);
   });
 
-  it('says that kubeadm of 1.32 or later brings back what was removed, unless kubeadm-config disables it (kubernetes#129415)', () => {
+  it('reports that kubeadm 1.32 or later reinstalls a removed addon, unless kubeadm-config disables it (kubernetes#129415)', () => {
     const without: InstalledFacts = { ...INSTALLED, templates: { ...INSTALLED.templates, 'kube-proxy': null } };
     expect(lost(without)).toEqual(['the upgrade would install kube-proxy again, which was removed from kube-system']);
     expect(lost(without, 'v1.31.14')).toEqual([]);
     expect(lost({ ...without, config: { ...without.config, disabled: ['kube-proxy'] } })).toEqual([]);
   });
 
-  it('names feature gates that kubeadm of the target ignores, where they were set otherwise than it behaves', () => {
+  it("reports feature gates that the target's kubeadm ignores, if their value differs from its behavior", () => {
     const featureGates = { ControlPlaneKubeletLocalMode: false, EtcdLearnerMode: true, NodeLocalCRISocket: false };
     expect(lost(configured({ featureGates }), 'v1.36.3')).toEqual([
       'kubeadm v1.36.3 no longer has feature gates that kubeadm-config sets, and ignores them: ControlPlaneKubeletLocalMode=false',

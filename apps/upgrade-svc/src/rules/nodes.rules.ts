@@ -5,7 +5,10 @@ import { finding, when } from './finding.js';
 const CERTIFICATE_MARGIN_MS = 30 * 24 * 3_600_000;
 const CLOCK_SKEW_MAX_MS = 1_000;
 
-/** B8: no certificate but those that kubelets renew themselves ends before the plan can have ended, and 30 days more; a plan that renews them satisfies it. */
+/**
+ * B8: no certificate, apart from those that kubelets renew themselves, expires before the plan's latest end plus 30
+ * days; a plan that renews them satisfies it.
+ */
 export const b8Certificates = (
   facts: ClusterFacts,
   endsAtMs: number,
@@ -18,7 +21,8 @@ export const b8Certificates = (
         Date.parse(one.expiresAt) < endsAtMs + CERTIFICATE_MARGIN_MS &&
         (!renewed.includes(name) ||
           isAuthority(one) ||
-          // A renewal needs no other renewal first: those that end before their turn were renewed before it was planned.
+          // A renewal does not require another one first: certificates that expire before their turn were renewed
+          // before planning.
           (!isRenewal && Date.parse(one.expiresAt) < endsAtMs)),
     );
     return when(early.length > 0, () =>
@@ -30,7 +34,7 @@ export const b8Certificates = (
     );
   });
 
-/** B8: no certificate has ended; those of kubelets are a matter of their own nodes. */
+/** B8: no certificate has expired; kubelet certificates are checked per node. */
 export const b8Ended = (facts: ClusterFacts): readonly Finding[] =>
   facts.nodes.flatMap(({ name, certificates }) => {
     const ended = endedOf(certificates ?? [], facts.at);
@@ -43,7 +47,7 @@ export const b8Ended = (facts: ClusterFacts): readonly Finding[] =>
     );
   });
 
-/** B8: clocks agree within a second, or certificates and leases are judged differently on each node. */
+/** B8: clocks differ by less than a second, otherwise certificates and leases are judged differently on each node. */
 export const b8Clocks = ({ nodes }: ClusterFacts): readonly Finding[] =>
   nodes.flatMap(({ name, clockSkewMs }) =>
     when(clockSkewMs !== null && Math.abs(clockSkewMs) >= CLOCK_SKEW_MAX_MS, () =>
@@ -57,7 +61,7 @@ export const b8Clocks = ({ nodes }: ClusterFacts): readonly Finding[] =>
 
 const mib = (bytes = 0): number => Math.floor(bytes / 1024 ** 2);
 
-/** B9: room for images and data. */
+/** B9: free space for images and data. */
 export const b9Room = ({ nodes }: ClusterFacts, changed: readonly NodeName[]): readonly Finding[] =>
   nodes
     .filter(({ name }) => changed.includes(name))
@@ -71,7 +75,10 @@ export const b9Room = ({ nodes }: ClusterFacts, changed: readonly NodeName[]): r
       ),
     );
 
-/** B9: the source of files answers each node itself, and has what the plan brings there (by node, Kubernetes versions with v). */
+/**
+ * B9: every node reaches its source of files, and the source has the versions that the plan installs there (by node,
+ * Kubernetes versions with v).
+ */
 export const b9Source = (
   { nodes }: ClusterFacts,
   brought: ReadonlyMap<NodeName, readonly string[]>,

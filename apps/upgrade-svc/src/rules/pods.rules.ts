@@ -8,7 +8,10 @@ const coveredTwice = (budgets: readonly BudgetFacts[]): readonly string[] => {
   return [...seen].filter(([, times]) => times > 1).map(([pod]) => pod);
 };
 
-/** B7: budgets that allow nothing now, pods under two budgets (the eviction API refuses those), bare pods, emptyDirs. */
+/**
+ * B7: budgets that currently allow no disruption, pods covered by two budgets (rejected by the eviction API), bare
+ * pods, emptyDirs.
+ */
 export const b7PodsCanMove = (facts: ClusterFacts, drained: readonly NodeName[]): readonly Finding[] => {
   const pods = facts.pods.filter(({ node }) => drained.includes(node));
   const names = new Set(pods.map(({ name }) => name));
@@ -39,7 +42,10 @@ const missing = (
     return sumOf(pods, of) > room;
   });
 
-/** B7: what requests the nodes that are away together hold, the others have room for. Largest nodes are taken as away. */
+/**
+ * B7: the remaining nodes have capacity for the requests of the nodes that are unavailable at the same time. The
+ * largest nodes are assumed to be unavailable.
+ */
 export const b7Capacity = (facts: ClusterFacts, pool: string, atOnce: number): readonly Finding[] => {
   const workers = facts.nodes.filter(({ role }) => role === 'worker');
   const held = workers.length > 0 ? workers : facts.nodes;

@@ -2,23 +2,23 @@ import type { Finding, NodeName, UpgradeTarget } from '@fairlead/contracts';
 import type { ClusterFacts } from './cluster.facts.js';
 import { finding, unreadFinding, when } from './finding.js';
 
-/** What else is under way in the cluster, by the log. */
+/** Other operations in progress, according to the log. */
 export interface UnderWay {
   /** Sentences: "demo-w-4 is joining", "another upgrade u-… runs". */
   readonly operations: readonly string[];
   readonly clusterReady: boolean;
 }
 
-/** B1: one operation at a time; upgrades and repairs never mix. */
+/** B1: one operation at a time; upgrades and repairs never overlap. */
 export const b1OneOperation = ({ operations, clusterReady }: UnderWay): readonly Finding[] => [
   ...when(operations.length > 0, () => finding('B1.in-progress', { operations }, { what: operations.join('; ') })),
   ...when(operations.length === 0 && !clusterReady, () => finding('B1.not-ready', {})),
 ];
 
-/** B2 wants the cluster healthy so often in a row, ten seconds apart (kOps: --validate-count 2). */
+/** The number of healthy checks in a row that B2 requires, ten seconds apart (kOps: --validate-count 2). */
 export const HEALTHY_PASSES_MIN = 2;
 
-/** B2: all nodes Ready or excused, all that runs for the cluster Ready, twice in a row. */
+/** B2: all nodes Ready or excused and all system workloads Ready, twice in a row. */
 export const b2ClusterHealthy = (
   facts: Pick<ClusterFacts, 'nodes' | 'system' | 'healthyPasses'>,
   excused: readonly NodeName[],
@@ -46,10 +46,10 @@ export const b2ClusterHealthy = (
   ];
 };
 
-/** What could not be read does not count as healthy: the rule that needs it refuses. */
+/** An unreadable field does not count as healthy: the rule that needs it rejects the upgrade. */
 export const unreadFindings = ({ unread }: ClusterFacts): readonly Finding[] =>
   unread.map(({ what, rule, message }) => unreadFinding(rule, what, message));
 
-/** An upgrade asks for something. */
+/** Whether the request changes nothing. */
 export const asksForNothing = ({ kubernetes, software, renewCertificates, reboot }: UpgradeTarget): boolean =>
   kubernetes === undefined && Object.keys(software ?? {}).length === 0 && !renewCertificates && !reboot;

@@ -34,7 +34,7 @@ const pod = (change: Partial<PodFacts> = {}): PodFacts => ({
 });
 const later = (ms: number): string => new Date(Date.parse(AT) + ms).toISOString();
 
-/** Each refusal says its rule, what was seen, and what to do. */
+/** Each rejection has its rule, the facts and a remedy. */
 const expectRefused = (
   findings: readonly { rule: string; severity: string; help: string; facts: object }[],
   rule: string,
@@ -45,16 +45,16 @@ const expectRefused = (
 };
 
 describe('B1 one operation at a time', () => {
-  it('refuses beside a join or a removal [Cluster API 23]', () =>
+  it('rejects during a join or a removal [Cluster API 23]', () =>
     expectRefused(b1OneOperation({ operations: ['demo-w-4 is joining'], clusterReady: true }), 'B1'));
-  it('refuses a cluster that is not Ready', () =>
+  it('rejects a cluster that is not Ready', () =>
     expect(b1OneOperation({ operations: [], clusterReady: false })).toMatchObject([{ rule: 'B1' }]));
-  it('agrees when nothing else is under way', () =>
+  it('accepts if nothing else is in progress', () =>
     expect(b1OneOperation({ operations: [], clusterReady: true })).toEqual([]));
 });
 
 describe('B2 the cluster is healthy', () => {
-  it('when every node and all of kube-system are Ready twice in a row', () =>
+  it('if every node and all of kube-system are Ready twice in a row', () =>
     expect(b2ClusterHealthy(healthy, [])).toEqual([]));
   it('not with a node that is not Ready, unless it is excused', () => {
     const sick = withNode(w(1), { ready: false, notReadyBecause: 'kubelet stopped' });
@@ -88,37 +88,37 @@ describe('B3 etcd is healthy', () => {
     const two = factsOf(modelOf(2, 1, '1.33.13'), AT);
     expectRefused(b3EtcdHealthy(two), 'B3');
   });
-  it('not with a member that is no control plane', () => {
+  it('not with a member that is not on a control plane', () => {
     const findings = b3EtcdHealthy(withMember(cp(2), { node: null }));
     expect(findings.map(({ rule }) => rule)).toEqual(['B3', 'B3']);
   });
 });
 
 describe('B4 a fresh snapshot', () => {
-  it('is what a plan begins with', () => expect(b4FreshSnapshot(healthy, true)).toEqual([]));
-  it('is missed when there is none', () => expectRefused(b4FreshSnapshot(healthy, false), 'B4'));
-  it('is younger than 15 minutes', () => {
+  it('is the first operation of a plan', () => expect(b4FreshSnapshot(healthy, true)).toEqual([]));
+  it('is required if there is none', () => expectRefused(b4FreshSnapshot(healthy, false), 'B4'));
+  it('must be younger than 15 minutes', () => {
     const taken = (ms: number) => ({ ...healthy, snapshot: { at: later(-ms), name: 'demo-1' } });
     expect(b4FreshSnapshot(taken(14 * 60_000), false)).toEqual([]);
     expectRefused(b4FreshSnapshot(taken(16 * 60_000), false), 'B4');
   });
 });
 
-describe('B5 nothing uses what the target no longer has', () => {
+describe('B5 no API in use is removed in the target', () => {
   const use = {
     api: 'flowschemas.v1beta3.flowcontrol.apiserver.k8s.io',
     removedIn: '1.34',
     requests: 7,
     lastUsedAt: null,
   };
-  it('refuses an API that is used', () =>
+  it('rejects an API in use', () =>
     expectRefused(b5RemovedApis({ ...healthy, deprecatedApis: [use] }, 'v1.34.4'), 'B5'));
-  it('agrees when the API stays, or was last used long ago', () => {
+  it('accepts an API that remains, or was last used long ago', () => {
     expect(b5RemovedApis({ ...healthy, deprecatedApis: [{ ...use, removedIn: '1.36' }] }, 'v1.34.4')).toEqual([]);
     const old = { ...use, lastUsedAt: later(-40 * 24 * 3_600_000) };
     expect(b5RemovedApis({ ...healthy, deprecatedApis: [old] }, 'v1.34.4')).toEqual([]);
   });
-  it('agrees when no release is named in which the API goes, as of Endpoints', () =>
+  it('accepts an API without an announced removal, such as Endpoints', () =>
     expect(b5RemovedApis({ ...healthy, deprecatedApis: [{ ...use, removedIn: null }] }, 'v1.34.4')).toEqual([]));
 });
 
@@ -127,7 +127,7 @@ const withArgs = (component: string, ...args: readonly string[]): ClusterFacts =
   return withNode(cp(1), { staticPods });
 };
 
-describe('B5 no component is started with what the target no longer accepts', () => {
+describe('B5 no component has a setting that the target no longer accepts', () => {
   const GATE = 'UserNamespacesPodSecurityStandards';
   const sentences = (facts: ClusterFacts, target = 'v1.35.4'): readonly string[] =>
     b5RemovedSettings(facts, target).map(({ sentence }) => sentence);
@@ -136,25 +136,25 @@ describe('B5 no component is started with what the target no longer accepts', ()
     settings: [{ component, where: `the configuration of ${component}`, args }],
   });
 
-  it('agrees with a cluster as kubeadm makes it', () => expect(b5RemovedSettings(healthy, 'v1.36.3')).toEqual([]));
+  it('accepts an unchanged kubeadm cluster', () => expect(b5RemovedSettings(healthy, 'v1.36.3')).toEqual([]));
 
-  it('refuses a flag that is gone', () => {
+  it('rejects a removed flag', () => {
     const facts = withArgs('kube-apiserver', 'kube-apiserver', '--cloud-provider=external');
     expectRefused(b5RemovedSettings(facts, 'v1.34.4'), 'B5');
   });
 
   it.each(['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet', 'kube-proxy'] as const)(
-    'refuses a feature gate of %s that is gone, and says where it is set',
+    'rejects a removed feature gate of %s, and reports where it is set',
     (component) =>
       expect(sentences(setBy(component, `--feature-gates=AllAlpha=false,${GATE}=true`))).toEqual([
         `${component} sets the feature gate ${GATE}, which is removed in 1.35, and would not start: the configuration of ${component}`,
       ]),
   );
 
-  it('agrees with the gate while the target knows it', () =>
+  it('accepts the gate while the target knows it', () =>
     expect(sentences(setBy('kubelet', `--feature-gates=${GATE}=true`), 'v1.34.4')).toEqual([]));
 
-  it('makes one finding of a gate that several places set', () => {
+  it('reports a gate that is set in several places once', () => {
     const facts = withArgs('kube-apiserver', 'kube-apiserver', `--feature-gates=${GATE}=true`);
     const both = { ...facts, settings: setBy('kube-apiserver', `--feature-gates=${GATE}=true`).settings };
     expect(b5RemovedSettings(both, 'v1.35.4')).toMatchObject([
@@ -162,7 +162,7 @@ describe('B5 no component is started with what the target no longer accepts', ()
     ]);
   });
 
-  it('refuses a gate that is switched off and can only be on by then', () => {
+  it('rejects a disabled gate that the target locks to enabled', () => {
     const off = setBy('kube-apiserver', '--feature-gates=SidecarContainers=false');
     expect(sentences(off, 'v1.33.13')).toEqual([
       'kube-apiserver sets the feature gate SidecarContainers, which is locked to true since 1.33, and would not start: the configuration of kube-apiserver',
@@ -170,12 +170,12 @@ describe('B5 no component is started with what the target no longer accepts', ()
     expect(sentences(setBy('kube-apiserver', '--feature-gates=SidecarContainers=true'), 'v1.33.13')).toEqual([]);
   });
 
-  it('refuses an admission plugin that is gone, even to disable it', () =>
+  it('rejects a removed admission plugin, even in the list of disabled ones', () =>
     expect(sentences(setBy('kube-apiserver', '--disable-admission-plugins=PersistentVolumeLabel'), 'v1.33.13')).toEqual(
       [expect.stringContaining('names the admission plugin PersistentVolumeLabel, which is removed in 1.31')],
     ));
 
-  it('refuses what people set for the kubelet on a node, in KUBELET_EXTRA_ARGS or a patch', () => {
+  it('rejects kubelet settings on a node, in KUBELET_EXTRA_ARGS or a patch', () => {
     const kubeletSettings = { flags: ['pod-infra-container-image'], gates: { [GATE]: true }, config: {} };
     expect(sentences(withNode(w(1), { kubeletSettings }))).toEqual([
       `kubelet is started with --pod-infra-container-image, which is removed in 1.35: KUBELET_EXTRA_ARGS or a patch of kubeadm on ${w(1)}`,
@@ -183,11 +183,11 @@ describe('B5 no component is started with what the target no longer accepts', ()
     ]);
   });
 
-  it('leaves the flags of etcd that kubeadm itself makes to kubeadm', () =>
+  it('ignores the etcd flags that kubeadm itself sets', () =>
     expect(sentences(withArgs('etcd', 'etcd', '--experimental-initial-corrupt-check=true'), 'v1.36.3')).toEqual([]));
 });
 
-describe('B11 nothing that people changed by hand is lost', () => {
+describe('B11 no manual change is lost', () => {
   const PATH = ['v1.33.13', 'v1.34.4'];
   const upgraded = [cp(1), cp(2), cp(3)];
   const lost = (facts: ClusterFacts): readonly string[] =>
@@ -199,12 +199,12 @@ describe('B11 nothing that people changed by hand is lost', () => {
     '--etcd-servers=https://127.0.0.1:2379',
   ];
 
-  it('agrees with what kubeadm writes, and with its other flags of etcd', () => {
+  it('accepts the flags that kubeadm writes, and its other etcd flags', () => {
     expect(lost(withArgs('kube-apiserver', 'kube-apiserver', ...kubeadms))).toEqual([]);
     expect(lost(withArgs('etcd', 'etcd', '--experimental-watch-progress-notify-interval=5s'))).toEqual([]);
   });
 
-  it('refuses flags that stand in the static pod alone, by their names and without their values', () => {
+  it('rejects flags that are only in the static pod, by name and without their values', () => {
     const facts = withArgs(
       'kube-apiserver',
       ...['kube-apiserver', ...kubeadms],
@@ -216,18 +216,18 @@ describe('B11 nothing that people changed by hand is lost', () => {
     ]);
   });
 
-  it('agrees with flags that kubeadm-config has, and with the patch that emulates a version', () => {
+  it('accepts flags in kubeadm-config, and the patch that emulates a version', () => {
     const facts = withArgs('kube-apiserver', '--audit-policy-file=/x', '--emulated-version=1.34');
     const kubeadm = { extraArgs: { 'kube-apiserver': ['audit-policy-file'] }, extraVolumes: {}, extraEnvs: {} };
     expect(lost({ ...facts, kubeadm })).toEqual([]);
   });
 
-  it('refuses another value of a flag that kubeadm writes', () =>
+  it('rejects another value of a flag that kubeadm writes', () =>
     expect(lost(withArgs('kube-scheduler', 'kube-scheduler', '--bind-address=0.0.0.0'))).toEqual([
       `the upgrade would drop flags that were added by hand to kube-scheduler on ${cp(1)}: --bind-address`,
     ]));
 
-  it('refuses volumes and containers of the manifest, and agrees with those of kubeadm', () => {
+  it("rejects volumes and containers of the manifest, and accepts kubeadm's own", () => {
     const staticPods = healthy.nodes[0]!.staticPods.map((pod) =>
       pod.component === 'kube-apiserver'
         ? {
@@ -243,7 +243,7 @@ describe('B11 nothing that people changed by hand is lost', () => {
     ]);
   });
 
-  it('refuses variables and resources of the manifest, and agrees with those of kubeadm and kubeadm-config', () => {
+  it('rejects variables and resources of the manifest, and accepts those of kubeadm and kubeadm-config', () => {
     const podsWith = (change: Partial<StaticPodFacts>) => ({
       staticPods: healthy.nodes[0]!.staticPods.map((pod) =>
         pod.component === 'kube-apiserver' ? { ...pod, ...change } : pod,
@@ -269,7 +269,7 @@ describe('B11 nothing that people changed by hand is lost', () => {
     ]);
   });
 
-  it('refuses a gate in the configuration of one kubelet, unless the cluster or a patch has it', () => {
+  it('rejects a gate in the configuration of one kubelet, unless the cluster or a patch has it', () => {
     const kubeletSettings = {
       flags: [],
       gates: { Patched: true },
@@ -283,7 +283,7 @@ describe('B11 nothing that people changed by hand is lost', () => {
     ]);
   });
 
-  it('refuses fields of the configuration of one kubelet that kubelet-config does not have, by their names', () => {
+  it('rejects fields in the configuration of one kubelet that kubelet-config lacks, by name', () => {
     const fields = { maxPods: '11111111', cgroupDriver: '22222222', resolvConf: '33333333' };
     const kubeletSettings = { flags: [], gates: {}, config: {}, fields };
     const installed = { ...INSTALLED, kubeletFields: { cgroupDriver: '22222222' } };
@@ -292,37 +292,38 @@ describe('B11 nothing that people changed by hand is lost', () => {
     ]);
   });
 
-  it('is silent about nodes on which kubeadm does not run', () =>
+  it('ignores nodes on which kubeadm does not run', () =>
     expect(b11HandMade(withArgs('kube-apiserver', '--audit-policy-file=/x'), [cp(2)], PATH)).toEqual([]));
 });
 
 describe('B6 webhooks', () => {
   const hook = { name: 'policy/pods', failurePolicy: 'Fail' as const, timeoutSeconds: 10, matchesKubeSystem: true };
-  it('that must answer for kube-system are refused', () =>
+  it('that fail closed for kube-system are rejected', () =>
     expectRefused(b6Webhooks({ ...healthy, webhooks: [hook] }), 'B6'));
-  it('that may hang for longer than 15 s are refused', () =>
+  it('with a timeout of more than 15 s are rejected', () =>
     expectRefused(
       b6Webhooks({ ...healthy, webhooks: [{ ...hook, failurePolicy: 'Ignore', timeoutSeconds: 30 }] }),
       'B6',
     ));
-  it('that leave kube-system out are fine', () =>
+  it('that exclude kube-system are accepted', () =>
     expect(b6Webhooks({ ...healthy, webhooks: [{ ...hook, matchesKubeSystem: false }] })).toEqual([]));
 });
 
-describe('B7 pods can move', () => {
+describe('B7 pods can be evicted', () => {
   const budget = { name: 'shop/web', disruptionsAllowed: 0, pods: ['shop/web-1'] };
   const asked = (facts: Partial<ClusterFacts>) =>
     b7PodsCanMove({ ...healthy, pods: [pod()], ...facts }, [w(1)]).map(({ rule, severity }) => `${rule} ${severity}`);
-  it('asks about a budget that allows nothing', () => expect(asked({ budgets: [budget] })).toEqual(['B7 ask']));
-  it('asks about a pod under two budgets', () => {
+  it('requires approval for a budget that allows no disruption', () =>
+    expect(asked({ budgets: [budget] })).toEqual(['B7 ask']));
+  it('requires approval for a pod covered by two budgets', () => {
     const loose = { ...budget, disruptionsAllowed: 1 };
     expect(asked({ budgets: [loose, { ...loose, name: 'shop/all' }] })).toEqual(['B7 ask']);
   });
-  it('asks about a bare pod, and names an emptyDir', () =>
+  it('requires approval for a bare pod, and reports an emptyDir', () =>
     expect(asked({ pods: [pod({ bare: true, emptyDir: true })] })).toEqual(['B7 ask', 'B7 inform']));
-  it('is silent about nodes that are not emptied', () =>
+  it('ignores nodes that are not drained', () =>
     expect(b7PodsCanMove({ ...healthy, pods: [pod()], budgets: [budget] }, [])).toEqual([]));
-  it('asks when the nodes that are left have too little room', () => {
+  it('requires approval if the remaining nodes have too little capacity', () => {
     const full = { ...healthy, pods: [pod({ requests: { cpuMillis: 2_500, memoryBytes: 1e8 } })] };
     expect(b7Capacity(full, 'w', 1)).toMatchObject([{ rule: 'B7', severity: 'ask', facts: { short: 'cpuMillis' } }]);
     expect(b7Capacity({ ...healthy, pods: [pod()] }, 'w', 1)).toEqual([]);
@@ -332,74 +333,74 @@ describe('B7 pods can move', () => {
 describe('B8 certificates and clocks', () => {
   const ends = (days: number, name = 'apiserver') =>
     withNode(cp(1), { certificates: [{ name, expiresAt: later(days * 24 * 3_600_000) }] });
-  it('refuses a certificate that ends within 30 days after the plan, unless the plan renews it [Cluster API 23]', () => {
+  it('rejects a certificate that expires within 30 days after the plan, unless the plan renews it [Cluster API 23]', () => {
     expectRefused(b8Certificates(ends(20), Date.parse(AT), { renewed: [], isRenewal: false }), 'B8');
     expect(b8Certificates(ends(20), Date.parse(AT), { renewed: [cp(1)], isRenewal: false })).toEqual([]);
     expect(b8Certificates(ends(40), Date.parse(AT), { renewed: [], isRenewal: false })).toEqual([]);
   });
-  it('does not advise a renewal to renew first, however soon a certificate expires', () => {
+  it('does not suggest a renewal before a renewal, however soon a certificate expires', () => {
     const soon = ends(0.01);
     const endsAtMs = Date.parse(AT) + 3_600_000;
     expectRefused(b8Certificates(soon, endsAtMs, { renewed: [cp(1)], isRenewal: false }), 'B8');
     expect(b8Certificates(soon, endsAtMs, { renewed: [cp(1)], isRenewal: true })).toEqual([]);
   });
-  it('names certificates that have ended, and how they are renewed without the API', () => {
+  it('reports expired certificates, and how to renew them without the API', () => {
     expectRefused(b8Ended(ends(-1)), 'B8');
     expect(b8Ended(ends(-1))[0]?.help).toContain('through the agents, without the API');
     expect(b8Ended(ends(0.01))).toEqual([]);
     expect(b8Ended(ends(-1, 'kubelet'))).toEqual([]);
   });
-  it('refuses an authority that ends, for no renewal helps it', () =>
+  it('rejects an expiring CA, because a renewal does not replace it', () =>
     expectRefused(b8Certificates(ends(20, 'etcd-ca'), Date.parse(AT), { renewed: [cp(1)], isRenewal: false }), 'B8'));
-  it('refuses clocks that are a second apart', () => {
+  it('rejects clocks that differ by a second', () => {
     expectRefused(b8Clocks(withNode(w(1), { clockSkewMs: -1_200 })), 'B8');
     expect(b8Clocks(healthy)).toEqual([]);
   });
 });
 
-describe('B9 room and sources', () => {
-  it('refuses a full disk', () =>
+describe('B9 disk space and sources', () => {
+  it('rejects a full disk', () =>
     expectRefused(b9Room(withNode(w(1), { disk: { freeBytes: 1e9, neededBytes: 2e9 } }), [w(1)]), 'B9'));
   const seen = { at: AT, address: 'http://mirror/', failure: null, releases: ['v1.33.13', 'v1.34.4'] };
   const brought = (...versions: readonly string[]) => new Map([[w(1), versions]]);
-  it('refuses a node that does not reach its source, with the error of the node', () => {
+  it('rejects a node that cannot reach its source, with the error of the node', () => {
     const facts = withNode(w(1), { source: { ...seen, failure: 'connection refused', releases: null } });
     expectRefused(b9Source(facts, brought('v1.34.4')), 'B9');
     expect(b9Source(facts, brought('v1.34.4'))[0]?.sentence).toBe(
       `${w(1)} cannot reach its software source http://mirror/: connection refused`,
     );
   });
-  it('refuses a version that the source of a node does not have', () => {
+  it("rejects a version that a node's source does not have", () => {
     const facts = withNode(w(1), { source: seen });
     expectRefused(b9Source(facts, brought('v1.34.4', 'v1.35.4')), 'B9');
     expect(b9Source(facts, brought('v1.34.4', 'v1.35.4'))[0]?.facts).toMatchObject({ missing: ['v1.35.4'] });
     expect(b9Source(facts, brought('v1.34.4'))).toEqual([]);
-    // The official site has no catalogue.
+    // The official site has no list of releases.
     expect(b9Source(withNode(w(1), { source: { ...seen, releases: null } }), brought('v1.35.4'))).toEqual([]);
   });
-  it('is silent about nodes that get nothing, and about those that have not looked', () => {
+  it('ignores nodes that download nothing, and those that have not checked yet', () => {
     expect(b9Source(withNode(w(1), { source: { ...seen, failure: 'no route' } }), new Map())).toEqual([]);
     expect(b9Source(withNode(w(1), { source: null }), brought('v1.34.4'))).toEqual([]);
   });
 });
 
 describe('B10 a minor of etcd', () => {
-  it('needs every member at the version that its guide names', () => {
+  it('requires every member at the version in its upgrade guide', () => {
     expect(b10EtcdMinor(etcd, '3.5.35', '3.6.5-0')).toEqual([]);
     const old = { ...etcd, members: etcd.members.map((one) => ({ ...one, version: '3.5.24' })) };
     expectRefused(b10EtcdMinor(old, '3.5.24', '3.6.5-0'), 'B10');
   });
-  it('needs a clean v2 store before 3.6', () => {
+  it('requires a clean v2 store before 3.6', () => {
     const dirty = { ...etcd, members: etcd.members.map((one) => ({ ...one, v2StoreClean: false })) };
     expectRefused(b10V2Store(dirty, '3.5.35', '3.6.5-0'), 'B10');
     expect(b10V2Store(etcd, '3.5.35', '3.6.5-0')).toEqual([]);
     expect(b10V2Store(dirty, '3.6.5-0', '3.6.8-0')).toEqual([]);
   });
   it('is one at a time', () => expectRefused(b10EtcdMinor(etcd, '3.5.35', '3.7.0'), 'B10'));
-  it('asks nothing of a patch', () => expect(b10EtcdMinor(etcd, '3.6.5-0', '3.6.8-0')).toEqual([]));
+  it('does not check a patch', () => expect(b10EtcdMinor(etcd, '3.6.5-0', '3.6.8-0')).toEqual([]));
 });
 
-it('what could not be read is refused by its rule, with the cause', () =>
+it('an unreadable field is rejected by its rule, with the cause', () =>
   expect(
     unreadFindings({ ...healthy, unread: [{ what: 'etcd', rule: 'B3', message: 'connection refused' }] }),
   ).toMatchObject([{ rule: 'B3', severity: 'refuse', sentence: 'etcd could not be read: connection refused' }]));

@@ -15,7 +15,9 @@ import type { ClusterFacts } from './cluster.facts.js';
 import { finding, when } from './finding.js';
 import { skewFindings, type Versions } from './skew.rules.js';
 
-/** G1: what failed is run again before anything else is tried: kubeadm's commands may be, and it restores manifests itself. */
+/**
+ * G1: a failed operation is retried first: kubeadm's commands can be repeated, and kubeadm restores manifests itself.
+ */
 export const g1NextActions = (failed: readonly NodeName[], role: NodeRole | null): readonly string[] => [
   NEXT_ACTIONS.retry,
   ...(role === 'worker'
@@ -27,7 +29,7 @@ export const g1NextActions = (failed: readonly NodeName[], role: NodeRole | null
   NEXT_ACTIONS.abort,
 ];
 
-/** G2: nothing goes back over a minor of etcd. */
+/** G2: no rollback across a minor of etcd. */
 export const g2NoWayBackOverEtcd = (
   [from, to]: readonly [from: string, to: string],
   releases?: readonly KubernetesRelease[],
@@ -38,7 +40,7 @@ export const g2NoWayBackOverEtcd = (
   );
 };
 
-/** G3: a worker that failed may get its former software back, while the skew holds with it. */
+/** G3: a failed worker may be rolled back if the version skew allows it. */
 export const g3MayRollBack = (
   node: { readonly name: NodeName; readonly role: NodeRole; readonly failed: boolean },
   from: SoftwareVersions,
@@ -57,9 +59,10 @@ export const g3MayRollBack = (
   ];
 };
 
-// G4: a restore is an operation of its own (etcd/restore.decider.ts); the gateway asks for the cluster's name before it states the request.
+// G4: a restore is a separate operation (etcd/restore.decider.ts); the gateway requires the cluster's name as
+// confirmation.
 
-/** G5: binaries can emulate the minor before them, from 1.33 on (KEP-4330). */
+/** G5: since 1.33, binaries can emulate the previous minor (KEP-4330). */
 export const g5MayEmulate = (from: string, to: string): readonly Finding[] => [
   ...when(minorsAhead('1.33', to) < 0, () => finding('G5.unsupported', { from, to })),
   ...when(minorsAhead(from, to) !== 1, () => finding('G5.not-one-minor', { from, to })),
@@ -67,7 +70,7 @@ export const g5MayEmulate = (from: string, to: string): readonly Finding[] => [
 
 const EMULATED = /^--emulated-version=(?:kube=)?v?(\d+\.\d+)/;
 
-/** The minors that API servers behave as, where it is not their own. */
+/** The minors that API servers emulate. */
 export const emulatedIn = ({ nodes }: Pick<ClusterFacts, 'nodes'>): readonly string[] => [
   ...new Set(
     nodes
@@ -77,9 +80,9 @@ export const emulatedIn = ({ nodes }: Pick<ClusterFacts, 'nodes'>): readonly str
 ];
 
 /**
- * G5: between the two steps the binaries from before do not come back. kubeadm's own version policy would take one minor back, but
- * its preflight refuses to migrate CoreDNS down, and it leaves etcd where it is (kubeadm v1.33.13 and v1.34.4: checkMigration,
- * performEtcdStaticPodUpgrade): what came of it would be a mixture that is never released.
+ * G5: no rollback between the two steps. kubeadm's version policy would allow one minor back, but its preflight checks
+ * reject a downgrade of CoreDNS, and it does not downgrade etcd (kubeadm v1.33.13 and v1.34.4: checkMigration,
+ * performEtcdStaticPodUpgrade): the result would be a combination that is never released.
  */
 export const g5NoWayBackBetweenSteps = (
   emulated: readonly string[],
@@ -103,7 +106,9 @@ export const g5NoWayBackBetweenSteps = (
   );
 };
 
-/** G5: what an API server behaves as goes up one minor at a time, too: an emulation ends before a newer version begins. */
+/**
+ * G5: the emulated version also increases one minor at a time: an emulation ends before an upgrade to a newer version.
+ */
 export const g5EmulationEndsFirst = (emulated: readonly string[], from: string, to: string): readonly Finding[] =>
   when(minorsAhead(from, to) > 0 && emulated.some((as) => minorsAhead(as, from) > 0), () =>
     finding('G5.emulating', { from, to, emulated }),

@@ -34,7 +34,7 @@ export const kubeletTo = (node: NodeName, role: NodeRole, from: string, to: stri
 export const upgradeOf = (...drafts: readonly Draft[]): readonly PlanOperation[] =>
   drafts.map((draft, index) => ({ ...draft, id: `op-${String(index + 1).padStart(2, '0')}`, batch: index }));
 
-/** What kubeadm 1.33 leaves in kube-system. */
+/** The objects of kubeadm 1.33 in kube-system. */
 export const INSTALLED: InstalledFacts = {
   config: {
     imageRepository: 'registry.k8s.io',

@@ -3,9 +3,9 @@ import type { ClusterFacts, Component, ComponentSettings, NodeFacts } from './cl
 import { finding } from './finding.js';
 import { LOCKED_GATES, REMOVED_ADMISSION_PLUGINS, REMOVED_FLAGS, REMOVED_GATES } from './removed.settings.js';
 
-/** etcd removed the flags with this prefix with its own minor version. */
+/** etcd removed the flags with this prefix in this etcd minor. */
 const ETCD_EXPERIMENTAL = { prefix: 'experimental-', removedIn: '3.7' };
-/** kubeadm makes these itself, and of the target's kind where the target is upgraded to. */
+/** kubeadm sets these itself, in the form of the target if etcd is upgraded. */
 const KUBEADM_ETCD = ['experimental-initial-corrupt-check', 'experimental-watch-progress-notify-interval'];
 const PLUGIN_FLAGS = ['enable-admission-plugins', 'disable-admission-plugins'];
 
@@ -14,7 +14,7 @@ interface Flag {
   readonly value: string;
 }
 
-/** The words of a command line that are flags. `--flag value` counts as a flag without a value. */
+/** Parses the flags of a command line. `--flag value` counts as a flag without a value. */
 export const flagsIn = (args: readonly string[]): readonly Flag[] =>
   args.flatMap((arg) => {
     const [, name, value = ''] = /^--?([A-Za-z][\w.-]*)(?:=([\s\S]*))?$/.exec(arg) ?? [];
@@ -42,7 +42,7 @@ const kubeletsOf = (nodes: readonly NodeFacts[]): readonly ComponentSettings[] =
         ],
   );
 
-/** Every place that sets something for a component. */
+/** The settings of every component, from all places. */
 const allSettings = ({ nodes, settings }: ClusterFacts): readonly ComponentSettings[] => [
   ...staticPodsOf(nodes),
   ...settings,
@@ -52,7 +52,7 @@ const allSettings = ({ nodes, settings }: ClusterFacts): readonly ComponentSetti
 const gone = (removedIn: string | undefined, target: string): removedIn is string =>
   removedIn !== undefined && minorsAhead(removedIn, target) >= 0;
 
-/** What one place sets and the target does not accept: by code and name, so that several places become one finding. */
+/** A setting in one place that the target does not accept; its code and name merge several places into one finding. */
 interface Fault {
   readonly code: 'B5.flag' | 'B5.gate' | 'B5.locked-gate' | 'B5.admission-plugin';
   readonly component: Component;

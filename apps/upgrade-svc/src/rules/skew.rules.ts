@@ -14,26 +14,26 @@ import { versionPath } from '@fairlead/domain';
 import type { ClusterFacts } from './cluster.facts.js';
 import { finding, when } from './finding.js';
 
-/** Which versions run where, at one moment of a plan. Rules A are about nothing else. */
+/** The versions on each node at one point of a plan: the only input of rules A. */
 export interface NodeVersions {
   readonly name: NodeName;
   readonly role: NodeRole;
   readonly kubelet: string;
   readonly kubeProxy: string | null;
-  /** Of control planes. */
+  /** Only for control planes. */
   readonly apiServer: string | null;
   readonly controllerManager: string | null;
   readonly scheduler: string | null;
-  /** Its kubelet asks the API server of its own node and no other. */
+  /** Its kubelet uses only the API server of its own node. */
   readonly kubeletTalksToLocalApi: boolean;
 }
 export type Versions = readonly NodeVersions[];
 
-/** null: what was found is no version, so it says nothing about the skew. */
+/** null: not a valid version, so it is excluded from the skew. */
 const known = (version: string | null | undefined): string | null =>
   version !== null && version !== undefined && parseVersion(version) !== undefined ? version : null;
 
-/** Nodes whose kubelet has reported a version; the others are findings of B2. */
+/** Nodes whose kubelet has reported a version; B2 reports the others. */
 export const versionsIn = (facts: Pick<ClusterFacts, 'nodes'>): Versions =>
   facts.nodes.flatMap((node) => {
     const of = (component: string): string | null =>
@@ -62,14 +62,14 @@ export const newestApiServer = (versions: Versions): string | undefined => newes
 /** A kubelet before 1.25 may be two minors older than the API server, later ones three (version skew policy). */
 export const kubeletLagMax = (kubelet: string): number => (compareVersions(kubelet, '1.25.0') < 0 ? 2 : 3);
 
-/** A1, the state: API servers stay within one minor of each other. */
+/** A1, the state: all API servers are within one minor. */
 export const a1ApiServersWithinOneMinor = (versions: Versions): readonly Finding[] => {
   const [low, high] = [oldestVersion(apiServers(versions)), newestVersion(apiServers(versions))];
   if (low === undefined || high === undefined) return [];
   return when(minorsAhead(low, high) > 1, () => finding('A1.apart', { oldest: low, newest: high }));
 };
 
-/** A1, the way: no step skips a minor, none goes back over one. */
+/** A1, the path: no step skips a minor or goes back to a lower one. */
 export const a1NoMinorSkipped = (from: string, to: string): readonly Finding[] => {
   const ahead = minorsAhead(from, to);
   return when(ahead < 0 || ahead > 1, () => finding(ahead < 0 ? 'A1.lower' : 'A1.skips', { from, to, minors: ahead }));
@@ -90,7 +90,7 @@ const tooOld = (what: string, node: NodeVersions, version: string, api: string):
 
 const newerThan = (version: string, api: string): boolean => minorsAhead(api, version) > 0;
 
-/** A2: no kubelet is newer than the oldest API server it can reach, nor more than three minors older than any. */
+/** A2: no kubelet is newer than the oldest API server that it can reach, or more than three minors older than any. */
 export const a2KubeletSkew = (versions: Versions): readonly Finding[] => {
   const high = newestVersion(apiServers(versions));
   return versions.flatMap((node) => {
@@ -105,7 +105,7 @@ export const a2KubeletSkew = (versions: Versions): readonly Finding[] => {
   });
 };
 
-/** A2: the same bounds for kube-proxy, and within three minors of its kubelet. */
+/** A2: the same limits for kube-proxy, and within three minors of its kubelet. */
 export const a2KubeProxySkew = (versions: Versions): readonly Finding[] => {
   const [low, high] = [oldestApiServer(versions), newestVersion(apiServers(versions))];
   return versions.flatMap((node) => {
@@ -123,7 +123,10 @@ export const a2KubeProxySkew = (versions: Versions): readonly Finding[] => {
   });
 };
 
-/** A3: controller manager and scheduler (kubeadm points them at the API server of their own node) are never newer, at most one older. */
+/**
+ * A3: controller manager and scheduler (kubeadm points them to the API server of their own node) are never newer, and
+ * at most one minor older.
+ */
 export const a3ControllersSkew = (versions: Versions): readonly Finding[] =>
   versions.flatMap(({ name, apiServer, controllerManager, scheduler }) =>
     [['controller manager', controllerManager] as const, ['scheduler', scheduler] as const].flatMap(
@@ -137,7 +140,7 @@ export const a3ControllersSkew = (versions: Versions): readonly Finding[] =>
     ),
   );
 
-/** Every rule of A about one state. */
+/** All rules A for one state. */
 export const skewFindings = (versions: Versions): readonly Finding[] => [
   ...a1ApiServersWithinOneMinor(versions),
   ...a2KubeletSkew(versions),
@@ -146,12 +149,12 @@ export const skewFindings = (versions: Versions): readonly Finding[] => [
 ];
 
 export interface Path {
-  /** The present version first. */
+  /** Starts with the current version. */
   readonly versions: readonly string[];
   readonly findings: readonly Finding[];
 }
 
-/** A4: what keeps a target from being reached is a finding. */
+/** A4: an obstacle on the path to the target is a finding. */
 export const a4Path = (present: string, target: string, releases: readonly KubernetesRelease[]): Path => {
   const { versions, obstacle } = versionPath(present, target, releases);
   if (obstacle === undefined) return { versions, findings: [] };
@@ -160,8 +163,8 @@ export const a4Path = (present: string, target: string, releases: readonly Kuber
 };
 
 /**
- * A4, of a cluster that is partly upgraded: no step takes the API server that is ahead back. A patch of the minor that it has left is passed
- * over; in its own minor, the step goes to its patch.
+ * A4, for a partly upgraded cluster: no step downgrades the newest API server. A patch of a minor below it is skipped;
+ * in its own minor, the step leads to its patch.
  */
 export const a4NeverBack = (path: Path, newest: string, releases: readonly KubernetesRelease[]): Path => {
   const last = path.versions.length - 1;
@@ -177,12 +180,12 @@ export const a4NeverBack = (path: Path, newest: string, releases: readonly Kuber
 const a4MinorUnknown = (from: string, to: string, missing: string): Finding =>
   finding('A4.minor-unknown', { from, to, missing });
 
-/** A5: kubeadm is brought to the target of its step before it is run; a plan that says otherwise is refused. */
+/** A5: kubeadm is upgraded to the target of its step before it runs; any other plan is rejected. */
 export const a5KubeadmAtTarget = (operation: PlanOperation): readonly Finding[] => {
   const { change, to, id, node } = operation;
   if (change === null || change.kubeadm === null || change.kubernetes === null) return [];
   const desired = change.kubernetes.slice(1);
-  // What is not in `to` is there already.
+  // Packages missing in `to` are already installed.
   const kubeadm = to['kubeadm'] ?? desired;
   return when(kubeadm !== desired, () =>
     finding('A5.kubeadm', { operation: id, kubeadm, kubernetes: desired }, { node: String(node) }),
@@ -195,9 +198,9 @@ const proxied = (node: NodeVersions, version: string): NodeVersions => ({
 });
 
 /**
- * The states that the cluster goes through while an operation is done, the last one being its end. kubeadm exchanges the API
- * server, then the controller manager, then the scheduler; the kubelet comes last. kube-proxy of all nodes follows the last
- * control plane (kubeadm's addon phase).
+ * The states of the cluster during an operation, the last one being its end. kubeadm upgrades the API server, then the
+ * controller manager, then the scheduler; the kubelet is last. kube-proxy on all nodes follows the last control plane
+ * (kubeadm's addon phase).
  */
 export const statesOf = (versions: Versions, operation: PlanOperation): readonly Versions[] => {
   const { change, node, role, kind } = operation;
@@ -224,8 +227,8 @@ export const after = (versions: Versions, operations: readonly PlanOperation[]):
   operations.reduce((before, operation) => statesOf(before, operation).at(-1) ?? before, versions);
 
 /**
- * A6: the skew holds in every state that the plan goes through, not only at its end. Found once for each rule and node, with
- * the operation in which it would first break.
+ * A6: the skew holds in every intermediate state of the plan, not only at its end. Reported once per rule and node,
+ * with the first operation that would violate it.
  */
 export const a6SkewOnTheWay = (versions: Versions, operations: readonly PlanOperation[]): readonly Finding[] => {
   const before = new Set(skewFindings(versions).map(({ rule, facts }) => `${rule}/${String(facts['node'])}`));
@@ -244,7 +247,7 @@ export const a6SkewOnTheWay = (versions: Versions, operations: readonly PlanOper
   return [...stated.values()];
 };
 
-/** A6: a kubelet that is as old as it may be already leaves no room for a newer API server. */
+/** A6: a kubelet that is already at its limit blocks a newer API server. */
 export const a6NoKubeletAtTheLimit = (versions: Versions, leftBehind: readonly NodeName[]): readonly Finding[] => {
   const api = newestVersion(apiServers(versions));
   if (api === undefined) return [];

@@ -1,30 +1,33 @@
 import { shareOf, type NodeShare } from '@fairlead/contracts';
 
-/** Above this share of nodes that look dead our own view is more likely wrong than the nodes. */
+/** Above this share of nodes that look dead, Fairlead's own view is more likely wrong than the nodes are. */
 export const MELTDOWN_SHARE = 0.4;
-/** Two of three nodes can die; among so few a share says nothing. */
+/** Two of three nodes can fail; with so few nodes a share is meaningless. */
 export const MELTDOWN_NODES_MIN = 5;
 
-/** E1: more look dead than is plausible, so nothing acts on it, and nothing begins. */
+/** E1: an implausible number looks dead, so nothing acts on it and no operation starts. */
 export const e1Meltdown = (nodes: number, dead: number): boolean =>
   nodes >= MELTDOWN_NODES_MIN && dead > nodes * MELTDOWN_SHARE;
 
-/** E2: so many nodes failed one after the other that the next would, too. */
+/** E2: so many nodes failed in a row that the next one is likely to fail. */
 export const e2FailuresInARow = (failures: number, max: number): boolean => failures >= max;
 
-/** E3: more of a pool has failed than its share. */
+/** E3: the share of failed nodes in a pool exceeds its limit. */
 export const e3FailedShare = (failed: number, nodes: number, max: NodeShare): boolean =>
   failed > 0 && failed > shareOf(max, nodes);
 
-/** E4: more nodes could not be emptied than may be left behind. */
+/** E4: more nodes could not be drained than may be skipped. */
 export const e4BlockedNodes = (blocked: number, max: number): boolean => blocked > max;
 
-/** Time that a node which nothing touches may be unready before the rollout stops. */
+/** How long a node that is not being changed may be not Ready before the rollout stops. */
 export const REGRESSION_MS = 5 * 60_000;
-/** Lost contact with one may be that one; with more it is we or the network. */
+/** One lost node may be down; with more, Fairlead or the network is the likely cause. */
 const LOST_MAX = 1;
 
-/** E5: nodes that were well when the plan began and that nothing touched are not, for five minutes; or several are silent. */
+/**
+ * E5: nodes that were healthy at the start of the plan and are not being changed have been unhealthy for five minutes;
+ * or several are silent.
+ */
 export const e5HealthRegressed = (
   unready: readonly { readonly since: string; readonly lost: boolean }[],
   now: string,
@@ -32,8 +35,8 @@ export const e5HealthRegressed = (
   unready.some(({ since }) => Date.parse(now) - Date.parse(since) >= REGRESSION_MS) ||
   unready.filter(({ lost }) => lost).length > LOST_MAX;
 
-/** E6: without an API server nothing is known, so nothing is done: its gate comes first of all and is asked before each node. */
+/** E6: without an API server the state is unknown, so nothing is done: its gate is the first one before each node. */
 export const e6Freeze = (gate: string): boolean => gate === 'api-answers';
 
-/** E7: the failure of a control plane, or of what is done for the whole cluster, ends the way for all that follow. */
+/** E7: the failure of a control plane, or of a cluster-wide operation, blocks everything after it. */
 export const e7EndsTheWay = (kind: string): boolean => kind !== 'worker';

@@ -12,10 +12,9 @@ import {
 const NOW = '2026-11-21T10:00:00.000Z';
 
 describe('E when to stop', () => {
-  it('E1 more than 40 % look dead: our view is wrong, nothing is done', () =>
+  it("E1 more than 40 % look dead: nothing is done, because Fairlead's view is probably wrong", () =>
     expect([e1Meltdown(10, 5), e1Meltdown(10, 4), e1Meltdown(4, 3)]).toEqual([true, false, false]));
-  it('E2 two failures in a row are enough', () =>
-    expect([e2FailuresInARow(1, 2), e2FailuresInARow(2, 2)]).toEqual([false, true]));
+  it('E2 two failures in a row', () => expect([e2FailuresInARow(1, 2), e2FailuresInARow(2, 2)]).toEqual([false, true]));
   it('E3 more than a tenth of a pool has failed', () =>
     expect([
       e3FailedShare(1, 10, '10%'),
@@ -23,9 +22,9 @@ describe('E when to stop', () => {
       e3FailedShare(1, 5, '10%'),
       e3FailedShare(0, 0, '10%'),
     ]).toEqual([false, true, true, false]));
-  it('E4 more nodes than allowed could not be emptied', () =>
+  it('E4 more nodes than allowed could not be drained', () =>
     expect([e4BlockedNodes(1, 1), e4BlockedNodes(2, 1)]).toEqual([false, true]));
-  it('E5 a node that was well is not for five minutes, or two are silent', () => {
+  it('E5 a healthy node becomes unhealthy for five minutes, or two are silent', () => {
     const since = (time: string, lost = false) => ({ since: time, lost });
     expect(e5HealthRegressed([since('2026-11-21T09:54:00.000Z')], NOW)).toBe(true);
     expect(e5HealthRegressed([since('2026-11-21T09:58:00.000Z')], NOW)).toBe(false);
@@ -33,9 +32,9 @@ describe('E when to stop', () => {
       e5HealthRegressed([since('2026-11-21T09:59:00.000Z', true), since('2026-11-21T09:59:00.000Z', true)], NOW),
     ).toBe(true);
   });
-  it('E6 an API that does not answer freezes everything', () =>
+  it('E6 an API that does not respond stops everything', () =>
     expect([e6Freeze('api-answers'), e6Freeze('leases')]).toEqual([true, false]));
-  it('E7 a control plane that fails ends the way for all that follow', () =>
+  it('E7 a failed control plane blocks everything after it', () =>
     expect([e7EndsTheWay('control-plane'), e7EndsTheWay('addons'), e7EndsTheWay('worker')]).toEqual([
       true,
       true,

@@ -4,7 +4,7 @@ import { finding, when } from './finding.js';
 
 const WEBHOOK_TIMEOUT_MAX_S = 15;
 
-/** B6: a webhook that must answer, is asked about kube-system and may hang, locks the control plane out of itself. */
+/** B6: a fail-closed webhook that is called for kube-system and may hang can lock the control plane out of itself. */
 export const b6Webhooks = ({ webhooks }: ClusterFacts): readonly Finding[] =>
   webhooks.flatMap(({ name, failurePolicy, matchesKubeSystem, timeoutSeconds }) => [
     ...when(failurePolicy === 'Fail' && matchesKubeSystem, () =>
