@@ -15,6 +15,12 @@ interface Manifest {
   };
 }
 
+interface Shown extends ClusterView {
+  readonly nodes: readonly object[];
+  readonly conditions: readonly ConditionView[];
+  readonly lease?: { readonly endsAt: string };
+}
+
 /** The lab's cloud is a simulation. */
 describe('what a manifest declares and the cloud refuses', () => {
   let system: System;
@@ -36,13 +42,7 @@ describe('what a manifest declares and the cloud refuses', () => {
     system.until('sized', (event) => event.meta.seq > seq && desired(event), TIMEOUT_MS);
   const declared = async (): Promise<Manifest['spec']> =>
     (await system.call<Manifest>('GET', `${path}/manifest?minSeq=${await lastSeq()}`)).body.spec;
-  const view = async () =>
-    (
-      await system.call<ClusterView & { conditions: readonly ConditionView[]; lease?: { endsAt: string } }>(
-        'GET',
-        `${path}?minSeq=${await lastSeq()}`,
-      )
-    ).body;
+  const view = async () => (await system.call<Shown>('GET', `${path}?minSeq=${await lastSeq()}`)).body;
   const applied = async () => (await view()).conditions.find(({ type }) => type === 'DeclaredStateApplied');
   const faults = (...items: readonly object[]) => system.lab('PUT', '/v1/faults', { items });
   let lease: { endsAt: string };

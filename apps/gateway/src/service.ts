@@ -23,7 +23,7 @@ import { GatewayTables1763700000000 } from './migrations/0001-gateway.migration.
 import { UpgradeTables1763800000000 } from './migrations/0002-upgrades.migration.js';
 import { TokenExpiry1763900000000 } from './migrations/0003-token-expiry.migration.js';
 import { IdempotencyLeases1764000000000 } from './migrations/0004-idempotency-leases.migration.js';
-import { manifestsProjection } from './manifest/manifests.projection.js';
+import { manifestsProjection } from './lifecycle/manifests.projection.js';
 import { unmetReconciler } from './manifest/unmet.reconciler.js';
 import { ManifestTable1764100000000 } from './migrations/0005-manifests.migration.js';
 import { TemplateTable1764200000000 } from './migrations/0006-templates.migration.js';

@@ -3,7 +3,7 @@ import { sentenceOfEvent } from '@fairlead/domain';
 import type { Moment } from '../clusters/around.queries.js';
 import { viewFromLog } from '../clusters/past.queries.js';
 import { FoldedHistory } from '../common/rows.fold.js';
-import { manifestsProjection } from '../manifest/manifests.projection.js';
+import { manifestsProjection } from '../lifecycle/manifests.projection.js';
 import { changedObjects, differencesOf, factsOf, type ClusterThen } from './changes.js';
 import { settledBy, type Point } from './changes.search.js';
 

@@ -5,7 +5,7 @@ import { certificatesProjection } from '../certificates/certificates.projection.
 import { SETTINGS, type Settings } from '../config.js';
 import type { RowsOf } from '../common/history.js';
 import { etcdProjection } from '../etcd/etcd.projection.js';
-import { manifestsProjection } from '../manifest/manifests.projection.js';
+import { manifestsProjection } from '../lifecycle/manifests.projection.js';
 import { upgradesProjection } from '../upgrades/upgrades.projection.js';
 import { NOTHING_AROUND, type AroundCluster, type ConditionRows, type UpgradeGlimpse } from './clusters.facts.js';
 

@@ -17,18 +17,25 @@ const remove = (kind: SecretKind, secret: string): DeleteSecret => ({
 });
 
 const KINDS = [
-  ['hook', 'HookSecretSet', 'HookSecretDeleted', HOOK_SECRETS_MAX, 'hook.too-many-secrets', 'hook.secret-unknown'],
-  [
-    'addon',
-    'AddonSecretSet',
-    'AddonSecretDeleted',
-    ADDON_SECRETS_MAX,
-    'addon.too-many-secrets',
-    'addon.secret-unknown',
-  ],
+  {
+    kind: 'hook',
+    isSet: 'HookSecretSet',
+    isDeleted: 'HookSecretDeleted',
+    max: HOOK_SECRETS_MAX,
+    tooMany: 'hook.too-many-secrets',
+    unknown: 'hook.secret-unknown',
+  },
+  {
+    kind: 'addon',
+    isSet: 'AddonSecretSet',
+    isDeleted: 'AddonSecretDeleted',
+    max: ADDON_SECRETS_MAX,
+    tooMany: 'addon.too-many-secrets',
+    unknown: 'addon.secret-unknown',
+  },
 ] as const;
 
-describe.each(KINDS)('the %s secrets of a namespace', (kind, isSet, isDeleted, max, tooMany, unknown) => {
+describe.each(KINDS)('the $kind secrets of a namespace', ({ kind, isSet, isDeleted, max, tooMany, unknown }) => {
   const full = Array.from({ length: max }, (_, index): Fact => ({ type: isSet, data: data(`s-${index}`) }));
 
   it('are set, set again, and deleted', () => {

@@ -65,7 +65,7 @@ interface Scaling {
   readonly named: readonly string[];
 }
 
-/** How many machines are to be asked for, or removed where it is negative. What is missing is given up before any node. */
+/** How many machines to request; negative: to remove. What is missing is given up before any node. */
 const changeOf = (
   replicas: number,
   { members, awaited, missing }: Pick<Scaling, 'members' | 'awaited' | 'missing'>,
