@@ -207,6 +207,10 @@ export const UPGRADE_FINDINGS = {
     'certificates of {node} expire too soon: {expiring}',
     'Renew them first: "fairlead certificates renew <cluster>".',
   ),
+  'B8.authority': refuses(
+    'certificate authorities of {node} expire too soon: {expiring}',
+    'No renewal replaces an authority. Rotate it by hand (Manual Rotation of CA Certificates, in the documentation of Kubernetes), or create another cluster. An upgrade before that needs an override.',
+  ),
   'B8.ended': refuses(
     'certificates of {node} have ended, so that the API refuses Fairlead: {ended}',
     '"fairlead certificates renew <cluster>" renews them through the agents, without the API. If that was the request, check that the agent of the node runs, or run "kubeadm certs renew all" on it; then repeat the request.',

@@ -689,6 +689,19 @@ describe('a condition', () => {
     expect(message).toContain('the kubelets of w-1 have ended, so that the API refuses them. Replace the nodes');
   });
 
+  it('CertificatesValid names an authority that expires, half a year before, and does not send to a renewal that would not help', () => {
+    const of3 = (days: number) =>
+      ['cp-1', 'cp-2', 'cp-3'].map((one) => ({ node: one, name: 'ca', expiresAt: inDays(days) }));
+    expect(of({ certificates: of3(181) }, 'CertificatesValid').status).toBe('True');
+    const { status, message } = of({ certificates: of3(100) }, 'CertificatesValid');
+    expect([status, message]).toEqual([
+      'False',
+      expect.stringMatching(/^the certificate authority ca expires at .*no renewal replaces it. Rotate it by hand/),
+    ]);
+    expect(message).not.toContain('certificates renew');
+    expect(of({ certificates: of3(-2) }, 'CertificatesValid').message).toContain('ca ended at');
+  });
+
   it('names a few nodes of many', () => {
     const nodes = Array.from({ length: 500 }, (_, at) => node(`w-${at}`, away));
     expect(of({ nodes }, 'NodesReady').message).toMatch(/^not Ready: w-0, w-1, w-2, w-3, w-4 and 495 more\./u);

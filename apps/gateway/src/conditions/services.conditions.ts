@@ -1,4 +1,11 @@
-import { ADMIN_CERTIFICATE, f1Expiring, isOfKubelet, lateOfKubelets, nextRunAfter } from '@fairlead/contracts';
+import {
+  ADMIN_CERTIFICATE,
+  f1Expiring,
+  isAuthority,
+  isOfKubelet,
+  lateOfKubelets,
+  nextRunAfter,
+} from '@fairlead/contracts';
 import { isIdentityAwaited } from '@fairlead/domain';
 import type { ConditionFacts } from './condition.facts.js';
 import {
@@ -196,18 +203,36 @@ const kubeletSentences = (late: readonly Ending[], certificates: readonly Ending
   ];
 };
 
+/** An authority is replaced by hand, on every node: that takes its time. */
+const AUTHORITY_ENDING_MS = 180 * DAY_MS;
+
+/** The same one is on every control plane. */
+const authoritySentences = (ending: readonly Ending[], now: string): readonly string[] => {
+  const [first] = ending.toSorted((one, other) => (one.expiresAt < other.expiresAt ? -1 : 1));
+  if (first === undefined) return [];
+  const names = [...new Set(ending.map(({ name }) => name))].toSorted();
+  const when = hasEnded(first, now) ? endedWords(first, now) : `expires at ${first.expiresAt}`;
+  return [
+    `${names.length === 1 ? 'the certificate authority' : 'the first of the certificate authorities'} ${named(names)} ${when}: no certificate that it signed is accepted after that, and no renewal replaces it. Rotate it by hand (Manual Rotation of CA Certificates, in the documentation of Kubernetes), or create another cluster`,
+  ];
+};
+
 export const certificatesValid: Read = ({ certificates, marks, createdAt, now }) => {
   const ending = f1Expiring(certificates, now)
     .filter(({ expiresAt }) => before(expiresAt, CERTIFICATES_ENDING_MS) <= now)
     .toSorted((one, other) => (one.expiresAt < other.expiresAt ? -1 : 1));
   const [first] = ending;
   const late = lateOfKubelets(certificates, now);
-  if (first === undefined && late.length === 0) return holds(marks.controlPlane ?? createdAt);
+  const authorities = certificates.filter(
+    (one) => isAuthority(one) && before(one.expiresAt, AUTHORITY_ENDING_MS) <= now,
+  );
+  if (first === undefined && late.length + authorities.length === 0) return holds(marks.controlPlane ?? createdAt);
   const sentences = [
     ...(first === undefined ? [] : [endingSentence(first, ending, now)]),
     ...kubeletSentences(late, certificates, now),
+    ...authoritySentences(authorities, now),
   ];
-  const ends = [...ending, ...late].map(({ expiresAt }) => expiresAt);
+  const ends = [...ending, ...late, ...authorities].map(({ expiresAt }) => expiresAt);
   return found({
     status: 'False',
     reason: 'CertificatesEnding',

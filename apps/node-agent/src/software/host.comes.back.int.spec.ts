@@ -23,8 +23,30 @@ interface Owned {
   readonly containerd: string | null;
   readonly hosts: string | null;
   readonly forwards: '0' | '1';
+  /** Of the kernel, below /proc/sys. */
+  readonly settings: readonly (readonly [string, string])[];
+  /** Files of the owner beside those of Fairlead. */
+  readonly files: readonly string[];
+  /** Packages that are installed, and whether the owner put them on hold. */
+  readonly packages: Readonly<Record<string, 'install' | 'hold'>>;
   readonly crashes: boolean;
 }
+
+/** What an owner may have where Fairlead writes files of its own, too. */
+const OWN_FILES = [
+  '/etc/sysctl.d/60-owner.conf',
+  '/etc/modules-load.d/owner.conf',
+  '/etc/apt/sources.list.d/owner.list',
+  '/etc/systemd/system/backup.service',
+  '/etc/systemd/system/containerd.service.d/limits.conf',
+  '/etc/systemd/system/kubelet.service.d/owner.conf',
+  '/etc/nftables.conf',
+  '/etc/containerd/certs.d/registry.example.org/hosts.toml',
+  '/etc/default/grub',
+  '/usr/local/bin/backup',
+];
+/** Those that kubelets and kube-proxy change. */
+const KERNEL = ['vm/panic_on_oom', 'kernel/panic', 'kernel/panic_on_oops', 'net/netfilter/nf_conntrack_max'];
 
 const hosts: fc.Arbitrary<Owned> = fc.record({
   hostname: fc.constantFrom(null, 'rack-7\n', 'rack-7.example.org\n', 'rack-7'),
@@ -38,6 +60,13 @@ const hosts: fc.Arbitrary<Owned> = fc.record({
   containerd: fc.constantFrom(null, '# kept by hand\nversion = 2\n', ''),
   hosts: fc.constantFrom(null, '127.0.0.1\tlocalhost\n', '127.0.0.1 localhost\n127.0.1.1 rack-7\n'),
   forwards: fc.constantFrom('0', '1'),
+  settings: fc
+    .subarray(KERNEL)
+    .chain((names) =>
+      fc.tuple(...names.map((name) => fc.constantFrom('0', '1', '10').map((value) => [name, value] as const))),
+    ),
+  files: fc.subarray(OWN_FILES),
+  packages: fc.dictionary(fc.constantFrom('containerd', 'kubelet', 'runc', 'vim'), fc.constantFrom('install', 'hold')),
   crashes: fc.boolean(),
 });
 
@@ -66,7 +95,23 @@ const about = (path: string): string => {
     : `${(statSync(path).mode & 0o777).toString(8)} ${readFileSync(path, 'utf8')}`;
 };
 
-/** Stand-ins for the host programs that the steps call. */
+const dpkg = (root: string, input: string, ...options: readonly string[]): string =>
+  spawnSync('dpkg', [`--root=${root}`, ...options], { encoding: 'utf8', input }).stdout ?? '';
+/** Names of the packages that are on hold. */
+const heldOn = (root: string): readonly string[] =>
+  dpkg(root, '', '--get-selections')
+    .split('\n')
+    .filter((line) => line.endsWith('hold'));
+
+const install = (host: FilesHost, packages: Owned['packages']): void => {
+  const about = ([name, selection]: readonly [string, string]): string =>
+    `Package: ${name}\nStatus: ${selection} ok installed\nMaintainer: the owner\nArchitecture: all\nVersion: 1.0\nDescription: a package\n`;
+  host.write('/var/lib/dpkg/status', Object.entries(packages).map(about).join('\n'));
+  for (const folder of ['info', 'updates', 'triggers'])
+    mkdirSync(join(host.root, 'var/lib/dpkg', folder), { recursive: true });
+};
+
+/** What stands in for the programs of a host that the steps call. */
 const STAND_INS = { systemctl: 'exit 0', kubeadm: 'exit 0', id: 'echo 0' };
 
 class Steps {
@@ -98,14 +143,17 @@ const build = (owned: Owned): FilesHost => {
   host.write('/etc/fstab', owned.fstab.map((line) => `${line}\n`).join(''));
   host.write('/proc/sys/net/ipv4/ip_forward', `${owned.forwards}\n`);
   host.write('/proc/sys/vm/overcommit_memory', '0\n');
+  for (const [name, value] of owned.settings) host.write(`/proc/sys/${name}`, `${value}\n`);
+  for (const path of owned.files) host.write(path, `# of the owner: ${path}\n`);
+  install(host, owned.packages);
   if (owned.hostname !== null) host.write('/etc/hostname', owned.hostname);
   if (owned.containerd !== null) host.write('/etc/containerd/config.toml', owned.containerd);
   if (owned.hosts !== null) host.write('/etc/hosts', owned.hosts);
   return host;
 };
 
-/** Runs the agent's real software on the host, and the changes of its kubelet. */
-const work = async (host: FilesHost): Promise<void> => {
+/** The real agent's software on the host, and what its kubelet changes. */
+const work = async (host: FilesHost, { packages, settings }: Owned): Promise<void> => {
   const software = hostSoftware({
     config: {
       role: 'control-plane',
@@ -128,7 +176,11 @@ const work = async (host: FilesHost): Promise<void> => {
   host.write('/proc/sys/net/ipv4/ip_forward', '1\n');
   expect((await ensureAll(software.view(options).stages)).failed).toBeUndefined();
   host.write('/proc/sys/vm/overcommit_memory', '1\n');
+  for (const [name] of settings) host.write(`/proc/sys/${name}`, '7\n');
   host.write('/var/lib/kubelet/config.yaml', 'kind: KubeletConfiguration\n');
+  // As `apt-mark hold` does where the software comes in packages.
+  const changed = Object.keys(packages).filter((name) => name !== 'vim');
+  dpkg(host.root, changed.map((name) => `${name} hold\n`).join(''), '--set-selections');
 };
 
 const prepare = (steps: Steps, host: FilesHost): void => {
@@ -154,18 +206,17 @@ describe('a reset host', () => {
         const host = build(owned);
         try {
           const steps = new Steps(host.root);
-          const before = treeOf(host.root);
+          const before = [treeOf(host.root), heldOn(host.root)];
           const { baseline } = steps.take(renderStep('look', {}));
           prepare(steps, host);
-          await work(host);
-          // A restarted agent, e.g. after an update of Fairlead, does not mistake the node's state for the original
-          // one.
+          await work(host, owned);
+          // An agent that is started again, as after an update of Fairlead, does not take the node for what was there before.
           if (owned.crashes) prepare(steps, host);
-          expect(treeOf(host.root)).not.toEqual(before);
+          expect([treeOf(host.root), heldOn(host.root)]).not.toEqual(before);
           const wipe = { baseline, keepRuntime: false };
           const { left } = steps.take(renderStep('kubeadm-reset', { removeAgent: true, of: UID, wipe }));
           expect(left).toEqual([]);
-          expect(treeOf(host.root)).toEqual(before);
+          expect([treeOf(host.root), heldOn(host.root)]).toEqual(before);
           expect(steps.take(renderStep('look', {})).baseline).toEqual(baseline);
         } finally {
           host.remove();

@@ -1,13 +1,23 @@
-import { endedOf, isAuthority, isOfKubelet, type Finding, type NodeName } from '@fairlead/contracts';
+import {
+  endedOf,
+  isAuthority,
+  isOfKubelet,
+  type EndingCertificate,
+  type Finding,
+  type NodeName,
+} from '@fairlead/contracts';
 import type { ClusterFacts } from './cluster.facts.js';
 import { finding, when } from './finding.js';
 
 const CERTIFICATE_MARGIN_MS = 30 * 24 * 3_600_000;
 const CLOCK_SKEW_MAX_MS = 1_000;
 
+const endsOf = (certificates: readonly EndingCertificate[]): string =>
+  certificates.map((one) => `${one.name} ${one.expiresAt}`).join(', ');
+
 /**
- * B8: no certificate, apart from those that kubelets renew themselves, expires before the plan's latest end plus 30
- * days; a plan that renews them satisfies it.
+ * B8: no certificate but those that kubelets renew themselves ends before the plan can have ended, and 30 days more; a plan that renews them
+ * satisfies it. None renews authorities, and certificates that end before them are renewed all the same.
  */
 export const b8Certificates = (
   facts: ClusterFacts,
@@ -16,22 +26,23 @@ export const b8Certificates = (
 ): readonly Finding[] =>
   facts.nodes.flatMap(({ name, certificates }) => {
     const early = (certificates ?? []).filter(
+      (one) => !isOfKubelet(one) && Date.parse(one.expiresAt) < endsAtMs + CERTIFICATE_MARGIN_MS,
+    );
+    const renewable = early.filter(
       (one) =>
-        !isOfKubelet(one) &&
-        Date.parse(one.expiresAt) < endsAtMs + CERTIFICATE_MARGIN_MS &&
-        (!renewed.includes(name) ||
-          isAuthority(one) ||
-          // A renewal does not require another one first: certificates that expire before their turn were renewed
-          // before planning.
-          (!isRenewal && Date.parse(one.expiresAt) < endsAtMs)),
+        !isAuthority(one) &&
+        // A renewal needs no other renewal first: those that end before their turn were renewed before it was planned.
+        (!renewed.includes(name) || (!isRenewal && Date.parse(one.expiresAt) < endsAtMs)),
     );
-    return when(early.length > 0, () =>
-      finding(
-        'B8.certificates',
-        { node: name, certificates: early },
-        { expiring: early.map((one) => `${one.name} ${one.expiresAt}`).join(', ') },
+    const authorities = isRenewal ? [] : early.filter(isAuthority);
+    return [
+      ...when(renewable.length > 0, () =>
+        finding('B8.certificates', { node: name, certificates: renewable }, { expiring: endsOf(renewable) }),
       ),
-    );
+      ...when(authorities.length > 0, () =>
+        finding('B8.authority', { node: name, certificates: authorities }, { expiring: endsOf(authorities) }),
+      ),
+    ];
   });
 
 /** B8: no certificate has expired; kubelet certificates are checked per node. */
@@ -39,11 +50,7 @@ export const b8Ended = (facts: ClusterFacts): readonly Finding[] =>
   facts.nodes.flatMap(({ name, certificates }) => {
     const ended = endedOf(certificates ?? [], facts.at);
     return when(ended.length > 0, () =>
-      finding(
-        'B8.ended',
-        { node: name, certificates: ended },
-        { ended: ended.map((one) => `${one.name} ${one.expiresAt}`).join(', ') },
-      ),
+      finding('B8.ended', { node: name, certificates: ended }, { ended: endsOf(ended) }),
     );
   });
 

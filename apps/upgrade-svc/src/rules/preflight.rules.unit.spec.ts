@@ -350,9 +350,14 @@ describe('B8 certificates and clocks', () => {
     expect(b8Ended(ends(0.01))).toEqual([]);
     expect(b8Ended(ends(-1, 'kubelet'))).toEqual([]);
   });
-  it('rejects an expiring CA, because a renewal does not replace it', () =>
-    expectRefused(b8Certificates(ends(20, 'etcd-ca'), Date.parse(AT), { renewed: [cp(1)], isRenewal: false }), 'B8'));
-  it('rejects clocks that differ by a second', () => {
+  it('refuses an authority that ends, for no renewal helps it, and does not advise one', () => {
+    const found = b8Certificates(ends(20, 'etcd-ca'), Date.parse(AT), { renewed: [cp(1)], isRenewal: false });
+    expectRefused(found, 'B8');
+    expect(found.map(({ help }) => help)).not.toContainEqual(expect.stringContaining('certificates renew'));
+  });
+  it('renews certificates although an authority ends soon, which no other request would change', () =>
+    expect(b8Certificates(ends(20, 'ca'), Date.parse(AT), { renewed: [], isRenewal: true })).toEqual([]));
+  it('refuses clocks that are a second apart', () => {
     expectRefused(b8Clocks(withNode(w(1), { clockSkewMs: -1_200 })), 'B8');
     expect(b8Clocks(healthy)).toEqual([]);
   });

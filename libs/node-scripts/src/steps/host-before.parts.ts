@@ -23,11 +23,20 @@ const SETTINGS = [
   'kernel/keys/root_maxbytes',
 ];
 
-/** How the agent's swapItem marks the lines that it disables in /etc/fstab. */
+/** Packages that the agent puts on hold, so that nothing else changes their versions. */
+export const PACKAGES =
+  'kubeadm kubelet kubectl kubernetes-cni cri-tools containerd containerd.io runc haproxy keepalived';
+
+/** Those on hold by now. dpkg keeps that by itself, and can be asked of a folder as well. */
+const HOLDS = `
+dpkg_here() { if command -v dpkg >/dev/null 2>&1; then dpkg \${root:+"--root=$root"} "$@" 2>/dev/null; fi; }
+on_hold() { dpkg_here --get-selections | awk '$2 == "hold" { print $1 }'; }`;
+
+/** How swapItem of the agent marks the lines of /etc/fstab that it takes out. */
 const SWAP_OFF = 's/^# \\(.*\\) # fairlead: swap off$/\\1/';
 
-/** Saves what the agent will change, once: a host that already has an agent is no longer in its original state. */
-export const rememberHost = `
+/** Keeps what the agent is about to change, once: a host that has an agent already is no longer as it was. */
+export const rememberHost = `${HOLDS}
 before=${hostPath(AGENT_PATHS.before)}
 if [ ! -e "$before" ] && [ ! -e ${hostPath(AGENT_PATHS.config)} ]; then
   rm -rf "$before.new"
@@ -42,14 +51,12 @@ if [ ! -e "$before" ] && [ ! -e ${hostPath(AGENT_PATHS.config)} ]; then
     if [ -r "$root/proc/sys/$setting" ]; then printf '%s %s\\n' "$setting" "$(cat "$root/proc/sys/$setting")"; fi
   done >"$before.new/settings"
   cat "$root/proc/sys/kernel/hostname" >"$before.new/name" 2>/dev/null || true
+  on_hold >"$before.new/holds" || true
   mv "$before.new" "$before"
 fi`;
 
-/**
- * Restores what rememberHost saved, after the agent has stopped; idempotent. A host from before this feature is left
- * unchanged.
- */
-export const restoreHost = `
+/** Puts back what rememberHost kept, after the agent has stopped; it can be repeated. A host from before this is left as it is. */
+export const restoreHost = `${HOLDS}
 before=${hostPath(AGENT_PATHS.before)}
 if [ -d "$before" ]; then
   changed=true
@@ -66,6 +73,16 @@ if [ -d "$before" ]; then
     # The kernel may not let it be set from here, as in a container.
     if [ "$now" != "$value" ]; then printf '%s\\n' "$value" 2>>"$log" >"$root/proc/sys/$setting" || true; fi
   done <"$before/settings"
+  if [ -e "$before/holds" ]; then
+    on_hold >"$before/holds.now" || true
+    for package in ${PACKAGES}; do
+      if grep -qxF "$package" "$before/holds"; then
+        printf '%s hold\\n' "$package"
+      elif grep -qxF "$package" "$before/holds.now"; then
+        printf '%s install\\n' "$package"
+      fi
+    done | dpkg_here --set-selections >>"$log" || true
+  fi
   name=$(cat "$before/name" 2>/dev/null || true)
   if [ -z "$root" ] && [ -n "$name" ] && [ "$name" != "$(cat "$root/proc/sys/kernel/hostname")" ]; then
     quiet hostname "$name"

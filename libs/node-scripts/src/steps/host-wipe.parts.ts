@@ -1,5 +1,6 @@
 import { AGENT_PATHS, HOST_BASELINE, type HostBaseline } from '@fairlead/contracts';
 import { hostPath, quote } from '../shell/quote.js';
+import { PACKAGES } from './host-before.parts.js';
 
 export interface Wipe {
   /** State of the host when it was allocated; null: unknown, and not compared. */
@@ -63,8 +64,6 @@ const EMPTIED = ['var/lib/containerd', 'run/containerd', 'var/log/pods', 'var/lo
 
 /** Programs that the agent installs without a package; it installs them again for the next cluster. */
 const PROGRAMS = 'usr/bin/kubeadm usr/bin/kubelet usr/bin/kubectl usr/local/bin/etcdctl opt/cni/bin/*';
-
-const PACKAGES = 'kubeadm kubelet kubectl kubernetes-cni cri-tools containerd containerd.io runc haproxy keepalived';
 
 const SETTINGS = [
   '/etc/sysctl.d/99-fairlead.conf',
