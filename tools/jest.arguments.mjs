@@ -34,6 +34,7 @@ export const LONG_STORIES = [
   'test/heal',
   'test/hooks',
   'test/lease',
+  'test/node-conditions',
   'test/operations',
   'test/page',
   'test/pause',
