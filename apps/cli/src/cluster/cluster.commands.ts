@@ -9,7 +9,7 @@ import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 import { commandAt, orContinues, stoppedWatching } from '../progress/stopped.watching.js';
-import { describeAnswer, describedOf, objectsAnswer } from './cluster.describe.js';
+import { aroundObjects, describeAnswer, describedOf, objectsAnswer } from './cluster.describe.js';
 import { addCreate } from './create.commands.js';
 import { addExtend } from './extend.commands.js';
 import { addList } from './list.commands.js';
@@ -81,14 +81,14 @@ const addDescribe = (parent: Command, io: Io): void => {
       ['fairlead cluster describe demo', 'Show what is in progress or failing'],
       ['fairlead cluster describe demo --watch', 'Keep showing it until Ctrl-C, from any terminal'],
       ['fairlead cluster describe demo --all', 'Show every operation, step and node'],
-      ['fairlead cluster describe demo --objects', 'Show conditions, pools and nodes, with equal ones grouped'],
+      ['fairlead cluster describe demo --objects', 'Show conditions, pools, nodes and what belongs to them'],
       ['fairlead cluster describe demo --at 2026-11-21T08:00:00Z', 'Show them as of a time in the past'],
       ['fairlead cluster describe demo --at 4711', 'Show them as of an event'],
     ],
   })
     .option('-w, --watch', 'keep showing it until Ctrl-C; survives a restart of the gateway')
     .option('--all', 'show everything, including earlier operations')
-    .option('--objects', 'show conditions, pools and nodes instead of operations')
+    .option('--objects', 'show conditions, pools, nodes, load balancer, etcd, connections, template, add-ons and hooks')
     .option('--at <moment>', 'show the objects as of this sequence of the log, or this time', moment)
     .action(
       runs(io, async (session, name: string, { all, objects, at: then, watch }: DescribeFlags) => {
@@ -107,7 +107,10 @@ const addDescribe = (parent: Command, io: Io): void => {
             options,
           );
         if (objects === true)
-          return objectsAnswer(await session.api.get('/ns/{namespace}/clusters/{cluster}', at), options);
+          return objectsAnswer(await session.api.get('/ns/{namespace}/clusters/{cluster}', at), {
+            ...options,
+            ...(await aroundObjects(session.api, at)),
+          });
         for (const sentence of await silentServices(session.access)) io.err(`${sentence}\n`);
         if (watch === true) return watchUntilGone(session, at, options);
         return describeAnswer(await describedOf(session.api, at), options);

@@ -19,6 +19,7 @@ import { linesOfTree } from '../progress/tree.text.js';
 import { targetText } from '../upgrade/plan.text.js';
 import { clusterWithoutSpec } from './cluster.object.js';
 import { leaseText } from './lease.text.js';
+import type { AroundObjects } from './object.branches.js';
 import { objectTreeOf } from './object.tree.js';
 
 export interface DescribeOptions {
@@ -67,8 +68,17 @@ export const describedOf = async (api: Api, at: ClusterAt, minSeq = 0): Promise<
   };
 };
 
+/** What is known of the present moment alone. */
+export const aroundObjects = async (api: Api, at: ClusterAt): Promise<AroundObjects> => {
+  const [manifest, operations] = await Promise.all([
+    unlessUnknown(api.get('/ns/{namespace}/clusters/{cluster}/manifest', at)),
+    api.list('/ns/{namespace}/clusters/{cluster}/operations', at),
+  ]);
+  return { manifest, operations: operationsOf(operations) };
+};
+
 /** The objects of a cluster as they are, or were at an earlier moment. */
-export const objectsAnswer = (cluster: ClusterView, options: DescribeOptions): Answer => ({
+export const objectsAnswer = (cluster: ClusterView, options: DescribeOptions & AroundObjects): Answer => ({
   data: { cluster: clusterWithoutSpec(cluster) },
   table: linesOfTree(objectTreeOf(cluster, options), options).join('\n'),
   names: [cluster.name],

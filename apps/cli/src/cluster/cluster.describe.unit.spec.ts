@@ -4,6 +4,7 @@ import pc from 'picocolors';
 import type { ClusterView, UpgradeSummary } from '../api/views.js';
 import { endOf, shownAt } from '../progress/operation.fixtures.js';
 import { describeAnswer, objectsAnswer, type Described } from './cluster.describe.js';
+import type { AroundObjects } from './object.branches.js';
 
 const golden = goldenBeside(import.meta.url);
 const shown = shownAt('ready');
@@ -141,7 +142,14 @@ describe('the description of a cluster', () => {
 
 describe('the objects of a cluster', () => {
   const worker = (name: string, more: object = {}) =>
-    node(name, { pool: 'web', spec: 'lab.medium', ready: true, software: { kubelet: '1.34.4' }, ...more });
+    node(name, {
+      pool: 'web',
+      connection: 'lab',
+      spec: 'lab.medium',
+      ready: true,
+      software: { kubelet: '1.34.4' },
+      ...more,
+    });
   const cluster = {
     ...shown.at,
     name: 'demo',
@@ -166,17 +174,49 @@ describe('the objects of a cluster', () => {
       worker('demo-cp-1', { pool: 'control-plane', role: 'control-plane' }),
     ],
     virtualAddresses: [address(), address({ name: 'db', holder: null })],
+    ...{ loadbalancer: 'haproxy', etcd: 'local' },
+    addons: [
+      { name: 'coredns', phase: 'Deployed', version: 'v1.13.1', revision: 1, since, message: '' },
+      { name: 'ingress', phase: 'Failed', version: '', revision: 0, since, message: 'no such chart' },
+    ],
   } as unknown as ClusterView;
+  const around = {
+    manifest: {
+      spec: { hooks: [{ name: 'backup', points: ['BeforeNodeDrain'] }] },
+      status: { template: { name: 'small', revision: 3, deprecated: true } },
+    },
+    operations: [
+      { kind: 'create', phase: 'Succeeded', startedAt: since, message: '' },
+      { kind: 'add-nodes', phase: 'Running', startedAt: since, message: '' },
+      { kind: 'remove-node', phase: 'Failed', startedAt: since, message: 'termination protection' },
+    ],
+  } as unknown as AroundObjects;
   const objects = (all: boolean): string => {
-    const options = { all, nowMs: 0, columns: 120, colors: pc.createColors(false) };
+    const options = { ...around, all, nowMs: 0, columns: 120, colors: pc.createColors(false) };
     return `${String(objectsAnswer(cluster, options).table)}\n`;
   };
 
   it('are a tree: what its state follows from first, equal nodes in one line, others by themselves [Cluster API 31]', () =>
     golden('describe-objects.txt', objects(false)));
 
+  it('are also its load balancer, members of etcd, connections, template, add-ons, hooks and operations that are not over [Cluster API 31]', () => {
+    const lines = objects(false).split('\n');
+    const line = (label: string): string => lines.find((one) => one.includes(label)) ?? '';
+    expect(line('Load balancer haproxy')).toContain('https://198.18.7.1:6443');
+    expect(line('etcd local')).toContain('1 of 1 members on Ready nodes');
+    expect(line('Member demo-cp-1')).toContain('✔');
+    expect(line('Template small')).toContain('▲ Template small  revision 3, deprecated');
+    expect(line('Add-on ingress')).toMatch(/▲ Add-on ingress {2}Failed since .*: no such chart/);
+    expect(line('Hook backup')).toContain('BeforeNodeDrain');
+    expect(line('Operation add-nodes')).toContain('● Operation add-nodes  Running');
+    expect(line('Operation remove-node')).toContain('termination protection');
+    expect(line('Operation create')).toBe('');
+  });
+
   it('are each a line of their own where all are asked for', () => {
-    const lines = objects(true).split('\n');
+    const lines = objects(true)
+      .split('\n')
+      .filter((line) => !line.includes('Member'));
     for (const { name } of cluster.nodes) expect(lines.filter((line) => line.includes(` ${name} `))).toHaveLength(1);
     expect(lines.some((line) => line.includes(`Ready is True`))).toBe(true);
   });

@@ -1,6 +1,7 @@
 import { CONTROL_PLANE_POOL } from '@fairlead/contracts';
 import type { ClusterView, NodeView } from '../api/views.js';
 import type { Branch, Mark } from '../progress/tree.js';
+import { partBranches, type AroundObjects } from './object.branches.js';
 
 export interface ObjectTreeOptions {
   /** Opens what is well and equal too: every condition and every node. */
@@ -13,7 +14,7 @@ const NAMED_MAX = 5;
 type Condition = ClusterView['conditions'][number];
 
 /** The objects of a cluster as a tree: what is wrong first, equal nodes in one line. */
-export const objectTreeOf = (cluster: ClusterView, { all }: ObjectTreeOptions): Branch => {
+export const objectTreeOf = (cluster: ClusterView, { all, ...around }: ObjectTreeOptions & AroundObjects): Branch => {
   const { name, namespace, k8sVersion, endpoint, status, virtualAddresses = [] } = cluster;
   const pools = poolsOf(cluster).map(([pool, nodes]) => poolBranch(pool, nodes, all));
   const conditions = conditionBranches(cluster, all);
@@ -21,7 +22,7 @@ export const objectTreeOf = (cluster: ClusterView, { all }: ObjectTreeOptions): 
     mark: markOfCluster(cluster),
     label: `${namespace}/${name}`,
     detail: [status.state, k8sVersion, endpoint].filter(Boolean).join(', '),
-    children: [...conditions, ...pools, ...virtualAddresses.map(addressBranch)],
+    children: [...conditions, ...pools, ...virtualAddresses.map(addressBranch), ...partBranches(cluster, around)],
   };
 };
 
