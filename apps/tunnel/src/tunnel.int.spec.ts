@@ -210,7 +210,7 @@ describe('a tunnel', () => {
     ssh(await listening(relay));
     await eventually(() => answers(tlsPort));
     const lastBeat = async (): Promise<number> => (await held.get(NAME))?.revision ?? 0;
-    // Nothing passes any more, and nobody is told.
+    // Nothing passes from now on, and neither end is closed.
     for (const wire of wires.splice(0)) wire.unpipe().pause();
     await eventually(async () => (await metrics()).includes('fairlead_tunnel_names 0'));
     const before = await lastBeat();
@@ -223,7 +223,7 @@ describe('a tunnel', () => {
 
   const metrics = async (): Promise<string> => (await fetch(`http://127.0.0.1:${tunnels[0]?.port}/metrics`)).text();
 
-  it('ends the session of a key whose name is not reserved any more', async () => {
+  it('ends the session of a key whose name is no longer reserved', async () => {
     const { sshPort, tlsPort } = await start();
     const { ended } = ssh(sshPort);
     await eventually(() => answers(tlsPort));

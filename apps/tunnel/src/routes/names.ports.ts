@@ -3,9 +3,9 @@ import type { Duplex } from 'node:stream';
 
 /** What the tunnel knows of names, and says of them. */
 export interface Names {
-  /** undefined: nobody may hold it. */
+  /** undefined: it is not reserved. */
   reservation(name: string): Promise<NameReservation | undefined>;
-  /** Who holds it somewhere; undefined: nobody. */
+  /** Who holds it somewhere; undefined: it is not held. */
   holder(name: string): Promise<HeldName | undefined>;
   hold(name: string, held: HeldName): Promise<void>;
 }

@@ -120,7 +120,7 @@ const nameIn = (extension: Uint8Array): Hello => {
   return isDnsName(name) ? { kind: 'name', name } : refused('no-name');
 };
 
-/** Whom a TLS client wants to speak with, as far as the bytes so far say it. */
+/** Which server a TLS client asks for, as far as the bytes so far say it. */
 export const serverNameIn = (bytes: Uint8Array): Hello => {
   if (bytes.length === 0) return MORE;
   const handshake = handshakeIn(bytes);

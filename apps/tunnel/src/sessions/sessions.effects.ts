@@ -66,7 +66,7 @@ export class Sessions {
     clearInterval(this.timer);
   }
 
-  /** A connection to whoever holds the name here; undefined: nobody does. Of several, the newest that answers. */
+  /** A connection to whoever holds the name here; undefined: it is not held here. Of several, the newest that answers. */
   async openHere(name: string, origin: Origin): Promise<Duplex | undefined> {
     for (const { session } of routesOf(this.routes, name).slice(0, ATTEMPTS_MAX)) {
       try {

@@ -6,7 +6,7 @@ import { serverNameIn } from '../../routes/server.name.rules.js';
 
 export interface EntranceLimits {
   readonly connectionsMax: number;
-  /** Until the first bytes have named somebody. */
+  /** Until the first bytes have given a name. */
   readonly helloWithinMs: number;
   /** One direction has ended. */
   readonly halfOpenMs: number;
@@ -16,7 +16,7 @@ export const ENTRANCE_LIMITS: EntranceLimits = { connectionsMax: 8_192, helloWit
 const KEEPALIVE_AFTER_MS = 30_000;
 
 export interface EntranceParts {
-  /** undefined: nobody holds the name. */
+  /** undefined: the name is not held. */
   readonly open: (name: string, origin: Origin) => Promise<Duplex | undefined>;
   readonly onRefused: (reason: string) => void;
   readonly say: (level: 'warn', message: string) => void;
