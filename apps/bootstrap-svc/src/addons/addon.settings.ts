@@ -1,11 +1,11 @@
-/** What the manifests of a network depend on besides its version. */
+/** The inputs of a network's manifests, apart from its version. */
 export interface NetworkSettings {
   readonly podCidr: string;
-  /** True where all nodes share one network segment: packets then need no tunnel. */
+  /** True if all nodes share one network segment: packets then need no tunnel. */
   readonly oneSegment: boolean;
-  /** True where kube-proxy uses nftables. */
+  /** True if kube-proxy uses nftables. */
   readonly nftables: boolean;
-  /** The API server's balanced address. */
+  /** The load-balanced address of the API server. */
   readonly endpoint: { readonly host: string; readonly port: number };
 }
 

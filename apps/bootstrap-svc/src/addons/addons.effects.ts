@@ -20,7 +20,7 @@ const ROLLED_OUT_WITHIN_MS = 5 * 60_000;
 const SEE_NETWORK = 'see the network and its names served';
 const SEE_NODES = 'see every node Ready';
 
-/** Installs what a cluster needs inside itself: its network, then its bootstrap addons, after which it is ready. */
+/** Installs the components inside a cluster: its network, then its bootstrap addons, after which it is ready. */
 @Controller()
 export class AddonsEffects {
   constructor(
@@ -54,7 +54,7 @@ export class AddonsEffects {
     await step.record({ type: 'FinishCluster', data: { uid, addons } });
   }
 
-  /** Tried for hours: the export may come later than the cluster. */
+  /** Retried for hours, because the export may become available after the cluster. */
   @OnTask('InstallStorage', {
     attemptsMax: 40,
     backoffFirstMs: 1_000,
@@ -80,7 +80,10 @@ export class AddonsEffects {
     });
   }
 
-  /** Of a cluster that serves only the new nodes are looked at: of many nodes, some are always down, and their pods with them. */
+  /**
+   * In a cluster that is already ready, only the new nodes are checked: with many nodes some are always down, and so
+   * are their pods.
+   */
   private async newNodesServe(step: Step, api: KubernetesCluster, workloads: readonly Named[]): Promise<void> {
     const hosts = newHostsOf(step.state.cluster);
     for (const { machine } of hosts)
@@ -134,7 +137,7 @@ export class AddonsEffects {
   }
 }
 
-/** Hosts that pull no images have only those of a mirror. */
+/** Hosts that do not pull images have only those of a mirror. */
 const networkOf = (cni: Cni, { clusterName, tuning }: ClusterSettings): CatalogueEntry<NetworkSettings> => {
   if (tuning.imagePullPolicy !== 'Never') return NETWORKS[cni];
   const preloaded = PRELOADED_NETWORKS[cni];
@@ -147,7 +150,7 @@ const networkOf = (cni: Cni, { clusterName, tuning }: ClusterSettings): Catalogu
   });
 };
 
-/** The agents have reported it already; before a cluster becomes ready the API is asked, too. */
+/** The agents have already reported it; before a cluster becomes ready the API is checked as well. */
 const nodeProblems = ({ machine: { name }, desired }: Host, node: NodeView | undefined): readonly string[] => {
   if (node === undefined) return [`Kubernetes has no node ${name}`];
   if (!node.ready) return [`${name} is not Ready: ${node.message}`];

@@ -6,7 +6,7 @@ import type { KubernetesCluster } from '../kubernetes/kubernetes.ports.js';
 import { NETWORKS, NFS_STORAGE, PRELOADED_NETWORKS } from './catalogue.js';
 import { rolloutProblems, workloadsOf } from './rollout.js';
 
-/** A cluster as kubeadm leaves it: no network yet, so that no node is Ready. */
+/** A cluster right after kubeadm init: without a network, so that no node is Ready. */
 export interface BareCluster {
   readonly kubeconfig: string;
   stop(): Promise<void>;
@@ -22,7 +22,7 @@ const START_LIMIT_MS = 180_000;
 const ROLLOUT_LIMIT_MS = 90_000;
 const CASE_LIMIT_MS = 120_000;
 
-/** What is installed into every cluster is accepted by its API, and rolled out. The cases build on each other. */
+/** The API accepts everything that is installed into every cluster, and it rolls out. The cases build on each other. */
 export const addonsFeatures = (name: string, startCluster: () => Promise<BareCluster>): void => {
   describe(`add-ons in a cluster: ${name}`, () => {
     let under: BareCluster;
@@ -66,7 +66,7 @@ export const addonsFeatures = (name: string, startCluster: () => Promise<BareClu
       ...Object.entries(PRELOADED_NETWORKS).map(([cni, entry]) => [`${cni} of a mirror`, entry] as const),
     ];
     it.each(networks)(
-      'every manifest of the network %s is accepted and rolled out',
+      'every manifest of the network %s is accepted and rolls out',
       async (_name, entry) => {
         const manifests = entry.manifests(SETTINGS);
         await cluster.apply(manifests);
@@ -81,7 +81,7 @@ export const addonsFeatures = (name: string, startCluster: () => Promise<BareClu
       CASE_LIMIT_MS,
     );
 
-    it('the storage class and the rights of operators are accepted', async () => {
+    it('the storage class and the permissions of operators are accepted', async () => {
       await cluster.apply(NFS_STORAGE.manifests({ server: '198.18.7.9', path: '/export' }));
       await cluster.apply([OPERATORS_BINDING]);
     });

@@ -13,7 +13,7 @@ import { flannel, flannelPreloaded } from './flannel.manifests.js';
 import { kilo } from './kilo.manifests.js';
 import { nfsStorage } from './nfs-storage.manifests.js';
 
-/** Something that can be installed into a cluster. To add one, add a row. */
+/** A component that can be installed into a cluster. To add one, add a row. */
 export interface CatalogueEntry<Settings> extends NetworkRelease {
   readonly manifests: (settings: Settings) => readonly Manifest[];
 }
@@ -26,8 +26,8 @@ const made = (release: NetworkRelease, maker: Maker): CatalogueEntry<NetworkSett
 });
 
 /**
- * The networks of CB-Ladybug's API, and Cilium: what their projects publish (upstream/), with a list of patches each. Kilo and
- * the NFS provisioner are written here by hand; upstream/README.md says why.
+ * The networks of CB-Ladybug's API, and Cilium: the upstream manifests (upstream/) with a list of patches each. Kilo
+ * and the NFS provisioner are maintained here; upstream/README.md explains why.
  */
 export const NETWORKS: Readonly<Record<Cni, CatalogueEntry<NetworkSettings>>> = {
   flannel: made(NETWORK_RELEASES.flannel, flannel),
@@ -37,19 +37,22 @@ export const NETWORKS: Readonly<Record<Cni, CatalogueEntry<NetworkSettings>>> = 
   cilium: made(NETWORK_RELEASES.cilium, cilium),
 };
 
-/** Networks for hosts that pull no images and have those of a mirror. flannel's own version is in the tag of its image. */
+/**
+ * Networks for hosts that do not pull images and have those of a mirror. The tag of the image contains flannel's own
+ * version.
+ */
 export const PRELOADED_NETWORKS: Readonly<Partial<Record<Cni, CatalogueEntry<NetworkSettings>>>> = {
   flannel: made(PRELOADED_NETWORK_RELEASES.flannel, flannelPreloaded),
 };
 
-/** Storage on an NFS server that exists; installed when both its server and its path are given. */
+/** Storage on an existing NFS server; installed if both its server and its path are given. */
 export const NFS_STORAGE: CatalogueEntry<NfsExport> = {
   version: 'v4.0.2',
   verifiedOn: 'lab',
   manifests: nfsStorage('v4.0.2'),
 };
 
-/** Addons that kubeadm itself installs. A cluster is not ready without them; they are recorded with their version. */
+/** Addons installed by kubeadm. A cluster is not ready without them; they are recorded with their version. */
 export const KUBEADM_WORKLOADS = Object.entries(KUBEADM_ADDONS).flatMap(([addon, workloads]) =>
   workloads.map((workload) => ({ addon, ...workload })),
 );

@@ -16,11 +16,11 @@ const SETTINGS: NetworkSettings = {
   endpoint: { host: '198.18.7.1', port: 6443 },
 };
 
-/** Long, and as upstream has them. */
+/** Long, and unchanged from upstream. */
 const isVendoredDefinition = ({ kind, metadata: { name } }: Manifest): boolean =>
   kind === 'CustomResourceDefinition' && name.endsWith('.projectcalico.org');
 
-/** What is applied to clusters is reviewed as text. Update with UPDATE_GOLDEN=1. */
+/** Manifests for clusters are reviewed as text. Update with UPDATE_GOLDEN=1. */
 const expectGolden = (name: string, manifests: readonly Manifest[]): void => {
   const text = manifests
     .filter((manifest) => !isVendoredDefinition(manifest))
@@ -44,17 +44,17 @@ const podOf = (manifest: Manifest): Pod =>
 const imagesOf = (manifests: readonly Manifest[]): readonly string[] =>
   [...JSON.stringify(manifests).matchAll(/"image":"([^"]+)"/g)].map(([, image]) => image ?? '');
 
-it.each(CNIS)('the network %s is the text that was reviewed', (cni) =>
+it.each(CNIS)('the network %s matches the reviewed text', (cni) =>
   expectGolden(cni, NETWORKS[cni].manifests({ ...SETTINGS, oneSegment: cni === 'flannel' })),
 );
 
-it('flannel for hosts that pull no images is the text that was reviewed', () =>
+it('flannel for hosts that do not pull images matches the reviewed text', () =>
   expectGolden(
     'flannel-preloaded',
     PRELOADED_NETWORKS.flannel?.manifests({ ...SETTINGS, oneSegment: true, nftables: true }) ?? [],
   ));
 
-describe('every network uses the address that the kubelet was given, on hosts with several interfaces', () => {
+describe('every network uses the address configured for the kubelet, on hosts with several interfaces', () => {
   const containers = (manifests: readonly Manifest[]) =>
     manifests
       .filter(({ kind }) => kind === 'DaemonSet')
@@ -81,7 +81,7 @@ describe('every network uses the address that the kubelet was given, on hosts wi
   });
 });
 
-it('a network for hosts that pull no images has none pulled', () => {
+it('a network for hosts that do not pull images pulls none', () => {
   for (const entry of Object.values(PRELOADED_NETWORKS)) {
     const pods = entry
       .manifests(SETTINGS)
@@ -94,10 +94,10 @@ it('a network for hosts that pull no images has none pulled', () => {
   }
 });
 
-it('the storage class is the text that was reviewed', () =>
+it('the storage class matches the reviewed text', () =>
   expectGolden('nfs-storage', NFS_STORAGE.manifests({ server: '198.18.7.9', path: '/export' })));
 
-it('what is watched of the storage class is what its manifests run', () =>
+it('the watched workloads of the storage class are those of its manifests', () =>
   expect(workloadsOf(NFS_STORAGE.manifests({ server: '198.18.7.9', path: '/export' }))).toEqual(
     ADDON_WORKLOADS[NFS_STORAGE_ADDON],
   ));
@@ -105,14 +105,14 @@ it('what is watched of the storage class is what its manifests run', () =>
 describe.each(CNIS)('the network %s', (cni) => {
   const manifests = NETWORKS[cni].manifests(SETTINGS);
 
-  it('is watched by the workloads that its manifests run, with or without images that are pulled', () => {
+  it('is watched by the workloads of its manifests, with or without pulled images', () => {
     const watched = new Set(ADDON_WORKLOADS[cni]);
     expect(new Set(workloadsOf(manifests))).toEqual(watched);
     const preloaded = PRELOADED_NETWORKS[cni]?.manifests(SETTINGS) ?? manifests;
     expect(new Set(workloadsOf(preloaded))).toEqual(watched);
   });
 
-  it('runs on every node, also where nothing else may, and writes the configuration that kubelets wait for', () => {
+  it('runs on every node despite taints, and writes the configuration that kubelets wait for', () => {
     const pods = manifests.filter(({ kind }) => kind === 'DaemonSet').map(podOf);
     expect(pods).toEqual([
       expect.objectContaining({
@@ -123,7 +123,7 @@ describe.each(CNIS)('the network %s', (cni) => {
         ]),
       }),
     ]);
-    // Cilium's tolerates every taint, of whatever effect.
+    // Cilium tolerates every taint with any effect.
     expect(
       pods[0]?.tolerations.some(
         ({ key, effect = 'NoSchedule', operator }) =>
@@ -132,7 +132,7 @@ describe.each(CNIS)('the network %s', (cni) => {
     ).toBe(true);
   });
 
-  it('names every object once, and namespaces before what is in them', () => {
+  it('contains every object once, and namespaces before their objects', () => {
     const names = manifests.map(({ kind, metadata }) => `${kind}/${metadata.namespace ?? ''}/${metadata.name}`);
     expect(new Set(names).size).toBe(names.length);
     const made = new Set(['kube-system', 'default']);
@@ -149,7 +149,7 @@ describe.each(CNIS)('the network %s', (cni) => {
   });
 });
 
-it('flannel needs no tunnel where nodes share a segment', () => {
+it('flannel needs no tunnel if nodes share a segment', () => {
   const network = (oneSegment: boolean): string =>
     JSON.stringify(NETWORKS.flannel.manifests({ ...SETTINGS, oneSegment }).find(({ kind }) => kind === 'ConfigMap'));
   expect(network(true)).toContain('host-gw');
@@ -163,7 +163,7 @@ describe('Cilium', () => {
   const configOf = (oneSegment: boolean): unknown =>
     manifests(oneSegment).find(({ metadata }) => metadata.name === 'cilium-config')?.['data'];
 
-  it('needs no tunnel where nodes share a segment, and leaves services to kube-proxy everywhere', () => {
+  it('needs no tunnel if nodes share a segment, and leaves services to kube-proxy', () => {
     const always = { ipam: 'kubernetes', 'kube-proxy-replacement': 'false' };
     expect(configOf(true)).toMatchObject({
       ...always,
@@ -174,14 +174,14 @@ describe('Cilium', () => {
     expect(configOf(false)).toMatchObject({ ...always, 'routing-mode': 'tunnel', 'tunnel-protocol': 'vxlan' });
   });
 
-  it('asks the API server by the balanced address wherever it asks it', () => {
+  it('always uses the load-balanced address of the API server', () => {
     const text = JSON.stringify(manifests(true));
     const { host, port } = SETTINGS.endpoint;
     const address = `{"name":"KUBERNETES_SERVICE_HOST","value":"${host}"},{"name":"KUBERNETES_SERVICE_PORT","value":"${port}"}`;
-    // The agent, what writes its configuration, what cleans up before it, and the operator.
+    // The agent, the container that writes its configuration, the one that cleans up before it, and the operator.
     expect(text.split(address)).toHaveLength(4 + 1);
     expect(text.split('KUBERNETES_SERVICE_HOST')).toHaveLength(4 + 1);
-    // The placeholder of the chart's values is nowhere left.
+    // No placeholder of the chart's values is left.
     expect(text).not.toContain('.invalid');
   });
 });
@@ -190,7 +190,7 @@ it.each([
   [true, 'CrossSubnet'],
   [false, 'Always'],
 ])(
-  'Calico has the pod CIDR of the cluster and needs a tunnel between segments only (one segment: %s)',
+  'Calico has the pod CIDR of the cluster and needs a tunnel only between segments (one segment: %s)',
   (oneSegment, vxlan) => {
     const text = JSON.stringify(NETWORKS.calico.manifests({ ...SETTINGS, oneSegment }));
     expect(text).toContain(`{"name":"CALICO_IPV4POOL_CIDR","value":"${POD_CIDR}"}`);
@@ -205,18 +205,18 @@ it("Canal's flannel has the pod CIDR of the cluster", () => {
   expect(settings?.['data']).toMatchObject({ 'net-conf.json': expect.stringContaining('"Network":"10.9.0.0/16"') });
 });
 
-it('says honestly on what each entry was seen to work', () => {
+it('records where each entry was verified', () => {
   expect([...Object.values(NETWORKS), NFS_STORAGE].map(({ verifiedOn }) => verifiedOn)).toEqual(Array(6).fill('lab'));
   expect(Object.values(PRELOADED_NETWORKS).map(({ verifiedOn }) => verifiedOn)).toEqual(['real']);
 });
 
-it('every image is pinned by its digest, but for those without a published digest', () => {
+it('every image is pinned by its digest, except those without a published digest', () => {
   const images = imagesOf([
     ...CNIS.flatMap((cni) => NETWORKS[cni].manifests(SETTINGS)),
     ...NFS_STORAGE.manifests({ server: '198.51.100.7', path: '/exports' }),
   ]);
   const byTag = [...new Set(images)].filter((image) => !/@sha256:[0-9a-f]{64}$/.test(image));
-  // docs/software.md says so of these.
+  // Listed as such in docs/software.md.
   expect(byTag.toSorted()).toEqual([
     'docker.io/flannel/flannel:v0.24.3',
     'ghcr.io/flannel-io/flannel-cni-plugin:v1.9.1-flannel1',
@@ -230,7 +230,7 @@ it('every image is pinned by its digest, but for those without a published diges
   const { version } = NETWORKS.cilium;
   expect(new Set(images.filter((image) => image.includes('cilium')))).toEqual(
     new Set([
-      // As the release notes of this version have them; a new version needs its own.
+      // From the release notes of this version; a new version needs its own.
       `quay.io/cilium/cilium:${version}@sha256:2939231d0d3e3ebddcd80fffa168b7ddcc78fdf0dc864d1c8c126ff523c54f01`,
       `quay.io/cilium/operator-generic:${version}@sha256:64d8798350e8569b8e7622563fed6e44dce2625f311e4651b774816516c744fc`,
     ]),

@@ -6,7 +6,7 @@ import { inContainer, inPod, named, patched, set, setEnv, type Patch, type Path 
 const SETTINGS = 'ConfigMap/cilium-config';
 const AGENT = 'DaemonSet/cilium';
 
-/** All that ask the API server; the chart has a placeholder there. */
+/** All clients of the API server; the chart has a placeholder there. */
 const CLIENTS: readonly (readonly [object: string, container: Path])[] = [
   [AGENT, inContainer('cilium-agent')],
   [AGENT, inPod('initContainers', named('config'))],
@@ -14,14 +14,14 @@ const CLIENTS: readonly (readonly [object: string, container: Path])[] = [
   ['Deployment/cilium-operator', inContainer('cilium-operator')],
 ];
 
-/** By the balanced address: the service's own would wait for kube-proxy, and be gone with it. */
+/** Uses the load-balanced address: the address of the service depends on kube-proxy. */
 const endpoint = ({ endpoint: { host, port } }: NetworkSettings): readonly Patch[] =>
   CLIENTS.flatMap(([object, container]) => [
     setEnv(object, container, 'KUBERNETES_SERVICE_HOST', host),
     setEnv(object, container, 'KUBERNETES_SERVICE_PORT', String(port)),
   ]);
 
-/** Routes without a tunnel where nodes share a segment; upstream's VXLAN elsewhere. */
+/** Routes without a tunnel if nodes share a segment; otherwise upstream's VXLAN. */
 const routing = ({ podCidr, oneSegment }: NetworkSettings): readonly Patch[] =>
   oneSegment
     ? [
@@ -32,8 +32,8 @@ const routing = ({ podCidr, oneSegment }: NetworkSettings): readonly Patch[] =>
     : [];
 
 /**
- * github.com/cilium/cilium: pod network with policies, in the kernel by eBPF. Most of what is chosen here stands in the values
- * that the chart was rendered with (upstream/cilium); its operator makes its custom resources.
+ * github.com/cilium/cilium: pod network with policies, in the kernel with eBPF. Most settings are in the values with
+ * which the chart was rendered (upstream/cilium); its operator creates its custom resources.
  */
 export const cilium =
   (version: string) =>

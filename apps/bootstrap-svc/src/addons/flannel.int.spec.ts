@@ -8,7 +8,7 @@ describe("a node's range of the pod network", () => {
     ['10.244.1.1/25', '10.244.1.0/25'],
     ['10.244.1.129/25', '10.244.1.128/25'],
     ['10.0.16.1/20', '10.0.16.0/20'],
-  ])('is found from what flannel writes, whatever its mask is: %s', (written, range) => {
+  ])("is derived from flannel's file, whatever its mask is: %s", (written, range) => {
     const env = { ...process.env, FLANNEL_SUBNET: written };
     expect(execFileSync('sh', ['-c', `${SUBNET_OF_NODE}; echo "$subnet"`], { env, encoding: 'utf8' })).toBe(
       `${range}\n`,

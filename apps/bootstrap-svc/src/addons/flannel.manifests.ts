@@ -8,7 +8,7 @@ import { CNI_CONFIGURATION, fromField, hostPath, mount } from './manifest.parts.
 const DAEMON = 'DaemonSet/kube-flannel-ds';
 const SETTINGS = 'ConfigMap/kube-flannel-cfg';
 
-/** Routes without a tunnel where nodes share a segment, VXLAN elsewhere; its rules in the same place as kube-proxy's. */
+/** Routes without a tunnel if nodes share a segment, otherwise VXLAN; with the same rule backend as kube-proxy. */
 export const flannelNetwork = ({ podCidr, oneSegment, nftables }: NetworkSettings): string =>
   JSON.stringify({ Network: podCidr, EnableNFTables: nftables, Backend: { Type: oneSegment ? 'host-gw' : 'vxlan' } });
 
@@ -16,7 +16,10 @@ const network = (settings: NetworkSettings): Patch =>
   set(SETTINGS, ['data', 'net-conf.json'], flannelNetwork(settings));
 
 const NODE_IP = 'NODE_IP';
-/** The address that the kubelet was given: by itself flanneld takes that of the default route, which may be behind NAT and everywhere the same. */
+/**
+ * The address configured for the kubelet: by default flanneld uses that of the default route, which may be behind NAT
+ * and the same on all nodes.
+ */
 const nodeIp = fromField(NODE_IP, 'status.hostIP');
 const FLANNELD_OPTIONS = ['--ip-masq', '--kube-subnet-mgr', `--iface=$(${NODE_IP})`];
 const flanneld = (...path: Path): Path => inContainer('kube-flannel', ...path);
@@ -31,13 +34,16 @@ export const flannel =
       set(DAEMON, flanneld('args'), FLANNELD_OPTIONS),
     ]);
 
-/** flanneld writes down the first address of the node's range with its mask, such as 10.244.1.129/25; `subnet` is 10.244.1.128/25. */
+/**
+ * flanneld writes the first address of the node's range with its mask, such as 10.244.1.129/25; `subnet` is
+ * 10.244.1.128/25.
+ */
 export const SUBNET_OF_NODE =
   'address=${FLANNEL_SUBNET%/*}; subnet=${address%.*}.$((${address##*.} - 1))/${FLANNEL_SUBNET#*/}';
 
 /**
- * flannel's own CNI plugin is in no mirror, so a bridge with the node's subnet does its work: flanneld writes down which
- * subnet that is, and this container makes the configuration of it. It stays, because pods of a DaemonSet must.
+ * No mirror has flannel's own CNI plugin, so the bridge plugin with the node's subnet replaces it: flanneld writes the
+ * subnet, and this container generates the configuration from it. It keeps running, because pods of a DaemonSet must.
  */
 const WRITE_CONFIGURATION = `until [ -s /run/flannel/subnet.env ]; do sleep 0.2; done
 . /run/flannel/subnet.env
@@ -62,27 +68,27 @@ const TOLERATIONS = [
   { operator: 'Exists', effect: 'NoExecute' },
 ];
 
-/** flannel from the images of a mirror, for hosts that pull none: they have them before Kubernetes starts. */
+/** flannel from the images of a mirror, for hosts that do not pull: the images are loaded before Kubernetes starts. */
 export const flannelPreloaded =
   (version: string) =>
   (settings: NetworkSettings): readonly Manifest[] =>
     patched(upstreamManifests(`flannel/${version}/kube-flannel.yml`), [
       network(settings),
-      // No plugin to copy, and its configuration comes from the container beside flanneld.
+      // There is no plugin to copy, and the container next to flanneld writes the configuration.
       remove(SETTINGS, ['data', 'cni-conf.json']),
       remove(DAEMON, inPod('initContainers')),
       remove(DAEMON, inPod('volumes', named('cni-plugin'))),
       set(DAEMON, inPod('containers', named('cni-configuration')), cniConfiguration),
-      // The mirror's image is built from flannel's module: flanneld is in its PATH.
+      // The mirror's image is built from flannel's Go module: flanneld is in its PATH.
       set(DAEMON, flanneld('image'), SHARED_IMAGES.flannel.reference),
       set(DAEMON, flanneld('imagePullPolicy'), 'Never'),
       set(DAEMON, flanneld('command'), ['flanneld', ...FLANNELD_OPTIONS]),
       set(DAEMON, flanneld('env', named(NODE_IP)), nodeIp),
       remove(DAEMON, flanneld('args')),
-      // By the balanced address: it need not wait until kube-proxy has made the service's.
+      // Uses the load-balanced address, which does not depend on kube-proxy.
       setEnv(DAEMON, flanneld(), 'KUBERNETES_SERVICE_HOST', settings.endpoint.host),
       setEnv(DAEMON, flanneld(), 'KUBERNETES_SERVICE_PORT', String(settings.endpoint.port)),
-      // What it was seen to need on hosts of one CPU.
+      // As measured on hosts with one CPU.
       set(DAEMON, flanneld('resources'), { requests: { cpu: '20m', memory: '30Mi' } }),
       set(DAEMON, inPod('terminationGracePeriodSeconds'), 2),
       set(DAEMON, inPod('tolerations'), TOLERATIONS),

@@ -23,7 +23,7 @@ const cniConfiguration = JSON.stringify({
       bridge: 'kube-bridge',
       isDefaultGateway: true,
       forceAddress: true,
-      // WireGuard takes 80 bytes of a packet.
+      // WireGuard adds 80 bytes to each packet.
       mtu: 1420,
       ipam: { type: 'host-local' },
     },
@@ -50,7 +50,9 @@ const peers: Manifest = {
   },
 };
 
-/** github.com/squat/kilo: a WireGuard mesh between clouds; every node is a location of its own (CB-Ladybug's full mesh). */
+/**
+ * github.com/squat/kilo: a WireGuard mesh between clouds; every node is a separate location (CB-Ladybug's full mesh).
+ */
 export const kilo = (version: string) => (): readonly Manifest[] => {
   const image = `squat/kilo:${version}`;
   return [
@@ -101,7 +103,7 @@ export const kilo = (version: string) => (): readonly Manifest[] => {
         CNI_CONFIGURATION,
         { name: 'kilo-cfg', configMap: { name: 'kilo' } },
         hostPath('kilo-dir', '/var/lib/kilo'),
-        // kubeadm's own kubeconfig for kube-proxy: it names the balanced address, and pods find their token beside it.
+        // kubeadm's kubeconfig for kube-proxy: it has the load-balanced address, and pods find their token next to it.
         {
           name: 'kubeconfig',
           configMap: { name: 'kube-proxy', items: [{ key: 'kubeconfig.conf', path: 'kubeconfig' }] },

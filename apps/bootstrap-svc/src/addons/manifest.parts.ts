@@ -12,11 +12,11 @@ export interface Rule {
 export const namespaceOf = (name: string): Manifest => ({
   apiVersion: 'v1',
   kind: 'Namespace',
-  // What runs here sets up the nodes' network, so it needs their network and capabilities.
+  // These pods configure the network of nodes, so they need the host network and capabilities.
   metadata: { name, labels: { 'pod-security.kubernetes.io/enforce': 'privileged' } },
 });
 
-/** A service account that may do these things in the whole cluster. */
+/** A service account with these cluster-wide permissions. */
 export const clusterAccount = (name: string, namespace: string, rules: readonly Rule[]): readonly Manifest[] => [
   { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } },
   { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name }, rules },
@@ -29,7 +29,7 @@ export const clusterAccount = (name: string, namespace: string, rules: readonly 
   },
 ];
 
-/** What a service account of this namespace may do inside it, beyond what it may do everywhere. */
+/** Permissions of a service account within this namespace, in addition to its cluster-wide ones. */
 export const namespacedRole = (
   name: string,
   namespace: string,
@@ -53,7 +53,7 @@ export const configMap = (name: string, namespace: string, data: Readonly<Record
   data,
 });
 
-/** A pod of it on every node, also on those that are not ready: it is what makes them ready. */
+/** Runs a pod on every node, including nodes that are not Ready, which need it to become Ready. */
 export const nodeDaemon = (
   name: string,
   namespace: string,
@@ -91,6 +91,6 @@ export const mount = (name: string, mountPath: string): Json => ({ name, mountPa
 
 export const fromField = (name: string, fieldPath: string): Json => ({ name, valueFrom: { fieldRef: { fieldPath } } });
 
-/** What a manifest for a CNI plugin writes its files to; kubelets call the network ready when there is one. */
+/** Where CNI plugins write their files; kubelets report the network as ready once a file exists. */
 export const CNI_CONFIGURATION = hostPath('cni-conf', '/etc/cni/net.d');
 export const CNI_PROGRAMS = hostPath('cni-bin', '/opt/cni/bin');

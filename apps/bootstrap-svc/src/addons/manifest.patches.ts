@@ -1,10 +1,10 @@
 import type { Manifest } from '../kubernetes/kubernetes.ports.js';
 
-/** A field of an object, or the element of a list that has this name. */
+/** A field of an object, or the list element with this name. */
 export type Step = string | { readonly named: string };
 export type Path = readonly Step[];
 
-/** One deviation from what upstream publishes. */
+/** One change of an upstream manifest. */
 export type Patch = (manifests: readonly Manifest[]) => readonly Manifest[];
 
 type Json = Readonly<Record<string, unknown>>;
@@ -20,7 +20,7 @@ const POD: Path = ['spec', 'template', 'spec'];
 export const inPod = (...path: Path): Path => [...POD, ...path];
 export const inContainer = (name: string, ...path: Path): Path => inPod('containers', named(name), ...path);
 
-/** A path that upstream no longer has is an error, so a new release cannot silently lose a patch. */
+/** A path that upstream no longer has is an error, so that a new release cannot silently drop a patch. */
 const gone = ({ object, path }: Edit): Error =>
   new Error(
     `upstream has no ${object}${path.map((step) => (typeof step === 'string' ? `.${step}` : `[${step.named}]`)).join('')}`,
@@ -58,10 +58,10 @@ const patchOf =
     return manifests.map((manifest) => (isIt(manifest) ? (edited(manifest, edit.path, edit) as Manifest) : manifest));
   };
 
-/** Sets a field, or the element of a list that has this name; appends the element where the list has none. */
+/** Sets a field, or the list element with this name; appends the element if the list has none. */
 export const set = (object: string, path: Path, value: unknown): Patch => patchOf({ object, path, change: { value } });
 
-/** Removes a field or an element, which must exist. */
+/** Removes an existing field or element. */
 export const remove = (object: string, path: Path): Patch => patchOf({ object, path, change: 'remove' });
 
 /** Sets an environment variable of a container of a pod template. */

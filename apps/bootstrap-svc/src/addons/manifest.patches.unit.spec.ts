@@ -25,7 +25,7 @@ const containersAfter = (...patches: Parameters<typeof patched>[1]): unknown =>
     .spec.containers;
 
 describe('a patch of an upstream manifest', () => {
-  it('sets a field of one object and leaves the others and the original as they are', () => {
+  it('sets a field of one object and changes neither the others nor the original', () => {
     const before = structuredClone(UPSTREAM);
     const [daemon, settings] = patched(UPSTREAM, [set('ConfigMap/net', ['data', 'mode'], 'native')]);
     expect(daemon).toBe(DAEMON);
@@ -33,7 +33,7 @@ describe('a patch of an upstream manifest', () => {
     expect(UPSTREAM).toEqual(before);
   });
 
-  it('replaces an environment variable in its place, and appends one that is not there', () => {
+  it('replaces an existing environment variable in place, and appends a new one', () => {
     expect(
       containersAfter(
         setEnv('DaemonSet/net', inContainer('agent'), 'A', '3'),
@@ -51,7 +51,7 @@ describe('a patch of an upstream manifest', () => {
     ]);
   });
 
-  it('removes a field or an element of a list', () => {
+  it('removes a field or a list element', () => {
     expect(
       containersAfter(
         remove('DaemonSet/net', inPod('containers', named('other'))),
@@ -73,7 +73,7 @@ describe('a patch of an upstream manifest', () => {
     ['a list', set('DaemonSet/net', inPod('volumes', named('x')), {}), 'spec.volumes[x]'],
     ['a field to remove', remove('ConfigMap/net', ['data', 'gone']), 'ConfigMap/net.data.gone'],
     ['an element to remove', remove('DaemonSet/net', inPod('containers', named('gone'))), 'containers[gone]'],
-  ])('fails where upstream no longer has %s', (_, patch, what) => {
+  ])('fails if upstream no longer has %s', (_, patch, what) => {
     expect(() => patched(UPSTREAM, [patch])).toThrow(what);
   });
 });

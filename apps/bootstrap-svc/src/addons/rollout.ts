@@ -3,13 +3,13 @@ import type { KubernetesCluster, Manifest, PlacedPod } from '../kubernetes/kuber
 
 export type Named = AddonWorkload;
 
-/** The manifests that have pods. */
+/** The manifests with pods. */
 export const workloadsOf = (manifests: readonly Manifest[]): readonly Named[] =>
   manifests.flatMap(({ kind, metadata: { name, namespace = 'default' } }) =>
     kind === 'DaemonSet' || kind === 'Deployment' ? [{ kind, namespace, name }] : [],
   );
 
-/** Nodes are Ready before their pods can communicate and resolve names: a cluster is ready when they can. */
+/** Nodes are Ready before their pods can communicate and resolve names: a cluster is ready only once they can. */
 export const rolloutProblems = async (
   cluster: Pick<KubernetesCluster, 'workload'>,
   desired: readonly Named[],
@@ -24,7 +24,9 @@ export const rolloutProblems = async (
   return problems;
 };
 
-/** The same of one node: the pods of these DaemonSets on it. Those that have none there are not for it. */
+/**
+ * The same for one node: the pods of these DaemonSets on it. A DaemonSet without a pod there does not target the node.
+ */
 export const daemonProblems = async (
   cluster: Pick<KubernetesCluster, 'podsOn'>,
   node: string,

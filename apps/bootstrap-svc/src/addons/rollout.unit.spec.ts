@@ -19,24 +19,24 @@ const cluster = (pods: Readonly<Record<string, readonly [ready: number, desired:
   },
 });
 
-it('a network is rolled out when the pods of its DaemonSet and of its Deployment are ready', async () => {
+it('a network has rolled out when the pods of its DaemonSet and of its Deployment are ready', async () => {
   const rolledOut = cluster({ 'DaemonSet/cilium': [3, 3], 'Deployment/cilium-operator': [1, 1] });
   expect(await rolloutProblems(rolledOut, CILIUM)).toEqual([]);
 });
 
-it('a network whose operator is not ready yet is not rolled out', async () => {
+it('a network whose operator is not ready yet has not rolled out', async () => {
   const withoutOperator = cluster({ 'DaemonSet/cilium': [3, 3], 'Deployment/cilium-operator': [0, 1] });
   expect(await rolloutProblems(withoutOperator, CILIUM)).toEqual(['kube-system/cilium-operator has 0 of 1 pods ready']);
 });
 
-it('a DaemonSet that has no node yet, and one that is not there, are not rolled out', async () => {
+it('a DaemonSet without nodes and a missing one have not rolled out', async () => {
   expect(await rolloutProblems(cluster({ 'DaemonSet/cilium': [0, 0] }), CILIUM)).toEqual([
     'kube-system/cilium has 0 of 0 pods ready',
     'there is no Deployment kube-system/cilium-operator',
   ]);
 });
 
-it('on a new node a network is rolled out when its pods there are ready, whatever is down elsewhere', async () => {
+it('on a new node a network has rolled out when its pods there are ready, whatever the state of other nodes', async () => {
   const on = (ready: boolean, name: string) =>
     ({ namespace: 'kube-system', name: `${name}-x1`, ready, controller: { kind: 'DaemonSet', name } }) as PlacedPod;
   const problems = (...pods: readonly PlacedPod[]) =>

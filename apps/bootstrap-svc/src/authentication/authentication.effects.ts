@@ -8,7 +8,7 @@ import type { HostAccess } from '../hosts/host.access.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import { usersBinding } from './users.manifests.js';
 
-/** Users of a cluster sign in by OpenID Connect: what its API servers accept, and what groups may do. */
+/** OpenID Connect for the users of a cluster: configures its API servers, and the permissions of groups. */
 @Controller()
 export class AuthenticationEffects {
   constructor(
@@ -16,7 +16,10 @@ export class AuthenticationEffects {
     @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
   ) {}
 
-  /** Tried for half a day: an issuer may be away for hours, and the API servers go on with what they had. */
+  /**
+   * Retried for half a day: an issuer may be unavailable for hours, and the API servers keep their previous
+   * configuration.
+   */
   @OnTask('ConfigureAuthentication', {
     attemptsMax: 75,
     backoffFirstMs: 2_000,

@@ -22,7 +22,7 @@ const refused = (operation: string, target: string, message: string): WorldFailu
 const FROM_CATALOGUE = 'read the chart from the catalogue';
 const FROM_REPOSITORY = 'download the chart';
 
-/** Archives as the catalogue recorded them, and as repositories have them. */
+/** Chart archives: recorded in the catalogue, downloaded from repositories. */
 export class DownloadedArchives implements ChartArchives {
   private readonly applications: LatestFold<RegisteredApplications>;
   private readonly charts: Charts;
@@ -83,7 +83,7 @@ export class DownloadedArchives implements ChartArchives {
     return { ...application, credentials: { username, password } };
   }
 
-  /** A version that the catalogue keeps no longer can still be installed where it is declared. */
+  /** A version that the catalogue no longer has can still be installed where it is declared. */
   private async added(application: string, version: string): Promise<EventData<'ApplicationVersionAdded'> | undefined> {
     const found = await this.store.read(addedFilter(application), 0);
     for (const { event } of found.toReversed())

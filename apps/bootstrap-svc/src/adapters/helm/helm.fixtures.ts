@@ -1,6 +1,9 @@
 import { findHelm } from '@fairlead/mirror';
 
-/** The helm of this machine; undefined, with the reason on the console: there is none. Debian has no package of it. */
+/**
+ * The helm program of this machine; undefined: not installed, with the reason on the console. Debian has no package of
+ * it.
+ */
 export const installedHelm = (): string | undefined => {
   const found = findHelm(process.env);
   if (found === undefined)

@@ -23,7 +23,7 @@ data:
   unused: "{{ .Values.nothing }}"
 `;
 
-/** The archive of a chart that this spec makes. */
+/** The archive of this spec's own chart. */
 const chartArchive = (folder: string, template = TEMPLATE): Uint8Array => {
   mkdirSync(join(folder, 'paint', 'templates'), { recursive: true });
   writeFileSync(join(folder, 'paint', 'Chart.yaml'), 'apiVersion: v2\nname: paint\nversion: 1.2.3\n');
@@ -61,7 +61,7 @@ const chartArchive = (folder: string, template = TEMPLATE): Uint8Array => {
   }, CASE_LIMIT_MS);
 
   it(
-    'installs a chart, changes it by its values, and sees that equal renderings do not differ',
+    'installs a chart, upgrades it with new values, and finds no difference between equal renderings',
     async () => {
       expect(await helm.status(at, signal)).toBeUndefined();
       await helm.deploy(at, desiredOf(), signal);
@@ -77,9 +77,9 @@ const chartArchive = (folder: string, template = TEMPLATE): Uint8Array => {
   );
 
   it(
-    'recovers a release that a killed helm has left pending, to what was deployed last',
+    'recovers a release that a killed helm left pending, with the last deployed revision',
     async () => {
-      // What a helm that is killed during an upgrade leaves: a revision that is pending.
+      // A helm that is killed during an upgrade leaves a pending revision.
       await helm.deploy(at, desiredOf({ colour: 'green' }), signal);
       await markPending(lab, 'sh.helm.release.v1.paint.v3');
       const pending = await helm.status(at, signal);
@@ -93,7 +93,7 @@ const chartArchive = (folder: string, template = TEMPLATE): Uint8Array => {
   );
 
   it(
-    'sees objects of a release that were deleted or changed by others, and nothing else [azimuth 27]',
+    'detects objects of a release that others deleted or changed, and only those [azimuth 27]',
     async () => {
       expect(await helm.drift(at, [], signal)).toEqual([]);
       const name = 'paint-settings';
@@ -108,7 +108,7 @@ const chartArchive = (folder: string, template = TEMPLATE): Uint8Array => {
     CASE_LIMIT_MS,
   );
 
-  it('fails without sealed values in its words', async () => {
+  it('fails without sealed values in its message', async () => {
     const spoken = chartArchive(newFolder('spoken'), '{{ fail (printf "the password is %s" .Values.password) }}');
     const desired = { ...desiredOf({ password: 'open sesame' }), sealed: sealedTexts({ password: 'open sesame' }) };
     const source = { kind: 'archive' as const, bytes: spoken, version: '1' };
@@ -117,7 +117,7 @@ const chartArchive = (folder: string, template = TEMPLATE): Uint8Array => {
     expect(failure).not.toContain('sesame');
   });
 
-  it('fails in the words of helm, with no secret of the kubeconfig in them', async () => {
+  it("fails with helm's message, without secrets of the kubeconfig", async () => {
     const broken = {
       ...desiredOf(),
       source: { kind: 'archive' as const, bytes: Buffer.from('no chart'), version: '1' },
@@ -129,7 +129,7 @@ const chartArchive = (folder: string, template = TEMPLATE): Uint8Array => {
   });
 });
 
-it('without a helm program, an add-on fails with what to do', async () => {
+it('without a helm program, an add-on fails with a remedy', async () => {
   const at = { name: 'paint', namespace: 'paint', kubeconfig: '', api: {} as ReleaseAt['api'] };
   await expect(new HelmProgram(undefined).status(at, signal)).rejects.toThrow('set HELM_PROGRAM');
 });

@@ -14,22 +14,22 @@ const MEBIBYTE = 1_048_576;
 const OUTPUT_BYTES_MAX = 32 * MEBIBYTE;
 const OUTPUT_VALUES_MAX = 500_000;
 const READ_LIMIT_MS = 60_000;
-/** Hooks and pods included. */
+/** Including hooks and the wait for pods. */
 const CHANGE_LIMIT_MS = 8 * 60_000;
 const WAIT_LIMIT = '5m';
 const HISTORY_MAX = 10;
-/** Of memory that is mapped, most of it never used: the runtime of Go reserves it. */
+/** Limit of mapped memory, most of it unused: the Go runtime reserves it. */
 const ADDRESS_SPACE_KIB = 4 * 1024 * 1024;
 const HEAP_LIMIT = '512MiB';
 const WORDS_LENGTH_MAX = 2_000;
 
-/** A child of a service that was killed must not go on beside the one that takes over. */
+/** The child of a killed service must not run in parallel with the next instance. */
 const START = 'ulimit -v "$1"; shift; exec setpriv --pdeathsig KILL -- "$@"';
 
 const Status = z.object({ version: z.int().min(1), info: z.object({ status: z.string().max(40) }) });
 const History = z.array(z.object({ revision: z.int().min(1), status: z.string().max(40) }));
 
-/** What Helm, and charts through it, write may be anything. */
+/** Output of Helm and of charts is untrusted. */
 const safe = (words: string): string =>
   words
     .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}]+/gu, ' ')
@@ -52,7 +52,10 @@ interface Call {
   readonly sealed?: readonly string[];
 }
 
-/** The helm program in a folder of its own for each command: no plugins, no repositories, and nothing of this process's environment. */
+/**
+ * Runs the helm program with a separate folder per command: without plugins, repositories, or the environment of this
+ * process.
+ */
 export class HelmProgram implements ReleaseEngine {
   constructor(private readonly program: string | undefined) {}
 
@@ -72,7 +75,10 @@ export class HelmProgram implements ReleaseEngine {
     });
   }
 
-  /** A chart that makes random values renders differently each time, and is upgraded each time it is declared otherwise. */
+  /**
+   * A chart with random values renders differently each time, and is therefore upgraded on every change of its
+   * declaration.
+   */
   differs(at: ReleaseAt, desired: DesiredRelease, signal: AbortSignal): Promise<boolean> {
     return this.within(at, READ_LIMIT_MS, signal, async (opened) => {
       const call = { ...opened, sealed: desired.sealed };
@@ -185,7 +191,10 @@ const Metadata = z.looseObject({ name: z.string().min(1), namespace: z.string().
 const ObjectOfChart = z.looseObject({ apiVersion: z.string().min(1), kind: z.string().min(1), metadata: Metadata });
 type ObjectOfChart = z.infer<typeof ObjectOfChart>;
 
-/** One document after the other, with others in between: a chart may have megabytes of them. What is no object with a name is left out. */
+/**
+ * Parses one document at a time and yields in between, because a chart may have megabytes. Skips documents without a
+ * named object.
+ */
 const objectsIn = async (manifest: string): Promise<readonly ObjectOfChart[]> => {
   const objects: ObjectOfChart[] = [];
   for (const document of manifest.slice(0, MANIFEST_LENGTH_MAX).split(/^---\s*$/mu)) {

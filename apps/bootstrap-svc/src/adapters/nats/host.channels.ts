@@ -18,15 +18,15 @@ import { open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HostFile, HostScript, HostSession, OpenOptions, ScriptOutput } from '../../hosts/hosts.ports.js';
 
-/** A reply of a host is at most a message of an agent. */
+/** A reply of a host is at most as long as a message of an agent. */
 const REPLY_LENGTH_MAX = 65_536;
-/** As much as is read of what a host prints. */
+/** Read limit for a host's output. */
 const OUTPUT_BYTES_MAX = 4 * 1_048_576;
 const STDERR_TAIL_CHARS = 2_000;
-/** An order that gets no reply is sent again; one that has had none for so long has failed. */
+/** An order without a reply is sent again; after this time without a reply, it fails. */
 const AGAIN_MS = 2_000;
 const SILENT_MS = 30_000;
-/** How often a host is asked whether a command has ended: its own message usually comes first. */
+/** Interval at which a host is asked whether a command has ended; usually its own message arrives first. */
 const ASK_MS = 5_000;
 const LIMIT_SLACK_MS = 30_000;
 const TRY_FIRST_MS = 500;
@@ -44,18 +44,21 @@ const placeOf = ({ namespace, cluster, node }: NodeAddress): string => `${namesp
 
 const tail = (text: string): string => text.trim().slice(-STDERR_TAIL_CHARS);
 
-/** Of a host that connects by itself, in the place of an SSH host key: only the holder of its key may reply on the subject of its node. */
+/**
+ * Replaces the SSH host key of a host that connects by itself: only the holder of its key can reply on its node's
+ * subject.
+ */
 const fingerprintOf = (address: NodeAddress): string =>
   `SHA256:${createHash('sha256').update(placeOf(address)).digest('base64').replace(/=+$/, '')}`;
 
-/** Hosts that connect by themselves: what SSH does elsewhere goes over their own connection to NATS. */
+/** Hosts that connect by themselves: their own NATS connection replaces SSH. */
 export class HostChannels {
   private readonly waiting = new Map<string, Open>();
   private isSubscribed = false;
 
   constructor(private readonly nats: NatsConnection) {}
 
-  /** Tries until the host replies, at most `triesMax` times and no longer than `deadlineMs`. */
+  /** Retries until the host replies, at most `triesMax` times and until `deadlineMs`. */
   async open(address: NodeAddress, { signal, triesMax, deadlineMs, onFailedTry }: OpenOptions): Promise<HostSession> {
     const untilMs = Date.now() + deadlineMs;
     for (let attempt = 1; ; attempt += 1) {
@@ -78,7 +81,10 @@ export class HostChannels {
     }
   }
 
-  /** Sends an order until one of these replies comes. Rejects with WorldFailure when the host is silent, or says that it failed. */
+  /**
+   * Sends an order until one of the expected replies arrives. Rejects with WorldFailure if the host is silent or
+   * reports a failure.
+   */
   async ask<Expected extends Kind>(
     address: NodeAddress,
     order: HostOrder,
@@ -136,7 +142,7 @@ export class HostChannels {
   }
 }
 
-/** Uses the channel of a host as a login of root would. */
+/** Uses the channel of a host like an SSH session of root. */
 class ChannelSession implements HostSession {
   readonly hostKey: string;
   readonly jumpHostKey = null;
@@ -182,7 +188,7 @@ class ChannelSession implements HostSession {
   }
 
   release(): void {
-    // There is nothing of its own to close.
+    // The channel needs no close.
   }
 
   private async exec(
@@ -207,12 +213,15 @@ class ChannelSession implements HostSession {
       if (code === null) throw failure(endedBy === null ? 'it could not be started' : `it was ended by ${endedBy}`);
       throw failure(tail(stderr) || tail(stdout) || `it ended with exit code ${code}`);
     } finally {
-      // Its result is not needed any more: it is ended, and forgotten.
+      // The result is no longer needed: ends and removes the command.
       void this.ask({ kind: 'kill', id }, ['unknown'], new AbortController().signal, AGAIN_MS).catch(() => undefined);
     }
   }
 
-  /** The host says so by itself; it is also asked, because that message may be lost. undefined: it knows nothing of the command. */
+  /**
+   * The host reports the end by itself; it is also polled, because that message may be lost. undefined: the host does
+   * not know the command.
+   */
   private async untilEnded(id: string, signal: AbortSignal): Promise<Reply<'ended'> | undefined> {
     for (;;) {
       const next = await this.ask({ kind: 'ask', id }, ['ended', 'unknown'], signal, ASK_MS).catch((error: unknown) => {
@@ -221,7 +230,7 @@ class ChannelSession implements HostSession {
       });
       if (next?.kind === 'ended') return next;
       if (next?.kind === 'unknown') return undefined;
-      // It still runs, or the host is away: that is found out here.
+      // The command still runs, or the host is unreachable: this call determines which.
       const state = await this.ask({ kind: 'ask', id }, ['running', 'ended', 'unknown'], signal);
       if (state.kind === 'ended') return state;
       if (state.kind === 'unknown') return undefined;

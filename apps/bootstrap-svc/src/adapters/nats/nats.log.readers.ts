@@ -10,7 +10,7 @@ const askIn = (message: Msg): LogAsk | undefined => {
   }
 };
 
-/** Over subjects of the request: only the gateway may publish on the one, and only this service on the other. */
+/** Over request subjects: only the gateway may publish on one, and only this service on the other. */
 export class NatsLogReaders implements LogReaders {
   constructor(private readonly nc: NatsConnection) {}
 
@@ -32,7 +32,7 @@ class NatsLogReader implements LogReader {
       callback: (error, message) => {
         const ask = error === null ? askIn(message) : undefined;
         if (ask === undefined) return;
-        // Only the last one counts.
+        // Only the latest request counts.
         this.ask = ask;
         this.awake();
       },
