@@ -2,16 +2,16 @@ import { without, type EventData, type NodeName, type StoredEvent } from '@fairl
 import { onFailureOf, replacedIn, replacementIn, type Replacement } from '@fairlead/domain';
 import { isOnItsWay, newHostsOf, type Cluster, type Host } from './bootstrap.state.js';
 
-/** The request that a node is of; undefined: it is of the cluster as it was created, or extra. */
+/** The request that added the node; undefined: it was created with the cluster, or is a surge node. */
 export const requestOfNode = ({ requests }: Cluster, node: NodeName): string | undefined =>
   Object.keys(requests).find((requestId) => requests[requestId]?.nodes.includes(node));
 
-/** Requests that have nodes on their way into the cluster. */
+/** Requests with nodes that are still joining. */
 export const openRequestsOf = (cluster: Cluster): readonly string[] => [
   ...new Set(newHostsOf(cluster).flatMap(({ machine }) => requestOfNode(cluster, machine.name) ?? [])),
 ];
 
-/** What of a request is not part of the cluster: a node that is Ready stays if the others are kept. */
+/** The nodes of a request that are not part of the cluster: a Ready node stays if the others are kept. */
 export const failingNodesOf = (cluster: Cluster, requestId: string): readonly NodeName[] => {
   const request = cluster.requests[requestId];
   return (request?.nodes ?? []).filter((name) => {
@@ -27,7 +27,7 @@ const mapHosts = (cluster: Cluster, change: (host: Host) => Host): Cluster => ({
   hosts: Object.fromEntries(Object.entries(cluster.hosts).map(([name, host]) => [name, change(host)])),
 });
 
-/** Hosts that have come leave; hosts that have yet to come leave as soon as they come. */
+/** Existing hosts leave; announced ones leave as soon as they exist. */
 const leave = (cluster: Cluster, nodes: readonly NodeName[]): Cluster => {
   const yetToCome = nodes.filter((name) => cluster.hosts[name] === undefined);
   const going = mapHosts(cluster, (host) =>
@@ -54,7 +54,10 @@ const abandoned = (cluster: Cluster, { requestId, nodes }: EventData<'NodesAband
   return leave({ ...cluster, requests: without(cluster.requests, requestId) }, [...new Set([...own, ...nodes])]);
 };
 
-/** A request is done when none of its nodes is still joining. One whose machines are not announced yet is not done. */
+/**
+ * A request is done once none of its nodes is still joining. A request whose machines are not announced yet is not
+ * done.
+ */
 const settled = (cluster: Cluster): Cluster => ({
   ...cluster,
   provisioned: true,
@@ -65,7 +68,7 @@ const settled = (cluster: Cluster): Cluster => ({
   ),
 });
 
-/** A node that is being replaced already, or is not there, is replaced by no other. */
+/** A node that is already being replaced, or does not exist, is not replaced again. */
 const replace = (cluster: Cluster, { requestId, node, order }: Replacement): Cluster => {
   const { hosts, requests } = cluster;
   const isReplaced = Object.values(requests).some(({ replaces }) => replaces?.node === node);
@@ -74,14 +77,14 @@ const replace = (cluster: Cluster, { requestId, node, order }: Replacement): Clu
   return { ...cluster, requests: { ...requests, [requestId]: request } };
 };
 
-/** Its removal begins, unless it is under way. */
+/** Starts its removal unless it is in progress. */
 const goes = (cluster: Cluster, node: NodeName): Cluster => {
   const host = cluster.hosts[node];
   const isStaying = host?.removal === 'none' || host?.removal === 'stuck';
   return isStaying ? { ...cluster, hosts: { ...cluster.hosts, [node]: { ...host, removal: 'desired' } } } : cluster;
 };
 
-/** Replacements whose new nodes are all part of the cluster, or will be with its next ClusterReady. */
+/** Replacements whose new nodes are part of the cluster, or will be with its next ClusterReady. */
 export const replacementsReady = ({ uid, requests, hosts }: Cluster): readonly EventData<'NodeReplacementReady'>[] =>
   Object.entries(requests).flatMap(([requestId, { nodes, replaces }]) => {
     const [newNode] = nodes;
@@ -94,7 +97,7 @@ export const replacementsReady = ({ uid, requests, hosts }: Cluster): readonly E
 
 const isOpen = (host: Host | undefined): boolean => host !== undefined && !host.settled && host.removal === 'none';
 
-/** A node that was given up and became Ready after its limit is part of the cluster after all. */
+/** An abandoned node that became Ready after its timeout is part of the cluster again. */
 const lateReady = (cluster: Cluster, node: NodeName, time: string): Cluster => {
   const host = cluster.hosts[node];
   if (host?.failed !== true || !host.ready) return cluster;
@@ -102,7 +105,7 @@ const lateReady = (cluster: Cluster, node: NodeName, time: string): Cluster => {
   return { ...cluster, hosts: { ...cluster.hosts, [node]: part } };
 };
 
-/** What a request for more nodes, or for a replacement, changes in the cluster. */
+/** Applies a request for more nodes, or for a replacement. */
 export const evolveRequests = (cluster: Cluster, event: StoredEvent): Cluster => {
   const replacement = replacementIn(event);
   const leaving = replacedIn(event);
@@ -154,7 +157,7 @@ const evolveRequest = (cluster: Cluster, event: StoredEvent): Cluster => {
   }
 };
 
-/** Nodes that were kept are tried again; nodes that were stuck on their way out are, too. */
+/** Retries kept nodes, and nodes whose removal is stuck. */
 export const retriedHosts = (cluster: Cluster): Cluster =>
   mapHosts(cluster, (host) => ({
     ...host,
@@ -162,7 +165,7 @@ export const retriedHosts = (cluster: Cluster): Cluster =>
     removal: host.removal === 'stuck' ? 'desired' : host.removal,
   }));
 
-/** After these a cluster that was Ready is Ready again, unless other nodes are on their way into it. */
+/** After these events, a cluster that was Ready is Ready again, unless other nodes are still joining. */
 export const endsGrowth = ({ type, data }: StoredEvent): boolean =>
   type === 'NodesFailed' ||
   type === 'NodesAbandoned' ||

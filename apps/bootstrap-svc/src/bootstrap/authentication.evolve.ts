@@ -5,16 +5,16 @@ import { servesSnapshot } from './restored.evolve.js';
 
 const NOTHING: UserAuthentication = { revision: 0, authorized: 0, roles: [] };
 
-/** Which declaration of how users sign in counts now; 0: there was none. */
+/** The current revision of the authentication settings; 0: none was declared. */
 export const authenticationRevision = ({ authentication = NOTHING }: Cluster): number => authentication.revision;
 
-/** Whether groups have the roles that are declared now. */
+/** Whether groups have the currently declared roles. */
 export const areUsersAuthorized = ({ authentication = NOTHING }: Cluster): boolean =>
   authentication.authorized === authentication.revision;
 
 type Bindings = EventData<'UsersAuthorized'>['roleBindings'];
 
-/** Which groups must have which roles; roles that they must not have any longer have no groups. */
+/** The groups of each role; roles that are no longer declared have no groups. */
 export const desiredBindings = ({ authentication = NOTHING }: Cluster): Bindings => {
   const declared = authentication.oidc?.roleBindings ?? [];
   const names = new Set(declared.map(({ clusterRole }) => clusterRole));
@@ -30,7 +30,7 @@ const withOidc = (cluster: Cluster, oidc: Oidc | undefined): Cluster => {
   return { ...cluster, authentication };
 };
 
-/** Until the client at a realm is there, the API servers keep what they have. */
+/** API servers keep their settings until the client at the realm exists. */
 const resolved = (cluster: Cluster): Cluster => {
   const { declared, identity = NO_IDENTITY } = cluster.authentication ?? NOTHING;
   if (isIdentityAwaited(identity, realmSelectionOf(declared))) return cluster;
@@ -63,10 +63,10 @@ const authorized = (cluster: Cluster, { authentication: by, roleBindings }: Even
   return { ...cluster, authentication: { ...before, authorized: by, roles, formerRoles } };
 };
 
-/** No declaration: groups have whatever roles the snapshot had for them. */
+/** Not a declared revision: groups have the roles of the snapshot. */
 const UNKNOWN_REVISION = -1;
 
-/** Groups may have any role again that they had once. */
+/** Groups may have any of their former roles again. */
 const restored = (cluster: Cluster): Cluster => {
   const { authentication } = cluster;
   if (authentication === undefined) return cluster;
@@ -74,7 +74,7 @@ const restored = (cluster: Cluster): Cluster => {
   return { ...cluster, authentication: { ...authentication, authorized: UNKNOWN_REVISION, roles } };
 };
 
-/** What an event changes in how users sign in. */
+/** Applies an event to the authentication settings. */
 export const evolveAuthentication = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
     case 'ClusterSpecChanged':

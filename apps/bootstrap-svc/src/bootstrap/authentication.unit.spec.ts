@@ -35,7 +35,7 @@ const declared = (oidc?: DeclaredOidc): Fact => ({
   },
 });
 
-/** A cluster whose API servers have the file, from a request that declared this. */
+/** A cluster whose API servers have the file, from a request with this declaration. */
 const signedIn = (oidc?: DeclaredOidc, between: readonly Fact[] = []): readonly Fact[] => {
   const authentication = oidc === undefined ? 0 : 1;
   return wholeCluster().flatMap((fact): readonly Fact[] => {
@@ -46,7 +46,7 @@ const signedIn = (oidc?: DeclaredOidc, between: readonly Fact[] = []): readonly 
   });
 };
 
-/** Those that begin now with the snapshot that was taken a moment ago. */
+/** Starts these changes, with a snapshot that was just taken. */
 const begun = (...indexes: readonly number[]): readonly Fact[] => [
   etcdSaved,
   ...indexes.map((index) => changeStarted(cp(index), 'authentication', index)),
@@ -66,8 +66,8 @@ const clusterAfter = (...facts: readonly Fact[]): Cluster => {
   return state.cluster;
 };
 
-describe('how users sign in', () => {
-  it('is there before the first API server starts, and groups have their roles before the cluster is ready', () => {
+describe('authentication', () => {
+  it('is configured before the first API server starts, and groups have their roles before the cluster is ready', () => {
     const facts = signedIn(OIDC);
     const before = facts.slice(
       0,
@@ -81,7 +81,7 @@ describe('how users sign in', () => {
     expect(desiredAfter(...unfinished, authorized(1, 'cluster-admin'), clusterReady)).toEqual([]);
   });
 
-  it('asks for nothing where nothing was declared', () => {
+  it('requires nothing if nothing was declared', () => {
     expect(desiredAfter(...signedIn())).toEqual([]);
   });
 
@@ -97,18 +97,18 @@ describe('how users sign in', () => {
     expect(desiredAfter(...changed, ...all)).toEqual([]);
   });
 
-  it('that is declared again is no change', () => {
+  it('that is declared again without a difference is not a change', () => {
     const facts = [...signedIn(OIDC), authorized(1, 'cluster-admin')];
     expect(desiredAfter(...facts, declared(OIDC))).toEqual([]);
   });
 
-  it('that changes while control planes are configured is configured again on those that had the former one', () => {
+  it('that changes while control planes are configured is configured again on those with the previous one', () => {
     const facts = [...signedIn(OIDC), authorized(1), declared(), configured(cp(1), 2), declared(OIDC)];
     expect(clusterAfter(...facts).authentication?.revision).toBe(3);
     expect(desiredAfter(...facts, authorized(3), ...begun(1))).toEqual([`ConfigureAuthentication/${cp(1)}`]);
   });
 
-  it('takes roles from groups that are no longer declared, once', () => {
+  it('removes roles from groups that are no longer declared, once', () => {
     const facts = [...signedIn(OIDC), authorized(1, 'cluster-admin')];
     const binding = { clusterRole: 'view', groups: ['everyone'] };
     const other = [...facts, declared({ ...OIDC, roleBindings: [binding] })];
@@ -126,7 +126,7 @@ describe('how users sign in', () => {
     ).toBeUndefined();
   });
 
-  it('is recorded once for each control plane and declaration', () => {
+  it('is recorded once per control plane and declaration', () => {
     const facts = [...signedIn(OIDC), declared()];
     const decided = (command: BootstrapCommand, ...more: readonly Fact[]) =>
       bootstrap.decide(stateAfter(...facts, ...more), command);
@@ -138,7 +138,7 @@ describe('how users sign in', () => {
   });
 });
 
-describe('how users sign in at a realm', () => {
+describe('authentication with a realm', () => {
   const { issuerUrl: _issuer, clientId: _client, roleBindings: _roles, ...rules } = OIDC;
   const client = (realm: string, groupsClaim = 'groups') => ({
     realm: realm as RealmName,
@@ -153,7 +153,7 @@ describe('how users sign in at a realm', () => {
   });
   const requested: Fact = { type: 'IdentityRequested', data: { uid: UID, ...client('company') } };
 
-  it('is known before the first API server starts: issuer, client, claims and prefix, with the role of its group [azimuth 5]', () => {
+  it('is configured before the first API server starts: issuer, client, claims and prefix, with the role of its group [azimuth 5]', () => {
     const facts = signedIn(rules, [requested, ready('company')]);
     const before = facts.slice(
       0,
@@ -171,7 +171,7 @@ describe('how users sign in at a realm', () => {
     });
   });
 
-  it('gives the group the role that is declared, beside the groups that have it already', () => {
+  it('grants the group the declared role, in addition to the groups that already have it', () => {
     const binding = { clusterRole: 'view', groups: ['platform'] };
     const facts = signedIn({ ...rules, accessRole: 'view', roleBindings: [binding] }, [ready('company')]);
     expect(desiredBindings(clusterAfter(...facts))).toEqual([
@@ -179,7 +179,7 @@ describe('how users sign in at a realm', () => {
     ]);
   });
 
-  it('stays as it is until there is a client at the realm that a later manifest names', () => {
+  it('is unchanged until the client exists at the realm of a later manifest', () => {
     const facts = [...signedIn(OIDC), authorized(1, 'cluster-admin')];
     const moved = [...facts, declared({ ...rules, realm: 'company' as RealmName })];
     expect(desiredAfter(...moved)).toEqual([]);
@@ -191,7 +191,7 @@ describe('how users sign in at a realm', () => {
     ]);
   });
 
-  it('stays as it is when the client of the realm that was left is deleted', () => {
+  it('is unchanged when the client of the previous realm is deleted', () => {
     const facts = [...signedIn(rules, [ready('company')]), authorized(1, 'cluster-admin')];
     const other = declared({ ...rules, realm: 'other' as RealmName });
     const released: Fact = { type: 'IdentityReleased', data: { uid: UID, realm: 'company' as RealmName } };

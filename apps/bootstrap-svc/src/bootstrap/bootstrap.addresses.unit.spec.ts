@@ -23,7 +23,7 @@ describe('a machine with a new address', () => {
   const before = [requested(3, 0), balancedByNodes, created(machinesOf(3, 0)), ...fit(cp(1), cp(2), cp(3))];
   const balancing = [cp(1), cp(2), cp(3)].map((node) => apiBalanced(node, cp(1), cp(2), cp(3)));
 
-  it('is reached there over SSH, with the key and the user that it had [CB-Ladybug 35]', () => {
+  it('is reached at that address over SSH, with the same key and user [CB-Ladybug 35]', () => {
     const { ssh: old } = hostsAfter(...before)[cp(2)]!.machine;
     const { machine, hostKey } = hostsAfter(...before, moved(cp(2)))[cp(2)]!;
     expect([machine.publicIp, machine.privateIp]).toEqual(['203.0.113.9', '10.9.9.9']);
@@ -31,13 +31,13 @@ describe('a machine with a new address', () => {
     expect(hostKey).toBe(hostsAfter(...before)[cp(2)]!.hostKey);
   });
 
-  it('is balanced there: the balancer of every control plane is written again', () => {
+  it('is balanced at that address: the balancer of every control plane is rewritten', () => {
     expect(hostsAfter(...before, ...balancing)[cp(1)]?.balances).toHaveLength(3);
     const hosts = hostsAfter(...before, ...balancing, moved(cp(2)));
     expect(Object.values(hosts).map(({ balances }) => balances)).toEqual([[], [], []]);
   });
 
-  it('of which the cluster knows nothing changes nothing', () => {
+  it('is ignored if it does not belong to the cluster', () => {
     const stranger = moved('stranger' as NodeName);
     expect(hostsAfter(...before, stranger)).toEqual(hostsAfter(...before));
   });

@@ -25,8 +25,8 @@ const refused = (node: NodeName): Fact<'BootstrapStepFailed'> => ({
 const request = (version: string, sha256: string) =>
   ({ type: 'RequestAgentUpdate', data: { version, sha256 } }) as const;
 
-describe('a service that comes with another agent', () => {
-  it('says once that every node must run it', () => {
+describe('a service with a different agent', () => {
+  it('requests once that every node runs it', () => {
     given(...wholeCluster())
       .when(request('0.2.0', 'cd'))
       .then(desired);
@@ -35,21 +35,21 @@ describe('a service that comes with another agent', () => {
       .thenNothing();
   });
 
-  it('says nothing where all nodes run it already, or none was ever made', () => {
+  it('requests nothing if all nodes already run it, or none was ever created', () => {
     given(...wholeCluster())
       .when(request('0.1.0', 'ab'))
       .thenNothing();
     given(requested(3, 2)).when(request('0.2.0', 'cd')).thenNothing();
   });
 
-  it('is ignored when it is older than the desired one', () =>
+  it('is ignored if its agent is older than the desired one', () =>
     given(...wholeCluster(), desired)
       .when(request('0.1.9', 'ab'))
       .thenNothing());
 });
 
 describe('the agents of a ready cluster', () => {
-  it('are exchanged a few at a time', () => {
+  it('are replaced a few at a time', () => {
     expect(desiredAfter(...wholeCluster())).toEqual([]);
     expect(desiredAfter(...wholeCluster(), desired)).toEqual(
       [cp(1), cp(2), cp(3)].map((node) => `UpdateAgent/${node}`),
@@ -59,14 +59,14 @@ describe('the agents of a ready cluster', () => {
     );
   });
 
-  it('are left alone everywhere once the new one did not come up somewhere, until there is another', () => {
+  it('are not replaced anywhere after the new one failed to start on a node, until there is another', () => {
     const facts = [...wholeCluster(), desired, refused(cp(2))];
     expect(desiredAfter(...facts)).toEqual([]);
     const next: Fact = { type: 'AgentUpdateRequested', data: { uid: UID, agentVersion: '0.2.1', sha256: 'ef' } };
     expect(desiredAfter(...facts, next)).toHaveLength(3);
   });
 
-  it('are left alone while a cluster is built', () =>
+  it('are not replaced while a cluster is being created', () =>
     expect(desiredAfter(requested(3, 2), ...fit(cp(1)), desired).filter((step) => step.startsWith('Update'))).toEqual(
       [],
     ));
@@ -93,30 +93,30 @@ describe('a silent agent', () => {
       .map(({ key }) => key)
       .filter((key) => key.startsWith('RenewCredential'));
 
-  it('gets a new credential by SSH once the one that it had has ended', () => {
+  it('gets a new credential over SSH once its own has expired', () => {
     expect(renewedAt(lostAt, ...facts)).toEqual([]);
     expect(wakeAt?.(stateAfter(...facts), lostAt)).toBe(endsAt);
     expect(renewedAt(endsAt, ...facts)).toEqual([`RenewCredential/${w(1)}`]);
     expect(wakeAt?.(stateAfter(...facts), endsAt)).toBeNull();
   });
 
-  it('gets none where it came back by itself, or its node is to go', () => {
+  it('gets none if it returned by itself, or its node is being removed', () => {
     expect(renewedAt(endsAt, ...facts, recovered)).toEqual([]);
     expect(renewedAt(endsAt, ...facts, removal)).toEqual([]);
     expect(renewedAt(endsAt, ...facts, deletion)).toEqual([]);
   });
 
-  it('gets one at once when a retry is requested, and agents with heartbeats get none', () =>
+  it('gets one at once when a retry is requested, but agents with heartbeats do not', () =>
     expect(renewedAt(later(lostAt, 1_000), ...facts, retry)).toEqual([`RenewCredential/${w(1)}`]));
 
-  it('counts as having its credential since its last heartbeat', () => {
+  it('is assumed to have had its credential since its last heartbeat', () => {
     const lastSeenAt = later(lostAt, -60_000);
     const seen: Fact = { type: 'NodeLost', data: { uid: UID, node: w(1), lastSeenAt, limitMs: 1 } };
     const state = stateAfter(...wholeCluster(), issued, seen);
     expect(wakeAt?.(state, lostAt)).toBe(later(lastSeenAt, LIFETIME_S * 1_000));
   });
 
-  it('is given a day where the lifetime of its credential is not known', () => {
+  it('has a day if the lifetime of its credential is unknown', () => {
     const unknown = [...wholeCluster(), lost(cp(1))];
     expect(wakeAt?.(stateAfter(...unknown), lostAt)).toBe(
       later(stored(lost(), unknown.length).meta.time, 24 * 3_600_000),

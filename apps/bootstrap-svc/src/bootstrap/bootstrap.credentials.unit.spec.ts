@@ -28,7 +28,7 @@ const after = (...facts: Fact[]): Bootstrap =>
   facts.map((fact, index) => stored(fact, index + 1)).reduce((state, event) => evolve(state, event), ABSENT);
 
 describe('the credential of an agent', () => {
-  it('is stated before the host has it, once', () => {
+  it('is recorded before the host has it, once', () => {
     given(...wholeCluster())
       .when(issue(w(1), userOf(0)))
       .then(issued(w(1), userOf(0)));
@@ -37,7 +37,7 @@ describe('the credential of an agent', () => {
       .thenNothing();
   });
 
-  it('is stated together with the first answer of its host, which counts once', () => {
+  it('is recorded together with the first answer of its host, which counts once', () => {
     const hosts = [requested(1, 1), created(machinesOf(1, 1))];
     const answer = { hostKey: 'SHA256:2', attempts: 3 };
     const reached: Fact<'HostReached'> = { type: 'HostReached', data: { uid: UID, node: w(1), ...answer } };
@@ -58,18 +58,18 @@ describe('the credential of an agent', () => {
     ['a node that was removed', [...wholeCluster(), removed(w(1))], w(1), UID],
     ['another incarnation of the cluster', wholeCluster(), w(1), OTHER_UID],
     ['a cluster that is being deleted', [...wholeCluster(), deletion], w(1), UID],
-  ])('is refused for %s', (_what, facts, node, uid) =>
+  ])('is rejected for %s', (_what, facts, node, uid) =>
     given(...facts)
       .when(issue(node, userOf(0), uid))
       .thenRefused('bootstrap.step-not-needed'),
   );
 
-  it('is refused where another node has that user: it would be revoked with either of them', () =>
+  it('is rejected if another node has that user, because it would be revoked with either of them', () =>
     given(...wholeCluster(), issued(w(1), userOf(0)))
       .when(issue(w(2), userOf(0)))
       .thenRefused('bootstrap.step-not-needed'));
 
-  it('is one of the last eight of its host; the one before them is revoked in the same decision', () => {
+  it('is one of the last eight of its host; older ones are revoked in the same decision', () => {
     const eight = Array.from({ length: 8 }, (_, index) => issued(w(1), userOf(index)));
     given(...wholeCluster(), ...eight)
       .when(issue(w(1), userOf(8)))
@@ -80,18 +80,18 @@ describe('the credential of an agent', () => {
   });
 });
 
-describe('the credentials of what leaves', () => {
-  it('are revoked in the decision by which the node is removed, each of them, and no other node`s [Cluster API 18]', () =>
+describe('the credentials of removed nodes', () => {
+  it('are all revoked in the decision that removes the node, without those of other nodes [Cluster API 18]', () =>
     given(...wholeCluster(), issued(w(1), userOf(0)), issued(w(1), userOf(1), 7_200), issued(w(2), userOf(2)))
       .when(removed(w(1)))
       .then(revoked([userOf(0), userOf(1)], 7_200), removed(w(1))));
 
-  it('are revoked in the decision by which the cluster is dismantled [Cluster API 18]', () =>
+  it('are revoked in the decision that dismantles the cluster [Cluster API 18]', () =>
     given(...wholeCluster(), issued(cp(1), userOf(0)), issued(w(2), userOf(1)), deletion)
       .when(dismantled)
       .then(revoked([userOf(0), userOf(1)]), dismantled));
 
-  it('are stated by several events where one would be too large', () => {
+  it('are recorded in several events if one would be too large', () => {
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
     const many = Array.from(
       { length: AGENT_CREDENTIALS_REVOKED_MAX + 1 },
@@ -107,13 +107,13 @@ describe('the credentials of what leaves', () => {
       );
   });
 
-  it('are none where none was recorded: a node from before users were recorded', () =>
+  it('are none if none was recorded: a node from before users were recorded', () =>
     given(...wholeCluster())
       .when(removed(w(1)))
       .then(removed(w(1))));
 });
 
-describe('a machine that went without its node being removed', () => {
+describe('a machine that disappears without a removal of its node', () => {
   const facts = [...wholeCluster(), issued(w(1), userOf(0)), vmDeleted(w(1))];
 
   it('keeps a credential until it is revoked', () => {
@@ -121,16 +121,16 @@ describe('a machine that went without its node being removed', () => {
     expect(revokeCredentials(after(...facts, revoked([userOf(0)])))).toEqual([]);
   });
 
-  it('leaves the one that was issued at the same moment, too', () =>
+  it('also keeps the one that was issued at the same time', () =>
     expect(revokeCredentials(after(...wholeCluster(), vmDeleted(w(1)), issued(w(1), userOf(0))))).toEqual([
       revoked([userOf(0)]),
     ]));
 
-  it('has it revoked with the cluster, if that comes first', () =>
+  it('has it revoked with the cluster if that is first', () =>
     given(...facts, deletion)
       .when(dismantled)
       .then(revoked([userOf(0)]), dismantled));
 });
 
-it('a cluster that is built has no credentials to revoke', () =>
+it('a cluster that is being created has no credentials to revoke', () =>
   expect(revokeCredentials(after(requested(1, 1)))).toEqual([]));

@@ -87,7 +87,7 @@ export type BootstrapFact = Fact<
   | 'ClusterDismantled'
 >;
 
-/** What one step found or made. */
+/** The result of one step. */
 export type Outcome = Extract<
   BootstrapFact,
   {
@@ -129,19 +129,19 @@ export type Outcome = Extract<
   }
 >;
 
-/** The bootstrap addons are there; with them, and every node Ready, the cluster is. */
+/** The bootstrap addons are installed; with them and every node Ready, the cluster is ready. */
 export type FinishCluster = Command<
   'FinishCluster',
   { readonly uid: ClusterUid; readonly addons: Readonly<Record<string, string>> }
 >;
 
-/** This service has come with an agent; nodes that run another must have it. */
+/** This service includes an agent; nodes with a different one must be updated. */
 export type RequestAgentUpdate = Command<'RequestAgentUpdate', DesiredAgent>;
 
-/** This installation has taken over another one, which had the cluster. */
+/** This installation takes over a cluster of another one. */
 export type TakeOverCluster = Command<'TakeOverCluster', TakeOver>;
 
-/** The agent of a node gets this user; refused where the node is not, or no longer, part of the cluster. */
+/** Assigns a user to the agent of a node; rejected if the node is not, or no longer, part of the cluster. */
 export type HostAnswer = Pick<EventData<'HostReached'>, 'hostKey' | 'attempts'>;
 export type IssueCredential = Command<
   'IssueCredential',
@@ -150,11 +150,11 @@ export type IssueCredential = Command<
     readonly node: NodeName;
     readonly user: string;
     readonly lifetimeSeconds: number;
-    /** How the host answered, where it is reached for the first time. */
+    /** The host's answer when it is reached for the first time. */
     readonly reached?: HostAnswer | undefined;
   }
 >;
-/** A host that is reached for the first time does not answer yet; it is tried again at `nextAttemptAt`. */
+/** A host does not answer its first contact yet; it is retried at `nextAttemptAt`. */
 export type StateUnreached = Command<
   'StateUnreached',
   Pick<EventData<'BootstrapStepFailed'>, 'uid' | 'cause' | 'attempt'> & {
@@ -164,7 +164,7 @@ export type StateUnreached = Command<
   }
 >;
 
-/** An outcome is a command, too: it is stated if it changes the state. */
+/** An outcome is also a command: it is recorded if it changes the state. */
 export type BootstrapCommand =
   IssueCredential | StateUnreached | RequestAgentUpdate | TakeOverCluster | FinishCluster | Outcome;
 
@@ -179,7 +179,10 @@ const isSet = ({ metadata }: Host, data: NodeMetadata): boolean =>
   metadata.set !== null &&
   JSON.stringify(nodeMetadata(metadata.set)) === JSON.stringify(nodeMetadata(data));
 
-/** A fact is stated once; what is true of a failed cluster's hosts is stated too, so that a retry need not do it again. */
+/**
+ * A fact is recorded once; facts about hosts of a failed cluster are recorded as well, so that a retry need not repeat
+ * the work.
+ */
 const isChange = (cluster: Cluster, { type, data }: Outcome): boolean => {
   const host = 'node' in data && data.node !== undefined ? cluster.hosts[data.node] : undefined;
   switch (type) {
@@ -271,7 +274,7 @@ const revocationOf = (uid: ClusterUid, credentials: AgentCredentials | undefined
   });
 };
 
-/** What leaves takes its credentials with it, in the same decision: no crash comes in between. */
+/** A removal revokes credentials in the same decision, so that no crash can separate the two. */
 const revocationsBefore = (state: Present, { type, data }: Outcome): readonly BootstrapFact[] => {
   const { cluster } = state;
   if (type === 'NodeRemoved') return revocationOf(cluster.uid, credentialsOf(state, data.node));
@@ -280,7 +283,10 @@ const revocationsBefore = (state: Present, { type, data }: Outcome): readonly Bo
   return revocationOf(cluster.uid, allOf([cluster.unrevoked, ...ofHosts]));
 };
 
-/** A host is given a new user at each attempt to start its agent. The one that runs is among the last few, and no other is renewed. */
+/**
+ * Every attempt to start the agent assigns a new user to the host. The running one is among the last few, and only it
+ * is renewed.
+ */
 const USERS_OF_HOST_MAX = 8;
 
 const issueCredential = (
@@ -298,7 +304,7 @@ const issueCredential = (
   // A user of two hosts would be revoked with either.
   if (owner !== undefined) return notNeeded;
   const { users, lifetimeSeconds: longest } = host.credentials ?? { users: [], lifetimeSeconds };
-  // The user of its own connection lasts as long as the host is part of the cluster.
+  // The user of the host's own connection is kept as long as the host is part of the cluster.
   const channel = channelUserOf(state.cluster, host);
   const agents = users.filter((one) => one !== channel);
   const tooMany = agents.slice(0, Math.max(0, agents.length + 1 - USERS_OF_HOST_MAX));
@@ -309,7 +315,7 @@ const issueCredential = (
   ];
 };
 
-/** Of hosts whose machines went without their node being removed first. */
+/** Revokes credentials of hosts whose machines disappeared without a removal of their node. */
 export const revokeCredentials = (state: Bootstrap): readonly BootstrapFact[] =>
   state.status === 'building' || state.status === 'ready' || state.status === 'failed'
     ? revocationOf(state.cluster.uid, state.cluster.unrevoked)
@@ -318,14 +324,14 @@ export const revokeCredentials = (state: Bootstrap): readonly BootstrapFact[] =>
 const replacementFacts = (cluster: Cluster): readonly BootstrapFact[] =>
   replacementsReady(cluster).map((data) => ({ type: 'NodeReplacementReady', data }));
 
-/** A node that was kept after a failure, and became part of the cluster after all, replaces the old one without a ClusterReady. */
+/** A node that was kept after a failure and joined the cluster later replaces the old one without a ClusterReady. */
 export const stateReplacements = (state: Bootstrap): readonly BootstrapFact[] =>
   state.status === 'building' || state.status === 'ready'
     ? replacementFacts(state.cluster).filter(
         ({ data }) => 'newNode' in data && state.cluster.hosts[data.newNode]?.settled === true,
       )
     : nothing;
-/** Control planes leave one at a time; before the initial one does, another takes its part. */
+/** Control planes leave one at a time; before the initial one leaves, another one takes over its role. */
 export const departures = (state: Bootstrap, now: string): readonly BootstrapFact[] => {
   if (state.status === 'absent' || state.status === 'deleting' || state.status === 'dismantled') return nothing;
   const { cluster } = state;
@@ -346,7 +352,7 @@ const finish = (state: Bootstrap, { uid, addons }: FinishCluster['data']): reado
   return [...installed, ...replacementFacts(state.cluster), { type: 'ClusterReady', data: { uid } }];
 };
 
-/** A cluster that is Ready stays so without them. */
+/** These steps do not affect the readiness of a cluster. */
 const LATER_STEPS: ReadonlySet<string> = new Set([
   'AuthorizeUsers',
   'ConfigureAuthentication',
@@ -354,7 +360,10 @@ const LATER_STEPS: ReadonlySet<string> = new Set([
   'ReapplyDeclared',
 ]);
 
-/** Only what a cluster cannot become ready without fails it: nodes that leave, and a ready cluster's balancer, users and storage, do not. */
+/**
+ * Only steps that a cluster needs to become ready fail it: removals, and the balancer, users and storage of a ready
+ * cluster, do not.
+ */
 const failsTheCluster = ({ status, cluster }: Present, step: string): boolean =>
   status === 'building' &&
   !(cluster.provisioned && LATER_STEPS.has(step)) &&
@@ -366,7 +375,10 @@ const failsTheCluster = ({ status, cluster }: Present, step: string): boolean =>
 
 type Attempts = Pick<EventData<'BootstrapStepFailed'>, 'attempt' | 'attemptsMax' | 'nextAttemptAt'>;
 
-/** Every attempt that failed is stated; the last one fails the cluster, or the growth that the step is of, in the same decision. */
+/**
+ * Every failed attempt is recorded; the last one also fails the cluster, or the request of the step, in the same
+ * decision.
+ */
 export const failStep = (state: Bootstrap, failure: Failure, attempts: Attempts): readonly BootstrapFact[] => {
   if (state.status === 'absent') return nothing;
   const { cluster } = state;
@@ -375,13 +387,13 @@ export const failStep = (state: Bootstrap, failure: Failure, attempts: Attempts)
   const where = { uid, step, ...(node === undefined ? {} : { node }) };
   const failed: BootstrapFact = { type: 'BootstrapStepFailed', data: { ...where, cause, ...attempts } };
   if (attempts.nextAttemptAt !== null || !failsTheCluster(state, step) || isExtra(cluster, node)) return [failed];
-  // A failed step that is about no node is stated last: nothing is on its way by then.
+  // A failed step without a node is recorded last, when nothing is joining anymore.
   if (cluster.provisioned)
     return node === undefined ? [...failGrowth(cluster, failure), failed] : [failed, ...failGrowth(cluster, failure)];
   return [failed, { type: 'ClusterFailed', data: { uid, ...failure } }];
 };
 
-/** It concerns no node, and fails nothing else. */
+/** It concerns no node, and causes no other failure. */
 export const verificationFailed = (
   state: Bootstrap,
   failure: Omit<EventData<'EtcdSnapshotVerificationFailed'>, 'uid'>,
@@ -393,8 +405,8 @@ export const verificationFailed = (
 const LAST_ATTEMPT = { attempt: 1, attemptsMax: 1, nextAttemptAt: null };
 
 /**
- * What ends when a cluster that was Ready cannot take more nodes: the request that the node is of, or all that are under way where the
- * step is about no node. A node that is part of the cluster already ends nothing.
+ * The consequences if a cluster that was Ready cannot add nodes: the request of the node fails, or all open requests if
+ * the step has no node. A node that is already part of the cluster has no consequence.
  */
 const failGrowth = (cluster: Cluster, failure: Failure): readonly BootstrapFact[] => {
   const { uid } = cluster;
@@ -416,13 +428,13 @@ const failGrowth = (cluster: Cluster, failure: Failure): readonly BootstrapFact[
       data: { uid, step, node: machine.name, cause, ...LAST_ATTEMPT },
     }));
   if (ended.length + extra.length > 0 || concerned.length === 0) return [...ended, ...extra];
-  // Nodes without a request: an older log, in which requests were not tracked.
+  // Nodes without a request: an older log, which did not track requests.
   return [{ type: 'ClusterFailed', data: { uid, ...failure } }];
 };
 
 const isLeaving = ({ hosts }: Cluster, node: NodeName): boolean => hosts[node]?.removal !== 'none';
 
-/** Infrastructure has failed, or a limit has passed, while the cluster is being built. */
+/** The infrastructure failed, or a timeout passed, while the cluster is being created. */
 export const failCluster = (cluster: Cluster, failure: Failure): readonly BootstrapFact[] => {
   const { uid } = cluster;
   const { step, node, cause } = failure;
@@ -435,7 +447,7 @@ export const failCluster = (cluster: Cluster, failure: Failure): readonly Bootst
   return [{ type: 'ClusterFailed', data: { uid, ...failure } }];
 };
 
-/** Never an older one: while replicas of this service are replaced, some still come with the previous agent. */
+/** Never an older one: during a rolling update of this service, some replicas still have the previous agent. */
 const requestAgentUpdate = (state: Bootstrap, { version, sha256 }: DesiredAgent): readonly BootstrapFact[] => {
   if (state.status === 'absent' || state.status === 'deleting' || state.status === 'dismantled') return nothing;
   const { agent, uid } = state.cluster;
@@ -445,7 +457,7 @@ const requestAgentUpdate = (state: Bootstrap, { version, sha256 }: DesiredAgent)
   return [{ type: 'AgentUpdateRequested', data: { uid, agentVersion: version, sha256 } }];
 };
 
-/** The tries have a deadline, and no number. */
+/** The attempts are limited by a deadline, not by a number. */
 const stateUnreached = (state: Bootstrap, data: StateUnreached['data']): readonly BootstrapFact[] => {
   if (!present(state, data.uid) || state.status === 'deleting' || state.status === 'dismantled') return nothing;
   if (state.cluster.hosts[data.node]?.hostKey !== null) return nothing;
@@ -457,7 +469,7 @@ const takeOver = (state: Bootstrap, data: TakeOver): readonly BootstrapFact[] =>
   return state.cluster.handover === data.handover ? nothing : [{ type: 'ClusterTakenOver', data }];
 };
 
-/** The one writer of a cluster's bootstrap. It reads all facts about the cluster, and states only its own. */
+/** The single writer of a cluster's bootstrap. It reads all facts about the cluster, and writes only its own. */
 export const bootstrap: Decider<Bootstrap, BootstrapCommand, BootstrapFact> = {
   initial: ABSENT,
   reads: 'cluster',

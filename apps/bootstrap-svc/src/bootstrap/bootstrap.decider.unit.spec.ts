@@ -53,22 +53,22 @@ describe('an outcome', () => {
       .thenNothing(),
   );
 
-  it('is recorded of a cluster that failed meanwhile, so that a retry need not do it again', () =>
+  it('is recorded for a cluster that failed meanwhile, so that a retry need not repeat the work', () =>
     given(...readyToInit, controlPlaneInitialized, failed('JoinWorker'))
       .when(workerJoined(w(2)))
       .then(workerJoined(w(2))));
 
-  it('is not recorded once the end of the cluster was asked for', () =>
+  it('is not recorded once the deletion of the cluster was requested', () =>
     given(...readyToInit, deletion)
       .when(controlPlaneInitialized)
       .thenNothing());
 
-  it('is not recorded of a machine that was removed', () =>
+  it('is not recorded for a machine that was removed', () =>
     given(...wholeCluster(), { type: 'NodeRemoved', data: { uid: UID, node: w(2) } })
       .when(workerJoined(w(2)))
       .thenNothing());
 
-  it('of a dismantling needs that someone asked for the end', () => {
+  it('of a dismantling requires a requested deletion', () => {
     const dismantled: Fact<'ClusterDismantled'> = { type: 'ClusterDismantled', data: { uid: UID } };
     given(...wholeCluster())
       .when(dismantled)
@@ -91,7 +91,7 @@ describe('the last step', () => {
       .when(finish)
       .then({ type: 'AddonInstalled', data: { uid: UID, addon: 'coredns', version: 'v1.12.1' } }, clusterReady));
 
-  it('says nothing when a node has stopped being Ready meanwhile', () =>
+  it('records nothing if a node is no longer Ready', () =>
     given(...allReady, {
       type: 'NodeNotReady',
       data: { uid: UID, node: w(1), revision: 1, reason: 'KubernetesNotReady', message: 'stopped' },
@@ -99,7 +99,7 @@ describe('the last step', () => {
       .when(finish)
       .thenNothing());
 
-  it('says it once', () =>
+  it('is recorded once', () =>
     given(...wholeCluster())
       .when(finish)
       .thenNothing());
@@ -111,7 +111,7 @@ describe('a host that does not answer yet', () => {
   const when = { type: 'StateUnreached', data: tried } as const;
   const machines: readonly Fact[] = [requested(3, 2), created(machinesOf(3, 2))];
 
-  it('is stated from the first try on, and fails nothing', () =>
+  it('is recorded from the first attempt on, and has no consequence', () =>
     given(...machines)
       .when(when)
       .then({ type: 'BootstrapStepFailed', data: { ...tried, step: 'ReachHost', attemptsMax: 2 } }));
@@ -119,7 +119,7 @@ describe('a host that does not answer yet', () => {
   it.each([
     ['it was reached', reached(w(1))],
     ['the cluster is being deleted', deletion],
-  ])('is not stated once %s', (_what, fact) =>
+  ])('is not recorded once %s', (_what, fact) =>
     given(...machines, fact)
       .when(when)
       .thenNothing(),

@@ -77,7 +77,7 @@ const building = (cluster: Cluster): Bootstrap => ({ status: 'building', cluster
 
 const withHost = (cluster: Cluster, name: NodeName, change: Partial<Host>): Cluster => {
   const host = cluster.hosts[name];
-  if (host === undefined) return cluster; // Removed already, or not ours.
+  if (host === undefined) return cluster; // Already removed, or not a host of this cluster.
   return { ...cluster, hosts: { ...cluster.hosts, [name]: { ...host, ...change } } };
 };
 
@@ -95,7 +95,7 @@ const withMachines = (cluster: Cluster, machines: readonly Machine[]): Cluster =
   return { ...cluster, sets: set, hosts };
 };
 
-/** The balancers of all control planes name the address of each: they are written again. */
+/** The balancers of all control planes contain every address, so they are rewritten. */
 const moved = (cluster: Cluster, data: EventData<'VmAddressChanged'>): Cluster => {
   const host = cluster.hosts[data.node];
   if (host === undefined) return cluster;
@@ -110,7 +110,7 @@ const withUnrevoked = (cluster: Cluster, credentials: AgentCredentials | undefin
   return unrevoked === undefined ? cluster : { ...cluster, unrevoked };
 };
 
-/** A user whose host is gone meanwhile is still to be revoked. */
+/** A user whose host is gone by now must still be revoked. */
 const issued = (cluster: Cluster, { node, user, lifetimeSeconds }: EventData<'AgentCredentialIssued'>): Cluster => {
   const one = { users: [user], lifetimeSeconds };
   const host = cluster.hosts[node];
@@ -145,7 +145,7 @@ const withoutHost = (cluster: Cluster, name: NodeName): Cluster => {
   return withUnrevoked({ ...cluster, hosts, healthy, etcd }, gone?.credentials);
 };
 
-/** Its machines go; what was drained already goes on, and what was stuck is tried again. */
+/** Its machines are removed; drained ones continue, and stuck ones are retried. */
 const endSurge = (cluster: Cluster, ref: Parameters<typeof surgeKey>[0]): Cluster => {
   const key = surgeKey(ref);
   const surgesOver = [...cluster.surgesOver.filter((surge) => surge !== key), key];
@@ -168,14 +168,14 @@ const desiredOf = ({
   ...(changesAllowedUntil === undefined ? {} : { changesAllowedUntil }),
 });
 
-/** What was said last of a release counts. */
+/** The latest statement about a release counts. */
 const withReleases = (cluster: Cluster, { releases: stated = [] }: EventData<'DesiredVersionsSet'>): Cluster => {
   if (stated.length === 0) return cluster;
   const others = (cluster.releases ?? []).filter(({ version }) => stated.every((one) => one.version !== version));
   return { ...cluster, releases: [...others, ...stated] };
 };
 
-/** What the agent reported, measured against what is desired of the node. */
+/** Compares the agent's report with the desired state of the node. */
 const reported = (
   cluster: Cluster,
   data: EventData<'NodeInitialized'> | EventData<'NodeReady'>,
@@ -195,7 +195,7 @@ const readinessOf = (cluster: Cluster, node: NodeName, event: ReadinessEvent): R
 const progress = (cluster: Cluster, node: NodeName, as: 'initialized' | 'ready', is: boolean): Partial<Host> =>
   as === 'initialized' ? { initialized: is } : readinessOf(cluster, node, is ? 'NodeReady' : 'NodeNotReady');
 
-/** What the list of Nodes shows, and the agent does not report. */
+/** Changes in the list of Nodes that the agent does not report. */
 const evolveListed = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
     case 'NodeMissing':
@@ -212,7 +212,7 @@ const evolveListed = (cluster: Cluster, event: StoredEvent): Cluster => {
   }
 };
 
-/** Hosts that were settled before stay the same objects: only what changes is written. */
+/** Hosts that were already settled keep their identity, so that only changes are written. */
 const settleAll = (cluster: Cluster): Cluster => {
   const hosts = Object.fromEntries(
     Object.entries(cluster.hosts).map(([name, host]) => [
@@ -239,7 +239,7 @@ const placed = (cluster: Cluster, { node, requestId }: EventData<'EtcdSnapshotPl
   return { ...cluster, restore: { ...restore, missing: restore.missing.filter((name) => name !== node) } };
 };
 
-/** The kubeconfig that was sealed first is that of the initial control plane, whose agent is the first to report one. */
+/** The first sealed kubeconfig is that of the initial control plane, whose agent reports first. */
 const adminReported = (cluster: Cluster, { node, certificates }: EventData<'CertificatesReported'>): Cluster => {
   const adminEndsAt = certificates.find(({ name }) => name === 'admin.conf')?.expiresAt ?? null;
   const after = withHost(cluster, node, { adminEndsAt });
@@ -261,7 +261,7 @@ const keyRemoved = (cluster: Cluster, { node, keyRef }: EventData<'AuthorizedKey
   return withHost(cluster, node, { formerKeys: formerKeys.filter((key) => key.keyRef !== keyRef) });
 };
 
-/** A host whose key could not be replaced is tried again. */
+/** Retries hosts whose key replacement failed. */
 const withKeysUnstuck = (cluster: Cluster): Cluster => {
   const hosts = Object.entries(cluster.hosts).map(([name, host]): [string, Host] => {
     const { keyStuck, ...rest } = host;
@@ -276,7 +276,7 @@ const keyDesired = (cluster: Cluster, event: EventData<'SshKeyReplacementRequest
   return { ...withKeysUnstuck(cluster), sshKeys };
 };
 
-/** The provider's balancer begins with every control plane that runs by then. */
+/** The provider's balancer starts with every control plane that runs at that time. */
 const initialTargets = (
   cluster: Cluster,
   { placement = 'provider' }: EventData<'LoadBalancerReady'>,
@@ -291,7 +291,7 @@ const stepFailed = (
   if (node === undefined || nextAttemptAt !== null) return cluster;
   if (isKeyStep(step)) return withHost(cluster, node, { keyStuck: true });
   if (step === 'UpdateAgent') return { ...cluster, agentRefused: [...cluster.agentRefused, node] };
-  // Nothing waits for an extra machine that is not available: it goes.
+  // A surge machine that is not available is removed, without a wait.
   if (step !== 'RemoveNode') return isExtra(cluster, node) ? withHost(cluster, node, { removal: 'desired' }) : cluster;
   return withHost(cluster, node, stuck(cluster.hosts[node], time));
 };
@@ -299,7 +299,7 @@ const stepFailed = (
 const onDrainBlocked = (cluster: Cluster, { node, since, pods }: EventData<'NodeDrainBlocked'>): Cluster =>
   withHost(cluster, node, { drainingSince: since, drainBlockedBy: drainBlockedBy(pods) });
 
-/** Our own facts. */
+/** Facts of this service. */
 const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
   const { time } = event.meta;
   switch (event.type) {
@@ -334,7 +334,8 @@ const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
       return withHost({ ...cluster, controlPlane, kubeconfigEndsAt }, node, { joinedAt: time });
     }
     case 'KubeconfigRefreshed': {
-      // The end that is in the certificate, not the one that the agent reported: one that reports a later end is not asked again and again.
+      // The expiry in the certificate, not the reported one: an agent that reports a later expiry is not asked
+      // repeatedly.
       const { node, expiresAt } = event.data;
       return withHost({ ...cluster, kubeconfigEndsAt: expiresAt }, node, { adminEndsAt: expiresAt });
     }
@@ -370,7 +371,7 @@ const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
   }
 };
 
-/** Every step that is still desired is asked for again; nodes that were kept are on their way again. */
+/** Every desired step is requested again; kept nodes continue to join. */
 const retried = (
   cluster: Cluster,
   { data: { correction }, meta: { time } }: StoredEvent<'ClusterRetryRequested'>,
@@ -383,7 +384,7 @@ const retried = (
     agentRefused: [],
   });
 
-/** Of credentials that were issued before their users were recorded. */
+/** Assumed for credentials issued before their users were recorded. */
 const LIFETIME_UNKNOWN_S = 24 * 3_600;
 
 const withSilence = (cluster: Cluster, node: NodeName, since: string): Cluster => {
@@ -396,7 +397,7 @@ const withoutSilence = (cluster: Cluster, node: NodeName): Cluster => {
   return silence === undefined ? cluster : { ...cluster, hosts: { ...cluster.hosts, [node]: host as Host } };
 };
 
-/** A retry does not wait until the credentials of silent agents have ended. */
+/** A retry does not wait until the credentials of silent agents have expired. */
 const withRenewalsDue = (cluster: Cluster, time: string): Cluster => {
   const hosts = Object.entries(cluster.hosts).map(([name, host]): [string, Host] => [
     name,
@@ -416,14 +417,14 @@ const evolveSilence = (cluster: Cluster, event: StoredEvent): Cluster => {
   }
 };
 
-/** A machine that was planned and is not announced yet leaves as soon as it is announced, if that happens at all. */
+/** A planned machine that is not announced yet is removed as soon as it is announced, if ever. */
 const withRemoval = (cluster: Cluster, node: NodeName): Cluster => {
   if (cluster.hosts[node] !== undefined) return withHost(cluster, node, { removal: 'desired' });
   const isPlanned = Object.values(cluster.requests).some(({ nodes }) => nodes.includes(node));
   return isPlanned ? { ...cluster, unwanted: [...cluster.unwanted, node] } : cluster;
 };
 
-/** By the id that its machine has at the provider; a host that no provider made has one of its own. */
+/** Keyed by the ID of its machine at the provider; a host without a provider has its own ID. */
 const withAdmitted = (cluster: Cluster, { machine, hostId, user }: EventData<'HostAdmitted'>): Cluster => ({
   ...cluster,
   admitted: { ...cluster.admitted, [machine ?? hostId]: user },
@@ -434,7 +435,7 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
     case 'ClusterRetryRequested':
       return retried(cluster, event as StoredEvent<'ClusterRetryRequested'>);
-    case 'ClusterResumed': // Nothing was done for hosts while the cluster was paused.
+    case 'ClusterResumed': // Nothing was done on hosts while the cluster was paused.
       return { ...cluster, runStartedAt: event.meta.time };
     case 'HostAdmitted':
       return withAdmitted(cluster, event.data);
@@ -516,7 +517,7 @@ const withHooks = (cluster: Cluster, before: Cluster, event: StoredEvent): Clust
   return hooks === undefined ? others : { ...others, hooks };
 };
 
-/** What the event means for the status; `cluster` is the cluster after it. */
+/** Applies the event to the status; `cluster` is the cluster after it. */
 const evolveStatus = (before: Present, cluster: Cluster, event: StoredEvent): Bootstrap => {
   const isBuilding = before.status === 'building';
   const sameStatus: Bootstrap = cluster === before.cluster ? before : { ...before, cluster };
@@ -558,11 +559,11 @@ const evolveStatus = (before: Present, cluster: Cluster, event: StoredEvent): Bo
   }
 };
 
-/** Without such a node the others may be whole. */
+/** Without such a node the others may be complete. */
 const hasFailedBy = (before: Present, node: NodeName): boolean =>
   before.status === 'failed' && before.failure.node === node && before.cluster.hosts[node] !== undefined;
 
-/** A deleted cluster is forgotten; facts about another incarnation of the name are ignored. */
+/** A deleted cluster is dropped; facts about another incarnation of the name are ignored. */
 export const evolve = (state: Bootstrap, event: StoredEvent): Bootstrap => {
   if (event.type === 'ClusterRequested') {
     return state.status === 'absent' ? building(newCluster(event.data, event.meta.time)) : state;

@@ -180,7 +180,7 @@ export const nodeReady = (node: NodeName, software = SOFTWARE): Fact => ({
 });
 export const clusterReady: Fact<'ClusterReady'> = { type: 'ClusterReady', data: { uid: UID } };
 
-/** Hosts with everything that a join needs. */
+/** Hosts that are ready to join. */
 export const fit = (...nodes: NodeName[]): Fact[] =>
   nodes.flatMap((node) => [desired(node), reached(node), agentStarted(node), initialized(node), bootstrapped(node)]);
 
@@ -200,7 +200,7 @@ export const changeStarted = (
   data: { uid: UID, node, change, number },
 });
 
-/** A cluster of three control planes and two workers that is ready. */
+/** A ready cluster with three control planes and two workers. */
 export const wholeCluster = (): Fact[] => {
   const nodes = [cp(1), cp(2), cp(3), w(1), w(2)];
   return [
@@ -223,5 +223,5 @@ export const wholeCluster = (): Fact[] => {
 export const stateAfter = (...facts: readonly Fact[]): Bootstrap =>
   facts.reduce((state, fact, index) => evolve(state, stored(fact, index + 1)), ABSENT);
 
-/** What is desired after these facts, by name. */
+/** The keys of the steps desired after these facts. */
 export const desiredAfter = (...facts: readonly Fact[]): readonly string[] => plan(stateAfter(...facts)).map(keyOf);

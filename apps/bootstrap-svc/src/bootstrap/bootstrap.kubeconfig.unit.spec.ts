@@ -36,15 +36,15 @@ const refreshes = (...facts: readonly Fact[]): readonly string[] =>
 describe("the administrator's kubeconfig of a cluster (F)", () => {
   const asMade = [...wholeCluster(), reported(cp(1), FIRST_END), reported(cp(2), SOON_AFTER)];
 
-  it('stays as it was sealed while no control plane has a better one', () => {
+  it('is unchanged while no control plane has a newer one', () => {
     expect(refreshes(...wholeCluster())).toEqual([]);
     expect(refreshes(...asMade)).toEqual([]);
   });
 
-  it('is fetched from the control plane on which it was renewed', () =>
+  it('is read from the control plane on which it was renewed', () =>
     expect(refreshes(...asMade, reported(cp(2), RENEWED_END))).toEqual([`RefreshKubeconfig/${cp(2)}`]));
 
-  it('is fetched once, although the other control planes are renewed a moment later', () => {
+  it('is read once, although the other control planes are renewed shortly afterwards', () => {
     const whole = [...asMade, reported(cp(2), RENEWED_END), refreshed];
     expect(refreshes(...whole, reported(cp(3), '2027-11-22T10:05:00.000Z'))).toEqual([]);
     given(...whole)
@@ -52,7 +52,7 @@ describe("the administrator's kubeconfig of a cluster (F)", () => {
       .thenNothing();
   });
 
-  it('follows from the first report of its node, also where that comes before ControlPlaneInitialized', () => {
+  it('is read after the first report of its node, even if that precedes ControlPlaneInitialized', () => {
     const early = [requested(1, 0), created(machinesOf(1, 0)), ...fit(cp(1)), reported(cp(1), FIRST_END)];
     given(...early, controlPlaneInitialized)
       .when({ ...refreshed, data: { ...refreshed.data, expiresAt: FIRST_END } })

@@ -24,15 +24,18 @@ import {
   type Host,
 } from './bootstrap.state.js';
 
-/** How many hosts of one cluster are prepared at a time; bounded by the network of this service and by the source of their software. */
+/**
+ * Hosts of one cluster that are prepared at the same time; limited by the network of this service and by their software
+ * source.
+ */
 export const HOSTS_AT_ONCE_MAX = 20;
-/** How many workers of one cluster join at a time: each asks the API server for certificates. */
+/** Workers of one cluster that join at the same time: each requests certificates from the API server. */
 const WORKERS_AT_ONCE_MAX = 10;
-/** How many nodes get other labels and taints at a time. */
+/** Nodes whose labels and taints are updated at the same time. */
 const LABELS_AT_ONCE_MAX = 10;
-/** How many workers are drained and removed at a time. */
+/** Workers that are drained and removed at the same time. */
 const REMOVALS_AT_ONCE_MAX = 3;
-/** How many agents of one cluster are replaced at a time: a faulty one is found before it is everywhere. */
+/** Agents of one cluster that are replaced at the same time: a faulty one is detected before it is on every node. */
 const AGENTS_AT_ONCE_MAX = 3;
 
 export type NodeStep =
@@ -66,7 +69,7 @@ export type ClusterStep =
   | 'ReapplyDeclared'
   | 'DismantleCluster';
 
-/** One thing to do next, and why. */
+/** The next operation, with its reason. */
 export type Operation =
   | { readonly step: NodeStep; readonly node: NodeName; readonly reason: string }
   | { readonly step: ClusterStep; readonly reason: string }
@@ -82,7 +85,7 @@ interface NamedStep {
   readonly call?: HookCall;
 }
 
-/** Names an operation inside its cluster: while it is desired it is done once. */
+/** Identifies an operation within its cluster: a desired operation runs once. */
 export const keyOf = ({ step, node, snapshot, call }: NamedStep): StepKey => {
   if (call !== undefined) return `${step}/${call.point}/${call.node ?? ''}/${call.hook.name}/${call.attempt}`;
   return [step, node ?? snapshot].filter((part) => part !== undefined).join('/');
@@ -90,7 +93,7 @@ export const keyOf = ({ step, node, snapshot, call }: NamedStep): StepKey => {
 
 const onNode = (step: NodeStep, { machine }: Host, reason: string): Operation => ({ step, node: machine.name, reason });
 
-/** No join before every agent of the set has reported and every host was found fit. */
+/** Nodes join only after every agent of the set has reported and every host was verified. */
 const setIsFit = (cluster: Cluster, set: number): boolean => !unfitSetsOf(cluster).has(set);
 
 const prepareHosts = (cluster: Cluster): readonly Operation[] => {
@@ -109,7 +112,10 @@ const prepareHosts = (cluster: Cluster): readonly Operation[] => {
   return [...toAdmit, ...toReach, ...toVerify];
 };
 
-/** A control plane balances the API's address before it is initialised or joins, and again when others come or go. */
+/**
+ * A control plane balances the API's address before it is initialised or joins, and again when others are added or
+ * removed.
+ */
 const balance = (cluster: Cluster): readonly Operation[] => {
   if (!cluster.balancedByNodes) return [];
   return hostsOf(cluster)
@@ -129,7 +135,7 @@ const initialise = (cluster: Cluster): readonly Operation[] => {
   return [onNode('InitControlPlane', initial, 'every host of the set is fit, and the API address is known')];
 };
 
-/** Control planes that have joined, and were not found healthy since. */
+/** Control planes that have joined and were not verified as healthy since. */
 const unverifiedOf = (cluster: Cluster): readonly Host[] =>
   controlPlanesOf(cluster).filter(
     ({ machine, joinedAt, removal, failed }) =>
@@ -137,8 +143,8 @@ const unverifiedOf = (cluster: Cluster): readonly Host[] =>
   );
 
 /**
- * One at a time, in the order of their names: etcd takes one new member after the other. In a cluster that serves, each is found
- * healthy before the next one joins.
+ * One at a time, by name: etcd adds one member at a time. In a ready cluster, each one is verified as healthy before
+ * the next one joins.
  */
 const joinControlPlanes = (cluster: Cluster): readonly Operation[] => {
   if (isAnyLeaving(cluster) || (cluster.provisioned && unverifiedOf(cluster).length > 0)) return [];
@@ -181,7 +187,7 @@ const setLabels = (cluster: Cluster): readonly Operation[] =>
     .slice(0, LABELS_AT_ONCE_MAX)
     .map((host) => onNode('SetNodeLabels', host, 'it does not have the labels and taints that it must have'));
 
-/** One API server after the other reads how users sign in: one that does not take it leaves the others as they are. */
+/** API servers load new authentication settings one after the other: if one rejects them, the others keep theirs. */
 const configureAuthentication = (cluster: Cluster): readonly Operation[] =>
   cluster.provisioned && cluster.authenticationFile === true
     ? controlPlanesOf(cluster)
@@ -191,7 +197,7 @@ const configureAuthentication = (cluster: Cluster): readonly Operation[] =>
         .map((host) => onNode('ConfigureAuthentication', host, 'how users sign in has changed'))
     : [];
 
-/** Roles do not wait for API servers: whoever loses one loses it now. */
+/** Roles do not wait for API servers, so that a revoked role ends at once. */
 const authorizeUsers = (cluster: Cluster): readonly Operation[] =>
   cluster.network && cluster.authenticationFile === true && !areUsersAuthorized(cluster)
     ? [{ step: 'AuthorizeUsers', reason: 'groups of users have roles in the cluster' }]
@@ -205,13 +211,13 @@ const finish = (cluster: Cluster): readonly Operation[] =>
     ? [{ step: 'InstallAddons', reason: 'every node is Ready at the desired version' }]
     : [];
 
-/** A cluster is Ready without it: an export that cannot be reached fails no creation. */
+/** A cluster is Ready without it: an unreachable export does not fail a creation. */
 const installStorage = (cluster: Cluster): readonly Operation[] =>
   cluster.provisioned && storageOf(cluster) !== undefined && cluster.addons['nfs-storage'] === undefined
     ? [{ step: 'InstallStorage', reason: 'the cluster is Ready, and has no storage class yet' }]
     : [];
 
-/** What Kubernetes holds of the declaration beside roles, labels, taints and the storage class. */
+/** Declared objects in Kubernetes other than roles, labels, taints and the storage class. */
 const reapplyDeclared = ({ reapply }: Cluster): readonly Operation[] =>
   reapply === undefined
     ? []
@@ -222,7 +228,7 @@ const grow = (cluster: Cluster): readonly Operation[] => {
   if (newHostsOf(cluster).length === 0 && cluster.controlPlane === null) return [];
   if (cluster.controlPlane === null) return [...preparing, ...initialise(cluster)];
   if (!cluster.network) return [...preparing, { step: 'InstallNetwork', reason: 'the API answers' }];
-  // Workers join through the initial control plane; they need not wait for the others.
+  // Workers join through the initial control plane, independently of the others.
   const joining = [...joinControlPlanes(cluster), ...joinWorkers(cluster)];
   const verifying = verifyControlPlanes(cluster);
   const ofUsers = [...authorizeUsers(cluster), ...configureAuthentication(cluster)];
@@ -241,23 +247,23 @@ const grow = (cluster: Cluster): readonly Operation[] => {
 const goesBecause = ({ machine }: Host): string =>
   machine.surge === undefined ? 'someone asked for it to go' : 'it was extra, and is not needed any more';
 
-/** The moment before the next step of a node that leaves. */
+/** The hook point before the next step of a leaving node. */
 const momentOf = ({ machine: { name: node }, removal }: Host): Moment => ({
   point: removal === 'drained' ? 'BeforeNodeDelete' : 'BeforeNodeDrain',
   node,
 });
 
-/** Those whose drain waits, perhaps for days, or which hooks hold, do not keep others from leaving. */
+/** Nodes whose drain waits, perhaps for days, or that hooks block, do not delay others. */
 const inTurn = (cluster: Cluster, workers: readonly Host[]): readonly Host[] => {
   const isWaiting = (host: Host): boolean =>
     (host.removal === 'desired' && host.drainingSince !== undefined) || isHeld(cluster.hooks, momentOf(host));
   return [...workers.filter((host) => !isWaiting(host)).slice(0, REMOVALS_AT_ONCE_MAX), ...workers.filter(isWaiting)];
 };
 
-/** Control planes leave one at a time: each departure changes the quorum of the next. */
+/** Control planes leave one at a time, because each removal changes the quorum for the next. */
 const removals = (cluster: Cluster): readonly Operation[] => {
   if (cluster.controlPlane === null) return [];
-  // Those that are drained come first: a further request must not interrupt one whose etcd member may be gone.
+  // Drained nodes first: a further request must not interrupt one whose etcd member may already be removed.
   const leaving = [
     ...hostsOf(cluster).filter((host) => host.removal === 'drained'),
     ...hostsOf(cluster).filter((host) => host.removal === 'desired'),
@@ -271,13 +277,13 @@ const removals = (cluster: Cluster): readonly Operation[] => {
   ].map((host) => onNode('RemoveNode', host, goesBecause(host)));
 };
 
-/** Nodes that were asked to stay before they were drained. */
+/** Nodes whose removal was cancelled before they were drained. */
 const keeps = (cluster: Cluster): readonly Operation[] =>
   hostsOf(cluster)
     .filter(({ removal }) => removal === 'cancelled')
     .map((host) => onNode('KeepNode', host, 'its removal was cancelled'));
 
-/** All at once: etcd is stopped only after the snapshot is on every control plane. */
+/** All at once: etcd is stopped only after every control plane has the snapshot. */
 const placeSnapshots = ({ restore, hosts }: Cluster): readonly Operation[] =>
   (restore?.missing ?? []).flatMap((name) => {
     const host = hosts[name];
@@ -293,7 +299,7 @@ const removeSnapshots = ({ abandoned, hosts }: Cluster): readonly Operation[] =>
       : [onNode('RemoveSnapshot', host, 'its restore has failed')];
   });
 
-/** One at a time, and none while etcd is restored. */
+/** One at a time, and none during a restore of etcd. */
 const verifySnapshots = ({ provisioned, restore, verifications = [] }: Cluster): readonly Operation[] =>
   provisioned && restore === null
     ? verifications
@@ -308,7 +314,7 @@ const refreshKubeconfig = (cluster: Cluster): readonly Operation[] => {
     : [onNode('RefreshKubeconfig', renewed, "the administrator's certificate was renewed there")];
 };
 
-/** One that did not start on a node is installed on no other. */
+/** An agent that did not start on one node is not installed on others. */
 const updateAgents = ({ agent, agentRefused, ...cluster }: Cluster): readonly Operation[] => {
   if (agent === null || agentRefused.length > 0) return [];
   return Object.values(cluster.hosts)
@@ -318,14 +324,14 @@ const updateAgents = ({ agent, agentRefused, ...cluster }: Cluster): readonly Op
     .map((host) => onNode('UpdateAgent', host, `agent ${agent.version} is desired`));
 };
 
-/** Of an installation that was taken over: they are reached by SSH, and connect here from then on. */
+/** Agents of an installation that was taken over: reached over SSH, then connected to this one. */
 const takeOverAgents = (cluster: Cluster): readonly Operation[] =>
   hostsOf(cluster)
     .filter(({ agentElsewhere, removal }) => agentElsewhere === true && removal !== 'drained')
     .slice(0, HOSTS_AT_ONCE_MAX)
     .map((host) => onNode('TakeOverAgent', host, 'its agent is connected to the installation that was taken over'));
 
-/** Hosts whose agents send heartbeats come first: those that are off must not delay them. */
+/** Hosts with heartbeats first: unreachable ones must not delay them. */
 const replaceKeys = (cluster: Cluster): readonly Operation[] => {
   const keyed = hostsOf(cluster)
     .filter(({ hostKey, removal, keyStuck }) => hostKey !== null && removal !== 'drained' && keyStuck !== true)
@@ -342,7 +348,7 @@ const replaceKeys = (cluster: Cluster): readonly Operation[] => {
     );
 };
 
-/** Nodes whose agents are silent and have no credential that NATS accepts; the silence of the others may end by itself. */
+/** Nodes with silent agents whose credential NATS no longer accepts; other silent agents may return by themselves. */
 const agentsToRenew = (state: Bootstrap): readonly Host[] =>
   state.status === 'ready'
     ? hostsOf(state.cluster).filter(
@@ -350,23 +356,21 @@ const agentsToRenew = (state: Bootstrap): readonly Host[] =>
       )
     : [];
 
-/** What time alone makes due: agents that were silent for so long get new credentials by SSH. */
+/** Operations due to time alone: agents that have been silent for this long get new credentials over SSH. */
 export const renewals = (state: Bootstrap, now: string): readonly Operation[] =>
   agentsToRenew(state)
     .filter(({ silence }) => silence !== undefined && silence.credentialEndsAt <= now)
     .slice(0, HOSTS_AT_ONCE_MAX)
     .map((host) => onNode('RenewCredential', host, 'its agent is silent, and its NATS credential has ended'));
 
-/** The next moment after `now` at which a renewal becomes due; null: none. */
+/** The next renewal after `now`; null: none. */
 export const renewalDueAfter = (state: Bootstrap, now: string): string | null =>
   agentsToRenew(state)
     .flatMap(({ silence }) => silence?.credentialEndsAt ?? [])
     .filter((dueAt) => dueAt > now)
     .toSorted()[0] ?? null;
 
-/**
- * What has to be done next: the whole order of a bootstrap in one place.
- */
+/** The next operations: the whole order of a bootstrap in one place. */
 const desired = (state: Bootstrap): readonly Operation[] => {
   if (state.status === 'absent') return [];
   const { cluster } = state;
@@ -415,7 +419,7 @@ const desired = (state: Bootstrap): readonly Operation[] => {
   }
 };
 
-/** Which moment a step must wait for; undefined: none that hooks know. */
+/** The hook point before a step; undefined: none. */
 const momentBefore = (cluster: Cluster, operation: Operation): Moment | undefined => {
   switch (operation.step) {
     case 'BootstrapHost':
@@ -433,17 +437,17 @@ const momentBefore = (cluster: Cluster, operation: Operation): Moment | undefine
   }
 };
 
-/** infra-svc waits for these hooks before it plans the machines. */
+/** infra-svc plans the machines after these hooks. */
 const beforeMachines = (state: Bootstrap): readonly Moment[] =>
   state.status === 'building' && state.broken === null && state.cluster.accepted === true && state.cluster.sets === 0
     ? [{ point: 'BeforeCreate' }]
     : [];
 
-/** infra-svc waits for these hooks before it completes the deletion. */
+/** infra-svc completes the deletion after these hooks. */
 const afterDeletion = ({ emptied }: Cluster): readonly Moment[] =>
   emptied === true ? [{ point: 'AfterClusterDelete' }] : [];
 
-/** Moments whose hooks are due: before steps that are desired, and after those that were done. */
+/** Points whose hooks are due: before desired steps and after completed ones. */
 const moments = (state: Bootstrap): readonly Moment[] => {
   if (state.status === 'absent' || state.cluster.hooks === undefined) return [];
   const { cluster } = state;
@@ -459,27 +463,30 @@ const moments = (state: Bootstrap): readonly Moment[] => {
 const nextCalls = (state: Bootstrap) =>
   state.status === 'absent' ? [] : moments(state).flatMap((moment) => nextCall(state.cluster.hooks, moment) ?? []);
 
-/** How many hooks of one cluster are asked at a time. */
+/** Concurrent hook calls per cluster. */
 const HOOKS_AT_ONCE_MAX = 5;
 
-/** Hooks that are due. */
+/** The hook calls that are due. */
 export const hookCalls = (state: Bootstrap, now: string): readonly Operation[] =>
   nextCalls(state)
     .filter(({ at }) => at === null || at <= now)
     .slice(0, HOOKS_AT_ONCE_MAX)
     .map(({ call }) => ({ step: 'CallHook', call, reason: `${call.hook.name} is asked at ${call.point}` }));
 
-/** The next moment after `now` at which a hook is asked again; null: none. */
+/** The next hook call after `now`; null: none. */
 export const hookDueAfter = (state: Bootstrap, now: string): string | null =>
   nextCalls(state)
     .flatMap(({ at }) => (at !== null && at > now ? [at] : []))
     .toSorted()[0] ?? null;
 
-/** Changes of control planes that begin now: what has to be done for them waits for a snapshot of etcd. */
+/** Changes of control planes that start now: their work waits for a snapshot of etcd. */
 export const begunChanges = (state: Bootstrap, now: string): ReturnType<typeof changesBegun> =>
   state.status === 'building' || state.status === 'ready' ? changesBegun(state.cluster, desired(state), now) : [];
 
-/** What has to be done now, as far as neither hooks nor a snapshot hold it. What only has to be stated is in bootstrap.reconciler.ts. */
+/**
+ * The operations to run now, without those that hooks or a snapshot block. bootstrap.reconciler.ts has the facts that
+ * follow without an operation.
+ */
 export const plan = (state: Bootstrap): readonly Operation[] => {
   if (state.status === 'absent') return [];
   const { cluster } = state;

@@ -40,7 +40,7 @@ const five = [cp(1), cp(2), cp(3), w(1), w(2)];
 const machines: Fact[] = [requested(3, 2), created(machinesOf(3, 2)), balanced];
 
 describe('before the control plane', () => {
-  it('nothing is done to hosts whose software is not decided [ORBITER 5, Cluster API 4]', () => {
+  it('hosts are not changed before their software is decided [ORBITER 5, Cluster API 4]', () => {
     expect(desiredAfter(...machines)).toEqual([]);
   });
 
@@ -48,13 +48,13 @@ describe('before the control plane', () => {
     expect(desiredAfter(...machines, ...five.map(desired))).toEqual(five.map((node) => `BootstrapHost/${node}`));
   });
 
-  it('a large cluster has a limit of hosts that are prepared at a time [CB-Ladybug 13]', () => {
+  it('the number of hosts prepared at the same time is limited in a large cluster [CB-Ladybug 13]', () => {
     const many = Array.from({ length: 40 }, (_, index) => w(index + 1));
     const facts = [requested(1, 40), created([machine(cp(1), true), ...many.map((name) => machine(name))])];
     expect(desiredAfter(...facts, ...[cp(1), ...many].map(desired))).toHaveLength(20);
   });
 
-  it('hosts of a later request interrupt none that is being prepared, whatever their names', () => {
+  it('hosts of a later request do not interrupt those being prepared, whatever their names', () => {
     const many = Array.from({ length: 30 }, (_, index) => w(index + 10));
     const facts = [
       requested(1, 30),
@@ -66,12 +66,12 @@ describe('before the control plane', () => {
     expect(desiredAfter(...facts, created([machine(w(1))]), desired(w(1)))).toEqual(before);
   });
 
-  it('a host is verified once its agent has reported, also when the report came before our record of its start', () => {
+  it('a host is verified once its agent has reported, even if the report precedes the record of its start', () => {
     const facts = [...machines, desired(w(1)), initialized(w(1)), reached(w(1)), agentStarted(w(1))];
     expect(desiredAfter(...facts)).toEqual([`VerifyNode/${w(1)}`]);
   });
 
-  it('an agent that reports another version than the desired one is not believed to be done', () => {
+  it('an agent that reports a version other than the desired one is not done', () => {
     const facts = [
       ...machines,
       desired(w(1)),
@@ -95,13 +95,13 @@ describe('before the control plane', () => {
 describe('after kubeadm init', () => {
   const begun = [...machines, ...fit(...five), controlPlaneInitialized];
 
-  it('the network comes before any join [ORBITER 7, azimuth 19]', () => {
+  it('the network precedes any join [ORBITER 7, azimuth 19]', () => {
     expect(desiredAfter(...begun)).toEqual(['InstallNetwork']);
   });
 
   const workers = [`JoinWorker/${w(1)}`, `JoinWorker/${w(2)}`];
 
-  it('control planes join strictly one at a time, and workers beside them [ORBITER 7, CB-Ladybug 18]', () => {
+  it('control planes join strictly one at a time, and workers in parallel with them [ORBITER 7, CB-Ladybug 18]', () => {
     expect(desiredAfter(...begun, networkReady)).toEqual([`JoinControlPlane/${cp(2)}`, ...workers]);
     expect(desiredAfter(...begun, networkReady, controlPlaneJoined(cp(2)))).toEqual([
       `JoinControlPlane/${cp(3)}`,
@@ -109,7 +109,7 @@ describe('after kubeadm init', () => {
     ]);
   });
 
-  it('the control planes are looked at when all of them have joined, whoever else still joins', () => {
+  it('the control planes are verified once all of them have joined, whatever workers still join', () => {
     const joined = [...begun, networkReady, controlPlaneJoined(cp(2)), controlPlaneJoined(cp(3))];
     expect(desiredAfter(...joined)).toEqual([...workers, 'VerifyControlPlane']);
     expect(desiredAfter(...joined, workerJoined(w(1)))).toEqual([`JoinWorker/${w(2)}`, 'VerifyControlPlane']);
@@ -140,7 +140,7 @@ describe('more workers', () => {
   const more = [w(3), w(4)];
   const grown = [...wholeCluster(), created(more.map((name) => machine(name)))];
 
-  it('join when all agents of their own set have reported, and an old node that is not Ready does not delay them [ORBITER 6]', () => {
+  it('join once all agents of their own set have reported, and an old node that is not Ready does not delay them [ORBITER 6]', () => {
     const notReady: Fact = {
       type: 'NodeNotReady',
       data: { uid: UID, node: w(1), revision: 1, reason: 'KubernetesNotReady', message: 'kubelet stopped' },
@@ -153,7 +153,7 @@ describe('more workers', () => {
   });
 });
 
-it('a control plane that comes later waits for all agents of its own set, and joins beside the workers of the set [ORBITER 6]', () => {
+it('a later control plane waits for all agents of its own set, and joins in parallel with the workers of the set [ORBITER 6]', () => {
   const facts = [...wholeCluster(), created([machine(cp(4)), machine(w(3))]), ...fit(cp(4)), desired(w(3))];
   expect(desiredAfter(...facts)).toEqual([`BootstrapHost/${w(3)}`]);
   const begun = [...facts, ...fit(w(3)), etcdSaved, changeStarted(cp(4))];
@@ -161,18 +161,18 @@ it('a control plane that comes later waits for all agents of its own set, and jo
   expect(desiredAfter(...begun, controlPlaneJoined(cp(4)))).toEqual([`JoinWorker/${w(3)}`, 'VerifyControlPlane']);
 });
 
-describe('an end', () => {
+describe('a deletion', () => {
   const deletion: Fact = { type: 'ClusterDeletionRequested', data: { uid: UID } };
 
   it.each([
     ['before it has machines', [requested(3, 2)]],
     ['while hosts are prepared', [...machines, ...five.map(desired)]],
     ['when it is ready', wholeCluster()],
-  ])('a cluster whose end is asked for is dismantled and nothing else: %s', (_when, facts) => {
+  ])('a cluster whose deletion is requested is only dismantled: %s', (_when, facts) => {
     expect(desiredAfter(...facts, deletion)).toEqual(['DismantleCluster']);
   });
 
-  it('workers leave some at a time, control planes one at a time', () => {
+  it('workers leave several at a time, control planes one at a time', () => {
     const removal = (node: NodeName): Fact => ({ type: 'NodeRemovalRequested', data: { uid: UID, node } });
     const facts = [...wholeCluster(), removal(cp(2)), removal(cp(3)), removal(w(1)), removal(w(2))];
     const workers = [`RemoveNode/${w(1)}`, `RemoveNode/${w(2)}`];
@@ -187,7 +187,7 @@ describe('an end', () => {
     expect(desiredAfter(...leaving)).toEqual([`RemoveNode/${cp(2)}`, ...workers]);
   });
 
-  it('a control plane that etcd needs begins to leave again when upgrade-svc says so, and not by itself', () => {
+  it('the removal of a control plane that etcd needs is retried when upgrade-svc allows it, and not by itself', () => {
     const turn = { uid: UID, node: cp(2), attempt: 1 };
     const cause = { operation: 'remove a control plane', target: cp(2), message: 'no quorum' };
     const facts: readonly Fact[] = [
@@ -205,7 +205,7 @@ describe('an end', () => {
     ]);
   });
 
-  it('a control plane that never joined is removed once no request to the API reaches it', () => {
+  it('a control plane that never joined is removed once no API requests reach it', () => {
     const balancedOver = (...targets: NodeName[]): Fact => ({
       type: 'LoadBalancerUpdated',
       data: { uid: UID, targets },
@@ -223,7 +223,7 @@ describe('an end', () => {
     expect(desiredAfter(...facts, drained, balancedOver(...all))).toEqual([`RemoveNode/${cp(4)}`]);
   });
 
-  it('nothing is planned for a failed cluster until a retry is requested, and then the step that failed [CB-Ladybug 13]', () => {
+  it('nothing is planned for a failed cluster until a retry is requested, and then the failed step [CB-Ladybug 13]', () => {
     const failed: Fact = {
       type: 'ClusterFailed',
       data: {
@@ -242,7 +242,7 @@ describe('an end', () => {
     ]);
   });
 
-  it('a failed new node can be taken out, and the rest is whole again', () => {
+  it('a failed new node can be removed, and the others are complete again', () => {
     const failed: Fact = {
       type: 'ClusterFailed',
       data: {
@@ -261,14 +261,14 @@ describe('an end', () => {
     ]);
   });
 
-  it('nothing is done for a cluster that infra-svc gives up', () => {
+  it('nothing is done for a cluster that infra-svc abandons', () => {
     const cause = { operation: 'create machines', target: 'lab', message: 'quota exceeded' };
     const data = { uid: UID, step: 'CreateMachines', reason: 'CreateMCISFailedReason', cause };
     const broken: Fact = { type: 'InfrastructureFailed', data };
     expect(desiredAfter(requested(3, 2), created(machinesOf(3, 2)), desired(cp(1)), broken)).toEqual([]);
   });
 
-  it('an external etcd comes when every host is fit and before kubeadm init, once', () => {
+  it('an external etcd is created after every host is verified and before kubeadm init, once', () => {
     const begun = [requested(3, 2, { etcd: 'external' }), created(machinesOf(3, 2)), balanced];
     expect(desiredAfter(...begun, ...fit(...five.slice(1)))).toEqual([]);
     expect(desiredAfter(...begun, ...fit(...five))).toEqual(['SetupExternalEtcd']);
@@ -276,7 +276,7 @@ describe('an end', () => {
     expect(desiredAfter(...begun, ...fit(...five), etcdReady, controlPlaneInitialized)).toEqual(['InstallNetwork']);
   });
 
-  it('a further control plane has its member of the external etcd before it joins; the member goes with it', () => {
+  it('another control plane has its member of the external etcd before it joins; the member is removed with it', () => {
     const begun = [requested(4, 2, { etcd: 'external' }), created(machinesOf(4, 2)), balanced];
     const four = [1, 2, 3, 4].map(cp);
     const init = [...fit(...four, w(1), w(2)), etcdReady, controlPlaneInitialized, networkReady];
@@ -293,11 +293,11 @@ describe('an end', () => {
     expect(next(added, gone)).toEqual([]);
   });
 
-  it("kubeadm's own etcd needs no step before it", () => {
+  it("kubeadm's own etcd needs no preceding step", () => {
     expect(desiredAfter(...machines, ...fit(...five))).toEqual([`InitControlPlane/${cp(1)}`]);
   });
 
-  it('keeps a bootstrapped host bootstrapped, whatever its agent reports and whatever is desired of it later [Cluster API 5]', () => {
+  it('a bootstrapped host remains bootstrapped, whatever its agent reports and whatever becomes desired later [Cluster API 5]', () => {
     const [node] = [w(1)];
     const later = [
       {
@@ -325,7 +325,7 @@ describe('an API that its control planes balance themselves', () => {
   const begun = [requested(3, 2), created(machinesOf(3, 2)), balancedByNodes];
   const onAll = all.map((node) => apiBalanced(node, ...all));
 
-  it('is balanced on each as soon as it is fit, and kubeadm init waits for the first', () => {
+  it('is balanced on each one as soon as it is verified, and kubeadm init waits for the first', () => {
     expect(desiredAfter(...begun, ...fit(...five))).toEqual(all.map((node) => `BalanceApi/${node}`));
     expect(desiredAfter(...begun, ...fit(...five), apiBalanced(cp(1), ...all))).toEqual([
       `BalanceApi/${cp(2)}`,
@@ -334,7 +334,7 @@ describe('an API that its control planes balance themselves', () => {
     ]);
   });
 
-  it('is balanced on a control plane before it joins; workers wait for none of that', () => {
+  it('is balanced on a control plane before it joins; workers do not wait for it', () => {
     const workers = [`JoinWorker/${w(1)}`, `JoinWorker/${w(2)}`];
     const joining = [...begun, ...fit(...five), apiBalanced(cp(1), ...all), controlPlaneInitialized, networkReady];
     expect(desiredAfter(...joining)).toEqual([`BalanceApi/${cp(2)}`, `BalanceApi/${cp(3)}`, ...workers]);
@@ -345,7 +345,7 @@ describe('an API that its control planes balance themselves', () => {
     ]);
   });
 
-  it('is balanced again when a control plane has left, in a ready cluster too', () => {
+  it('is balanced again after a control plane has left, also in a ready cluster', () => {
     const ready = wholeCluster().flatMap((fact) => (fact.type === 'LoadBalancerReady' ? [balancedByNodes] : [fact]));
     const removed: Fact = { type: 'NodeRemoved', data: { uid: UID, node: cp(3) } };
     expect(desiredAfter(...ready, ...onAll)).toEqual([]);
@@ -354,13 +354,13 @@ describe('an API that its control planes balance themselves', () => {
     expect(desiredAfter(...ready, ...onAll, removed, ...left)).toEqual([]);
   });
 
-  it('asks nothing of control planes whose provider balances', () => {
+  it('requires nothing on control planes if the provider balances', () => {
     expect(desiredAfter(...machines, ...fit(...five))).toEqual([`InitControlPlane/${cp(1)}`]);
   });
 });
 
 describe('labels and taints of a pool', () => {
-  it('are set again on a node whose kubelet registered again, and on no other', () => {
+  it('are set again on a node whose kubelet registered again, and only there', () => {
     const pools = [{ name: 'workers', labels: { tier: 'web' }, taints: [] }];
     const data = { uid: UID, revision: 1, spec: { controlPlane: {}, pools } };
     const declared = { type: 'ClusterSpecChanged', data } as unknown as Fact;
@@ -386,7 +386,7 @@ describe('labels and taints of a pool', () => {
     expect(desiredAfter(...wholeCluster(), missing, returned, set)).toEqual([]);
   });
 
-  it('name the pool of a node that joined before kubelets did, once, and whenever it registers again', () => {
+  it('contain the pool of a node that joined before kubelets set it, once, and whenever it registers again', () => {
     const earlier = ({ type, data }: Fact): Fact => {
       if (type !== 'VmsCreated') return { type, data } as Fact;
       return { type, data: { ...data, machines: data.machines.map(({ labels: _none, ...machine }) => machine) } };

@@ -26,9 +26,11 @@ import { nextLookAt } from './departures.planner.js';
 import { isControlPlane, newHostsOf, type Bootstrap, type Failure, type Host } from './bootstrap.state.js';
 import { reasonOf } from './reasons.js';
 
-/** How long agents and Kubernetes may take; then the cluster has failed, with the last problem that was reported as the cause. */
+/**
+ * Timeouts for agents and Kubernetes; afterwards the cluster has failed, with the last reported problem as the cause.
+ */
 export interface Limits {
-  /** From the agent's start to its report that every package is there, downloads included. */
+  /** From the agent's start to its report that every package is installed, downloads included. */
   readonly agentMs: number;
   /** From a node's join until it is Ready in Kubernetes. */
   readonly readyMs: number;
@@ -36,15 +38,15 @@ export interface Limits {
 
 export const DEFAULT_LIMITS: Limits = { agentMs: 15 * 60_000, readyMs: 15 * 60_000 };
 
-/** What a step's handler needs besides the state. */
+/** The input of a step's handler in addition to the state. */
 export interface StepData {
   readonly [key: string]: unknown;
-  /** Absent: it is about the cluster as a whole. */
+  /** Absent: the step belongs to the cluster as a whole. */
   readonly node?: NodeName;
-  /** Of a hook that is called. */
+  /** The hook to call. */
   readonly hook?: string;
   readonly point?: HookPoint;
-  /** The snapshot that is verified. */
+  /** The snapshot to verify. */
   readonly snapshot?: string;
 }
 
@@ -73,17 +75,20 @@ const latest = (one: string, other: string): string => (one > other ? one : othe
 const earliest = (...times: readonly (string | null)[]): string | null =>
   times.filter((time) => time !== null).toSorted()[0] ?? null;
 
-/** Since when the cluster waits for the host; undefined: it does not. A host without an agent is our own work, which has limits of its own. */
+/**
+ * Since when the cluster waits for the host; undefined: it does not. Steps on a host without an agent have their own
+ * timeouts.
+ */
 const waitsSince = (what: Wait['what'], { agentStartedAt, joinedAt, initialized, ready }: Host): string | undefined => {
   if (agentStartedAt !== null && !initialized) return what === 'agent' ? agentStartedAt : undefined;
   return joinedAt !== null && !ready && what === 'ready' ? joinedAt : undefined;
 };
 
-/** The wait that ends first, of those that end after a moment; undefined: the cluster waits for no host. */
+/** The next wait to end after a time; undefined: the cluster waits for no host. */
 const nextWait = (bootstrap: Bootstrap, limits: Limits, after?: string): Wait | undefined => {
   if (bootstrap.status !== 'building') return undefined;
   const { cluster } = bootstrap;
-  // Every wait of a kind has the same limit, so the one that began first ends first.
+  // Every wait of a kind has the same timeout, so the first to start is the first to end.
   const firstOf = (what: Wait['what'], limitMs: number): readonly Wait[] => {
     const beganAfter = after === undefined ? '' : later(after, -limitMs);
     let first: { readonly host: Host; readonly since: string } | undefined;
@@ -119,7 +124,7 @@ const failureOf = ({ host, what }: Wait, limits: Limits): Failure => {
   };
 };
 
-/** Why a cluster cannot become ready by itself: its infrastructure has failed, or a node has taken too long. */
+/** Why a cluster cannot become ready by itself: its infrastructure failed, or a node took too long. */
 const failures = (bootstrap: Bootstrap, now: string, limits: Limits): readonly BootstrapFact[] => {
   if (bootstrap.status !== 'building') return [];
   const { cluster, broken } = bootstrap;
@@ -128,7 +133,7 @@ const failures = (bootstrap: Bootstrap, now: string, limits: Limits): readonly B
   return overdue === undefined || overdue.dueAt > now ? [] : failCluster(cluster, failureOf(overdue, limits));
 };
 
-/** Hosts become a cluster: what the plan names is done, and what follows without work is stated. */
+/** Turns hosts into a cluster: runs the operations of the plan, and records the facts that follow without one. */
 export const bootstrapReconciler = (
   limits: Limits = DEFAULT_LIMITS,
 ): Reconciler<Bootstrap, BootstrapCommand, BootstrapFact> => ({
@@ -145,7 +150,7 @@ export const bootstrapReconciler = (
     ...stateReplacements(state),
     ...failures(state, now, limits),
   ],
-  // A cluster that waits for hosts is not ready, and only in one that is are agents renewed.
+  // A cluster that waits for hosts is not ready, and agents are renewed only in a ready one.
   wakeAt: (state, now) =>
     earliest(
       nextWait(state, limits, now)?.dueAt ?? renewalDueAfter(state, now),
@@ -155,7 +160,7 @@ export const bootstrapReconciler = (
     ),
 
   failed: (state, { type, data }, { cause, attempt, attemptsMax, nextAttemptAt }) => {
-    const step = type as Operation['step']; // A task comes from the plan, or from the finalizer, whose failures are not stated.
+    const step = type as Operation['step']; // A task belongs to the plan, or to the finalizer, whose failures are not recorded.
     const { node, snapshot } = data as StepData;
     if (snapshot !== undefined)
       return nextAttemptAt === null ? verificationFailed(state, { snapshot, invalid: false, cause }) : [];
@@ -163,7 +168,7 @@ export const bootstrapReconciler = (
     return failStep(state, about, { attempt, attemptsMax, nextAttemptAt });
   },
 
-  /** Secrets outlive the cluster by one task: they are needed until its machines are gone. */
+  /** Secrets are needed until the cluster's machines are gone, so they are deleted one task later. */
   followUps: (_state, { event }) => {
     if (event?.type !== 'ClusterDeleted') return [];
     const { uid } = event.data;

@@ -49,7 +49,7 @@ const say = (reaction: Reaction): string => {
   }
 };
 
-/** What each fact makes the process ask for. */
+/** The tasks that each fact leads to. */
 const after = (...facts: readonly Fact[]) => {
   const changes = advance(
     flow,
@@ -69,7 +69,7 @@ const after = (...facts: readonly Fact[]) => {
   };
 };
 
-it('asks for every step of a cluster once', () => {
+it('publishes every step of a cluster once', () => {
   const { jobs, poisons } = after(...wholeCluster());
   const five = [cp(1), cp(2), cp(3), w(1), w(2)];
   expect(poisons).toEqual([]);
@@ -89,7 +89,7 @@ it('asks for every step of a cluster once', () => {
   );
 });
 
-it('gives each job what names its task: generation and key', () => {
+it('identifies each job by its task: generation and key', () => {
   const { reactions } = after(requested(1, 0), created(machinesOf(1, 0)), desired(cp(1)));
   expect(reactions).toEqual([
     {
@@ -106,7 +106,7 @@ it('gives each job what names its task: generation and key', () => {
   ]);
 });
 
-it('asks for the failed step again when someone retries, and for no other', () => {
+it('publishes only the failed step again after a retry', () => {
   const failed: Fact = {
     type: 'ClusterFailed',
     data: {
@@ -123,7 +123,7 @@ it('asks for the failed step again when someone retries, and for no other', () =
   expect(last.filter((said) => !said.startsWith('timer'))).toEqual(['InstallNetwork']);
 });
 
-it('asks again for what is under way when someone retries while infra-svc is the one that failed', () => {
+it('publishes steps in progress again after a retry if infra-svc failed', () => {
   const broken: Fact = {
     type: 'InfrastructureFailed',
     data: { uid: UID, step: 's', reason: 'r', cause: { operation: 'o', target: 't', message: 'm' } },
@@ -135,7 +135,7 @@ it('asks again for what is under way when someone retries while infra-svc is the
   expect(last).toEqual([`BootstrapHost ${cp(1)}`]);
 });
 
-it('prepares more hosts as those before them are done', () => {
+it('prepares more hosts as the previous ones finish', () => {
   const many = Array.from({ length: 21 }, (_, index) => w(100 + index));
   const facts = [requested(1, 21), created([...many.map((name) => machine(name))]), ...many.map(desired)];
   expect(after(...facts).jobs).toHaveLength(20);
@@ -152,19 +152,19 @@ describe('waiting for agents and nodes', () => {
     agentStarted(cp(1)),
   ];
 
-  it('has a limit from the start of the agent', () => {
+  it('has a timeout from the start of the agent', () => {
     expect(after(...begun).last).toEqual(['timer wake 2026-01-01T00:01:06.000Z']);
     expect(after(...begun, initialized(cp(1))).last).toEqual([`VerifyNode ${cp(1)}`, 'cancel wake']);
   });
 
-  it('has no limit while the cluster is paused, and the whole limit after that [Cluster API 30]', () => {
+  it('has no timeout while the cluster is paused, and the whole timeout afterwards [Cluster API 30]', () => {
     const paused: Fact = { type: 'ClusterPaused', data: { uid: UID, reason: '' } };
     const resumed: Fact = { type: 'ClusterResumed', data: { uid: UID, reason: '' } };
     expect(after(...begun, paused).last).toEqual(['cancel wake']);
     expect(after(...begun, paused, resumed).last).toEqual(['timer wake 2026-01-01T00:01:08.000Z']);
   });
 
-  it("fails the cluster with the agent's last words when the limit is over", () => {
+  it("fails the cluster with the agent's last error after the timeout", () => {
     const trouble: Fact = {
       type: 'NodeInitializationFailed',
       data: {
@@ -195,7 +195,7 @@ describe('waiting for agents and nodes', () => {
     ]);
   });
 
-  it('ignores a timer that was overtaken', () => {
+  it('ignores an outdated timer', () => {
     const { state } = after(...begun);
     const now = '2026-01-01T00:00:30.000Z';
     expect(flow.woken(state!, { now, eventId: 'e', correlationId: 'c' }).reactions).toEqual([
@@ -204,14 +204,14 @@ describe('waiting for agents and nodes', () => {
     expect(reconciler.facts?.(state!.state, now)).toEqual([]);
   });
 
-  it('gives a joined node its own limit', () => {
+  it('has a separate timeout for a joined node', () => {
     const joined = [...begun, initialized(cp(1)), ...fit(cp(1)).slice(-1), controlPlaneInitialized, networkReady];
     const { state } = after(...joined);
     expect(state?.wakeAt).toBe('2026-01-01T00:02:09.000Z');
   });
 });
 
-it('destroys the secrets of a cluster last, when its machines are gone, and forgets it [azimuth 26]', () => {
+it('destroys the secrets of a cluster last, when its machines are gone, and drops it [azimuth 26]', () => {
   const deletion = [
     ...wholeCluster(),
     { type: 'ClusterDeletionRequested', data: { uid: UID } },
@@ -225,7 +225,7 @@ it('destroys the secrets of a cluster last, when its machines are gone, and forg
   expect(flow.ended(JSON.parse(JSON.stringify(state)) as typeof state & object, reaction.data)).toBeUndefined();
 });
 
-it('takes no notice of facts about another cluster of the name', () => {
+it('ignores facts about another cluster of the same name', () => {
   const facts = wholeCluster();
   const stranger: Fact = {
     type: 'ClusterDeletionRequested',
@@ -253,7 +253,7 @@ const failed = (step: string): Fact => ({
   },
 });
 
-/** Whether a task that was queued in a run of a cluster is desired after these facts. */
+/** Whether a task queued in a run of a cluster is desired after these facts. */
 const isDesired = (at: { readonly key: string; readonly generation: string }, ...facts: readonly Fact[]): boolean =>
   desiredTask(
     reconciler,
@@ -265,20 +265,20 @@ const isDesired = (at: { readonly key: string; readonly generation: string }, ..
 describe('a step', () => {
   const init = { key: `InitControlPlane/${cp(1)}`, generation: `${UID}/1` };
 
-  it('begins when it is what the cluster needs', () => expect(isDesired(init, ...readyToInit)).toBe(true));
+  it('starts if the cluster needs it', () => expect(isDesired(init, ...readyToInit)).toBe(true));
 
-  it('is refused before it is due', () => expect(isDesired(init, ...readyToInit.slice(0, -1))).toBe(false));
+  it('is rejected before it is due', () => expect(isDesired(init, ...readyToInit.slice(0, -1))).toBe(false));
 
-  it('is refused for a cluster that was deleted and made again under the same name', () =>
+  it('is rejected for a cluster that was deleted and created again under the same name', () =>
     expect(isDesired({ ...init, generation: `${OTHER_UID}/1` }, ...readyToInit)).toBe(false));
 
-  it('is refused when it belongs to a run before the last retry', () => {
+  it('is rejected if it belongs to a run before the last retry', () => {
     const retried = [...readyToInit, failed('InitControlPlane'), retry];
     expect(isDesired(init, ...retried)).toBe(false);
     expect(isDesired({ ...init, generation: `${UID}/2` }, ...retried)).toBe(true);
   });
 
-  it('never initialises a control plane that was initialised, whatever happened since [ORBITER 8]', () =>
+  it('never initialises a control plane again, whatever happened since [ORBITER 8]', () =>
     expect(
       isDesired(
         { ...init, generation: `${UID}/2` },
@@ -286,10 +286,10 @@ describe('a step', () => {
       ),
     ).toBe(false));
 
-  it('is refused once the end of the cluster was asked for', () =>
+  it('is rejected once the deletion of the cluster was requested', () =>
     expect(isDesired(init, ...readyToInit, deletion)).toBe(false));
 
-  it('of a name that is used again is a fresh start', () =>
+  it('of a reused name is a new start', () =>
     expect(
       isDesired(
         { key: `BootstrapHost/${cp(1)}`, generation: `${UID}/1` },
@@ -304,7 +304,7 @@ describe('a failure', () => {
   const again: TaskFailure = { cause, attempt: 1, attemptsMax: 3, nextAttemptAt: '2026-01-01T00:01:00.000Z', now: NOW };
   const last: TaskFailure = { ...again, attempt: 3, nextAttemptAt: null };
 
-  /** What is stated when the task fails after these facts; nothing of a task that is not desired. */
+  /** The facts when the task fails after these facts; none for a task that is not desired. */
   const failing = (key: string, failure: TaskFailure, ...facts: readonly Fact[]) =>
     reconcilerDecider(reconciler).decide(
       { state: stateAfter(...facts) },
@@ -319,10 +319,10 @@ describe('a failure', () => {
   });
   const init = `InitControlPlane/${cp(1)}`;
 
-  it('that is tried again is reported with its next attempt', () =>
+  it('that is retried is reported with its next attempt', () =>
     expect(failing(init, again, ...readyToInit)).toEqual([stepFailed('InitControlPlane', cp(1), again)]));
 
-  it("that is the last one makes the cluster Failed, with Ladybug's reason and the cause", () =>
+  it("that is the last attempt makes the cluster Failed, with Ladybug's reason and the cause", () =>
     expect(failing(init, last, ...readyToInit)).toEqual([
       stepFailed('InitControlPlane', cp(1), last),
       {
@@ -334,21 +334,21 @@ describe('a failure', () => {
   it('of another step is not reported once the cluster has failed', () =>
     expect(failing(init, last, ...readyToInit, failed('BootstrapHost'))).toEqual([]));
 
-  it('of a removal leaves the cluster as it is', () => {
+  it('of a removal does not change the cluster', () => {
     const removal: Fact = { type: 'NodeRemovalRequested', data: { uid: UID, node: w(1) } };
     expect(failing(`RemoveNode/${w(1)}`, last, ...wholeCluster(), removal)).toEqual([
       stepFailed('RemoveNode', w(1), last),
     ]);
   });
 
-  it('of the secrets of a cluster that is gone is nothing to a later one of its name', () => {
+  it('to delete the secrets of a deleted cluster does not affect a later one of the same name', () => {
     const finalizer = { type: 'DestroySecrets', key: 'DestroySecrets', reason: '', data: { uid: OTHER_UID } };
     const ref = { reconciler: 'bootstrap', generation: '', key: 'DestroySecrets', seq: 1, now: NOW, finalizer };
     const recorded = { type: 'RecordFailure', data: { ref, failure: last } } as const;
     expect(reconcilerDecider(reconciler).decide({ state: stateAfter(...readyToInit) }, recorded)).toEqual([]);
   });
 
-  it('that a deadline finds is one of a cluster that is being built', () => {
+  it('found by a deadline applies only to a cluster that is being created', () => {
     const failure = { step: 'AwaitNodeReady', node: w(1), reason: 'JoinWorkerFailedReason', cause };
     expect(failCluster((stateAfter(...readyToInit) as Present).cluster, failure)).toEqual([
       { type: 'ClusterFailed', data: { uid: UID, ...failure } },
@@ -356,7 +356,7 @@ describe('a failure', () => {
     expect(reconciler.facts?.(stateAfter(...wholeCluster()), '2027-01-01T00:00:00.000Z')).toEqual([]);
   });
 
-  it('that infra-svc states is that of the cluster, in its words', () => {
+  it('reported by infra-svc is that of the cluster, with the same message', () => {
     const failure = {
       step: 'CreateMachines',
       reason: 'CreateMCISFailedReason',
@@ -368,7 +368,7 @@ describe('a failure', () => {
     ]);
   });
 
-  describe('of an extra machine', () => {
+  describe('of a surge machine', () => {
     const withExtra: Fact[] = [
       ...readyToInit,
       controlPlaneInitialized,
@@ -376,13 +376,13 @@ describe('a failure', () => {
       desired(w(3)),
     ];
 
-    it('does not fail its cluster, and the machine goes', () => {
+    it('does not fail its cluster, and the machine is removed', () => {
       const stated = stepFailed('BootstrapHost', w(3), last);
       expect(failing(`BootstrapHost/${w(3)}`, last, ...withExtra)).toEqual([stated]);
       expect(isDesired({ key: `RemoveNode/${w(3)}`, generation: `${UID}/1` }, ...withExtra, stated)).toBe(true);
     });
 
-    it('that is waited for too long does not fail its cluster, either', () => {
+    it('by timeout does not fail its cluster either', () => {
       const failure = { step: 'InitializeNode', node: w(3), reason: 'x', cause };
       expect(failCluster((stateAfter(...withExtra) as Present).cluster, failure)).toEqual([
         {

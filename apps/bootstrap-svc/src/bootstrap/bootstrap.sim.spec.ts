@@ -25,9 +25,9 @@ import {
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 200);
 const FIVE = [cp(1), cp(2), cp(3), w(1), w(2)];
-/** Attempts are few and troubles many: a run may end as Failed, and then someone asks it to go on. */
+/** Few attempts and many disturbances: a run may end as Failed, and is then retried. */
 const RETRIES_MAX = 60;
-/** Seconds on a machine of its own; patience for one that others use. */
+/** Takes seconds on a dedicated machine; longer on a shared one. */
 const LIMIT_MS = 600_000;
 const STEPS_MAX = 1_000;
 
@@ -55,7 +55,7 @@ const isFailed = (simulation: Simulation): boolean => {
   return ends.at(-1) === 'ClusterFailed';
 };
 
-/** Step by step, until a step of this name has begun; it may end before. */
+/** Runs step by step until a step of this name has started; the simulation may end earlier. */
 const untilBegun = async (simulation: Simulation, step: string): Promise<void> => {
   for (let steps = 0; steps < STEPS_MAX && !simulation.trace.some((line) => line.startsWith(step)); steps += 1)
     await simulation.run(1);
@@ -77,7 +77,7 @@ const before = (simulation: Simulation, first: StoredEvent['type'], second: Stor
     second,
   ]);
 
-/** Every fact once, each in its place. */
+/** Every fact once, in the expected order. */
 const expectBuilt = (simulation: Simulation): void => {
   expect(simulation.world.violations).toEqual([]);
   expect(simulation.world.inits).toEqual([cp(1)]);
@@ -103,9 +103,9 @@ const expectBuilt = (simulation: Simulation): void => {
 const forAllSeeds = (story: (simulation: Simulation) => Promise<void>, troubles?: Troubles): Promise<void> =>
   forSeeds(SEEDS, story, troubles);
 
-describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crashes`, () => {
+describe(`over ${SEEDS} seeds of lost calls, duplicate deliveries, reordering and crashes`, () => {
   it(
-    'nodes that are asked for end as part of the cluster or leave it again, and the cluster never fails for them',
+    'requested nodes either become part of the cluster or leave it again, and the cluster never fails because of them',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
@@ -132,7 +132,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'control planes that balance their own API do so before they are control planes, and go on with those that are left',
+    'control planes that balance their own API do so before they join, and continue with those that are left',
     () =>
       forAllSeeds(async (simulation) => {
         const balances = (node: NodeName): readonly string[] => [...simulation.world.host(node).balances].sort();
@@ -145,7 +145,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
         expect(types.indexOf('ApiBalanced')).toBeLessThan(types.indexOf('ControlPlaneInitialized'));
         await simulation.say('request', { type: 'NodeRemovalRequested', data: { uid: UID, node: cp(3) } });
         await simulation.run();
-        if (simulation.count('NodeRemoved', cp(3)) === 0) return; // Too many troubles: it is reported as stuck.
+        if (simulation.count('NodeRemoved', cp(3)) === 0) return; // Too many disturbances: it is reported as stuck.
         for (const node of [cp(1), cp(2)]) {
           const stuck = simulation.count('BootstrapStepFailed', node) > 0;
           if (!stuck) expect([node, balances(node)]).toEqual([node, [cp(1), cp(2)]]);
@@ -155,7 +155,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'a cluster is initialised once, control planes join one after the other, and nothing is done before its time [ORBITER 7, CB-Ladybug 18, CB-Ladybug 21, azimuth 19]',
+    'a cluster is initialised once, control planes join one after the other, and no step runs early [ORBITER 7, CB-Ladybug 18, CB-Ladybug 21, azimuth 19]',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
@@ -166,7 +166,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'an external etcd is there before kubeadm init, its members under one authority, whose key goes with the cluster',
+    'an external etcd is created before kubeadm init, its members share one CA, whose key is deleted with the cluster',
     () =>
       forAllSeeds(async (simulation) => {
         await beginWithEtcdBeside(simulation);
@@ -189,7 +189,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'the end of a cluster, asked for at any moment, is the end of all work on it',
+    'a deletion, requested at any time, ends all other work on the cluster',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
@@ -208,7 +208,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'a step that fails permanently is reported once with its cause; a retry goes on from it, and what was done is not done again [CB-Ladybug 27]',
+    'a step that fails permanently is reported once with its cause; a retry continues with it, and completed steps are not repeated [CB-Ladybug 27]',
     () =>
       forAllSeeds(
         async (simulation) => {
@@ -237,7 +237,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'more workers join a cluster that is ready, and one is taken out again [CB-Ladybug 31]',
+    'more workers join a ready cluster, and one is removed again [CB-Ladybug 31]',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
@@ -261,7 +261,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'extra machines that are given back at any moment leave, and whatever becomes of them the cluster does not fail by them',
+    'surge machines returned at any time leave, and never fail the cluster',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
@@ -278,7 +278,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
         await simulation.say('rollout', returned);
         if (isLate) await simulation.say('machines', came);
         await untilReady(simulation);
-        // It is taken out without being asked again, unless the attempt is reported as failed.
+        // It is removed without another request, unless the attempt is reported as failed.
         const tried = (): number =>
           simulation.count('NodeRemoved', w(3)) + simulation.count('BootstrapStepFailed', w(3));
         expect(tried()).toBeGreaterThan(0);
@@ -296,7 +296,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 });
 
-describe('what a cluster is asked to have', () => {
+describe('optional components of a cluster', () => {
   const NFS = { server: 'nfs.example', path: '/export' };
 
   it.each([
@@ -317,7 +317,7 @@ describe('what a cluster is asked to have', () => {
   });
 
   it.each([3, 5, 7])(
-    'an external etcd of %d members has one beside each control plane [CB-Ladybug 22]',
+    'an external etcd with %d members has one on each control plane [CB-Ladybug 22]',
     async (members) => {
       const simulation = new Simulation(1, CALM);
       await simulation.say('request', requested(members, 1, { etcd: 'external' }));
@@ -331,7 +331,7 @@ describe('what a cluster is asked to have', () => {
   );
 });
 
-describe('the reason of a creation that fails', () => {
+describe('the reason of a failed creation', () => {
   it.each([
     ['SetupBoostrapFailedReason', 'prepare', begin],
     ['SetupBoostrapFailedReason', 'verify', begin],
@@ -342,7 +342,7 @@ describe('the reason of a creation that fails', () => {
     ['JoinControlPlaneFailedReason', 'kubeadm-join-control-plane', begin],
     ['JoinWorkerFailedReason', 'kubeadm-join-worker', begin],
   ])(
-    'is %s with its cause when "%s" fails, and a retry goes on from there [CB-Ladybug 25]',
+    'is %s with its cause when "%s" fails, and a retry continues from there [CB-Ladybug 25]',
     async (reason, what, start) => {
       const simulation = new Simulation(1, CALM);
       simulation.world.failing.set(what, 'it is broken');
@@ -367,7 +367,7 @@ describe('a storage class that cannot be installed', () => {
   const failedOf = (simulation: Simulation) =>
     simulation.store.events.flatMap((event) => (event.type === 'BootstrapStepFailed' ? [event] : []));
 
-  it('keeps no cluster from being Ready: it is tried again, and after the last attempt by a retry [azimuth 20]', async () => {
+  it('does not prevent a cluster from being Ready: it is retried, and after the last attempt on request [azimuth 20]', async () => {
     const simulation = new Simulation(1, CALM);
     simulation.world.failing.set('apply StorageClass', 'the export is refused');
     await beginWithStorage(simulation);
@@ -393,7 +393,7 @@ describe('a storage class that cannot be installed', () => {
 });
 
 describe('a cluster that is deleted', () => {
-  it('releases its load balancers and volumes before its machines may go, and names what it has not released in time [CB-Ladybug 32]', async () => {
+  it('releases its load balancers and volumes before its machines are deleted, and reports those not released in time [CB-Ladybug 32]', async () => {
     const simulation = new Simulation(1, CALM);
     await begin(simulation);
     await simulation.run();
@@ -408,7 +408,7 @@ describe('a cluster that is deleted', () => {
   });
 });
 
-describe('a drain that a disruption budget holds up', () => {
+describe('a drain blocked by a disruption budget', () => {
   const removal: Fact = { type: 'NodeRemovalRequested', data: { uid: UID, node: w(1) } };
   const held = async (drain?: DrainPolicy): Promise<Simulation> => {
     const simulation = new Simulation(1, CALM);
@@ -430,7 +430,7 @@ describe('a drain that a disruption budget holds up', () => {
   const recorded = (simulation: Simulation, type: StoredEvent['type']) =>
     simulation.store.events.find((event) => event.type === type)?.data;
 
-  it('is waited for: it is stated once which pods are left and why, and it goes on when they may leave [Cluster API 27]', async () => {
+  it('is waited for: the remaining pods and the reason are recorded once, and it continues once they may be evicted [Cluster API 27]', async () => {
     const simulation = await held();
     await until(simulation, 'NodeDrainBlocked');
     await simulation.run(50);
@@ -446,14 +446,14 @@ describe('a drain that a disruption budget holds up', () => {
     expect(simulation.count('NodeRemoved', w(1))).toBe(1);
   });
 
-  it('is over after its time, if it has one, and the node is removed with the pods that are left [Cluster API 27]', async () => {
+  it('ends after its timeout, if it has one, and the node is removed with the remaining pods [Cluster API 27]', async () => {
     const simulation = await held({ timeout: '0s' });
     await simulation.run();
     expect(recorded(simulation, 'NodeDrained')).toMatchObject({ evictedPods: 2, leftPods: 3, dead: false });
     expect([simulation.count('NodeDrainBlocked'), simulation.count('NodeRemoved', w(1))]).toEqual([0, 1]);
   });
 
-  it('does not keep other nodes from leaving', async () => {
+  it('does not block the removal of other nodes', async () => {
     const simulation = await held();
     await until(simulation, 'NodeDrainBlocked');
     simulation.world.protected.clear();
@@ -462,7 +462,7 @@ describe('a drain that a disruption budget holds up', () => {
     expect(simulation.count('NodeRemoved', w(2))).toBe(1);
   });
 
-  it('is none where a rule says that the pods stay [Cluster API 27]', async () => {
+  it('is skipped if a rule keeps the pods [Cluster API 27]', async () => {
     const simulation = await held({ rules: [{ name: 'web', behavior: 'Skip', namespaces: ['default' as Namespace] }] });
     await simulation.run();
     expect(recorded(simulation, 'NodeDrained')).toEqual({ uid: UID, node: w(1), evictedPods: 0, dead: false });
@@ -472,10 +472,10 @@ describe('a drain that a disruption budget holds up', () => {
 describe('a removal that is cancelled', () => {
   const removal: Fact = { type: 'NodeRemovalRequested', data: { uid: UID, node: w(1) } };
   const cancel: Fact = { type: 'NodeRemovalCancellationRequested', data: { uid: UID, node: w(1), reason: '' } };
-  /** A host that was reset has joined nothing any more. */
+  /** A host that was reset is no longer joined. */
   const isNode = (simulation: Simulation): boolean => simulation.world.host(w(1)).joinedAs !== null;
 
-  it('ends a drain that a budget holds up: the node is uncordoned, its host is not reset, and it can be removed later', async () => {
+  it('ends a drain blocked by a budget: the node is uncordoned, its host is not reset, and it can be removed later', async () => {
     const simulation = new Simulation(1, CALM);
     await begin(simulation);
     await simulation.run();
@@ -501,7 +501,7 @@ describe('a removal that is cancelled', () => {
   });
 
   it(
-    'at any moment either keeps the node, uncordoned, or comes after its drain, and the node leaves',
+    'at any time either keeps the node, uncordoned, or is too late after its drain, and the node leaves',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
@@ -526,9 +526,9 @@ describe('a removal that is cancelled', () => {
   );
 });
 
-describe('a host that is not fit', () => {
+describe('a host that fails verification', () => {
   it.each([w(2), cp(1)] as NodeName[])(
-    'keeps kubeadm from running anywhere, and is named with its port: %s [ORBITER 6]',
+    'keeps kubeadm from running on any host, and is reported with its port: %s [ORBITER 6]',
     async (node) => {
       const simulation = new Simulation(1, CALM);
       simulation.world.unfit.set(node, 'port 10250 is in use');
@@ -548,9 +548,9 @@ describe('a host that is not fit', () => {
   );
 });
 
-describe(`a further control plane beside an external etcd, over ${SEEDS} seeds`, () => {
+describe(`another control plane with an external etcd, over ${SEEDS} seeds`, () => {
   it(
-    'has a voting member before it joins, one after the other, whatever is lost or cut off on the way',
+    'has a voting member before it joins, one after the other, despite lost calls and interruptions',
     () =>
       forAllSeeds(async (simulation) => {
         await simulation.say('request', requested(3, 1, { etcd: 'external' }));
@@ -586,7 +586,7 @@ describe('dead machines', () => {
     return simulation;
   };
 
-  it.each([w(1), cp(2)] as NodeName[])('a node whose host is dead is removed without it: %s', async (node) => {
+  it.each([w(1), cp(2)] as NodeName[])('a node with a dead host is removed without it: %s', async (node) => {
     const simulation = await ready();
     simulation.world.unreachable.add(node);
     await simulation.say('request', { type: 'NodeRemovalRequested', data: { uid: UID, node } });
@@ -597,7 +597,7 @@ describe('dead machines', () => {
     expect(simulation.world.nodes.has(node)).toBe(false);
   });
 
-  it('a node that Kubernetes does not delete leaves its host first, and its removal goes on after nodeDeletionTimeout [Cluster API 18]', async () => {
+  it('a node that Kubernetes does not delete leaves its host first, and its removal continues after nodeDeletionTimeout [Cluster API 18]', async () => {
     const simulation = await ready();
     simulation.world.failing.set(`delete node/${w(1)}`, 'admission webhook "keep" denied the request');
     await simulation.say('request', { type: 'NodeRemovalRequested', data: { uid: UID, node: w(1) } });
@@ -610,7 +610,7 @@ describe('dead machines', () => {
     expect(simulation.types).not.toContain('BootstrapStepFailed');
   });
 
-  it('a node that still joins is removed when that has ended: it would come back', async () => {
+  it('a joining node is removed after its join has ended, because it would return otherwise', async () => {
     const simulation = await ready();
     const joining = `JoinWorker/${w(1)}`;
     const lease = await simulation.program.leases.of('another replica').acquire('default/demo', joining);
@@ -623,7 +623,7 @@ describe('dead machines', () => {
     expect(simulation.count('NodeRemoved', w(1))).toBe(1);
   });
 
-  it('a node that is down keeps no other from joining', async () => {
+  it('a node that is down does not prevent others from joining', async () => {
     const simulation = await ready();
     simulation.world.unreachable.add(w(1));
     const workers = [{ connection: 'lab', spec: 'lab.medium', rootDisk: { type: 'd', size: 'd' }, count: 1 }] as never;
@@ -634,7 +634,7 @@ describe('dead machines', () => {
     expect(simulation.types).not.toContain('BootstrapStepFailed');
   });
 
-  it('a host that never answers fails the cluster, named, and the others are not waited for [CB-Ladybug 14]', async () => {
+  it('a host that never answers fails the cluster, with its name, without waiting for the others [CB-Ladybug 14]', async () => {
     const simulation = new Simulation(1, CALM);
     simulation.world.unreachable.add(w(2));
     await begin(simulation);

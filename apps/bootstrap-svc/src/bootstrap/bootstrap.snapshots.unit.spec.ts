@@ -33,12 +33,12 @@ describe('the snapshot of a restore', () => {
       .thenNothing();
   });
 
-  it('is removed whatever the restore failed at', () => {
+  it('is removed whatever step of the restore failed', () => {
     for (const step of ['stop', 'restore', 'undo', 'start', 'verify'])
       expect(removals(started, fact('EtcdRestoreAdvanced', { step, cause: null }), failed)).toHaveLength(3);
   });
 
-  it('stays while a restore needs it, and is left to its members where the restore succeeds', () => {
+  it('is kept while a restore needs it, and is left to the members after a successful restore', () => {
     expect(removals(started, fact('EtcdRestoreAdvanced', { step: 'stop', cause: null }))).toEqual([]);
     expect(removals(started, fact('EtcdRestored', { snapshot: 's' }))).toEqual([]);
     const next = { ...started, data: { ...started.data, requestId: 'e2' } } as Fact;

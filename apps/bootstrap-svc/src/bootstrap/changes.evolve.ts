@@ -3,7 +3,7 @@ import { needsSnapshot, NO_SAVES, savesAfter, stepBegunIn } from '@fairlead/doma
 import { later } from '@fairlead/event-sourcing';
 import type { Cluster, StartedChange } from './bootstrap.state.js';
 
-/** Until a change begins again for which etcd could not be saved. */
+/** Delay before a change is retried whose snapshot of etcd failed. */
 const AGAIN_MS = 5 * 60_000;
 
 type Changes = NonNullable<Cluster['changes']>;
@@ -21,7 +21,7 @@ const started = (
 const mapped = (changes: Changes, change: (one: StartedChange) => StartedChange): Changes =>
   Object.fromEntries(Object.entries(changes).map(([node, one]) => [node, change(one)]));
 
-/** Whatever it was taken for, it is younger than every step that waits. */
+/** Whatever it was taken for, it is more recent than every waiting step. */
 const saved = (changes: Changes): Changes => mapped(changes, ({ change, number }) => ({ change, number }));
 
 const unsaved = (changes: Changes, requestId: string, time: string): Changes =>
@@ -46,7 +46,7 @@ const changesAfter = (changes: Changes, event: StoredEvent, saves: Cluster['save
       return ended(changes, event.data.node);
     case 'VmDeleted':
       return ended(changes, event.data.name);
-    // It is tried again with a snapshot of its own.
+    // It is retried with a new snapshot.
     case 'BootstrapStepFailed': {
       const { node, nextAttemptAt } = event.data;
       return node === undefined || nextAttemptAt !== null ? changes : ended(changes, node);
@@ -58,7 +58,7 @@ const changesAfter = (changes: Changes, event: StoredEvent, saves: Cluster['save
   }
 };
 
-/** Changes of control planes that have begun, and the snapshots of etcd that they wait for. */
+/** Started changes of control planes, and the etcd snapshots that they wait for. */
 export const evolveChanges = (cluster: Cluster, event: StoredEvent): Cluster => {
   const { saves: savesBefore = NO_SAVES, changes: before = {} } = cluster;
   const saves = savesAfter(savesBefore, event);

@@ -1,7 +1,7 @@
 import type { Fact, NodeName } from '@fairlead/contracts';
 import type { Cluster, ControlPlaneChange, StartedChange } from './bootstrap.state.js';
 
-/** Steps that change a control plane of a cluster that serves. Its removal is prepared by upgrade-svc, with a snapshot of its own. */
+/** Steps that change a control plane of a ready cluster. upgrade-svc prepares its removal, with a separate snapshot. */
 const CHANGES: Readonly<Record<string, ControlPlaneChange>> = {
   AddEtcdMember: 'join',
   JoinControlPlane: 'join',
@@ -18,7 +18,7 @@ interface NodeChange {
   readonly change: ControlPlaneChange;
 }
 
-/** While a cluster is created there is nothing to lose. */
+/** A cluster that is being created has no data to lose. */
 const changeOf = ({ provisioned }: Cluster, { step, node }: Operation): NodeChange | undefined => {
   const change = CHANGES[step];
   return provisioned && change !== undefined && node !== undefined ? { node, change } : undefined;
@@ -29,7 +29,7 @@ const startedOf = ({ changes }: Cluster, { node, change }: NodeChange): StartedC
   return started?.change === change ? started : undefined;
 };
 
-/** Whether it waits for a snapshot of etcd, or has not begun. */
+/** Whether it waits for a snapshot of etcd, or has not started. */
 export const awaitsSnapshot = (cluster: Cluster, operation: Operation): boolean => {
   const about = changeOf(cluster, operation);
   if (about === undefined) return false;
@@ -37,7 +37,7 @@ export const awaitsSnapshot = (cluster: Cluster, operation: Operation): boolean 
   return started === undefined || started.awaited !== undefined;
 };
 
-/** Changes that begin now: their turn has come, and no snapshot was tried for them a moment ago. */
+/** Changes that start now: their turn has come, and no snapshot for them has just failed. */
 export const changesBegun = (
   cluster: Cluster,
   desired: readonly Operation[],
@@ -55,7 +55,7 @@ export const changesBegun = (
   return [{ type: 'ControlPlaneChangeStarted', data: { uid, ...next, number: begun + 1 } }];
 };
 
-/** When a change begins again for which etcd could not be saved; null: none does. */
+/** When a change is retried whose snapshot of etcd failed; null: none. */
 export const changeDueAfter = ({ changes = {} }: Cluster, now: string): string | null =>
   Object.values(changes)
     .flatMap(({ againAt }) => (againAt !== undefined && againAt > now ? [againAt] : []))

@@ -22,7 +22,7 @@ const START = '2026-11-29T10:00:00.000Z';
 const MINUTE_MS = 60_000;
 const JOIN = `JoinControlPlane/${cp(4)}`;
 
-/** A cluster whose fourth control plane is fit to join, with facts at minutes of their own. */
+/** A cluster whose fourth control plane is ready to join, with facts at explicit minutes. */
 class Story {
   now = START;
   private state: Bootstrap = ABSENT;
@@ -49,7 +49,7 @@ class Story {
     return this;
   }
 
-  /** What the reconciler states begins. */
+  /** Starts the changes that the reconciler records. */
   begin(): this {
     return this.say(...this.begun);
   }
@@ -76,7 +76,7 @@ const declared = (etcdSnapshotMaxAge: string): Fact => ({
   data: { uid: UID, revision: 1, spec: { pools: [], etcdSnapshotMaxAge } as unknown as DeclaredSpec },
 });
 
-describe('a control plane that is added to a cluster that serves', () => {
+describe('a control plane that is added to a ready cluster', () => {
   it('joins only after a snapshot of etcd', () => {
     const story = new Story().grow();
     expect([story.desired, story.begun]).toEqual([[], [changeStarted(cp(4))]]);
@@ -86,7 +86,7 @@ describe('a control plane that is added to a cluster that serves', () => {
     expect(story.say(controlPlaneJoined(cp(4))).desired).toEqual(['VerifyControlPlane']);
   });
 
-  it('joins at once while a snapshot is younger than the stated age, and goes on with it however long that takes', () => {
+  it('joins at once if a snapshot is younger than the configured age, and continues with it however long that takes', () => {
     const story = new Story().say(etcdSaved).after(14).grow().begin();
     expect(story.desired).toEqual([JOIN]);
     expect(story.after(60).desired).toEqual([JOIN]);
@@ -95,7 +95,7 @@ describe('a control plane that is added to a cluster that serves', () => {
     expect(new Story().say(declared('0s'), etcdSaved).after(1).grow().begin().desired).toEqual([]);
   });
 
-  it('waits where etcd cannot be saved, and begins again after five minutes', () => {
+  it('waits if the snapshot fails, and is retried after five minutes', () => {
     const story = new Story().grow().begin().after(1).say(failed('other')).say(failed('change-1'));
     expect([story.desired, story.begun]).toEqual([[], []]);
     expect(story.wakeAt).toBe(later(story.now, 5 * MINUTE_MS));
@@ -103,7 +103,7 @@ describe('a control plane that is added to a cluster that serves', () => {
     expect(story.begin().say(etcdSaved).desired).toEqual([JOIN]);
   });
 
-  it('that could not join is tried again with a snapshot that is young enough then', () => {
+  it('that could not join is retried with a snapshot that is recent then', () => {
     const story = new Story().say(etcdSaved).grow().begin().after(20);
     const cause = { operation: 'join', target: cp(4), message: 'no' };
     const stepFailed = (nextAttemptAt: string | null): Fact => ({
@@ -117,7 +117,7 @@ describe('a control plane that is added to a cluster that serves', () => {
   });
 });
 
-it('the control planes of a new cluster join without: there is nothing to lose', () => {
+it('the control planes of a new cluster join without one: there is no data to lose', () => {
   const facts = wholeCluster();
   const upToNetwork = facts.slice(0, facts.findIndex(({ type }) => type === 'NetworkReady') + 1);
   const state = upToNetwork.reduce((before, fact, index) => evolve(before, stored(fact, index + 1)), ABSENT);

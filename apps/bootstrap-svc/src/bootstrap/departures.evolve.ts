@@ -6,7 +6,7 @@ const withDeparture = (cluster: Cluster, node: NodeName, departure: Departure): 
   return host === undefined ? cluster : { ...cluster, hosts: { ...cluster.hosts, [node]: { ...host, departure } } };
 };
 
-/** What upgrade-svc found out about a control plane that is to leave. An answer about an earlier attempt changes nothing. */
+/** The answer of upgrade-svc about a leaving control plane. An answer about an earlier attempt is ignored. */
 const answered = (
   cluster: Cluster,
   {
@@ -26,7 +26,7 @@ const answered = (
   );
 };
 
-/** Its turn comes again. */
+/** Its removal may be retried. */
 const unblocked = (
   cluster: Cluster,
   { data: { node, attempt }, meta: { time } }: StoredEvent<'ControlPlaneRemovalUnblocked'>,
@@ -36,13 +36,13 @@ const unblocked = (
   return withDeparture(cluster, node, { ...departure, againAt: time });
 };
 
-/** Its turn is over: others may leave, and a retry looks at etcd again. */
+/** Its turn is over: others may leave, and a retry checks etcd again. */
 export const stuck = (host: Host | undefined, time: string): Pick<Host, 'removal' | 'departure'> => ({
   removal: 'stuck',
   ...(host?.departure === undefined ? {} : { departure: { ...host.departure, status: 'blocked', againAt: time } }),
 });
 
-/** What is drained goes: its pods run elsewhere, and its host is reset. */
+/** The removal of a drained node continues: its pods run elsewhere, and its host is reset. */
 const cancelled = (cluster: Cluster, node: NodeName): Cluster => {
   const host = cluster.hosts[node];
   if (host?.removal !== 'desired' && host?.removal !== 'stuck') return cluster;
@@ -56,7 +56,7 @@ const kept = (cluster: Cluster, node: NodeName): Cluster => {
   return { ...cluster, hosts: { ...cluster.hosts, [node]: { ...stays, removal: 'none' } } };
 };
 
-/** How far control planes are on their way out, and workers that stay after all. */
+/** The progress of leaving control planes, and workers whose removal is cancelled. */
 export const evolveDepartures = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
     case 'ControlPlaneRemovalStarted': {

@@ -8,14 +8,14 @@ import {
   type Host,
 } from './bootstrap.state.js';
 
-/** It was never fit to join, so etcd has no member there. */
+/** It was never verified, so etcd has no member there. */
 const hasNoMember = ({ bootstrapped, joinedAt }: Host): boolean => !bootstrapped && joinedAt === null;
 
-/** It leaves now: nothing else changes the members of etcd until it has gone, or cannot. */
+/** It is leaving now: nothing else changes the members of etcd until it is removed or blocked. */
 const isLeavingNow = ({ removal, departure }: Host): boolean =>
   removal === 'drained' || (removal === 'desired' && departure !== undefined && departure.status !== 'blocked');
 
-/** One control plane comes or goes at a time. */
+/** Control planes join and leave one at a time. */
 export const isAnyLeaving = (cluster: Cluster): boolean =>
   controlPlanesOf(cluster).some((host) => isLeavingNow(host) && !hasNoMember(host));
 
@@ -23,7 +23,7 @@ const isJoining = ({ status, cluster }: Exclude<Bootstrap, { status: 'absent' }>
   status === 'building' &&
   newHostsOf(cluster).some((host) => isControlPlane(host) && host.bootstrapped && host.joinedAt === null);
 
-/** Those that are asked to go and have to wait for their turn: not Ready first, then by name. */
+/** Control planes that wait to leave: those that are not Ready first, then by name. */
 const waiting = (cluster: Cluster): readonly Host[] =>
   controlPlanesOf(cluster)
     .filter((host) => host.removal === 'desired' && !hasNoMember(host))
@@ -32,7 +32,7 @@ const waiting = (cluster: Cluster): readonly Host[] =>
 const isDue = ({ departure }: Host, now: string): boolean =>
   departure === undefined || (departure.againAt !== null && departure.againAt <= now);
 
-/** The control plane whose turn to leave it is, and how often it was tried; undefined: none can begin now. */
+/** The next control plane to leave, with the number of attempts; undefined: none can start now. */
 export const nextToLeave = (
   state: Bootstrap,
   now: string,
@@ -44,7 +44,7 @@ export const nextToLeave = (
   return host === undefined ? undefined : { host, attempt: (host.departure?.attempt ?? 0) + 1 };
 };
 
-/** When a control plane that could not leave is looked at again; null: none waits. */
+/** When a blocked control plane is checked again; null: none waits. */
 export const nextLookAt = (state: Bootstrap, now: string): string | null => {
   if (state.status === 'absent') return null;
   return (
@@ -55,7 +55,7 @@ export const nextLookAt = (state: Bootstrap, now: string): string | null => {
   );
 };
 
-/** Who takes the part of the initial control plane when that leaves, or is gone; undefined: it need not be given away. */
+/** The successor of the initial control plane if that leaves, or is gone; undefined: none is needed. */
 export const successor = ({ hosts, ...cluster }: Cluster): Host | undefined => {
   if (cluster.controlPlane === null) return undefined;
   const initial = hosts[cluster.controlPlane.node];
@@ -70,9 +70,9 @@ export const successor = ({ hosts, ...cluster }: Cluster): Host | undefined => {
   return staying.find(({ ready }) => ready) ?? staying[0];
 };
 
-/** Whether it may be drained, or is drained and may be taken out of etcd and Kubernetes. */
+/** Whether it may be drained, or is drained and may be removed from etcd and Kubernetes. */
 export const mayBeRemoved = (cluster: Cluster, host: Host): boolean => {
-  // Also one that never joined: requests are balanced over it as soon as its machine runs.
+  // Also one that never joined: it receives requests as soon as its machine runs.
   if (host.removal === 'drained') return !isBehindBalancer(cluster, host);
   if (hasNoMember(host)) return true;
   return host.departure?.status === 'prepared' && cluster.controlPlane?.node !== host.machine.name;

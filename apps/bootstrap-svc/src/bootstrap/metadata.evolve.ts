@@ -11,22 +11,22 @@ import { servesSnapshot } from './restored.evolve.js';
 
 const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
 
-/** What kubeadm gives to a control plane. A kubelet may not give it to itself. */
+/** The labels and taints of kubeadm on a control plane. A kubelet may not set them itself. */
 const ofControlPlane = ({ spec }: Cluster): NodeMetadata =>
   nodeMetadata({
     labels: { [CONTROL_PLANE]: '', 'node.kubernetes.io/exclude-from-external-load-balancers': '' },
     taints: spec.singleNode ? [] : [{ key: CONTROL_PLANE, effect: 'NoSchedule' }],
   });
 
-/** The name of its pool, for a node that joined before kubelets gave it to their nodes. */
+/** The name of its pool, for a node that joined before kubelets set it. */
 const ofEarlierJoin = ({ machine: { labels = {}, pool } }: Host): Readonly<Record<string, string>> =>
   labels[POOL_LABEL] === undefined ? { [POOL_LABEL]: pool } : {};
 
-/** What the node has is not known, and may be what its pool has no longer. */
+/** The labels and taints of the node are unknown, and may include removed ones of its pool. */
 const mayHaveObsolete = ({ metadata }: Host): boolean =>
   metadata !== undefined && metadata.set === null && metadata.ours.labels.length + metadata.ours.taints.length > 0;
 
-/** The labels and taints that a pool gives to its nodes, and kubeadm to control planes. */
+/** The labels and taints of the pool on its nodes, and of kubeadm on control planes. */
 export const desiredMetadata = (cluster: Cluster, host: Host): NodeMetadata => {
   const given: Partial<NodeMetadata> = isControlPlane(host)
     ? ofControlPlane(cluster)
@@ -34,7 +34,10 @@ export const desiredMetadata = (cluster: Cluster, host: Host): NodeMetadata => {
   return nodeMetadata({ ...given, labels: { ...given.labels, ...ofEarlierJoin(host) } });
 };
 
-/** Nothing has to be set on the node since it joined; a control plane has kubeadm's labels and taints until it registers again. */
+/**
+ * Nothing needs to be set on the node since it joined; a control plane has kubeadm's labels and taints until it
+ * registers again.
+ */
 const isAsJoined = (cluster: Cluster, host: Host): boolean =>
   host.metadata === undefined &&
   Object.keys(ofEarlierJoin(host)).length === 0 &&
@@ -55,7 +58,7 @@ const union = (one: readonly string[], other: readonly string[]): readonly strin
 
 const NOTHING: NonNullable<Host['metadata']> = { set: null, ours: { labels: [], taints: [] } };
 
-/** From the moment that something is desired of a node it may be there, also if that was never recorded. */
+/** Labels and taints may exist from the time they become desired, even if that was never recorded. */
 const withDesired = (cluster: Cluster, host: Host): Host => {
   const desired = keysOf(desiredMetadata(cluster, host));
   if (isControlPlane(host) || desired.labels.length + desired.taints.length === 0) return host;
@@ -73,7 +76,7 @@ const withAllDesired = (cluster: Cluster): Cluster => ({
   ),
 });
 
-/** Pools without labels and taints are left out, so that they take no room. */
+/** Pools without labels and taints are omitted to save space. */
 const poolsOf = ({ pools }: DeclaredSpec): NonNullable<Cluster['pools']> =>
   Object.fromEntries(
     pools
@@ -81,7 +84,7 @@ const poolsOf = ({ pools }: DeclaredSpec): NonNullable<Cluster['pools']> =>
       .filter(([, { labels, taints }]) => Object.keys(labels).length + taints.length > 0),
   );
 
-/** Former keys stay: a node that registers again, or that a snapshot of etcd brings back, may have them. */
+/** Former keys are kept: a node that registers again, or that a snapshot of etcd restores, may have them. */
 const poolKeysOf = (
   before: NonNullable<Cluster['poolKeys']>,
   pools: NonNullable<Cluster['pools']>,
@@ -102,7 +105,7 @@ const withPools = (cluster: Cluster, spec: DeclaredSpec): Cluster => {
   return { ...cluster, pools, ...(Object.keys(poolKeys).length === 0 ? {} : { poolKeys }) };
 };
 
-/** How nodes are emptied before they leave. */
+/** How nodes are drained before they leave. */
 const withDrain = ({ drain: _before, ...cluster }: Cluster, { drain }: DeclaredSpec): Cluster =>
   drain === undefined ? cluster : { ...cluster, drain };
 
@@ -114,13 +117,13 @@ const recorded = (cluster: Cluster, { node, labels, taints }: StoredEvent<'NodeL
   return { ...cluster, hosts: { ...cluster.hosts, [node]: after } };
 };
 
-/** A kubelet that registers again gives itself what it had when it joined, and nothing that was set later, or by kubeadm. */
+/** A kubelet that registers again sets the labels and taints of its join, but not those set later or by kubeadm. */
 const registeredAgain = (cluster: Cluster, node: string): Cluster => {
   const host = cluster.hosts[node];
   return host === undefined ? cluster : { ...cluster, hosts: { ...cluster.hosts, [node]: unknownOn(cluster, host) } };
 };
 
-/** Its labels and taints may be those of any time. */
+/** Its labels and taints may be those of any earlier time. */
 const unknownOn = (cluster: Cluster, host: Host): Host => {
   const had = isControlPlane(host) ? undefined : cluster.poolKeys?.[host.machine.pool];
   if (host.metadata === undefined && had === undefined && !isControlPlane(host)) return host;
@@ -137,13 +140,14 @@ const restored = (cluster: Cluster): Cluster => ({
   hosts: Object.fromEntries(
     Object.entries(cluster.hosts).map(([name, host]) => [
       name,
-      // Those of control planes are kubeadm's and the operators' own; one that registers again gets kubeadm's.
+      // Labels and taints of control planes are kubeadm's and the operators' own; one that registers again gets
+      // kubeadm's.
       host.joinedAt === null || isControlPlane(host) ? host : unknownOn(cluster, host),
     ]),
   ),
 });
 
-/** What an event changes in the labels and taints of nodes. */
+/** Applies an event to the labels and taints of nodes. */
 export const evolveMetadata = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
     case 'ClusterSpecChanged':

@@ -1,6 +1,8 @@
 import type { Operation } from './bootstrap.planner.js';
 
-/** CB-Ladybug's reason code of each step (spelled as Ladybug spells it); steps that Ladybug does not have follow its pattern. */
+/**
+ * CB-Ladybug's reason code of each step (with Ladybug's spelling); steps that Ladybug does not have follow its pattern.
+ */
 const REASONS: Readonly<Record<Operation['step'], string>> = {
   AdmitHost: 'SetupBoostrapFailedReason',
   BootstrapHost: 'SetupBoostrapFailedReason',

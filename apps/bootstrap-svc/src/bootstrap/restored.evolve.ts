@@ -1,7 +1,7 @@
 import { NFS_STORAGE_ADDON, type EventData, type NodeName, type StoredEvent } from '@fairlead/contracts';
 import type { Cluster } from './bootstrap.state.js';
 
-/** From here on the API serves what the snapshot had: objects are of another time, and what was declared since is not among them. */
+/** From here on the API serves the snapshot: objects are outdated, and later declarations are missing. */
 export const servesSnapshot = ({ data }: StoredEvent<'EtcdRestoreAdvanced'>): boolean => data.step === 'verify';
 
 /** The storage class may have been installed after the snapshot was taken. */
@@ -10,7 +10,7 @@ const restored = (cluster: Cluster, reapply: string): Cluster => {
   return { ...cluster, addons, reapply };
 };
 
-/** Cordons that operators requested here; those of kubectl are not known. */
+/** Cordons that operators requested here; those of kubectl are unknown. */
 const withCordon = (cluster: Cluster, node: NodeName, requestId: string | undefined): Cluster => {
   const { cordonedFor: _before, ...host } = cluster.hosts[node] ?? {};
   if (!('machine' in host)) return cluster;

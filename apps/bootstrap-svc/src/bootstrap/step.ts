@@ -4,9 +4,9 @@ import type { BootstrapCommand } from './bootstrap.decider.js';
 import type { StepData } from './bootstrap.reconciler.js';
 import type { Bootstrap, Host, Present } from './bootstrap.state.js';
 
-/** A task of the bootstrap at work. */
+/** A running task of the bootstrap. */
 export interface Step extends TaskContext<Bootstrap, BootstrapCommand, StepData> {
-  /** A step is desired only of a cluster that is there. */
+  /** Steps are desired only for an existing cluster. */
   readonly state: Present;
 }
 
@@ -16,13 +16,13 @@ export const streamOf = ({ namespace, cluster }: Pick<Step, 'namespace' | 'clust
   context: 'bootstrap',
 });
 
-/** The host that a step is about. Its absence is a bug: the plan named it. */
+/** The host of a step. A missing host is a bug, because the plan contains it. */
 export const hostOf = ({ key, data, state }: Step): Host => {
   const host = data.node === undefined ? undefined : state.cluster.hosts[data.node];
   if (host === undefined) throw new Error(`${key} is about a host that the cluster does not have`);
   return host;
 };
 
-/** Other steps that are at work on a node now, in any replica. */
+/** Other steps that are running on a node now, in any replica. */
 export const othersOn = async (node: NodeName, step: Step): Promise<readonly string[]> =>
   (await step.othersAtWork()).filter((key) => key.endsWith(`/${node}`));

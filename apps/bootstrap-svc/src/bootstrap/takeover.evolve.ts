@@ -3,7 +3,10 @@ import type { Cluster, Host } from './bootstrap.state.js';
 
 const isConnected = ({ agentStartedAt }: Host): boolean => agentStartedAt !== null;
 
-/** Its agents have credentials and addresses of another NATS. What the cluster waits for begins again, because nothing was done meanwhile. */
+/**
+ * Its agents have credentials and addresses of another NATS. Timeouts of the cluster start again, because nothing was
+ * done meanwhile.
+ */
 const takenOver = (cluster: Cluster, { handover }: EventData<'ClusterTakenOver'>, time: string): Cluster => {
   const hosts = Object.entries(cluster.hosts).map(([name, host]): [string, Host] => [
     name,
@@ -28,7 +31,7 @@ export const evolveTakeOver = (cluster: Cluster, event: StoredEvent): Cluster =>
   }
 };
 
-/** What an installation that has taken another one over states of each cluster, once. */
+/** Recorded once per cluster by an installation that has taken over another one. */
 export interface TakeOver {
   readonly uid: ClusterUid;
   readonly handover: string;

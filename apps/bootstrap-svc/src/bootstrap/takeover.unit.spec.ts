@@ -17,7 +17,7 @@ const switched = (node: NodeName): Fact<'AgentTakenOver'> => ({ type: 'AgentTake
 const nodes = [cp(1), cp(2), cp(3), w(1), w(2)];
 
 describe('a cluster whose installation was taken over', () => {
-  it('is stated once for each handover, and only of the same incarnation', () => {
+  it('is recorded once per handover, and only for the same incarnation', () => {
     given(...wholeCluster())
       .when(takeOver())
       .then(takenOver);
@@ -32,7 +32,7 @@ describe('a cluster whose installation was taken over', () => {
       .thenNothing();
   });
 
-  it('has the agent of every node switched, each once', () => {
+  it('switches the agent of every node, once each', () => {
     const all = nodes.map((node) => `TakeOverAgent/${node}`);
     expect(desiredAfter(...wholeCluster())).toEqual([]);
     expect(desiredAfter(...wholeCluster(), takenOver)).toEqual(all);
@@ -48,6 +48,6 @@ describe('a cluster whose installation was taken over', () => {
       .thenNothing();
   });
 
-  it('has nothing to switch where no agent was started', () =>
+  it('has nothing to switch if no agent was started', () =>
     expect(desiredAfter(requested(3, 2), takenOver).filter((key) => key.startsWith('TakeOver'))).toEqual([]));
 });

@@ -3,7 +3,7 @@ import type { Cluster, DesiredVerification } from './bootstrap.state.js';
 
 const VERIFICATIONS_MAX = 100;
 
-/** A snapshot that is asked for twice is verified once. */
+/** A snapshot that is requested twice is verified once. */
 const withVerification = (
   cluster: Cluster,
   { snapshot, sha256, bytes, revision, keys }: DesiredVerification,
@@ -21,7 +21,7 @@ const withoutVerification = (cluster: Cluster, snapshot: string): Cluster => {
   return left.length === 0 ? others : { ...others, verifications: left };
 };
 
-/** Which snapshots of etcd are still to be verified. */
+/** Snapshots of etcd that are not verified yet. */
 export const evolveVerifications = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
     case 'EtcdSnapshotTaken':
