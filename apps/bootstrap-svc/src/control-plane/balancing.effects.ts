@@ -19,7 +19,7 @@ const PASSWORD_LENGTH = 8;
 
 const AGAIN_MS = 100;
 
-/** Puts the API's address onto the control planes, where no provider balances it. */
+/** Configures the API's address on the control planes if no provider balances it. */
 @Controller()
 export class BalancingEffects {
   constructor(
@@ -36,7 +36,7 @@ export class BalancingEffects {
     await this.hosts.on(host, step, (worker) => worker.run(rendered));
     const controlPlanes = [...balancedOver(cluster)];
     const after = await step.record({ type: 'ApiBalanced', data: { uid: cluster.uid, node: name, controlPlanes } });
-    // A control plane that came or went meanwhile asks for no second job: this one is still desired.
+    // A control plane added or removed meanwhile does not publish a second job: this one is still desired.
     const now = after.status === 'absent' ? undefined : after.cluster.hosts[name];
     if (after.status === 'absent' || now === undefined || balancesWell(after.cluster, now)) return undefined;
     return step.requeueAfter(AGAIN_MS, 'other control planes came or went meanwhile');
@@ -48,7 +48,7 @@ export class BalancingEffects {
     const { uid, endpoint } = cluster;
     if (endpoint === null) throw new Error(`the plan balances nothing before ${cluster.spec.name} has an address`);
     const peers = balancedOver(cluster).flatMap((name) => cluster.hosts[name] ?? []);
-    // The host on which the cluster begins is in front: it needs the address first.
+    // The first host of the cluster is the first target, because it needs the address first.
     const initial = initialControlPlane(cluster);
     const [first = hostOf(step), ...others] = peers.toSorted(
       (one, other) => Number(other === initial) - Number(one === initial),
@@ -66,8 +66,8 @@ export class BalancingEffects {
   }
 
   /**
-   * keepalived's password between the control planes. It is derived from the SSH key of the first of them, so that every
-   * replica computes the same one. VRRP sends it in the clear: it guards against mistakes, not against attackers.
+   * keepalived's password between the control planes. It is derived from the SSH key of the first one, so that every
+   * replica computes the same one. VRRP sends it in clear text: it protects against mistakes, not against attackers.
    */
   private async password({ uid }: Cluster, { machine }: Host): Promise<string> {
     const { keyRef } = machine.ssh;

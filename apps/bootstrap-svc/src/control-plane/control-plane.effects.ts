@@ -49,7 +49,7 @@ export class ControlPlaneEffects {
     const result = await this.hosts.on(host, step, (worker) => worker.run(rendered));
     await runEtcdctl(this.hosts, step, host);
     const server = serverAt(settings.endpoint);
-    // Its authority is the cluster's from now on: what any control plane sends later must be of the same.
+    // Its CA is now the cluster's: later results of any control plane must have the same one.
     const administrator = administratorFrom(decoded(result.kubeconfig), expectedOf(host, server, null));
     await step.record({
       type: 'ControlPlaneInitialized',
@@ -64,7 +64,7 @@ export class ControlPlaneEffects {
     });
   }
 
-  /** Tried for half a day: without it there is no access once the former certificate has expired. */
+  /** Retried for half a day: without it there is no access once the former certificate has expired. */
   @OnTask('RefreshKubeconfig', {
     attemptsMax: 75,
     backoffFirstMs: 2_000,

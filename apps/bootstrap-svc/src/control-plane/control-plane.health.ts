@@ -3,7 +3,7 @@ import type { KubernetesCluster, StaticPodView } from '../kubernetes/kubernetes.
 
 const COMPONENTS = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
 
-/** What runs on every control plane as a static pod. */
+/** Static pods of every control plane. */
 const componentsOf = (etcd: ClusterSpec['kubernetes']['etcd']): readonly string[] => [
   etcd === 'local' ? 'etcd' : EXTERNAL_ETCD.component,
   ...COMPONENTS,
@@ -19,17 +19,17 @@ const podProblems = (
     .map((component) => `${component} on ${name} is not ready`);
 
 /**
- * What is wrong with the control plane, one sentence each; empty: nothing. Gate of a control plane: the balanced address
- * answers `/readyz`, the kubelets' probes of API server, etcd, controller manager and scheduler succeed on each node, and
- * every API server has registered its own address (upgrade safety, C5). An external etcd
- * has no pods, only those of its tools: `/readyz` asks it, and bootstrap has asked every member.
+ * The problems of the control plane, one sentence each; empty: none. The gate of a control plane: the load-balanced
+ * address answers `/readyz`, the kubelets' probes of API server, etcd, controller manager and scheduler succeed on each
+ * node, and every API server has registered its own address (upgrade safety, C5). An external etcd has only the pods of
+ * its tools: `/readyz` covers it, and bootstrap has checked every member.
  */
 export const controlPlaneProblems = async (
   cluster: KubernetesCluster,
   machines: readonly Machine[],
   etcd: ClusterSpec['kubernetes']['etcd'],
 ): Promise<readonly string[]> => {
-  // One question after the other: a cluster's first connection serves them all.
+  // Sequential, so that the cluster's first connection serves all requests.
   const failing = await cluster.failingChecks();
   const pods = await cluster.staticPods();
   const addresses = await cluster.apiServerAddresses();

@@ -19,9 +19,9 @@ const problems = (addresses: readonly string[]) => {
 };
 
 describe('a control plane', () => {
-  it('is healthy when each of its API servers advertises its own address [CB-Ladybug 17]', async () =>
+  it('is healthy if each of its API servers advertises its own address [CB-Ladybug 17]', async () =>
     expect(await problems(['10.0.0.2', '10.0.0.1'])).toEqual([]));
 
-  it('is not while one of them advertises the address of another one, or none [CB-Ladybug 17]', async () =>
+  it('is unhealthy while one of them advertises the address of another one, or none [CB-Ladybug 17]', async () =>
     expect(await problems(['10.0.0.1'])).toEqual([`the API server of ${cp(2)} does not advertise 10.0.0.2`]));
 });

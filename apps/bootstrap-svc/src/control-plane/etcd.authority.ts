@@ -11,9 +11,11 @@ import type { RememberedSecrets } from '../secrets.cache.js';
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const DAY_MS = 24 * 3_600_000;
-/** Nothing renews what this authority issues, so it lasts as long as the authority itself: as long as kubeadm's do. */
+/**
+ * Certificates of this CA are never renewed, so they are valid as long as the CA itself, which is as long as kubeadm's.
+ */
 const LIFE_DAYS = 3_650;
-/** Hosts whose clocks differ a little must not meet a certificate from the future. */
+/** Hosts with slightly different clocks must not reject a new certificate. */
 const BACKDATE_MS = 5 * 60_000;
 const SERIAL_BYTES = 8;
 
@@ -23,11 +25,11 @@ x509.cryptoProvider.set(webcrypto);
 
 type Usage = 'serverAuth' | 'clientAuth';
 
-/** Whom a certificate is for. */
+/** The subject of a certificate. */
 interface Subject {
   readonly commonName: string;
   readonly usages: readonly Usage[];
-  /** Names and addresses that it answers at. */
+  /** Names and addresses of the server. */
   readonly at: readonly string[];
 }
 
@@ -39,7 +41,7 @@ const privatePem = async (key: webcrypto.CryptoKey): Promise<string> =>
 const newKeys = (): Promise<webcrypto.CryptoKeyPair> =>
   webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
 
-/** One etcd's certificate authority: everyone whom it has issued a certificate to may be a member, or read everything. */
+/** The CA of one etcd: everyone with one of its certificates may be a member, or read everything. */
 export class EtcdAuthority {
   private constructor(
     private readonly certificate: x509.X509Certificate,
@@ -72,7 +74,10 @@ export class EtcdAuthority {
     return new EtcdAuthority(new x509.X509Certificate(pair.cert), key, pair);
   }
 
-  /** What the host of one member needs: kubeadm's names, kinds and places, so that every guide to its etcd applies here, too. */
+  /**
+   * The files for one member's host: with kubeadm's names, kinds and paths, so that every guide to kubeadm's etcd
+   * applies here as well.
+   */
   async certificatesOf({ name, address }: EtcdPeer): Promise<EtcdCertificates> {
     const both: readonly Usage[] = ['serverAuth', 'clientAuth'];
     const local = ['localhost', '127.0.0.1', '::1'];
@@ -113,14 +118,14 @@ const alternativeName = (name: string): x509.JsonGeneralName => ({
   value: name,
 });
 
-/** The authorities of clusters: each is made once and sealed with its cluster's key before anything is issued by it. */
+/** The CAs of clusters: each is created once and sealed with its cluster's key before it issues a certificate. */
 export class EtcdAuthorities {
   constructor(
     private readonly secrets: RememberedSecrets,
     private readonly clock: Clock,
   ) {}
 
-  /** Only the step of the cluster calls this: no other replica makes one meanwhile. */
+  /** Only the step of the cluster calls this, so that no other replica creates one at the same time. */
   async of(uid: string): Promise<{ readonly authority: EtcdAuthority; readonly ref: SecretRef }> {
     const ref = etcdAuthorityRef(uid);
     const sealed = await this.secrets.get(ref);
@@ -133,7 +138,7 @@ export class EtcdAuthorities {
   private async open(ref: SecretRef, sealed: string): Promise<EtcdAuthority> {
     const pair = Sealed.safeParse(JSON.parse(sealed));
     if (pair.success) return EtcdAuthority.load(pair.data);
-    // Its text is not part of the message: it is a key.
+    // The message excludes the text, because it is a key.
     const message = 'what is sealed there is no certificate authority';
     throw new WorldFailure({ operation: 'open the authority of etcd', target: ref, message, retryable: false });
   }

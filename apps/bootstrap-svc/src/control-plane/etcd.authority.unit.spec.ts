@@ -11,7 +11,7 @@ const MEMBER = { name: 'demo-cp-2-m3v8c', address: '198.18.7.12' };
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
 const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2';
 
-describe("the authority of a cluster's etcd", () => {
+describe("the CA of a cluster's etcd", () => {
   let secrets: MemorySecrets;
   const authorities = (): EtcdAuthorities => new EtcdAuthorities(new RememberedSecrets(secrets), { now: () => NOW });
 
@@ -20,7 +20,7 @@ describe("the authority of a cluster's etcd", () => {
   });
   afterEach(() => expect([...secrets.values.keys()]).toContain(etcdAuthorityRef(UID)));
 
-  it('is made once, sealed with the key of its cluster before it issues anything, and found again by every replica', async () => {
+  it('is created once, sealed with the key of its cluster before it issues anything, and found by every replica', async () => {
     const made = await authorities().of(UID);
     expect(secrets.values.get(made.ref)).toMatchObject({ owner: UID });
     const found = await authorities().of(UID);
@@ -31,7 +31,7 @@ describe("the authority of a cluster's etcd", () => {
     expect(new X509Certificate(certificates.server.cert).verify(ca.publicKey)).toBe(true);
   });
 
-  it('gives each member certificates of its own name and addresses, with their keys, and its own key to no one [CB-Ladybug 22]', async () => {
+  it("issues certificates for each member's own name and addresses, with their keys, and never reveals its own key [CB-Ladybug 22]", async () => {
     const { authority } = await authorities().of(UID);
     const certificates = await authority.certificatesOf(MEMBER);
     const ca = new X509Certificate(certificates.ca);
@@ -54,7 +54,7 @@ describe("the authority of a cluster's etcd", () => {
     expect(JSON.stringify(certificates)).not.toContain(authority.pair.key.split('\n')[1]);
   });
 
-  it('and all that it issues last ten years: nothing of kubeadm renews them', async () => {
+  it('is valid for ten years, and so are its certificates: kubeadm does not renew them', async () => {
     const { authority } = await authorities().of(UID);
     const { ca, server } = await authority.certificatesOf(MEMBER);
     const end = Date.parse('2035-12-30T00:00:00.000Z');

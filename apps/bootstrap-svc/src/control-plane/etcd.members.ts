@@ -4,7 +4,7 @@ import { hasExternalEtcd, hostsOf, isControlPlane, type Host } from '../bootstra
 import type { Step } from '../bootstrap/step.js';
 import type { HostAccess, HostWorker } from '../hosts/host.access.js';
 
-/** Asks the control planes that have joined, other than this one, one after the other until one of them has done it. */
+/** Tries the other joined control planes, one after the other, until one succeeds. */
 export const onAnother = async <T>(
   hosts: HostAccess,
   step: Step,
@@ -32,8 +32,8 @@ export const onAnother = async <T>(
 };
 
 /**
- * Takes a control plane's member out of etcd, from a survivor; a member that is not in etcd is not a failure. It comes before
- * whatever makes the member's data vanish: etcd must never count on a member that will not come back.
+ * Removes a control plane's member from etcd, through a remaining one; a missing member is not a failure. It precedes
+ * any loss of the member's data: etcd must never count on a member that will not return.
  */
 export const leaveEtcd = async (hosts: HostAccess, step: Step, leaving: Host): Promise<void> => {
   const { name: member, privateIp: address } = leaving.machine;
@@ -45,7 +45,7 @@ export const leaveEtcd = async (hosts: HostAccess, step: Step, leaving: Host): P
   });
 };
 
-/** Where etcd is not kubeadm's, a static pod of ours lets its member be reached over the Kubernetes API. */
+/** For an external etcd, a static pod of Fairlead's makes its member accessible over the Kubernetes API. */
 export const runEtcdctl = async (hosts: HostAccess, step: Step, host: Host): Promise<void> => {
   if (hasExternalEtcd(step.state.cluster))
     await hosts.on(host, step, (worker) => worker.run(renderStep('etcdctl', {})));

@@ -11,18 +11,18 @@ import { tuningOf, versionOn } from '../hosts/node.settings.js';
 import type { EtcdAuthority } from './etcd.authority.js';
 import { onAnother } from './etcd.members.js';
 
-/** Where the authority of a cluster's etcd comes from. */
+/** The source of the CA of a cluster's etcd. */
 export interface Authorities {
   of(uid: string): Promise<{ readonly authority: Pick<EtcdAuthority, 'certificatesOf'>; readonly ref: SecretRef }>;
 }
 
-/** A cluster has at most seven control planes, so all of them are worked on at once. */
+/** A cluster has at most seven control planes, so all of them are processed at once. */
 const membersOf = (cluster: Cluster): readonly Host[] =>
   hostsOf(cluster).filter((host) => isControlPlane(host) && host.removal === 'none');
 
 const peerOf = ({ machine }: Host): EtcdPeer => ({ name: machine.name, address: machine.privateIp });
 
-/** Waits for all, so that nothing works on a host any more when the step has failed. */
+/** Waits for all, so that no work on a host continues after the step has failed. */
 const allOf = async <T>(works: readonly Promise<T>[]): Promise<void> => {
   const failed = (await Promise.allSettled(works)).find((end) => end.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
@@ -35,7 +35,10 @@ const knownRelease = ({ spec: { name: target }, releases }: Cluster, version: st
   throw new WorldFailure({ operation: 'set up etcd', target, message, retryable: false });
 };
 
-/** Makes the etcd that runs beside kubeadm: a member on each control plane's host, healthy before kubeadm init, and before each further one joins. */
+/**
+ * Creates the external etcd: a member on each control plane's host, healthy before kubeadm init, and before each
+ * further control plane joins.
+ */
 @Controller()
 export class ExternalEtcdEffects {
   constructor(
@@ -77,8 +80,8 @@ export class ExternalEtcdEffects {
   }
 
   /**
-   * A further member comes before its control plane joins. It is a learner until it has all data, and only then counts for the quorum.
-   * May be repeated after a crash at any point.
+   * A further member precedes the join of its control plane. It is a learner until it has all data, and only then
+   * counts for the quorum. Can be repeated after a crash at any point.
    */
   @OnTask('AddEtcdMember', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 25 * 60_000 })
   async addMember(step: Step): Promise<void> {
@@ -111,12 +114,12 @@ export class ExternalEtcdEffects {
     return this.hosts.on(host, step, (worker) => worker.run(rendered));
   }
 
-  /** Every member is asked for all of them: each has to prove itself to each of the others. */
+  /** Every member is asked for all of them, because each one must be reachable from each other one. */
   private verify(step: Step, host: Host, members: number): Promise<unknown> {
     return this.hosts.on(host, step, (worker) => worker.run(renderStep('etcd-health', { members })));
   }
 
-  /** The image that kubeadm would run an etcd of its own from; its programs run without a container. */
+  /** The image of kubeadm's own etcd; its programs run without a container. */
   private softwareOf(
     host: Host | undefined,
     release: KubernetesRelease,

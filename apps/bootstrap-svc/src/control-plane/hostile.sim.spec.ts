@@ -34,7 +34,10 @@ const reports = (node: ReturnType<typeof cp>, expiresAt: string): Fact => ({
 const said = (simulation: Simulation, type: string): readonly string[] =>
   simulation.store.events.filter((event) => event.type === type).map(({ data }) => JSON.stringify(data));
 
-/** bootstrap-svc's own code from process to effects; what is played is a control plane of someone who is root on it. */
+/**
+ * The real code of bootstrap-svc from process to effects; the simulated control plane belongs to an attacker with root
+ * access.
+ */
 describe('a hostile control plane', () => {
   afterAll(() => removeFolder(folder));
 
@@ -66,7 +69,7 @@ describe('a hostile control plane', () => {
     ...answers,
     ['the authority of another cluster', genuine, 'its certificate authority is not the one'] as const,
   ])(
-    'that answers with %s when its certificates are renewed changes nothing of what is sealed',
+    'that answers with %s on a renewal of its certificates does not change the sealed kubeconfig',
     async (_does, text, says) => {
       const simulation = await begun();
       await simulation.run();
@@ -81,7 +84,7 @@ describe('a hostile control plane', () => {
     },
   );
 
-  it('that renews nothing and says that it did is not believed: the sealed certificate lasts longer', async () => {
+  it('that reports a renewal without one is ignored: the sealed certificate is valid for longer', async () => {
     const simulation = await begun();
     await simulation.run();
     simulation.world.renewed = simulation.world.kubeconfig;
@@ -91,7 +94,7 @@ describe('a hostile control plane', () => {
     expect(simulation.count('KubeconfigRefreshed')).toBe(0);
   });
 
-  it('is no worker: one whose agent reports an admin.conf is never asked for it', async () => {
+  it('is not a worker: one whose agent reports an admin.conf is never asked for it', async () => {
     const simulation = await begun();
     await simulation.run();
     await simulation.say(`node-${cp(1)}`, reports(cp(1), '2027-01-20T10:00:00.000Z'));
@@ -102,7 +105,7 @@ describe('a hostile control plane', () => {
     expect(simulation.count('KubeconfigRefreshed')).toBe(0);
   });
 
-  it('that promises a certificate without end is asked once for it', async () => {
+  it('that reports a certificate without an expiry is asked once for it', async () => {
     const simulation = await begun();
     await simulation.run();
     await simulation.say(

@@ -30,7 +30,7 @@ export type ExecutionsFact = Fact<
   'NodeExecStarted' | 'NodeExecFinished' | 'NodeExecFailed' | 'NodeExecOutputRemoved' | 'NodeLogsFollowEnded'
 >;
 
-/** Commands on nodes, and the hosts on which they run. */
+/** Commands on nodes, with their hosts. */
 export interface ExecutionsState {
   readonly executions: Executions | undefined;
   readonly bootstrap: Bootstrap;
@@ -76,7 +76,7 @@ const decide = (state: ExecutionsState, command: ExecutionsCommand): readonly Ex
   }
 };
 
-/** Commands that operators run on nodes, each at most once, and the logs that they follow. */
+/** Operators' commands on nodes, each run at most once, and the logs that they follow. */
 export const executions: Decider<ExecutionsState, ExecutionsCommand, ExecutionsFact> = {
   initial: INITIAL,
   reads: 'cluster',

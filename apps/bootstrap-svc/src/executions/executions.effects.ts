@@ -20,7 +20,7 @@ const LIMIT_MS = (EXEC_LIMITS.timeoutSeconds.max + 120) * MS_PER_SECOND;
 const failure = (target: string, message: string): WorldFailure =>
   new WorldFailure({ operation: 'run a command', target, message, retryable: false });
 
-/** Runs operators' commands over SSH. That a command begins is on record before it does: after a crash it is never run again. */
+/** Runs operators' commands over SSH. The start of a command is recorded first: after a crash it is never run again. */
 @Controller()
 export class ExecutionsEffects {
   constructor(
@@ -35,7 +35,7 @@ export class ExecutionsEffects {
     if (open === undefined) throw new Error('only open requests are carried out');
     const { node, startedAt, requestedAt } = open;
     if (startedAt !== null) {
-      // The output may have been stored, without the end on record: no event refers to it.
+      // The output may have been stored without a recorded end: no event refers to it.
       await this.secrets.delete(execRef(task.data.requestId));
       throw failure(node, 'its outcome is unknown: the service broke while it ran');
     }
@@ -56,7 +56,7 @@ export class ExecutionsEffects {
   private async once(task: ExecutionTask, open: OpenExecution, worker: HostWorker): Promise<void> {
     const { uid, requestId } = task.data;
     const after = await task.record({ type: 'RecordStarted', data: { uid, requestId } });
-    // The deletion of the cluster was requested while the host was reached: nothing runs that is not on record.
+    // The deletion of the cluster was requested while the host was being connected: no unrecorded command runs.
     if (openExecution(after, task.data) === undefined) return;
     const beganMs = this.clock.now().getTime();
     const { node, command, timeoutSeconds } = open;
@@ -82,7 +82,7 @@ export class ExecutionsEffects {
     const truncated = Math.max(stdoutBytes, stderrBytes) > EXEC_LIMITS.outputBytes;
     const data = { uid, requestId, exitCode, stdoutBytes, stderrBytes, truncated, tookMs, outputRef, expiresAt };
     const after = await task.record({ type: 'RecordFinished', data });
-    // The deletion of the cluster was requested meanwhile, or the request was given up: it will not be read.
+    // The deletion of the cluster was requested meanwhile, or the request was abandoned: the output will not be read.
     if (after.executions?.ended[requestId]?.outcome !== 'finished') await this.secrets.delete(outputRef);
   }
 }

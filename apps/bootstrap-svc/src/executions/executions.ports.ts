@@ -1,8 +1,11 @@
 import type { LogAsk, LogLines } from '@fairlead/contracts';
 
-/** The gateway that follows a log for a reader. What goes either way may be lost, and is stored nowhere. */
+/** The gateway that follows a log for a reader. Messages in both directions may be lost, and are never stored. */
 export interface LogReader {
-  /** What it asked for last, and has not been taken; undefined: nothing came within that time. Rejects with the reason of the signal. */
+  /**
+   * The latest request that was not taken yet; undefined: none arrived within that time. Rejects with the reason of the
+   * signal.
+   */
   next(withinMs: number, signal: AbortSignal): Promise<LogAsk | undefined>;
   send(lines: LogLines): void;
   close(): void;

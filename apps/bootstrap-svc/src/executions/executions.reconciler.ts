@@ -22,19 +22,19 @@ export const FOLLOW = 'FollowLog';
 export const REMOVE_OUTPUT = 'RemoveOutput';
 
 const MS_PER_SECOND = 1_000;
-/** They last: only so many at a time, so that they do not take the places of other tasks. */
+/** These tasks are long: their number is limited, so that they do not displace other tasks. */
 const FOLLOWED_LOGS = 'followed logs';
 
-/** After it, a request that has not begun is given up. */
+/** After this time, a request that has not started is abandoned. */
 export const beginsBy = (requestedAt: string): string => later(requestedAt, EXEC_LIMITS.beginSeconds * MS_PER_SECOND);
 
 const tasksOf = ({ uid, open, ended, follows }: Executions, now: string): readonly Task[] => [
-  // It stays desired while it runs: a later delivery states that the outcome is unknown.
+  // It remains desired while it runs: a later delivery records that the outcome is unknown.
   ...Object.keys(open).map((requestId): Task => {
     const data: ExecutionData = { uid, requestId };
     return { type: RUN, key: `${RUN}/${requestId}`, reason: 'an operator asked for it', data };
   }),
-  // Its reader keeps it open: where this service breaks, it is taken up again.
+  // Its reader keeps it open: after a crash of this service it is resumed.
   ...Object.keys(follows).map((requestId): Task => {
     const data: ExecutionData = { uid, requestId };
     const reason = 'an operator follows it';
@@ -47,7 +47,7 @@ const tasksOf = ({ uid, open, ended, follows }: Executions, now: string): readon
   }),
 ];
 
-/** Its effect states its failures itself, with what was sent: this is one that it could not. */
+/** Its effect normally records failures itself, with the amount sent: this is one that it could not. */
 const followFailed = (state: ExecutionsState, data: ExecutionData, cause: Cause): readonly ExecutionsFact[] => {
   const open = openFollow(state, data);
   if (open === undefined) return [];
@@ -55,7 +55,10 @@ const followFailed = (state: ExecutionsState, data: ExecutionData, cause: Cause)
   return [{ type: 'NodeLogsFollowEnded', data: { ...data, node: open.node, reason: 'failed', cause, ...unknown } }];
 };
 
-/** Operators' commands run on nodes, logs are followed, and outputs are deleted. Those of a cluster that is deleted go with its key. */
+/**
+ * Runs operators' commands on nodes, follows logs, and deletes outputs. Those of a deleted cluster are deleted with its
+ * key.
+ */
 export const executionsReconciler: Reconciler<ExecutionsState, ExecutionsCommand, ExecutionsFact> = {
   name: 'executions',
   version: 4,

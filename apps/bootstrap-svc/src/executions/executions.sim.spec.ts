@@ -26,10 +26,10 @@ const initialized = async (seed: number): Promise<Simulation> => {
   return simulation;
 };
 
-/** bootstrap-svc's own code from process to effects, with jobs delivered late and twice, lost answers and crashes. */
-describe("operators' commands under disorder", () => {
+/** The real code of bootstrap-svc from process to effects, with late and duplicate jobs, lost answers and crashes. */
+describe("operators' commands with reordering and crashes", () => {
   it.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
-    'seed %i: each is run at most once and ended once; it was run if it is stated to have finished',
+    'seed %i: each is run at most once and ended once; it was run if it is recorded as finished',
     async (seed) => {
       const simulation = await initialized(seed);
       simulation.troubles = ROUGH;
@@ -59,7 +59,7 @@ describe("operators' commands under disorder", () => {
   );
 
   it.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
-    'seed %i: a log that is followed goes on where it was after a crash, and ends once',
+    'seed %i: a followed log continues at its position after a crash, and ends once',
     async (seed) => {
       const simulation = await initialized(seed);
       simulation.troubles = { ...ROUGH, lostRequest: 0, lostAnswer: 0 };
@@ -76,7 +76,7 @@ describe("operators' commands under disorder", () => {
   );
 
   it.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
-    'seed %i: none is run that is not on record as begun, at whatever moment the cluster is deleted',
+    'seed %i: none is run without a recorded start, whenever the cluster is deleted',
     async (seed) => {
       const simulation = await initialized(seed);
       simulation.troubles = ROUGH;
@@ -92,7 +92,7 @@ describe("operators' commands under disorder", () => {
     },
   );
 
-  it('of which the host is lost, it ends with the reason', async () => {
+  it('a followed log on a lost host ends with the reason', async () => {
     const simulation = await initialized(1);
     simulation.troubles = { ...CALM, lostRequest: 1 };
     await simulation.say('audit', followed(REQUESTS[0]!));
@@ -105,7 +105,7 @@ describe("operators' commands under disorder", () => {
     });
   });
 
-  it('run while the cluster is paused, and their output is deleted in time', async () => {
+  it('are run while the cluster is paused, and their output is deleted in time', async () => {
     const simulation = await initialized(3);
     await simulation.say('request', { type: 'ClusterPaused', data: { uid: UID, reason: 'the provider is repaired' } });
     await simulation.say('audit', asked(REQUESTS[0]!));
@@ -116,7 +116,7 @@ describe("operators' commands under disorder", () => {
     expect(simulation.count('NodeExecOutputRemoved')).toBe(1);
   });
 
-  it('have their output deleted after its time, and nothing of it is in the log', async () => {
+  it('have their output deleted after its time, and the log contains none of it', async () => {
     const simulation = await initialized(7);
     await simulation.say('audit', asked(REQUESTS[0]!));
     await simulation.run();

@@ -14,18 +14,18 @@ import { FOLLOW, type ExecutionData } from './executions.reconciler.js';
 type FollowTask = TaskContext<ExecutionsState, ExecutionsCommand, ExecutionData>;
 
 const MS_PER_SECOND = 1_000;
-/** Its end, and the time to connect and to read once more. */
+/** The end of the follow, and the time to connect and to read once more. */
 const LIMIT_MS = (FOLLOW_LIMITS.seconds + 120) * MS_PER_SECOND;
 
-/** What was sent to a reader. */
+/** The amount sent to a reader. */
 interface Sent {
   bytes: number;
   skippedLines: number;
 }
 
 /**
- * Reads logs for those who follow them, whenever they ask for more: a slow reader, or one that has gone, costs the node nothing. The position
- * comes with each request, so that nothing is read twice after a crash, and nothing is kept here.
+ * Reads logs for readers when they request more: a slow reader, or one that has disconnected, costs the node nothing.
+ * Each request has the position, so that nothing is read twice after a crash, and nothing is stored here.
  */
 @Controller()
 export class FollowsEffects {
@@ -72,7 +72,7 @@ export class FollowsEffects {
         const ask = await to.reader.next(FOLLOW_LIMITS.silentSeconds * MS_PER_SECOND, task.signal);
         if (ask === undefined || ask.type === 'end') return 'reader-gone';
         if (ask.type === 'wait') continue;
-        // Asked for again: the answer was lost, or was on its way.
+        // A repeated request: the answer was lost, or was still on its way.
         if (ask.number !== last?.number) last = await this.read(worker, open, ask, to.sent);
         to.reader.send(last);
       }

@@ -5,7 +5,7 @@ import { Controller, Inject } from '@nestjs/common';
 import type { Step } from '../bootstrap/step.js';
 import { HOOK_CALLER } from '../bootstrap/tokens.js';
 
-/** Asks the hooks of a cluster. */
+/** Calls the hooks of a cluster. */
 @Controller()
 export class HooksEffects {
   constructor(@Inject(HOOK_CALLER) private readonly hooks: HookCaller) {}

@@ -6,11 +6,11 @@ import { answered } from '../../test/world.js';
 import { balanced, created, machinesOf, requested, UID, w } from '../bootstrap/bootstrap.fixtures.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 200);
-/** Seconds on a machine of its own; patience for one that others use. */
+/** Takes seconds on a dedicated machine; longer on a shared one. */
 const LIMIT_MS = 600_000;
 const RETRIES_MAX = 60;
 
-/** Each point with what it holds, or what it follows. */
+/** Each point with the event that it blocks or follows. */
 const POINTS: readonly (readonly [HookPoint, StoredEvent['type']])[] = [
   ['BeforeCreate', 'HostReached'],
   ['BeforeControlPlaneInitialized', 'ControlPlaneInitialized'],
@@ -39,7 +39,7 @@ const declare = (hooks: readonly Hook[], revision = 1): Fact => {
   return { type: 'ClusterSpecChanged', data: { uid: UID, revision, spec } };
 };
 
-/** Until nothing is left to do, also when time passes. */
+/** Until nothing is left to do, also as time passes. */
 const untilSettled = async (simulation: Simulation): Promise<void> => {
   for (let before = -1; before < simulation.store.events.length;) {
     before = simulation.store.events.length;
@@ -61,7 +61,7 @@ const retried = async (simulation: Simulation): Promise<void> => {
   }
 };
 
-/** A cluster comes, a worker leaves, and the cluster goes. */
+/** Creates a cluster, removes a worker, and deletes the cluster. */
 const life = async (simulation: Simulation, hooks: readonly Hook[]): Promise<void> => {
   await simulation.say('request', requested(3, 2), declare(hooks));
   await simulation.say('machines', created(machinesOf(3, 2)), balanced);
@@ -82,7 +82,7 @@ const shown = ({ store }: Simulation): readonly string[] =>
 
 describe('a hook before a step', () => {
   it.each(BEFORE)(
-    'at %s holds it until it lets it go on: it asks for time twice [Cluster API 29]',
+    'at %s blocks it until it succeeds: it requests more time twice [Cluster API 29]',
     async (point, step) => {
       const simulation = new Simulation(1, CALM);
       simulation.world.hookAnswer = (_moment, call) =>
@@ -98,7 +98,7 @@ describe('a hook before a step', () => {
   );
 
   it.each(BEFORE)(
-    'at %s that does not answer is asked again with the policy Fail [Cluster API 29]',
+    'at %s that does not answer is called again with the policy Fail [Cluster API 29]',
     async (point, step) => {
       const simulation = new Simulation(1, CALM);
       simulation.world.hookAnswer = (_moment, call) =>
@@ -110,7 +110,7 @@ describe('a hook before a step', () => {
   );
 
   it.each(BEFORE)(
-    'at %s that does not answer is not waited for with the policy Ignore [Cluster API 29]',
+    'at %s that does not answer is skipped with the policy Ignore [Cluster API 29]',
     async (point, step) => {
       const simulation = new Simulation(1, CALM);
       simulation.world.hookAnswer = () => ({ kind: 'silent', why: 'no answer within 10000 ms' });
@@ -120,7 +120,7 @@ describe('a hook before a step', () => {
     },
   );
 
-  it('at BeforeCreate is asked once the cluster is accepted, and before it has machines [Cluster API 29]', async () => {
+  it('at BeforeCreate is called once the cluster is accepted, and before it has machines [Cluster API 29]', async () => {
     const simulation = new Simulation(1, CALM);
     simulation.world.hookAnswer = (_moment, call) =>
       answered({ status: 'Success', ...(call > 2 ? {} : { retryAfterSeconds: 60 }) });
@@ -136,7 +136,7 @@ describe('a hook before a step', () => {
     expect([simulation.count('ClusterReady'), simulation.count('HookSucceeded')]).toEqual([1, 1]);
   });
 
-  it('says what is shown of it without control characters and half characters, and in bounds', async () => {
+  it('has its message shown without control characters and unpaired surrogates, and of bounded length', async () => {
     const simulation = new Simulation(1, CALM);
     const hostile = `\u001b[2J\u202e\ud800${'x'.repeat(993)}\ud83d\ude00 and more`;
     simulation.world.hookAnswer = () => answered({ status: 'Success', message: hostile });
@@ -147,7 +147,7 @@ describe('a hook before a step', () => {
     expect(succeeded?.data).toMatchObject({ message: ` [2J  ${'x'.repeat(993)} ` });
   });
 
-  it('lets the step go on when it is skipped, and is asked at its next moment [Cluster API 29]', async () => {
+  it('no longer blocks the step when it is skipped, and is called at its next point [Cluster API 29]', async () => {
     const simulation = new Simulation(1, CALM);
     simulation.world.hookAnswer = (moment) =>
       answered(moment.includes('BeforeCreate') ? { status: 'Failure', message: 'no' } : { status: 'Success' });
@@ -162,7 +162,7 @@ describe('a hook before a step', () => {
     expect([simulation.count('ClusterReady'), simulation.count('HookSucceeded')]).toEqual([1, 1]);
   });
 
-  it('lets the step go on when it is taken out of the manifest', async () => {
+  it('no longer blocks the step when it is removed from the manifest', async () => {
     const simulation = new Simulation(1, CALM);
     simulation.world.hookAnswer = () => answered({ status: 'Failure', message: 'no' });
     await simulation.say('request', requested(3, 2), declare([hookAt('BeforeCreate')]));
@@ -176,7 +176,7 @@ describe('a hook before a step', () => {
 });
 
 describe('a hook after a step', () => {
-  it.each(AFTER)('at %s is asked once it is done, and holds nothing [Cluster API 29]', async (point, step) => {
+  it.each(AFTER)('at %s is called once the step is done, and blocks nothing [Cluster API 29]', async (point, step) => {
     const simulation = new Simulation(1, CALM);
     simulation.world.hookAnswer = () => answered({ status: 'Success', retryAfterSeconds: 60 });
     await life(simulation, [hookAt(point)]);
@@ -184,7 +184,7 @@ describe('a hook after a step', () => {
     expect(firstOf(simulation, step)).toBeLessThan(firstOf(simulation, 'HookSucceeded'));
   });
 
-  it('that fails is asked five times', async () => {
+  it('that fails is called five times', async () => {
     const simulation = new Simulation(1, CALM);
     simulation.world.hookAnswer = () => ({ kind: 'answered', status: 500 });
     await simulation.say('request', requested(3, 2), declare([hookAt('AfterCreate')]));
@@ -206,29 +206,29 @@ describe('a hook after the deletion of a cluster', () => {
     return simulation;
   };
 
-  it('is asked once everything is gone, until it lets the deletion be completed [Cluster API 29]', async () => {
+  it('is called once everything is deleted, until it lets the deletion complete [Cluster API 29]', async () => {
     const simulation = await ask((_moment, call) =>
       answered({ status: 'Success', ...(call > 2 ? {} : { retryAfterSeconds: 60 }) }),
     );
     expect(shown(simulation)).toEqual(['HookBlocked', 'HookBlocked', 'HookSucceeded']);
   });
 
-  it('is asked without an end if it fails, because nothing could ask it later [Cluster API 29]', async () => {
+  it('is retried without a limit if it fails, because no later call is possible [Cluster API 29]', async () => {
     const simulation = await ask((_moment, call) =>
       call > 7 ? answered({ status: 'Success' }) : { kind: 'answered', status: 500 },
     );
     expect(shown(simulation)).toEqual([...Array.from({ length: 7 }, () => 'HookFailed'), 'HookSucceeded']);
   });
 
-  it('is not waited for with the policy Ignore [Cluster API 29]', async () => {
+  it('is skipped with the policy Ignore [Cluster API 29]', async () => {
     const simulation = await ask(() => ({ kind: 'answered', status: 500 }), { failurePolicy: 'Ignore' });
     expect(shown(simulation)).toEqual(['HookFailed']);
   });
 });
 
-describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crashes`, () => {
+describe(`over ${SEEDS} seeds of lost calls, duplicate deliveries, reordering and crashes`, () => {
   it(
-    'every hook has let its step go on before it begins, and a call that is repeated has the same id [Cluster API 29]',
+    'every hook has succeeded before its step begins, and a repeated call has the same ID [Cluster API 29]',
     () =>
       forSeeds(SEEDS, async (simulation) => {
         const points = [...POINTS.map(([point]) => point), 'AfterClusterDelete'];

@@ -8,7 +8,10 @@ import { channelRef } from '../kubernetes/cluster.access.js';
 import type { RememberedSecrets } from '../secrets.cache.js';
 import type { AgentKit } from './agent.kit.js';
 
-/** Hosts that join by themselves get claims for the key with which they were admitted; the key itself never leaves the host. */
+/**
+ * Issues claims to hosts that connect by themselves, for the key with which they were admitted; the private key never
+ * leaves the host.
+ */
 @Controller()
 export class AdmissionEffects {
   constructor(
@@ -29,7 +32,7 @@ export class AdmissionEffects {
     const jwt = this.kit.renewedClaims({ namespace, cluster: name, node }, user, lifetimeSeconds) ?? '';
     const where = { natsUrls: [...this.kit.natsUrls], ...this.kit.natsTrust() };
     const sealed = HostCredential.parse({ namespace, cluster: name, node, uid, jwt, ...where });
-    // Sealed first: who reads that the user is on record finds the claims.
+    // Sealed first, so that whoever reads the recorded user finds the claims.
     await this.secrets.seal(channelRef(providerId.slice(providerId.indexOf('://') + 3)), JSON.stringify(sealed), uid);
     await step.record({ type: 'IssueCredential', data: { uid, node, user, lifetimeSeconds } });
   }

@@ -24,24 +24,24 @@ import { credentialsOf, isMember, type Bootstrap } from '../bootstrap/bootstrap.
 import { AGENT_KIT } from '../bootstrap/tokens.js';
 import type { AgentKit } from './agent.kit.js';
 
-/** An agent asks every few hours, and every minute while it gets no answer. */
+/** An agent requests a renewal every few hours, and every minute while it gets no answer. */
 const ASKED_AGAIN_MIN_MS = 10_000;
 const NODES_REMEMBERED_MAX = 50_000;
 const QUEUE = 'bootstrap-svc';
-/** Rows of an earlier version of the process have a state of another shape. */
+/** Rows of an earlier version of the process have a state of a different shape. */
 const BOOTSTRAP_PROCESS = processConsumer(bootstrapReconciler());
 
-/** A name of a user and a few words. */
+/** The name of a user and a few other fields. */
 const REQUEST_LENGTH_MAX = 65_536;
 
 const requestIn = (message: Msg): AgentRenewMessage | undefined =>
   AgentRenewMessage.safeParse(parseJsonOrUndefined(message.string(), { lengthMax: REQUEST_LENGTH_MAX })).data;
 
-/** Signs new claims for the users that nodes were given, as long as their cluster has the node. */
+/** Signs new claims for the users of nodes, as long as the node belongs to its cluster. */
 @Injectable()
 export class AgentCredentialsEffects implements OnApplicationBootstrap {
   private readonly log = new Logger('agent-credentials');
-  /** Bounded by size: with `max`, the cache allocates room for all of its entries at once. */
+  /** Bounded by size: with `max`, the cache allocates memory for all of its entries at once. */
   private readonly askedAtMs = new LRUCache<string, number>({
     maxSize: NODES_REMEMBERED_MAX,
     sizeCalculation: () => 1,
@@ -68,7 +68,7 @@ export class AgentCredentialsEffects implements OnApplicationBootstrap {
     });
   }
 
-  /** The subject identifies the node: no other has the right to publish there. */
+  /** The subject identifies the node: no other has the permission to publish there. */
   private async answer(message: Msg): Promise<void> {
     try {
       const address = parseAgentInput(message.subject);
@@ -95,7 +95,7 @@ export class AgentCredentialsEffects implements OnApplicationBootstrap {
     return false;
   }
 
-  /** How long claims of the user may last, in seconds; a string: why it gets none. */
+  /** The maximum lifetime of the user's claims, in seconds; a string: why it gets none. */
   private async lifetimeOf(address: NodeAddress, { uid, user }: AgentRenewMessage): Promise<number | string> {
     const { namespace, cluster, node } = address;
     const ask: Ask = (text, values) => this.database.query(text, [...values]);
@@ -109,7 +109,10 @@ export class AgentCredentialsEffects implements OnApplicationBootstrap {
     return credentials.users.includes(user) ? credentials.lifetimeSeconds : 'its user was not issued to this node';
   }
 
-  /** A node from before users were recorded: its first user is recorded now, and from then on only recorded ones are renewed. */
+  /**
+   * A node from before users were recorded: its first user is recorded now, and from then on only recorded ones are
+   * renewed.
+   */
   private async adopt(
     { namespace, cluster, node }: NodeAddress,
     { uid, user }: AgentRenewMessage,

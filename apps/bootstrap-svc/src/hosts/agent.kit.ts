@@ -32,7 +32,7 @@ const versionOf = async (file: string): Promise<string> => {
   return stdout.trim();
 };
 
-/** The agent's view of its host's kind: the settings that kubeadm gets, too, and where its software comes from. */
+/** The agent's profile of its host: the settings that kubeadm also has, and the source of its software. */
 const agentProfile = (
   tuning: Tuning,
   profile: HostProfile | undefined,
@@ -52,7 +52,10 @@ const agentProfile = (
   };
 };
 
-/** What never goes through a proxy: the host itself, pods, services and the API. The provider adds the network of the hosts. */
+/**
+ * Addresses that bypass a proxy: the host itself, pods, services and the API. The provider adds the network of the
+ * hosts.
+ */
 const reachedDirectly = (
   { spec: { kubernetes }, endpoint }: Cluster,
   { privateIp }: Host['machine'],
@@ -68,7 +71,7 @@ const reachedDirectly = (
   ...(endpoint === null ? [] : [endpoint.host]),
 ];
 
-/** The archive with a host's software; null: the software comes from elsewhere. */
+/** The archive with a host's software; null: the software has another source. */
 export const bundleOf = ({ machine }: Host): NamedBundle | null => {
   const source = machine.profile?.source;
   if (source?.kind !== 'bundle') return null;
@@ -76,10 +79,13 @@ export const bundleOf = ({ machine }: Host): NamedBundle | null => {
   return { path, sha256, ...(signedBy === undefined ? {} : { signedBy }) };
 };
 
-/** What a host gets to run its agent. The bundle is read once: all hosts get the same one until the next start. */
+/**
+ * The files that a host needs to run its agent. The bundle is read once: all hosts have the same one until the next
+ * start.
+ */
 export class AgentKit {
   private loaded: Promise<AgentBundle> | undefined;
-  /** For hosts without a Node of their own. */
+  /** For hosts without Node.js. */
   readonly runtime = new NodeRuntime();
   readonly software: SoftwareBundles;
 
@@ -117,7 +123,10 @@ export class AgentKit {
     };
   }
 
-  /** A provider that names the runtime's path has installed it; elsewhere it may be missing, and this service's own is sent. */
+  /**
+   * A provider with a path of the runtime has installed it; on other hosts it may be missing, and this service sends
+   * its own.
+   */
   private nodes({ machine }: Host, own: OwnRuntime | null): Pick<PrepareInput, 'nodeBinary' | 'ownNode'> {
     const { nodeBinary } = machine.profile ?? {};
     if (nodeBinary !== undefined) return { nodeBinary, ownNode: null };
@@ -155,7 +164,7 @@ export class AgentKit {
     } as AgentConfig;
   }
 
-  /** What agents trust now; an authority that is rotated reaches them with their renewed credentials. */
+  /** The CA certificates that agents currently trust; rotated ones reach them with their renewed credentials. */
   natsTrust(): { readonly natsCa?: string } {
     const { natsCa } = this.settings;
     return natsCa === undefined ? {} : { natsCa: natsCa() };
@@ -167,19 +176,22 @@ export class AgentKit {
     return mintNodeCredentials(signing, { namespace, cluster, node: machine.name, expiresInSeconds });
   }
 
-  /** New claims for a node's user, which last no longer than its first; undefined: the NATS server asks for none. */
+  /**
+   * New claims for a node's user, with at most the lifetime of the first ones; undefined: the NATS server requires
+   * none.
+   */
   renewedClaims(address: NodeAddress, userPublicKey: string, lifetimeSeconds: number): string | undefined {
     const { signing, credentialLifetimeSeconds } = this.settings;
     const expiresInSeconds = Math.min(credentialLifetimeSeconds, lifetimeSeconds);
     return signing === null ? undefined : mintNodeJwt(signing, { ...address, expiresInSeconds }, userPublicKey);
   }
 
-  /** Where agents find NATS. */
+  /** NATS URLs for agents. */
   get natsUrls(): readonly string[] {
     return this.settings.natsUrls;
   }
 
-  /** The lifetime of credentials that are issued now. */
+  /** The lifetime of new credentials. */
   get credentialLifetimeSeconds(): number {
     return this.settings.credentialLifetimeSeconds;
   }

@@ -14,14 +14,14 @@ import { bootstrap } from '../bootstrap/bootstrap.decider.js';
 import { AGENT_KIT } from '../bootstrap/tokens.js';
 import type { AgentKit } from './agent.kit.js';
 
-/** Subjects of the fact that a cluster is ready. */
+/** Subjects of ClusterReady. */
 const READY = 'evt.*.*.*.bootstrap.ClusterReady';
 const RETRY_FIRST_MS = 500;
 const RETRY_MAX_MS = 30_000;
 
 /**
- * When this service starts it requests, once for each cluster, that the nodes run the agent that was deployed with it; the plan
- * then updates a few at a time. The decider states a request once, so any replica may do this at any start.
+ * On start, requests once per cluster that the nodes run this service's agent; the plan then updates a few at a time.
+ * The decider records a request once, so any replica may do this on any start.
  */
 @Controller()
 export class AgentUpdatesEffects implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -46,7 +46,7 @@ export class AgentUpdatesEffects implements OnApplicationBootstrap, BeforeApplic
     await this.requesting;
   }
 
-  /** The log may be unavailable just then: tried until it answers, or the service stops. */
+  /** The log may be unavailable at this time: retried until it answers, or the service stops. */
   private async untilRequested(): Promise<void> {
     for (let tries = 0; !this.stopping.signal.aborted; tries += 1) {
       try {

@@ -14,5 +14,5 @@ describe('the SHA-256 of a file', () => {
     expect(await sha256OfFile(file)).toBe(createHash('sha256').update(content).digest('hex'));
   });
 
-  it('is none of a file that does not exist', () => expect(sha256OfFile(`${file}.not`)).rejects.toThrow('ENOENT'));
+  it('of a file that does not exist is none', () => expect(sha256OfFile(`${file}.not`)).rejects.toThrow('ENOENT'));
 });

@@ -4,8 +4,8 @@ import { open } from 'node:fs/promises';
 const BUFFER_BYTES = 256 * 1024;
 
 /**
- * SHA-256 of a file, in hex. All of it passes through one buffer: a stream makes one for each 64 KiB, and of those of a runtime of 100 MB
- * malloc keeps more than 30 MB for good.
+ * SHA-256 of a file, in hex. Reads through a single buffer: a stream allocates one per 64 KiB, and for a runtime of 100
+ * MB malloc retains more than 30 MB of them permanently.
  */
 export const sha256OfFile = async (path: string): Promise<string> => {
   const hash = createHash('sha256');

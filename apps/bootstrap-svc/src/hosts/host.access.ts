@@ -14,7 +14,7 @@ import {
   type SshHop,
 } from './hosts.ports.js';
 
-/** What each step does, in words for people. */
+/** Display names of the steps. */
 const OPERATIONS: Readonly<Record<StepName, string>> = {
   prepare: 'start the agent',
   verify: 'verify the host',
@@ -41,15 +41,15 @@ const OPERATIONS: Readonly<Record<StepName, string>> = {
   'node-log': 'follow the log',
 };
 
-/** What of a task a connection depends on. */
+/** The properties of a task that a connection depends on. */
 export type Attempt = Pick<Step, 'id' | 'attempt' | 'signal' | 'namespace' | 'cluster'>;
 
-/** Opens hosts that connect by themselves. */
+/** Opens sessions on hosts that connect by themselves. */
 export interface SelfConnectedHosts {
   open(address: NodeAddress, options: OpenOptions): Promise<HostSession>;
 }
 
-/** A host on which a step works. */
+/** A host with an open session. */
 export class HostWorker {
   constructor(
     readonly session: HostSession,
@@ -58,7 +58,7 @@ export class HostWorker {
     private readonly epoch: number,
   ) {}
 
-  /** Runs a rendered step. Its file has a name that no other run has, so that two runs never share one. */
+  /** Runs a rendered step. Its file name is unique per run, so that two runs never share one. */
   async run<Name extends StepName>(rendered: RenderedStep<Name>): Promise<StepResults[Name]> {
     const { step, script, input, result, limitMs } = underEpoch(rendered, this.epoch);
     const { id, attempt, signal } = this.step;
@@ -77,18 +77,18 @@ export class HostWorker {
   }
 }
 
-/** What hosts are reached with besides their machine. */
+/** The data for connections in addition to the machine. */
 export interface HostsKnown {
   readonly keys: MachineHostKeys;
-  /** Of this installation. */
+  /** The epoch of this installation. */
   readonly epoch: () => number;
-  /** Absent: there are none. */
+  /** Absent: none. */
   readonly channels?: SelfConnectedHosts;
 }
 
 const NOTHING_KNOWN: HostsKnown = { keys: PROVIDERS_KEYS, epoch: () => FIRST_EPOCH };
 
-/** Opens hosts with the sealed key of their connection, and checks their host key. */
+/** Opens sessions with the sealed key of the connection, and verifies the host key. */
 export class HostAccess {
   constructor(
     private readonly shell: HostShell,
@@ -97,7 +97,7 @@ export class HostAccess {
     private readonly known: HostsKnown = NOTHING_KNOWN,
   ) {}
 
-  /** Works on a host that is expected to answer; releases the connection in any case. */
+  /** Works on a host that is expected to answer; always releases the connection. */
   async on<T>(
     host: Host,
     step: Step,
@@ -112,7 +112,7 @@ export class HostAccess {
     return this.with(host, step, { triesMax: 1, deadlineMs: 10_000 }, work);
   }
 
-  /** Whether the host lets its user in with that key, by a login of its own. */
+  /** Whether the host accepts a login of its user with that key. */
   async accepts(host: Host, step: Step, keyRef: SecretRef): Promise<boolean> {
     const { machine } = host;
     const address = await this.addressOf({ ...host, machine: { ...machine, ssh: { ...machine.ssh, keyRef } } });
@@ -145,7 +145,10 @@ export class HostAccess {
     return channels.open({ namespace, cluster, node }, options);
   }
 
-  /** The host key that is accepted now comes before the one that the provider reported; without either the first one seen counts. */
+  /**
+   * The currently accepted host key takes precedence over the one reported by the provider; without either, the first
+   * one seen is trusted.
+   */
   private async addressOf({ machine, hostKey }: Host): Promise<HostAddress> {
     const { name, ssh } = machine;
     const accepted = await this.known.keys.of(machine);

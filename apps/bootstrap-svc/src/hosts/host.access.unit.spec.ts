@@ -10,7 +10,7 @@ import { HostAccess } from './host.access.js';
 import { LogHostKeys } from './host.keys.effects.js';
 import { PROVIDERS_KEYS, type HostAddress, type HostSession } from './hosts.ports.js';
 
-describe('the way onto a host', () => {
+describe('the connection to a host', () => {
   const host = (stateAfter(...wholeCluster()) as Present).cluster.hosts[cp(1)]!;
   const step = { signal: new AbortController().signal } as Step;
   const own = 'gateway.connection.site' as SecretRef;
@@ -43,7 +43,7 @@ describe('the way onto a host', () => {
     return opened[0]!;
   };
 
-  it('leads through its jump host, each opened by its own key and pinned to its own', async () => {
+  it('uses its jump host, each opened with its own key and pinned to its own host key', async () => {
     const jump = { host: '192.0.2.1', port: 2222, user: 'gate', keyRef: other, hostKey: 'SHA256:gate' };
     expect(await open(behind({ jump }))).toEqual({
       name: cp(1),
@@ -56,7 +56,7 @@ describe('the way onto a host', () => {
     });
   });
 
-  it('is pinned to the first key that was seen where the provider vouches for none', async () => {
+  it('is pinned to the first key seen if the provider reports none', async () => {
     const seen = { ...behind({ hostKey: null }), hostKey: 'SHA256:seen' };
     expect((await open(seen)).hostKey).toBe('SHA256:seen');
   });
@@ -85,12 +85,12 @@ describe('the way onto a host', () => {
       data: { name: 'site', host, address, hostKey },
     });
 
-    it('is pinned to the key that was accepted since its machine was made, and so is its jump host', async () => {
+    it('is pinned to the key that was accepted after its machine was created, and so is its jump host', async () => {
       const keys = logOf(accepted('rack-1', '10.0.0.7:22', key('B')), accepted(null, '192.0.2.1:2222', key('H')));
       expect(await open(own(), keys)).toMatchObject({ hostKey: key('B'), jump: { hostKey: key('H') } });
     });
 
-    it('is not concerned by what was accepted for another host, connection or jump host', async () => {
+    it('is not affected by keys accepted for another host, connection or jump host', async () => {
       const keys = logOf(
         accepted('rack-2', '10.0.0.7:22', key('B')),
         { ...accepted('rack-1', '10.0.0.7:22', key('B')), data: { name: 'other', host: 'rack-1', hostKey: key('B') } },
@@ -99,7 +99,7 @@ describe('the way onto a host', () => {
       expect(await open(own(), keys)).toMatchObject({ hostKey: key('A'), jump: { hostKey: key('G') } });
     });
 
-    it('is pinned to the key that infra-svc saw first, where its machine was made before keys were pinned', async () => {
+    it('is pinned to the first key seen by infra-svc if its machine was created before keys were pinned', async () => {
       const pin = { connection: 'site', host: 'rack-1', address: '10.0.0.7:22', hostKey: key('C') };
       const reached = own();
       const before = { ...reached, machine: { ...reached.machine, ssh: { ...reached.machine.ssh, hostKey: null } } };
@@ -107,7 +107,7 @@ describe('the way onto a host', () => {
     });
   });
 
-  it('ends where there is no key behind the reference', async () => {
+  it('fails if there is no key behind the reference', async () => {
     await expect(open(behind({ keyRef: 'gateway.connection.gone' }))).rejects.toBeInstanceOf(WorldFailure);
   });
 });

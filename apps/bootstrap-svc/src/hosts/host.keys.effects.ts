@@ -14,7 +14,9 @@ import type { MachineHostKeys } from './hosts.ports.js';
 
 const OWN_HOST = /^ssh:\/\/([^/]+)\//;
 
-/** The host keys of an inventory that the log accepts now: a key that is accepted later counts for existing clusters, too. */
+/**
+ * The accepted host keys of an inventory in the log: a key that is accepted later also applies to existing clusters.
+ */
 export class LogHostKeys implements MachineHostKeys {
   private readonly keys: LatestFold<HostKeys>;
 

@@ -12,17 +12,17 @@ import { tuningOf, versionOn } from './node.settings.js';
 import type { HostAccess, HostWorker } from './host.access.js';
 import type { FailedTry } from './hosts.ports.js';
 
-/** A replica that has the desired agent may take the job meanwhile. */
+/** Meanwhile a replica with the desired agent may run the job. */
 const OTHER_REPLICA_MS = 5_000;
 const OTHER_AGENT_MS = 60_000;
-/** How long a host that is off may be back before it is noticed. */
+/** Retry interval for an unreachable host. */
 const UNREACHED_AGAIN_MS = 60_000;
-/** Tries in quick succession are one event. */
+/** Attempts in quick succession are one event. */
 const SAID_AGAIN_MS = 3_000;
 const BUNDLE_MODE = 0o644;
 const PRIVATE = { mode: 0o600 } as const;
 
-/** States that a host does not answer yet, from the first try on: a machine that boots is tried for minutes. */
+/** Records that a host does not answer yet, from the first attempt on: a booting machine is retried for minutes. */
 const recordTries = (step: Step): ((tried: FailedTry) => Promise<void>) => {
   let saidAtMs = Number.NEGATIVE_INFINITY;
   return async ({ attempt, message, nextAt, until }) => {
@@ -44,7 +44,7 @@ const recordTries = (step: Step): ((tried: FailedTry) => Promise<void>) => {
   };
 };
 
-/** Prepares hosts: installs the agent, and verifies that they meet kubeadm's requirements. */
+/** Prepares hosts: installs the agent, and verifies kubeadm's requirements. */
 @Controller()
 export class HostsEffects {
   constructor(
@@ -66,11 +66,11 @@ export class HostsEffects {
     await this.hosts.on(hostOf(step), step, bootstrap, recordTries(step));
   }
 
-  /** If the new one does not start, the host itself restores the previous one; then this fails. */
+  /** If the new agent does not start, the host itself restores the previous one; then this fails. */
   @OnTask('UpdateAgent', { attemptsMax: 2, backoffFirstMs: 30_000, timeoutMs: 15 * 60_000 })
   async updateAgent(step: Step): Promise<RequeueAfter | void> {
     const { sha256, version } = await this.kit.bundle();
-    // Another replica has the desired one.
+    // Another replica has the desired agent.
     if (step.state.cluster.agent?.sha256 !== sha256)
       return step.requeueAfter(OTHER_REPLICA_MS, 'the desired agent is not ours');
     await this.hosts.on(hostOf(step), step, (worker) => this.startAgent(step, worker));
@@ -83,8 +83,8 @@ export class HostsEffects {
   }
 
   /**
-   * A host that is off is tried again until it is back, without recording the attempts. The agent is restarted with its new credential: one that runs
-   * keeps trying with the credential that has expired.
+   * An unreachable host is retried until it returns, without recording the attempts. The agent is restarted with its
+   * new credential: a running one keeps trying the expired one.
    */
   @OnTask('RenewCredential', { attemptsMax: 3, backoffFirstMs: 60_000, timeoutMs: 10 * 60_000 })
   async renewCredential(step: Step): Promise<RequeueAfter | void> {
@@ -97,7 +97,7 @@ export class HostsEffects {
     return this.restartAgent(step);
   }
 
-  /** As it was installed: with the address and the authority of this NATS, and a credential that it accepts. */
+  /** As on its installation: with the address and the CA of this NATS, and a credential that it accepts. */
   @OnTask('TakeOverAgent', { attemptsMax: 3, backoffFirstMs: 10_000, timeoutMs: 10 * 60_000 })
   async takeOverAgent(step: Step): Promise<RequeueAfter | void> {
     const unreached = await this.restartAgent(step);
@@ -107,7 +107,7 @@ export class HostsEffects {
     return undefined;
   }
 
-  /** Of a host that is up. */
+  /** Only if the host is reachable. */
   private async restartAgent(step: Step): Promise<RequeueAfter | undefined> {
     let isReached = false;
     try {
@@ -141,7 +141,7 @@ export class HostsEffects {
     await step.record({ type: 'NodeBootstrapped', data: { uid: step.state.cluster.uid, node: name } });
   }
 
-  /** Nothing is uploaded twice: the host reports by checksum what it has. */
+  /** Nothing is uploaded twice: the host reports the checksums of its files. */
   private async startAgent(
     step: Step,
     worker: HostWorker,
@@ -163,7 +163,7 @@ export class HostsEffects {
     });
   }
 
-  /** Before the host is sent anything: a user that is not recorded could not be revoked. */
+  /** Before anything is sent to the host: an unrecorded user could not be revoked. */
   private async recordBefore(
     step: Step,
     { credentials }: PrepareInput,

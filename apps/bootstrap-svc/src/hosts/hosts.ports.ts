@@ -1,6 +1,6 @@
 import type { Machine } from '@fairlead/contracts';
 
-/** Hosts are reached by the shell that all services share; specs bring one of their own. */
+/** Hosts are reached with the shell shared by all services; specs replace it. */
 export type {
   FailedTry,
   HostAddress,
@@ -13,10 +13,10 @@ export type {
   SshHop,
 } from '@fairlead/service-kit/ssh';
 
-/** The host keys that the machine and its jump host have to show, as they are accepted now; absent: the ones that its provider reported count. */
+/** The currently accepted host keys of the machine and its jump host; absent: those reported by its provider apply. */
 export interface MachineHostKeys {
   of(machine: Machine): Promise<{ readonly host?: string; readonly jump?: string }>;
 }
 
-/** Of machines whose provider vouches for their keys. */
+/** For machines whose provider reports their keys. */
 export const PROVIDERS_KEYS: MachineHostKeys = { of: async () => ({}) };

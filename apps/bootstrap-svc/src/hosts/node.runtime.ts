@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { sha256OfFile } from './file.hash.js';
 
-/** Every Debian has gzip. Stronger levels take longer than the transfer of what they save. */
+/** Every Debian has gzip. Higher levels take longer than the transfer time they save. */
 const LEVEL = 4;
 
 export interface RuntimeArchive {
@@ -16,14 +16,17 @@ export interface RuntimeArchive {
   readonly sha256: string;
 }
 
-/** The Node that runs this service, for hosts that have none. Read, hashed and packed at most once each, when first asked for. */
+/**
+ * The Node.js binary that runs this service, for hosts without one. Read, hashed and packed at most once each, on first
+ * use.
+ */
 export class NodeRuntime {
   private loading: Promise<OwnRuntime | null> | undefined;
   private packed: Promise<RuntimeArchive> | undefined;
 
   constructor(private readonly binary: string = process.execPath) {}
 
-  /** null: this Node is not a single file that runs elsewhere. */
+  /** null: this Node.js is not a single file that runs on other hosts. */
   facts(): Promise<OwnRuntime | null> {
     this.loading ??= this.read().catch((error: unknown) => {
       this.loading = undefined;
@@ -32,7 +35,7 @@ export class NodeRuntime {
     return this.loading;
   }
 
-  /** In gzip. Some tens of megabytes that stay in memory: the next host without Node is rarely the last. */
+  /** Compressed with gzip. Tens of megabytes that are kept in memory: more hosts without Node.js usually follow. */
   archive(): Promise<RuntimeArchive> {
     this.packed ??= this.pack().catch((error: unknown) => {
       this.packed = undefined;
@@ -42,7 +45,7 @@ export class NodeRuntime {
   }
 
   private async read(): Promise<OwnRuntime | null> {
-    // A Node that was built with shared libraries, as some distributions have it, runs only beside them.
+    // A Node.js built with shared libraries, as in some distributions, runs only with them.
     if ('node_shared' in process.config.variables && process.config.variables.node_shared === true) return null;
     return { sha256: await sha256OfFile(this.binary), machine: machine(), version: process.version };
   }

@@ -22,8 +22,8 @@ import {
 import { controlPlanesOf, initialControlPlane, type Cluster, type Host } from '../bootstrap/bootstrap.state.js';
 
 /**
- * Labels that a kubelet may give itself; `kubernetes.io/cluster` is not one of them (NodeRestriction admission), so that
- * one is put on by the administrator.
+ * Labels that a kubelet may set itself; `kubernetes.io/cluster` is not one of them (NodeRestriction admission), so the
+ * administrator sets that one.
  */
 export const nodeLabels = (machine: Machine): Readonly<Record<string, string>> => ({
   ...machine.labels,
@@ -32,7 +32,7 @@ export const nodeLabels = (machine: Machine): Readonly<Record<string, string>> =
   'topology.kubernetes.io/zone': machine.zone,
 });
 
-/** CB-Ladybug's label that names the cluster. */
+/** CB-Ladybug's label with the name of the cluster. */
 export const clusterLabel = (cluster: string): Readonly<Record<string, string>> => ({
   'kubernetes.io/cluster': cluster,
 });
@@ -44,7 +44,10 @@ export const tuningOf = (configured: Tuning, profile: HostProfile | undefined): 
   return { ...configured, ...(Object.fromEntries(given) as Partial<Tuning>) };
 };
 
-/** `metadata`: the labels and taints of its pool. The private address is the one that the machine itself has; a public one may be translated on the way. */
+/**
+ * `metadata`: the labels and taints of its pool. The private address is that of the machine itself; a public one may be
+ * translated by NAT.
+ */
 export const nodeSettings = ({ machine }: Host, configured: Tuning, metadata?: NodeMetadata): NodeSettings => {
   const { labels = {}, taints = [] } = metadata ?? {};
   const ofPool = Object.entries(labels).filter(([key]) => isKubeletLabel(key));
@@ -64,10 +67,13 @@ export const versionOn = ({ spec }: Cluster, { desired }: Host): string => {
   return kubelet === undefined ? spec.kubernetes.version : `v${kubelet}`;
 };
 
-/** Each API server uses the member beside it, as with kubeadm's own etcd: members come and go without a change to the others. */
+/**
+ * Each API server uses the local member, as with kubeadm's own etcd: members are added and removed without changing the
+ * others.
+ */
 const endpointsOf = ({ etcd }: Cluster): readonly string[] | null => (etcd === null ? null : [LOCAL_ETCD]);
 
-/** A cluster that was made without the file has none on its further control planes, either. */
+/** A cluster created without the file also has none on its later control planes. */
 const authenticationOf = ({
   controlPlane,
   authenticationFile,
@@ -77,7 +83,10 @@ const authenticationOf = ({
     ? { authentication: authenticationConfig(authentication?.oidc) }
     : {};
 
-/** Of own hosts that SSH reaches at another address than the nodes: users outside of their network connect to it as well. */
+/**
+ * Addresses of own hosts whose SSH address differs from the node address: users outside of their network connect there
+ * as well.
+ */
 const publicAddressesOf = (cluster: Cluster): Pick<ClusterSettings, 'publicAddresses'> => {
   const addresses = controlPlanesOf(cluster)
     .filter(({ machine }) => machine.publicIp !== machine.privateIp && isIP(machine.publicIp) !== 0)
@@ -119,9 +128,9 @@ export const clusterSettings = (
 };
 
 /**
- * By the time that the agent starts, a bundle is a folder of its host, unpacked from the archive with the pinned checksum.
- * Machines from before sources had digests or signers have neither: a folder of the host is then used unsigned, and a mirror
- * at a URL if one of the instance's own signers has signed it.
+ * When the agent starts, a bundle is a folder of its host, unpacked from the archive with the pinned checksum. Machines
+ * from before sources had digests or signers have neither: a folder of the host is then used unsigned, and a mirror at
+ * a URL only if one of the instance's own signers has signed it.
  */
 export const agentSource = (source: SoftwareSource, signers: readonly string[]): SoftwareSource => {
   if (source.kind === 'bundle') return { kind: 'files', location: AGENT_PATHS.mirror, unsigned: true };

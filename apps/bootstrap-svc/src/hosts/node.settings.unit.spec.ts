@@ -30,7 +30,7 @@ const stateWith = (...machines: readonly Machine[]): Cluster => {
 const hostNamed = (cluster: Cluster, name: string): Host =>
   hostsOf(cluster).find((host) => host.machine.name === name) as Host;
 
-it("what a host's provider says goes before what this service was configured with, and that before our default", () => {
+it("settings of a host's provider override those of this service, which override the defaults", () => {
   const configured = { ...DEFAULT_TUNING, failSwapOn: false, kubeProxyMode: 'ipvs' } as const;
   expect(tuningOf(configured, undefined)).toEqual(configured);
   expect(tuningOf(configured, CONTAINER)).toEqual({
@@ -40,14 +40,14 @@ it("what a host's provider says goes before what this service was configured wit
   });
 });
 
-it("the cluster is set as its first control plane's host asks for, each node as its own host does", () => {
+it("the cluster has the settings of its first control plane's host, and each node those of its own host", () => {
   const cluster = stateWith({ ...machine(cp(1), true), profile: CONTAINER }, machine(w(1)));
   expect(clusterSettings(cluster, DEFAULT_TUNING).tuning.cgroupDriver).toBe('cgroupfs');
   expect(nodeSettings(hostNamed(cluster, cp(1)), DEFAULT_TUNING).tuning.cgroupDriver).toBe('cgroupfs');
   expect(nodeSettings(hostNamed(cluster, w(1)), DEFAULT_TUNING).tuning).toEqual(DEFAULT_TUNING);
 });
 
-it('the certificate of API servers is for the addresses at which control planes are reached from outside, too', () => {
+it('the certificate of API servers also includes the external addresses of control planes', () => {
   const behindNat = { ...machine(cp(1), true), publicIp: '198.51.100.33', privateIp: '10.77.0.2' };
   const plain = { ...machine(cp(1), true), publicIp: '10.77.0.2', privateIp: '10.77.0.2' };
   expect(clusterSettings(stateWith(behindNat), DEFAULT_TUNING).publicAddresses).toEqual(['198.51.100.33']);
@@ -68,7 +68,7 @@ it('a node is labelled with its pool, provider, region and zone by its kubelet [
   });
 });
 
-it('a host that comes after an upgrade is looked at and joins at the version that is desired of it, and not at the one asked for once', () => {
+it('a host added after an upgrade is verified and joins at its desired version, and not at the originally requested one', () => {
   const software = { kubeadm: '1.35.4', kubelet: '1.35.4', kubectl: '1.35.4' };
   const desired: Fact = {
     type: 'DesiredVersionsSet',
@@ -86,7 +86,7 @@ describe('the software source of an agent', () => {
   const signer = `ed25519:${'A'.repeat(43)}=`;
   const url = 'https://mirror.example/kubernetes';
 
-  it('is the folder that a bundle was unpacked into', () =>
+  it('is the folder into which a bundle was unpacked', () =>
     expect(agentSource({ kind: 'bundle', path: 'k.tar.gz', sha256: 'a'.repeat(64) }, [signer])).toEqual({
       kind: 'files',
       location: '/var/lib/fairlead/mirror',
@@ -99,12 +99,12 @@ describe('the software source of an agent', () => {
     { location: url, digests: {} },
     { location: url, unsigned: true as const },
     { location: 'https://dl.k8s.io' },
-  ])('is what its connection says: %o', (given) => {
+  ])('is that of its connection: %o', (given) => {
     const source = { kind: 'files' as const, ...given };
     expect(agentSource(source, [signer])).toEqual(source);
   });
 
-  it('of a machine whose connection said nothing yet is signed by a signer of the instance, or believed nowhere', () => {
+  it('of a machine whose connection has no signers is signed by a signer of the instance, or rejected', () => {
     const before = { kind: 'files', location: url } as const;
     expect(agentSource(before, [signer])).toEqual({ ...before, signedBy: [signer] });
     expect(agentSource(before, [])).toEqual(before);

@@ -8,7 +8,7 @@ import { SoftwareBundles } from './software.bundles.js';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-describe('the bundles that hosts may get', () => {
+describe('the bundles for hosts', () => {
   const root = realpathSync(newFolder('bundles'));
   const folder = join(root, 'bundles');
   const bundles = new SoftwareBundles(folder);
@@ -37,7 +37,7 @@ describe('the bundles that hosts may get', () => {
     await expect(bundles.file({ path, sha256: sha256('key') })).rejects.toThrow(/folder of bundles/);
   });
 
-  it('are not sent when their checksum is another, and the failure does not say which one they have', async () => {
+  it('are not sent if their checksum differs, and the failure does not reveal the actual one', async () => {
     const asked = bundles.file({ path: 'good.tar.gz', sha256: sha256('other') });
     await expect(asked).rejects.toThrow(`has another checksum than ${sha256('other')}`);
     await expect(asked).rejects.not.toThrow(sha256('good'));
@@ -45,7 +45,7 @@ describe('the bundles that hosts may get', () => {
     await expect(bundles.file({ path: 'good.tar.gz', sha256: sha256('good') })).rejects.toThrow('another checksum');
   });
 
-  it('are sent only with a signature of a key that their connection names, where it names any', async () => {
+  it('are sent only with the signature of a key in their connection, if it has any', async () => {
     const { privateKey, publicKey } = newSigningKey();
     writeFileSync(join(folder, 'signed.tar.gz'), 'signed');
     const named = { path: 'signed.tar.gz', sha256: sha256('signed'), signedBy: [publicKey] };
@@ -56,7 +56,7 @@ describe('the bundles that hosts may get', () => {
     expect(await bundles.file(named)).toBe(join(folder, 'signed.tar.gz'));
   });
 
-  it('are none where no folder is configured', async () => {
+  it('are none if no folder is configured', async () => {
     const none = new SoftwareBundles(undefined);
     await expect(none.file({ path: 'good.tar.gz', sha256: sha256('good') })).rejects.toThrow('SOFTWARE_BUNDLES');
   });

@@ -4,7 +4,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { sha256OfFile } from './file.hash.js';
 
-/** An archive as a connection names it. */
+/** An archive in a connection. */
 export interface NamedBundle {
   readonly path: string;
   readonly sha256: string;
@@ -15,13 +15,18 @@ export interface NamedBundle {
 const failure = (target: string, message: string, cause?: unknown): WorldFailure =>
   new WorldFailure({ operation: 'read the software bundle', target, message, retryable: false, cause });
 
-/** The archives of one folder. No connection can name a file outside it, and no archive is sent with another checksum or without the required signature. */
+/**
+ * The archives of one folder. A connection cannot refer to a file outside it, and no archive is sent with another
+ * checksum or without the required signature.
+ */
 export class SoftwareBundles {
   private readonly hashes = new Map<string, Promise<string>>();
 
   constructor(private readonly folder: string | undefined) {}
 
-  /** The archive's file, which has the checksum. Rejects with WorldFailure, which never says what else is in the file. */
+  /**
+   * The archive's file, which has the checksum. Rejects with WorldFailure, which never reveals the content of the file.
+   */
   async file({ path, sha256, signedBy }: NamedBundle): Promise<string> {
     const name = basename(path);
     if (this.folder === undefined)
@@ -55,7 +60,7 @@ export class SoftwareBundles {
     throw failure(name, 'it is no file of the folder of bundles itself');
   }
 
-  /** Many hosts get the same archive: it is read again only when it has changed. */
+  /** Many hosts have the same archive: it is read again only if it has changed. */
   private async hashOf(file: string): Promise<string> {
     const { size, mtimeMs } = await stat(file);
     const key = `${file} ${size} ${mtimeMs}`;

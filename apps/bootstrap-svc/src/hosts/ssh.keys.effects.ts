@@ -8,14 +8,14 @@ import { hostOf, type Step } from '../bootstrap/step.js';
 import { HOST_ACCESS } from '../bootstrap/tokens.js';
 import type { HostAccess, HostWorker } from './host.access.js';
 
-/** How long a host that is off may be back before it is noticed. */
+/** Retry interval for an unreachable host. */
 const UNREACHED_AGAIN_MS = 60_000;
 
 const KEY_POLICY = { attemptsMax: 5, backoffFirstMs: 2_000, timeoutMs: 5 * 60_000 } as const;
 
 /**
- * Replaces the SSH key that hosts are reached with. The new one is added and proved by a login; when that is recorded, the former one is removed:
- * whenever this stops, the key that is recorded opens the host.
+ * Replaces the SSH key of hosts. The new one is added and verified by a login; once that is recorded, the former one is
+ * removed: after a crash at any point, the recorded key opens the host.
  */
 @Controller()
 export class SshKeysEffects {
@@ -46,7 +46,7 @@ export class SshKeysEffects {
       const remove = formerKeys.map(({ publicKey }) => publicKey);
       await worker.run(renderStep('authorized-keys', { user: ssh.user, add: null, remove }));
       for (const { keyRef } of formerKeys) {
-        // One that was destroyed in the meantime cannot be tried.
+        // A key that was destroyed meanwhile cannot be tried.
         const opens = (await this.hosts.hasKey(keyRef)) && (await this.hosts.accepts(host, step, keyRef));
         if (opens)
           throw failure(node, 'the host still accepts the former key, although it was removed from authorized_keys');
@@ -55,7 +55,7 @@ export class SshKeysEffects {
     });
   }
 
-  /** A host that is off is tried again until it is back, without recording the attempts. */
+  /** An unreachable host is retried until it returns, without recording the attempts. */
   private async onceReached(
     step: Step,
     work: (worker: HostWorker) => Promise<void>,
@@ -74,7 +74,7 @@ export class SshKeysEffects {
   }
 }
 
-/** The host is off, or the way to it is broken: what it refuses, and a key that does not exist, are failures. */
+/** The host or the network is down: a rejection by the host, and a key that does not exist, are failures. */
 const isUnreachable = (error: unknown): boolean =>
   error instanceof WorldFailure &&
   error.cause !== undefined &&

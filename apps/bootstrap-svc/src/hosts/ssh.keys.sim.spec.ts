@@ -6,9 +6,9 @@ import { FIRST_KEY, publicOf } from '../../test/world.js';
 import { balanced, cp, created, machine, machinesOf, requested, UID, w } from '../bootstrap/bootstrap.fixtures.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 100);
-/** Attempts are few and troubles many: then an operator retries. */
+/** Few attempts and many disturbances: an operator then retries. */
 const RETRIES_MAX = 60;
-/** Seconds on a machine of its own; patience for one that others use. */
+/** Takes seconds on a dedicated machine; longer on a shared one. */
 const LIMIT_MS = 600_000;
 const FIRST = 'infra-svc.ssh-key.lab' as SecretRef;
 const SECOND = 'infra-svc.ssh-key.lab_2' as SecretRef;
@@ -50,7 +50,7 @@ const untilReplaced = async (simulation: Simulation, hosts: number): Promise<voi
   }
 };
 
-/** A host is always open to the key that is recorded of it. */
+/** A host always accepts its recorded key. */
 const expectNoneLocked = (simulation: Simulation): void => {
   const recorded = new Map<string, string>();
   for (const event of simulation.store.events)
@@ -60,7 +60,7 @@ const expectNoneLocked = (simulation: Simulation): void => {
 
 describe('the SSH keys of the hosts of a cluster', () => {
   it(
-    'are replaced at any moment of its life, whatever crashes: no host is ever locked, and in the end the former key opens none',
+    'are replaced at any time despite crashes: no host is ever locked, and in the end the former key opens none',
     () =>
       forSeeds(SEEDS, async (simulation) => {
         await begin(simulation);
@@ -83,7 +83,7 @@ describe('the SSH keys of the hosts of a cluster', () => {
   );
 
   it(
-    'are also replaced on a host that is announced later with the former key, and not on one that was created with the new one',
+    'are also replaced on a host that is announced later with the former key, but not on one that was created with the new one',
     () =>
       forSeeds(
         SEEDS,
@@ -108,7 +108,7 @@ describe('the SSH keys of the hosts of a cluster', () => {
     LIMIT_MS,
   );
 
-  it('of a host that is off wait until it is back, without a failed attempt, and do not delay the others', async () => {
+  it('of an unreachable host wait until it returns, without a failed attempt, and do not delay the others', async () => {
     const simulation = new Simulation(SEED_FIRST, CALM);
     await begin(simulation);
     await simulation.run();
@@ -123,7 +123,7 @@ describe('the SSH keys of the hosts of a cluster', () => {
     expect(simulation.count('BootstrapStepFailed')).toBe(0);
   });
 
-  it('stay as they are where the host refuses the change: the cluster is unaffected, and a retry continues', async () => {
+  it('are unchanged if the host rejects the change: the cluster is unaffected, and a retry continues', async () => {
     const simulation = new Simulation(SEED_FIRST, CALM);
     await begin(simulation);
     await simulation.run();

@@ -13,8 +13,9 @@ const keyOf = ({ meta, data }: StoredEvent): string =>
   `${meta.namespace}/${meta.cluster}/${(data as { readonly uid: string }).uid}`;
 
 /**
- * An installation that has taken over another one states it of each cluster that has agents, once, before it does anything else: limits of what
- * the cluster waits for begin again with it. The decider states it once, so any replica may do this at any start.
+ * An installation that has taken over another one records it for each cluster with agents, once, before it does
+ * anything else: timeouts of the cluster start again with it. The decider records it once, so any replica may do this
+ * on any start.
  */
 @Controller()
 export class TakeOverEffects implements OnApplicationBootstrap {
@@ -41,7 +42,7 @@ export class TakeOverEffects implements OnApplicationBootstrap {
         .filter(({ event }) => event.type === 'ClusterTakenOver' && event.data.handover === handover)
         .map(({ event }) => keyOf(event)),
     );
-    // Those of later clusters were never connected elsewhere.
+    // Agents of later clusters were never connected elsewhere.
     const taken = new Map<string, StoredEvent>();
     for (const { event } of await this.events.read(AGENTS_STARTED, 0))
       if (event.meta.seq <= events && !stated.has(keyOf(event))) taken.set(keyOf(event), event);
