@@ -66,17 +66,17 @@ import { DismantlingEffects } from './removal/dismantling.effects.js';
 import { RememberedSecrets } from './secrets.cache.js';
 import { NodeRemovalEffects } from './removal/node-removal.effects.js';
 
-/** What the service reaches the world by; specs bring a world of their own. */
+/** The service's adapters; specs replace them. */
 export interface Adapters {
   readonly shell: () => HostShell;
   readonly kubernetes: () => KubernetesApi;
-  /** Absent: as it is really asked. */
+  /** Absent: the real client. */
   readonly hooks?: () => HookHttp;
 }
 
 /**
- * The steps of a creation use the client of a cluster in quick succession; afterwards hardly anything does. A client takes about 50 KB,
- * most of them outside of V8's heap.
+ * The steps of a creation use a cluster's client in quick succession; afterwards it is rarely used. A client takes
+ * about 50 KB, mostly outside of V8's heap.
  */
 const CLIENT_KEPT_MS = 60_000;
 
@@ -88,7 +88,7 @@ const realAdapters = (settings: Settings): Adapters => ({
 const hookHttpOf = ({ hookAddressesAllowed: allowed }: Settings): HookHttp =>
   new CheckedHttp({ allowed, setting: 'HOOK_ADDRESSES_ALLOWED' });
 
-/** What makes add-ons, and what they are made of. */
+/** The engines of add-ons, and the sources of their content. */
 const releaseProvidersOf = (settings: Settings): readonly Provider[] => [
   {
     provide: RELEASE_ENGINES,
@@ -172,7 +172,7 @@ const providersOf = (settings: Settings, adapters: Adapters): Provider[] => [
   },
 ];
 
-/** Where ports meet adapters. Nest needs a module class for each value of the settings. */
+/** Binds ports to adapters. Nest needs a module class for each value of the settings. */
 export const bootstrapModule = (settings: Settings, adapters = realAdapters(settings)): Type<unknown> => {
   @Module({
     controllers: [

@@ -9,7 +9,7 @@ import { DEFAULT_LIMITS, type Limits } from './bootstrap/bootstrap.reconciler.js
 
 const milliseconds = (defaultMs: number) => z.coerce.number().int().min(1).default(defaultMs);
 
-/** A deletion waits no longer for what its cluster releases. */
+/** The longest time that a deletion waits for load balancers and volumes of its cluster. */
 export const RELEASE_TIMEOUT_MAX_MS = 20 * 60_000;
 
 const file = z.string().refine((path) => existsSync(path), 'there is no such file');
@@ -111,19 +111,19 @@ const Environment = z.object({
   JOB_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(96),
 });
 
-/** The configuration of this service beyond that of every service; parsed once, frozen. */
+/** The configuration of this service in addition to the common one; parsed once, frozen. */
 export interface Settings {
   readonly agent: {
     readonly bundle: string;
     readonly nodeBinary: string;
-    /** Where the bundles are that connections name; absent: there are none. */
+    /** The folder of the bundles in connections; absent: none. */
     readonly softwareFolder?: string;
     readonly softwareSigners: readonly string[];
     readonly natsUrls: readonly string[];
-    /** Authorities of NATS, PEM, as the file has them now; then agents require TLS. */
+    /** CA certificates of NATS, PEM, as the file currently has them; if set, agents require TLS. */
     readonly natsCa?: () => string;
     readonly heartbeatIntervalMs: number;
-    /** Signs the agents' credentials; null: the NATS server asks for none. */
+    /** Signs the agents' credentials; null: the NATS server requires none. */
     readonly signing: NodeSigning | null;
     readonly credentialLifetimeSeconds: number;
   };
@@ -139,17 +139,17 @@ export interface Settings {
   readonly drainLimitMs: number;
   /** 0: a node is not removed before Kubernetes has deleted its Node. */
   readonly nodeDeletionTimeoutMs: number;
-  /** After so long a deletion goes on although the cluster has not released its load balancers and volumes. */
+  /** After this time a deletion continues although the cluster has not released its load balancers and volumes. */
   readonly releaseTimeoutMs: number;
-  /** How often a step looks again while it waits for something that no event reports. */
+  /** Polling interval of steps that wait for something that no event reports. */
   readonly lookEveryMs: number;
   readonly hookAddressesAllowed: readonly AddressRange[];
-  /** No hook is asked again sooner. */
+  /** Minimum interval between two calls of a hook. */
   readonly hookAgainAfterMs: number;
   /** undefined: add-ons cannot be installed. */
   readonly helmProgram: string | undefined;
   readonly catalogueAddressesAllowed: readonly AddressRange[];
-  /** How often it is checked that add-ons are as deployed. */
+  /** Interval at which add-ons are compared with their deployment. */
   readonly addonsEveryMs: number;
   readonly jobConcurrency: number;
 }
@@ -169,7 +169,7 @@ const readSigning = (signingFile: string): NodeSigning => {
   ]);
 };
 
-/** Throws ConfigurationError with all faults at once. */
+/** Throws ConfigurationError with all errors at once. */
 export const readSettings = (env: Env): Settings => {
   const parsed = parseEnvironment(Environment, env);
   const signingFile = parsed.NATS_NODE_SIGNING_FILE;

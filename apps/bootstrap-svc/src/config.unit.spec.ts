@@ -7,7 +7,7 @@ import { readSettings } from './config.js';
 const bundle = fileURLToPath(import.meta.url);
 const env = { NATS_URL: 'nats://127.0.0.1:4222', AGENT_BUNDLE: bundle };
 
-it('has defaults for everything but where NATS and the agent are [CB-Ladybug 13, CB-Ladybug 14]', () => {
+it('has defaults except for the locations of NATS and the agent [CB-Ladybug 13, CB-Ladybug 14]', () => {
   const settings = readSettings(env);
   expect(settings).toMatchObject({
     agent: { bundle, nodeBinary: '/usr/bin/node', natsUrls: ['nats://127.0.0.1:4222'], signing: null },
@@ -17,7 +17,7 @@ it('has defaults for everything but where NATS and the agent are [CB-Ladybug 13,
   expect(settings.tuning).toEqual(DEFAULT_TUNING);
 });
 
-it('takes what differs between kinds of hosts as JSON', () => {
+it('reads settings that differ between kinds of hosts as JSON', () => {
   const tuning = '{"cgroupDriver":"cgroupfs","failSwapOn":false,"kubeProxyMode":"nftables","tuneConntrack":false}';
   expect(readSettings({ ...env, KUBEADM_TUNING: tuning }).tuning).toEqual({
     ...DEFAULT_TUNING,
@@ -28,7 +28,7 @@ it('takes what differs between kinds of hosts as JSON', () => {
   });
 });
 
-it('takes the keys that may sign mirrors, separated by commas', () => {
+it('reads the keys that may sign mirrors, separated by commas', () => {
   const key = (letter: string) => `ed25519:${letter.repeat(43)}=`;
   expect(readSettings(env).agent.softwareSigners).toEqual([]);
   const both = readSettings({ ...env, SOFTWARE_SIGNERS: `${key('A')},${key('B')}` });
@@ -36,7 +36,7 @@ it('takes the keys that may sign mirrors, separated by commas', () => {
   expect(() => readSettings({ ...env, SOFTWARE_SIGNERS: 'anyone' })).toThrow(/SOFTWARE_SIGNERS/);
 });
 
-it('names every fault at once', () => {
+it('reports every error at once', () => {
   const faults = { AGENT_BUNDLE: '/nowhere/agent.mjs', SSH_TRIES_MAX: '0', KUBEADM_TUNING: '{"cgroupDriver":"none"}' };
   const read = () => readSettings(faults);
   expect(read).toThrow(ConfigurationError);

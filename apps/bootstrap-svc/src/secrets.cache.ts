@@ -3,7 +3,7 @@ import type { SecretStore } from '@fairlead/service-kit';
 import { LRUCache } from 'lru-cache';
 
 const ENTRIES_MAX = 2_000;
-/** A secret that was replaced or destroyed leaves the cache within this time. */
+/** A replaced or destroyed secret leaves the cache within this time. */
 const KEPT_MS = 60_000;
 
 /** Caches opened secrets briefly: consecutive steps of one cluster need the same ones. */

@@ -20,7 +20,7 @@ const CLUSTER = { namespace: 'default', cluster: 'demo' };
 const STORY_MS = 40_000;
 const CAUSE = { actor: 'user/spec', correlationId: 'c', causationId: 'c' };
 
-/** bootstrap-svc on a real NATS and a real PostgreSQL; the world, infra-svc, upgrade-svc and the agents are played. */
+/** bootstrap-svc with a real NATS and a real PostgreSQL; hosts, infra-svc, upgrade-svc and the agents are simulated. */
 describe('bootstrap-svc', () => {
   let environment: TestEnvironment;
   let folder: string;
@@ -55,7 +55,7 @@ describe('bootstrap-svc', () => {
     }
   };
 
-  /** upgrade-svc decides the software of new machines; agents report what is done to their hosts. */
+  /** upgrade-svc decides the software of new machines; agents report changes of their hosts. */
   const play = async (event: StoredEvent): Promise<void> => {
     const report = { uid: UID, revision: 1, software: SOFTWARE };
     if (event.type === 'VmsCreated')
@@ -146,7 +146,7 @@ describe('bootstrap-svc', () => {
   afterAll(() => removeFolder(folder));
 
   it(
-    'builds a cluster in the order of the design',
+    'creates a cluster in the designed order',
     async () => {
       await start();
       await begin();
@@ -165,7 +165,7 @@ describe('bootstrap-svc', () => {
         'AddonInstalled',
         'ClusterReady',
       ]);
-      // Workers join beside the control planes: after the network, before the addons.
+      // Workers join in parallel with the control planes: after the network, before the addons.
       expect(stated.filter((type) => type === joined)).toHaveLength(2);
       expect(stated.indexOf(joined)).toBeGreaterThan(stated.indexOf('NetworkReady'));
       expect(stated.lastIndexOf(joined)).toBeLessThan(stated.indexOf('AddonInstalled'));
@@ -174,7 +174,7 @@ describe('bootstrap-svc', () => {
   );
 
   it(
-    'goes on after a restart in the middle, and initialises nothing twice',
+    'continues after a restart in the middle, and initialises nothing twice',
     async () => {
       const first = await start();
       await begin();
@@ -191,7 +191,7 @@ describe('bootstrap-svc', () => {
   );
 
   it(
-    'does nothing twice when two replicas share the work [Cluster API 3]',
+    'does nothing twice if two replicas share the work [Cluster API 3]',
     async () => {
       await Promise.all([start(), start()]);
       await begin();
@@ -204,7 +204,7 @@ describe('bootstrap-svc', () => {
   );
 
   it(
-    'says which agent never reported, when its time is over, and goes on when someone asks it to',
+    'reports which agent never reported, after its timeout, and continues on a retry',
     async () => {
       silent.add(w(2));
       await start({ AGENT_LIMIT_MS: '1500' });
@@ -227,7 +227,7 @@ describe('bootstrap-svc', () => {
   );
 
   it(
-    'seals the kubeconfig again that was renewed on a control plane, for the address that everyone uses',
+    'seals the kubeconfig again after its renewal on a control plane, with the load-balanced address',
     async () => {
       const service = await start();
       const secrets = service.get<SecretStore>(SECRETS);
@@ -256,7 +256,7 @@ describe('bootstrap-svc', () => {
   );
 
   it(
-    'ends what it does when the end is asked for, and destroys the secrets when all is gone',
+    'ends its work when a deletion is requested, and destroys the secrets when all machines are gone',
     async () => {
       const service = await start();
       const secrets = service.get<SecretStore>(SECRETS);

@@ -6,10 +6,10 @@ import { executionsReconciler } from './executions/executions.reconciler.js';
 import { kubeconfigsReconciler } from './kubeconfigs/kubeconfigs.reconciler.js';
 import { releasesReconciler } from './releases/releases.reconciler.js';
 
-/** Of the places for tasks, one in so many may be taken by logs that are followed. */
+/** Followed logs may use one in this number of task slots. */
 const FOLLOWED_SHARE = 4;
 
-/** Everything that makes bootstrap-svc this service. It has no read models: the gateway shows what it states. */
+/** The definition of bootstrap-svc. It has no read models: the gateway shows its facts. */
 export const bootstrapService = (settings: Settings, adapters?: Adapters): ServiceDefinition =>
   defineService({
     name: 'bootstrap-svc',

@@ -2,7 +2,7 @@ import { parseYamlDocuments } from '@fairlead/parsers';
 import { readFileSync } from 'node:fs';
 import type { Manifest } from './kubernetes/kubernetes.ports.js';
 
-/** Beside src and dist: the sources, their build and the bundle, dist/bundle.cjs, all find it one folder up. */
+/** Next to src and dist: the sources, their build and the bundle, dist/bundle.cjs, all find it one folder up. */
 const FOLDER = new URL('../upstream/', import.meta.url);
 
 /** The largest file has 1 MiB. */
@@ -10,7 +10,7 @@ const LIMITS = { lengthMax: 4 * 1_048_576, valuesMax: 500_000 };
 
 const read = new Map<string, readonly Manifest[]>();
 
-/** The manifests of one vendored file, as upstream wrote them; parsed when they are first needed. */
+/** The manifests of one vendored file, unchanged; parsed on first use. */
 export const upstreamManifests = (file: string): readonly Manifest[] => {
   const parsed = read.get(file);
   if (parsed !== undefined) return parsed;

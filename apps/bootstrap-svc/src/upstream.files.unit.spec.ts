@@ -16,7 +16,7 @@ interface Source {
 const { releases } = JSON.parse(readFileSync(join(FOLDER, 'sources.json'), 'utf8')) as { releases: readonly Source[] };
 
 describe('the vendored manifests', () => {
-  it.each(releases.flatMap(({ files }) => files))('$file is the one that was vendored', ({ file, sha256 }) => {
+  it.each(releases.flatMap(({ files }) => files))('$file is unchanged since it was vendored', ({ file, sha256 }) => {
     expect(
       createHash('sha256')
         .update(readFileSync(join(FOLDER, file)))
@@ -24,7 +24,7 @@ describe('the vendored manifests', () => {
     ).toBe(sha256);
   });
 
-  it('are all listed with their source, and nothing else is there', () => {
+  it('are all listed with their source, and there are no other files', () => {
     const listed = releases.flatMap(({ files }) => files.flatMap(({ file, values }) => [file, values ?? file]));
     const found = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((file) =>
       statSync(join(FOLDER, file)).isFile(),
@@ -32,12 +32,12 @@ describe('the vendored manifests', () => {
     expect(found.toSorted()).toEqual([...new Set(['README.md', 'sources.json', ...listed])].toSorted());
   });
 
-  it('have the license of their project beside them', () => {
+  it('have the license of their project next to them', () => {
     for (const { name, version, files } of releases)
       expect(files.map(({ file }) => file)).toContainEqual(expect.stringMatching(`^${name}/${version}/LICENSE`));
   });
 
-  it('are of the versions that clusters get', () => {
+  it('have the versions that clusters use', () => {
     const { flannel, calico, canal, cilium } = NETWORK_RELEASES;
     const vendored = Object.fromEntries(releases.map(({ name, version }) => [name, version]));
     expect(vendored).toEqual({ flannel: flannel.version, calico: calico.version, cilium: cilium.version });

@@ -2,7 +2,7 @@ import { ROUGH, Simulation, type Troubles } from './simulation.js';
 
 export const SEED_FIRST = Number(process.env['SIM_SEED'] ?? 1);
 
-/** Runs a story over so many seeds. A failing seed is a named story: the seed and what happened in it. */
+/** Runs a story with this number of seeds. A failing seed is reported with its events. */
 export const forSeeds = async (
   count: number,
   story: (simulation: Simulation) => Promise<void>,

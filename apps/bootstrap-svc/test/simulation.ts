@@ -50,7 +50,7 @@ import { RememberedSecrets } from '../src/secrets.cache.js';
 import { FakeKubernetes, FakeShell, FakeWorld, MemorySecrets } from './world.js';
 
 const HOOK_AGAIN_AFTER_MS = 1_000;
-/** By a simulated reader of a log. */
+/** Read by a simulated reader of a log. */
 const LINES_READ = 3;
 
 export { CALM, type Troubles };
@@ -86,11 +86,11 @@ class FakeKit extends AgentKit {
   }
 }
 
-/** What bootstrap-svc works on: hosts, Kubernetes, hooks and secrets, which outlive its replicas. */
+/** The environment of bootstrap-svc: hosts, Kubernetes, hooks and secrets, which outlive its replicas. */
 export class BootstrapWorld {
   readonly world: FakeWorld;
   readonly secrets = new MemorySecrets();
-  /** What was sent to those who follow logs, by request. */
+  /** Lines sent to readers of followed logs, by request. */
   readonly followed = new Map<string, LogLines[]>();
 
   constructor(
@@ -100,7 +100,9 @@ export class BootstrapWorld {
     this.world = new FakeWorld(events);
   }
 
-  /** Readers that ask for three answers, for some of them twice, and go. They outlive the replicas that serve them. */
+  /**
+   * Readers that request three answers, some of them twice, and disconnect. They outlive the replicas that serve them.
+   */
   private readonly logReaders: LogReaders = {
     of: (requestId) => {
       const sent = this.followed.get(requestId) ?? [];
@@ -122,12 +124,12 @@ export class BootstrapWorld {
     },
   };
 
-  /** Time passes between the attempts at hooks. */
+  /** Time passes between the attempts of hooks. */
   private readonly hookClock = {
     now: () => new Date(Date.parse('2026-01-01T00:00:00.000Z') + this.world.asked.length * 60 * 60_000),
   };
 
-  /** A call that is lost on its way there or back is one without an answer. */
+  /** A call that is lost in either direction has no answer. */
   private hookHttp(pass: Passage): HookHttp {
     return {
       post: async (url, { body }) => {
@@ -141,7 +143,7 @@ export class BootstrapWorld {
     };
   }
 
-  /** A replica of bootstrap-svc, without Nest, NATS and PostgreSQL: the same classes on the same ports. */
+  /** A replica of bootstrap-svc without Nest, NATS and PostgreSQL: the same classes with the same ports. */
   partsOf(handle: Handle, pass: Passage): Parts {
     const settings = {
       tuning: DEFAULT_TUNING,
@@ -191,7 +193,7 @@ export class BootstrapWorld {
 
 export const RECONCILERS = [bootstrapReconciler(), kubeconfigsReconciler, executionsReconciler];
 
-/** bootstrap-svc over one log and one world. infra-svc, upgrade-svc and the agents are played. */
+/** bootstrap-svc with one log and one environment. infra-svc, upgrade-svc and the agents are simulated. */
 export class Simulation extends Services {
   readonly bootstrap: BootstrapWorld;
   readonly program: Program;
@@ -231,7 +233,7 @@ export class Simulation extends Services {
     ).length;
   }
 
-  /** Someone else states a fact. */
+  /** Appends a fact of another service. */
   async say(context: string, ...facts: readonly Fact[]): Promise<void> {
     const stream: StreamId = { namespace: 'default', cluster: 'demo', context };
     for (const fact of facts) {
@@ -242,7 +244,7 @@ export class Simulation extends Services {
     }
   }
 
-  /** What upgrade-svc and the agents would do now. */
+  /** The possible next actions of upgrade-svc and the agents. */
   protected override actors(): (() => Promise<void>)[] {
     const machines = this.store.events.flatMap((event) => (event.type === 'VmsCreated' ? event.data.machines : []));
     return [
@@ -253,7 +255,7 @@ export class Simulation extends Services {
     ];
   }
 
-  /** upgrade-svc: a control plane whose turn to leave it is may go if that leaves a voter. */
+  /** upgrade-svc: allows the next control plane to leave if a voter remains. */
   private etcdLooks(): (() => Promise<void>)[] {
     const started = this.store.events.findLast((event) => event.type === 'ControlPlaneRemovalStarted');
     if (started?.type !== 'ControlPlaneRemovalStarted') return [];
@@ -268,7 +270,7 @@ export class Simulation extends Services {
     return [() => this.say('rollout', { type: 'ControlPlaneRemovalPrepared', data })];
   }
 
-  /** upgrade-svc: etcd is saved before a control plane changes. */
+  /** upgrade-svc: takes a snapshot of etcd before a control plane changes. */
   private etcdSaves(): (() => Promise<void>)[] {
     const { events } = this.store;
     const begun = events.findLast((event) => event.type === 'ControlPlaneChangeStarted');
@@ -281,7 +283,7 @@ export class Simulation extends Services {
     return [() => this.say('rollout', { type: 'EtcdSnapshotTaken', data } as unknown as Fact)];
   }
 
-  /** infra-svc: drained control planes are no targets any more. */
+  /** infra-svc: removes drained control planes from the targets. */
   private balancing(): (() => Promise<void>)[] {
     const ready = this.store.events.findLast((event) => event.type === 'LoadBalancerReady');
     if (ready?.type !== 'LoadBalancerReady' || (ready.data.placement ?? 'provider') !== 'provider') return [];
@@ -314,7 +316,9 @@ export class Simulation extends Services {
   }
 }
 
-/** Authorities that sign nothing and are recreated whenever none is sealed: two of one cluster would be two words. */
+/**
+ * CAs that sign nothing and are recreated whenever none is sealed: two CAs of one cluster would be two different texts.
+ */
 const sealedAuthorities = (secrets: RememberedSecrets, pass: Passage, random: () => number): Authorities => ({
   of: async (uid) => {
     const ref = etcdAuthorityRef(uid);

@@ -22,10 +22,10 @@ const authority = await CertificateAuthority.create(Date.UTC(2026, 0, 20, 10));
 /** The time of every simulation. */
 const SIGNED_AT = Date.UTC(2026, 0, 1);
 
-/** The API of the clusters of most stories. */
+/** The API of the clusters in most stories. */
 const BALANCED_SERVER = 'https://198.18.7.1:6443';
 
-/** As kubeadm writes it, with a client certificate that ends then. */
+/** A kubeconfig like kubeadm's, with a client certificate that expires at this time. */
 const kubeconfigUntil = async (expiresAt: string): Promise<string> =>
   kubeconfigText({
     cluster: 'demo',
@@ -40,10 +40,10 @@ export const KUBECONFIG = await kubeconfigUntil('2027-01-20T10:00:00.000Z');
 export const RENEWED_UNTIL = '2126-10-28T08:54:04.000Z';
 const RENEWED_KUBECONFIG = await kubeconfigUntil(RENEWED_UNTIL);
 
-/** The private half of the key that machines are created with. */
+/** The private half of the key with which machines are created. */
 export const FIRST_KEY = 'a key';
 
-/** The public half of a key of this world says which private half it has. */
+/** In this simulation, the public half of a key contains its private half. */
 export const publicOf = (privateKey: string): string => `ssh-ed25519 ${Buffer.from(privateKey).toString('base64')}`;
 const privateOf = (publicKey: string): string => Buffer.from(publicKey.split(' ')[1] ?? '', 'base64').toString();
 
@@ -53,17 +53,17 @@ interface FakeHost {
   joinedAs: 'control-plane' | 'worker' | null;
   /** The control planes over which it balances the API. */
   balances: readonly string[];
-  /** The authority that its etcd member believes in; null: it has none. */
+  /** The CA that its etcd member trusts; null: none. */
   etcd: string | null;
   /** Its kubelet runs the pod with the tools of the external etcd. */
   etcdctl: boolean;
-  /** What operators ran on it. */
+  /** Operators' commands that ran on it. */
   readonly commands: string[];
   /** Private keys that open it. */
   keys: readonly string[];
 }
 
-/** What a call to the world goes through: it may be late, lost on the way there, or lost on the way back. */
+/** Wraps every call to the environment: it may be late, lost before its effect, or lost afterwards. */
 export type Passage = <T>(what: string, work: () => T) => Promise<T>;
 
 export const answered = (body: object): HttpAnswer => ({
@@ -72,45 +72,48 @@ export const answered = (body: object): HttpAnswer => ({
   body: JSON.stringify(body),
 });
 
-/** Hosts and the cluster on them, as a simulation needs them: what was done, how often, and what was done when it was too early. */
+/**
+ * Hosts and the cluster on them, for simulations: records every action, how often it happened, and those that were too
+ * early.
+ */
 export class FakeWorld {
   readonly hosts = new Map<string, FakeHost>();
   readonly nodes = new Set<string>();
   /** Labels of nodes, with taints as labels `taint/key:effect`. */
   readonly labels = new Map<string, ReadonlyMap<string, string>>();
-  /** Names of the pods whose eviction a budget refuses. */
+  /** Names of the pods whose eviction a budget rejects. */
   readonly protected = new Set<string>();
   readonly cordoned = new Set<string>();
-  /** Load balancers and volumes that the cluster holds outside its machines, and those of them that its controllers do not release. */
+  /** Load balancers and volumes of the cluster outside its machines, and those that its controllers do not release. */
   readonly outside = new Set<string>();
   readonly unreleased = new Set<string>();
-  /** uids of the pods that were evicted. */
+  /** uids of the evicted pods. */
   readonly evicted = new Set<string>();
-  /** What hooks were asked: `<point> <node>`, with the id of each call. */
+  /** Calls of hooks: `<point> <node>`, with the ID of each call. */
   readonly asked: { readonly moment: string; readonly id: string }[] = [];
-  /** What a hook answers at its nth call at a moment; absent: Success. */
+  /** The answer of a hook to its nth call at a point; absent: Success. */
   hookAnswer: (moment: string, call: number) => HttpAnswer = () => answered({ status: 'Success' });
   readonly inits: string[] = [];
-  /** What the file of each control plane says of how users sign in. */
+  /** The authentication settings in the file of each control plane. */
   readonly signIn = new Map<string, string>();
-  /** The ClusterRoleBindings that were applied, by their names: the groups that they bind. */
+  /** The groups of applied ClusterRoleBindings, by binding name. */
   readonly bindings = new Map<string, readonly string[]>();
   readonly joins: string[] = [];
   readonly credentials: string[] = [];
   /** The requests for client certificates that the cluster signed. */
   readonly signed: string[] = [];
-  /** Those of them that came with the certificates. */
+  /** The credentials that included the certificates. */
   private readonly certified: string[] = [];
   readonly violations: string[] = [];
-  /** Of the external etcd: those that count for its quorum, and those that do not yet. */
+  /** Members of the external etcd: voters, and learners. */
   readonly voters = new Set<string>();
   readonly learners = new Set<string>();
   private external = false;
   readonly failing = new Map<string, string>();
   readonly unreachable = new Set<string>();
-  /** What is wrong with hosts, as they find it themselves. */
+  /** Problems of hosts that they detect themselves. */
   readonly unfit = new Map<string, string>();
-  /** What the hosts answer when their administrator's kubeconfig is asked for. */
+  /** The answer of hosts to a request for their administrator's kubeconfig. */
   kubeconfig = KUBECONFIG;
   renewed = RENEWED_KUBECONFIG;
   network = false;
@@ -129,7 +132,7 @@ export class FakeWorld {
 
   constructor(private readonly events: readonly StoredEvent[]) {}
 
-  /** In base64, with the address of this cluster's API, which kubeadm was given. */
+  /** In base64, with the API address of this cluster, which kubeadm was configured with. */
   private asRead(kubeconfig: string): string {
     const ready = this.events.findLast((event) => event.type === 'LoadBalancerReady');
     const server =
@@ -152,7 +155,7 @@ export class FakeWorld {
     return host;
   }
 
-  /** Is there such a fact in the log (about that node)? */
+  /** Whether the log has such a fact (about that node). */
   said(type: StoredEvent['type'], node?: string): boolean {
     for (; this.indexed < this.events.length; this.indexed += 1) {
       const event = this.events[this.indexed];
@@ -163,14 +166,14 @@ export class FakeWorld {
     return this.facts.has(node === undefined ? type : `${type}/${node}`);
   }
 
-  /** Of all machines: every API server advertises its own. */
+  /** The addresses of all machines: every API server advertises its own. */
   addresses(): readonly string[] {
     return this.events.flatMap((event) =>
       event.type === 'VmsCreated' ? event.data.machines.map(({ privateIp }) => privateIp) : [],
     );
   }
 
-  /** Carries a step out on a host, as its script would. */
+  /** Runs a step on a host, like its script would. */
   run<Step extends StepName>(name: string, step: Step, input: StepInputs[Step]): unknown {
     const words = this.failing.get(`${step}/${name}`) ?? this.failing.get(step);
     if (words !== undefined) throw new WorldFailure({ operation: step, target: name, message: words });
@@ -377,7 +380,7 @@ class FakeSession implements HostSession {
   }
 
   release(): void {
-    // Nothing is kept.
+    // Nothing to store.
   }
 }
 
@@ -412,7 +415,7 @@ export class FakeShell implements HostShell {
   }
 
   async close(): Promise<void> {
-    // Nothing is open.
+    // Nothing to close.
   }
 }
 
@@ -479,7 +482,7 @@ class FakeCluster implements KubernetesCluster {
     return this.pass('list API servers', () => this.world.addresses());
   }
 
-  // Add-ons have a world of their own: no release is applied here.
+  // Add-ons have a separate simulation: no release is applied here.
   placed(manifests: readonly Manifest[]): Promise<readonly Manifest[]> {
     return this.pass('place', () => manifests);
   }
@@ -621,11 +624,11 @@ export class FakeKubernetes implements KubernetesApi {
   }
 
   forget(): void {
-    // Nothing is open.
+    // Nothing to close.
   }
 
   close(): void {
-    // Nothing is open.
+    // Nothing to close.
   }
 }
 

@@ -10,13 +10,13 @@ import { clusterSettings } from '../hosts/node.settings.js';
 import { joinCredentialsRef } from '../kubernetes/cluster.access.js';
 import type { RememberedSecrets } from '../secrets.cache.js';
 
-/** A token that has less than this share of its time left is not given to a join that is about to begin. */
+/** A token with less than this share of its lifetime left is not used for a new join. */
 const TOKEN_LEFT_MIN = 0.5;
 
-/** How much the clock of a control plane may be ahead of ours. */
+/** Maximum clock skew of a control plane ahead of this service. */
 const CLOCK_SKEW_MS = 60_000;
 
-/** How kubeadm (discovery by token) and API servers refuse a token that does not exist any more. */
+/** The errors of kubeadm (discovery by token) and API servers about a token that no longer exists. */
 const TOKEN_REFUSED = [
   /could not find a JWS signature in the cluster-info ConfigMap for token ID/,
   /token (id )?\S* ?(is|has) (invalid|expired)/i,
@@ -30,10 +30,10 @@ type Sealed = z.infer<typeof Sealed>;
 
 type Issued = JoinCredentials & { readonly certificateKey: string | null };
 
-/** Credentials, and when their token ends. */
+/** Credentials with the expiry of their token. */
 export type EndingCredentials = JoinCredentials & { readonly expiresAt: string };
 
-/** Join credentials: made on a control plane, sealed with their end, made again when they are too old. */
+/** Join credentials: created on a control plane, sealed with their expiry, and created again when they are too old. */
 export class JoinCredentialsSource {
   private readonly issuing = new Map<string, Promise<EndingCredentials>>();
 
@@ -44,7 +44,7 @@ export class JoinCredentialsSource {
     private readonly settings: Pick<Settings, 'tuning' | 'joinTokenTtlSeconds'>,
   ) {}
 
-  /** Fresh ones, with the certificates under a key of their own: for this one control plane. */
+  /** New credentials for a single control plane, with the certificates encrypted by a separate key. */
   async forControlPlane(step: Step): Promise<EndingCredentials & { readonly certificateKey: string }> {
     const expiresAt = this.endOfNext();
     const { certificateKey, ...credentials } = await this.issue(step, true);
@@ -52,13 +52,16 @@ export class JoinCredentialsSource {
     return { ...credentials, certificateKey, expiresAt };
   }
 
-  /** One token for the workers of the next minutes. After a failure a new one is made: the old one may be the reason. */
+  /**
+   * One token for the workers of the next minutes. After a failure a new one is created, because the old one may be the
+   * reason.
+   */
   async forWorker(step: Step): Promise<EndingCredentials> {
     const sealed = step.attempt === 1 ? await this.unseal(step.state.cluster.uid) : undefined;
     return sealed ?? this.renewed(step);
   }
 
-  /** A new token for the workers of the next minutes, also where the one before has not ended. */
+  /** A new token for the workers of the next minutes, even if the previous one has not expired. */
   async renewed(step: Step): Promise<EndingCredentials> {
     const { uid } = step.state.cluster;
     const underWay = this.issuing.get(uid);
@@ -77,12 +80,12 @@ export class JoinCredentialsSource {
     return sealed;
   }
 
-  /** Before it is issued: it never ends earlier. */
+  /** Computed before the token is issued, so that it never expires earlier. */
   private endOfNext(): string {
     return new Date(this.clock.now().getTime() + this.settings.joinTokenTtlSeconds * 1_000).toISOString();
   }
 
-  /** Whether a join failed because its token had ended meanwhile. */
+  /** Whether a join failed because its token had expired meanwhile. */
   hasEnded({ expiresAt }: EndingCredentials, error: unknown): error is WorldFailure {
     return (
       error instanceof WorldFailure &&
@@ -100,7 +103,7 @@ export class JoinCredentialsSource {
     return leftMs < leftMinMs ? undefined : { token, caCertHash, expiresAt };
   }
 
-  /** Asks the initial control plane, and where that one is lost the others. */
+  /** Issues them on the initial control plane, or on another one if that is lost. */
   private async issue(step: Step, certificates: boolean): Promise<Issued> {
     const { controlPlane, spec } = step.state.cluster;
     if (controlPlane === null) throw new Error('the plan lets no node join before the control plane is initialised');

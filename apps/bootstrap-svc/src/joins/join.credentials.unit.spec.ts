@@ -44,7 +44,7 @@ describe('join credentials', () => {
     );
   });
 
-  it('are shared by the workers of the next minutes, sealed with their end, and made again before they end [CB-Ladybug 16]', async () => {
+  it('are shared by the workers of the next minutes, sealed with their expiry, and created again before they expire [CB-Ladybug 16]', async () => {
     const first = await source.forWorker(stepOf(w(1)));
     expect(await source.forWorker(stepOf(w(2)))).toEqual(first);
     expect(JSON.parse((await secrets.get(`bootstrap-svc.join.${UID}` as never)) ?? '')).toEqual({
@@ -58,7 +58,7 @@ describe('join credentials', () => {
     expect(world.credentials).toHaveLength(2);
   });
 
-  /** One attempt of a join on hosts that are slow: how long each `kubeadm join` begins late. */
+  /** One join attempt on slow hosts: the delays before each `kubeadm join`. */
   const joining = (kind: 'JoinWorker' | 'JoinControlPlane', node: string, late: readonly number[]) => {
     const issuedAt = new Map<string, number>();
     const joins: string[] = [];
@@ -99,7 +99,7 @@ describe('join credentials', () => {
     ['JoinWorker', w(1), 'WorkerJoined'],
     ['JoinControlPlane', cp(3), 'ControlPlaneJoined'],
   ] as const)(
-    'that end while a host is slow are replaced in the same attempt of %s, and that is recorded [Cluster API 20]',
+    'that expire while a host is slow are replaced in the same attempt of %s, and that is recorded [Cluster API 20]',
     async (kind, node, joined) => {
       const { work, issued, joins, recorded } = joining(kind, node, [16 * MINUTE_MS, 0]);
       await work;
@@ -113,13 +113,13 @@ describe('join credentials', () => {
     },
   );
 
-  it('that end again and again are replaced once in an attempt, and the attempt fails with the error of kubeadm', async () => {
+  it("that expire repeatedly are replaced once per attempt, and the attempt fails with kubeadm's error", async () => {
     const { work, issued } = joining('JoinWorker', w(1), [16 * MINUTE_MS, 16 * MINUTE_MS]);
     await expect(work).rejects.toThrow(/could not find a JWS signature/);
     expect(issued.size).toBe(2);
   });
 
-  it('have ended only if kubeadm refuses the token, and its time is over', async () => {
+  it('have expired only if kubeadm rejects the token and its lifetime is over', async () => {
     const first = await source.forWorker(stepOf(w(1)));
     const failure = (message: string) => new WorldFailure({ operation: 'kubeadm join', target: w(1), message });
     expect(source.hasEnded(first, failure(refused(first.token)))).toBe(false);
@@ -128,7 +128,7 @@ describe('join credentials', () => {
     expect(source.hasEnded(first, failure('no route to host'))).toBe(false);
   });
 
-  it('are asked for once by workers that join at the same time', async () => {
+  it('are created once for workers that join at the same time', async () => {
     await Promise.all([w(1), w(2), w(3)].map((node) => source.forWorker(stepOf(node))));
     expect(world.credentials).toHaveLength(1);
   });
@@ -138,7 +138,7 @@ describe('join credentials', () => {
     expect(await source.forWorker(stepOf(w(1), 2))).not.toEqual(first);
   });
 
-  it('are fresh for each control plane, with the certificates under a key [ORBITER 7, CB-Ladybug 16]', async () => {
+  it('are new for each control plane, with the certificates encrypted by a key [ORBITER 7, CB-Ladybug 16]', async () => {
     const first = await source.forControlPlane(stepOf(cp(2)));
     const second = await source.forControlPlane(stepOf(cp(3)));
     expect(first.certificateKey).toMatch(/^[0-9a-f]{64}$/);
@@ -147,12 +147,12 @@ describe('join credentials', () => {
     expect(second.certificateKey).not.toBe(first.certificateKey);
   });
 
-  it('come from another control plane when the first one is lost', async () => {
+  it('are created on another control plane if the first one is lost', async () => {
     world.unreachable.add(cp(1));
     expect(await source.forWorker(stepOf(w(1)))).toMatchObject({ caCertHash: `sha256:${'ab'.repeat(32)}` });
   });
 
-  it('that no control plane can issue are a failure that names the last one tried', async () => {
+  it('that no control plane can create are a failure with the name of the last one tried', async () => {
     for (const name of [cp(1), cp(2), cp(3)]) world.unreachable.add(name);
     const failure = await source.forWorker(stepOf(w(1))).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(WorldFailure);

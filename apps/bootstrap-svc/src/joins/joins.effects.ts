@@ -12,7 +12,7 @@ import type { EndingCredentials, JoinCredentialsSource } from './join.credential
 import type { HostAccess } from '../hosts/host.access.js';
 import { clusterSettings, nodeSettings, versionOn } from '../hosts/node.settings.js';
 
-/** Where the first credentials of an attempt come from, and those in their place. */
+/** The sources of the first credentials of an attempt, and of their replacements. */
 interface Issuing<C> {
   readonly host: Host;
   readonly first: () => Promise<C>;
@@ -21,11 +21,11 @@ interface Issuing<C> {
 
 interface ControlPlaneJoin {
   readonly credentials: EndingCredentials & { readonly certificateKey: string };
-  /** What an earlier join left may be cleaned: etcd has no member of it. */
+  /** The leftovers of an earlier join may be removed, because etcd has no member of it. */
   readonly again: boolean;
 }
 
-/** Nodes join: control planes with fresh credentials each, workers with those of the next minutes. */
+/** Joins nodes: control planes each with new credentials, workers with those of the next minutes. */
 @Controller()
 export class JoinsEffects {
   constructor(
@@ -39,7 +39,7 @@ export class JoinsEffects {
     const host = hostOf(step);
     const issue = () => this.credentials.forControlPlane(step);
     await this.withToken(step, { host, first: issue, next: issue }, async (credentials, renew) => {
-      // The member of an etcd that is not kubeadm's is there before the join, and stays.
+      // The member of an external etcd exists before the join, and is kept.
       const { interrupted } = await this.join(step, host, { credentials, again: hasExternalEtcd(step.state.cluster) });
       if (!interrupted) return;
       await leaveEtcd(this.hosts, step, host);
@@ -72,7 +72,7 @@ export class JoinsEffects {
     await step.record({ type: 'WorkerJoined', data: { uid: cluster.uid, node: host.machine.name } });
   }
 
-  /** A join whose token ended before the host was through begins again with a new one, once in each attempt. */
+  /** A join whose token expired before the host was done is repeated with a new one, once per attempt. */
   private async withToken<C extends EndingCredentials>(
     step: Step,
     { host, first, next }: Issuing<C>,

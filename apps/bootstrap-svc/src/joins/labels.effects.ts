@@ -8,7 +8,10 @@ import { CLUSTER_ACCESS } from '../bootstrap/tokens.js';
 import { clusterLabel } from '../hosts/node.settings.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 
-/** Nodes get the labels and taints of their pools, and lose those that their pools have no longer. What others set stays. */
+/**
+ * Sets the labels and taints of pools on their nodes, and removes those that pools no longer have. Those set by others
+ * are kept.
+ */
 @Controller()
 export class LabelsEffects {
   constructor(@Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess) {}

@@ -12,15 +12,15 @@ import { openRequest, type KubeconfigsCommand } from './kubeconfigs.decider.js';
 import { ISSUE, REMOVE, type KubeconfigData } from './kubeconfigs.reconciler.js';
 import { OPERATORS_BINDING } from './operators.manifests.js';
 
-/** How much the clock of a control plane may be ahead of ours. */
+/** Maximum clock skew of a control plane ahead of this service. */
 const CLOCK_SKEW_MS = 5 * 60_000;
 const NAME_SUFFIX_LENGTH = 8;
 
 type KubeconfigTask = TaskContext<Kubeconfigs | undefined, KubeconfigsCommand, KubeconfigData>;
 
 /**
- * Operators' kubeconfigs: a key of its own for each request, a certificate that the cluster signs, both sealed under the cluster's key. The
- * private key is in this process only until then.
+ * Operators' kubeconfigs: a separate key per request and a certificate signed by the cluster, both sealed with the
+ * cluster's key. The private key is in the memory of this process only until then.
  */
 @Controller()
 export class KubeconfigsEffects {
@@ -40,7 +40,7 @@ export class KubeconfigsEffects {
     const { api, administrator } = await this.clusters.open({ uid, cluster, recorded: { server, caCertHash } });
     await api.apply([OPERATORS_BINDING]);
     const { key, csr } = await newClientRequest(user, OPERATORS_GROUP);
-    // A new name for each attempt: the key of an earlier one is gone.
+    // A new name per attempt, because the key of an earlier one is lost.
     const name = `fairlead-${requestId}-${randomUUID().slice(0, NAME_SUFFIX_LENGTH)}`;
     const answer = await api.signClientCertificate({ name, csr, ttlSeconds }, signal);
     const expiresBy = new Date(this.clock.now().getTime() + ttlSeconds * 1_000 + CLOCK_SKEW_MS);

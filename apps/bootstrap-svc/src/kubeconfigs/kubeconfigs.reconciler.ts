@@ -3,7 +3,7 @@ import { latestOf, type IssuedKubeconfig, type Kubeconfigs } from '@fairlead/dom
 import type { Reconciler, Task } from '@fairlead/event-sourcing';
 import { kubeconfigs, type KubeconfigsCommand, type KubeconfigsFact } from './kubeconfigs.decider.js';
 
-/** Data of both tasks: the request that the kubeconfig answers. */
+/** Data of both tasks: the request for the kubeconfig. */
 export interface KubeconfigData {
   readonly [key: string]: unknown;
   readonly uid: ClusterUid;
@@ -34,8 +34,8 @@ const tasksOf = (state: Kubeconfigs, now: string): readonly Task[] => {
 };
 
 /**
- * Operators' requests become certificates. A sealed kubeconfig is deleted when its certificate expires, or when the same operator has a later
- * one; those of a cluster that is being deleted go with its key.
+ * Issues certificates for operators' requests. A sealed kubeconfig is deleted when its certificate expires, or when the
+ * same operator has a later one; those of a cluster that is being deleted are deleted with its key.
  */
 export const kubeconfigsReconciler: Reconciler<Kubeconfigs | undefined, KubeconfigsCommand, KubeconfigsFact> = {
   name: 'kubeconfigs',
@@ -51,7 +51,7 @@ export const kubeconfigsReconciler: Reconciler<Kubeconfigs | undefined, Kubeconf
     return Number.isFinite(next) ? new Date(next).toISOString() : null;
   },
 
-  /** The last attempt that failed answers the request; the ones before are tried again in a moment. */
+  /** The last failed attempt answers the request; earlier ones are retried shortly afterwards. */
   failed: (state, { type, data }, { cause, nextAttemptAt }) => {
     const { uid, requestId } = data as KubeconfigData;
     const user = state?.open[requestId]?.user;

@@ -34,10 +34,10 @@ const sealedReaders = ({ secrets }: Simulation): readonly string[] =>
 const certificateIn = (kubeconfig: string): X509Certificate =>
   new X509Certificate(Buffer.from(/client-certificate-data: (\S+)/.exec(kubeconfig)?.[1] ?? '', 'base64'));
 
-/** bootstrap-svc's own code from process to effects, with jobs delivered late and twice, lost answers and crashes. */
-describe("operators' kubeconfigs under disorder", () => {
+/** The real code of bootstrap-svc from process to effects, with late and duplicate jobs, lost answers and crashes. */
+describe("operators' kubeconfigs with reordering and crashes", () => {
   it.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
-    'seed %i: each request is answered once, the last kubeconfig of each operator is sealed, and no key is in the log',
+    'seed %i: each request is answered once, the last kubeconfig of each operator is sealed, and the log contains no key',
     async (seed) => {
       const simulation = await initialized(seed);
       simulation.troubles = ROUGH;
@@ -63,7 +63,7 @@ describe("operators' kubeconfigs under disorder", () => {
     },
   );
 
-  it('end with their certificates', async () => {
+  it('expire with their certificates', async () => {
     const simulation = await initialized(7);
     for (const [requestId, user] of REQUESTS) await simulation.say('audit', asked(requestId, user));
     await simulation.run();
@@ -86,7 +86,7 @@ describe("operators' kubeconfigs under disorder", () => {
     expect(sealedReaders(simulation)).toEqual([]);
   });
 
-  it('are not made after the end of the cluster was asked for', async () => {
+  it('are not created after the deletion of the cluster was requested', async () => {
     const simulation = await initialized(7);
     await simulation.say('audit', asked(...REQUESTS[0]));
     await simulation.say('request', { type: 'ClusterDeletionRequested', data: { uid: UID } });

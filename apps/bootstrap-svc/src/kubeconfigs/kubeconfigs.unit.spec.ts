@@ -42,19 +42,19 @@ const record = (requestId: string, uid = UID): KubeconfigsCommand => ({
 const recordRemoved: KubeconfigsCommand = { type: 'RecordRemoved', data: { uid: UID, requestId: 'r1' } };
 
 describe("an operator's request for a kubeconfig", () => {
-  it('is answered once, by a certificate for who asked', () => {
+  it('is answered once, with a certificate for the requesting user', () => {
     given(initialized, asked('r1')).when(record('r1')).then(issued('r1'));
     given(initialized, asked('r1'), issued('r1')).when(record('r1')).thenNothing();
     given(initialized, asked('r1'), failed).when(record('r1')).thenNothing();
   });
 
-  it('ends with the cluster, and is not taken for one of another incarnation', () => {
+  it('ends with the cluster, and is not mistaken for one of another incarnation', () => {
     given(asked('r1')).when(record('r1')).thenNothing();
     given(initialized, asked('r1')).when(record('r1', OTHER_UID)).thenNothing();
     given(initialized, asked('r1'), deleted).when(record('r1')).thenNothing();
   });
 
-  it('leaves a sealed kubeconfig whose removal is recorded once', () => {
+  it('results in a sealed kubeconfig whose removal is recorded once', () => {
     given(initialized, asked('r1'), issued('r1')).when(recordRemoved).then(removed('r1'));
     given(initialized, asked('r1'), issued('r1'), removed('r1')).when(recordRemoved).thenNothing();
   });
@@ -69,7 +69,7 @@ const after = (...facts: readonly Fact[]) =>
 const desired = (now: string, ...facts: readonly Fact[]): readonly string[] =>
   kubeconfigsReconciler.tasks(after(...facts), now).map(({ key }) => key);
 
-/** What the last event asks for. */
+/** The reactions to the last event. */
 const reactionsTo = (...facts: readonly Fact[]): readonly Reaction[] => {
   const events: readonly StoredEvent[] = facts.map((fact, index) => stored(fact, index + 1));
   return advance(reconcilerProcess(kubeconfigsReconciler), () => undefined, events)
@@ -78,7 +78,7 @@ const reactionsTo = (...facts: readonly Fact[]): readonly Reaction[] => {
 };
 
 describe('the reconciler of kubeconfigs', () => {
-  it('has each request issued', () => {
+  it('issues every request', () => {
     expect(desired(NOW, initialized, asked('r1'))).toEqual(['IssueKubeconfig/r1']);
     expect(desired(NOW, initialized, asked('r1'), failed)).toEqual([]);
     expect(reactionsTo(initialized, asked('r1'))).toMatchObject([
@@ -86,7 +86,7 @@ describe('the reconciler of kubeconfigs', () => {
     ]);
   });
 
-  it('answers a request with its failure after the last attempt only', () => {
+  it('answers a request with its failure only after the last attempt', () => {
     const state = after(initialized, asked('r1'));
     const [task] = kubeconfigsReconciler.tasks(state, NOW);
     const failure: TaskFailure = { cause, attempt: 1, attemptsMax: 2, nextAttemptAt: NOW, now: NOW };
@@ -94,12 +94,12 @@ describe('the reconciler of kubeconfigs', () => {
     expect(kubeconfigsReconciler.failed?.(state, task!, { ...failure, nextAttemptAt: null })).toEqual([failed]);
   });
 
-  it('asks nothing of a cluster that cannot sign', () => {
+  it('publishes no task for a cluster that cannot sign', () => {
     expect(reactionsTo(asked('r1'))).toEqual([]);
     expect(reactionsTo(initialized, deleted, asked('r1'))).toEqual([]);
   });
 
-  it('has a sealed kubeconfig removed when its certificate expires', () => {
+  it('removes a sealed kubeconfig when its certificate expires', () => {
     const facts = [initialized, asked('r1'), issued('r1')];
     expect(reactionsTo(...facts)).toEqual([{ kind: 'timer', key: 'wake', dueAt: EXPIRES, data: {} }]);
     expect(desired(NOW, ...facts)).toEqual([]);
@@ -107,7 +107,7 @@ describe('the reconciler of kubeconfigs', () => {
     expect(desired(DAY_AFTER, ...facts, removed('r1'))).toEqual([]);
   });
 
-  it('has the one before removed when the same operator gets another, and leaves those of others', () => {
+  it('removes the previous one when the same operator gets a new one, and keeps those of others', () => {
     const before = [initialized, asked('r1'), issued('r1'), asked('r2', BOB), issued('r2', BOB), asked('r3')];
     expect(desired(NOW, ...before, issued('r3'))).toEqual(['RemoveKubeconfig/r1']);
     expect(desired(NOW, ...before, issued('r3'), removed('r1'))).toEqual([]);

@@ -1,7 +1,9 @@
 import { OPERATORS_GROUP } from '@fairlead/contracts';
 import type { Manifest } from '../kubernetes/kubernetes.ports.js';
 
-/** What the group in operators' certificates may do in a cluster: everything, like the operators of its namespace in Fairlead. */
+/**
+ * Permissions of the group in operators' certificates: cluster-admin, like the operators of its namespace in Fairlead.
+ */
 export const OPERATORS_BINDING: Manifest = {
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRoleBinding',

@@ -13,20 +13,20 @@ export const kubeconfigRef = (uid: string): SecretRef => `bootstrap-svc.kubeconf
 export const etcdAuthorityRef = (uid: string): SecretRef => `bootstrap-svc.etcd-ca.${uid}` as SecretRef;
 export const joinCredentialsRef = (uid: string): SecretRef => `bootstrap-svc.join.${uid}` as SecretRef;
 
-/** How the connection of a host that joins by itself begins: sealed for the gateway, which gives it to the host. */
+/** The first credentials of a host that connects by itself: sealed for the gateway, which sends them to the host. */
 export const channelRef = (host: string): SecretRef => `bootstrap-svc.channel.${host}` as SecretRef;
 
-/** The sealed kubeconfig that answers an operator's request. */
+/** The sealed kubeconfig for an operator's request. */
 export const readerRef = (requestId: string): SecretRef => `bootstrap-svc.reader.${requestId}` as SecretRef;
 
-/** The sealed output of a command that an operator ran on a node. */
+/** The sealed output of an operator's command on a node. */
 export const execRef = (requestId: string): SecretRef => `bootstrap-svc.exec.${requestId}` as SecretRef;
 
-/** What it takes to reach the API of a cluster. */
+/** The data needed to reach the API of a cluster. */
 export interface Reachable {
   readonly uid: string;
   readonly cluster: string;
-  /** As ControlPlaneInitialized recorded them. */
+  /** As recorded by ControlPlaneInitialized. */
   readonly recorded: RecordedCluster | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface SealedReader {
   readonly kubeconfig: string;
 }
 
-/** Opens clusters by their administrator's kubeconfig, which is sealed. */
+/** Connects to clusters with the sealed kubeconfig of their administrator. */
 export class ClusterAccess {
   constructor(
     private readonly api: KubernetesApi,
@@ -49,21 +49,21 @@ export class ClusterAccess {
     return this.reach({ uid, cluster: spec.name, recorded }, await this.kubeconfig(uid, spec.name));
   }
 
-  /** The API, and the administrator as whom it is reached. */
+  /** The API, and the administrator whose credentials it uses. */
   async open(at: Reachable): Promise<{ readonly api: KubernetesCluster; readonly administrator: Administrator }> {
     const kubeconfig = await this.kubeconfig(at.uid, at.cluster);
     const administrator = sealedAdministrator(kubeconfig, at.cluster, at.recorded);
     return { api: await this.reach(at, kubeconfig), administrator };
   }
 
-  /** Seals a kubeconfig of the administrator under the cluster's own key. It is written here, from fields that were checked. */
+  /** Seals a kubeconfig of the administrator with the cluster's own key. It is generated here, from verified fields. */
   async seal({ uid, spec }: Cluster, administrator: Administrator): Promise<SecretRef> {
     const ref = kubeconfigRef(uid);
     await this.secrets.put(ref, kubeconfigToSeal(spec.name, administrator), uid);
     return ref;
   }
 
-  /** Seals the kubeconfig that answers an operator's request. */
+  /** Seals the kubeconfig for an operator's request. */
   async sealReader({ uid, requestId, kubeconfig }: SealedReader): Promise<SecretRef> {
     const ref = readerRef(requestId);
     await this.secrets.seal(ref, kubeconfig, uid);
@@ -74,7 +74,7 @@ export class ClusterAccess {
     await this.secrets.delete(readerRef(requestId));
   }
 
-  /** After this, no secret of the cluster can be read. */
+  /** Afterwards no secret of the cluster can be read. */
   async destroy(uid: string): Promise<void> {
     this.api.forget(uid);
     await this.secrets.destroyKey(uid, [kubeconfigRef(uid), joinCredentialsRef(uid), etcdAuthorityRef(uid)]);

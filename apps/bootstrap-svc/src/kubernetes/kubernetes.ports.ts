@@ -5,12 +5,12 @@ export type { Manifest, SigningRequest, WorkloadView } from '@fairlead/kubernete
 
 export type NodeView = Pick<FullNodeView, 'name' | 'ready' | 'message' | 'kubeletVersion' | 'cordonedBy'>;
 
-/** The label `component` says which: kube-apiserver, kube-controller-manager, kube-scheduler or etcd. */
+/** The label `component` contains its name: kube-apiserver, kube-controller-manager, kube-scheduler or etcd. */
 export type StaticPodView = Pick<PodView, 'node' | 'labels' | 'ready'>;
 
 export type PlacedPod = DrainPod & Pick<PodView, 'ready'>;
 
-/** What building and dismantling a cluster uses of its API. */
+/** The API calls for creating and dismantling a cluster. */
 export interface KubernetesCluster
   extends
     DrainableCluster,

@@ -7,7 +7,7 @@ export interface WaitOptions {
   readonly signal: AbortSignal;
 }
 
-/** Looks repeatedly until there is no problem or the time is over. Resolves to the problems that the last look found. */
+/** Checks repeatedly until there is no problem or the time is over. Resolves to the problems of the last check. */
 export const untilSettled = async (
   look: () => Promise<readonly string[]>,
   { deadlineMs, everyMs, signal }: WaitOptions,

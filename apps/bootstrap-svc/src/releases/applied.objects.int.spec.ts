@@ -29,7 +29,7 @@ afterAll(() => lab?.stop(), CASE_LIMIT_MS);
 
 describe('objects of an add-on, in a cluster of the lab', () => {
   it(
-    'are applied as they are, pruned when they are left out, and all deleted in the end',
+    'are applied unchanged, pruned when they are removed, and all deleted at the end',
     async () => {
       expect(await engine.status(at)).toBeUndefined();
       await engine.deploy(at, desired(map('one', '{{ kept }}'), map('two')));
@@ -48,7 +48,7 @@ describe('objects of an add-on, in a cluster of the lab', () => {
   );
 
   it(
-    'that others own fields of keep those; what is applied is taken over',
+    'keep fields owned by others; applied fields are taken over',
     async () => {
       await engine.deploy(at, desired(map('shared')));
       const change = [{ op: 'add', path: '/data/other', value: 'theirs' }];
@@ -62,7 +62,7 @@ describe('objects of an add-on, in a cluster of the lab', () => {
   );
 
   it(
-    'leave nothing that no list has when the service is killed while they are applied',
+    'are all in the inventory even if the service is killed while they are applied',
     async () => {
       let left = 1;
       const dying = { ...at, api: killedAfter(lab.cluster, () => (left -= 1) < 0) };
@@ -79,7 +79,7 @@ describe('objects of an add-on, in a cluster of the lab', () => {
   );
 
   it(
-    'of a kind that is defined among them are applied after its definition, and not pruned as if they were others',
+    'whose kind is defined among them are applied after its definition, and not pruned as different objects',
     async () => {
       const [group, plural] = ['art.fairlead.dev', 'brushes'];
       const definition: Manifest = {
@@ -109,7 +109,7 @@ describe('objects of an add-on, in a cluster of the lab', () => {
     CASE_LIMIT_MS,
   );
 
-  it('whose list others have changed say so instead of leaving them behind', async () => {
+  it('whose inventory was changed by others fail with that error and are not left behind', async () => {
     await engine.deploy(at, desired(map('one')));
     const list = { ...map('fairlead-addon-objects'), data: { inventory: 'nothing' } };
     await lab.cluster.apply([{ ...list, metadata: { ...list.metadata, namespace: 'art' } }]);
@@ -117,7 +117,7 @@ describe('objects of an add-on, in a cluster of the lab', () => {
   });
 });
 
-/** The API of a cluster as a service sees it that is killed at one of its calls. */
+/** The API of a cluster for a service that is killed at one of its calls. */
 const killedAfter = (api: ReleaseAt['api'], isDead: () => boolean): ReleaseAt['api'] =>
   new Proxy(api, {
     get: (target, method: keyof ReleaseAt['api']) => {

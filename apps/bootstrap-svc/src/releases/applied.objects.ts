@@ -17,13 +17,16 @@ const keyOf = ({ apiVersion, kind, metadata }: ObjectRef): string =>
 
 const inventoryName = (name: string): string => `fairlead-addon-${name}`;
 
-/** What others need comes first; within that, the order in which they were declared. */
+/** Objects that others need are first; within that, the declared order. */
 const inOrder = (manifests: readonly Manifest[]): readonly Manifest[] =>
   manifests.toSorted(({ kind: one }, { kind: other }) => rank(one) - rank(other));
 
 const rank = (kind: string): number => (FIRST.includes(kind) ? FIRST.indexOf(kind) : FIRST.length);
 
-/** Objects of a manifest by server-side apply. A ConfigMap beside them lists what was applied, so that what is left out later is pruned. */
+/**
+ * Server-side apply of a manifest's objects. A ConfigMap lists the applied objects, so that later removed ones are
+ * pruned.
+ */
 export class AppliedObjects implements ReleaseEngine {
   async status(at: ReleaseAt): Promise<ReleaseStatus | undefined> {
     const inventory = await this.inventory(at);
@@ -34,7 +37,7 @@ export class AppliedObjects implements ReleaseEngine {
     return (await this.inventory(at))?.digest !== digestOf(manifestsOf(desired));
   }
 
-  /** Objects are listed before they are applied, so that none is left without a list if this stops in between. */
+  /** Objects are listed before they are applied, so that after a crash none is missing in the list. */
   async deploy(at: ReleaseAt, desired: DesiredRelease): Promise<void> {
     const before = await this.inventory(at);
     const manifests = manifestsOf(desired);
@@ -48,13 +51,13 @@ export class AppliedObjects implements ReleaseEngine {
     await this.apply(at, manifests);
     const objects = (await at.api.placed(manifests, at.namespace)).map(refOf);
     const kept = new Set(objects.map(keyOf));
-    // Before a kind was defined, the API did not know where its objects are.
+    // Before a kind was defined, the API did not know whether it is namespaced.
     const former = await at.api.placed(old, at.namespace);
     await at.api.deleteObjects(former.filter((one) => !kept.has(keyOf(one))).toReversed());
     await this.write(at, { revision, status: 'deployed', objects, digest });
   }
 
-  /** Applying again is all that it takes. */
+  /** A repeated apply is sufficient. */
   async recover(): Promise<void> {
     await Promise.resolve();
   }
@@ -70,7 +73,7 @@ export class AppliedObjects implements ReleaseEngine {
     return at.api.differences(await at.api.placed(manifests, at.namespace));
   }
 
-  /** Definitions first: of a kind that is defined with it, the API knows only then whether it has namespaces. */
+  /** Definitions first: only then does the API know whether a newly defined kind is namespaced. */
   private async apply(at: ReleaseAt, manifests: readonly Manifest[]): Promise<void> {
     const ordered = inOrder(manifests);
     const isFirst = ({ kind }: Manifest): boolean => FIRST.includes(kind);

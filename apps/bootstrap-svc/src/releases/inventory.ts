@@ -14,10 +14,10 @@ const Inventory = z.object({
   revision: z.int().min(1),
   status: z.enum(['pending', 'deployed']),
   objects: z.array(Ref).readonly(),
-  /** SHA-256 of what was declared: objects may be Secrets. */
+  /** SHA-256 of the declared objects, which may be Secrets. */
   digest: z.string(),
 });
-/** What was applied for an add-on, as its ConfigMap has it. */
+/** The applied objects of an add-on, as listed in its ConfigMap. */
 export type Inventory = z.infer<typeof Inventory>;
 
 /** undefined: others have changed it. */

@@ -1,14 +1,14 @@
 import { compareVersions, without, type StoredEvent } from '@fairlead/contracts';
 
-/** Which version of Kubernetes a cluster has, and which it is declared to have. */
+/** The running and the declared Kubernetes version of a cluster. */
 export interface KubernetesOf {
   readonly running: string;
   readonly declared: string;
-  /** Of upgrades that have not ended. */
+  /** The targets of open upgrades. */
   readonly targets: Readonly<Record<string, string>>;
 }
 
-/** An upgrade is declared, or under way. */
+/** An upgrade is declared or in progress. */
 export const isBeingUpgraded = ({ running, declared }: KubernetesOf): boolean =>
   compareVersions(running, declared) !== 0;
 

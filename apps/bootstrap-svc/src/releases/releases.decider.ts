@@ -63,7 +63,7 @@ const decideDeclared = (
   }
 };
 
-/** What is stated of each add-on: once, and of the declaration that it was done for. */
+/** Facts about add-ons: each recorded once, for the declaration that it belongs to. */
 export const releases: Decider<Releases | undefined, ReleasesCommand, ReleasesFact> = {
   initial: undefined,
   reads: 'cluster',

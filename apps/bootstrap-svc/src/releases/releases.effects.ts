@@ -19,17 +19,17 @@ const PENDING = /^(pending-|uninstalling)/u;
 const PROBLEMS_MAX = 20;
 const PROBLEM_LENGTH_MAX = 500;
 
-/** Tried for weeks: what an add-on needs may come much later than it. */
+/** Retried for weeks: the dependencies of an add-on may become available much later. */
 const PATIENT = { attemptsMax: 1_000, backoffFirstMs: 2_000, backoffMaxMs: 3_600_000, timeoutMs: 15 * 60_000 } as const;
 
-/** A release that a task works on. */
+/** A release with its engine. */
 interface Opened {
   readonly release: Release;
   readonly at: ReleaseAt;
   readonly engine: ReleaseEngine;
 }
 
-/** Add-ons as releases: installed, upgraded, looked at, repaired and uninstalled. */
+/** Installs, upgrades, checks, repairs and uninstalls add-ons as releases. */
 @Controller()
 export class ReleasesEffects {
   constructor(
@@ -39,7 +39,7 @@ export class ReleasesEffects {
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'addonsEveryMs'>,
   ) {}
 
-  /** Values that render the same change nothing: neither the cluster nor the revision. */
+  /** Values with the same rendering change neither the cluster nor the revision. */
   @OnTask('InstallRelease', PATIENT)
   async install(task: ReleaseTask): Promise<void> {
     const { signal } = task;
@@ -123,7 +123,7 @@ export class ReleasesEffects {
   }
 }
 
-/** Only one task at a time works on a release: one that is pending was left behind by a process that ended. */
+/** Only one task at a time works on a release: a pending one was left by a process that ended. */
 const settledStatus = async ({ at, engine }: Opened, signal: AbortSignal): Promise<ReleaseStatus | undefined> => {
   const status = await engine.status(at, signal);
   if (status === undefined || !PENDING.test(status.status)) return status;

@@ -4,7 +4,7 @@ import { releases, type ReleasesCommand, type ReleasesFact } from './releases.de
 import { isBeingUpgraded } from './kubernetes.evolve.js';
 import type { Release, Releases } from './releases.state.js';
 
-/** Data of every task: the add-on, and the event that declared it as it is meant. */
+/** Data of every task: the add-on, and the event that declared it. */
 export interface ReleaseData {
   readonly [key: string]: unknown;
   readonly uid: ClusterUid;
@@ -14,7 +14,7 @@ export interface ReleaseData {
 
 const isAsDeclared = ({ declaration, deployed }: Release): boolean => deployed?.declaration === declaration;
 
-/** undefined: it may be installed now; else what it waits for. */
+/** The condition that the installation waits for; undefined: none. */
 const waitsFor = ({ hasBeenReady, kubernetes, releases: all }: Releases, { addon }: Release): string | undefined => {
   if (addon.class !== 'bootstrap' && !hasBeenReady) return 'the cluster to be Ready';
   if (addon.upgradeOrder === 'after' && kubernetes !== undefined && isBeingUpgraded(kubernetes))
@@ -25,7 +25,7 @@ const waitsFor = ({ hasBeenReady, kubernetes, releases: all }: Releases, { addon
   });
 };
 
-/** Those that depend on it are uninstalled first. */
+/** Dependent add-ons are uninstalled first. */
 const isNeeded = ({ releases: all }: Releases, name: string): boolean =>
   Object.values(all).some(({ addon, isBegun }) => isBegun && addon.dependsOn?.includes(name as PoolName) === true);
 
@@ -47,7 +47,7 @@ const taskOf = (state: Releases, release: Release): readonly Task[] => {
 const acts = (state: Releases | undefined): state is Releases & { readonly api: object } =>
   state !== undefined && state.api !== null && !state.isDeleting;
 
-/** Declared add-ons become releases of Helm. With the cluster, all of them go: none is uninstalled then. */
+/** Deploys declared add-ons as releases. They are deleted with their cluster, without being uninstalled. */
 export const releasesReconciler: Reconciler<Releases | undefined, ReleasesCommand, ReleasesFact> = {
   name: 'releases',
   version: 1,
@@ -66,7 +66,7 @@ export const releasesReconciler: Reconciler<Releases | undefined, ReleasesComman
             data: { uid: state.uid, addon, declaration },
           })),
 
-  /** What could not be looked at is as it was seen last. */
+  /** A failed check does not change the recorded state. */
   failed: (_state, { type, data }, { cause, attempt, attemptsMax, nextAttemptAt }) => {
     if (type === 'WatchRelease') return [];
     const { uid, addon, declaration } = data as ReleaseData;

@@ -22,10 +22,10 @@ const ROUNDS_MAX = 20;
 
 class Killed extends Error {}
 
-/** A cluster with helm, and a service that is killed at its call number `dieAt`, before or after it took effect. */
+/** A cluster with helm, and a service that is killed at call number `dieAt`, before or after its effect. */
 class World {
   readonly events: StoredEvent[] = [];
-  /** Of the one release, newest last. */
+  /** Revisions of the only release, newest last. */
   revisions: { status: string; values: string }[] = [];
   installs = 0;
   /** The event that set the sealed values. */
@@ -123,7 +123,7 @@ class World {
     else await this.effects.uninstall(task);
   }
 
-  /** Until only looks are left, over the death of the service. */
+  /** Runs tasks until only checks are left, across restarts of the service. */
   async settle(): Promise<void> {
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
       const tasks = releasesReconciler.tasks(this.state, NOW);
@@ -166,12 +166,12 @@ const start: readonly Fact[] = [
 
 const of = (world: World, type: StoredEvent['type']): number => world.events.filter((one) => one.type === type).length;
 
-/** Install, change, drift and removal, with one kill at each call that the service makes. */
-describe('the release of an add-on under kills', () => {
+/** Install, change, drift and removal, with one kill at each call of the service. */
+describe('the release of an add-on with kills', () => {
   const STEPS = Array.from({ length: 40 }, (_, index) => index + 1);
 
   it.each(STEPS.flatMap((at) => [[at, false] as const, [at, true] as const]))(
-    'a kill at call %i (after it took effect: %s) leads to one release, and each outcome is stated once',
+    'a kill at call %i (after its effect: %s) results in one release, and each outcome is recorded once',
     async (at, isLate) => {
       const world = new World(at, isLate);
       world.say(...start, declaring(paint('red')));
@@ -197,7 +197,7 @@ describe('the release of an add-on under kills', () => {
     },
   );
 
-  it('reaches every call: a later kill than the last one changes nothing', async () => {
+  it('covers every call: a kill after the last one changes nothing', async () => {
     const world = new World(STEPS.length, false);
     world.say(...start, declaring(paint('red')));
     await world.settle();
@@ -211,7 +211,7 @@ describe('the release of an add-on under kills', () => {
   });
 
   it.each(STEPS.slice(0, 16).flatMap((at) => [[at, false] as const, [at, true] as const]))(
-    'a kill at call %i (after it took effect: %s) applies sealed values that were set again',
+    'a kill at call %i (after its effect: %s) applies sealed values that were set again',
     async (at, isLate) => {
       const world = new World(at, isLate);
       const { values: _declared, ...others } = paint('red');

@@ -17,7 +17,7 @@ const noSecret = (name: string, message: string): WorldFailure =>
 
 const setOf = (name: string): string => `set it with "fairlead addon set-secret ${name}"`;
 
-/** What an add-on is made of: its chart or objects, with declared and sealed values. */
+/** The content of an add-on: its chart or objects, with declared and sealed values. */
 export class ReleaseSources {
   constructor(
     private readonly archives: ChartArchives,
@@ -38,7 +38,7 @@ export class ReleaseSources {
     };
   }
 
-  /** Which events set the sealed values of an add-on, by their names. */
+  /** The events that set the sealed values of an add-on, by secret name. */
   async setBy(namespace: string, { valuesFrom = [] }: Addon): Promise<Readonly<Record<string, string>>> {
     const secrets = new Map<string, SealedSecret>();
     for (const { secretName } of valuesFrom) secrets.set(secretName, await this.secret(namespace, secretName));

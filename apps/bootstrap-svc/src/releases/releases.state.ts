@@ -1,44 +1,44 @@
 import { isSameAddon, type Addon, type ClusterUid, type StoredEvent } from '@fairlead/contracts';
 import { kubernetesAfter, type KubernetesOf } from './kubernetes.evolve.js';
 
-/** What is known of a release of Helm in the cluster, as it was deployed last. */
+/** The last deployment of a release in the cluster. */
 export interface Deployed {
   readonly declaration: string;
   readonly version: string;
   readonly revision: number;
-  /** The events that set the sealed values which it got; absent: it got none. */
+  /** The events that set its sealed values; absent: it has none. */
   readonly secrets?: Readonly<Record<string, string>>;
 }
 
-/** A declared add-on, or one whose release still has to go. */
+/** A declared add-on, or one whose release must still be removed. */
 export interface Release {
-  /** As it was declared last. */
+  /** As last declared. */
   readonly addon: Addon;
-  /** It is in the manifest now. */
+  /** It is in the current manifest. */
   readonly isDeclared: boolean;
-  /** The event that declared it so. */
+  /** The event that declared it. */
   readonly declaration: string;
   readonly isRequested: boolean;
-  /** What it is made of is fetched, for this declaration. */
+  /** Its content is being downloaded, for this declaration. */
   readonly isPreparing: boolean;
-  /** Something of it may be in the cluster. */
+  /** Parts of it may be in the cluster. */
   readonly isBegun: boolean;
   /** null: never. */
   readonly deployed: Deployed | null;
-  /** What was changed outside Fairlead, and is not repaired; empty: nothing. */
+  /** Unrepaired changes made outside Fairlead; empty: none. */
   readonly drift: readonly string[];
 }
 
 /** The add-ons of one cluster. */
 export interface Releases {
   readonly uid: ClusterUid;
-  /** The API, as it was recorded when the cluster was initialized; null: it is not yet. */
+  /** The API as recorded when the cluster was initialized; null: it is not initialized yet. */
   readonly api: { readonly server: string; readonly caCertHash: string } | null;
   readonly hasBeenReady: boolean;
   readonly isDeleting: boolean;
-  /** Absent: of what was requested by an earlier release. */
+  /** Absent: the cluster was requested with an earlier release. */
   readonly kubernetes?: KubernetesOf;
-  /** By name, in the order in which they were declared. */
+  /** By name, in the declared order. */
   readonly releases: Readonly<Record<string, Release>>;
 }
 
@@ -83,7 +83,7 @@ const ofRelease = (state: Releases, event: StoredEvent): Releases => {
       return changed(state, event.data.addon, { drift: event.data.problems });
     case 'AddonUninstalled': {
       const { [event.data.addon]: gone, ...others } = state.releases;
-      // Declared again meanwhile: it begins as new.
+      // Declared again meanwhile: it starts as a new one.
       return gone?.isDeclared === true
         ? changed(state, event.data.addon, { isBegun: false, deployed: null })
         : { ...state, releases: others };

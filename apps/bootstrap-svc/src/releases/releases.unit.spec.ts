@@ -19,7 +19,7 @@ const addon = (name: string, others: Partial<Addon> = {}): Addon => ({
   version: '1.0.0',
   ...others,
 });
-/** As the fixtures request it. */
+/** As in the fixtures. */
 const VERSION = requestedVersion(requested(1, 1));
 
 const declaring = (...addons: readonly Addon[]): Fact => ({
@@ -75,7 +75,7 @@ describe('the add-ons of a cluster', () => {
     expect(story.say(ready).tasks).toEqual(['InstallRelease/network/e2', 'InstallRelease/metrics/e2']);
   });
 
-  it('wait for those that they depend on, and are uninstalled before them', () => {
+  it('wait for their dependencies, and are uninstalled before them', () => {
     const story = begun(addon('issuer', { dependsOn: ['manager' as never] }), addon('manager')).say(initialized, ready);
     expect(story.tasks).toEqual(['InstallRelease/manager/e2']);
     story.deployed('manager');
@@ -86,13 +86,13 @@ describe('the add-ons of a cluster', () => {
     expect(story.tasks).toEqual(['UninstallRelease/manager']);
   });
 
-  it('are changed when they are declared otherwise, and not when another one is', () => {
+  it('are upgraded when their own declaration changes, and not when another one does', () => {
     const story = begun(addon('one'), addon('two')).say(initialized, ready).deployed('one').deployed('two');
     story.say(declaring(addon('one'), addon('two', { values: { replicas: 2 } })));
     expect(story.tasks).toEqual(['WatchRelease/one/e2', 'InstallRelease/two/e7']);
   });
 
-  it('that go after an upgrade of Kubernetes wait until it has ended, and others do not', () => {
+  it('with upgradeOrder `after` wait until an upgrade of Kubernetes has ended, and others do not', () => {
     const later = addon('later', { upgradeOrder: 'after' });
     const story = begun(addon('first'), later).say(initialized, ready).deployed('first').deployed('later');
     const upgradeId = 'u-1';
@@ -113,7 +113,7 @@ describe('the add-ons of a cluster', () => {
     expect(installs()).toHaveLength(2);
   });
 
-  it('that go after an upgrade go on when it is given up', () => {
+  it('with upgradeOrder `after` continue when the upgrade is abandoned', () => {
     const later = addon('later', { upgradeOrder: 'after' });
     const story = begun().say(initialized, ready);
     const of = { uid: UID, upgradeId: 'u-1' };
@@ -128,15 +128,15 @@ describe('the add-ons of a cluster', () => {
     expect(story.tasks).toEqual([expect.stringContaining('InstallRelease/later/')]);
   });
 
-  it('that were never begun leave nothing to uninstall', () => {
+  it('that were never started leave nothing to uninstall', () => {
     expect(begun(addon('metrics')).say(initialized, declaring()).state?.releases).toEqual({});
   });
 
-  it('are left alone in a cluster that is being deleted: they go with it', () => {
+  it('are not changed in a cluster that is being deleted: they are deleted with it', () => {
     expect(begun(addon('metrics')).say(initialized, ready, deleting).tasks).toEqual([]);
   });
 
-  it('are stated as requested once for each declaration', () => {
+  it('are recorded as requested once per declaration', () => {
     const story = begun(addon('metrics'));
     const facts = releasesReconciler.facts?.(story.state, NOW) ?? [];
     const data = { uid: UID, addon: 'metrics', declaration: 'e2' };
@@ -144,7 +144,7 @@ describe('the add-ons of a cluster', () => {
     expect(releasesReconciler.facts?.(story.say(...facts).state, NOW)).toEqual([]);
   });
 
-  it('that fail say so with their attempt; a look that fails says nothing of them [azimuth 20]', () => {
+  it('that fail are recorded with their attempt; a failed check is not [azimuth 20]', () => {
     const attempt = { cause, attempt: 2, attemptsMax: 5, nextAttemptAt: NOW };
     const failure = { ...attempt, now: NOW };
     const data: ReleaseData = { uid: UID, addon: 'metrics' as never, declaration: 'e2' };
@@ -156,14 +156,14 @@ describe('the add-ons of a cluster', () => {
   });
 });
 
-describe('what is stated of an add-on', () => {
+describe('the facts about an add-on', () => {
   const DECLARATION = stored(declaring(addon('metrics')), 2).meta.id;
   const of = { uid: UID, addon: 'metrics' as Addon['name'], declaration: DECLARATION };
   const history = [requested(1, 1), declaring(addon('metrics')), initialized];
   const deployed: Fact<'AddonDeployed'> = { type: 'AddonDeployed', data: { ...of, version: '1.0.0', revision: 1 } };
   const drifted: Fact<'AddonDrifted'> = { type: 'AddonDrifted', data: { ...of, problems: ['gone'], repair: true } };
 
-  it('is that it is installed, then that it is upgraded', () => {
+  it('contain its installation, then its upgrade', () => {
     const begin = { type: 'BeginRelease', data: { ...of, version: '1.0.0' } } as const;
     given(...history)
       .when(begin)
@@ -173,7 +173,7 @@ describe('what is stated of an add-on', () => {
       .then({ type: 'AddonUpgrading', data: begin.data });
   });
 
-  it('is stated once, and not of another declaration or another cluster of the name', () => {
+  it('are recorded once, and not for another declaration or another cluster of the same name', () => {
     const record = { type: 'RecordRelease', data: deployed.data } as const;
     given(...history)
       .when(record)
@@ -189,7 +189,7 @@ describe('what is stated of an add-on', () => {
       .thenNothing();
   });
 
-  it('is that it was changed outside, once until that differs, and that it is as deployed again [azimuth 27]', () => {
+  it('contain changes made outside, once per difference, and the return to the deployed state [azimuth 27]', () => {
     const drift = { type: 'RecordDrift', data: { ...of, problems: ['gone'] } } as const;
     given(...history, deployed)
       .when(drift)

@@ -5,7 +5,7 @@ type Json = AddonSecretValues[string];
 const isObject = (value: Json | undefined): value is AddonSecretValues =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Objects are merged as Helm merges files of values, and everything else is replaced. */
+/** Objects are merged as Helm merges values files; other values are replaced. */
 const merged = (below: AddonSecretValues, above: AddonSecretValues): AddonSecretValues => {
   const all = Object.entries(above).map(([key, value]): readonly [string, Json] => {
     const former = Object.hasOwn(below, key) ? below[key] : undefined;
@@ -14,16 +14,16 @@ const merged = (below: AddonSecretValues, above: AddonSecretValues): AddonSecret
   return Object.fromEntries([...Object.entries(below), ...all]);
 };
 
-/** Later ones over earlier ones. */
+/** Later values override earlier ones. */
 export const mergedValues = (values: readonly AddonSecretValues[]): AddonSecretValues =>
   values.reduce((below, above) => merged(below, above), {});
 
-/** Shorter texts are in every message by chance. */
+/** Shorter texts occur in any message by chance. */
 const SEALED_LENGTH_MIN = 3;
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** Every text and number of sealed values, as charts may show it. */
+/** Every text and number of sealed values, in the forms in which charts may print it. */
 export const sealedTexts = (value: Json): readonly string[] => {
   if (typeof value === 'string' || typeof value === 'number') {
     const text = String(value);
@@ -34,7 +34,7 @@ export const sealedTexts = (value: Json): readonly string[] => {
   return isObject(value) ? Object.values(value).flatMap(sealedTexts) : [];
 };
 
-/** Words without what is sealed, the longest first: one may be part of another. */
+/** Removes sealed texts from a message, the longest first: one may be part of another. */
 export const withoutSealed = (words: string, sealed: readonly string[]): string =>
   sealed
     .toSorted((one, other) => other.length - one.length)

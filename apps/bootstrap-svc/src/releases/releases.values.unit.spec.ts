@@ -20,7 +20,7 @@ const sources = (secrets: Readonly<Record<string, object>>, asked: unknown[] = [
   );
 
 describe('the values of a chart', () => {
-  it('are those of its secrets, later ones over earlier ones, and declared ones over all of them', async () => {
+  it('are those of its secrets, later ones override earlier ones, and declared ones override all of them', async () => {
     const secrets = {
       'team-a/one': { db: { user: 'a', password: 'p' }, list: [1, 2] },
       'team-a/two': { db: { user: 'b' } },
@@ -35,21 +35,21 @@ describe('the values of a chart', () => {
     expect(sealed).not.toContain('red');
   });
 
-  it('are no others than those of its namespace: a secret that is missing says how it is set', async () => {
+  it('are only those of its namespace: the error for a missing secret explains how to set it', async () => {
     const declared = addon({ application: 'paint', version: '1.0.0', valuesFrom: [{ secretName: 'one' }] });
     await expect(sources({ 'team-b/one': {} }).desired('team-a', declared, signal)).rejects.toThrow(
       'the namespace has no add-on secret one; set it with "fairlead addon set-secret one"',
     );
   });
 
-  it('leave the prototype alone', () => {
+  it('cannot change the prototype', () => {
     const values = mergedValues([JSON.parse('{"__proto__":{"a":1}}') as never, { b: {} }]);
     expect(({} as { readonly a?: number }).a).toBeUndefined();
     expect(Object.keys(values)).toContain('b');
   });
 });
 
-describe('a chart by its repository', () => {
+describe('a chart of a repository', () => {
   it('is downloaded with the credentials of its secret, which must have both', async () => {
     const asked: unknown[] = [];
     const chart = { repository: 'oci://registry.example.org/charts', name: 'paint', credentialsSecretName: 'registry' };
@@ -65,8 +65,8 @@ describe('a chart by its repository', () => {
   });
 });
 
-describe('words about a chart', () => {
-  it('have nothing in them that is sealed, in no line and not in base64', () => {
+describe('messages about a chart', () => {
+  it('contain no sealed text, in no line and not in base64', () => {
     const sealed = sealedTexts({ db: { password: 'open sesame', pem: 'first line\nsecond line', port: 54321 } });
     const words = `bad: open sesame, ${Buffer.from('open sesame').toString('base64')}, second line, 54321`;
     expect(withoutSealed(words, sealed)).toBe('bad: [sealed], [sealed], [sealed], [sealed]');

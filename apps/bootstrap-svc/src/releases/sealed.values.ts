@@ -2,7 +2,7 @@ import { addonSecretOf, addonSecretRef } from '@fairlead/contracts';
 import type { SecretStore } from '@fairlead/service-kit';
 import type { SealedSecret, SealedValues } from './releases.ports.js';
 
-/** Values of add-ons as the gateway has sealed them. */
+/** Opens the values of add-ons that the gateway sealed. */
 export class OpenedValues implements SealedValues {
   constructor(private readonly secrets: Pick<SecretStore, 'get'>) {}
 

@@ -9,7 +9,7 @@ import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 
 const STEPS_END_AGAIN_MS = 250;
 
-/** Releases what a cluster has outside its machines, once nothing works on it any more. */
+/** Releases the external resources of a cluster, once all other work on it has ended. */
 @Controller()
 export class DismantlingEffects {
   private readonly log = new Logger('dismantling');
@@ -34,7 +34,10 @@ export class DismantlingEffects {
     await this.clusters.destroy(data.uid);
   }
 
-  /** Once the machines are gone, nothing else would release it. Resolves to what the cluster did not release in time, as far as it is known. */
+  /**
+   * After the deletion of the machines nothing else would release them. Resolves to the resources that the cluster did
+   * not release in time, as far as known.
+   */
   private async releaseOutside({ state: { cluster }, signal }: Step): Promise<string[]> {
     if (cluster.controlPlane === null) return [];
     const { releaseTimeoutMs, lookEveryMs } = this.settings;

@@ -17,7 +17,7 @@ import type { KubernetesCluster } from '../kubernetes/kubernetes.ports.js';
 
 const STEPS_END_AGAIN_MS = 500;
 const DRAIN_AGAIN_MS = 1_000;
-/** Under this mark a node that leaves is cordoned. */
+/** The mark of cordons for a removal. */
 export const REMOVAL = 'removal';
 
 const countsOf = ({ evictedPods, dead, leftPods, attachedVolumes, returned }: Drained) => ({
@@ -28,7 +28,7 @@ const countsOf = ({ evictedPods, dead, leftPods, attachedVolumes, returned }: Dr
   ...(returned.length === 0 ? {} : { returned: [...returned] }),
 });
 
-/** Takes nodes out of their clusters. A host that is dead does not stop it. */
+/** Removes nodes from their clusters, including nodes with a dead host. */
 @Controller()
 export class NodeRemovalEffects {
   private readonly log = new Logger('removal');
@@ -47,7 +47,7 @@ export class NodeRemovalEffects {
     const host = hostOf(step);
     const { name } = host.machine;
     const others = await othersOn(name, step);
-    // A node that is still joining would come back after it was removed.
+    // A node that is still joining would return after its removal.
     if (others.length > 0) return step.requeueAfter(STEPS_END_AGAIN_MS, `${others.join(', ')} still end`);
     const api = await this.clusters.of(step.state.cluster);
     if (host.removal === 'desired') {
@@ -55,12 +55,12 @@ export class NodeRemovalEffects {
       const drained = await this.drain(api, host, step);
       if (drained.outcome === 'waiting') return this.goOn(step, drained, begunAt);
       const after = await step.record({ type: 'NodeDrained', data: { uid, node: name, ...countsOf(drained) } });
-      // It goes on as soon as no request to the API reaches it.
+      // Continues as soon as no API requests reach it.
       if (after.status === 'absent') return undefined;
-      // Someone asked for it to stay before its drain had ended.
+      // A user cancelled its removal before its drain had ended.
       if (after.cluster.hosts[name]?.removal !== 'drained') return undefined;
       if (isControlPlane(host) && isBehindBalancer(after.cluster, host)) return undefined;
-      // It goes on when the hooks have let it.
+      // Continues when the hooks have succeeded.
       if (isHeld(after.cluster.hooks, { point: 'BeforeNodeDelete', node: name })) return undefined;
     }
     if (isControlPlane(host)) await leaveEtcd(this.hosts, step, host);
@@ -78,7 +78,7 @@ export class NodeRemovalEffects {
     const { uid } = step.state.cluster;
     const { name, pool } = hostOf(step).machine;
     const others = await othersOn(name, step);
-    // A drain that still ends could cordon it again.
+    // A drain that is still ending could cordon it again.
     if (others.length > 0) return step.requeueAfter(STEPS_END_AGAIN_MS, `${others.join(', ')} still end`);
     const api = await this.clusters.of(step.state.cluster);
     await api.uncordon(name, REMOVAL);
@@ -86,7 +86,10 @@ export class NodeRemovalEffects {
     return undefined;
   }
 
-  /** Its machine goes although Kubernetes does not delete its Node in time: what stays there is reported as a Node without a machine. */
+  /**
+   * Its machine is deleted even if Kubernetes does not delete its Node in time: the remaining Node is reported as one
+   * without a machine.
+   */
   private async deleteNode(api: KubernetesCluster, name: string, { signal }: Step): Promise<Cause | undefined> {
     const { nodeDeletionTimeoutMs, lookEveryMs } = this.settings;
     const deadline = Date.now() + nodeDeletionTimeoutMs;
@@ -108,7 +111,7 @@ export class NodeRemovalEffects {
     const { drain: policy = {}, runStartedAt } = state.cluster;
     await api.cordon(machine.name, REMOVAL, { leaving: true });
     const { drainLimitMs: sliceMs, lookEveryMs: everyMs } = this.settings;
-    // A pause is no part of its time.
+    // A pause does not count.
     const since =
       [drainingSince, runStartedAt]
         .filter((at) => at !== undefined)
@@ -127,7 +130,7 @@ export class NodeRemovalEffects {
     });
   }
 
-  /** Stated once, and then waited for: until its pods are gone, or its time is over. */
+  /** Recorded once; then waits until its pods are gone, or the timeout has passed. */
   private async goOn(step: Step, { left, pods }: Draining, begunAt: string): Promise<RequeueAfter> {
     const { machine, drainingSince: since = begunAt } = hostOf(step);
     const { uid } = step.state.cluster;
@@ -135,7 +138,7 @@ export class NodeRemovalEffects {
     return step.requeueAfter(DRAIN_AGAIN_MS, `${left} pods are left on ${machine.name}`);
   }
 
-  /** Its machine goes anyway; a host that comes from a stock is better given back clean. */
+  /** Its machine is removed in any case; a host of a stock should be returned clean. */
   private async reset(step: Step, host: Host): Promise<void> {
     try {
       await this.hosts.onIfAlive(host, step, (worker) =>

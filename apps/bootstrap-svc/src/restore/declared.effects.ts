@@ -18,7 +18,7 @@ const KUBE_SYSTEM = 'kube-system';
 const isOwnMark = (mark: string): boolean =>
   mark === REMOVAL || UpgradeId.safeParse(mark).success || requestOfMark(mark) !== undefined;
 
-/** After etcd was restored, Kubernetes has what the snapshot had: what the cluster is by now is applied again. */
+/** After a restore of etcd, Kubernetes has the objects of the snapshot: the current declaration is applied again. */
 @Controller()
 export class DeclaredEffects {
   constructor(@Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess) {}
@@ -53,7 +53,7 @@ export class DeclaredEffects {
     return staying.map(({ machine }) => machine.name).filter((name) => !registered.has(name));
   }
 
-  /** Tried for half a day: until then the cluster is Degraded. */
+  /** Retried for half a day: until then the cluster is Degraded. */
   @OnTask('ReapplyDeclared', { attemptsMax: 75, backoffFirstMs: 1_000, backoffMaxMs: 600_000, timeoutMs: 2 * 60_000 })
   async reapplyDeclared(step: Step): Promise<void> {
     const { cluster } = step.state;

@@ -16,7 +16,7 @@ const failed = (message: string): WorldFailure =>
 
 const VERSION_LINE = /^kubernetesVersion:.*$/m;
 
-/** Everything else stays as it is written, comments too. */
+/** Everything else is kept verbatim, including comments. */
 const atVersion = (text: string, version: string): string => {
   if (!VERSION_LINE.test(text)) throw failed('kubernetesVersion has no line of its own');
   return text.replace(VERSION_LINE, `kubernetesVersion: ${version}`);
@@ -45,7 +45,7 @@ const configMap = (text: string): Manifest => ({
   data: { ClusterConfiguration: text },
 });
 
-/** Only the image: everything else of the object stays as it is. */
+/** Contains only the image: the rest of the object is unchanged. */
 const workload = (kind: 'DaemonSet' | 'Deployment', name: string, image: string): Manifest => ({
   apiVersion: 'apps/v1',
   kind,
@@ -53,17 +53,17 @@ const workload = (kind: 'DaemonSet' | 'Deployment', name: string, image: string)
   spec: { template: { spec: { containers: [{ name, image }] } } },
 });
 
-/** What kubeadm installed, as far as it is there: a cluster may do without kube-proxy. */
+/** Existing objects of kubeadm: a cluster may run without kube-proxy. */
 export interface KubeadmObjects {
-  /** The ClusterConfiguration of kubeadm-config, as the snapshot had it. */
+  /** The ClusterConfiguration of kubeadm-config in the snapshot. */
   readonly clusterConfiguration: string;
   readonly kubeProxy: boolean;
   readonly coreDns: boolean;
 }
 
 /**
- * Brings kubeadm-config, kube-proxy and CoreDNS to a release. Images come from where kubeadm-config says. Throws WorldFailure where
- * kubeadm-config cannot be read.
+ * Upgrades kubeadm-config, kube-proxy and CoreDNS to a release. Image repositories are those of kubeadm-config. Throws
+ * WorldFailure if kubeadm-config cannot be read.
  */
 export const kubeadmManifests = (
   { version, coredns }: Pick<KubernetesRelease, 'version' | 'coredns'>,

@@ -23,27 +23,27 @@ const LABELS = ['tier', 'zone', 'disk'];
 const VERSIONS = ['v1.34.4', 'v1.35.4', 'v1.36.3'];
 const WORKERS: readonly NodeName[] = [w(1), w(2)];
 const NODES: readonly NodeName[] = [cp(1), cp(2), cp(3), ...WORKERS];
-/** Rounds in which everything that is desired is tried once. */
+/** Rounds in which every desired step is tried once. */
 const ROUNDS_MAX = 20;
 
-/** What a snapshot of etcd has of the objects that Fairlead declares. */
+/** The declared objects in a snapshot of etcd. */
 interface Objects {
   readonly bindings: Map<string, readonly string[]>;
   readonly labels: Map<string, Record<string, string>>;
   readonly taints: Map<string, readonly string[]>;
   readonly images: Map<string, string>;
-  /** By the mark under which it is cordoned. */
+  /** The cordoned nodes, with the mark of each cordon. */
   readonly cordoned: Map<string, string>;
-  /** Nodes that it has: a worker may have joined since. */
+  /** Its nodes: a worker may have joined since. */
   readonly registered: Set<string>;
-  /** Nodes with the label that names the cluster. */
+  /** Nodes with the label that contains the cluster's name. */
   readonly ofCluster: Set<string>;
   kubeadm: string;
 }
 
 const copyOf = (objects: Objects): Objects => structuredClone(objects);
 
-/** What is read of an object, by its kind. */
+/** The fields of an object that are read, by kind. */
 interface Applied {
   readonly kind: string;
   readonly metadata: { readonly name: string };
@@ -54,13 +54,13 @@ interface Applied {
   };
 }
 
-/** The API of a cluster, as far as what is declared goes through it. */
+/** The API of a cluster, with the calls for declared objects. */
 class Api {
   constructor(public objects: Objects) {}
 
   private isThere = (node: string): boolean => this.objects.registered.has(node);
 
-  /** As its kubelet does after a restart: without the former labels, taints and cordon. */
+  /** As a kubelet after a restart: without the former labels, taints and cordon. */
   register(node: string): void {
     if (this.isThere(node)) return;
     this.objects.registered.add(node);
@@ -115,7 +115,7 @@ class Api {
     }));
 }
 
-/** One cluster, its log folded, and the API that its tasks work on. */
+/** One cluster, its folded log, and the API of its tasks. */
 class World {
   private state: Bootstrap = ABSENT;
   private sequence = 0;
@@ -280,7 +280,7 @@ const RESTORED: readonly Fact[] = [
   { type: 'EtcdRestored', data: { uid: UID, requestId: 'r', snapshot: 's' } },
 ];
 
-/** With the file from the beginning, as clusters are made today. */
+/** With the file from the start, like new clusters. */
 const wholeClusterWithFile = (): readonly Fact[] =>
   wholeCluster().map((fact) =>
     fact.type === 'ControlPlaneInitialized' || fact.type === 'ControlPlaneJoined'
@@ -288,14 +288,14 @@ const wholeClusterWithFile = (): readonly Fact[] =>
       : fact,
   );
 
-/** A history of declarations, cordons and upgrades with a snapshot somewhere in it, and what was declared last. */
+/** A history of declarations, cordons and upgrades with a snapshot at some point, and the last declaration. */
 const anyHistory = async (
   random: () => number,
 ): Promise<{
   readonly world: World;
   readonly last: Declaration;
   readonly version: string;
-  /** Right before the restore. */
+  /** The state right before the restore. */
   readonly cordoned: ReadonlyMap<string, string>;
 }> => {
   const world = new World();
@@ -308,17 +308,17 @@ const anyHistory = async (
     last = anyDeclaration(random);
     world.take(specChanged(last));
     world.takeCordon(random() < 0.4, some(random, WORKERS), `r-${change}`);
-    // A declaration may be replaced before anything was done about it.
+    // A declaration may be replaced before it is applied.
     if (random() < 0.8) await world.settle();
     if (random() < 0.2 && version + 1 < VERSIONS.length) {
       version += 1;
       world.take(...upgradedTo(VERSIONS[version] ?? ''));
-      // As kubeadm's upgrade leaves it.
+      // As after kubeadm's upgrade.
       world.api.objects.kubeadm = `apiVersion: kubeadm.k8s.io/v1beta4\nkubernetesVersion: ${VERSIONS[version]}\n`;
     }
     if (random() < 0.4) {
       snapshot = copyOf(world.api.objects);
-      // In the middle of an upgrade, and of a removal that is cancelled later.
+      // During an upgrade, or during a removal that is cancelled later.
       const mark = ['u-1234567890', 'removal'][Math.floor(random() * 3)];
       if (mark !== undefined && !snapshot.cordoned.has(w(1))) snapshot.cordoned.set(w(1), mark);
       // The second worker has joined since.
@@ -334,7 +334,7 @@ const anyHistory = async (
 
 describe('after a restore of etcd', () => {
   it.each(Array.from({ length: SEEDS }, (_, seed) => seed + 1))(
-    'everything that is declared holds again, or is named (seed %i)',
+    'everything declared is applied again, or reported (seed %i)',
     async (seed) => {
       const random = seededRandom(seed);
       const { world, last, version, cordoned: before } = await anyHistory(random);

@@ -14,7 +14,7 @@ const anotherOne = (target: string): WorldFailure =>
     retryable: false,
   });
 
-/** It may be larger than memory, so it is unsealed into a folder that only this process may read, for as long as it is copied. */
+/** It may be larger than memory, so it is unsealed into a private folder of this process while it is copied. */
 export const withSnapshotFile = async (
   snapshots: Pick<SnapshotStore, 'read'>,
   { snapshot, sha256 }: { readonly snapshot: string; readonly sha256: string },

@@ -12,7 +12,10 @@ import { PRIVATE, withSnapshotFile } from './snapshot.file.js';
 
 const AGAIN_MS = 1_000;
 
-/** Copies a snapshot of etcd to the control planes on which it is restored, and removes it when that has failed: by SSH, since the API is away with etcd. */
+/**
+ * Copies a snapshot of etcd to the control planes that restore it, and removes it after a failure: over SSH, because
+ * the API is unavailable without etcd.
+ */
 @Controller()
 export class SnapshotsEffects {
   constructor(
@@ -36,7 +39,7 @@ export class SnapshotsEffects {
     const data = { uid, node: host.machine.name, requestId, snapshot, sha256 };
     const after = await step.record({ type: 'EtcdSnapshotPlaced', data });
     const current = after.status === 'absent' ? null : after.cluster.abandoned;
-    // It came too late: the step that removes it may have been here before.
+    // The copy is too late: the step that removes it may already have run.
     if (current?.requestId !== requestId || current.failed) await this.remove(host, step);
     return undefined;
   }

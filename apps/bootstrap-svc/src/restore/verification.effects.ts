@@ -13,7 +13,7 @@ import { verdictOf, verifierOf } from './verification.rules.js';
 const MINUTE_MS = 60_000;
 const OPERATION = 'verify a snapshot of etcd';
 
-/** Restores snapshots into a scratch etcd on a control plane, whose etcd has the version that they are restored with. */
+/** Restores snapshots into a temporary etcd on a control plane, whose etcd version is used for it. */
 @Controller()
 export class VerificationEffects {
   constructor(
@@ -42,7 +42,7 @@ export class VerificationEffects {
     await step.record({ type: 'EtcdSnapshotVerified', data });
   }
 
-  /** A failure that it answers with is about the snapshot, and none of the host. */
+  /** A failure in the answer concerns the snapshot, not the host. */
   private async restored(
     host: Host,
     step: Step,

@@ -2,18 +2,18 @@ import type { EventData } from '@fairlead/contracts';
 import type { VerifySnapshotResult } from '@fairlead/node-scripts';
 import type { DesiredVerification, Host } from '../bootstrap/bootstrap.state.js';
 
-/** What a scratch etcd said of a snapshot. */
+/** The result of a temporary etcd for a snapshot. */
 export type Verdict =
   | {
       readonly kind: 'valid';
       readonly said: Pick<EventData<'EtcdSnapshotVerified'>, 'revision' | 'keys' | 'objects' | 'hash'>;
     }
-  /** etcd cannot be restored from it, or would not be what was saved. */
+  /** etcd cannot be restored from it, or would differ from the saved state. */
   | { readonly kind: 'invalid'; readonly message: string }
-  /** Nothing is known of the snapshot. */
+  /** The state of the snapshot is unknown. */
   | { readonly kind: 'unknown'; readonly message: string };
 
-/** Messages of etcdutl and etcd about a damaged database; a lack of space, memory or time is none of it. */
+/** Messages of etcdutl and etcd about a damaged database; a lack of space, memory or time does not match. */
 const DAMAGED =
   /expected sha256|checksum|invalid database|corrupt|not a valid|unexpected fault address|page \d+: invalid/i;
 
@@ -37,7 +37,7 @@ export const verdictOf = (desired: DesiredVerification, said: VerifySnapshotResu
   return { kind: DAMAGED.test(said.problem) ? 'invalid' : 'unknown', message: said.problem };
 };
 
-/** The control planes that could run a scratch etcd; each attempt takes the next one, those with heartbeats first. */
+/** The control planes that could run a temporary etcd; each attempt uses the next one, those with heartbeats first. */
 export const verifierOf = (hosts: readonly Host[], attempt: number): Host | undefined => {
   const able = hosts.filter(({ joinedAt, removal, failed }) => joinedAt !== null && removal === 'none' && !failed);
   const inTurn = [

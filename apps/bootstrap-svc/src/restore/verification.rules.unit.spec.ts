@@ -17,7 +17,7 @@ const failed = (problem: string): ReturnType<typeof verdictOf> =>
   verdict({ problem, status: null, revision: null, objects: null });
 
 describe('the verdict on a snapshot of etcd', () => {
-  it('is valid where the scratch etcd has what was saved', () => {
+  it('is valid if the temporary etcd has the saved state', () => {
     expect(verdict({})).toEqual({ kind: 'valid', said: { revision: 501, keys: 90, objects: 80, hash: 7 } });
     expect(verdict({ revision: 500 }).kind).toBe('valid');
   });
@@ -36,7 +36,7 @@ describe('the verdict on a snapshot of etcd', () => {
       { status: { hash: 7, revision: 1, totalKey: 2 }, objects: 0 },
       'it has revision 1, and it was saved at 500; 2 keys, and 90 were saved; no objects of Kubernetes',
     ],
-  ])('is invalid with %s, and names what differs', (_, change, message) => {
+  ])('is invalid with %s, and reports the difference', (_, change, message) => {
     expect(verdict(change)).toEqual({ kind: 'invalid', message });
   });
 
@@ -48,7 +48,7 @@ describe('the verdict on a snapshot of etcd', () => {
     'panic: page 17: invalid page type: 0: 0',
     'unexpected fault address 0x7f0000000000',
     'mvcc: database file is corrupt',
-  ])('is invalid where the database is damaged: %s', (problem) => {
+  ])('is invalid if the database is damaged: %s', (problem) => {
     expect(failed(problem)).toEqual({ kind: 'invalid', message: problem });
   });
 
@@ -59,12 +59,12 @@ describe('the verdict on a snapshot of etcd', () => {
     'the unit ended with exit code 137: its limits are 512 MiB of memory and 1200 s',
     'this host has no etcd',
     'context deadline exceeded',
-  ])('is unknown where the attempt says nothing of the snapshot: %s', (problem) => {
+  ])('is unknown if the attempt does not concern the snapshot: %s', (problem) => {
     expect(failed(problem)).toEqual({ kind: 'unknown', message: problem });
   });
 
   it.each([{ status: null }, { revision: null }, { objects: null }])(
-    'is unknown where an answer is missing: %j',
+    'is unknown if an answer is missing: %j',
     (missing) => {
       expect(verdict(missing)).toEqual({ kind: 'unknown', message: 'the scratch etcd did not say what it has' });
     },
@@ -79,7 +79,7 @@ describe('the control plane that verifies a snapshot', () => {
   const names = (hosts: readonly Host[]): readonly (string | undefined)[] =>
     [1, 2, 3, 4].map((attempt) => verifierOf(hosts, attempt)?.machine.name);
 
-  it('is another one with each attempt, and one without heartbeats comes last', () => {
+  it('differs with each attempt, and one without heartbeats is last', () => {
     expect(names([host('one'), host('two')])).toEqual(['one', 'two', 'one', 'two']);
     expect(names([host('one', silent), host('two'), host('three')])).toEqual(['two', 'three', 'one', 'two']);
   });
