@@ -52,11 +52,8 @@ const agentProfile = (
   };
 };
 
-/**
- * Addresses that bypass a proxy: the host itself, pods, services and the API. The provider adds the network of the
- * hosts.
- */
-const reachedDirectly = (
+/** What never goes through a proxy: the host itself, pods, services and the API. The provider adds the network of the hosts. */
+export const reachedDirectly = (
   { spec: { kubernetes }, endpoint }: Cluster,
   { privateIp }: Host['machine'],
 ): readonly string[] => [
@@ -64,7 +61,7 @@ const reachedDirectly = (
   '127.0.0.0/8',
   '::1',
   '.svc',
-  '.cluster.local',
+  `.${kubernetes.serviceDnsDomain}`,
   privateIp,
   kubernetes.podCidr,
   kubernetes.serviceCidr,
