@@ -95,7 +95,7 @@ const operated = (event: Extract<RolloutEvent, { type: `Operation${string}` }>):
   const states: Change = (upgrade) => ({ ...upgrade, operations: operationStatesAfter(upgrade.operations, event) });
   switch (event.type) {
     case 'OperationStarted':
-      return (upgrade) => at('Preparing', 'the gates before it, and its permission')(states(upgrade));
+      return (upgrade) => at('Preparing', 'the gates before its change')(states(upgrade));
     case 'OperationCompleted':
     case 'OperationPostponed':
       return (upgrade) => waiting('')(states(upgrade));
@@ -118,7 +118,7 @@ const changeOf = (event: RolloutEvent): Change => {
     case 'OperationPostponed':
       return operated(event);
     case 'UpgradeAllowed':
-      return at('Preparing', 'its cordon');
+      return at('Preparing', 'Kubernetes to cordon it');
     case 'NodeCordoned':
       return at('Draining', 'its pods to be moved away');
     case 'EtcdLeaderMoved':
@@ -132,7 +132,7 @@ const changeOf = (event: RolloutEvent): Change => {
     case 'GateFailed':
       return at(event.data.stage === 'before' ? 'Preparing' : 'Verifying', `${event.data.gate}: ${event.data.message}`);
     case 'GatePassed':
-      return at(event.data.stage === 'before' ? 'Preparing' : 'Verifying', 'its other gates');
+      return at(event.data.stage === 'before' ? 'Preparing' : 'Verifying', 'its remaining gates');
     case 'NodeUncordoned':
       return at('Verifying', 'its permission to be withdrawn');
     case 'UpgradeWithdrawn':
@@ -169,7 +169,7 @@ const progressed = ({ data }: StoredEvent<'NodeChangeProgressed'>): Change => {
         step: data.phase,
       });
     case 'done':
-      return (upgrade) => ({ ...at('Changing', `what follows ${data.phase}`)(upgrade), step: data.phase });
+      return (upgrade) => ({ ...at('Changing', `the step after ${data.phase}`)(upgrade), step: data.phase });
     case 'failed':
       return (upgrade) => ({
         ...at('Changing', `another attempt: ${what} failed: ${data.message ?? 'it says nothing'}`)(upgrade),
