@@ -2,9 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { CHECKOUT } from './checkout.js';
 import { examplesOf } from './command/command.js';
+import { meaningOf } from './command/help.text.js';
 import { candidatesFor } from './completion/candidates.js';
 import { EXIT_CODES, exitClassOfStatus } from './exit-codes.js';
 import { asking } from './io/process.io.js';
@@ -19,6 +20,17 @@ const leavesOf = (command: Command): readonly Command[] =>
   command.commands
     .flatMap((child) => (child.commands.length > 0 ? leavesOf(child) : [child]))
     .filter((child) => !child.name().startsWith('__'));
+
+describe('the meaning of an option', () => {
+  it('names a default once, and none that is empty', () => {
+    const texts = [
+      new Option('--wait', 'wait until it is done (default)').default(true),
+      new Option('--reason <text>', 'reason').default(''),
+      new Option('--timeout <duration>', 'how long').default(60_000, '60s'),
+    ].map(meaningOf);
+    expect(texts).toEqual(['wait until it is done (default)', 'reason', 'how long (default: 60s)']);
+  });
+});
 
 describe('a question at a terminal', () => {
   const terminal = () => ({ input: new PassThrough(), output: new PassThrough() });

@@ -1,6 +1,6 @@
-import { Command } from 'commander';
+import { Command, type Option } from 'commander';
 import { addCommand, runs, SHARED_HEADING, sharedOptions } from './command/command.js';
-import { formatHelp, indented } from './command/help.text.js';
+import { formatHelp, indented, meaningOf } from './command/help.text.js';
 import { commandNamed } from './command/suggestions.js';
 import { EXIT_CODES } from './exit-codes.js';
 import type { Io } from './io/io.js';
@@ -51,6 +51,7 @@ const HELP = {
   sortSubcommands: false,
   minWidthToWrap: 20,
   formatHelp: formatHelp(SHARED_HEADING),
+  optionDescription: (option: Option) => meaningOf(option),
 };
 
 /** The whole command tree. Building it does nothing: documentation and completion read it too. */

@@ -17,6 +17,7 @@ import { treeOf, type ShownOperation } from '../progress/operation.tree.js';
 import { summaryOf } from '../progress/operation.words.js';
 import { linesOfTree } from '../progress/tree.text.js';
 import { targetText } from '../upgrade/plan.text.js';
+import { isUnderWay, nodeWords, type UpgradeNode } from '../upgrade/upgrade.tree.js';
 import { clusterWithoutSpec } from './cluster.object.js';
 import { leaseText } from './lease.text.js';
 import type { AroundObjects } from './object.branches.js';
@@ -39,10 +40,14 @@ export interface Described {
   readonly upgrades: readonly UpgradeSummary[];
   /** What can be done about the latest upgrade, where it waits for someone. */
   readonly upgradeActions: readonly string[];
+  /** Nodes that the latest upgrade changes now, with what they wait for. */
+  readonly upgradeNodes: readonly UpgradeNode[];
 }
 
 /** In which an upgrade waits for a person, or has left something to do. */
 const WITH_ACTIONS: ReadonlySet<UpgradeSummary['phase']> = new Set(['Halted', 'Paused', 'Aborted']);
+/** In which nodes may be under way, until each is at a safe point. */
+const WITH_NODES: ReadonlySet<UpgradeSummary['phase']> = new Set(['Running', 'Paused', 'Aborting']);
 
 export const describedOf = async (api: Api, at: ClusterAt, minSeq = 0): Promise<Described> => {
   const [cluster, operations, upgrades] = await Promise.all([
@@ -52,19 +57,19 @@ export const describedOf = async (api: Api, at: ClusterAt, minSeq = 0): Promise<
   ]);
   const changing = (upgrades ?? []).filter(({ mode }) => mode !== 'dry-run');
   const [latest] = changing;
-  const waiting = latest !== undefined && WITH_ACTIONS.has(latest.phase) ? latest : undefined;
-  const detail =
-    waiting === undefined
-      ? undefined
-      : await unlessUnknown(
-          api.get('/ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}', { ...at, upgrade: waiting.id }),
-        );
+  const isOfInterest = latest !== undefined && (WITH_ACTIONS.has(latest.phase) || WITH_NODES.has(latest.phase));
+  const detail = isOfInterest
+    ? await unlessUnknown(
+        api.get('/ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}', { ...at, upgrade: latest.id }),
+      )
+    : undefined;
   return {
     at,
     cluster: cluster ?? null,
     operations: operationsOf(operations),
     upgrades: changing,
-    upgradeActions: detail?.nextActions ?? [],
+    upgradeActions: latest !== undefined && WITH_ACTIONS.has(latest.phase) ? (detail?.nextActions ?? []) : [],
+    upgradeNodes: (detail?.nodes ?? []).filter(isUnderWay),
   };
 };
 
@@ -194,11 +199,19 @@ const addressesText = (cluster: ClusterView | null): readonly string[] => {
   ];
 };
 
-/** Of upgrades the latest; how far each node is, "fairlead upgrade status" shows. */
-const upgradesText = ({ upgrades, upgradeActions }: Described, all: boolean): readonly string[] => {
+/** Of upgrades the latest, with the nodes that it changes now; "fairlead upgrade status" shows the others, too. */
+const upgradesText = ({ upgrades, upgradeActions, upgradeNodes }: Described, all: boolean): readonly string[] => {
   const [latest, ...earlier] = upgrades.map((upgrade) => `  ${upgradeLine(upgrade)}`);
   if (latest === undefined) return [];
-  return ['', 'Upgrades:', latest, ...upgradeActions.map((action) => `    next: ${action}`), ...(all ? earlier : [])];
+  const nodes = upgradeNodes.map((node) => `    ${node.name}: ${nodeWords(node)}`);
+  return [
+    '',
+    'Upgrades:',
+    latest,
+    ...nodes,
+    ...upgradeActions.map((action) => `    next: ${action}`),
+    ...(all ? earlier : []),
+  ];
 };
 
 /** `2026-11-21T08:00:00.000Z  u-8f3k2m9q, Kubernetes to v1.35.4: Completed, requested by user/ada`. */
@@ -221,10 +234,10 @@ const progressOf = ({ name, role, stage, changedAt, phase, reason, software }: N
   return { name, role, stage, since: changedAt, state: STATES[phase], reason, version };
 };
 
-/** All nodes of the cluster; those of the operation as the operation shows them. */
-const nodesOf = ({ cluster }: Described, { nodes }: OperationView): readonly NodeProgressView[] => {
+/** All nodes of the cluster; those of the operation as the operation shows them, unless someone has ended it. */
+const nodesOf = ({ cluster }: Described, { nodes, phase }: OperationView): readonly NodeProgressView[] => {
   if (cluster === null) return nodes;
-  const own = new Map(nodes.map((node) => [node.name, node]));
+  const own = new Map(phase === 'Cancelled' ? [] : nodes.map((node) => [node.name, node]));
   return cluster.nodes.map((node) => own.get(node.name) ?? progressOf(node));
 };
 

@@ -32,6 +32,7 @@ const described = (change: object, upgrades: readonly object[] = []): string => 
     operations: [shown.operation],
     upgrades: upgrades as readonly UpgradeSummary[],
     upgradeActions: [],
+    upgradeNodes: [],
   };
   const { table } = describeAnswer(all, {
     all: false,
@@ -138,6 +139,37 @@ describe('the description of a cluster', () => {
         ],
       }),
     ));
+});
+
+describe('the description of a cluster that is not at rest', () => {
+  const at = (operation: object, more: object = {}): string => {
+    const all = {
+      ...{ at: shown.at, cluster: null, upgrades: [], upgradeActions: [], upgradeNodes: [] },
+      operations: [{ ...shown.operation, ...operation }],
+      ...more,
+    } as unknown as Described;
+    const options = { all: false, nowMs: endOf(shown), columns: 200, colors: pc.createColors(false) };
+    return String(describeAnswer(all, options).table);
+  };
+
+  it('does not mark what someone has cancelled as a failure', () => {
+    const text = at({ phase: 'Cancelled', message: 'demo-w-1: the request was cancelled' });
+    expect(text).toContain('○ demo-w-1: the request was cancelled');
+    expect(text).not.toMatch(/[✘▲]/);
+  });
+
+  it('names what the nodes wait for that an upgrade changes now', () => {
+    const upgrade = {
+      ...{ id: 'u-1', requestedAt: since, actor: 'user/ada', phase: 'Running', message: '' },
+      target: { kubernetes: 'v1.35.4' },
+    };
+    const upgradeNodes = [
+      { name: 'demo-w-1', phase: 'Draining', step: null, waitsFor: 'the PodDisruptionBudget shop/web' },
+    ];
+    expect(at({}, { upgrades: [upgrade], upgradeNodes })).toContain(
+      '    demo-w-1: Draining, waits for the PodDisruptionBudget shop/web',
+    );
+  });
 });
 
 describe('the objects of a cluster', () => {

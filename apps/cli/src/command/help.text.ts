@@ -65,3 +65,13 @@ export const formatHelp =
     });
     return Help.prototype.formatHelp.call(own, command, own);
   };
+
+/** What an option means, with its choices and its default; a flag that is on says so itself, and nothing is the default of a text. */
+export const meaningOf = ({ description, argChoices, defaultValue, defaultValueDescription }: Option): string => {
+  const choices = argChoices === undefined ? '' : `: ${argChoices.join(', ')}`;
+  const preset =
+    defaultValue === undefined || defaultValue === '' || typeof defaultValue === 'boolean'
+      ? ''
+      : ` (default: ${defaultValueDescription ?? String(defaultValue)})`;
+  return `${description}${choices}${preset}`;
+};

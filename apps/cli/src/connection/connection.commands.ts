@@ -1,4 +1,4 @@
-import { traitsOf } from '@fairlead/contracts';
+import { PROVIDERS, traitsOf } from '@fairlead/contracts';
 import { parseYaml } from '@fairlead/parsers';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -224,7 +224,7 @@ const addSet = (parent: Command, io: Io): void => {
       ],
     ],
   })
-    .requiredOption('--provider <name>', 'provider: lab, ssh, nspawn')
+    .requiredOption('--provider <name>', `provider: ${PROVIDERS.join(', ')}`)
     .option('--region <name>', 'region of the provider')
     .option('--zone <name>', 'zone of the region')
     .option('--setting <name=value>', 'setting of the provider (repeatable)', collectSetting)

@@ -50,6 +50,8 @@ export const treeOf = (shown: ShownOperation, options: TreeOptions): Branch => {
 };
 
 const markOfOperation = (operation: OperationView, nodes: readonly Branch[]): Mark => {
+  // Someone has ended it: that is no failure.
+  if (operation.phase === 'Cancelled') return 'waiting';
   if (hasFailed(operation)) return 'failed';
   const isTroubled =
     nodes.some(({ mark }) => mark === 'trouble' || mark === 'failed') ||
@@ -62,7 +64,9 @@ const markOfOperation = (operation: OperationView, nodes: readonly Branch[]): Ma
 const failureBranch = (operation: OperationView): readonly Branch[] => {
   const { message, steps } = operation;
   const isShown = steps.some((step) => troubleOf(step, operation) === message);
-  return hasFailed(operation) && message !== '' && !isShown ? [troubleBranch(message, true)] : [];
+  if (!hasFailed(operation) || message === '' || isShown) return [];
+  if (operation.phase === 'Cancelled') return [{ mark: 'waiting', label: message, children: [], wraps: true }];
+  return [troubleBranch(message, true)];
 };
 
 /** What can be done about it. */

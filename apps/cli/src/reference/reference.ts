@@ -1,5 +1,6 @@
 import type { Argument, Command, Option } from 'commander';
 import { examplesOf, SHARED_HEADING, titleOf } from '../command/command.js';
+import { meaningOf } from '../command/help.text.js';
 import { EXIT_CODES } from '../exit-codes.js';
 
 /** docs/cli.md, from the command tree. A spec compares it with the file. */
@@ -83,14 +84,5 @@ const optionsTable = (options: readonly Option[]): readonly string[] => [
   '|---|---|',
   ...options.map((option) => `| \`${option.flags}\` | ${escaped(meaningOf(option))} |`),
 ];
-
-const meaningOf = ({ description, argChoices, defaultValue, defaultValueDescription }: Option): string => {
-  const choices = argChoices === undefined ? '' : `: ${argChoices.join(', ')}`;
-  const preset =
-    defaultValue === undefined || defaultValue === ''
-      ? ''
-      : ` (default: ${defaultValueDescription ?? String(defaultValue)})`;
-  return `${description}${choices}${preset}`;
-};
 
 const escaped = (text: string): string => text.replaceAll('|', '\\|');

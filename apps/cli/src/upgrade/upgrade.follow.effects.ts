@@ -63,6 +63,22 @@ const PLAN_TIMEOUT_MS = 15 * 60_000;
 /** Shorter than the time that an answer may take. */
 const PLAN_WAIT_SECONDS = 50;
 
+/** An answer that takes longer needs a word about what it waits for. */
+const QUIET_MS = 1_000;
+
+const requestedUpgrade = async (
+  api: Api,
+  at: ClusterAt,
+  request: {
+    readonly query: { readonly dryRun: 'true' | 'false' };
+    readonly body: UpgradeFields;
+    readonly key: string;
+  },
+): Promise<UpgradeView> => {
+  const options = { ...request, waitSeconds: PLAN_WAIT_SECONDS };
+  return (await api.post('/ns/{namespace}/clusters/{cluster}/upgrades', at, options)).data;
+};
+
 /** Requests an upgrade, or a dry run of one, and waits for its plan, which the answer nearly always holds already. */
 export const plannedUpgrade = async (
   { api, io }: Pick<Session, 'api' | 'io'>,
@@ -70,12 +86,15 @@ export const plannedUpgrade = async (
   body: UpgradeFields,
   { key = randomUUID(), ...query }: { readonly dryRun: 'true' | 'false'; readonly key?: string | undefined },
 ): Promise<UpgradeView> => {
-  const { data: upgrade } = await api.post('/ns/{namespace}/clusters/{cluster}/upgrades', at, {
-    ...{ query, body, key },
-    waitSeconds: PLAN_WAIT_SECONDS,
-  });
+  let isSaid = false;
+  const say = (): void => {
+    if (!isSaid) io.err(`Checking the rules against ${at.cluster} ...\n`);
+    isSaid = true;
+  };
+  const notice = setTimeout(say, QUIET_MS);
+  const upgrade = await requestedUpgrade(api, at, { query, body, key }).finally(() => clearTimeout(notice));
   if (hasPlan(upgrade)) return upgrade;
-  io.err(`The rules are being checked, and ${at.cluster} is looked at ...\n`);
+  say();
   return followUpgrade(api, io, { at, id: upgrade.id }, { until: hasPlan, timeoutMs: PLAN_TIMEOUT_MS, quiet: true });
 };
 

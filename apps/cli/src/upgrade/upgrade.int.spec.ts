@@ -1,8 +1,11 @@
 import { eventually } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Api } from '../api/api.js';
 import type { UpgradeView } from '../api/views.js';
 import { FakeGateway, refusal } from '../spec/gateway.fixtures.js';
 import { fakeIo, run, type FakeIo, type Ran } from '../spec/io.fixtures.js';
+import { plannedUpgrade } from './upgrade.follow.effects.js';
 import { HASH, STORY, tick, upgradeView } from './upgrade.fixtures.js';
 
 const ROOT = '/ns/default/clusters/demo';
@@ -102,7 +105,14 @@ describe('upgrade plan', () => {
     turn({ ...STORY.planned, lastSeq: 205 });
     const { code, stdout, stderr } = await ran;
     expect([code, stdout.startsWith('Plan u-8f3k2m9q01')]).toEqual([0, true]);
-    expect(stderr).toContain('The rules are being checked');
+    expect(stderr).toContain('Checking the rules against demo ...');
+  });
+
+  it('is not silent while the server checks the rules before it answers', async () => {
+    const io = fakeIo();
+    const api = { post: () => sleep(1_200, { data: upgradeView() }) } as unknown as Api;
+    await plannedUpgrade({ api, io }, { namespace: 'default', cluster: 'demo' }, {}, { dryRun: 'true' });
+    expect(io.stderr()).toBe('Checking the rules against demo ...\n');
   });
 });
 

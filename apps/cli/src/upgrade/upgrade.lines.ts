@@ -1,5 +1,6 @@
 import type { UpgradeView } from '../api/views.js';
 import { formatDuration } from '../output/duration.js';
+import { TITLES } from './plan.text.js';
 import { nodeWords, type UpgradeNode } from './upgrade.tree.js';
 
 const withTime = ({ phase, elapsedMs, predictedMs }: UpgradeNode): string =>
@@ -32,7 +33,7 @@ const operationLines = (before: UpgradeView | undefined, after: UpgradeView): re
     one.node === null && one.state !== 'waiting' && known.get(one.id)?.state !== one.state;
   return after.operations
     .filter(isChange)
-    .map(({ kind, state, failure }) => `${kind}: ${state}${failure === '' ? '' : `; ${failure}`}`);
+    .map(({ kind, state, failure }) => `${TITLES[kind] ?? kind}: ${state}${failure === '' ? '' : `; ${failure}`}`);
 };
 
 /** What changed from one view to the next, as whole lines for a log. */

@@ -28,7 +28,7 @@ const MARKS: Readonly<Record<UpgradeNode['phase'], Mark>> = {
   Quarantined: 'trouble',
 };
 
-const isUnderWay = (node: UpgradeNode): boolean => MARKS[node.phase] === 'running';
+export const isUnderWay = (node: UpgradeNode): boolean => MARKS[node.phase] === 'running';
 
 const elapsed = (elapsedMs: number | null, running: boolean, { agoMs }: UpgradeTreeOptions): number | undefined =>
   elapsedMs === null ? undefined : elapsedMs + (running ? agoMs : 0);
@@ -39,7 +39,7 @@ const markOfNode = (node: UpgradeNode): Mark =>
 /** What a node is at, and what it waits for. */
 export const nodeWords = ({ phase, step, waitsFor }: UpgradeNode): string => {
   const stage = step === null ? phase : `${phase} (${step})`;
-  if (waitsFor === '') return stage;
+  if (waitsFor === '' || waitsFor === step) return stage;
   if (phase === 'Waiting') return `waits for ${waitsFor}`;
   return phase === 'Skipped' || phase === 'Quarantined' ? `${stage}: ${waitsFor}` : `${stage}, waits for ${waitsFor}`;
 };

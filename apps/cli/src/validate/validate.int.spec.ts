@@ -46,6 +46,12 @@ describe('fairlead validate', () => {
     expect(stderr).toMatch(/^Standard input:7: Error: .*\[cluster.cidr-overlap\]\n {2}Field: spec.network.podCidr/m);
   });
 
+  it('names its own schema, not the document of a server that it did not ask', async () => {
+    const { stderr } = await validate(MANIFEST.replace('replicas: 2', 'replicas: -2'));
+    expect(stderr).toContain('See the fields with "fairlead schema"');
+    expect(stderr).not.toContain('openapi');
+  });
+
   it.each([
     ['a misspelt field', MANIFEST.replace('replicas: 2', 'replica: 2'), 9, 'Did you mean spec.pools[0].replicas?'],
     ['a wrong type', MANIFEST.replace('replicas: 2', 'replicas: two'), 9, 'must be a number, not a text'],

@@ -25,14 +25,22 @@ export interface Verdict {
 /** `spec.pools[0].name` as the keys that lead there. */
 const pathOf = (field: string): readonly string[] => field.split(/[.[\]]+/).filter((part) => part !== '');
 
-const placed = ({ source, lineOf }: SourcedManifest, { code, message, field, help }: Refusal): PlacedFault => ({
-  code,
-  message,
-  ...(field === undefined ? {} : { field }),
-  ...(help === undefined || help === '' ? {} : { help }),
-  file: source.file,
-  line: lineOf(field === undefined ? [] : pathOf(field)),
-});
+/** There is no server whose document could be read. */
+const helpOf = ({ code, help }: Refusal): string | undefined =>
+  code === 'request.malformed' ? 'See the fields with "fairlead schema", or in docs/manifests.md.' : help;
+
+const placed = ({ source, lineOf }: SourcedManifest, refusal: Refusal): PlacedFault => {
+  const { code, message, field } = refusal;
+  const help = helpOf(refusal);
+  return {
+    code,
+    message,
+    ...(field === undefined ? {} : { field }),
+    ...(help === undefined || help === '' ? {} : { help }),
+    file: source.file,
+    line: lineOf(field === undefined ? [] : pathOf(field)),
+  };
+};
 
 /** Each document by itself, and a cluster with its template if that is one of them. */
 export const verdictsOf = (
