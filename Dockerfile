@@ -18,7 +18,7 @@ FROM node:24-bookworm-slim@sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9
 # The volumes get their owner and their mode from these folders when they are new.
 RUN useradd --system --uid 10001 --create-home --home-dir /home/fairlead fairlead \
  && install -d -m 0755 -o fairlead -g fairlead /nats /bundles \
- && install -d -m 0700 -o fairlead -g fairlead /data /secrets/gateway /secrets/gateway-token /secrets/infra-svc /secrets/bootstrap-svc /secrets/upgrade-svc /secrets/revoker /secrets/nats /secrets/postgres
+ && install -d -m 0700 -o fairlead -g fairlead /data /secrets/gateway /secrets/gateway-token /secrets/infra-svc /secrets/bootstrap-svc /secrets/upgrade-svc /secrets/revoker /secrets/tunnel /secrets/nats /secrets/postgres
 WORKDIR /fairlead
 COPY --from=build /fairlead ./
 COPY --from=helm /go/bin/helm /usr/local/bin/helm

@@ -174,6 +174,7 @@ const APPS = {
     'connections',
     'validation',
     'identity',
+    'publication',
     'catalogue',
     'realms',
     'stock',
@@ -193,7 +194,7 @@ const LIBS = {
   'service-kit': ['metrics', 'snapshots', 'ssh', 'charts'],
   'event-sourcing': ['simulation', 'jetstream'],
   embedded: ['environment', 'nats', 'postgres', 'apt', 'credentials', 'supervisor', 'folder', 'process'],
-  'node-scripts': ['steps', 'join', 'agent', 'balancer', 'kubeadm', 'etcd', 'shell'],
+  'node-scripts': ['steps', 'join', 'agent', 'tunnel', 'balancer', 'kubeadm', 'etcd', 'shell'],
   nspawn: ['balancers', 'hosts', 'network', 'rootfs', 'machine'],
 };
 

@@ -39,6 +39,7 @@ export const LONG_STORIES = [
   'test/page',
   'test/pause',
   'test/pools',
+  'test/published-lost',
   'test/powered-off',
   'test/realms',
   'test/renewal',

@@ -35,6 +35,8 @@ export interface SystemOptions {
   readonly environment?: TestEnvironment;
   /** Address on which NATS listens instead of the loopback address, by TLS. */
   readonly natsHost?: string;
+  /** The tunnel runs, and names of clusters are below this domain. */
+  readonly publish?: string;
   /** Additional variables for every service. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -79,7 +81,7 @@ export interface System {
   events(cluster: string, namespace?: string): Promise<StoredEvent[]>;
   /** Waits until the cluster has such an event; throws with the story so far at the deadline. */
   until(cluster: string, desired: (event: StoredEvent) => boolean, timeoutMs: number): Promise<StoredEvent>;
-  kill(service: ServiceName | 'lab', signal?: NodeJS.Signals): void;
+  kill(service: ServiceName | 'lab' | 'tunnel', signal?: NodeJS.Signals): void;
   /** Ends everything. Throws if a program crashed: the supervisor restarts it, so the story itself may have passed. */
   stop(): Promise<void>;
 }
@@ -126,7 +128,10 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
     const admin = await environment.connect('admin');
     await ensureStreams(admin);
     const keys = ensureKeys(environment.dataDir);
-    const [labPort = 0, gatewayPort = 0, identityPort = 0] = await freePorts(`${environment.dataDir}/ports`, 3);
+    const [labPort = 0, gatewayPort = 0, identityPort = 0, sshPort = 0, tlsPort = 0] = await freePorts(
+      `${environment.dataDir}/ports`,
+      5,
+    );
     const plans = planPrograms({
       checkout: CHECKOUT,
       nodeBinary: process.execPath,
@@ -138,6 +143,13 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
       gatewayPort,
       helmProgram: findHelm(process.env),
       http: { address: LOOPBACK, tls: undefined, plainText: false },
+      tunnel:
+        options.publish === undefined
+          ? undefined
+          : {
+              ...{ domain: options.publish, address: LOOPBACK, sshPort, tlsPort },
+              ...{ keyFile: keys.tunnelKeyFile, publicKeyFile: keys.tunnelPublicKeyFile },
+            },
       lab: {
         port: labPort,
         ...(options.identity === true ? { identityPort } : {}),

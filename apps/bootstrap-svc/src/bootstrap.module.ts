@@ -31,6 +31,7 @@ import {
 } from './bootstrap/tokens.js';
 import type { Settings } from './config.js';
 import { BalancingEffects } from './control-plane/balancing.effects.js';
+import { PublishingEffects } from './control-plane/publishing.effects.js';
 import { EtcdAuthorities } from './control-plane/etcd.authority.js';
 import { ExternalEtcdEffects } from './control-plane/external-etcd.effects.js';
 import { ControlPlaneEffects } from './control-plane/control-plane.effects.js';
@@ -181,6 +182,7 @@ export const bootstrapModule = (settings: Settings, adapters = realAdapters(sett
       TakeOverEffects,
       AgentUpdatesEffects,
       BalancingEffects,
+      PublishingEffects,
       ExternalEtcdEffects,
       ControlPlaneEffects,
       JoinsEffects,

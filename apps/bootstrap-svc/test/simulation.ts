@@ -23,6 +23,7 @@ import { seededRandom } from '@fairlead/testing';
 import { AddonsEffects } from '../src/addons/addons.effects.js';
 import { SOFTWARE, UID } from '../src/bootstrap/bootstrap.fixtures.js';
 import { bootstrapReconciler } from '../src/bootstrap/bootstrap.reconciler.js';
+import { PublishingEffects } from '../src/control-plane/publishing.effects.js';
 import { BalancingEffects } from '../src/control-plane/balancing.effects.js';
 import { ControlPlaneEffects } from '../src/control-plane/control-plane.effects.js';
 import { ExternalEtcdEffects, type Authorities } from '../src/control-plane/external-etcd.effects.js';
@@ -162,6 +163,7 @@ export class BootstrapWorld {
       new HostsEffects(hosts, new FakeKit(), settings),
       new ControlPlaneEffects(hosts, clusters, settings),
       new BalancingEffects(hosts, secrets),
+      new PublishingEffects(hosts, secrets),
       new ExternalEtcdEffects(
         hosts,
         sealedAuthorities(secrets, pass, () => this.sim.below(1_000_000)),

@@ -53,6 +53,8 @@ interface FakeHost {
   joinedAs: 'control-plane' | 'worker' | null;
   /** The control planes over which it balances the API. */
   balances: readonly string[];
+  /** The name of the API that it holds; null: none. */
+  publishes: string | null;
   /** The CA that its etcd member trusts; null: none. */
   etcd: string | null;
   /** Its kubelet runs the pod with the tools of the external etcd. */
@@ -146,6 +148,7 @@ export class FakeWorld {
       bundle: false,
       joinedAs: null,
       balances: [],
+      publishes: null,
       etcd: null,
       etcdctl: false,
       commands: [],
@@ -260,6 +263,11 @@ export class FakeWorld {
       },
       'balance-api': ({ peers }) => {
         host.balances = peers.map((peer) => peer.name);
+        return { changed: true };
+      },
+      'publish-api': ({ name: held, privateKey }) => {
+        this.check(privateKey !== '', `${name} holds ${held} without a key`);
+        host.publishes = held;
         return { changed: true };
       },
       'etcd-member': ({ certificates, members, joins }) => {

@@ -1,4 +1,4 @@
-import { MaintenanceWindow } from '@fairlead/contracts';
+import { DnsName, MaintenanceWindow } from '@fairlead/contracts';
 import { parseEnvironment, type Env } from '@fairlead/service-kit';
 import * as z from 'zod';
 import type { Rate } from './limits/rates.rules.js';
@@ -128,6 +128,9 @@ const Environment = z.object({
     .describe(
       'The agent that hosts get that join by themselves, dist/agent.mjs of apps/node-agent; left out: none join',
     ),
+  PUBLISH_DOMAIN: z
+    .preprocess((value) => (value === '' ? undefined : value), DnsName.optional())
+    .describe('The same value as for infra-svc: names of clusters are below it; left out: no cluster is published'),
   PAGE_DIR: z
     .string()
     .min(1)
@@ -188,6 +191,8 @@ export interface Settings {
   readonly disk: DiskConfig;
   /** The agent for hosts that join by themselves; undefined: none may join. */
   readonly agentBundle: string | undefined;
+  /** Names of clusters are below it; undefined: none is published. */
+  readonly publishDomain: string | undefined;
   /** Where the page is; undefined: not served. */
   readonly pageDir: string | undefined;
 }
@@ -221,6 +226,7 @@ export const readSettings = (env: Env): Settings => {
     metricsNames: parsed.METRICS_NAMES === 'show',
     agentBundle: parsed.AGENT_BUNDLE,
     pageDir: parsed.PAGE_DIR,
+    publishDomain: parsed.PUBLISH_DOMAIN,
     disk: {
       reserveBytes: parsed.LOG_DISK_RESERVE_MIB * MIB,
       storeDir: parsed.NATS_STORE_DIR,

@@ -1,6 +1,9 @@
-import { parseEnvironment } from '@fairlead/service-kit';
+import { DnsName, Ed25519PublicKey } from '@fairlead/contracts';
+import { ConfigurationError, parseEnvironment } from '@fairlead/service-kit';
 import { addressRanges, type AddressRange } from '@fairlead/service-kit/http';
+import { readFileSync } from 'node:fs';
 import * as z from 'zod';
+import type { PublishSettings } from './publication/publication.ports.js';
 
 const milliseconds = (byDefault: number) => z.coerce.number().int().min(1).default(byDefault);
 
@@ -11,6 +14,13 @@ const REALM_FRESH_FOR_MS = 1_000;
  * identity.effects.ts are a part.
  */
 const REALM_TIMEOUT_MS = 5_000;
+
+const PUBLISHED_PORT = 443;
+const HOST_PORT = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]+)):(\d{1,5})$/;
+const portNumber = z.coerce.number().int().min(1).max(65_535);
+/** As Compose gives a variable that is not set. */
+const emptyIsNone = <Schema extends z.ZodType>(schema: Schema) =>
+  z.preprocess((value) => (value === '' ? undefined : value), schema.optional());
 
 const Environment = z.object({
   INFRA_JOB_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(128),
@@ -36,8 +46,28 @@ const Environment = z.object({
     .url({ protocol: /^https?$/ })
     .optional()
     .describe('Where machines that join by themselves reach the gateway'),
+  PUBLISH_DOMAIN: emptyIsNone(DnsName).describe(
+    'Names of clusters are below it, e.g. api.<cluster>.<domain>; left out: no cluster is published',
+  ),
+  PUBLISH_PORT: portNumber.default(PUBLISHED_PORT).describe('Where clients reach the tunnel by TLS'),
+  TUNNEL_ADDRESS: emptyIsNone(z.string().regex(HOST_PORT, 'is not <host>:<port>')).describe(
+    'Where control planes reach the tunnel by SSH, <host>:<port>; left out: tunnel.<domain>:2222',
+  ),
+  TUNNEL_PUBLIC_KEY_FILE: z.string().min(1).optional().describe('The public half of its SSH host key'),
   GATEWAY_CA: z.string().max(65_536).optional().describe('Certificates (PEM) that sign that of the gateway'),
 });
+
+/** Throws ConfigurationError: a name without the key of the tunnel could be held by anyone in between. */
+const publishSettingsOf = (parsed: z.output<typeof Environment>): PublishSettings | undefined => {
+  const { PUBLISH_DOMAIN: domain, PUBLISH_PORT: port, TUNNEL_PUBLIC_KEY_FILE: file } = parsed;
+  if (domain === undefined) return undefined;
+  if (file === undefined) throw new ConfigurationError(['PUBLISH_DOMAIN needs TUNNEL_PUBLIC_KEY_FILE']);
+  const hostKey = readFileSync(file, 'utf8').trim().split(' ').slice(0, 2).join(' ');
+  if (!Ed25519PublicKey.safeParse(hostKey).success)
+    throw new ConfigurationError([`TUNNEL_PUBLIC_KEY_FILE: ${file} holds no ssh-ed25519 key`]);
+  const [, address, name, tunnelPort] = HOST_PORT.exec(parsed.TUNNEL_ADDRESS ?? `tunnel.${domain}:2222`) ?? [];
+  return { domain, port, tunnel: { host: address ?? name ?? '', port: Number(tunnelPort), hostKey } };
+};
 
 /** The settings of this service besides those of every service; parsed once and frozen. */
 export interface Settings {
@@ -73,6 +103,8 @@ export interface Settings {
   readonly gatewayUrl: string | undefined;
   /** PEM; undefined: the CAs of the machines. */
   readonly gatewayCa: string | undefined;
+  /** Where names of clusters are published; undefined: none is. */
+  readonly publish: PublishSettings | undefined;
   /** How long a replica caches its check of a realm, for all clusters that wait for it. */
   readonly realmFreshForMs: number;
   /** Timeout of a check of a realm. */
@@ -101,6 +133,7 @@ export const readSettings = (env: Readonly<Record<string, string | undefined>>):
     agentNatsUrls: parsed.AGENT_NATS_URLS?.split(',') ?? [],
     gatewayUrl: parsed.GATEWAY_URL,
     gatewayCa: parsed.GATEWAY_CA,
+    publish: publishSettingsOf(parsed),
     realmFreshForMs: REALM_FRESH_FOR_MS,
     realmTimeoutMs: REALM_TIMEOUT_MS,
     resourcesPollMs: RESOURCES_POLL_MS,

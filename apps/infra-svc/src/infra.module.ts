@@ -3,6 +3,7 @@ import {
   EVENT_STORE,
   FOLLOW_UP_FAILURES,
   JobsProgress,
+  NATS,
   TASK_LEASES,
   type RecordFollowUpFailure,
   type TaskLeases,
@@ -18,6 +19,7 @@ import {
 } from '@fairlead/service-kit';
 import { CheckedHttp } from '@fairlead/service-kit/http';
 import { NodeSshShell, type HostShell } from '@fairlead/service-kit/ssh';
+import type { NatsConnection } from '@nats-io/transport-node';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import { externalKind } from './adapters/external/external.kind.js';
 import { HelmRepository } from './adapters/helm/helm.repository.js';
@@ -28,6 +30,7 @@ import { labKind } from './adapters/lab/lab.kind.js';
 import { nspawnKind } from './adapters/nspawn/nspawn.kind.js';
 import { openstackKind } from './adapters/openstack/openstack.kind.js';
 import { sshKind, type SshWorld } from './adapters/ssh/ssh.kind.js';
+import { NatsTunnelNames } from './adapters/tunnel/nats.tunnel.names.js';
 import { opensshKeys } from './adapters/ssh-keys/openssh.keys.js';
 import { Applications } from './catalogue/applications.effects.js';
 import { CatalogueJobs } from './catalogue/catalogue.effects.js';
@@ -47,6 +50,7 @@ import { DeletionEffects } from './machines/deletion.effects.js';
 import { Placement } from './machines/placement.effects.js';
 import type { ProviderKinds } from './providers/provider.ports.js';
 import { CurrentKeys } from './resources/current.keys.effects.js';
+import { PublicationEffects } from './publication/publication.effects.js';
 import { RealmLooks } from './realms/looks.effects.js';
 import type { IdentityProviders } from './realms/realm.ports.js';
 import { RegisteredRealms } from './realms/realms.effects.js';
@@ -138,6 +142,8 @@ const providersOf = (settings: Settings): Provider[] => [
     inject: [tokens.SETTINGS, tokens.OWN_HOSTS, SECRETS, LogOwnership],
   },
   { provide: tokens.IDENTITY_PROVIDERS, useFactory: identityProvidersOf, inject: [tokens.SETTINGS] },
+  { provide: tokens.TUNNEL_NAMES, useFactory: (nc: NatsConnection) => new NatsTunnelNames(nc), inject: [NATS] },
+  { provide: tokens.PUBLISH_SETTINGS, useValue: settings.publish },
   RegisteredRealms,
   RealmLooks,
   { provide: tokens.CHART_REPOSITORY, useFactory: chartRepositoryOf, inject: [tokens.SETTINGS] },
@@ -196,6 +202,7 @@ export const infraModule = (settings: Settings): Type<unknown> => {
       RealmJobs,
       CatalogueJobs,
       IdentityEffects,
+      PublicationEffects,
     ],
     providers: providersOf(settings),
   })

@@ -10,4 +10,6 @@ export const TRUST = Symbol('infra.trust');
 export const OWN_HOSTS = Symbol('infra.own-hosts');
 export const TENANCY = Symbol('infra.tenancy');
 export const IDENTITY_PROVIDERS = Symbol('infra.identity-providers');
+export const TUNNEL_NAMES = Symbol('infra.tunnel-names');
+export const PUBLISH_SETTINGS = Symbol('infra.publish-settings');
 export const CHART_REPOSITORY = Symbol('infra.chart-repository');

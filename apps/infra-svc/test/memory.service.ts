@@ -1,4 +1,4 @@
-import { namespaceStream, type ClusterUid, type StoredEvent } from '@fairlead/contracts';
+import { namespaceStream, type NameReservation, type ClusterUid, type StoredEvent } from '@fairlead/contracts';
 import { STATE_FACTS, type TaskRef } from '@fairlead/event-sourcing';
 import {
   FoldCache,
@@ -34,6 +34,8 @@ import { ReservationEffects } from '../src/machines/reservation.effects.js';
 import { UserData } from '../src/machines/user.data.effects.js';
 import { PlannedMachines } from '../src/machines/planned.machines.effects.js';
 import { Placement } from '../src/machines/placement.effects.js';
+import { PublicationEffects } from '../src/publication/publication.effects.js';
+import type { PublishSettings, TunnelNames } from '../src/publication/publication.ports.js';
 import type { ProviderKinds } from '../src/providers/provider.ports.js';
 import { RealmLooks } from '../src/realms/looks.effects.js';
 import type { IdentityProviders } from '../src/realms/realm.ports.js';
@@ -56,11 +58,33 @@ import { OrphanJobs, OrphansLog, type OfOrphan } from '../src/watch/orphans.effe
 import { hostsThatSay } from './hosts.fixture.js';
 import type { MemoryLog } from './memory.log.js';
 
-export class MemorySecrets extends Secrets {
-  override async destroyKey(): Promise<void> {
-    throw new Error('infra-svc owns no key of a cluster');
+export class MemorySecrets extends Secrets {}
+
+/** Names as NATS keeps them: who reserves one first has it. */
+export class MemoryNames implements TunnelNames {
+  readonly reserved = new Map<string, NameReservation>();
+  readonly held = new Set<string>();
+
+  async reserve(name: string, reservation: NameReservation): Promise<NameReservation> {
+    const found = this.reserved.get(name) ?? reservation;
+    this.reserved.set(name, found);
+    return found;
+  }
+
+  async isHeld(name: string): Promise<boolean> {
+    return this.held.has(name);
+  }
+
+  async release(name: string, uid: string): Promise<void> {
+    if (this.reserved.get(name)?.uid === uid) this.reserved.delete(name);
   }
 }
+
+export const PUBLISH = {
+  domain: 'example.org',
+  port: 443,
+  tunnel: { host: 'tunnel.example.org', port: 2222, hostKey: `ssh-ed25519 ${'A'.repeat(68)}` },
+};
 
 /** Small, because the cache preallocates its entries, and a simulation starts many replicas. */
 const FOLDS_MAX = 20;
@@ -72,6 +96,9 @@ export interface Shared {
   readonly kinds: ProviderKinds;
   readonly identityProviders?: IdentityProviders;
   readonly repository?: ChartRepository;
+  readonly names?: TunnelNames;
+  /** null: the installation has no domain. */
+  readonly publish?: PublishSettings | null;
   /** Whether rows are missing instead of up to date with the log. */
   readonly rowsAreBehind?: boolean;
   /** Problems of every inspected host; null: none responds. */
@@ -144,12 +171,14 @@ export const infraParts = (shared: Shared, leases: TaskLeases): InfraParts => {
   const synchronization = new Synchronization(new Applications(log), repository, handle, new MemorySecrets());
   const catalogueJobs = new CatalogueJobs(synchronization, clock, settings);
   const identities = new IdentityEffects(registeredRealms, looks);
+  const { names = new MemoryNames(), publish = PUBLISH } = shared;
+  const publications = new PublicationEffects(names, secrets, opensshKeys, publish ?? undefined);
   return {
     handle,
     looks,
     realms: registeredRealms,
     controllers: [
-      ...[admission, creation, reservation, deletion, identities, rotations],
+      ...[admission, creation, reservation, deletion, identities, publications, rotations],
       ...[connectionJobs, orphanJobs, realmJobs, catalogueJobs],
     ],
     failed: async (job, failure) => {

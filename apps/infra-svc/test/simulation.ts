@@ -12,7 +12,7 @@ import { RealmFailure } from '../src/realms/realm.ports.js';
 import { FakeCloud, FakeProvider } from './fake.provider.js';
 import { FakeRealm } from './fake.realm.js';
 import { MemoryLog } from './memory.log.js';
-import { infraParts, MemorySecrets, reconcilers } from './memory.service.js';
+import { infraParts, MemoryNames, MemorySecrets, reconcilers } from './memory.service.js';
 
 const REPLICAS = 2;
 const ATTEMPTS_MAX = 1_000;
@@ -26,6 +26,7 @@ export class Simulation extends Services {
   readonly realm = new FakeRealm();
   readonly log = new MemoryLog();
   readonly secrets = new MemorySecrets();
+  readonly names = new MemoryNames();
   private readonly rowsAreBehind: boolean;
 
   constructor(seed: number, troubles: Troubles = ROUGH) {
@@ -48,7 +49,7 @@ export class Simulation extends Services {
   }
 
   private partsOf(life: Life, leases: TaskLeases): Parts {
-    const { log, secrets, rowsAreBehind } = this;
+    const { log, secrets, names, rowsAreBehind } = this;
     const ways = this.waysOf(life);
     const provider = new FakeProvider(this.cloud, ways);
     const realmCall = (operation: string): Promise<void> =>
@@ -58,6 +59,6 @@ export class Simulation extends Services {
     const identityProviders = this.realm.provider({ before: realmCall, after: realmCall });
     const handle = this.decisions(life, log);
     const kinds = new Map([['lab', { name: 'lab', open: () => provider }]]);
-    return infraParts({ log, secrets, rowsAreBehind, kinds, identityProviders, handle }, leases);
+    return infraParts({ log, secrets, names, rowsAreBehind, kinds, identityProviders, handle }, leases);
   }
 }

@@ -13,6 +13,7 @@ import {
   contextOf,
   ownNamespaceStream,
   Followers,
+  MemoryNames,
   MemorySecrets,
   startReplica,
   requestStream,
@@ -34,6 +35,7 @@ export class Story {
   readonly repository = new FakeRepository();
   readonly log = new MemoryLog();
   readonly secrets = new MemorySecrets();
+  readonly names = new MemoryNames();
   /** Set to make every call to the provider fail with this message. */
   outage: string | undefined;
   /** Limits the outage to one operation. */
@@ -49,7 +51,7 @@ export class Story {
   private readonly requeued: Job[] = [];
   private aheadMs = 0;
 
-  constructor(options: Pick<Shared, 'rowsAreBehind' | 'problemsOfHosts' | 'clock'> = {}) {
+  constructor(options: Pick<Shared, 'rowsAreBehind' | 'problemsOfHosts' | 'clock' | 'publish'> = {}) {
     const before = async (operation: ProviderOperation): Promise<void> => {
       this.beforeCall(operation);
       if (this.outage !== undefined && (this.outageOf ?? operation) === operation)
@@ -61,6 +63,7 @@ export class Story {
     const shared: Shared = {
       log: this.log,
       secrets: this.secrets,
+      names: this.names,
       kinds,
       identityProviders: this.realm.provider(),
       repository: this.repository,
@@ -154,5 +157,6 @@ export class Story {
   }
 }
 
-/** Tasks that wait for realms. */
-const isLater = ({ type }: Job, { delayMs }: RequeueAfter): boolean => delayMs >= LONG_MS || type.endsWith('Identity');
+/** Realms and names are waited for. */
+const isLater = ({ type }: Job, { delayMs }: RequeueAfter): boolean =>
+  delayMs >= LONG_MS || /(Identity|Endpoint)$/.test(type);

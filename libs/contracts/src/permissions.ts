@@ -112,6 +112,7 @@ const FOREIGN_SECRETS: Readonly<Record<ServiceName, readonly ForeignSecret[]>> =
   'bootstrap-svc': [
     ['gateway', 'connection.>', 'shared'],
     ['infra-svc', 'ssh-key.*', 'shared'],
+    ['infra-svc', 'tunnel.*', '*'],
     ['gateway', 'addon.>', ADDON_SECRETS_OWNER],
     ['gateway', 'application.*', APPLICATION_SECRETS_OWNER],
     ['gateway', 'hook.>', HOOK_SECRETS_OWNER],

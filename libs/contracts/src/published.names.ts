@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ClusterUid } from './ids.js';
+import { ClusterUid, type SecretRef } from './ids.js';
 
 /** The program that clusters connect to so that their names can be reached. It states no facts and has no database. */
 export const TUNNEL = 'tunnel';
@@ -45,5 +45,9 @@ export type HeldName = z.infer<typeof HeldName>;
 /** Where the API of a published cluster is reached. */
 export const apiNameOf = (cluster: string, domain: string): string => `api.${cluster}.${domain}`;
 
-/** Names of clients without a server name, e.g. addresses, are never reserved. */
-export const PUBLISHED_PORT = 443;
+/** Why the name of a cluster's API cannot be reserved. */
+export const PUBLICATION_BLOCKS = ['NameTaken', 'NoDomain'] as const;
+export type PublicationBlock = (typeof PUBLICATION_BLOCKS)[number];
+
+/** Where the private half of a cluster's key is sealed, under the cluster's own key. */
+export const tunnelKeyRef = (uid: ClusterUid): SecretRef => `infra-svc.tunnel.${uid}` as SecretRef;

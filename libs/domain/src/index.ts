@@ -8,6 +8,7 @@ export * from './hook.answers.js';
 export * from './hooks.js';
 export * from './host-keys.js';
 export * from './identity.js';
+export * from './publication.js';
 export * from './kubeconfigs.js';
 export * from './lifetime.js';
 export * from './manifest/cluster.template.fold.js';

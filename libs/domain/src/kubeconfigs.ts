@@ -25,6 +25,8 @@ export interface Kubeconfigs {
   /** The API server that signs them, as recorded at initialization. */
   readonly server: string;
   readonly caCertHash: string;
+  /** By which clients reach it; absent: as it was recorded. */
+  readonly published?: string;
   readonly open: Readonly<Record<string, OpenRequest>>;
   readonly sealed: Readonly<Record<string, IssuedKubeconfig>>;
   /** When the last request of a user failed (RFC 3339); cleared by a success. */
@@ -36,10 +38,13 @@ const answered = (state: Kubeconfigs, requestId: string): Kubeconfigs => ({
   open: without(state.open, requestId),
 });
 
-const begun = ({ data: { uid, endpoint, caCertHash } }: StoredEvent<'ControlPlaneInitialized'>): Kubeconfigs => ({
+const begun = ({
+  data: { uid, endpoint, caCertHash, published },
+}: StoredEvent<'ControlPlaneInitialized'>): Kubeconfigs => ({
   uid,
   server: endpoint,
   caCertHash,
+  ...(published === undefined ? {} : { published }),
   open: {},
   sealed: {},
   failedAt: {},

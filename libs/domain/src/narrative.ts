@@ -146,6 +146,11 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   IdentityRequested: ({ realm, clientId }) => `the client ${clientId} and its group are created at realm ${realm}`,
   IdentityReady: ({ realm, clientId, group }) =>
     `users sign in at realm ${realm} with the client ${clientId}, and the group ${group} has access`,
+  EndpointBlocked: ({ message }) => `the name of the API cannot be reserved yet: ${message}`,
+  EndpointReserved: ({ name }) => `the name ${name} is reserved for the API`,
+  EndpointAvailable: ({ name }) => `the API is reached by ${name}`,
+  EndpointUnavailable: ({ name }) => `the API is no longer reached by ${name}`,
+  EndpointReleased: ({ name }) => (name === undefined ? 'no name is reserved for the API' : `the name ${name} is free`),
   IdentityReleased: ({ realm, left }) =>
     left === true
       ? `the client and the group at realm ${realm} are kept: the realm is no longer registered`
@@ -368,6 +373,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeBootstrapped: ({ node }) => `${node} is prepared for kubeadm`,
   ApiBalanced: ({ node, controlPlanes }) =>
     `${node} balances the API over ${count(controlPlanes.length, 'control plane')}`,
+  TunnelStarted: ({ node, name }) => `${node} connects to the tunnel as ${name}`,
   EtcdSnapshotPlaced: ({ node, snapshot }) => `${snapshot} was copied to ${node}`,
   EtcdSnapshotRemoved: ({ node }) => `the snapshot of the failed restore was removed from ${node}`,
   EtcdSnapshotVerified: ({ snapshot, node, objects }) =>

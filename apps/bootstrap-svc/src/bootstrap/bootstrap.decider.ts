@@ -51,6 +51,7 @@ export type BootstrapFact = Fact<
   | 'AgentTakenOver'
   | 'NodeBootstrapped'
   | 'ApiBalanced'
+  | 'TunnelStarted'
   | 'EtcdSnapshotPlaced'
   | 'EtcdSnapshotRemoved'
   | 'EtcdSnapshotVerified'
@@ -100,6 +101,7 @@ export type Outcome = Extract<
       | 'AgentTakenOver'
       | 'NodeBootstrapped'
       | 'ApiBalanced'
+      | 'TunnelStarted'
       | 'EtcdSnapshotPlaced'
       | 'EtcdSnapshotRemoved'
       | 'EtcdSnapshotVerified'
@@ -202,6 +204,8 @@ const isChange = (cluster: Cluster, { type, data }: Outcome): boolean => {
       return host !== undefined && !host.bootstrapped;
     case 'ApiBalanced':
       return host !== undefined && host.balances.join() !== data.controlPlanes.join();
+    case 'TunnelStarted':
+      return host !== undefined && host.publishes !== data.name;
     case 'EtcdSnapshotPlaced':
       return cluster.restore?.requestId === data.requestId && cluster.restore.missing.includes(data.node);
     case 'EtcdSnapshotRemoved':

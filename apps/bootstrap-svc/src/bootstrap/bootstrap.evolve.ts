@@ -195,7 +195,7 @@ const readinessOf = (cluster: Cluster, node: NodeName, event: ReadinessEvent): R
 const progress = (cluster: Cluster, node: NodeName, as: 'initialized' | 'ready', is: boolean): Partial<Host> =>
   as === 'initialized' ? { initialized: is } : readinessOf(cluster, node, is ? 'NodeReady' : 'NodeNotReady');
 
-/** Changes in the list of Nodes that the agent does not report. */
+/** What the list of Nodes shows, and the agent does not report; and the name of the API, before there are nodes. */
 const evolveListed = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
     case 'NodeMissing':
@@ -206,6 +206,10 @@ const evolveListed = (cluster: Cluster, event: StoredEvent): Cluster => {
       const { node, message } = event.data;
       const trouble = { operation: 'KubernetesNotReady', target: node, message };
       return withHost(cluster, node, { ...readinessOf(cluster, node, event.type), trouble });
+    }
+    case 'EndpointReserved': {
+      const { uid: _uid, ...published } = event.data;
+      return { ...cluster, published };
     }
     default:
       return cluster;
@@ -321,6 +325,8 @@ const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
       return withHost(cluster, event.data.node, { bootstrapped: true });
     case 'ApiBalanced':
       return withHost(cluster, event.data.node, { balances: event.data.controlPlanes });
+    case 'TunnelStarted':
+      return withHost(cluster, event.data.node, { publishes: event.data.name });
     case 'EtcdReady':
       return { ...cluster, etcd: event.data.members };
     case 'EtcdMemberAdded': {

@@ -43,6 +43,7 @@ export type NodeStep =
   | 'BootstrapHost'
   | 'VerifyNode'
   | 'BalanceApi'
+  | 'PublishApi'
   | 'InitControlPlane'
   | 'AddEtcdMember'
   | 'JoinControlPlane'
@@ -122,6 +123,16 @@ const balance = (cluster: Cluster): readonly Operation[] => {
     .filter((host) => isControlPlane(host) && host.removal === 'none' && host.bootstrapped)
     .filter((host) => !balancesWell(cluster, host))
     .map((host) => onNode('BalanceApi', host, 'the API is balanced by the control planes themselves'));
+};
+
+/** Each control plane holds the name of the API: the newest that answers gets the requests. */
+const publish = (cluster: Cluster): readonly Operation[] => {
+  const { published } = cluster;
+  if (published === undefined || cluster.endpoint === null) return [];
+  return hostsOf(cluster)
+    .filter((host) => isControlPlane(host) && host.removal === 'none' && host.bootstrapped && !host.failed)
+    .filter(({ publishes }) => publishes !== published.name)
+    .map((host) => onNode('PublishApi', host, `the API is reached by ${published.name}`));
 };
 
 const isInFrontOf = (cluster: Cluster, { balances }: Host): boolean => !cluster.balancedByNodes || balances.length > 0;
@@ -224,7 +235,7 @@ const reapplyDeclared = ({ reapply }: Cluster): readonly Operation[] =>
     : [{ step: 'ReapplyDeclared', reason: 'etcd was restored, and what was declared since may be missing' }];
 
 const grow = (cluster: Cluster): readonly Operation[] => {
-  const preparing = [...prepareHosts(cluster), ...balance(cluster)];
+  const preparing = [...prepareHosts(cluster), ...balance(cluster), ...publish(cluster)];
   if (newHostsOf(cluster).length === 0 && cluster.controlPlane === null) return [];
   if (cluster.controlPlane === null) return [...preparing, ...initialise(cluster)];
   if (!cluster.network) return [...preparing, { step: 'InstallNetwork', reason: 'the API answers' }];
@@ -392,6 +403,7 @@ const desired = (state: Bootstrap): readonly Operation[] => {
       return [
         ...takeOverAgents(cluster),
         ...balance(cluster),
+        ...publish(cluster),
         ...removals(cluster),
         ...keeps(cluster),
         ...setLabels(cluster),

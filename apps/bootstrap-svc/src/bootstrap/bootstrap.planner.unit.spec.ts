@@ -423,3 +423,31 @@ describe('labels and taints of a pool', () => {
     expect(desiredMetadata(single, single.hosts[cp(2)]!)).toEqual({ labels, taints: [] });
   });
 });
+
+describe('an API that is published', () => {
+  const reserved: Fact = {
+    type: 'EndpointReserved',
+    data: {
+      ...{ uid: UID, name: 'api.demo.example.org', port: 443, keyRef: `infra-svc.tunnel.${UID}` as never },
+      publicKey: `ssh-ed25519 ${'A'.repeat(68)}`,
+      tunnel: { host: 'tunnel.example.org', port: 2222, hostKey: `ssh-ed25519 ${'B'.repeat(68)}` },
+    },
+  };
+  const started = (node: ReturnType<typeof cp>): Fact => ({
+    type: 'TunnelStarted',
+    data: { uid: UID, node, name: 'api.demo.example.org' },
+  });
+  const all = [cp(1), cp(2), cp(3)];
+
+  it('is held by each control plane as soon as it is fit; kubeadm init waits for none', () => {
+    expect(desiredAfter(machines[0]!, reserved, ...machines.slice(1), ...fit(...five))).toEqual([
+      ...all.map((node) => `PublishApi/${node}`),
+      `InitControlPlane/${cp(1)}`,
+    ]);
+  });
+
+  it('is held by a control plane once', () => {
+    const begun = [machines[0]!, reserved, ...machines.slice(1), ...fit(...five), ...all.map(started)];
+    expect(desiredAfter(...begun)).toEqual([`InitControlPlane/${cp(1)}`]);
+  });
+});

@@ -50,6 +50,8 @@ export interface Host extends Readiness {
   readonly bootstrapped: boolean;
   /** The control planes over which it balances the API, if it does; otherwise empty. */
   readonly balances: readonly NodeName[];
+  /** The name of the API that it holds at the tunnel; absent: none. */
+  readonly publishes?: string;
   readonly joinedAt: string | null;
   /** Expiry of the client certificate in its admin.conf, as last reported by its agent. */
   readonly adminEndsAt: string | null;
@@ -222,6 +224,8 @@ export interface StartedChange {
   readonly againAt?: string;
 }
 
+export type ReservedEndpoint = Omit<EventData<'EndpointReserved'>, 'uid'>;
+
 /** The record of a cluster in any status. */
 export interface Cluster {
   readonly uid: ClusterUid;
@@ -270,6 +274,8 @@ export interface Cluster {
   readonly provisioned: boolean;
   /** Open requests for more nodes. */
   readonly requests: Readonly<Record<string, NodesRequest>>;
+  /** The name of the API that is reserved for its key; absent: it is not published. */
+  readonly published?: ReservedEndpoint;
   /** Its machines may be created. Absent: infra-svc has not accepted it yet. */
   readonly accepted?: true;
   /** Its objects at providers are all deleted. Absent: not yet. */

@@ -8,6 +8,7 @@ const REASONS: Readonly<Record<Operation['step'], string>> = {
   BootstrapHost: 'SetupBoostrapFailedReason',
   VerifyNode: 'SetupBoostrapFailedReason',
   BalanceApi: 'SetupHaproxyFailedReason',
+  PublishApi: 'PublishApiFailedReason',
   SetupExternalEtcd: 'InitExternalEtcdFailedReason',
   AddEtcdMember: 'JoinControlPlaneFailedReason',
   InitControlPlane: 'InitControlPlaneFailedReason',

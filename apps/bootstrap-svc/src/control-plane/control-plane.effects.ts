@@ -1,4 +1,5 @@
 import { WorldFailure } from '@fairlead/contracts';
+import { publishedServer } from '@fairlead/domain';
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import { administratorFrom, serverAt, type ExpectedCluster } from '@fairlead/kubernetes/kubeconfig';
 import { renderStep } from '@fairlead/node-scripts';
@@ -60,6 +61,7 @@ export class ControlPlaneEffects {
         kubeconfigRef: await this.clusters.seal(cluster, administrator),
         caCertHash: administrator.caCertHash,
         authentication: authenticationRevision(cluster),
+        ...(cluster.published === undefined ? {} : { published: publishedServer(cluster.published) }),
       },
     });
   }

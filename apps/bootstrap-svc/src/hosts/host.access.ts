@@ -26,6 +26,7 @@ const OPERATIONS: Readonly<Record<StepName, string>> = {
   'kubeadm-reset': 'kubeadm reset',
   look: 'look at the host',
   'balance-api': 'balance the API address',
+  'publish-api': 'publish the API',
   'read-kubeconfig': 'read the kubeconfig',
   'etcd-member': 'start the etcd member',
   'etcd-add-member': 'add the etcd member',

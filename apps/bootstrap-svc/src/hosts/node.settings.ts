@@ -117,6 +117,7 @@ export const clusterSettings = (
     clusterName: name,
     endpoint: cluster.endpoint,
     ...publicAddressesOf(cluster),
+    ...(cluster.published === undefined ? {} : { publishedName: cluster.published.name }),
     podCidr: kubernetes.podCidr,
     ...(kubernetes.nodeCidrMask === undefined ? {} : { nodeCidrMask: kubernetes.nodeCidrMask }),
     serviceCidr: kubernetes.serviceCidr,

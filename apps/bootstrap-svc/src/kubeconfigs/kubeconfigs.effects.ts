@@ -35,7 +35,7 @@ export class KubeconfigsEffects {
     const { uid, requestId } = task.data;
     const request = openRequest(task.state, task.data);
     if (task.state === undefined || request === undefined) throw new Error('only open requests are issued');
-    const { server, caCertHash } = task.state;
+    const { server, caCertHash, published } = task.state;
     const { user, ttlSeconds } = request;
     const { api, administrator } = await this.clusters.open({ uid, cluster, recorded: { server, caCertHash } });
     await api.apply([OPERATORS_BINDING]);
@@ -48,7 +48,7 @@ export class KubeconfigsEffects {
     const expected = { ca, key, user, group: OPERATORS_GROUP, expiresBy };
     const { certificate, expiresAt } = signedCertificate(answer, cluster, expected);
     signal.throwIfAborted();
-    const kubeconfig = kubeconfigOf(cluster, { server: administrator.server, ca, certificate, key }, user);
+    const kubeconfig = kubeconfigOf(cluster, { server: published ?? administrator.server, ca, certificate, key }, user);
     const ref = await this.clusters.sealReader({ uid, requestId, kubeconfig });
     const after = await task.record({ type: 'RecordIssued', data: { uid, requestId, ref, expiresAt } });
     // The cluster's deletion was requested meanwhile: the kubeconfig will not be read.

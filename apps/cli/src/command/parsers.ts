@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { isDnsName } from '@fairlead/contracts';
 import { InvalidArgumentError } from 'commander';
 import { parseDuration } from '../output/duration.js';
 
@@ -27,6 +28,11 @@ export const port = integerBetween(1, PORT_MAX);
 
 export const ipAddress = (text: string): string => {
   if (isIP(text) === 0) throw new InvalidArgumentError('It must be an IP address, like 192.0.2.1.');
+  return text;
+};
+
+export const dnsName = (text: string): string => {
+  if (!isDnsName(text)) throw new InvalidArgumentError('It must be a DNS name, like clusters.example.com.');
   return text;
 };
 

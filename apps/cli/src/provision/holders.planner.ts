@@ -9,7 +9,7 @@ export interface HeldFile {
 }
 
 /** Who gets a folder of its own below the secrets' folder. `gateway-token` is the only one that its holder writes. */
-export const HOLDERS = [...SERVICES, 'revoker', 'gateway-token', 'nats', 'postgres'] as const;
+export const HOLDERS = [...SERVICES, 'revoker', 'tunnel', 'gateway-token', 'nats', 'postgres'] as const;
 export type Holder = (typeof HOLDERS)[number];
 
 const current = (from: string, name: string): HeldFile => ({ from, name, handOut: 'current' });
@@ -24,7 +24,7 @@ const serviceFiles = (service: ServiceName): readonly HeldFile[] => [
 /** Everything that each holder needs and nothing else. What is not made yet, a database URL before the databases, comes later. */
 export const FILES_OF_HOLDER: Readonly<Record<Holder, readonly HeldFile[]>> = {
   gateway: serviceFiles('gateway'),
-  'infra-svc': serviceFiles('infra-svc'),
+  'infra-svc': [...serviceFiles('infra-svc'), current('keys/tunnel-host.key.pub', 'tunnel-host.key.pub')],
   'bootstrap-svc': [...serviceFiles('bootstrap-svc'), current('keys/node-signing.json', 'node-signing.json')],
   'upgrade-svc': serviceFiles('upgrade-svc'),
   revoker: [
@@ -32,6 +32,11 @@ export const FILES_OF_HOLDER: Readonly<Record<Holder, readonly HeldFile[]>> = {
     current('creds/revoker.creds', 'nats.creds'),
     current('creds/revoker-system.creds', 'nats-system.creds'),
     current('keys/account-signing.json', 'account-signing.json'),
+  ],
+  tunnel: [
+    current('keys/nats-ca.pem', 'nats-ca.pem'),
+    current('creds/tunnel.creds', 'nats.creds'),
+    current('keys/tunnel-host.key', 'tunnel-host.key'),
   ],
   'gateway-token': [{ from: 'keys/local.token', name: 'local.token', handOut: 'once' }],
   nats: [

@@ -178,6 +178,10 @@ const plansOf = (
     gatewayPort: settings.port,
     helmProgram: findHelm(process.env),
     http: settings.http,
+    tunnel:
+      settings.publish === undefined
+        ? undefined
+        : { ...settings.publish, keyFile: keys.tunnelKeyFile, publicKeyFile: keys.tunnelPublicKeyFile },
     lab,
   });
 

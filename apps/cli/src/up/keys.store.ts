@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeWhole } from '@fairlead/embedded/process';
+import { newSshKey } from './ssh.key.js';
 
 const KEY_BYTES = 32;
 
@@ -12,6 +13,9 @@ export interface InstanceKeys {
   /** Written by the gateway at its first start. */
   readonly localTokenFile: string;
   readonly labToken: string;
+  /** The SSH host key of the tunnel, and its public half. */
+  readonly tunnelKeyFile: string;
+  readonly tunnelPublicKeyFile: string;
 }
 
 export const ensureKeys = (dataDir: string): InstanceKeys => {
@@ -19,11 +23,25 @@ export const ensureKeys = (dataDir: string): InstanceKeys => {
   const masterKeyFile = join(keys, 'master.key');
   const labTokenFile = join(keys, 'lab.token');
   for (const file of [masterKeyFile, labTokenFile]) ensureRandom(file);
+  const tunnelKeyFile = join(keys, 'tunnel-host.key');
+  ensureSshKey(tunnelKeyFile);
   return {
     masterKeyFile,
     localTokenFile: join(keys, 'local.token'),
     labToken: readFileSync(labTokenFile, 'utf8').trim(),
+    tunnelKeyFile,
+    tunnelPublicKeyFile: publicHalf(tunnelKeyFile),
   };
+};
+
+const publicHalf = (file: string): string => `${file}.pub`;
+
+/** The public half is written first: with the private one, both are there. */
+const ensureSshKey = (file: string): void => {
+  if (existsSync(file)) return;
+  const { privateKey, publicKey } = newSshKey();
+  writeWhole(publicHalf(file), `${publicKey}\n`);
+  writeWhole(file, privateKey);
 };
 
 /** Whole or not at all: half a master key would seal secrets that nothing can open. */

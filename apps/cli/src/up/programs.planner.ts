@@ -1,11 +1,11 @@
 import { SERVICES, type ServiceName } from '@fairlead/contracts';
 import { SERVICE_MEMORY } from './memory.settings.js';
-import type { HttpSettings, LabDelays } from './up.settings.js';
+import type { HttpSettings, LabDelays, PublishSettings } from './up.settings.js';
 
 /** The programs of an instance; they live in the checkout and know nothing of each other but NATS. */
 export { SERVICES as SERVICE_NAMES };
 export type { ServiceName };
-export type ProgramName = ServiceName | 'revoker' | 'lab';
+export type ProgramName = ServiceName | 'revoker' | 'tunnel' | 'lab';
 
 /** Where what each program needs is found. */
 export interface Surroundings {
@@ -20,6 +20,8 @@ export interface Surroundings {
   /** undefined: add-ons cannot be installed. */
   readonly helmProgram: string | undefined;
   readonly http: HttpSettings;
+  /** undefined: no cluster is published. */
+  readonly tunnel?: TunnelProgram | undefined;
   /** undefined: machines come from elsewhere. */
   readonly lab: LabProgram | undefined;
 }
@@ -28,12 +30,17 @@ interface NatsSurroundings {
   readonly url: string;
   /** Where agents connect, separated by commas. */
   readonly agentUrls: string;
-  credsFile(holder: ServiceName | 'revoker' | 'revoker-system'): string | undefined;
+  credsFile(holder: ServiceName | 'revoker' | 'revoker-system' | 'tunnel'): string | undefined;
   readonly caFile: string | undefined;
   readonly monitorUrl: string | undefined;
   readonly storeDir: string | undefined;
   readonly nodeSigningFile: string | undefined;
   readonly accountSigningFile: string | undefined;
+}
+
+interface TunnelProgram extends PublishSettings {
+  readonly keyFile: string;
+  readonly publicKeyFile: string;
 }
 
 interface LabProgram {
@@ -67,6 +74,7 @@ export interface ProgramPlan extends Program {
 export const planPrograms = (surroundings: Surroundings): readonly ProgramPlan[] => [
   ...(surroundings.lab === undefined ? [] : [labPlan(surroundings, surroundings.lab)]),
   ...revokerPlans(surroundings),
+  ...(surroundings.tunnel === undefined ? [] : [tunnelPlan(surroundings, surroundings.tunnel)]),
   ...SERVICES.map((service) => servicePlan(service, surroundings)),
 ];
 
@@ -123,6 +131,27 @@ const revokerPlans = ({ checkout, nats }: Surroundings): readonly ProgramPlan[] 
   ];
 };
 
+const tunnelPlan = ({ checkout, nats }: Surroundings, tunnel: TunnelProgram): ProgramPlan => {
+  const creds = nats.credsFile('tunnel');
+  return {
+    name: 'tunnel',
+    ...entriesOf(`${checkout}/apps/tunnel`),
+    args: [],
+    niceness: 0,
+    runtime: SERVICE_MEMORY,
+    env: {
+      NATS_URL: nats.url,
+      ...(nats.caFile === undefined ? {} : { NATS_CA_FILE: nats.caFile }),
+      ...(creds === undefined ? {} : { NATS_CREDS: creds }),
+      TUNNEL_HOST_KEY_FILE: tunnel.keyFile,
+      TUNNEL_HOST: tunnel.address,
+      TUNNEL_SSH_PORT: String(tunnel.sshPort),
+      TUNNEL_TLS_PORT: String(tunnel.tlsPort),
+      PORT: '0',
+    },
+  };
+};
+
 /** What is known of a service before anything runs. */
 export const serviceProgram = (service: ServiceName, checkout: string): Program => ({
   name: service,
@@ -159,6 +188,7 @@ const ownEnv = (service: ServiceName, surroundings: Surroundings): Readonly<Reco
         AGENT_BUNDLE: `${surroundings.checkout}/apps/node-agent/dist/agent.mjs`,
         AGENT_NATS_URLS: surroundings.nats.agentUrls,
         ...diskEnv(surroundings.nats),
+        ...(surroundings.tunnel === undefined ? {} : { PUBLISH_DOMAIN: surroundings.tunnel.domain }),
         ...httpEnv(surroundings.http),
       };
     case 'bootstrap-svc':
@@ -176,6 +206,7 @@ const ownEnv = (service: ServiceName, surroundings: Surroundings): Readonly<Reco
       return {
         AGENT_NATS_URLS: surroundings.nats.agentUrls,
         GATEWAY_URL: gatewayUrl(surroundings),
+        ...publishEnv(surroundings.tunnel),
         ...(surroundings.lab?.identityPort === undefined
           ? {}
           : { REALM_ADDRESSES_ALLOWED: identityAddress(surroundings.lab.identityPort) }),
@@ -184,6 +215,17 @@ const ownEnv = (service: ServiceName, surroundings: Surroundings): Readonly<Reco
       return {};
   }
 };
+
+/** What infra-svc needs to publish, and what control planes are given. */
+const publishEnv = (tunnel: TunnelProgram | undefined): Readonly<Record<string, string>> =>
+  tunnel === undefined
+    ? {}
+    : {
+        PUBLISH_DOMAIN: tunnel.domain,
+        PUBLISH_PORT: String(tunnel.tlsPort),
+        TUNNEL_ADDRESS: `${tunnel.address.includes(':') ? `[${tunnel.address}]` : tunnel.address}:${tunnel.sshPort}`,
+        TUNNEL_PUBLIC_KEY_FILE: tunnel.publicKeyFile,
+      };
 
 /** As machines reach it that this instance makes: those of the lab are on this machine. */
 const gatewayUrl = ({ http: { tls }, gatewayPort }: Surroundings): string =>

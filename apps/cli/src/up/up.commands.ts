@@ -4,7 +4,7 @@ import { isLoopback } from '@fairlead/embedded/trust';
 import { Option, type Command } from 'commander';
 import { controlPlanesBeside } from '../cluster/cluster.request.js';
 import { addCommand, runs } from '../command/command.js';
-import { controlPlaneCount, integerBetween, ipAddress, kubernetesVersion, port } from '../command/parsers.js';
+import { controlPlaneCount, dnsName, integerBetween, ipAddress, kubernetesVersion, port } from '../command/parsers.js';
 import { CliFailure, usageFailure } from '../failures.js';
 import { CHECKOUT } from '../checkout.js';
 import { DATA_FOLDER, findInstance } from '../instance/instance.store.js';
@@ -19,12 +19,14 @@ import {
   LAB_DELAYS,
   PROVIDERS,
   SITES,
+  TUNNEL_PORTS,
   type DebuggableService,
   type DemoSettings,
   type Etcd,
   type HttpSettings,
   type LabDelays,
   type Provider,
+  type PublishSettings,
   type UpSettings,
 } from './up.settings.js';
 
@@ -44,6 +46,10 @@ interface UpOptions {
   readonly without?: DebuggableService;
   readonly natsAddress?: string;
   readonly natsWebsocketPort?: number;
+  readonly publishDomain?: string;
+  readonly publishAddress: string;
+  readonly tunnelSshPort: number;
+  readonly tunnelTlsPort: number;
   readonly replicas?: number;
   readonly address: string;
   readonly tlsCert?: string;
@@ -116,6 +122,14 @@ const addUp = (program: Command, io: Io): void => {
       'port on which NATS takes websockets as well, e.g. 443, for hosts that pass only where HTTPS does (default: none)',
       port,
     )
+    .option(
+      '--publish-domain <domain>',
+      'start the tunnel: APIs of clusters that declare it are reached as api.<cluster>.<domain> (default: none)',
+      dnsName,
+    )
+    .option('--publish-address <address>', 'address that the tunnel listens on', ipAddress, LOOPBACK_ADDRESS)
+    .option('--tunnel-ssh-port <port>', 'port of the tunnel for control planes', port, TUNNEL_PORTS.ssh)
+    .option('--tunnel-tls-port <port>', 'port of the tunnel for clients', port, TUNNEL_PORTS.tls)
     .addOption(replicasOption())
     .action(runs(io, (_session, options: UpOptions) => up(options, detachedArguments(command), io)));
 };
@@ -171,11 +185,20 @@ const settingsOf = (options: UpOptions, io: Io): UpSettings => {
     http: httpOf(options, io),
     natsAddress: natsAddressOf(options),
     natsWebsocketPort: options.natsWebsocketPort,
+    publish: publishOf(options),
     without: options.without,
     replicas: upReplicasOf(options, io),
     demo: options.demo === true ? demoOf(options) : undefined,
   };
 };
+
+const publishOf = ({
+  publishDomain: domain,
+  publishAddress: address,
+  tunnelSshPort: sshPort,
+  tunnelTlsPort: tlsPort,
+}: UpOptions): PublishSettings | undefined =>
+  domain === undefined ? undefined : { domain, address, sshPort, tlsPort };
 
 /** This command itself starts one nats-server. */
 const upReplicasOf = ({ replicas: given }: UpOptions, io: Io): number | undefined => {

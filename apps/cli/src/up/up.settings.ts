@@ -11,11 +11,22 @@ export interface UpSettings {
   readonly natsAddress: string | undefined;
   /** On which NATS takes websockets as well; undefined: none. */
   readonly natsWebsocketPort: number | undefined;
+  /** Where APIs of clusters are published; undefined: none is. */
+  readonly publish: PublishSettings | undefined;
   /** On how many NATS servers each store is kept; undefined: as before. */
   readonly replicas: number | undefined;
   readonly demo: DemoSettings | undefined;
   /** A service that its developer starts. */
   readonly without: DebuggableService | undefined;
+}
+
+/** The tunnel, and the names of clusters that are reached through it. */
+export interface PublishSettings {
+  readonly domain: string;
+  /** On which clusters and clients connect. */
+  readonly address: string;
+  readonly sshPort: number;
+  readonly tlsPort: number;
 }
 
 /** Where the REST API listens, and how it is protected there. */
@@ -52,6 +63,8 @@ export const LAB_DELAYS = ['real', 'none'] as const;
 export type LabDelays = (typeof LAB_DELAYS)[number];
 
 export const DEFAULT_PORT = 7080;
+/** Of the tunnel: 443 is for the superuser. */
+export const TUNNEL_PORTS = { ssh: 2222, tls: 8443 } as const;
 export const DEFAULT_NAMESPACE = 'default';
 export const DEMO = { cluster: 'demo', serviceType: 'single', networkCni: 'flannel' } as const;
 

@@ -47,6 +47,28 @@ describe('the programs of an instance', () => {
   it('are the lab, the revoker and the four services', () =>
     expect(planPrograms(surroundings).map(({ name }) => name)).toEqual(['lab', 'revoker', ...SERVICE_NAMES]));
 
+  it('are the tunnel as well where a domain is configured, which has neither database nor master key', () => {
+    const tunnel = {
+      ...{ domain: 'example.org', address: '127.0.0.1', sshPort: 2222, tlsPort: 8443 },
+      ...{ keyFile: '/data/keys/tunnel-host.key', publicKeyFile: '/data/keys/tunnel-host.key.pub' },
+    };
+    const given = { ...surroundings, tunnel };
+    expect(planned('tunnel', given).env).toEqual({
+      NATS_URL: surroundings.nats.url,
+      NATS_CREDS: '/data/creds/tunnel.creds',
+      TUNNEL_HOST_KEY_FILE: '/data/keys/tunnel-host.key',
+      TUNNEL_HOST: '127.0.0.1',
+      TUNNEL_SSH_PORT: '2222',
+      TUNNEL_TLS_PORT: '8443',
+      PORT: '0',
+    });
+    expect(planned('infra-svc', given).env).toMatchObject({ PUBLISH_DOMAIN: 'example.org', PUBLISH_PORT: '8443' });
+    expect(planned('gateway', given).env).toMatchObject({ PUBLISH_DOMAIN: 'example.org' });
+    expect(planned('gateway').env).not.toHaveProperty('PUBLISH_DOMAIN');
+    for (const { name, env } of planPrograms(given))
+      if (name !== 'tunnel') expect(Object.values(env)).not.toContain('/data/keys/tunnel-host.key');
+  });
+
   it('are no lab where machines come from elsewhere', () =>
     expect(planPrograms({ ...surroundings, lab: undefined }).map(({ name }) => name)).toEqual([
       'revoker',

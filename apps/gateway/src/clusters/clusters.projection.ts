@@ -9,7 +9,7 @@ import {
   type SuspensionReason,
   type VirtualAddress,
 } from '@fairlead/contracts';
-import { attemptWords, replacementIn, pauseAfter, type ClusterPause } from '@fairlead/domain';
+import { attemptWords, publishedServer, replacementIn, pauseAfter, type ClusterPause } from '@fairlead/domain';
 import type { Projection } from '@fairlead/event-sourcing';
 import { clusterKey } from '../common/cluster.address.js';
 import type { ConditionFacts } from '../conditions/condition.facts.js';
@@ -17,6 +17,7 @@ import { phaseAfter } from '../lifecycle/cluster.phase.js';
 import { HELD_EVENTS, heldAfter, type HeldHooks } from '../lifecycle/held.hooks.js';
 import { addonsAfter, addonsOf, isAboutAddons, type AddonsDoc } from './addons.evolve.js';
 import { identityDocAfter, type IdentityDoc } from './identity.evolve.js';
+import { publicationDocAfter, type PublicationDoc } from './publication.evolve.js';
 import { leaseDocAfter, type LeaseDoc } from './lease.evolve.js';
 import { backupsAfter, isAboutBackups, type BackupsDoc } from './backups.evolve.js';
 
@@ -60,6 +61,8 @@ export interface ClusterDoc {
   readonly lease?: LeaseDoc;
   /** Its client at an identity realm; absent: it has nothing to do with one. */
   readonly identity?: IdentityDoc;
+  /** Its names at the tunnel; absent: it is not published. */
+  readonly publication?: PublicationDoc;
   /** Hooks that hold a step, by point, node and name; absent: none is declared. */
   readonly hooks?: NonNullable<HeldHooks>;
   /** The hooks that name a secret, since they were declared; absent: none does. */
@@ -285,6 +288,11 @@ const withIdentity = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   return identity === undefined ? others : { ...others, identity };
 };
 
+const withPublication = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
+  const publication = publicationDocAfter(doc.publication, event);
+  return publication === undefined || publication === doc.publication ? doc : { ...doc, publication };
+};
+
 const withBackups = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   const { backups: before, ...others } = doc;
   const backups = backupsAfter(before, event);
@@ -319,7 +327,11 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
     case 'VmsCreated':
       return marked(doc, 'machines', time);
     case 'LoadBalancerReady':
-      return { ...doc, endpoint: `https://${event.data.host}:${event.data.port}` };
+      return doc.publication?.has.reserved === undefined
+        ? { ...doc, endpoint: `https://${event.data.host}:${event.data.port}` }
+        : doc;
+    case 'EndpointReserved':
+      return { ...doc, endpoint: publishedServer(event.data) };
     case 'ControlPlaneReady':
       return marked(doc, 'controlPlane', time);
     case 'NetworkReady':
@@ -414,6 +426,11 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'IdentityRequested',
   'IdentityReady',
   'IdentityReleased',
+  'EndpointBlocked',
+  'EndpointReserved',
+  'EndpointAvailable',
+  'EndpointUnavailable',
+  'EndpointReleased',
 ]);
 
 /** Facts about single nodes, most of which change nothing of the cluster. */
@@ -446,7 +463,10 @@ export const clustersProjection: Projection<ClusterDoc> = {
     if (isAboutBackups(event)) return withBackups(doc, event);
     if (isAboutAddons(event)) return addonsChanged(doc, event);
     const changed = change(
-      withUnapplied(withAddons(withIdentity(withLease(withHeld(doc, event), event), event), event), event),
+      withUnapplied(
+        withAddons(withPublication(withIdentity(withLease(withHeld(doc, event), event), event), event), event),
+        event,
+      ),
       event,
     );
     if (SELDOM_CHANGING.has(event.type) && changed === doc) return doc;

@@ -1,5 +1,5 @@
 import type { ClusterView, ListQuery } from '@fairlead/contracts';
-import type { ClusterIdentity } from '@fairlead/domain';
+import { publishedServer, type ClusterIdentity, type Publication } from '@fairlead/domain';
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
@@ -62,6 +62,16 @@ export class ClusterQueries {
       [clusterKey(namespace, cluster)],
     );
     return row?.has ?? undefined;
+  }
+
+  /** https://name:port by which clients reach the API; undefined: it is not published. */
+  async publishedServerOf(namespace: string, cluster: string): Promise<string | undefined> {
+    const [row] = await this.database.query<{ has: Publication | null }[]>(
+      `select doc->'publication'->'has' as has from clusters where key = $1`,
+      [clusterKey(namespace, cluster)],
+    );
+    const reserved = row?.has?.reserved;
+    return reserved === undefined ? undefined : publishedServer(reserved);
   }
 
   /** Those of these keys that there are. */

@@ -8,6 +8,7 @@ import { LogFollower } from '../http/log.follower.js';
 import { OF_CLUSTER } from '../http/read.routes.js';
 import { Refused } from '../http/refused.js';
 import { ClusterIndex } from '../lifecycle/cluster.index.queries.js';
+import { ClusterQueries } from './clusters.queries.js';
 import { Kubeconfigs, type KubeconfigOf } from './kubeconfigs.js';
 
 const KUBECONFIG = [{ status: 200, description: 'The kubeconfig', contentType: 'application/yaml' }] as const;
@@ -16,6 +17,7 @@ const KUBECONFIG = [{ status: 200, description: 'The kubeconfig', contentType: '
 export class KubeconfigHttp {
   constructor(
     @Inject(ClusterIndex) private readonly clusters: ClusterIndex,
+    @Inject(ClusterQueries) private readonly published: ClusterQueries,
     @Inject(Kubeconfigs) private readonly kubeconfigs: Kubeconfigs,
     @Inject(LogFollower) private readonly follower: LogFollower,
   ) {}
@@ -85,6 +87,6 @@ export class KubeconfigHttp {
     await this.follower.shown(minSeq);
     const uid = await this.clusters.uidOf(namespace, cluster);
     if (uid === undefined) throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
-    return { namespace, cluster, uid };
+    return { namespace, cluster, uid, published: await this.published.publishedServerOf(namespace, cluster) };
   }
 }

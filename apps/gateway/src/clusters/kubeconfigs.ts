@@ -31,6 +31,8 @@ export interface KubeconfigOf {
   readonly namespace: string;
   readonly cluster: string;
   readonly uid: string;
+  /** By which clients reach it; undefined: as it was recorded. */
+  readonly published?: string | undefined;
 }
 
 export interface Kubeconfig {
@@ -61,6 +63,9 @@ const accepted = (cluster: string, sealed: string): Administrator => {
   }
 };
 
+const reachedBy = (published: string | undefined, administrator: Administrator): Administrator =>
+  published === undefined ? administrator : { ...administrator, server: published };
+
 const endsRequest =
   (requestId: string) =>
   (event: StoredEvent): boolean =>
@@ -82,12 +87,14 @@ export class Kubeconfigs {
 
   /** With a new certificate for the reader; refused where the cluster does not sign one in time. */
   async read(of: KubeconfigOf, reader: Reader & Pick<Caller, 'signal'>, ttlSeconds: number): Promise<Kubeconfig> {
-    const { cluster } = of;
+    const { namespace, cluster } = of;
     const request = this.requestBy(of, reader, { ttlSeconds, polled: false });
     const patience = { waitMs: ISSUED_WITHIN_MS, signal: reader.signal };
     const { ended } = await this.asked(of, request, reader, patience);
     if (ended?.type === 'KubeconfigNotIssued')
-      throw new Refused(refuse('cluster.kubeconfig-failed', { ...of, cause: sentenceOf(ended.data.cause) }));
+      throw new Refused(
+        refuse('cluster.kubeconfig-failed', { namespace, cluster, cause: sentenceOf(ended.data.cause) }),
+      );
     const text = ended?.type === 'KubeconfigIssued' ? await this.secrets.get(ended.data.kubeconfigRef) : undefined;
     if (ended === undefined || text === undefined)
       throw new Refused(refuse('cluster.kubeconfig-late', { cluster, seconds: ISSUED_WITHIN_MS / MS_PER_SECOND }));
@@ -113,10 +120,13 @@ export class Kubeconfigs {
   }
 
   /** The administrator's, for administrators of the platform. undefined: there is none yet. */
-  async administrator({ namespace, cluster, uid }: KubeconfigOf, reader: Reader): Promise<Kubeconfig | undefined> {
+  async administrator(
+    { namespace, cluster, uid, published }: KubeconfigOf,
+    reader: Reader,
+  ): Promise<Kubeconfig | undefined> {
     const sealed = await this.secrets.get(`bootstrap-svc.kubeconfig.${uid}` as SecretRef);
     if (sealed === undefined) return undefined;
-    const text = kubeconfigOf(cluster, accepted(cluster, sealed));
+    const text = kubeconfigOf(cluster, reachedBy(published, accepted(cluster, sealed)));
     const fact = { type: 'KubeconfigRead', data: { uid: uid as ClusterUid } } as const;
     const stream = { namespace, cluster, context: 'audit' };
     const { seq } = orRefuse(await this.handle(audit, stream, { type: 'Record', data: fact }, causeOf(reader)));
@@ -124,9 +134,11 @@ export class Kubeconfigs {
   }
 
   /** Of users who sign in at an identity provider. There is no secret in it, so reading it is not recorded. undefined: there is none yet. */
-  async ofUsers({ cluster, uid }: KubeconfigOf, oidc: Oidc): Promise<string | undefined> {
+  async ofUsers({ cluster, uid, published }: KubeconfigOf, oidc: Oidc): Promise<string | undefined> {
     const sealed = await this.secrets.get(`bootstrap-svc.kubeconfig.${uid}` as SecretRef);
-    return sealed === undefined ? undefined : oidcKubeconfigOf(cluster, accepted(cluster, sealed), oidc);
+    return sealed === undefined
+      ? undefined
+      : oidcKubeconfigOf(cluster, reachedBy(published, accepted(cluster, sealed)), oidc);
   }
 
   private requestBy(

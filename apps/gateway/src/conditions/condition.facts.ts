@@ -10,7 +10,7 @@ import type {
   UnsignedHook,
   UpgradePhase,
 } from '@fairlead/contracts';
-import type { ClusterPause, ClusterIdentity, RealmSelection } from '@fairlead/domain';
+import type { ClusterPause, ClusterIdentity, Publication, RealmSelection } from '@fairlead/domain';
 
 /** What of a node its cluster's conditions depend on. */
 export interface NodeFacts {
@@ -126,6 +126,8 @@ export interface ConditionFacts {
     readonly has: ClusterIdentity;
     readonly since: string;
   };
+  /** Its name at the tunnel; absent: it is not published. */
+  readonly publication?: { readonly has: Publication; readonly since: string };
   /** Pools of which no node is remediated, although one is unhealthy; absent: no pool has a health check. */
   readonly health?: {
     readonly since: string;

@@ -2,6 +2,7 @@ import {
   CONDITION_REASONS,
   CONDITION_TYPES,
   IDENTITY_BLOCKS,
+  PUBLICATION_BLOCKS,
   type ClusterLifeState,
   type ConditionType,
   type IdentityBlock,
@@ -95,6 +96,11 @@ const identity = (reason?: IdentityBlock): NonNullable<ConditionFacts['identity'
     ...(reason === undefined ? {} : { blocked: { realm: null, reason, message: 'because of the realm', since: MADE } }),
   },
   since: MADE,
+});
+
+/** Of a cluster whose API is published. */
+const publication = (has: NonNullable<ConditionFacts['publication']>['has'] = {}) => ({
+  publication: { has, since: MADE },
 });
 
 const row = (
@@ -295,6 +301,18 @@ const TABLE: readonly Row[] = [
       'IdentityReady',
     ]),
   ),
+  ...PUBLICATION_BLOCKS.map((reason) =>
+    row(
+      `cannot have the name of its API: ${reason}`,
+      publication({ blocked: { reason, message: 'because of the name', since: MADE } }),
+      ['Degraded', reason, 'EndpointAvailable'],
+    ),
+  ),
+  row('has an API that is not reached by its name', publication({ held: { isAvailable: false, since: MADE } }), [
+    'Degraded',
+    'EndpointUnavailable',
+    'EndpointAvailable',
+  ]),
   row('is quarantined', { quarantined: [{ service: 'infra-svc', error: 'bug', since: MADE }] }, [
     'Degraded',
     'EventsQuarantined',
@@ -477,6 +495,7 @@ describe('the state of a cluster', () => {
       backups: BACKUPS,
       lease: lease(),
       identity: identity(),
+      ...publication(),
       ...waits,
     };
     expect(read(all).map(({ type }) => type)).toEqual(CONDITION_TYPES);
@@ -487,6 +506,7 @@ describe('the state of a cluster', () => {
     expect(types).not.toContain('HookBlocked');
     expect(types).not.toContain('HookSecretsPresent');
     expect(types).not.toContain('IdentityReady');
+    expect(types).not.toContain('EndpointAvailable');
     expect(types).not.toContain('Reserved');
     expect(types).not.toContain('Expiring');
   });
@@ -502,6 +522,15 @@ describe('the state of a cluster', () => {
       expect(stateOf({ ...creating, identity: identity(reason) })).toBe('Provisioning');
     }
     expect(of({ ...creating, identity: identity() }, 'IdentityReady')).toMatchObject({ status: 'Unknown' });
+  });
+
+  it('is not that of the name of its API while it is created: that is a condition alone', () => {
+    const creating = { phase: 'Provisioning', marks: {} } as const;
+    expect(of({ ...creating, ...publication() }, 'EndpointAvailable')).toMatchObject({ status: 'Unknown' });
+    const held = publication({ held: { isAvailable: true, since: MADE } });
+    expect(of({ ...creating, ...held }, 'EndpointAvailable')).toMatchObject({ status: 'True' });
+    const blocked = publication({ blocked: { reason: 'NameTaken', message: 'taken', since: MADE } });
+    expect(stateOf({ ...creating, ...blocked })).toBe('Provisioning');
   });
 
   it('is not that of its lease, whose end and reservations are conditions alone [azimuth 8, azimuth 9]', () => {

@@ -269,3 +269,27 @@ export const identityReady: Read = ({ identity, phase, createdAt }) => {
   if (!isIdentityAwaited(has, selection)) return holds(since);
   return { status: 'Unknown', reason: 'InProgress', message: '', lastTransitionTime: since };
 };
+
+/** Of a cluster whose API is published. While it is created, its name is not held yet. */
+export const endpointAvailable: Read = ({ publication, phase, createdAt }) => {
+  const { has = {}, since = createdAt } = publication ?? {};
+  const { blocked, held, reserved } = has;
+  if (blocked !== undefined)
+    return found({
+      status: 'False',
+      reason: blocked.reason,
+      message: blocked.message,
+      since: blocked.since,
+      ...(phase === 'Provisioned' ? { calls: 'Degraded' } : {}),
+    });
+  if (held?.isAvailable === true) return holds(held.since);
+  if (held === undefined && phase !== 'Provisioned')
+    return { status: 'Unknown', reason: 'InProgress', message: '', lastTransitionTime: since };
+  return found({
+    status: 'False',
+    reason: 'EndpointUnavailable',
+    message: `no control plane is connected to the tunnel as ${reserved?.name ?? 'the API'}. See "journalctl -u fairlead-tunnel" on the control planes`,
+    since: held?.since ?? since,
+    ...(phase === 'Provisioned' ? { calls: 'Degraded' } : {}),
+  });
+};

@@ -25,6 +25,8 @@ export const CHANGE_REFUSALS: readonly RefusalCode[] = [
   'cluster.pause-with-changes',
   'upgrade.open',
   'cluster.field-immutable',
+  'cluster.publish-no-domain',
+  'cluster.publish-name',
   'cluster.version-with-changes',
   'cluster.version-lower',
   'cluster.version-path',

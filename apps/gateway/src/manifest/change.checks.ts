@@ -1,8 +1,18 @@
-import { bootsFromUserData, leaseFaults, refuse, traitsOf, type DeclaredSpec, type Refusal } from '@fairlead/contracts';
-import type { Registered } from '@fairlead/domain';
+import {
+  apiNameOf,
+  bootsFromUserData,
+  isDnsName,
+  leaseFaults,
+  refuse,
+  traitsOf,
+  type DeclaredSpec,
+  type Refusal,
+} from '@fairlead/contracts';
+import { isPublished, type Registered } from '@fairlead/domain';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { ClusterAddress } from '../common/cluster.address.js';
+import { SETTINGS, type Settings } from '../config.js';
 import { VirtualAddressChecks } from './virtual-addresses.checks.js';
 
 /** Only some providers make machines with user data; those of a simulation are processes of Fairlead, on which no tenant runs programs. */
@@ -19,12 +29,22 @@ const userDataFaults = ({ pools }: DeclaredSpec, { connections }: Registered): r
       : [];
   });
 
+/** Of a new cluster: afterwards the name is that which was reserved, whatever the domain is. */
+const publicationFaults = (cluster: string, spec: DeclaredSpec, domain: string | undefined): readonly Refusal[] => {
+  if (!isPublished(spec)) return [];
+  const field = 'spec.endpoint.publish';
+  if (domain === undefined) return [refuse('cluster.publish-no-domain', {}, field)];
+  const name = apiNameOf(cluster, domain);
+  return isDnsName(name) ? [] : [refuse('cluster.publish-name', { cluster, name }, field)];
+};
+
 /** Finds what is wrong with a change of a manifest at this time, beside the nodes that the cluster has. */
 @Injectable()
 export class ChangeChecks {
   constructor(
     @Inject(VirtualAddressChecks) private readonly addresses: VirtualAddressChecks,
     @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'publishDomain'>,
   ) {}
 
   /** `before` undefined: there is no such cluster yet. */
@@ -36,6 +56,7 @@ export class ChangeChecks {
     return [
       ...leaseFaults(after.lease, before?.lease, this.clock.now().toISOString()),
       ...userDataFaults(after, known),
+      ...(before === undefined ? publicationFaults(address.cluster, after, this.settings.publishDomain) : []),
       ...(await this.addresses.faults(address, after, known)),
     ];
   }

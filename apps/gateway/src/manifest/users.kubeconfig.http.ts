@@ -50,7 +50,8 @@ export class UsersKubeconfigHttp {
     if (declared === undefined) throw new Refused(refuse('cluster.kubeconfig-no-oidc', { cluster }));
     const oidc = effectiveOidc(declared, (await this.clusters.identityOf(namespace, cluster)) ?? NO_IDENTITY);
     if (oidc === undefined) throw new Refused(refuse('cluster.kubeconfig-not-ready', { cluster }));
-    const text = await this.kubeconfigs.ofUsers({ namespace, cluster, uid: metadata.uid }, oidc);
+    const published = await this.clusters.publishedServerOf(namespace, cluster);
+    const text = await this.kubeconfigs.ofUsers({ namespace, cluster, uid: metadata.uid, published }, oidc);
     if (text === undefined) throw new Refused(refuse('cluster.kubeconfig-not-ready', { cluster }));
     return text;
   }

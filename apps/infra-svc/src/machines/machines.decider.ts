@@ -9,7 +9,7 @@ import type {
   NodeName,
   Refusal,
 } from '@fairlead/contracts';
-import { isHeld } from '@fairlead/domain';
+import { isHeld, isPublicationHeld, isPublished, NO_PUBLICATION } from '@fairlead/domain';
 import { later, nothing, type Command, type Decider, type Task, type TaskFailure } from '@fairlead/event-sourcing';
 import { batchOf, batchOfRequest, isMadeAgain, requestOf } from './additions.js';
 import { ABSENT, evolve } from './machines.evolve.js';
@@ -195,9 +195,11 @@ const recordDeletion = (
   return [...balancer, ...machines, ...(nothingLeft ? [...releaseFacts(cluster), end] : [])];
 };
 
-/** Whether hooks or remaining identity resources of the cluster block the end of its deletion. */
-const isEndHeld = ({ hooks, identity }: Cluster): boolean =>
-  isHeld(hooks, { point: 'AfterClusterDelete' }) || Object.keys(identity?.held ?? {}).length > 0;
+/** By hooks, or by what the cluster still has at identity providers or at the tunnel. */
+const isEndHeld = ({ hooks, identity, declared, publication = NO_PUBLICATION }: Cluster): boolean =>
+  isHeld(hooks, { point: 'AfterClusterDelete' }) ||
+  Object.keys(identity?.held ?? {}).length > 0 ||
+  isPublicationHeld(publication, isPublished(declared?.spec));
 
 /** Ends the deletion once nothing blocks it. */
 export const endDeletion = (state: Machines): readonly MachinesFact[] =>

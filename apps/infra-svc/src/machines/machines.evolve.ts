@@ -6,7 +6,15 @@ import {
   type NodeName,
   type StoredEvent,
 } from '@fairlead/contracts';
-import { declaredAfter, hooksAfter, identityAfter, NO_IDENTITY, replacementIn } from '@fairlead/domain';
+import {
+  declaredAfter,
+  hooksAfter,
+  identityAfter,
+  NO_IDENTITY,
+  NO_PUBLICATION,
+  publicationAfter,
+  replacementIn,
+} from '@fairlead/domain';
 import {
   NO_ADDITIONS,
   withAbandoned,
@@ -301,6 +309,14 @@ const withIdentity = ({ identity = NO_IDENTITY }: Cluster, event: StoredEvent): 
   return changed === NO_IDENTITY ? {} : { identity: changed };
 };
 
+const withPublication = (
+  { publication = NO_PUBLICATION }: Cluster,
+  event: StoredEvent,
+): Pick<Cluster, 'publication'> => {
+  const changed = publicationAfter(publication, event);
+  return changed === NO_PUBLICATION ? {} : { publication: changed };
+};
+
 const after = (cluster: Cluster, event: StoredEvent): Cluster => {
   const additions = additionsAfter(cluster, event);
   const declared = declaredAfter(cluster.declared, event);
@@ -313,6 +329,7 @@ const after = (cluster: Cluster, event: StoredEvent): Cluster => {
     hooks: hooksOf(cluster, event),
     reservations: reservationsAfter(cluster.reservations, event),
     ...withIdentity(cluster, event),
+    ...withPublication(cluster, event),
   };
   const isSame = (Object.keys(parts) as (keyof typeof parts)[]).every((part) => parts[part] === cluster[part]);
   const changed = clusterAfter(isSame ? cluster : { ...cluster, ...parts }, event);

@@ -1,5 +1,5 @@
 import type { ClusterSpec, ClusterUid, Machine, MachinePlan, NodeName, SecretRef } from '@fairlead/contracts';
-import type { ClusterIdentity, Declared, HookState } from '@fairlead/domain';
+import type { ClusterIdentity, Declared, HookState, Publication } from '@fairlead/domain';
 import type { LoadBalancerPlacement } from '../providers/provider.ports.js';
 import { batchOf, type Additions } from './additions.js';
 import type { Names } from './names.js';
@@ -70,6 +70,8 @@ export interface Cluster {
   readonly reservations?: ClusterReservations;
   /** Its resources at identity providers. Absent: it never had any. */
   readonly identity?: ClusterIdentity;
+  /** What it has at the tunnel. Absent: nothing, and never had. */
+  readonly publication?: Publication;
 }
 
 export type Machines =

@@ -1,5 +1,14 @@
 import { needsBootstrapData, type ConnectionName, type NodeName } from '@fairlead/contracts';
-import { askedAgainAt, isHeld, isIdentityAwaited, NO_IDENTITY, realmSelectionOf } from '@fairlead/domain';
+import {
+  askedAgainAt,
+  isHeld,
+  isIdentityAwaited,
+  isNameAwaited,
+  isPublished,
+  NO_IDENTITY,
+  NO_PUBLICATION,
+  realmSelectionOf,
+} from '@fairlead/domain';
 import type { Task } from '@fairlead/event-sourcing';
 import { batchOfRequest, isMadeAgain, isReconsidered, isWaiting, type NodesRequest } from './additions.js';
 import { withGroups } from './groups.planner.js';
@@ -150,6 +159,10 @@ const isAwaiting = (cluster: Cluster, now: string): boolean =>
 const awaitsIdentity = ({ declared, identity = NO_IDENTITY }: Cluster): boolean =>
   isIdentityAwaited(identity, realmSelectionOf(declared?.spec.authentication?.oidc));
 
+/** No machine is requested before the name of the API is reserved. */
+const awaitsName = ({ declared, publication = NO_PUBLICATION }: Cluster): boolean =>
+  isNameAwaited(publication, isPublished(declared?.spec));
+
 /** No machine of a pool is requested before the data exist with which it joins. */
 const awaitsBootstrapData = ({ declared }: Cluster, pools: ReadonlySet<string> | 'all'): boolean =>
   declared !== undefined &&
@@ -169,7 +182,7 @@ const creationsOf = (cluster: Cluster, now: string): readonly Task[] => {
   const reservations = reserve(cluster, now);
   if (cluster.planned.length > 0) return [...reservations, ...machinesOf(cluster)];
   if (reservations.length > 0 || isAwaiting(cluster, now) || awaitsIdentity(cluster)) return reservations;
-  if (awaitsBootstrapData(cluster, 'all')) return reservations;
+  if (awaitsName(cluster) || awaitsBootstrapData(cluster, 'all')) return reservations;
   return [task({ type: 'PlanMachines', reason: 'the cluster was accepted' })];
 };
 

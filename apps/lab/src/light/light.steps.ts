@@ -414,6 +414,11 @@ export const LIGHT_STEPS: Steps = {
     return { cpus, memoryMiB: memoryGiB * MIB_PER_GIB, facts, baseline: LIGHT_BASELINE };
   },
 
+  // Nothing runs on a light host that could hold a name.
+  'publish-api': async () => {
+    throw new StepFault('a light host of the lab has no SSH client: the API of its cluster cannot be published');
+  },
+
   // The lab has its own load balancer.
   'balance-api': async () => {
     throw new StepFault('a host of the lab has no haproxy and no keepalived');

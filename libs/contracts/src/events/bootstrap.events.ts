@@ -8,6 +8,7 @@ import { ClusterUid, NatsUserKey, NodeName, PoolName, SecretRef } from '../ids.j
 import { KubernetesUser } from '../kubeconfig.limits.js';
 import { NodeMetadata } from '../manifest/pool.fields.js';
 import { ReturnedPods } from './drain.events.js';
+import { DnsName } from '../published.names.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -129,6 +130,13 @@ export const bootstrapEvents = {
     doc: 'haproxy on the control plane balances the API over these, and keepalived may hold the shared address there.',
     data: z.strictObject({ uid, node, controlPlanes: z.array(node).min(1) }),
   }),
+  TunnelStarted: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'The control plane connects to the tunnel and holds the name of the API there, now and after every restart.',
+    data: z.strictObject({ uid, node, name: DnsName }),
+  }),
   EtcdSnapshotPlaced: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',
@@ -206,6 +214,10 @@ export const bootstrapEvents = {
       kubeconfigRef: SecretRef,
       caCertHash: z.string(),
       authentication: authentication.optional().describe('Absent: API servers of the cluster have no such file'),
+      published: z
+        .string()
+        .optional()
+        .describe('https://name:port by which clients reach it; absent: it is not published'),
     }),
   }),
   HookBlocked: defineEvent({

@@ -13,6 +13,7 @@ import { nodeEvents, rolloutEvents } from './node.events.js';
 import { identityEvents, realmEvents } from './realm.events.js';
 import { processEvents } from './process.events.js';
 import { quarantineEvents } from './quarantine.events.js';
+import { publicationEvents } from './publication.events.js';
 import { presenceEvents } from './presence.events.js';
 import { releaseEvents } from './release.events.js';
 import { remediationEvents } from './remediation.events.js';
@@ -30,6 +31,7 @@ export const EVENTS = {
   ...watchEvents,
   ...realmEvents,
   ...identityEvents,
+  ...publicationEvents,
   ...applicationEvents,
   ...releaseEvents,
   ...joinEvents,

@@ -22,6 +22,7 @@ export type ContextPattern =
   | 'rollout'
   | 'ssh-keys'
   | 'identity'
+  | 'publication'
   | 'addons'
   | 'joins'
   | 'realms'

@@ -128,6 +128,17 @@ export const ManifestSpec = z.strictObject({
   firewall: Firewall.optional().describe('Left out: the firewalls of nodes are not touched'),
   sshd: Sshd.optional().describe('Left out: the SSH servers of nodes are not touched'),
   lease: ManifestLease.optional(),
+  endpoint: z
+    .strictObject({
+      publish: z
+        .boolean()
+        .default(false)
+        .describe(
+          'true: the API is reached by a name, through a tunnel that the control planes open. It cannot be changed later',
+        ),
+    })
+    .optional()
+    .describe('Left out: the API is reached at its own address only'),
   drift: DriftPolicy.optional().describe(
     'What happens when a node differs from what is desired of it. repair: what needs no drain is repaired at once; report: it is only reported. Left out: repair',
   ),
@@ -237,6 +248,7 @@ export const specOfManifest = (
     authentication,
     lease,
     drift,
+    endpoint,
     ...spec
   }: ManifestSpec,
   current?: DeclaredSpec,
@@ -250,6 +262,7 @@ export const specOfManifest = (
     ...(authentication?.oidc === undefined ? {} : { authentication: { oidc: completeOidc(authentication.oidc) } }),
     ...(lease === undefined ? {} : { lease: leaseOf(lease) }),
     ...(drift === 'report' ? { drift } : {}),
+    ...(endpoint?.publish === true ? { endpoint: { publish: true } } : {}),
     ...((paused ?? current?.paused) === true ? { paused: true } : {}),
     ...((onFailure ?? current?.onFailure) === 'cleanup' ? { onFailure: 'cleanup' } : {}),
     version: version === undefined ? (current?.version ?? DEFAULT_KUBERNETES_VERSION) : withV(version),

@@ -114,6 +114,10 @@ export const DeclaredSpec = z
     paused: z.boolean().optional().describe('true: no service acts on the cluster; absent: false'),
     onFailure: OnCreationFailure.optional().describe('What becomes of it if its creation fails; absent: keep'),
     lease: ClusterLease.optional().describe('Absent: it has no end, and nothing is reserved'),
+    endpoint: z
+      .strictObject({ publish: z.literal(true) })
+      .optional()
+      .describe('Absent: the API is reached at its own address only'),
   })
   .meta({ id: 'DeclaredSpec' });
 export type DeclaredSpec = z.infer<typeof DeclaredSpec>;

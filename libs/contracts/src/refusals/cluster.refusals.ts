@@ -103,6 +103,16 @@ export const CLUSTER_REFUSALS = {
     '{field} cannot be changed: it is {before}, not {after}',
     'Create a cluster with the new value, and delete this one.',
   ),
+  'cluster.publish-no-domain': definition(
+    422,
+    'spec.endpoint.publish is true, and this installation has no domain for names of clusters',
+    'Ask its administrator to set PUBLISH_DOMAIN, or leave spec.endpoint out.',
+  ),
+  'cluster.publish-name': definition(
+    422,
+    "The API of the cluster '{cluster}' would be {name}, which is not a valid DNS name",
+    'Choose a shorter name for the cluster.',
+  ),
   'cluster.oidc-prefix': definition(
     422,
     '{field} must keep names of users and groups apart from those that have rights in Kubernetes, kubeadm and Fairlead: {prefix} does not',

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { OnCreationFailure } from '../cluster-spec.js';
+import { PUBLICATION_BLOCKS } from '../published.names.js';
 import { IDENTITY_BLOCKS } from '../realm.js';
 import { VirtualAddressView } from './address.views.js';
 import { paged } from './list.views.js';
@@ -52,6 +53,7 @@ export const CONDITION_TYPES = [
   'RemediationAllowed',
   'BackupsHealthy',
   'IdentityReady',
+  'EndpointAvailable',
   'Reserved',
   'Expiring',
   'Upgrading',
@@ -108,6 +110,8 @@ export const CONDITION_REASONS = [
   'StepTimedOut',
   'CertificatesEnding',
   ...IDENTITY_BLOCKS,
+  ...PUBLICATION_BLOCKS,
+  'EndpointUnavailable',
   'ConnectionUnverified',
   'ConnectionBusy',
   'EventsQuarantined',

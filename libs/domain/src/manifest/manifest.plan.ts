@@ -419,6 +419,7 @@ const IMMUTABLE: Readonly<Record<string, Read>> = {
   'network.serviceCidr': ({ network }) => network.serviceCidr,
   'network.dnsDomain': ({ network }) => network.dnsDomain,
   'network.cni': ({ network }) => network.cni,
+  'endpoint.publish': ({ endpoint }) => endpoint?.publish ?? false,
   'storage.nfs.server': ({ storage }) => storage?.nfs.server,
   'storage.nfs.path': ({ storage }) => storage?.nfs.path,
   'controlPlane.connection': ({ controlPlane }) => controlPlane.connection,

@@ -73,7 +73,13 @@ const clusterConfiguration = (cluster: ClusterSettings): Document => ({
     dnsDomain: cluster.dnsDomain,
   },
   apiServer: {
-    certSANs: [...new Set([cluster.endpoint.host, ...(cluster.publicAddresses ?? [])])],
+    certSANs: [
+      ...new Set([
+        cluster.endpoint.host,
+        ...(cluster.publicAddresses ?? []),
+        ...(cluster.publishedName === undefined ? [] : [cluster.publishedName]),
+      ]),
+    ],
     ...authentication(cluster),
     ...(cluster.api === 'kubeadm.k8s.io/v1beta3' ? { timeoutForControlPlane: API_SERVER_TIMEOUT } : {}),
   },

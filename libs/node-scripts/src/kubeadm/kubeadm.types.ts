@@ -8,6 +8,8 @@ export interface ClusterSettings {
   readonly endpoint: Endpoint;
   /** Additional addresses of the control planes for clients outside their network, e.g. through NAT. */
   readonly publicAddresses?: readonly string[];
+  /** By which clients reach the API through the tunnel; absent: it is not published. */
+  readonly publishedName?: string;
   readonly podCidr: string;
   /** Prefix length of each node's pod range; absent: Kubernetes' default. */
   readonly nodeCidrMask?: number;

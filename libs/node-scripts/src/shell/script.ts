@@ -12,6 +12,7 @@ export const STEPS = [
   'kubeadm-reset',
   'look',
   'balance-api',
+  'publish-api',
   'read-kubeconfig',
   'etcd-member',
   'etcd-health',

@@ -8,6 +8,7 @@ import {
   HOST_CHANNEL_PATHS,
 } from '@fairlead/contracts';
 import { ADDRESSES, BALANCER } from '../balancer/balancer.paths.js';
+import { TUNNEL_CLIENT } from '../tunnel/tunnel.unit.js';
 import { API_PORT, CRI_SOCKET } from '../kubeadm/kubeadm.types.js';
 import { HOST_UNIT } from '../join/host.unit.js';
 import { hostPath, quote } from '../shell/quote.js';
@@ -150,14 +151,15 @@ if [ -e ${hostPath(NETWORK_PATHS.sshd)} ]; then
 fi`;
 
 const BALANCING = `
-for unit in ${[...BALANCER.units, ...ADDRESSES.units].join(' ')}; do
+for unit in ${[...BALANCER.units, ...ADDRESSES.units, TUNNEL_CLIENT.unit].join(' ')}; do
   if [ -e "$root/etc/systemd/system/$unit" ]; then
     changed=true
     quiet systemctl disable --now "$unit"
     rm -f "$root/etc/systemd/system/$unit"
     quiet systemctl daemon-reload
   fi
-done`;
+done
+rm -rf ${hostPath(TUNNEL_CLIENT.folder)}`;
 
 const ETCD = `
 if [ -e "$root/etc/systemd/system/${EXTERNAL_ETCD.unit}" ]; then
@@ -252,7 +254,7 @@ for folder in etc/kubernetes var/lib/etcd etc/fairlead/etcd etc/cni/net.d var/li
   if [ -n "$(find "$root/$folder" -mindepth 1 -print -quit 2>/dev/null)" ]; then remains "there are files in /$folder"; fi
 done
 if [ -z "$root" ]; then
-  for unit in kubelet.service fairlead-agent.service ${EXTERNAL_ETCD.unit} ${BALANCER.units.join(' ')}; do
+  for unit in kubelet.service fairlead-agent.service ${EXTERNAL_ETCD.unit} ${BALANCER.units.join(' ')} ${TUNNEL_CLIENT.unit}; do
     if systemctl is-active --quiet "$unit" 2>/dev/null; then remains "$unit runs"; fi
   done
   for container in $(tasks tasks); do remains "container $container runs"; done

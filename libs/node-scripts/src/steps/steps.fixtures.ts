@@ -135,3 +135,11 @@ export const ETCD_MEMBER = {
 };
 
 export const SHARED = { address: '198.18.7.10', routerId: 51, password: 'n0Secret' };
+
+export const PUBLISHED = {
+  name: 'api.demo.example.org',
+  port: 443,
+  target: { host: '10.0.0.10', port: 6443 },
+  tunnel: { host: 'tunnel.example.org', port: 2222, hostKey: 'ssh-ed25519 AAAAhostkey' },
+  privateKey: '-----BEGIN OPENSSH PRIVATE KEY-----\nkey\n-----END OPENSSH PRIVATE KEY-----\n',
+};

@@ -4,6 +4,7 @@ import type { HostScript, StepName } from '../shell/script.js';
 import { authenticationScript, type AuthenticationInput, type AuthenticationResult } from './authentication.script.js';
 import { authorizedKeysScript, type AuthorizedKeysInput, type AuthorizedKeysResult } from './authorized-keys.script.js';
 import { balanceApiScript, type BalanceApiInput, type BalanceApiResult } from './balance-api.script.js';
+import { publishApiScript, type PublishApiInput, type PublishApiResult } from './publish-api.script.js';
 import { credentialsScript, type CredentialsInput, type CredentialsResult } from './credentials.script.js';
 import { etcdAddMemberScript, type EtcdAddMemberInput, type EtcdAddMemberResult } from './etcd-add-member.script.js';
 import { etcdHealthScript, type EtcdHealthInput, type EtcdHealthResult } from './etcd-health.script.js';
@@ -57,6 +58,7 @@ export interface StepInputs {
   readonly 'kubeadm-reset': KubeadmResetInput;
   readonly look: LookInput;
   readonly 'balance-api': BalanceApiInput;
+  readonly 'publish-api': PublishApiInput;
   readonly 'read-kubeconfig': ReadKubeconfigInput;
   readonly 'etcd-member': EtcdMemberInput;
   readonly 'etcd-health': EtcdHealthInput;
@@ -84,6 +86,7 @@ export interface StepResults {
   readonly 'kubeadm-reset': KubeadmResetResult;
   readonly look: LookResult;
   readonly 'balance-api': BalanceApiResult;
+  readonly 'publish-api': PublishApiResult;
   readonly 'read-kubeconfig': ReadKubeconfigResult;
   readonly 'etcd-member': EtcdMemberResult;
   readonly 'etcd-health': EtcdHealthResult;
@@ -164,6 +167,7 @@ const DEFINITIONS: { readonly [Step in StepName]: StepDefinition<Step> } = {
     result: z.strictObject({ changed: z.boolean(), left: z.array(z.string()) }),
   },
   'balance-api': { render: balanceApiScript, result: changed },
+  'publish-api': { render: publishApiScript, result: changed },
   'read-kubeconfig': { render: readKubeconfigScript, result: z.strictObject({ kubeconfig: z.base64() }) },
   'etcd-member': { render: etcdMemberScript, result: changed },
   'etcd-health': { render: etcdHealthScript, result: z.strictObject({ members: z.int().min(1) }) },

@@ -11,6 +11,7 @@ import { authenticationConfig } from '../kubeadm/authentication.config.js';
 import { agentGuard, agentUnit } from '../agent/agent.unit.js';
 import { haproxyConfig } from '../balancer/haproxy.config.js';
 import { haproxyUnit, keepalivedUnit } from '../balancer/balancer.units.js';
+import { tunnelUnit } from '../tunnel/tunnel.unit.js';
 import { etcdUnit } from '../etcd/etcd.unit.js';
 import { balancerCheck, keepalivedConfig } from '../balancer/keepalived.config.js';
 import {
@@ -27,6 +28,7 @@ import {
   OIDC,
   OLD_CLUSTER,
   PEERS,
+  PUBLISHED,
   SHARED,
   UID,
   WORKER,
@@ -163,6 +165,10 @@ it.each([
       initialises: true,
     }).script,
   ],
+  ['publish-api.sh', renderStep('publish-api', PUBLISHED).script],
+  ['fairlead-tunnel.service', tunnelUnit(PUBLISHED)],
+  ['fairlead-tunnel.ipv6.service', tunnelUnit({ ...PUBLISHED, target: { host: 'fd00::11', port: 6443 } })],
+  ['init.published.yaml', initConfig({ ...CLUSTER, publishedName: PUBLISHED.name }, schedulable(false))],
   ['init.external-etcd.yaml', initConfig(ETCD_CLUSTER, schedulable(false))],
   [
     'kubeadm-init.external-etcd.sh',

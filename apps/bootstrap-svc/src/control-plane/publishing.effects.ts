@@ -1,0 +1,37 @@
+import { WorldFailure } from '@fairlead/contracts';
+import { OnTask } from '@fairlead/event-sourcing/jetstream';
+import { renderStep } from '@fairlead/node-scripts';
+import { Controller, Inject } from '@nestjs/common';
+import { hostOf, type Step } from '../bootstrap/step.js';
+import { HOST_ACCESS, REMEMBERED_SECRETS } from '../bootstrap/tokens.js';
+import type { HostAccess } from '../hosts/host.access.js';
+import type { RememberedSecrets } from '../secrets.cache.js';
+
+/** Has control planes connect to the tunnel, so that the API is reached by its name. */
+@Controller()
+export class PublishingEffects {
+  constructor(
+    @Inject(HOST_ACCESS) private readonly hosts: HostAccess,
+    @Inject(REMEMBERED_SECRETS) private readonly secrets: RememberedSecrets,
+  ) {}
+
+  @OnTask('PublishApi', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 4 * 60_000 })
+  async publishApi(step: Step): Promise<void> {
+    const { cluster } = step.state;
+    const { uid, endpoint, published, spec } = cluster;
+    if (endpoint === null || published === undefined)
+      throw new Error(`the plan publishes nothing before ${spec.name} has an address and a name`);
+    const host = hostOf(step);
+    const { name, port, tunnel, keyRef } = published;
+    const privateKey = await this.secrets.get(keyRef);
+    if (privateKey === undefined)
+      throw new WorldFailure({
+        operation: 'publish the API',
+        target: host.machine.name,
+        message: `there is no key behind ${keyRef}`,
+      });
+    const rendered = renderStep('publish-api', { name, port, tunnel, target: endpoint, privateKey });
+    await this.hosts.on(host, step, (worker) => worker.run(rendered));
+    await step.record({ type: 'TunnelStarted', data: { uid, node: host.machine.name, name } });
+  }
+}

@@ -1,0 +1,18 @@
+import { newFolder, removeFolder } from '@fairlead/testing';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { newSshKey } from './ssh.key.js';
+
+describe('an SSH key of the instance', () => {
+  const folder = newFolder('ssh-key');
+  afterAll(() => removeFolder(folder));
+
+  it('is one that OpenSSH reads, and of which it finds the same public half', () => {
+    const { privateKey, publicKey } = newSshKey();
+    const file = join(folder, 'key');
+    writeFileSync(file, privateKey, { mode: 0o600 });
+    expect(execFileSync('ssh-keygen', ['-y', '-f', file], { encoding: 'utf8' }).trim()).toBe(publicKey);
+  });
+});

@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import type { ClusterManifestView } from '@fairlead/contracts';
+import { parse, stringify } from 'yaml';
+import { findKubectl } from './kubectl.js';
+import { startSystem, type Answer, type System } from './system.js';
+
+const DOMAIN = 'clusters.example.org';
+const CLUSTER = '/ns/default/clusters/demo';
+const READY_WITHIN_MS = 240_000;
+const machines = { connection: 'lab', machineType: 'lab.medium' };
+const run = promisify(execFile);
+
+interface Kubeconfig {
+  readonly clusters: { readonly cluster: Record<string, unknown> & { readonly server: string } }[];
+}
+
+/** What a story does with a cluster whose API is published. */
+export interface Published {
+  readonly system: System;
+  /** By which its API is reached. */
+  readonly name: string;
+  apply(endpoint: object): Promise<Answer<ClusterManifestView & { errors?: unknown }>>;
+  manifest(): Promise<ClusterManifestView>;
+  /** The kubeconfig of an operator: which server it names, and a file with it. */
+  kubeconfig(): Promise<{ readonly server: string; readonly file: string }>;
+  /** What kubectl lists with that file. */
+  nodes(file: string): Promise<string>;
+}
+
+/** A cluster that is Ready. Real processes, and OpenSSH as the unit of its control plane; the hosts and their API are simulated. */
+export const startPublished = async (): Promise<Published> => {
+  const kubectl = await findKubectl();
+  const system = await startSystem({ light: false, publish: DOMAIN });
+  const name = `api.demo.${DOMAIN}`;
+  const published: Published = {
+    system,
+    name,
+    apply: (endpoint) =>
+      system.call('PUT', `${CLUSTER}/manifest`, {
+        apiVersion: 'fairlead.dev/v1alpha1',
+        kind: 'Cluster',
+        metadata: { name: 'demo' },
+        spec: {
+          serviceType: 'single',
+          controlPlane: { replicas: 1, ...machines },
+          pools: [{ name: 'web', replicas: 1, ...machines }],
+          endpoint,
+        },
+      }),
+    manifest: async () => (await system.call<ClusterManifestView>('GET', `${CLUSTER}/manifest`)).body,
+    kubeconfig: async () => {
+      const { body } = await system.call<string>('GET', `${CLUSTER}/kubeconfig`);
+      const config = parse(body) as Kubeconfig;
+      const [{ cluster }] = config.clusters as [Kubeconfig['clusters'][number]];
+      const { server } = cluster;
+      // No DNS knows the name: where kubectl connects is an address, and whom it expects there is the name.
+      Object.assign(cluster, { server: `https://127.0.0.1:${new URL(server).port}`, 'tls-server-name': name });
+      const file = `${system.environment.dataDir}/demo.kubeconfig`;
+      writeFileSync(file, stringify(config), { mode: 0o600 });
+      return { server, file };
+    },
+    nodes: async (file) => {
+      const args = ['--kubeconfig', file, 'get', 'nodes', '-o', 'name', '--request-timeout=5s'];
+      return (await run(kubectl, args)).stdout.trim();
+    },
+  };
+  try {
+    const { status, body } = await published.apply({ publish: true });
+    if (status !== 202) throw new Error(`${status} ${JSON.stringify(body)}`);
+    await system.until('demo', ({ type }) => type === 'ClusterReady', READY_WITHIN_MS);
+    return published;
+  } catch (error) {
+    await system.stop();
+    throw error;
+  }
+};
