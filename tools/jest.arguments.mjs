@@ -26,6 +26,7 @@ export const LONG_STORIES = [
   'test/ended-certificates',
   'test/etcd-external',
   'test/etcd-members',
+  'test/evictions',
   'test/faults',
   'test/firewall',
   'test/fresh-clone',
