@@ -216,6 +216,12 @@ describe('a text of a support bundle', () => {
     ['{"token":"abcdefgh"}', '{"token":"[removed]"}'],
     ['{"msg":"{\\"apiKey\\":\\"abcdefgh\\"}"}', '{"msg":"{\\"apiKey\\":\\"[removed]\\"}"}'],
     ['AKIAABCDEFGHIJKLMNOP', '[removed]'],
+    [`join --token-file /t flj_0123456789ab_${'j'.repeat(43)}`, 'join --token-file /t [removed]'],
+    [`cookie fs_0123456789abcdef_${'s'.repeat(43)}`, 'cookie [removed]'],
+    [
+      `http://127.0.0.1:7080/#/sign-in/fc_0123456789abcdef_${'c'.repeat(43)} to watch it`,
+      'http://127.0.0.1:7080/#/sign-in/[removed] to watch it',
+    ],
     ['10.244.0.0/16 on demo-w-1-p4t6z at v1.34.4', '10.244.0.0/16 on demo-w-1-p4t6z at v1.34.4'],
     ['https://fairlead.example.com:7080/ns/default', 'https://fairlead.example.com:7080/ns/default'],
   ])('%s becomes %s', (text, expected) => expect(scrubbed(text, [])).toBe(expected));
