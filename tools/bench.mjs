@@ -1,4 +1,4 @@
-// What `npm run bench` runs: prepares the checkout, compiles test/bench, and becomes it.
+// `npm run bench`: prepares the checkout, compiles test/bench, and runs it in this process.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';

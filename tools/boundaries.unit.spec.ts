@@ -5,9 +5,12 @@ import { describe, expect, it } from '@jest/globals';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** What the sources of a project may import, by the tags in `project.json`: of its own files anything, of others only these types. */
+/**
+ * The project types that the sources of each type may import (`tags` in `project.json`). Imports within a project are
+ * always allowed.
+ */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  // Text from outside is parsed everywhere.
+  // Every type may use the parsers, since all of them parse untrusted text.
   'type:parsers': [],
   'type:contracts': ['type:parsers'],
   'type:domain': ['type:parsers', 'type:contracts'],
@@ -19,9 +22,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'type:lab': ['type:parsers', 'type:contracts', 'type:adapter', 'type:pure'],
   'type:client': ['type:parsers', 'type:contracts', 'type:domain', 'type:client', 'type:kernel', 'type:tool'],
   'type:page': ['type:parsers', 'type:contracts', 'type:domain', 'type:client'],
-  // No folds: its bundle goes to every host, and is compiled at each start.
+  // Without the domain: the agent's bundle is copied to every host and compiled at each start.
   'type:agent': ['type:parsers', 'type:contracts', 'type:pure', 'type:tool'],
-  // Imports nothing, so that the specs of every project can import it; that no sources do is what the other rows say.
+  // Imports nothing, so that the specs of every project can import it. The other rows keep sources from importing it.
   'type:testing': [],
   'type:service': [
     'type:parsers',
@@ -34,7 +37,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'type:tool',
   ],
 };
-/** Its specs use the lab, which is built on it: Nx could not order the builds of a circle. */
+/** The specs of `kubernetes` use the lab, which depends on it: Nx cannot order builds with a cycle. */
 const UNDECLARED: readonly string[] = ['kubernetes imports lab'];
 
 interface Project {
@@ -63,7 +66,7 @@ const filesIn = (folder: string): readonly string[] =>
 const isBuilt = (file: string): boolean =>
   /^\w+\/[^/]+\/src\//.test(file) && !/\.(spec|features|fixtures)\.ts$/.test(file);
 
-/** What a file imports from other projects: by which path, and from which. */
+/** The imports of a file from other projects, each with its path and project. */
 const importsIn = (file: string, text: string): readonly { path: string; name: string }[] => {
   const own = projects.find(({ folder }) => file.startsWith(`${folder}/`));
   return [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].flatMap(([, path = '']) => {
@@ -74,7 +77,7 @@ const importsIn = (file: string, text: string): readonly { path: string; name: s
   });
 };
 
-/** The projects, other than its own, that a file imports. */
+/** The other projects that a file imports. */
 const importedBy = (file: string, text: string): readonly string[] => importsIn(file, text).map(({ name }) => name);
 
 const importsOf = ({ folder }: Project, desired: (file: string) => boolean): readonly string[] => [
@@ -87,12 +90,12 @@ const importsOf = ({ folder }: Project, desired: (file: string) => boolean): rea
 
 const typeOf = (name: string): string => projects.find((project) => project.name === name)?.tags.join() ?? '';
 
-/** Why a project of this type may not import others; empty: it may. */
+/** The imports that a project of this type may not have; empty if all are allowed. */
 const forbidden = (type: string, imported: readonly string[]): readonly string[] =>
   imported.flatMap((name) => (MAY_IMPORT[type]?.includes(typeOf(name)) === true ? [] : [`${type} imports ${name}`]));
 
 describe('the projects of the workspace', () => {
-  it('have one tag each, which says what they may import', () => {
+  it('have exactly one tag, which determines their imports', () => {
     const known = Object.keys(MAY_IMPORT);
     expect(
       projects.filter(({ tags }) => tags.length !== 1 || !known.includes(tags[0]!)).map(({ name }) => name),
@@ -104,18 +107,18 @@ describe('the projects of the workspace', () => {
     expect(forbidden(project.tags[0]!, importsOf(project, isBuilt))).toEqual([]);
   });
 
-  it('are distinguished: a service that imports another, or the lab, is found', () => {
+  it('are checked: a service that imports another service or the lab is reported', () => {
     const text = `import { a } from '../../infra-svc/src/machines/surges.js';\nimport { b } from '@fairlead/lab/testing/kubernetes';`;
     const imported = importedBy('apps/gateway/src/main.ts', text);
     expect(forbidden('type:service', imported)).toEqual(['type:service imports infra-svc', 'type:service imports lab']);
   });
 
-  it('are kept small on hosts: an agent that imports the domain is found', () => {
+  it('are checked: an agent that imports the domain is reported', () => {
     const imported = importedBy('apps/node-agent/src/main.ts', `import { sentenceOfEvent } from '@fairlead/domain';`);
     expect(forbidden('type:agent', imported)).toEqual(['type:agent imports domain']);
   });
 
-  it('use the lab in their specs only by @fairlead/lab/testing', () => {
+  it('import only @fairlead/lab/testing of the lab in their specs', () => {
     const imported = ['apps', 'libs', 'tools', 'test']
       .flatMap(filesIn)
       .flatMap((file) => importsIn(file, readFileSync(join(root, file), 'utf8')))
@@ -124,27 +127,27 @@ describe('the projects of the workspace', () => {
     expect(imported.length).toBeGreaterThan(4);
   });
 
-  it('are kept apart from what is made for tests: only their specs, fixtures and simulations import it', () => {
+  it('import test helpers only in specs, fixtures and simulations', () => {
     const imported = importedBy('apps/gateway/src/main.ts', `import { seededRandom } from '@fairlead/testing';`);
     expect(forbidden('type:service', imported)).toEqual(['type:service imports testing']);
     expect(Object.keys(MAY_IMPORT).filter((type) => MAY_IMPORT[type]?.includes('type:testing'))).toEqual([]);
   });
 
-  it.each(projects)('$name is built after what it imports', (project) => {
+  it.each(projects)('$name is built after its imports', (project) => {
     const { references = [] } = json<{ references?: { path: string }[] }>(`${project.folder}/tsconfig.json`);
     const referred = references.map(({ path }) => normalize(join(project.folder, path)));
     const folders = importsOf(project, isBuilt).map((name) => projects.find((other) => other.name === name)!.folder);
     expect(referred.toSorted()).toEqual(folders.toSorted());
   });
 
-  it.each(projects)('$name is affected by what it and its specs import', (project) => {
+  it.each(projects)('$name is affected by the imports of its sources and specs', (project) => {
     const imported = importsOf(project, () => true).filter(
       (name) => !UNDECLARED.includes(`${project.name} imports ${name}`),
     );
     expect(project.implicitDependencies.toSorted()).toEqual(imported.toSorted());
   });
 
-  it('affect the specs of the whole', () => {
+  it('affect the specs that cover the whole workspace', () => {
     const { implicitDependencies } = json<Project>('test/project.json');
     expect(implicitDependencies.toSorted()).toEqual(projects.map(({ name }) => name).toSorted());
   });

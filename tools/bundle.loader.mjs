@@ -1,6 +1,7 @@
-// Runs bundle.cjs beside it with the code that V8 compiled the last time: most of a program's start is compiling.
-// The compiled code lies beside the bundle under a name that says of which bytes and by which V8; where it cannot be kept
-// (a read-only folder) the program starts a little slower, that is all. From Node 22 on, node:module has the like built in.
+// Runs bundle.cjs in this folder with V8's code cache from an earlier start: compilation takes most of a program's
+// startup time. The cache file lies beside the bundle, and its name contains a hash of the bundle and the version of
+// V8. In a read-only folder there is no cache, and startup is slightly slower. Node 22 and later have a similar cache
+// in node:module.
 import { closeSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
@@ -8,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import v8 from 'node:v8';
 import vm from 'node:vm';
 
-/** By then a service has done most things once, and V8 has compiled what they need. */
+/** After this time a service has run most of its code paths, and V8 has compiled them. */
 const KEEP_AFTER_MS = 5_000;
 
 const bundle = fileURLToPath(new URL('bundle.cjs', import.meta.url));
@@ -26,7 +27,7 @@ const read = () => {
 const keep = (script) => {
   const beside = `${kept}.${process.pid}`;
   try {
-    // Opened first: making the compiled code leaves some 20 MB allocated, so it is not made where it cannot be kept.
+    // Opened first: creating the cache allocates about 20 MB, so it is skipped where the file cannot be written.
     const file = openSync(beside, 'w');
     try {
       writeFileSync(file, script.createCachedData());
@@ -40,15 +41,17 @@ const keep = (script) => {
   }
 };
 
-// As Node itself from 21 on. The PostgreSQL driver uses it to detect Cloudflare's runtime; where there is none it loads all of fetch to find out.
+// Node 21 and later define this. The PostgreSQL driver reads it to detect Cloudflare's runtime, and loads all of fetch
+// if it is missing.
 globalThis.navigator ??= { userAgent: `Node.js/${process.versions.node.split('.')[0]}` };
 
-// A full collection when the heap has grown by half, instead of by up to 300 % on a machine with much memory.
+// Runs a full collection when the heap has grown by half. The default is up to 300 % on a machine with much memory.
 v8.setFlagsFromString('--heap-growing-percent=50');
 
-// No loader for import(): code that was kept cannot use one, so the bundle has none (see bundle.mjs).
-// Neither the text nor the compiled code is named here: each is tens of megabytes, which nothing frees while this module names them.
-// All of it is ASCII (esbuild escapes the rest), and that is read faster than UTF-8.
+// Without importModuleDynamically: cached code does not support import(), so the bundle contains none (see bundle.mjs).
+// The source and the cached code are not assigned to variables: each is tens of megabytes, and this module would keep
+// them from being freed. The bundle is ASCII (esbuild escapes other characters), which is read faster as latin1 than as
+// UTF-8.
 const script = new vm.Script(readFileSync(bundle, 'latin1'), { filename: bundle, cachedData: read() });
 if (script.cachedDataRejected !== false) {
   const once = () => {

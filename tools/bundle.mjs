@@ -1,5 +1,5 @@
-// Makes one file of each program, in its dist: a program that is one file starts two to three times as fast. `bundle.mjs` is
-// what is started; it runs `bundle.cjs`, which is one function (see bundle.loader.mjs).
+// Bundles each program into one file in its dist folder, so that it starts two to three times as fast. `bundle.mjs` is
+// the entry point; it runs `bundle.cjs`, which is a single function (see bundle.loader.mjs).
 import { build } from 'esbuild';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,10 +16,13 @@ const PROGRAMS = [
   'apps/tunnel',
   'apps/cli',
 ];
-/** Loads agents, which are ES modules, by import(): code that V8 kept cannot do that, so this one is compiled at each start. */
+/**
+ * Loads agents, which are ES modules, by import(). Cached code does not support import(), so this program is compiled
+ * at each start.
+ */
 const IMPORTING_PROGRAMS = ['apps/lab'];
 
-/** Optional companions of the packages that we use: they are looked for at run time and may be missing. */
+/** Optional dependencies of our packages, which look for them at run time. */
 const OPTIONAL = [
   '@nestjs/websockets',
   '@nestjs/websockets/*',
@@ -62,7 +65,10 @@ const OPTIONAL = [
 
 const loader = readFileSync(new URL('bundle.loader.mjs', import.meta.url), 'utf8');
 
-/** Written beside and renamed: a program that starts meanwhile finds either the old one or the new one. */
+/**
+ * Written to a temporary name and renamed: a program that starts at that moment reads either the old file or the new
+ * one.
+ */
 const replace = (file, text) => {
   writeFileSync(`${file}.new`, text);
   renameSync(`${file}.new`, file);
@@ -75,15 +81,15 @@ const COMMON = {
   external: OPTIONAL,
   sourcemap: true,
   keepNames: true, // Nest and TypeORM identify classes by their names, and stack traces name functions by them.
-  // A program keeps its text in memory. Lines are short, because Node prints the one that threw.
+  // A program keeps its source in memory. Lines are short, because Node prints the line that threw.
   minify: true,
   lineLimit: 160,
   logLevel: 'warning',
 };
-/** Around a program, in its file: a text that the loader puts together would be a second one in memory. */
+/** The wrapper is part of the file: if the loader added it, the source would be in memory twice. */
 const WRAPPER = ['(function (exports, require, module, __filename, __dirname) {', '})'];
 
-/** The thread of `parseInWorker`, which is started by this name beside the program. */
+/** The worker thread of `parseInWorker`, which loads it by this name from the program's folder. */
 const PARSE_WORKER = 'parse.worker.js';
 const bundleWorker = async (dist) => {
   const entryPoints = [join(root, 'libs/parsers/dist', PARSE_WORKER)];
@@ -120,8 +126,8 @@ const importingBundle = (folder) =>
     entryPoints: [join(root, folder, 'dist', 'main.js')],
     outfile: join(root, folder, 'dist', 'bundle.mjs'),
     format: 'esm',
-    // Names stay as they are written: ssh2 asks whether a channel is a `Session`. By keepNames, each function
-    // that is made within a call would be given its name by another call.
+    // Names are not minified: ssh2 checks whether a channel is a `Session`. keepNames would add a call for each
+    // function that is created within a call.
     keepNames: false,
     minify: false,
     minifyWhitespace: true,
@@ -133,5 +139,5 @@ const importingBundle = (folder) =>
 
 const built = (folder) => existsSync(join(root, folder, 'dist', 'main.js'));
 await Promise.all([...PROGRAMS.filter(built).map(bundle), ...IMPORTING_PROGRAMS.filter(built).map(importingBundle)]);
-// The agent has a bundle of its own kind: small, the same bytes from the same sources, without a runtime resolver.
+// The agent has its own bundler: the bundle is small and reproducible, and contains no runtime resolver.
 await import('../apps/node-agent/bundle.mjs');

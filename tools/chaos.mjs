@@ -1,4 +1,5 @@
-// What `npm run chaos -- [--minutes N] [--seed N] [--keep]` runs: prepares the checkout, compiles test/chaos into one file, and becomes it.
+// `npm run chaos -- [--minutes N] [--seed N] [--keep]`: prepares the checkout, compiles test/chaos into one file, and
+// runs it in this process.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';

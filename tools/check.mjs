@@ -1,6 +1,6 @@
-// What `npm run check` runs before a change is handed over: lint, format, types of specs, drift of generated files, packages of others,
-// the specs without I/O, and ten seeds of each simulation that has seeds. Lint, format, imports and types look only at what has changed
-// since their last run; `npm run test:all` looks at everything.
+// `npm run check`, run before a change is handed over: lint, format, types of specs, drift of generated files,
+// third-party packages, the specs without I/O, and ten seeds of each seeded simulation. Lint, format, imports and types
+// check only the files that changed since their last run; `npm run test:all` checks all files.
 import { join } from 'node:path';
 import { QUICK } from './jest.arguments.mjs';
 import {
@@ -17,7 +17,7 @@ import {
 const startedAt = Date.now();
 const SEEDS = '10';
 
-/** One after the other, beside the specs. */
+/** Run one after the other, in parallel with the specs. */
 const checks = async () => {
   const ended = [];
   const packages = ['packages of others', process.execPath, [join(root, 'tools', 'packages.mjs')]];

@@ -21,7 +21,7 @@ describe('the titles of a spec', () => {
   const titles = (source: string): readonly string[] =>
     titlesIn('one.unit.spec.ts', source).map(({ groups, title }) => [...groups, title].join(' > '));
 
-  it('are those of tests in their groups, with rows or without', () =>
+  it('are read with their groups, with or without rows', () =>
     expect(
       titles(`
         describe('a pool', () => {
@@ -39,18 +39,18 @@ describe('the titles of a spec', () => {
       'counts',
     ]));
 
-  it('have … for what only a run knows', () =>
+  it('contain … for expressions whose value is known only at run time', () =>
     expect(titles("it(`over ${SEEDS} seeds`, () => {}); it('named ' + name, () => {});")).toEqual([
       'over … seeds',
       'named …',
     ]));
 
-  it('are not looked for in other calls, comments or strings', () =>
+  it('are not read from other calls, comments or strings', () =>
     expect(titles("// it('is old', f)\nsplit('a'); const text = \"it('is text')\"; it(title, f);")).toEqual([]));
 });
 
 describe('the page of checklists', () => {
-  it('names the tests of each line as sentences, and says where there are none yet', () =>
+  it('lists the tests of each line as sentences, and states where there are none yet', () =>
     expect(
       rowsOf(`describe('a manifest', () => {
         it('is accepted [ORBITER 1]', f);
@@ -63,19 +63,19 @@ describe('the page of checklists', () => {
       `| 1 | A pool has an owner. | yes | ${linkTo('a manifest has an owner')} |`,
     ]));
 
-  it('takes a reference of a group for all its tests, and leaves it out of their sentences', () =>
+  it('expands a reference in a group to all its tests, and omits it from their sentences', () =>
     expect(rowsOf("describe('a pool [Cluster API 1]', () => { it('grows [ORBITER 2]', f); });").slice(1)).toEqual([
       `| 2 | A wrong number is refused. | yes | ${linkTo('a pool grows')} |`,
       `| 1 | A pool has an owner. | yes | ${linkTo('a pool')} |`,
     ]));
 
-  it('counts the lines that are held', () => {
+  it('counts the lines that have a test', () => {
     const { page } = pageOf("it('is accepted [ORBITER 1]', f); it('is accepted twice [ORBITER 1]', f);");
     expect(page).toContain('[ORBITER](#orbiter): 1 of 2 lines hold.');
     expect(page).toContain('[Cluster API](#cluster-api): 0 of 1 lines hold.');
   });
 
-  it('says what of a line is missing or simulated, and does not count it', () => {
+  it('reports the part of a line that is missing or only simulated, and does not count that line', () => {
     const { page } = pageOf("it('is accepted [ORBITER 1, ORBITER 2, Cluster API 1]', f);", {
       ORBITER: {
         '1': { sentence: 'A manifest is accepted.', missing: 'Not that of <others>.' },
@@ -93,7 +93,7 @@ describe('the page of checklists', () => {
     expect(page).toContain('[Cluster API](#cluster-api): 0 of 1 lines hold.');
   });
 
-  it('shows signs of Markdown in a title as they are', () =>
+  it('escapes Markdown characters in titles', () =>
     expect(rowsOf("it('counts a|b and <c> of __d [ORBITER 1]', f);")[0]).toContain(
       '[counts a\\|b and \\<c\\> of \\_\\_d]',
     ));
@@ -108,12 +108,12 @@ describe('the page of checklists', () => {
     ['is accepted [ORBITER 01]', 'has a malformed reference'],
     ['is [ORBITER 1] accepted', 'has a malformed reference'],
     ['is accepted [ORBITER 1] [ORBITER 2]', 'has references in more than one place'],
-  ])('reports the title "%s" with its file', (title, fault) =>
+  ])('reports the malformed reference in the title "%s" with its file', (title, fault) =>
     expect(pageOf(`it('${title}', f);`).faults).toEqual([`apps/one/src/one.unit.spec.ts: "${title}" ${fault}`]),
   );
 
   it.each(['reads a list [1, 2]', 'shows [::1] in brackets', 'of CB-Ladybug is a [string]'])(
-    'takes the title "%s" for one without references',
+    'accepts the title "%s" as one without references',
     (title) => expect(pageOf(`it('${title}', f);`).faults).toEqual([]),
   );
 });

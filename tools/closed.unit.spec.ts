@@ -8,7 +8,7 @@ import config from './imports.config.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** What programs run, without specs, and without the definitions and the sentences of events. */
+/** Production code: without specs, event definitions and event sentences. */
 const sources = projectFiles(root, 'apps/*.ts', 'libs/*.ts')
   .filter((path) => /\/src\/.*\.ts$/u.test(path) && !/\.(spec|features|fixtures)\.ts$/u.test(path))
   .filter((path) => !path.startsWith('libs/contracts/src/events/') && path !== 'libs/domain/src/narrative.ts');
@@ -19,7 +19,7 @@ interface Mention {
 }
 
 const WORD = /'([\w-]+)'|^\s+(\w+)(?:: |,$|\()/gmu;
-/** Before a name that is read: a case, a comparison, the type of an event, or a handler. */
+/** Matches the text before an event name where the event is read: a case, a comparison, a type, or a handler. */
 const READING = /(?:case |=== |!== |On\w*\(|(?:StoredEvent|EventData)<(?:'\w+' \| )*)$/u;
 const BEFORE_MAX = 120;
 
@@ -36,10 +36,10 @@ const mentionsOf = (name: string): readonly Mention[] => mentions.get(name) ?? [
 
 const types = Object.keys(EVENTS) as EventType[];
 
-/** Made from the prefix of the service that asks (`hookFactOf`). */
+/** Built from the prefix of the calling service (`hookFactOf`). */
 const HOOK_FACTS = /^(?:Upgrade|NodeAction)?Hook(?:Blocked|Succeeded|Failed)$/u;
 
-/** Libraries state some facts for the service that they run in. */
+/** Includes facts that libraries append on behalf of their service. */
 const isStated = (type: EventType): boolean =>
   HOOK_FACTS.test(type) ||
   mentionsOf(type).some(
@@ -51,13 +51,13 @@ const isStated = (type: EventType): boolean =>
 const isRead = (type: EventType): boolean =>
   mentionsOf(type).some(({ reads }) => reads) || new Set(mentionsOf(type).map(({ path }) => path)).size > 1;
 
-/** Nothing follows from them: people and auditors read them in the history. */
+/** Read by operators and auditors in the history only; no code reacts to them. */
 const FOR_PEOPLE: readonly EventType[] = ['AgentMessagesRejected', 'EventLoopBlocked'];
 
-/** Their folders import each other in circles. */
+/** Its folders have import cycles. */
 const WITHOUT_LAYERS = ['apps/web'];
 
-/** A comparison of a provider with one of them, a branch on it, or a table by it, in place of a trait. */
+/** A comparison with the name of a provider, a branch on it, or a table keyed by it, where a trait belongs. */
 const PROVIDER_BRANCH = new RegExp(
   [
     String.raw`\bprovider\)?\s*[!=]==?\s*(?:'|[A-Z][A-Z_]+\b)`,
@@ -69,25 +69,25 @@ const PROVIDER_BRANCH = new RegExp(
   'u',
 );
 
-/** Where the traits are. */
+/** The file that defines the traits. */
 const PROVIDER_TABLES = ['libs/contracts/src/connection-settings.ts'];
 
-describe('what is declared is used', () => {
-  it('every event has a writer that states it', () => {
+describe('the declarations', () => {
+  it('have a writer for every event', () => {
     expect(types.filter((type) => !isStated(type))).toEqual([]);
   });
 
-  it('every event has a reader besides its sentence in the history, except for two that are for people', () => {
+  it('have a reader for every event besides its sentence in the history, except for two that are for operators', () => {
     expect(types.filter((type) => !isRead(type))).toEqual(FOR_PEOPLE);
   });
 
-  it('every gate is named by a rule', () => {
+  it('have a rule for every gate', () => {
     const isNamed = (gate: string): boolean =>
       mentionsOf(gate).some(({ path }) => path.startsWith('apps/upgrade-svc/src/rules/'));
     expect(Object.keys(GATES).filter((gate) => !isNamed(gate))).toEqual([]);
   });
 
-  it('no code outside its adapter depends on the name of a provider: PROVIDER_TRAITS has how they differ', () => {
+  it('name providers only in their adapters: PROVIDER_TRAITS declares how they differ', () => {
     const branches = sources
       .filter((path) => !path.includes('/adapters/') && !PROVIDER_TABLES.includes(path))
       .flatMap((path) =>
@@ -106,9 +106,9 @@ describe('what is declared is used', () => {
     'switch (connection.provider) {',
     'const NAMES: Readonly<Record<ProviderName, string>> = {',
     "const SHARED_NETWORK: ReadonlySet<string> = new Set(['ssh', 'nspawn']);",
-  ])('finds the branch %s', (line) => expect(line).toMatch(PROVIDER_BRANCH));
+  ])('are checked for the branch %s', (line) => expect(line).toMatch(PROVIDER_BRANCH));
 
-  it('every task that a planner desires has a handler, and every handler a task', () => {
+  it('have a handler for every desired task, and a task for every handler', () => {
     const textIn = (suffix: RegExp): string =>
       sources
         .filter((path) => path.startsWith('apps/') && suffix.test(path))
@@ -126,14 +126,14 @@ describe('what is declared is used', () => {
     expect([...handled].filter((name) => !planned.includes(`'${name}'`))).toEqual([]);
   });
 
-  it('services have one list, which no file repeats', () => {
+  it('have one list of services, which no file repeats', () => {
     const REPEATED = /'infra-svc',\s*'bootstrap-svc',\s*'upgrade-svc'/u;
     const files = projectFiles(root, 'apps/*.ts', 'libs/*.ts', 'test/*.ts', '*.config.js');
     const repeating = files.filter((path) => REPEATED.test(readFileSync(join(root, path), 'utf8')));
     expect(repeating).toEqual(['libs/contracts/src/events/definition.ts']);
   });
 
-  it('every folder of an app or a library has its place in the import layers, except for the page', () => {
+  it('have a place in the import layers for every folder of an app or a library, except for the page', () => {
     const folderOf = (path: string): string => /^((?:apps|libs)\/[^/]+)\/src\/[^/]+\//u.exec(path)?.[1] ?? '';
     const layered = new Set(config.forbidden.map(({ name }) => name));
     const projects = [...new Set(sources.filter((path) => !path.includes('/generated/')).map(folderOf))].filter(

@@ -9,7 +9,7 @@ interface Decision {
   readonly file: string;
   readonly number: number;
   readonly title: string;
-  /** One line. */
+  /** The status line. */
   readonly status: string;
 }
 
@@ -28,10 +28,10 @@ const entries = [...INDEX.matchAll(/^- \[(\d+\. [^\]]+)\]\(([^)]+)\)$/gmu)].map(
   file,
 }));
 
-/** How a page says that it changes another one, and how that one says it. */
+/** The relation that a page declares to another one, and the inverse relation that the other one declares. */
 const INVERSE = { Supersedes: 'superseded by', Amends: 'Amended by', Extends: 'Extended by' } as const;
 
-/** The pages that a part of the status line links to. */
+/** The pages that the status line links to after these words. */
 const linksAfter = (words: string, status: string): readonly string[] =>
   status
     .split('. ')
@@ -50,7 +50,7 @@ const oneWayLinks = ({ file, status }: Decision): readonly string[] =>
       .map((other) => `${file}: "${inverse} ${other}", which does not say "${words}" it`),
   ]);
 
-/** "33. One reconciler for every service" is in 0033-one-reconciler-for-every-service.md. */
+/** For example 0033-one-reconciler-for-every-service.md for "33. One reconciler for every service". */
 const fileNameOf = (title: string): string => {
   const [, number = '', words = ''] = /^(\d+)\. (.+)$/u.exec(title) ?? [];
   const slug = words
@@ -60,7 +60,7 @@ const fileNameOf = (title: string): string => {
   return `${number.padStart(4, '0')}-${slug.replaceAll(/^-|-$/gu, '')}.md`;
 };
 
-/** Numbers and ranges of the sentence on numbers without a page. */
+/** Whether the index lists this number, or a range with it, among the numbers without a page. */
 const isExplained = (number: number): boolean => {
   const [, listed = ''] = /^Numbers without a page \(([^)]*)\)/mu.exec(INDEX) ?? [];
   return [...listed.matchAll(/(\d+)(?: to (\d+))?/gu)].some(

@@ -29,7 +29,7 @@ const manifests = new Map(packages.map((folder) => [folder, manifestOf(folder)])
 const own = new Map([...manifests.values()].map(({ name, version }) => [name, version]));
 const all = manifestOf('.');
 
-/** Specs are run from the root, whose packages they have. */
+/** Specs are run from the root and use its packages. */
 const IS_SPEC = /\.(spec|features|fixtures|trial)\.ts$/u;
 const IMPORT =
   /(?:^|\s)(?:import|export)[^'";]*?from\s*'([^'.][^']*)'|^import\s+'([^'.][^']*)'|import\('([^'.][^']*)'\)/gmu;
@@ -56,7 +56,10 @@ const importedBy = (folder: string): ReadonlySet<string> =>
       .filter((name) => name !== manifests.get(folder)?.name),
   );
 
-/** The field in which the root has a package, and its version there: the same in every package, so that each is there once. */
+/**
+ * The field and version with which the root declares a package. Every package declares the same version, so that only
+ * one is installed.
+ */
 const expectedOf = (name: string): readonly [field: string, version: string] => {
   const ours = own.get(name);
   if (ours !== undefined) return ['dependencies', ours];
@@ -83,7 +86,7 @@ const filesIn = (exported: unknown): readonly string[] =>
   typeof exported === 'string' ? [exported] : Object.values(exported ?? {}).flatMap(filesIn);
 
 describe('the packages', () => {
-  it.each(packages)('%s declares what its sources import, and nothing else', (folder) =>
+  it.each(packages)('%s declares exactly the packages that its sources import', (folder) =>
     expect(declaredBy(folder)).toEqual(neededBy(folder)),
   );
 

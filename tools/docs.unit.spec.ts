@@ -14,7 +14,7 @@ const markdownIn = (folder: string): readonly string[] =>
     .filter((name) => name.endsWith('.md'))
     .map((name) => join(folder, name));
 
-/** They are held against the code by `npm run generate:check` and a spec of the CLI. */
+/** Compared with the code by `npm run generate:check` and by a spec of the CLI. */
 const GENERATED: ReadonlySet<string> = new Set(['docs/cli.md', 'docs/events.md', 'docs/refusals.md']);
 const PAGES = [
   'README.md',
@@ -27,7 +27,7 @@ const WRITTEN = PAGES.filter((page) => !GENERATED.has(page));
 
 const FENCE = /^( *)```.*\n[\s\S]*?^\1```$/gmu;
 
-/** Fenced and indented blocks, and inline code, each with what it contains. */
+/** The content of fenced blocks, indented blocks and inline code. */
 const codeIn = (text: string): readonly string[] => [
   ...[...text.matchAll(FENCE)].map(([block]) => block),
   ...[...text.replaceAll(FENCE, '').matchAll(/^ {4,}\S.*$/gmu)].map(([line]) => line),
@@ -47,7 +47,7 @@ const linksOf = (page: string): readonly Link[] =>
     .map(([, target = '']) => ({ page, target }))
     .filter(({ target }) => !/^[a-z]+:/u.test(target));
 
-/** As GitHub makes them. */
+/** The anchor that GitHub generates for a heading. */
 const anchorOf = (heading: string): string =>
   heading
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/gu, '$1')
@@ -75,11 +75,11 @@ const brokenLink = ({ page, target }: Link): readonly string[] => {
   return anchor === undefined || anchorsOf(file).includes(anchor) ? [] : [`${page}: ${target} has no such heading`];
 };
 
-/** A path of the repository: no placeholder, no glob, nothing that a build makes. */
+/** A path in the repository: without placeholders, globs and build output. */
 const PATH = /(?<![\w./$"{}-])(?:apps|libs|tools|test|docs)\/[\w./-]*[\w/]/gu;
 const isBuilt = (path: string): boolean => /(^|\/)(dist|node_modules)(\/|$)/u.test(path);
 
-/** A group and version of Kubernetes' API, beside which a folder has the same name. */
+/** An API group and version of Kubernetes that looks like a path in `apps`. */
 const isApiVersion = (path: string): boolean => path === 'apps/v1';
 
 const pathsIn = (page: string): readonly string[] =>
@@ -102,7 +102,7 @@ const unknownScripts = (page: string): readonly string[] =>
     )
     .map(([words]) => `${page}: ${words}`);
 
-/** Options by command, from the reference of the CLI; the shared ones are under ''. */
+/** Options by command, from the CLI reference; the shared options have the key ''. */
 const cli = ((): ReadonlyMap<string, ReadonlySet<string>> => {
   const optionsIn = (text: string): ReadonlySet<string> =>
     new Set(
@@ -115,10 +115,10 @@ const cli = ((): ReadonlyMap<string, ReadonlySet<string>> => {
   ]);
 })();
 
-/** Options that every command, and no command, has. */
+/** Options that every command accepts, and `fairlead` without a command. */
 const ALWAYS: ReadonlySet<string> = new Set(['--help', '-h', '--version', '-V']);
 
-/** The longest command that the words begin with; the command of a group that needs no name is `show`. */
+/** The longest command at the start of the words. A group without a subcommand runs `show`. */
 const commandOf = (words: readonly string[]): string | undefined =>
   [words.slice(0, 3), words.slice(0, 2), words.slice(0, 1), [...words.slice(0, 1), 'show']]
     .map((candidate) => candidate.join(' '))
@@ -136,7 +136,7 @@ const commandFault = (words: readonly string[]): string | undefined => {
   return unknown.length === 0 ? undefined : `"${name}" has no ${unknown.join(', ')}`;
 };
 
-/** What `fairlead` is called with, up to the end of that command; `npm start --` is `fairlead up --demo`. */
+/** The arguments of each call of `fairlead`, up to the end of the command; `npm start --` is `fairlead up --demo`. */
 const commandsIn = (page: string): readonly (readonly string[])[] =>
   codeIn(textOf(page))
     .map((code) => code.replaceAll(/\bnpm start --(?= )/gu, 'fairlead up'))
@@ -149,7 +149,7 @@ const commandsIn = (page: string): readonly (readonly string[])[] =>
         .split(/\s+/u)
         .filter(Boolean),
     )
-    .filter(([, second = '']) => !second.startsWith('<')); // The text that signatures of mirrors are over.
+    .filter(([, second = '']) => !second.startsWith('<')); // Excludes the text that a mirror signature covers, which is not a command.
 
 const refusals = ((): ReadonlyMap<string, ReadonlySet<string>> => {
   const codes = [...textOf('docs/refusals.md').matchAll(/^\| `([a-z]+)\.([a-z-]+)`/gmu)];
@@ -161,17 +161,16 @@ const refusals = ((): ReadonlyMap<string, ReadonlySet<string>> => {
   );
 })();
 
-/** Codes like `cluster.paused`, beside names like `master.key`, whose first word no code has. */
+/** Codes like `cluster.paused`. File names like `master.key` are excluded: no code begins with their first word. */
 const unknownRefusals = (page: string): readonly string[] =>
   [...textOf(page).matchAll(/`([a-z]+)\.([a-z]+(?:-[a-z]+)*)`/gu)]
     .filter(([, noun = '', reason = '']) => refusals.get(noun)?.has(reason) === false)
     .map(([code]) => `${page}: ${code}`);
 
 describe('the documentation', () => {
-  it('links only to files and headings that exist', () =>
-    expect(PAGES.flatMap(linksOf).flatMap(brokenLink)).toEqual([]));
+  it('links only to existing files and headings', () => expect(PAGES.flatMap(linksOf).flatMap(brokenLink)).toEqual([]));
 
-  it('names only files and folders that exist', () => {
+  it('names only existing files and folders', () => {
     const files = tracked('*');
     const isThere = (path: string): boolean => {
       const bare = path.replace(/\/$/u, '');
@@ -185,7 +184,7 @@ describe('the documentation', () => {
     expect([...new Set(missing)]).toEqual([]);
   });
 
-  it('names an owner for every app and library, and no folder that does not exist', () => {
+  it('names an owner for every app and library, and only existing folders', () => {
     const owned = [...textOf('CODEOWNERS').matchAll(/^\/(\S+) +@/gmu)].map(([, path = '']) => path);
     const projects = ['apps', 'libs'].flatMap((folder) =>
       readdirSync(join(root, folder)).map((name) => `${folder}/${name}/`),
@@ -194,7 +193,7 @@ describe('the documentation', () => {
     expect(owned.filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 
-  it('shows architecture.md and event-flows.md in 160 columns', () =>
+  it('keeps architecture.md and event-flows.md within 160 columns', () =>
     expect(
       ['docs/architecture.md', 'docs/event-flows.md'].flatMap((page) =>
         textOf(page)
@@ -214,14 +213,14 @@ describe('the documentation', () => {
     expect([...projects, ...reconcilers].filter((name) => !isNamed(name))).toEqual([]);
   });
 
-  it('names only refusals that the catalogue has', () => {
+  it('names only refusals from the catalogue', () => {
     expect(refusals.size).toBeGreaterThan(20);
     expect(WRITTEN.flatMap(unknownRefusals)).toEqual([]);
   });
 
-  it('shows only npm scripts that package.json has', () => expect(WRITTEN.flatMap(unknownScripts)).toEqual([]));
+  it('shows only npm scripts from package.json', () => expect(WRITTEN.flatMap(unknownScripts)).toEqual([]));
 
-  it('shows only commands and options that the command line has', () => {
+  it('shows only commands and options of the CLI', () => {
     const shown = WRITTEN.flatMap((page) => commandsIn(page).map((words) => ({ page, words })));
     expect(shown.length).toBeGreaterThan(50);
     const faults = shown.flatMap(({ page, words }) => {

@@ -1,6 +1,6 @@
-// What `npm run e2e:real [-- story ...]` runs: real Kubernetes, mostly on real local hosts, in a network namespace that nothing leaves.
-// It prepares what it needs by the project's own commands, and prominently reports what it could not check and why.
-// It ends with the plain line `N passed, N failed[, N skipped]`.
+// `npm run e2e:real [-- story ...]`: stories with real Kubernetes, mostly on real local hosts, in a network namespace
+// without external network access. Prepares its requirements by the project's own commands, and prominently reports
+// what could not be checked and why. The last line is `N passed, N failed[, N skipped]`.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,25 +13,27 @@ const begunAt = Date.now();
 const root = fileURLToPath(new URL('..', import.meta.url));
 const stories = join(root, 'test', 'real');
 const SUFFIX = '.real.spec.ts';
-/** Stories whose spec has another name: it runs the suites of that name. */
+/** Stories whose spec has another name: they run the suites of that name. */
 const SPECS = { 'kubernetes-api': 'kubernetes.features' };
 const specOf = (story) => join(stories, `${SPECS[story] ?? story}${SUFFIX}`);
 const known = readdirSync(stories)
   .filter((name) => name.endsWith(SUFFIX))
   .map((name) => name.slice(0, -SUFFIX.length))
   .map((spec) => Object.keys(SPECS).find((story) => SPECS[story] === spec) ?? spec);
-/** This one needs OpenStack's own services, and neither Kubernetes nor hosts. */
+/** Needs OpenStack's own services, but neither Kubernetes nor hosts. */
 const WITHOUT_MIRROR = ['openstack'];
-/** These need no hosts. */
+/** Stories without hosts. */
 const WITHOUT_HOSTS = ['kubernetes-api', 'authentication', ...WITHOUT_MIRROR];
-/** What shows that clusters stand and live, in less than 20 minutes; the others go further, and are run by name or by --all. */
+/**
+ * Shows in less than 20 minutes that clusters can be created and used. The other stories are run by name or with --all.
+ */
 const BY_DEFAULT = ['kubernetes-api', 'authentication', 'create', 'ssh', 'kill'];
 const PACKAGES_WITHOUT_HOSTS = ['iproute2'];
 const PACKAGES = ['systemd-container', 'mmdebstrap', 'iproute2', 'haproxy', 'openssh-client', 'openssl'];
-/** These stories need more. */
+/** Additional packages of these stories. */
 const PACKAGES_OF = { 'day-two': ['nmap'], 'field-hosts': ['nftables'], openstack: ['mmdebstrap'] };
 
-/** What each takes on two cores, with room for a busy machine: a story that would not end in time is not begun. */
+/** Duration on two cores, with a margin for a busy machine. A story that would exceed the time limit is not started. */
 const MINUTES = {
   'kubernetes-api': 3,
   authentication: 3,
@@ -93,14 +95,14 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 const desired = options.all ? known : asked.length > 0 ? asked : BY_DEFAULT;
-/** They run first: they are short, and need the least. */
+/** Run first: they are short and have the fewest requirements. */
 const [first, onHosts] = [true, false].map((without) =>
   desired.filter((story) => WITHOUT_HOSTS.includes(story) === without),
 );
 const minutesLeft = () => Number(options.minutes) - (Date.now() - begunAt) / 60_000;
 const minutesOf = (story) => MINUTES[story] ?? MINUTES_OF_OTHERS;
 const version = process.env.FAIRLEAD_REAL_VERSION ?? 'v1.34.4';
-/** These stories have versions of their own. */
+/** Stories that need other versions than the default. */
 const ONE_MINOR = ['v1.33.13', 'v1.34.4'];
 const VERSIONS = {
   surge: ONE_MINOR,
@@ -114,7 +116,7 @@ const versions = [...new Set([version, ...desired.flatMap((story) => VERSIONS[st
 
 const has = (program) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
 
-/** Why nothing of this can run on this machine; undefined: it can. */
+/** The reason why no story can run on this machine; undefined if they can. */
 const whyNot = () => {
   if (process.platform !== 'linux') return `these stories need Linux; this is ${process.platform}`;
   if (process.getuid() !== 0) return 'these stories need root; run it as root, or: sudo npm run e2e:real';
@@ -138,7 +140,7 @@ const say = (sentence) => process.stdout.write(`==> ${sentence}\n`);
 const scratch = mkdtempSync(join(tmpdir(), 'fairlead-e2e-real-'));
 const total = { passed: 0, failed: 0, skipped: 0, failures: [] };
 
-/** The last line that is printed. */
+/** Prints the last line. */
 const end = () => {
   rmSync(scratch, { recursive: true, force: true });
   const { failed, passed } = total;
@@ -147,7 +149,7 @@ const end = () => {
   process.exit(failed === 0 && (passed > 0 || ifPossible) ? 0 : 1);
 };
 
-/** Not having checked is not a success, unless the caller allows it. */
+/** An unchecked story is a failure, unless the caller allows it. */
 const notChecked = (stories, why) => {
   process.stdout.write(`
 !!! NOT CHECKED: real Kubernetes (${stories.join(', ')})
@@ -162,7 +164,7 @@ const noneChecked = (why, stories = desired) => {
   end();
 };
 
-/** A step of the preparation, without which none of these stories can run; its output is shown. */
+/** A preparation step that all these stories depend on; its output is shown. */
 const step = (title, command, args, stories = desired) => {
   const startedAt = Date.now();
   say(title);
@@ -200,15 +202,18 @@ if (missing.length > 0) {
     noneChecked(`a mirror and the first story take about ${needed} minutes, and ${minutesLeft().toFixed(0)} are left`);
   step(`a mirror of Kubernetes ${missing.join(' and ')} (about 15 minutes each, once)`, 'npm', buildOf(missing));
 } else if (needsMirror && has('go')) {
-  // A part whose recipe has changed is recreated; when nothing has, this takes a second.
+  // Parts whose recipe has changed are built again; if nothing has changed, this takes a second.
   say('the mirror of Kubernetes, as this checkout makes it');
   const { status } = spawnSync('npm', buildOf(versions), { cwd: root, stdio: 'inherit' });
   if (status !== 0) say('it could not be brought up to date; the stories go on with it as it is');
 }
-/** So begins a command in a network namespace that has nothing but its loopback device. */
+/** The prefix of a command that runs in a network namespace with only a loopback device. */
 const IN_OWN_NETWORK = ['--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh'];
 
-/** What only shows when it is tried; undefined: a host booted, ran a container, and left nothing. */
+/**
+ * Checks by a trial what cannot be checked otherwise. Undefined if a host booted, ran a container, and left nothing
+ * behind.
+ */
 const trialFailure = () => {
   const trial = [process.execPath, join(root, 'tools', 'e2e-real.trial.mjs')];
   const { status, signal, stderr } = spawnSync('unshare', [...IN_OWN_NETWORK, ...trial], {
@@ -220,7 +225,7 @@ const trialFailure = () => {
   const words = stderr.trim().slice(-WORDS_MAX);
   return `a host on trial failed (${signal ?? `exit code ${status}`}): ${words}`;
 };
-/** Each story in its own process and network namespace, so that none finds what another left. */
+/** Runs each story in its own process and network namespace, so that stories do not affect each other. */
 const tell = (story) => {
   const report = join(scratch, `${story}.json`);
   say(`story: ${story}`);
@@ -266,7 +271,7 @@ if (desired.includes('systems'))
     [...[join(root, 'libs', 'nspawn', 'dist', 'main.js'), '--system', 'debian-12', 'rootfs']],
     onHosts,
   );
-// What must be downloaded is fetched here: the stories have no network but their own.
+// Downloads are done here: the stories have no external network access.
 const { resolveNatsServer, cacheFolder } = await import('@fairlead/embedded');
 await resolveNatsServer({ cacheDir: cacheFolder(process.env, root), env: process.env, log: say });
 say('one host on trial: it boots, runs a container, and goes');

@@ -1,6 +1,6 @@
-// Run by tools/e2e-real.mjs in its own network namespace: can this machine have hosts, and a host containers? What only shows when
-// it is tried (mounts, cgroups, system calls that are forbidden) is found here, before a story fails for it.
-// Ends with 0, or with 1 and the words of what failed; nothing of the host is left either way.
+// Run by tools/e2e-real.mjs in its own network namespace: checks that this machine can boot hosts, and that a host can
+// run containers. Finds restrictions that only a trial can show (mounts, cgroups, forbidden system calls) before a
+// story fails because of them. Exits with 0, or with 1 and the error message; the host is removed in both cases.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ for _ in $(seq 100); do ctr version >/dev/null 2>&1 && break; sleep 0.2; done
 ctr images import ${MIRROR_AT}/images/busybox-1.tar >/dev/null
 ctr run --rm localhost/busybox:1 trial busybox echo a container runs`;
 
-/** What a container printed that ran in a host. */
+/** Returns the output of a container that ran on a host. */
 const tryIt = async (local) => {
   await local.networks.ensure(NETWORK.name, NETWORK.cidr);
   await local.hosts.ensure({

@@ -1,6 +1,7 @@
 /**
- * No import cycles, and no import up between the folders of an app or a library: each list goes from the top to the bottom, and a folder imports only
- * from those below it. Type imports count. Files beside the folders (composition roots, configuration) are free, but in no cycle.
+ * Rejects import cycles and imports of a higher layer between the folders of an app or a library: each list is ordered
+ * from top to bottom, and a folder may import only from folders below it. Type imports count. Files outside the folders
+ * (composition roots, configuration) may import from any folder, but must not be part of a cycle.
  */
 const APPS = {
   gateway: [
@@ -198,7 +199,7 @@ const LIBS = {
   nspawn: ['balancers', 'hosts', 'network', 'rootfs', 'machine'],
 };
 
-/** Folders within a folder. */
+/** Layers within a folder. */
 const INNER = {
   'apps/lab/src/kubernetes': [
     'cluster',
@@ -251,8 +252,8 @@ const upward = LAYERS.flatMap(([at, name, folders]) =>
 );
 
 /**
- * Most files of libs/contracts are beside its folders, and would be a way round the layers: its folders do not reach those above them by other
- * files either.
+ * Most files of libs/contracts are outside its folders, and could be used to bypass the layers: its folders must not
+ * reach higher ones through other files either.
  */
 const reaching = LIBS.contracts.slice(1).map((folder, index) => ({
   name: `reach-up-from-contracts-${folder}`,

@@ -1,14 +1,17 @@
 /**
- * The arguments of jest for the specs, and for the stories that run the whole product. Many specs wait for NATS, PostgreSQL and SSH: a
- * third worker uses the time on two cores.
+ * The arguments of jest for the specs, and for the stories, which run the whole product. Many specs wait for NATS,
+ * PostgreSQL and SSH, so a third worker is useful on two cores.
  */
 export const SPECS = ['--maxWorkers=3', '--testPathIgnorePatterns', '\\.e2e\\.spec\\.ts$'];
-// Whatever a story leaves open would keep the run from ending; specs have to end by themselves.
+// An open handle in a story would keep jest from exiting. Specs must close theirs.
 const ENDED_BY_FORCE = ['--forceExit', '--testMatch'];
 const ONE_BY_ONE = ['--maxWorkers=1', ...ENDED_BY_FORCE];
 export const STORIES = [...ONE_BY_ONE, '**/*.e2e.spec.ts'];
 
-/** Stories that take longer than 20 s on two cores: `npm test` leaves them to `npm run test:all`, unless it is given their path. */
+/**
+ * Stories that take longer than 20 s on two cores: `npm test` runs them only if their path is given; `npm run test:all`
+ * always does.
+ */
 export const LONG_STORIES = [
   'test/addon-upgrades',
   'test/addons',
@@ -62,12 +65,12 @@ export const LONG_STORIES = [
   'test/waiting',
   'test/watch',
 ];
-/** The story of what one machine holds takes a quarter of an hour. */
+/** Takes a quarter of an hour: it measures the capacity of one machine. */
 export const LARGE_STORY = 'test/large';
-/** The story of a machine that has nothing else runs `npm test` twice. */
+/** Runs `npm test` twice on a minimal machine. */
 export const MACHINE_STORY = 'test/fresh-machine';
 const fileOf = (story) => `**/${story}.e2e.spec.ts`;
-/** The other stories: they wait so much for the product that two at a time fit on two cores. */
+/** The other stories: they mostly wait for the product, so that two cores can run two of them in parallel. */
 export const SHORT = [
   '--maxWorkers=2',
   ...ENDED_BY_FORCE,
@@ -77,11 +80,11 @@ export const SHORT = [
 export const LONG = [...ONE_BY_ONE, ...LONG_STORIES.map(fileOf)];
 export const LARGE = [...ONE_BY_ONE, fileOf(LARGE_STORY)];
 export const MACHINE = [...ONE_BY_ONE, fileOf(MACHINE_STORY)];
-/** The story whose sample of events becomes all of them. */
+/** This story normally samples the events; here it covers all of them. */
 export const CRASHES = [...ONE_BY_ONE, fileOf('test/crash')];
 
 const seeded = (names) => ['--maxWorkers=2', '--testMatch', ...names.map((name) => `**/${name}.sim.spec.ts`)];
-/** Simulations whose seeds are counted by SIM_SEEDS. */
+/** Simulations whose number of seeds is set by SIM_SEEDS. */
 export const SEEDED = seeded([
   'bootstrap',
   'convergence',
@@ -104,8 +107,8 @@ export const SEEDED = seeded([
   'ssh.keys',
   'ssh.provider',
 ]);
-/** What a quick check runs: specs without I/O, and few seeds of these simulations. */
+/** The tests of a quick check: specs without I/O, and few seeds of these simulations. */
 export const QUICK = [...SEEDED, '**/*.unit.spec.ts'];
 
-/** Filters come first: behind an option that takes a list they would be taken for more of it. */
+/** Filters come first: after an option that takes a list, jest would parse them as elements of that list. */
 export const jestArguments = (filters, options) => [...filters, '--passWithNoTests', ...options];

@@ -10,14 +10,14 @@ const lines = (code: string): readonly number[] =>
     .verify(code, [{ plugins: { own: { rules: { text: foreignText as never } } }, rules: { 'own/text': 'error' } }])
     .map(({ line }) => line);
 
-describe('the lint rule about text from outside', () => {
+describe('the lint rule for untrusted text', () => {
   it.each([
     ['JSON.parse(text);'],
     ['message.json();'],
     ["import { parse } from 'yaml';"],
     ["import * as yaml from 'yaml';"],
     ["import { load } from 'js-yaml';"],
-  ])('finds %s', (code) => expect(lines(code)).toEqual([1]));
+  ])('reports %s', (code) => expect(lines(code)).toEqual([1]));
 
   it.each([
     ["import { stringify } from 'yaml';"],
@@ -25,9 +25,9 @@ describe('the lint rule about text from outside', () => {
     ['z.json();'],
     ['response.json(body);'],
     ['JSON.stringify(value);'],
-  ])('lets pass %s', (code) => expect(lines(code)).toEqual([]));
+  ])('accepts %s', (code) => expect(lines(code)).toEqual([]));
 
-  it('exempts existing places, each with its reason', () => {
+  it('exempts existing files, each with a reason', () => {
     expect(Object.keys(OWN_DATA).filter((place) => !existsSync(`${root}${place}`))).toEqual([]);
     expect(Object.values(OWN_DATA).filter((reason) => reason.length < 8)).toEqual([]);
   });

@@ -1,5 +1,5 @@
-// What we ship that others wrote: known vulnerabilities (`npm audit`) and licences of all packages that production needs.
-// Exit code 1: a vulnerability of severity high or critical, or a licence that is not on the list.
+// Checks the third-party packages in production: known vulnerabilities (`npm audit`) and licences. Exits with 1 for a
+// vulnerability of severity high or critical, or a licence that is not on the list.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Permissive licences: they ask for their text and nothing of ours. */
+/** Permissive licences: they require their own text, and nothing for our code. */
 const ACCEPTED = new Set([
   '0BSD',
   'Apache-2.0',
@@ -22,7 +22,7 @@ const ACCEPTED = new Set([
   'Unlicense',
 ]);
 
-/** Any of the alternatives will do: `(MIT OR GPL-3.0)`. */
+/** One accepted alternative is enough: `(MIT OR GPL-3.0)`. */
 const isAccepted = (licence) =>
   licence
     .replaceAll(/[()]/g, '')
@@ -42,7 +42,7 @@ const productionPackages = () => {
     if (!path.includes('node_modules/') || dev || devOptional || link) return [];
     const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
     const manifest = join(root, path, 'package.json');
-    // Programs for other platforms are not installed here; the lock file has their licence.
+    // Programs for other platforms are not installed here; their licence is in the lock file.
     const licence = existsSync(manifest) ? licenceIn(JSON.parse(readFileSync(manifest, 'utf8'))) : (license ?? 'none');
     return [{ name, version, licence }];
   });

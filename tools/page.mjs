@@ -1,5 +1,6 @@
-// Builds the operator's page (apps/web) into apps/web/dist/page, where the gateway finds it. With --if-changed it does nothing if its
-// sources are those of the last build. A page that is being served is replaced at the end, at once.
+// Builds the operator's page (apps/web) into apps/web/dist/page, from which the gateway serves it. With --if-changed it
+// does nothing if the sources are those of the last build. The served page is replaced atomically when the build is
+// complete.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +11,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const web = join(root, 'apps', 'web');
 const built = join(web, 'dist', 'page');
 const stamp = join(web, 'dist', 'page.sha256');
-/** A build of its own, so that several at once do not meet. */
+/** Unique per process, so that concurrent builds do not conflict. */
 const fresh = join(web, 'dist', `page.${process.pid}`);
 
 const READ = [
@@ -34,7 +35,7 @@ const fingerprint = () => {
   return hash.digest('hex');
 };
 
-/** Below this, a compressed file is no smaller by anything that counts. */
+/** Smaller files are not compressed: the saving is negligible. */
 const COMPRESSED_BYTES_MIN = 512;
 
 const compress = (folder) => {

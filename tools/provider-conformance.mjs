@@ -1,5 +1,6 @@
-// npm run conformance:provider -- <address> --region <name> --spec <size> [...]: the contract suite of the provider port, against a provider
-// that is a process of its own (docs/provider-protocol.md). It is the suite that the built-in providers pass. It makes machines and deletes them.
+// npm run conformance:provider -- <address> --region <name> --spec <size> [...]: runs the contract suite of the
+// provider port, which the built-in providers also pass, against an external provider (docs/provider-protocol.md).
+// Creates machines and deletes them.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

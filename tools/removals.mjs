@@ -14,9 +14,9 @@ import * as prettier from 'prettier';
 const RULES = fileURLToPath(new URL('../apps/upgrade-svc/src/rules/', import.meta.url));
 const FILE = join(RULES, 'removed.settings.ts');
 const COREFILE = join(RULES, 'corefile.plugins.ts');
-/** The library of the newest kubeadm knows all versions of CoreDNS before. */
+/** The library version of the newest kubeadm covers all earlier versions of CoreDNS. */
 const MIGRATION = { module: 'github.com/coredns/corefile-migration', version: 'v1.0.31', since: [1, 8] };
-/** One of each minor version, in order; the first is only what the second is compared with. */
+/** One patch per minor version, in order; the first one is only the baseline for the second. */
 const PATCHES = ['29.15', '30.14', '31.14', '32.13', '33.13', '34.4', '35.4', '36.3'];
 const STAGING = [
   'apiextensions-apiserver',
@@ -40,7 +40,7 @@ const FEATURES = [
 ];
 const SHARED = ['component-base'];
 const SERVER = [...SHARED, 'apiserver/pkg/server', 'apiserver/pkg/util', 'apiserver/pkg/admission'];
-/** Where each component registers its flags. */
+/** The files in which each component registers its flags. */
 const COMPONENTS = {
   'kube-apiserver': [
     ...SERVER,
@@ -78,7 +78,7 @@ const download = (module, version) => {
   return JSON.parse(stdout).Dir;
 };
 
-/** Folders of Kubernetes and its modules at one patch. */
+/** The folders of Kubernetes and its modules at one patch. */
 const sourcesOf = (patch) =>
   Object.fromEntries([
     ['kubernetes', download('kubernetes', `v1.${patch}`)],
@@ -103,7 +103,7 @@ const CONSTANT = /^\s*(\w+)\s+(?:featuregate\.)?Feature\s*=\s*"(\w+)"/gm;
 const REGISTERED = /^\t(?:\w+\.)?(\w+):\s*\{([^\n]*(?:\n\t\t\{[^\n]*)*)/gm;
 const LOCKED = /(?:Version: version\.MustParse\("(1\.\d+)"\), )?Default: (true|false)[^}\n]*LockToDefault: true/g;
 
-/** Registered gates, each with the value that it is locked to at this minor version, or undefined. */
+/** The registered gates, each with the value to which this minor version locks it, or undefined. */
 const gatesIn = (sources, minor) => {
   const text = FEATURES.map((path) => textOf(sources, path)).join('\n');
   const names = new Map([...text.matchAll(CONSTANT)].map(([, constant, name]) => [constant, name]));
@@ -142,7 +142,9 @@ const lookAt = (patch) => {
   return { minor, gates: gatesIn(sources, minor), components, plugins: pluginsIn(sources) };
 };
 
-/** Name -> the first minor version without it, of what an earlier one has and the newest has not. */
+/**
+ * From a name to the first minor version without it, for names that an earlier version has and the newest one does not.
+ */
 const removedOf = (looks, namesOf, isIn = (look, name) => namesOf(look).has(name)) => {
   const removed = {};
   for (const name of new Set(looks.flatMap((look) => [...namesOf(look)]))) {
@@ -154,7 +156,7 @@ const removedOf = (looks, namesOf, isIn = (look, name) => namesOf(look).has(name
 
 const sorted = (record) => Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-/** Gates that can no longer be set to the other value, from the minor version on that locks them. */
+/** Gates with a locked value, and the first minor version that locks them. */
 const lockedOf = (looks) => {
   const locked = {};
   for (const { minor, gates } of looks)
@@ -174,7 +176,7 @@ const render = async (looks) => {
         removedOf(
           looks,
           ({ components }) => components[component].flags,
-          // A flag that is registered in another way by now still exists, so the name alone counts.
+          // A flag that is now registered in another way still exists, so only the name is searched.
           ({ components }, flag) => components[component].text.includes(`"${flag}"`),
         ),
       ),
@@ -212,7 +214,7 @@ const render = async (looks) => {
   return prettier.format(text, { ...(await prettier.resolveConfig(FILE)), filepath: FILE });
 };
 
-/** Prints what the library keeps to itself: plugins and options by version of CoreDNS. */
+/** Prints unexported data of the library: plugins and options by version of CoreDNS. */
 const DUMP = `package migration
 import "encoding/json"
 import "os"
@@ -253,7 +255,7 @@ const isSince = (version, [major, minor]) => {
   return a > major || (a === major && b >= minor);
 };
 
-/** By plugin: the first version of CoreDNS from which it has these options, until the next entry. */
+/** By plugin: the CoreDNS version from which it has these options, until the next entry. */
 const renderCorefile = async (versions) => {
   const numbers = (version) => version.split('.').map(Number);
   const order = Object.keys(versions)

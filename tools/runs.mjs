@@ -1,4 +1,4 @@
-// What the test commands share: running steps, reading what jest counted, and the summary that every run ends with.
+// Shared by the test commands: runs steps, reads jest's counts, and prints the summary at the end of a run.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,23 +14,23 @@ const JEST = ['--experimental-vm-modules', '--no-warnings', join(root, 'node_mod
 export const NOTHING = { passed: 0, failed: 0, skipped: 0 };
 const NO_REPORT = 'jest ended without a report';
 const BROKEN = { passed: 0, failed: 1, skipped: 0, failures: [NO_REPORT] };
-/** More are counted only. */
+/** Further failures are only counted. */
 const FAILURES_SHOWN_MAX = 20;
-/** More failed files than this are a failure of the change, not of a busy machine. */
+/** If more files than this fail, the change is the cause, not a busy machine. */
 const RERUN_MAX = 4;
 const SLOWEST_MAX = 10;
 
 const print = (sentence) => process.stdout.write(`==> ${sentence}\n`);
 const secondsSince = (startedAt) => (Date.now() - startedAt) / 1000;
 
-/** Prints how a step ended. Returns whether it succeeded. */
+/** Prints the outcome of a step. Returns whether it succeeded. */
 const reportEnd = (title, startedAt, { status, signal }) => {
   const outcome = status === 0 ? 'ok' : `failed (${signal ?? `exit code ${status}`})`;
   print(`${title}: ${outcome} after ${secondsSince(startedAt).toFixed(1)} s`);
   return status === 0;
 };
 
-/** Runs a step with its output shown. Returns whether it succeeded. */
+/** Runs a step and shows its output. Returns whether it succeeded. */
 export const run = (title, command, args, env = {}) => {
   const startedAt = Date.now();
   print(title);
@@ -38,7 +38,7 @@ export const run = (title, command, args, env = {}) => {
   return reportEnd(title, startedAt, spawnSync(command, args, options));
 };
 
-/** Runs a step beside others; its output is shown when it has ended. Resolves to whether it succeeded. */
+/** Runs a step in parallel with others; its output is shown when it has ended. Resolves to whether it succeeded. */
 export const runInBackground = async (title, command, args) => {
   const startedAt = Date.now();
   const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -56,11 +56,11 @@ export const runInBackground = async (title, command, args) => {
   return reportEnd(title, startedAt, outcome);
 };
 
-/** What everything begins with: the checkout as `npm start` makes it. */
+/** The first step of every run: the same preparation as `npm start`. */
 export const prepare = () =>
   run('prepare: install and build', process.execPath, [join(root, 'tools', 'start.mjs'), '--prepare-only']);
 
-/** `cached`: files that have not changed since the last run are skipped. */
+/** `cached`: skips files that have not changed since the last run. */
 export const lintStep = (cached = false) => [
   'lint',
   bin('eslint'),
@@ -97,7 +97,7 @@ export const checkSteps = (cached = false) => [
   ['generated files are up to date', 'npm', ['run', '--silent', 'generate:check']],
 ];
 
-/** Such as "test/heal.e2e.spec.ts › a cluster › gets a new node", or the path alone where the file could not be run. */
+/** For example "test/heal.e2e.spec.ts › a cluster › gets a new node", or only the path if the file could not be run. */
 const failuresIn = ({ name, status, assertionResults }) => {
   const path = relative(root, name);
   const failed = assertionResults.filter((one) => one.status === 'failed');
@@ -107,14 +107,14 @@ const failuresIn = ({ name, status, assertionResults }) => {
 
 const withStatus = ({ assertionResults }, status) => assertionResults.filter((one) => one.status === status).length;
 
-/** Reads a report of jest: what it counted, which files failed, and how long each file took. */
+/** Reads a report of jest: the counts, the failed files, and the duration of each file. */
 export const countsIn = (file) => {
   try {
     const report = JSON.parse(readFileSync(file, 'utf8'));
     const failedFiles = report.testResults.filter(({ status }) => status === 'failed');
     return {
       passed: report.numPassedTests,
-      // A suite that could not even be loaded has no tests to count, and is a failure all the same.
+      // A suite that could not be loaded has no tests to count, but is a failure.
       failed: report.numFailedTests + report.numRuntimeErrorTestSuites,
       skipped: report.numPendingTests,
       failedFiles: failedFiles.map((one) => ({
@@ -133,7 +133,7 @@ export const countsIn = (file) => {
   }
 };
 
-/** Passes the path of a report that does not exist yet, and deletes what was written there. */
+/** Calls `work` with the path of a temporary report, and deletes the report afterwards. */
 const withReport = (work) => {
   const scratch = mkdtempSync(join(tmpdir(), 'fairlead-test-'));
   const end = () => rmSync(scratch, { recursive: true, force: true });
@@ -150,14 +150,14 @@ const jestCommand = (report, filters, options) => [
   ...jestArguments(filters, options),
 ];
 
-/** Runs jest and returns what it counted. */
+/** Runs jest and returns its counts. */
 export const jest = (title, options, { filters = [], env = {} } = {}) =>
   withReport((report) => {
     run(title, process.execPath, jestCommand(report, filters, options), env);
     return countsIn(report);
   });
 
-/** The same while other steps run. */
+/** Like `jest`, in parallel with other steps. */
 export const jestInBackground = (title, options, { filters = [], env = {} } = {}) =>
   withReport(async (report) => {
     const startedAt = Date.now();
@@ -171,8 +171,8 @@ export const jestInBackground = (title, options, { filters = [], env = {} } = {}
   });
 
 /**
- * Runs the files that failed once more, one after the other, when nothing else runs, to distinguish a busy machine from a real fault. What
- * passes only then is counted as passed and listed as flaky; what fails again has failed.
+ * Runs the failed files again, one at a time, when nothing else is running, to distinguish a busy machine from a real
+ * fault. Tests that pass in the second run are counted as passed and listed as flaky.
  */
 export const rerunFailed = (counts, options, { env = {} } = {}) => {
   const { failedFiles = [] } = counts;
@@ -193,19 +193,19 @@ export const rerunFailed = (counts, options, { env = {} } = {}) => {
   };
 };
 
-/** Runs a program that writes `{"passed": 1, "failed": 0, "skipped": 0}` to the file that `args` is given. */
+/** Runs a program that writes `{"passed": 1, "failed": 0, "skipped": 0}` to the file that `args` receives. */
 export const counted = (title, command, args, env = {}) =>
   withReport((report) => {
     const ok = run(title, command, args(report), { ...env, FAIRLEAD_TEST_REPORT: report });
     try {
       return JSON.parse(readFileSync(report, 'utf8'));
     } catch {
-      // Something broke before it could be counted.
+      // The program failed before it wrote its counts.
       return ok ? NOTHING : checked(false, title);
     }
   });
 
-/** Writes what `counted` reads, where `counted` has started this program. */
+/** Writes the report for `counted`, if `counted` has started this program. */
 export const writeReport = ({ passed, failed, skipped, flaky, failures }) => {
   const report = process.env.FAIRLEAD_TEST_REPORT;
   if (report !== undefined) writeFileSync(report, `${JSON.stringify({ passed, failed, skipped, flaky, failures })}\n`);
@@ -225,7 +225,7 @@ export const sum = (counts) => {
   };
 };
 
-/** The plain line that a run ends with, and before it what failed, and what passed only when it was run again. */
+/** The last line of a run, preceded by the failed and the flaky tests. */
 export const lineOf = ({ passed, failed, skipped, flaky = [], failures = [] }) =>
   [
     ...failures.slice(0, FAILURES_SHOWN_MAX).map((failure) => `!!! FAILED: ${failure}`),
@@ -233,7 +233,7 @@ export const lineOf = ({ passed, failed, skipped, flaky = [], failures = [] }) =
     `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`,
   ].join('\n');
 
-/** The files that took longest, the slowest first. */
+/** The slowest files, slowest first. */
 export const slowestOf = ({ durations = [] }) =>
   [...durations]
     .sort((one, other) => other.seconds - one.seconds)
@@ -241,7 +241,7 @@ export const slowestOf = ({ durations = [] }) =>
     .map(({ path, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${path}\n`)
     .join('');
 
-/** Such as "npm test took 11 min 20 s". */
+/** For example "npm test took 11 min 20 s". */
 export const tookLine = (command, startedAt) => {
   const seconds = Math.round(secondsSince(startedAt));
   const minutes = Math.floor(seconds / 60);

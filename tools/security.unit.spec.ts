@@ -10,7 +10,7 @@ const PATH = /`((?:apps|libs|test|tools)\/[^`\s]+)`/g;
 
 const pathsIn = (text: string): readonly string[] => [...text.matchAll(PATH)].map(([, path = '']) => path);
 
-/** A file that is named is one; `apps/cli/src/io` stands for the specs in that folder, and `…/cluster` for those of that name. */
+/** A path may name a spec file, a folder with specs (`apps/cli/src/io`), or the start of a file name (`…/cluster`). */
 const hasSpec = (path: string): boolean => {
   const full = `${ROOT}${path}`;
   if (existsSync(full) && statSync(full).isFile()) return true;
@@ -34,7 +34,10 @@ const cellsOf = (line: string): readonly string[] =>
     .split(/(?<!\\)\|/)
     .map((cell) => cell.trim());
 
-/** The rows below the head of each table of attacks. Whatever begins with a bar is a row, even one that is cut short. */
+/**
+ * The rows of each table of attacks, without its header. Every line that begins with a bar is a row, even if it is
+ * incomplete.
+ */
 const rowsIn = (document: string): readonly Row[] => {
   const first = document.indexOf('## Attackers');
   const before = document.slice(0, first).split('\n').length - 1;
@@ -46,7 +49,7 @@ const rowsIn = (document: string): readonly Row[] => {
   });
 };
 
-/** Rows that do not state an attack, its defence and at least one test. */
+/** Rows without an attack, a defence or at least one test. */
 const incompleteIn = (document: string): readonly string[] =>
   rowsIn(document)
     .filter(({ cells }) => {
@@ -63,11 +66,11 @@ const TABLE = `## Attackers
 `;
 
 describe('docs/security.md', () => {
-  it.each([...new Set(pathsIn(DOCUMENT))])('names %s, which exists and is tested', (path) =>
+  it.each([...new Set(pathsIn(DOCUMENT))])('names %s, which exists and has specs', (path) =>
     expect([path, hasSpec(path)]).toEqual([path, true]),
   );
 
-  it('names a test in every row of its tables of attacks', () => {
+  it('names a test in every row of its attack tables', () => {
     expect(rowsIn(DOCUMENT).length).toBeGreaterThan(30);
     expect(incompleteIn(DOCUMENT)).toEqual([]);
   });
@@ -80,9 +83,9 @@ describe('docs/security.md', () => {
     '| Guess a token',
     '| Guess a token | tokens are long | `tools/security.unit.spec.ts` | and more |',
     '| Guess a token | | `tools/security.unit.spec.ts` |',
-  ])('may not have this row: %s', (row) => expect(incompleteIn(`${TABLE}${row}\n`)).toEqual(['line 5: Guess a token']));
+  ])('rejects this row: %s', (row) => expect(incompleteIn(`${TABLE}${row}\n`)).toEqual(['line 5: Guess a token']));
 
-  it('may have a row whose tests are named', () =>
+  it('accepts a row that names its tests', () =>
     expect(
       incompleteIn(`${TABLE}| Guess \\| steal a token | tokens are long | \`tools/security.unit.spec.ts\` |\n`),
     ).toEqual([]));

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 const SCRIPT = join(dirname(fileURLToPath(import.meta.url)), 'start.mjs');
 
-/** Stands for npm: notes its call, waits while `hold-npm` exists, and installs a compiler that notes its calls. */
+/** A fake npm: records its calls, waits while `hold-npm` exists, and installs a compiler that records its calls. */
 const NPM = `#!/bin/sh
 echo "npm $*" >> calls
 while [ -e hold-npm ]; do sleep 0.02; done
@@ -60,7 +60,7 @@ describe('npm start', () => {
     );
   };
 
-  it('installs, builds and becomes "fairlead up --demo" with the given arguments and its exit code', async () => {
+  it('installs, builds and runs "fairlead up --demo" with the given arguments and its exit code', async () => {
     const { code, output } = await launch('--once').ended;
     expect({ code, calls: calls() }).toEqual({
       code: 7,
@@ -72,7 +72,7 @@ describe('npm start', () => {
   it.each([
     ['is not part of the checkout', undefined],
     ['cannot be built', `throw new Error('no builder');\n`],
-  ])("starts without the operator's page where it %s", async (_case, builder) => {
+  ])("starts without the operator's page if it %s", async (_case, builder) => {
     if (builder !== undefined) write('tools/page.mjs', builder);
     const { code, output } = await launch().ended;
     expect(code).toBe(7);
@@ -80,7 +80,7 @@ describe('npm start', () => {
     expect(output).not.toContain('no builder');
   });
 
-  it("does not wait until the operator's page is built", async () => {
+  it("does not wait for the build of the operator's page", async () => {
     write(
       'tools/page.mjs',
       `import { existsSync, writeFileSync } from 'node:fs';
@@ -97,7 +97,7 @@ describe('npm start', () => {
     expect(readFileSync(join(checkout, 'built'), 'utf8')).toBe('--if-changed');
   });
 
-  it('shows its options without installing or building for it', async () => {
+  it('prints its help without installing or building', async () => {
     cpSync(join(dirname(SCRIPT), '../docs/cli.md'), join(checkout, 'docs/cli.md'));
     for (const option of ['--help', '-h']) {
       const { code, output } = await launch(option).ended;
@@ -110,13 +110,13 @@ describe('npm start', () => {
     expect((await launch('--help').ended).output).toContain('main up --demo --help');
   });
 
-  it('neither installs nor builds again when nothing changed', async () => {
+  it('neither installs nor builds again if nothing changed', async () => {
     await launch('--prepare-only').ended;
     const { code, output } = await launch('--prepare-only').ended;
     expect({ code, output, count: calls().length }).toEqual({ code: 0, output: '', count: 2 });
   });
 
-  it('builds again when a source changed, and does not for a spec', async () => {
+  it('builds again if a source changed, but not for a spec', async () => {
     await launch('--prepare-only').ended;
     write('apps/cli/src/main.unit.spec.ts', 'a test');
     await launch('--prepare-only').ended;
@@ -126,14 +126,14 @@ describe('npm start', () => {
     expect(calls().slice(2)).toEqual(['tsc -b']);
   });
 
-  it('installs again when the lock file changed', async () => {
+  it('installs again if the lock file changed', async () => {
     await launch('--prepare-only').ended;
     write('package-lock.json', '{"changed":true}');
     await launch('--prepare-only').ended;
     expect(calls().filter((call) => call.startsWith('npm'))).toHaveLength(2);
   });
 
-  it('trusts an installation that npm finished after the lock file was written', async () => {
+  it('accepts an installation that npm finished after the lock file was written', async () => {
     await launch('--prepare-only').ended;
     rmSync(join(checkout, 'node_modules/.fairlead-lock.sha256'));
     write('node_modules/.package-lock.json', '{}');
@@ -144,7 +144,7 @@ describe('npm start', () => {
     expect(calls().filter((call) => call.startsWith('npm'))).toHaveLength(2);
   });
 
-  it('lets one of two that start at once install, and the other one wait for it', async () => {
+  it('installs once if two start at the same time, and the other one waits', async () => {
     write('hold-npm', '');
     const first = launch('--prepare-only');
     await eventually(() => calls().length === 1);
@@ -155,10 +155,10 @@ describe('npm start', () => {
     expect(calls().map((call) => call.split(' ')[0])).toEqual(['npm', 'tsc']);
   });
 
-  it('takes over from one that was killed, when the step that it had begun has ended too', async () => {
+  it('takes over from a killed process, after the step that it had started has ended', async () => {
     write('hold-npm', '');
     const killed = launch('--prepare-only');
-    // Killed before the lock names the step, it would leave nothing to wait for.
+    // If it is killed before the lock names the step, there is nothing to wait for.
     await eventually(() => calls().length === 1 && holders().length === 2);
     killed.kill();
     const next = launch('--prepare-only');
@@ -168,7 +168,7 @@ describe('npm start', () => {
     expect(existsSync(join(checkout, '.fairlead/start/lock'))).toBe(false);
   });
 
-  it('says which step failed, and builds again the next time', async () => {
+  it('reports which step failed, and builds again the next time', async () => {
     write('bin/npm', '#!/bin/sh\nexit 3\n');
     const { code, output } = await launch('--prepare-only').ended;
     expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining('npm ci failed with exit code 3') });
@@ -206,7 +206,7 @@ describe('npm start', () => {
   );
 });
 
-/** A started program: its output so far, and how it ended. */
+/** A started program: its output so far, and its exit code. */
 class Run {
   output = '';
   readonly ended: Promise<{ code: number | null; output: string }>;

@@ -1,8 +1,7 @@
 /**
- * What `npm start` runs, from a fresh clone on: checks Node, installs, builds what changed, and becomes `fairlead up --demo`.
- * With `--prepare-only` it ends after the build (`npm test` begins so).
- *
- * Plain JavaScript without dependencies, in words that Node 12 can read: an old Node must get to the message that it is too old.
+ * `npm start`, which also works in a fresh clone: checks Node, installs, builds what changed, and runs `fairlead up
+ * --demo` in this process. With `--prepare-only` it exits after the build (`npm test` starts with it). Plain JavaScript
+ * without dependencies, in syntax that Node 12 can parse: an old Node must be able to print that it is too old.
  */
 import { spawn } from 'child_process';
 import { createHash, randomBytes } from 'crypto';
@@ -13,7 +12,7 @@ import { fileURLToPath, pathToFileURL } from 'url';
 
 const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const MAIN = path.join(ROOT, 'apps', 'cli', 'dist', 'main.js');
-/** The same in one file, which starts faster. */
+/** The bundle, which starts faster. */
 const BUNDLE = path.join(ROOT, 'apps', 'cli', 'dist', 'bundle.mjs');
 const REFERENCE = path.join(ROOT, 'docs', 'cli.md');
 const STATE = path.join(ROOT, '.fairlead', 'start');
@@ -24,7 +23,7 @@ const NPM_WRITES_WITHIN_MS = 2000;
 const WAIT_TIMEOUT_MS = 15 * 60 * 1000;
 const WAIT_POLL_MS = 250;
 
-/** A reason to stop that is not our bug: the message includes what to do. */
+/** A failure that is not a bug: the message states what to do. */
 class Refusal extends Error {}
 
 async function main(args) {
@@ -34,13 +33,14 @@ async function main(args) {
   await prepare();
   if (passedOn.length !== args.length) return undefined;
   if (passedOn.indexOf('--once') < 0) buildPage();
-  // In this very process, so that signals and the exit code need no passing on, and nothing stays behind when it is killed.
+  // In this process, so that signals and the exit code need no forwarding, and no child process remains if it is
+  // killed.
   const program = fs.existsSync(BUNDLE) ? BUNDLE : MAIN;
   process.argv = [process.execPath, program, 'up', '--demo'].concat(passedOn);
   return import(pathToFileURL(program).href);
 }
 
-/** As `engines` in package.json: ^20.19.0 || >=22.12.0. */
+/** Must match `engines` in package.json: ^20.19.0 || >=22.12.0. */
 function refuseOldNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   if ((major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22) return;
@@ -52,8 +52,8 @@ function refuseOldNode() {
 }
 
 /**
- * The operator's page is built while Fairlead starts, with what the start leaves of the processors: the gateway serves it from the moment
- * that it is there, and says how it is built until then.
+ * Builds the operator's page at low priority while Fairlead starts. The gateway serves the page as soon as it exists,
+ * and until then explains how to build it.
  */
 function buildPage() {
   const script = path.join(ROOT, 'tools', 'page.mjs');
@@ -76,7 +76,10 @@ function isPrepared() {
   return isInstalled() && isBuilt(fingerprint());
 }
 
-/** Without installing and building for it: the section of the generated reference, which a spec holds to the commands. */
+/**
+ * Prints the help without installing or building: a section of the generated reference, which a spec compares with the
+ * commands.
+ */
 function help() {
   const [, fromUp] = fs.readFileSync(REFERENCE, 'utf8').split('\n### fairlead up\n');
   const [section] = fromUp.split('\n### ');
@@ -88,7 +91,10 @@ function help() {
   );
 }
 
-/** Installs and builds if something changed. Of several that start at once, one does it and the others wait for it. */
+/**
+ * Installs and builds if something changed. If several processes start at the same time, one of them does this and the
+ * others wait.
+ */
 async function prepare() {
   if (isPrepared()) return;
   const lock = await takeLock();
@@ -104,7 +110,7 @@ async function prepare() {
 function isInstalled() {
   const lock = path.join(ROOT, 'package-lock.json');
   if (readIfAny(INSTALL_STAMP) === hashOf(fs.readFileSync(lock))) return true;
-  // Someone ran npm by hand: npm leaves a lock file of its own at the end of each installation, and writes both at about the same time.
+  // After an installation by hand: npm writes both lock files at about the same time.
   const installed = statIfAny(path.join(ROOT, 'node_modules', '.package-lock.json'));
   return installed !== undefined && installed.mtimeMs + NPM_WRITES_WITHIN_MS >= fs.statSync(lock).mtimeMs;
 }
@@ -120,7 +126,7 @@ async function install(lock) {
   fs.writeFileSync(INSTALL_STAMP, hashOf(fs.readFileSync(path.join(ROOT, 'package-lock.json'))));
 }
 
-/** The npm that runs us, else the one on PATH. */
+/** The npm that started this script, otherwise the one on the PATH. */
 function npm() {
   const script = process.env.npm_execpath;
   return script && /\.[cm]?js$/.test(script) ? [process.execPath, script] : ['npm'];
@@ -142,7 +148,10 @@ async function build(current, lock) {
 
 const SPEC = /\.(spec|features|fixtures)\.ts$/;
 
-/** Names, sizes and times of all that the build reads: cheap enough for each start. Specs are not built. */
+/**
+ * A hash of the names, sizes and times of all build inputs, cheap enough for each start. Specs are excluded, since they
+ * are not built.
+ */
 function fingerprint() {
   const hash = createHash('sha256');
   const note = (file) => {
@@ -183,7 +192,10 @@ function entriesOf(folder) {
     : [];
 }
 
-/** Runs a step to its end. The lock names it, so that it keeps the others waiting even when we are killed and it is not. */
+/**
+ * Runs a step and waits for it. The lock names the step's process, so that other processes wait for it even if this one
+ * is killed.
+ */
 function run(name, [command, ...args], lock) {
   const child = spawn(command, args, { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'] });
   if (child.pid !== undefined) lock.nameStep(child.pid);
@@ -201,7 +213,7 @@ function run(name, [command, ...args], lock) {
   });
 }
 
-/** The folder, or the one where it would be made, must be ours to write. */
+/** Fails if the folder, or the existing folder above it, is not writable. */
 function refuseUnwritable(folder, command) {
   const existing = fs.existsSync(folder) ? folder : path.dirname(folder);
   try {
@@ -220,7 +232,7 @@ function refuseUnwritable(folder, command) {
   }
 }
 
-/** Waits if another process is preparing already; a lock of processes that have ended is taken over. */
+/** Waits for another process that is preparing; takes over the lock if the processes in it have ended. */
 async function takeLock() {
   refuseUnwritable(
     fs.existsSync(path.dirname(STATE)) ? path.dirname(STATE) : ROOT,
@@ -264,7 +276,7 @@ function identityOf(pid) {
   return { pid, birth: birthOf(pid) };
 }
 
-/** The file appears atomically, so a partially written holder is never read. */
+/** The file appears atomically, so that other processes never read a partial one. */
 function linkNew(file, content) {
   const temporary = file + '.' + randomBytes(6).toString('hex');
   fs.writeFileSync(temporary, content);
@@ -279,7 +291,7 @@ function linkNew(file, content) {
   }
 }
 
-/** Of several that find it stale, one gets to move it; a fresh one that was moved by mistake is put back. */
+/** If several processes find the lock stale, one of them moves it; a new lock that was moved by mistake is put back. */
 function moveAway(file, stale) {
   const moved = file + '.' + randomBytes(6).toString('hex');
   try {
@@ -293,7 +305,7 @@ function moveAway(file, stale) {
   fs.unlinkSync(moved);
 }
 
-/** That very process still runs, and not a later one with its number. */
+/** Whether that process still runs, and its ID has not been reused. */
 function isAlive(holder) {
   if (holder.birth !== null) return birthOf(holder.pid) === holder.birth;
   try {
@@ -303,7 +315,7 @@ function isAlive(holder) {
   }
 }
 
-/** When a process started; null when there is none, or the system does not report it. */
+/** The start time of a process; null if it does not exist or the system does not report it. */
 function birthOf(pid) {
   const stat = readIfAny('/proc/' + pid + '/stat');
   if (stat === undefined) return null;
@@ -332,7 +344,7 @@ function say(sentence) {
   process.stderr.write('fairlead: ' + sentence + '\n');
 }
 
-// No top-level await: an old Node would stop at it.
+// No top-level await: an old Node would fail to parse it.
 Promise.resolve(process.argv.slice(2))
   .then(main)
   .catch((error) => {

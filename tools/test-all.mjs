@@ -1,5 +1,5 @@
-// What `npm run test:all` runs: `npm test`, what that leaves out, and schemathesis against a running gateway, where it is installed.
-// Before the last lines it prints `N passed, N failed[, N skipped]` of all tests that were counted.
+// `npm run test:all`: `npm test`, the parts that it omits, and schemathesis against a running gateway if it is
+// installed. Before the last lines it prints `N passed, N failed[, N skipped]` for all counted tests.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { counted, lineOf, root, sum } from './runs.mjs';

@@ -1,6 +1,7 @@
-// What `npm test` leaves out, in the order of what each shows: lint and the other checks, all seeds of the simulations, long stories, stories of real Kubernetes on real
-// hosts where this machine can have them, the most that one machine holds, both commands on a minimal machine, and kills at every event. `--minutes <n>` begins nothing that would probably end later, and reports it.
-// It ends with the plain line `N passed, N failed[, N skipped]`.
+// The parts that `npm test` omits, the most informative first: lint and the other checks, all seeds of the simulations,
+// long stories, stories with real Kubernetes on real hosts if this machine supports them, the capacity of one machine,
+// both commands on a minimal machine, and kills at every event. `--minutes <n>` skips parts that would probably end
+// later, and reports them. The last line is `N passed, N failed[, N skipped]`.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CRASHES, LARGE, LONG, MACHINE, SEEDED } from './jest.arguments.mjs';
@@ -23,14 +24,14 @@ const begunAt = Date.now();
 const { values: options } = parseArgs({ options: { minutes: { type: 'string', default: 'Infinity' } } });
 const minutesLeft = () => Number(options.minutes) - (Date.now() - begunAt) / 60_000;
 
-/** An empty FAIRLEAD_REAL_STORIES leaves them out. */
+/** If FAIRLEAD_REAL_STORIES is empty, these stories are skipped. */
 const REAL_STORIES = (
   process.env.FAIRLEAD_REAL_STORIES ?? 'kubernetes-api create ssh kill replace etcd-external power restore bundle'
 )
   .split(' ')
   .filter(Boolean);
 
-/** They write down their counts themselves, and look at the time before each. */
+/** Write their own report, and check the remaining time before each story. */
 const realHosts = () =>
   counted('stories: real hosts', process.execPath, (report) => [
     ...[join(root, 'tools', 'e2e-real.mjs'), '--if-possible', `--minutes=${minutesLeft().toFixed(1)}`],
@@ -39,7 +40,7 @@ const realHosts = () =>
 
 const jestWithRerun = (title, options, settings) => rerunFailed(jest(title, options, settings), options, settings);
 
-/** `minutes`: on two cores, with room for a busy machine. */
+/** `minutes`: on two cores, with a margin for a busy machine. */
 const PARTS = [
   {
     title: 'checks',

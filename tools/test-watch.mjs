@@ -1,5 +1,5 @@
-// What `npm run test:watch [-- path ...]` runs: the specs without I/O and ten seeds of the simulations, again whenever a file that they read
-// has changed; with paths, the specs there of every kind but stories. Press Ctrl-C to stop.
+// `npm run test:watch [-- path ...]`: runs the specs without I/O and ten seeds of the simulations, and runs them again
+// when a file that they import changes. With paths: all specs in those paths, except for stories. Press Ctrl-C to stop.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { jestArguments, QUICK, SPECS } from './jest.arguments.mjs';

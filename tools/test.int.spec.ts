@@ -29,13 +29,13 @@ const chosen = (filter: string | undefined, options: readonly string[]): readonl
 };
 
 describe('npm test -- <path>', () => {
-  it('runs the specs of that path, and no others', () => {
+  it('runs only the specs of that path', () => {
     const files = chosen('libs/api-client', SPECS);
     expect(files).toContain('libs/api-client/src/events.unit.spec.ts');
     expect(files.filter((file) => !file.startsWith('libs/api-client/'))).toEqual([]);
   });
 
-  it('runs the stories of that path, and no specs', () => {
+  it('runs only the stories of that path', () => {
     const files = chosen('apps/cli', STORIES);
     expect(files).toContain('apps/cli/test/cli.e2e.spec.ts');
     expect(files.filter((file) => !/^apps\/cli\/.*\.e2e\.spec\.ts$/.test(file))).toEqual([]);
@@ -43,8 +43,8 @@ describe('npm test -- <path>', () => {
   });
 });
 
-describe('the sizes of tests', () => {
-  it('leave out no story: each is long or it is not, and the long ones are there', () => {
+describe('the groups of tests', () => {
+  it('contain every story: each is short or long, and the long ones exist', () => {
     const [long = [], short = [], large = [], machine = []] = [LONG, SHORT, LARGE, MACHINE].map((options) => [
       ...chosen(undefined, options),
     ]);
@@ -55,21 +55,21 @@ describe('the sizes of tests', () => {
     expect(short).toEqual(expect.arrayContaining([...chosen(undefined, CRASHES)]));
   });
 
-  it('leave out no spec: it is a story or it is run by every npm test', () => {
+  it('contain every spec: each is a story or is run by every npm test', () => {
     const specs = chosen(undefined, SPECS);
     const all = chosen(undefined, []);
     expect(all.filter((file) => !specs.includes(file) && !file.endsWith('.e2e.spec.ts'))).toEqual([]);
   });
 
-  it('know every simulation whose seeds are counted', () => {
+  it('contain every simulation whose seeds are counted', () => {
     const simulations = chosen('\\.sim\\.spec\\.ts$', SPECS);
     const counted = simulations.filter((file) => readFileSync(join(root, file), 'utf8').includes('SIM_SEEDS'));
     expect([...chosen(undefined, SEEDED)].sort()).toEqual([...counted].sort());
   });
 });
 
-describe('what npm test leaves out', () => {
-  it('is said loudly, and counted as skipped, when the time does not suffice', () => {
+describe('a part that npm test omits', () => {
+  it('is reported and counted as skipped if the time does not suffice', () => {
     const args = ['tools/test-rest.mjs', '--minutes=0'];
     const env = { ...process.env, FAIRLEAD_REAL_STORIES: '', FAIRLEAD_TEST_REPORT: undefined };
     const { status, stdout } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8', env });
@@ -88,7 +88,7 @@ describe('what npm test leaves out', () => {
 });
 
 describe('the end of a run', () => {
-  it('names what failed, and what was flaky, before its last line', () => {
+  it('lists the failed and the flaky tests before the last line', () => {
     const program = `
       import { checked, lineOf, sum } from './tools/runs.mjs';
       const specs = { passed: 2, failed: 1, skipped: 1, failures: ['a.unit.spec.ts › a cluster › grows'], flaky: ['b.int.spec.ts'] };

@@ -1,18 +1,19 @@
-// What `npm test` runs: prepares the checkout like `npm start`, then every spec, with some seeds of each simulation, and then the stories
-// that are not long. `npm run check` has lint, types and formats. With paths: the specs and stories there, long ones too.
-// `--specs` before the paths leaves their stories out. `npm run test:all` runs the rest. It ends with the plain line `N passed, N failed[, N skipped]`.
+// `npm test`: prepares the checkout like `npm start`, then runs every spec, with some seeds of each simulation, and the
+// stories that are not long. Lint, types and formats are in `npm run check`, everything else in `npm run test:all`.
+// With paths: the specs and stories in them, including long ones; `--specs` before the paths excludes the stories. The
+// last line is `N passed, N failed[, N skipped]`.
 import { SHORT, SPECS, STORIES } from './jest.arguments.mjs';
 import { checked, jest, lineOf, prepare, rerunFailed, root, slowestOf, sum, tookLine, writeReport } from './runs.mjs';
 
 const startedAt = Date.now();
 const asked = process.argv.slice(2);
 const withStories = !asked.includes('--specs');
-/** Paths that are given for specs alone are folders of the checkout; others are whatever jest finds by them. */
+/** With --specs, paths are folders of the checkout; otherwise jest matches them as patterns. */
 const folder = `^${root.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')}`;
 const filters = asked.filter((one) => one !== '--specs').map((one) => (withStories ? one : `${folder}${one}`));
-/** So many seeds of each simulation; `npm run test:all` runs all of them. */
+/** Seeds of each simulation; `npm run test:all` runs all of them. */
 const SEEDS = '10';
-/** Of those that show convergence: the courses of clusters, and the counters of their pools. */
+/** Seeds of the convergence simulations: whole clusters, and the counters of their pools. */
 const CONVERGENCE_SEEDS = '100';
 
 const end = (counts) => {
@@ -33,7 +34,7 @@ else {
   const { SIM_SEEDS } = process.env;
   const env = { SIM_SEEDS: SIM_SEEDS ?? SEEDS, SIM_SEEDS_CONVERGENCE: SIM_SEEDS ?? CONVERGENCE_SEEDS };
   const specs = jest('specs: unit, int, sim', SPECS, { env });
-  // Stories run the whole product and take the machine for themselves.
+  // Stories run the whole product and need the machine for themselves.
   const stories = jest('stories: e2e, but the long ones', SHORT);
   const counts = sum([rerunFailed(specs, SPECS, { env }), rerunFailed(stories, SHORT)]);
   process.stdout.write(`The slowest files:\n${slowestOf(counts)}`);

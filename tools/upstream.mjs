@@ -15,7 +15,7 @@ const SOURCES = join(UPSTREAM, 'sources.json');
 const isCheck = process.argv.includes('--check');
 const nowhere = mkdtempSync(join(tmpdir(), 'fairlead-upstream-'));
 
-/** Outside of any module, and without the Helm plugins and repositories of the user. */
+/** Outside any module, and without the user's Helm plugins and repositories. */
 const go = (...args) => {
   const env = { ...process.env, HELM_CONFIG_HOME: nowhere, HELM_DATA_HOME: nowhere, HELM_CACHE_HOME: nowhere };
   const { status, stdout, stderr, error } = spawnSync('go', args, {

@@ -14,22 +14,22 @@ const BANNED_IN_TEXT =
   /\b(shall|anew|tells?|told|somebody|nobody|everybody|wish(es|ed)?|mend(s|ed|ing)?|park(s|ed|ing)?|lanes?|roll-outs?|oneself|upon yourself)\b|\bof before\b|\bcan(not)? be had\b|(?<!there )\bis no (?!longer\b)/giu;
 const BANNED_IN_COMMENTS =
   /\b(shall|anew|tells?|told|somebody|nobody|everybody|wish(es|ed)?|mend(s|ed|ing)?|oneself)\b|\bof before\b/giu;
-/** Personified programs and calques, in prose that is written by hand. */
+/** Personified programs and calques, in hand-written prose. */
 const BANNED_IN_PROSE =
   /\b(speaks?|hears?|heard|wanted|no one|for ever|upon oneself|of one's own|be had)\b|\b(is|are|was|were) to be\b|\bin (its|their) own words\b/giu;
-/** Families of names that were given up: wish is request, park is quarantine, lane is a partition's consumer. */
+/** Old names: wish is now request, park is quarantine, lane is a partition's consumer. */
 const BANNED_IN_NAMES =
   /(?<![A-Za-z])(wish|unpark|parked|parking|anew)(?![a-z])|(Wish(es|ed)?|Parked|Parking|Anew)(?![a-z])|(?<![A-Za-z])Lanes?(?![a-z])/u;
 
-/** Forms that a reader of test titles stumbles over. */
+/** Forms that are hard to read in test titles. */
 const BANNED_IN_TITLES =
   /\b(shall|anew|tells?|told|somebody|nobody|everybody|wish(es|ed)?|mend(s|ed|ing)?|oneself|speaks?|hears?|heard)\b|\bof before\b|\bbe had\b|\bany more\b|\bno more\b(?! (than|connections|warnings|of those)\b)|\bstays so\b|\b(is|are|was|were) to be\b|\bthat there (is|are)\b(?! (no|none|a|an|some)\b)|\b(is|are|be) well\b/giu;
-/** The same in names of golden files, whose words are joined by dashes, and in identifiers. */
+/** The same forms in names of golden files, whose words are joined by dashes, and in identifiers. */
 const BANNED_IN_FILES = /(^|-)(anew|told|somebody|nobody|forgone|be-had|goes-back|is-kept|keeps)(-|\.|$)/u;
 const BANNED_IN_IDENTIFIERS =
   /(?<![A-Za-z])(told|untold|wished|somebody)(?![a-z])|[a-z](Told|Untold|Somebody|Nobody|Wished)(?![a-z])|(?<![A-Z])(UN)?TOLD(?![A-Z])/u;
 
-/** Quotations: code, titles of tests, link targets, and titles that others wrote. */
+/** Removes quotations: code, test titles, link targets, and titles by other authors. */
 const withoutQuotations = (text: string): string =>
   text
     .replaceAll(/\[[^\n]*?\]\([^)\n]*\.(spec|features)\.ts\)/gu, '')
@@ -50,7 +50,7 @@ const markdownIn = (folder: string): readonly string[] =>
     .filter((name) => name.endsWith('.md'))
     .map((name) => join(folder, name));
 
-/** The texts of the API and event documents: `summary`, `description` and the like. */
+/** The texts of the API and event documents: `summary`, `description` and similar fields. */
 const describedIn = (value: unknown): readonly string[] => {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) =>
@@ -70,20 +70,20 @@ const isWritten = (path: string): boolean => !GENERATED.has(path) && !path.endsW
 const trackedFiles = (...patterns: readonly string[]): readonly string[] =>
   projectFiles(root, ...patterns).filter((path) => !path.endsWith('words.unit.spec.ts'));
 
-/** Keeps the number of each line. */
+/** Keeps the line numbers. */
 const commentsOf = (source: string): string =>
   source
     .split('\n')
     .map((line) => /(?:^\s*\*|(?:^|\s)(?:\/\/|\/\*{1,2})) (.*)$/u.exec(line)?.[1] ?? '')
     .join('\n');
 
-/** Their sentences are those of others: the conformance suite's, and what was asked. */
+/** False for pages with sentences by other authors: the conformance suite, and the checklists. */
 const hasOwnWords = (path: string): boolean =>
   !['docs/reports/conformance.md', 'docs/reports/checklists.md'].includes(path);
 
 describe('the words of the project', () => {
   it.each(['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', ...markdownIn('docs').filter(hasOwnWords)])(
-    'of %s are those of the field',
+    'of %s are standard terms',
     (path) => expect(bannedIn(path, withoutQuotations(textOf(path)))).toEqual([]),
   );
 
@@ -100,7 +100,7 @@ describe('the words of the project', () => {
     expect(bannedIn(path, withoutQuotations(textOf(path)), BANNED_IN_PROSE)).toEqual([]),
   );
 
-  it('of the comments of the sources, the tools and the stories are those of the field', () => {
+  it('of the comments of the sources, the tools and the stories are standard terms', () => {
     const sources = trackedFiles('apps/*.ts', 'libs/*.ts', 'tools/*.ts', 'tools/*.mjs', 'test/*.ts').filter(
       (path) => !path.includes('/generated/'),
     );
@@ -112,7 +112,7 @@ describe('the words of the project', () => {
     expect(found).toEqual([]);
   });
 
-  it.each(markdownIn('docs/adr'))('of the title of %s are those of the field', (path) => {
+  it.each(markdownIn('docs/adr'))('of the title of %s are standard terms', (path) => {
     const [title = ''] = textOf(path).split('\n');
     expect(bannedIn(path, title)).toEqual([]);
   });
@@ -120,7 +120,7 @@ describe('the words of the project', () => {
   it.each([
     ['docs/openapi.json', JSON.parse(textOf('docs/openapi.json'))],
     ['the AsyncAPI document', asyncApiDocument('1')],
-  ])('that %s describes with are those of the field', (path, document) =>
+  ])('of the descriptions in %s are standard terms', (path, document) =>
     expect(
       describedIn(document)
         .flatMap((text) => bannedIn(path, withoutQuotations(text)))
@@ -128,12 +128,12 @@ describe('the words of the project', () => {
     ).toEqual([]),
   );
 
-  it('that the history tells are those of the field', () =>
+  it('of the history are standard terms', () =>
     expect(
       bannedIn('narrative.ts', textOf('libs/domain/src/narrative.ts').replaceAll(/^\s*(\/\/|\/?\*).*$/gmu, '')),
     ).toEqual([]));
 
-  it('of the titles of tests are those of the field', () => {
+  it('of the titles of tests are standard terms', () => {
     const specs = trackedFiles('*.spec.ts', '*.features.ts');
     expect(specs.length).toBeGreaterThan(400);
     const titles = specs.flatMap((path) => titlesOf(textOf(path)).map((title) => ({ path, title })));
@@ -141,16 +141,16 @@ describe('the words of the project', () => {
     expect(titles.flatMap(({ path, title }) => bannedIn(path, title, BANNED_IN_TITLES))).toEqual([]);
   });
 
-  it('of the names of golden files are those of the field', () => {
+  it('of the names of golden files are standard terms', () => {
     const names = trackedFiles('*.golden').map((path) => path.slice(path.lastIndexOf('/') + 1));
     expect(names.length).toBeGreaterThan(50);
-    // A host's user is called nobody.
+    // A user on a host has the name nobody.
     expect(names.filter((name) => BANNED_IN_FILES.test(name) && name !== 'authentication.nobody.yaml.golden')).toEqual(
       [],
     );
   });
 
-  it('of identifiers are those of the field', () => {
+  it('of identifiers are standard terms', () => {
     const named = trackedFiles('apps/*.ts', 'libs/*.ts', 'tools/*.ts', 'tools/*.mjs', 'test/*.ts').flatMap((path) =>
       withoutTexts(codeOf(textOf(path)))
         .split('\n')
@@ -161,7 +161,7 @@ describe('the words of the project', () => {
     expect(named).toEqual([]);
   });
 
-  it('that sources give to things are those of the glossary', () => {
+  it('of names in sources are those of the glossary', () => {
     const sources = trackedFiles('*.ts');
     expect(sources.length).toBeGreaterThan(500);
     const named = sources.filter((path) => BANNED_IN_NAMES.test(path) || BANNED_IN_NAMES.test(codeOf(textOf(path))));
@@ -169,7 +169,7 @@ describe('the words of the project', () => {
   });
 });
 
-/** What follows `it(`, `describe(`, `it.each(…)(` and the like in quotes. */
+/** The first string argument of `it(`, `describe(`, `it.each(…)(` and similar calls. */
 const titlesOf = (source: string): readonly string[] =>
   [
     ...source.matchAll(
@@ -177,14 +177,17 @@ const titlesOf = (source: string): readonly string[] =>
     ),
   ].map((match) => match.slice(2).find((title) => title !== undefined) ?? '');
 
-/** Without what is between quotes on one line. */
+/** Removes string literals on one line. */
 const withoutTexts = (code: string): string =>
   code.replaceAll(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\\n]|\\.)*`/gu, "''");
 
-/** Without comments. */
+/** Removes comments. */
 const codeOf = (source: string): string => source.replaceAll(/\/\*[\s\S]*?\*\//gu, '').replaceAll(/^\s*\/\/.*$/gmu, '');
 
-/** Texts that users could not read, each with its kind. In the sources of what people read, quoted or as a template. */
+/**
+ * Texts that users could not understand, each with its kind. Matched in sources of user-visible text, as quoted strings
+ * or templates.
+ */
 const GIVEN_UP: Readonly<Record<string, RegExp>> = {
   'an attempt that is the last of several, or of one': /that was the last attempt|attempt 1 of 1\b/u,
   'a wait for an attempt that nothing names': /another attempt at \$\{|for another attempt at/u,
@@ -213,8 +216,8 @@ const GIVEN_UP: Readonly<Record<string, RegExp>> = {
   'two spellings of one word': /lower-case|upper-case|time-out\b/iu,
 };
 
-describe('texts that users could not read', () => {
-  // The lab and the specs imitate others; comments are read by developers.
+describe('texts that users could not understand', () => {
+  // The lab and the specs imitate other systems; comments are for developers.
   const sources = trackedFiles('apps/*.ts', 'libs/*.ts').filter(
     (path) => !/\.(spec|fixtures|trial)\.ts$|\/generated\/|^apps\/lab\//u.test(path),
   );
@@ -223,13 +226,13 @@ describe('texts that users could not read', () => {
     return code.split('\n').flatMap((text) => (/['"`]/u.test(text) ? [{ path, text }] : []));
   });
 
-  it.each(Object.entries(GIVEN_UP))('are written nowhere: %s', (_kind, pattern) => {
+  it.each(Object.entries(GIVEN_UP))('are not used: %s', (_kind, pattern) => {
     expect(lines.length).toBeGreaterThan(10_000);
     const found = lines.filter(({ text }) => pattern.test(text));
     expect(found.map(({ path, text }) => `${path}: ${text.trim().slice(0, 160)}`)).toEqual([]);
   });
 
-  it('are no advice that repeats the sentence before it', () => {
+  it('do not include advice that repeats the sentence before it', () => {
     const wordsIn = (text: string): readonly string[] => text.toLowerCase().match(/[a-z]{4,}/gu) ?? [];
     const refusals = Object.entries(
       REFUSALS as Readonly<Record<string, { readonly sentence: string; readonly help: string }>>,

@@ -1,5 +1,5 @@
-// The event catalogue as an AsyncAPI 3 document: one channel per event type, sent by the one service that may state it. `npm run asyncapi`
-// prints it.
+// The event catalogue as an AsyncAPI 3 document: one channel per event type, sent by the only service that may append
+// it. `npm run asyncapi` prints it.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';

@@ -1,5 +1,5 @@
-// docs/reports/checklists.md: which test shows which line of the checklists of the four systems that Fairlead unites. The title of a test names
-// the lines that it holds at its end: "a second call creates nothing [ORBITER 4, CB-Ladybug 8]".
+// docs/reports/checklists.md: the tests that cover each line of the checklists of the four systems that Fairlead
+// unites. A test title ends with the lines that it covers: "a second call creates nothing [ORBITER 4, CB-Ladybug 8]".
 import { readFile } from 'node:fs/promises';
 import { specTitles } from './spec.titles.mjs';
 
@@ -15,7 +15,7 @@ const ABOUT = {
 
 const REFERENCES = /^(.*\S) \[([^[\]]+)\]$/su;
 const REFERENCE = /^(.+) ([1-9]\d*)$/u;
-/** Brackets that were probably meant to hold references. */
+/** Brackets that probably contain malformed references. */
 const SUSPECT = /\[[^[\]]*\b(orbiter|cluster[ -]?api|capi|azimuth|(cb-?)?ladybug)[^[\]]*\d[^[\]]*\]/iu;
 
 const parse = (text) =>
@@ -29,7 +29,7 @@ const faultOf = ({ system, line }, checklists) => {
   return checklists[system][line] === undefined ? `names line ${line} of ${system}, which does not exist` : undefined;
 };
 
-/** A title without its references, those references, and what is wrong with them. */
+/** A title without its references, the references, and the errors in them. */
 export const referencesOf = (title, checklists) => {
   const [, bare, inside = ''] = REFERENCES.exec(title) ?? [];
   const references = bare === undefined ? [] : parse(inside);
@@ -40,7 +40,7 @@ export const referencesOf = (title, checklists) => {
   return { bare, references, faults: [...new Set([...faults, ...repeated])] };
 };
 
-/** Every reference to a line, with its test as one sentence: the titles of the groups around it, then its own. */
+/** Every reference to a line, with its test as one sentence: the titles of the surrounding groups and of the test. */
 export const testsOf = (titles, checklists) => {
   const read = titles.map(({ file, groups, title }) => {
     const { bare, references, faults } = referencesOf(title, checklists);
@@ -62,7 +62,7 @@ const escaped = (text) =>
 
 const testsCell = (tests) => tests.map(({ file, name }) => `[${escaped(name)}](../../${file})`).join('<br>');
 
-/** Whether a line holds as it is written; `lab`: only what Fairlead itself simulates does it. */
+/** Whether a line is covered as written; `lab`: only by what Fairlead itself simulates. */
 const verdictOf = ({ missing, onlySimulated = false }, tests) => {
   if (tests.length === 0) return 'no';
   if (missing !== undefined) return 'part';
@@ -79,7 +79,7 @@ const verdictCell = (entry, tests) => {
 const rowOf = (line, entry, tests) =>
   `| ${line} | ${tableText(entry.sentence)} | ${verdictCell(entry, tests)} | ${testsCell(tests)} |`;
 
-/** A sentence as it is written, in a cell. */
+/** Escapes a sentence for a table cell. */
 const tableText = (sentence) => sentence.replaceAll(/[<>|]/gu, '\\$&');
 
 const testsOfLine = (tests, line) => tests.filter((test) => test.line === line);
@@ -108,7 +108,7 @@ tests show the rest. "(lab)" marks what only the simulated cloud does: no other 
 
 A test whose programs are missing on a machine is skipped, and shows nothing there: \`npm test\` lists it as "NOT CHECKED".`;
 
-/** The page, and what is wrong with the references. */
+/** The page, and the errors in the references. */
 export const checklistPage = (checklists, titles) => {
   const { tests, faults } = testsOf(titles, checklists);
   const systems = Object.entries(checklists).map(([system, lines]) => ({
@@ -133,7 +133,7 @@ export const checklistPage = (checklists, titles) => {
   return { page, faults };
 };
 
-/** Fails with every reference that is wrong. */
+/** Throws an error that lists every invalid reference. */
 export const checklistReference = async (root) => {
   const { page, faults } = checklistPage(JSON.parse(await readFile(LINES, 'utf8')), await specTitles(root));
   if (faults.length > 0)

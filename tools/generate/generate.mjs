@@ -1,4 +1,4 @@
-// Writes everything in the repository that is generated, or with --check reports what is out of date. Run after a build.
+// Writes all generated files of the repository, or with --check reports those that are out of date. Run after a build.
 import { readFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const STYLE = { singleQuote: true, printWidth: 120, trailingComma: 'all' };
 const json = (value) => format(JSON.stringify(value), { ...STYLE, parser: 'json' });
 const markdown = (text) => format(text, { ...STYLE, parser: 'markdown' });
-/** Tables whose cells are long have columns as wide as each needs. */
+/** Not padded: in tables with long cells, each column has the width that it needs. */
 const unpadded = (text) => format(text, { ...STYLE, parser: 'markdown', proseWrap: 'never' });
 
 /** docs/provider.v1.proto for the program, which reads no file beside itself. */

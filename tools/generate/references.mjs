@@ -1,4 +1,4 @@
-// The event catalogue and the refusal catalogue as pages for people.
+// Renders the event catalogue and the refusal catalogue as Markdown pages.
 import * as z from 'zod';
 import { EVENTS, REFUSALS } from '../../libs/contracts/dist/index.js';
 

@@ -1,4 +1,4 @@
-// The titles of all tests, read from their sources: no spec is built or run.
+// The titles of all tests, parsed from the sources: no spec is built or run.
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import ts from 'typescript';
@@ -19,7 +19,7 @@ const isTest = (callee) => {
   return ts.isTaggedTemplateExpression(callee) && isEach(callee.tag);
 };
 
-/** Stands for what is known only when the spec runs. */
+/** Replaces expressions whose value is known only at run time. */
 const EXPRESSION = '…';
 
 const textOf = (node) => {
@@ -33,8 +33,8 @@ const textOf = (node) => {
 };
 
 /**
- * The titles in the source of one spec, in their order, each with the titles of the groups around it. A test without a
- * title in its source has none here.
+ * The titles in the source of one spec, in order, each with the titles of the surrounding groups. Tests whose title is
+ * not a literal are omitted.
  */
 export const titlesIn = (file, source) => {
   const titles = [];
@@ -52,7 +52,7 @@ const specsBelow = async (root, folder) => {
   return names.map((name) => join(folder, name)).filter((file) => SPEC.test(file) && !NOT_A_SOURCE.test(file));
 };
 
-/** Of every spec of the repository, by file. */
+/** The titles of every spec in the repository, by file. */
 export const specTitles = async (root) => {
   const files = (await Promise.all(ROOTS.map((folder) => specsBelow(root, folder)))).flat().sort();
   const titles = await Promise.all(files.map(async (file) => titlesIn(file, await readFile(join(root, file), 'utf8'))));

@@ -1,4 +1,5 @@
-// docs/upgrades.md: how an upgrade goes, and every rule, gate and reason that an operator may meet, from the catalogues in libs/contracts.
+// docs/upgrades.md: how an upgrade proceeds, and every rule, gate and reason that an operator may meet, from the
+// catalogues in libs/contracts.
 import {
   GATES,
   HALTS,
@@ -85,7 +86,7 @@ const STATES = `stateDiagram-v2
   Aborted --> [*]
   Completed --> [*]`;
 
-/** A kind or a phase that the page does not name is a mistake of the page. */
+/** Throws if the page does not mention one of the kinds or phases. */
 const assertNamed = (what, names, text) => {
   const missing = names.filter((name) => !text.includes(name));
   if (missing.length > 0) throw new Error(`tools/generate/upgrades.mjs names no ${what} ${missing.join(', ')}`);
@@ -105,7 +106,7 @@ const effectOf = ({ severity, when, permanent }) => {
 const codesOf = (catalogue, rule) => Object.keys(catalogue).filter((code) => catalogue[code].rule === rule);
 const findingsOf = (rule) => Object.entries(UPGRADE_FINDINGS).filter(([code]) => code.startsWith(`${rule}.`));
 
-/** An override takes effect where the rule refuses a plan, halts a rollout or holds nodes back. */
+/** An override only has an effect where the rule rejects a plan, halts a rollout or holds nodes back. */
 const overrideMatters = (rule) =>
   UPGRADE_RULES[rule].overridable &&
   (HALTS[rule] !== undefined ||

@@ -1,9 +1,9 @@
 /**
- * Text from outside is parsed by @fairlead/parsers alone, which bounds it. This rule finds every other call of a parser of JSON or YAML.
- * Own data are exempt by their place, with the reason.
+ * Untrusted text must be parsed by @fairlead/parsers, which limits its size and depth. This rule reports every other
+ * call of a JSON or YAML parser. Files that parse the platform's own data are exempt, each with a reason.
  */
 
-/** Files and folders whose text the platform itself has written. */
+/** Files and folders that parse only text that the platform itself has written. */
 export const OWN_DATA = {
   'libs/parsers/src/json.ts': 'the bounded parser',
   'libs/parsers/src/yaml.ts': 'the bounded parser',
@@ -58,7 +58,7 @@ const MESSAGE =
 const isJsonParse = ({ callee }) =>
   callee.type === 'MemberExpression' && callee.object.name === 'JSON' && callee.property.name === 'parse';
 
-/** `message.json()`, `response.json()`: JSON.parse by another name. `z.json()` is a schema. */
+/** `message.json()` and `response.json()` parse JSON as well. `z.json()` is a schema. */
 const isJsonMethod = ({ callee, arguments: given }) =>
   callee.type === 'MemberExpression' &&
   callee.property.name === 'json' &&

@@ -1,21 +1,21 @@
-/** One test of Kubernetes' own conformance suite, as `e2e.test --list-conformance-tests` names it. */
+/** A test of the Kubernetes conformance suite, as `e2e.test --list-conformance-tests` lists it. */
 export interface Case {
   readonly name: string;
-  /** Of what it is a promise: "sig-node". */
+  /** The SIG that owns the test, such as "sig-node". */
   readonly group: string;
 }
 
 export interface Plan {
-  /** May run side by side. */
+  /** Can run in parallel. */
   readonly parallel: readonly Case[];
-  /** Change what others stand on, and run alone. */
+  /** Disrupt other tests, so they run alone. */
   readonly serial: readonly Case[];
   readonly leftOut: readonly { readonly case: Case; readonly reason: string }[];
 }
 
 const GROUPS: readonly string[] = ['sig-node', 'sig-network'];
 
-/** Cases whose pods need an image that cannot be made without a registry. */
+/** Tests whose pods need an image that cannot be built without a registry. */
 const LEFT_OUT: readonly { readonly pattern: RegExp; readonly reason: string }[] = [
   {
     pattern: /Pods should run through the lifecycle of Pods and PodStatus/,
@@ -27,7 +27,9 @@ const LEFT_OUT: readonly { readonly pattern: RegExp; readonly reason: string }[]
   },
 ];
 
-/** Cases that are run and cannot pass, whatever the cluster does: they need behaviour of an image that its substitute does not have. */
+/**
+ * Tests that run but cannot pass on any cluster: their image is a substitute that lacks some behaviour of the original.
+ */
 const STAND_INS: readonly { readonly pattern: RegExp; readonly reason: string }[] = [
   {
     pattern: /read only busybox container should not write to root filesystem/,
@@ -35,13 +37,13 @@ const STAND_INS: readonly { readonly pattern: RegExp; readonly reason: string }[
   },
 ];
 
-/** Why a failure of this case is not a fault of the cluster; undefined when it is. */
+/** The reason why a failure of this test is not a fault of the cluster; undefined if it is one. */
 export const excuseOf = ({ name }: Case): string | undefined =>
   STAND_INS.find(({ pattern }) => pattern.test(name))?.reason;
 
 /**
- * Reads the suite's list: YAML of a form that is always the same, names of which go on over lines. The order is the list's, and
- * nothing is there twice.
+ * Reads the suite's list: YAML of a fixed form, in which long names continue on the next line. Keeps the order and
+ * removes duplicates.
  */
 export const casesIn = (list: string): readonly Case[] => {
   const names = [...list.matchAll(/^  codename: ((?:.|\n {4})*)$/gm)].map(([, text = '']) => unquoted(text));
@@ -54,7 +56,7 @@ const unquoted = (text: string): string => {
   return line.startsWith('"') ? (JSON.parse(line) as string) : line;
 };
 
-/** Of the node and network groups, what can run here. */
+/** The tests of the node and network groups that can run here. */
 export const planOf = (cases: readonly Case[]): Plan => {
   const ours = cases.filter(({ group }) => GROUPS.includes(group));
   const reasonOf = ({ name }: Case) => LEFT_OUT.find(({ pattern }) => pattern.test(name))?.reason;
@@ -71,6 +73,6 @@ export const planOf = (cases: readonly Case[]): Plan => {
 
 const isSerial = ({ name }: Case): boolean => /\[(Serial|Disruptive)\]/.test(name);
 
-/** A regular expression for these cases and no others; ginkgo puts the name of the suite and a space before theirs. */
+/** A regular expression that matches exactly these tests. ginkgo prepends the name of the suite and a space. */
 export const focusOn = (cases: readonly Case[]): string =>
   `(^| )(${cases.map(({ name }) => name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|')})$`;

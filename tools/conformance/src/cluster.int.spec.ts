@@ -20,7 +20,7 @@ const clusterWhoseKubectl = (does: string): Cluster => {
 };
 
 it.each(RECORDED_VERSIONS)(
-  'the version of a cluster under test is what kubectl says of its server: %s',
+  'the version of a cluster under test is the server version that kubectl reports: %s',
   async (version) => {
     writeFileSync(join(folder, 'said'), recorded(version, QUESTIONS.versions));
     const cluster = clusterWhoseKubectl(
@@ -30,7 +30,7 @@ it.each(RECORDED_VERSIONS)(
   },
 );
 
-it('a kubectl that fails is reported in its own words', async () => {
+it('a failure of kubectl is reported with its own message', async () => {
   const cluster = clusterWhoseKubectl("echo 'The connection to the server was refused' >&2; exit 1");
   await expect(cluster.version()).rejects.toThrow(
     'kubectl version -o failed: The connection to the server was refused',

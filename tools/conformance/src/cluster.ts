@@ -5,7 +5,7 @@ const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const ROLLOUT_TIMEOUT = '240s';
 const NAMESPACE = 'fairlead-conformance';
 
-/** The cluster under test, through a kubectl of its own version. */
+/** The cluster under test, through a kubectl of the same version. */
 export class Cluster {
   constructor(
     private readonly kubectl: string,
@@ -43,8 +43,8 @@ export class Cluster {
   }
 
   /**
-   * Has a pod of every image on every node, none of which may be pulled; so afterwards all are known to be there. `archives` is a
-   * folder of each host from which they are imported first.
+   * Runs a pod with every image on every node with `imagePullPolicy: Never`, which proves that each node has all of
+   * them. `archives` is a folder on each host from which they are imported first.
    */
   async ensureImages(images: readonly string[], archives: string | undefined): Promise<void> {
     await this.run(['apply', '-f', '-'], JSON.stringify(imagesManifest(images, archives)));
@@ -62,14 +62,14 @@ export class Cluster {
         if (error === null) return resolve(stdout);
         reject(new ClusterFailure(`kubectl ${args.slice(0, 2).join(' ')} failed: ${stderr.trim() || error.message}`));
       });
-      // A kubectl that exits before it has read everything prints the reason itself.
+      // A kubectl that exits before it has read its input prints the reason itself.
       child.stdin?.on('error', () => undefined);
       child.stdin?.end(input);
     });
   }
 }
 
-/** The cluster does not do what it is asked, in kubectl's words. */
+/** A request to the cluster failed; the message is kubectl's. */
 export class ClusterFailure extends Error {
   override readonly name = 'ClusterFailure';
 }
@@ -99,7 +99,7 @@ const imagesManifest = (images: readonly string[], archives: string | undefined)
               name: `image-${index}`,
               image,
               imagePullPolicy: 'Never',
-              // Every image but pause's has a sleep; pause's does nothing else than wait.
+              // Every image except pause contains `sleep`; pause only waits.
               ...(image.includes('/pause:') ? {} : { command: ['sleep', '3600'] }),
             })),
             volumes: [{ name: 'host', hostPath: { path: '/' } }],
@@ -110,7 +110,7 @@ const imagesManifest = (images: readonly string[], archives: string | undefined)
   ],
 });
 
-/** The host's own ctr, on the host's own files. */
+/** Runs the host's ctr on the host's file system. */
 const importer = (archives: string) => ({
   name: 'import',
   image: 'localhost/busybox:1',

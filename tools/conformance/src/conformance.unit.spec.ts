@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { casesIn, focusOn, planOf } from './cases.js';
 import { reportText, resultsOf } from './results.js';
 
-/** Of `e2e.test --list-conformance-tests`, v1.34.4. */
+/** From `e2e.test --list-conformance-tests`, v1.34.4. */
 const LIST = `- testname: Pod Lifecycle, poststart https hook
   codename: '[sig-node] Container Lifecycle Hook when create a pod with lifecycle hook
     should execute poststart exec hook properly [NodeConformance] [Conformance]'
@@ -46,13 +46,13 @@ const spec = (name: string, state: string, more: object = {}) => ({
 const report = (...specs: readonly object[]) => JSON.stringify([{ SpecReports: specs }]);
 
 describe('the cases', () => {
-  it('are read with their names whole, though the list breaks them over lines', () => {
+  it('are read with their full names, even if the list breaks them over lines', () => {
     expect(HOOK).toBe(
       '[sig-node] Container Lifecycle Hook when create a pod with lifecycle hook should execute poststart exec hook properly [NodeConformance] [Conformance]',
     );
   });
 
-  it('of node and network are run; what changes nodes for others runs alone; what needs an image that is not had is left out', () => {
+  it('of node and network are run; disruptive ones run alone; those without an image are skipped', () => {
     const plan = planOf(casesIn(LIST));
     expect(plan.parallel.map(({ name }) => name)).toEqual([HOOK, BACKTICKS]);
     expect(plan.serial.map(({ name }) => name)).toEqual([TAINT]);
@@ -61,7 +61,7 @@ describe('the cases', () => {
     ]);
   });
 
-  it('are chosen by their whole names, which ginkgo sees behind that of the suite', () => {
+  it('are selected by their full names, to which ginkgo prepends that of the suite', () => {
     const focus = new RegExp(focusOn(planOf(casesIn(LIST)).parallel));
     expect(focus.test(`Kubernetes e2e suite ${HOOK ?? ''}`)).toBe(true);
     expect(focus.test(`${HOOK ?? ''} and more`)).toBe(false);
@@ -72,7 +72,7 @@ describe('the cases', () => {
 describe('the results', () => {
   const { parallel, leftOut } = planOf(casesIn(LIST));
 
-  it('say what passed and what failed in its own words', () => {
+  it('state which tests passed and which failed, with the message of the test', () => {
     const text = report(
       spec(HOOK ?? '', 'passed'),
       spec(BACKTICKS ?? '', 'timedout', { Failure: { Message: 'timed out | waiting\nstack' } }),
@@ -83,12 +83,12 @@ describe('the results', () => {
     ]);
   });
 
-  it('do not count as passed what was never run', () => {
+  it('do not count a test that never ran as passed', () => {
     const results = resultsOf(parallel, [report(spec(HOOK ?? '', 'skipped'))]);
     expect(results.map(({ outcome }) => outcome)).toEqual(['not run', 'not run']);
   });
 
-  it('say of a failure that comes from the image that stands in that it does', () => {
+  it('mark a failure that is caused by a substitute image', () => {
     const name = '[sig-node] Kubelet when scheduling a read only busybox container should not write to root filesystem';
     const failed = { name, group: 'sig-node', outcome: 'failed' as const, seconds: 60, words: 'Timed out' };
     const subject = { version: 'v1.34.4', nodes: [], date: '2026-11-21', minutes: 12 };
@@ -97,7 +97,7 @@ describe('the results', () => {
     );
   });
 
-  it('are written with their numbers, failures first', () => {
+  it('are written with their counts, failures first', () => {
     const text = report(spec(HOOK ?? '', 'passed'), spec(BACKTICKS ?? '', 'failed', { Failure: { Message: 'a | b' } }));
     const subject = { version: 'v1.34.4', nodes: [], date: '2026-11-21', minutes: 12 };
     const page = reportText(subject, resultsOf(parallel, [text]), { leftOut });

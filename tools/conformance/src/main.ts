@@ -26,7 +26,7 @@ const HELP = `Runs the node and network cases of Kubernetes' own conformance tes
 const exec = promisify(execFile);
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const PROCS = 4;
-/** ginkgo's own limit is an hour; 130 cases take a fraction of it, but not on a loaded machine. */
+/** ginkgo's default is one hour. 130 tests take a fraction of that, but a loaded machine may need longer. */
 const TIMEOUT = '2h';
 
 class Refusal extends Error {}
@@ -109,7 +109,7 @@ const listPlan = ({ parallel, serial, leftOut }: ReturnType<typeof planOf>): voi
   for (const { case: each, reason } of leftOut) process.stdout.write(`left out  ${each.name} (${reason})\n`);
 };
 
-/** The tags inside the archives that the mirror has for these tests. */
+/** The tags in the image archives that the mirror has for these tests. */
 const testImages = async (mirror: string, version: string): Promise<readonly string[]> => {
   const tags: string[] = [];
   for (const name of ['agnhost', 'busybox', 'nonewprivs']) {
@@ -132,11 +132,11 @@ interface Run {
   readonly files: (name: string) => string;
   readonly kubeconfig: string;
   readonly procs: number;
-  /** In Go's words: 90m. */
+  /** A Go duration: 90m. */
   readonly timeout: string;
 }
 
-/** Runs the cases and gives ginkgo's report, also when some failed. */
+/** Runs the tests and returns ginkgo's report, even if some tests failed. */
 const runCases = async (
   cases: readonly Case[],
   { files, kubeconfig, procs, timeout }: Run,

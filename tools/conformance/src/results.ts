@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { excuseOf, type Case, type Plan } from './cases.js';
 
-/** The part of ginkgo's JSON report that is read. */
+/** The fields of ginkgo's JSON report that are used. */
 const Spec = z.object({
   ContainerHierarchyTexts: z.array(z.string()).nullable(),
   LeafNodeText: z.string(),
@@ -17,11 +17,13 @@ export interface Result {
   readonly group: string;
   readonly outcome: 'passed' | 'failed' | 'skipped' | 'not run';
   readonly seconds: number;
-  /** What went wrong, or why the test skipped itself; empty when it passed. */
+  /** The failure message, or the reason why the test skipped itself; empty if it passed. */
   readonly words: string;
 }
 
-/** What became of these cases. One that the report does not have, or has without running it, was not run. */
+/**
+ * The results of these tests. A test that is missing from the report, pending, or skipped before it ran, was not run.
+ */
 export const resultsOf = (cases: readonly Case[], reports: readonly string[]): readonly Result[] => {
   const specs = new Map(
     reports
@@ -38,7 +40,7 @@ export const resultsOf = (cases: readonly Case[], reports: readonly string[]): r
   });
 };
 
-/** ginkgo also has panicked, timedout, aborted and interrupted: none of them is a pass. */
+/** The other states of ginkgo (panicked, timedout, aborted, interrupted) are failures. */
 const outcomeOf = (state: string | undefined): Result['outcome'] => {
   if (state === undefined || state === 'pending') return 'not run';
   return state === 'passed' || state === 'skipped' ? state : 'failed';
@@ -48,15 +50,15 @@ const WORDS_MAX = 200;
 const firstLine = (text: string): string => (text.trim().split('\n')[0] ?? '').slice(0, WORDS_MAX);
 
 export interface Subject {
-  /** Of the tests and of the cluster. */
+  /** The Kubernetes version of the tests and of the cluster. */
   readonly version: string;
   readonly nodes: readonly { readonly name: string; readonly role: string; readonly system: string }[];
-  /** Day of the run. */
+  /** Date of the run. */
   readonly date: string;
   readonly minutes: number;
 }
 
-/** docs/reports/conformance.md */
+/** The text of docs/reports/conformance.md. */
 export const reportText = (
   subject: Subject,
   results: readonly Result[],

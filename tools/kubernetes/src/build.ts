@@ -53,21 +53,21 @@ import {
 } from './recipes.js';
 import { Refusal } from './refusal.js';
 
-/** Raised when the way something is put together changes: what was made the old way is then made again. */
+/** Incremented when the assembly of a piece changes, so that existing pieces are built again. */
 const ASSEMBLY = 1;
-/** As ASSEMBLY, of the images for the tests alone. */
+/** Like ASSEMBLY, for the test images only. */
 const TEST_IMAGES = 2;
 const ETCD = 'etcd';
 const PAUSE_SOURCE = fileURLToPath(new URL('../pause/main.go', import.meta.url));
 
 export interface BuildPlaces {
   readonly mirror: string;
-  /** Where compiled programs, fetched packages and stamps are kept. */
+  /** The folder for compiled programs, downloaded packages and stamps. */
   readonly work: string;
   readonly signal: AbortSignal;
 }
 
-/** Makes the pieces of a mirror, each once. */
+/** Builds the pieces of a mirror, each once. */
 export class Builder {
   private readonly debian: DebianPrograms;
 
@@ -78,7 +78,7 @@ export class Builder {
     this.debian = new DebianPrograms(places);
   }
 
-  /** Everything that clusters of this version are made of, but the packages of hosts. */
+  /** All files for clusters of this version, except for the packages of hosts. */
   async release(release: KubernetesRelease, network: Distribution): Promise<void> {
     await this.workshop.ensure(this.cniPlugins(release.cniPlugins));
     await this.workshop.ensure(this.etcdTools(release));
@@ -89,7 +89,7 @@ export class Builder {
     await rm(this.compiled(kubernetesRecipe(release.version)), { recursive: true, force: true });
   }
 
-  /** The files of a version that is whole; undefined while something of it is missing. */
+  /** The files of a complete version; undefined if some are missing. */
   async releaseFiles(release: KubernetesRelease, network: Distribution): Promise<readonly MirrorFile[] | undefined> {
     return this.filesOf([
       this.cniPlugins(release.cniPlugins),
@@ -150,7 +150,7 @@ export class Builder {
           await place(join(folders.kubernetes, name), into, mirrorPaths.binary(version, name));
         const layer = networkLayer(await this.debian.network(network));
         for (const { name, reference } of imagesOf(release)) {
-          if (name === ETCD) continue; // A piece of its own.
+          if (name === ETCD) continue; // Its own piece.
           const file = await folderOf(join(into, mirrorPaths.image(version, name)));
           await makeImage(file, [reference], componentImage(name, folders, layer));
         }
@@ -158,9 +158,9 @@ export class Builder {
     );
   }
 
-  /** The row of the catalogue must match what the programs report. */
+  /** Checks that the programs report the versions in the catalogue row. */
   private async confirm(release: KubernetesRelease, folder: string): Promise<void> {
-    if (process.platform !== 'linux' || process.arch !== 'x64') return; // These programs do not run here.
+    if (process.platform !== 'linux' || process.arch !== 'x64') return; // These programs cannot run here.
     const kubeadm = join(folder, 'kubeadm');
     const options = { signal: this.places.signal };
     const version = (await run(kubeadm, ['version', '-o', 'short'], options)).trim();
@@ -296,7 +296,7 @@ export class Builder {
     return join(this.places.work, 'compiled', recipe.name);
   }
 
-  /** A recipe's programs; built now if they are not there. */
+  /** Returns the folder of a recipe's programs; builds them if they do not exist. */
   private async compile(recipe: GoRecipe): Promise<string> {
     const root = this.compiled(recipe);
     const { signal } = this.places;
@@ -337,7 +337,7 @@ export class Builder {
   }
 }
 
-/** A program at its path of the mirror, with its `.sha256` beside it where the official site has one. */
+/** Places a program at its path of the mirror, with its `.sha256` file if the official site has one. */
 const place = async (program: string, into: string, path: string): Promise<void> => {
   const file = await folderOf(join(into, path));
   await linkOrCopy(program, file);

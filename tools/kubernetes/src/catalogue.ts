@@ -21,7 +21,7 @@ import type { Builder } from './build.js';
 import { DISTRIBUTIONS, HOST_PACKAGES, type Distribution } from './debian.js';
 import { etcdOf, FLANNEL_VERSION } from './recipes.js';
 
-/** Writes what the mirror has: of this build and of those before it, and only what is whole. */
+/** Writes the catalogue of the mirror: the complete versions of this build and of earlier builds. */
 export const writeCatalogue = async (
   mirror: string,
   builder: Builder,

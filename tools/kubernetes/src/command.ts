@@ -6,14 +6,14 @@ export interface RunOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
-  /** Every line of its standard error as it comes. */
+  /** Called with every line of standard error as it is written. */
   readonly onLine?: (line: string) => void;
 }
 
 const TAIL_LINES = 15;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Runs a program to its end and gives what it wrote to standard output. A failure includes the end of its output. */
+/** Runs a program and returns its standard output. An error contains the end of its output. */
 export const run = async (program: string, args: readonly string[], options: RunOptions = {}): Promise<string> => {
   const { promise, resolve, reject } = withResolvers<string>();
   const child = spawn(program, args, {
@@ -66,7 +66,7 @@ const eachLine = (stream: NodeJS.ReadableStream, onLine: (line: string) => void)
   });
 };
 
-/** Is there such a program on the PATH? */
+/** Whether the PATH has this program. */
 export const has = async (program: string, versionFlag = '--version'): Promise<boolean> => {
   try {
     await run(program, [versionFlag]);

@@ -5,7 +5,7 @@ import { textItem, type Layer } from './image.js';
 import type { ImageRecipe } from './images.js';
 import { Refusal } from './refusal.js';
 
-/** What runs the tests, beside the images that their pods use. */
+/** The programs that run the tests. */
 export const CONFORMANCE_PROGRAMS = ['e2e.test', 'ginkgo'] as const;
 
 export interface TestImage {
@@ -29,8 +29,9 @@ interface Ingredients {
 const REPOSITORY = 'registry.k8s.io/e2e-test-images';
 
 /**
- * The images that can be made without a registry, under the tags that this version's tests ask for. agnhost stands in for
- * jessie-dnsutils, too: both are asked for dig and getent, the one with Debian 13's and the other with Debian 8's library.
+ * The images that can be built without a registry, with the tags that this version's tests use. agnhost also replaces
+ * jessie-dnsutils: tests use dig and getent in both; the original jessie-dnsutils has the C library of Debian 8,
+ * agnhost that of Debian 13.
  */
 export const testImages = async (given: Ingredients): Promise<readonly TestImage[]> => {
   const system = [given.busybox, shellLayer(given)];
@@ -78,15 +79,15 @@ const required = (reference: string | undefined, id: string): string => {
 };
 
 /**
- * Debian's busybox prefers its own nc to the one that lies in /usr/bin, and its shell drops variables such as data-1. The one that
- * the official images have is built otherwise; bash behaves as that one does.
+ * Debian's busybox prefers its own nc to /usr/bin/nc, and its shell drops environment variables such as data-1. The
+ * busybox of the official images is built with other options; bash behaves like it.
  */
 const shellLayer = ({ shell }: Ingredients): Layer => [
   ...shell.filter(({ entry }) => entry.path === 'usr/bin/bash-static'),
   { entry: symlinkEntry('usr/bin/sh', 'bash-static') },
 ];
 
-/** Beside its program: tools, a certificate for its HTTPS, a second name, and the user that the tests look for in it. */
+/** Added to its program: tools, a certificate for HTTPS, a second name, and the user that the tests expect. */
 const agnhostLayer = async ({ source, tools }: Ingredients): Promise<Layer> => {
   const porter = (name: string) => readFile(join(source, 'test/images/agnhost/porter', name), 'utf8');
   return [

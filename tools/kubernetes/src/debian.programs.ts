@@ -12,14 +12,14 @@ import {
 import type { Layer } from './image.js';
 import { Refusal } from './refusal.js';
 
-/** The few programs that images take from a distribution's packages, each fetched once in one build. */
+/** The programs that images take from the packages of a distribution, each downloaded once per build. */
 export class DebianPrograms {
   private readonly apts = new Map<string, Promise<Apt>>();
   private readonly networkTools = new Map<string, Promise<Layer>>();
 
   constructor(private readonly places: { readonly work: string; readonly signal: AbortSignal }) {}
 
-  /** One index of a distribution's packages serves all that is fetched from it. */
+  /** The package index of a distribution is read once for all downloads. */
   async packages(
     distribution: Distribution,
     names: readonly string[],
@@ -40,7 +40,7 @@ export class DebianPrograms {
     return programsOf(await this.packages(distribution, packages, onNote), programs);
   }
 
-  /** What kube-proxy and flannel call. */
+  /** The programs that kube-proxy and flannel call. */
   network(distribution: Distribution): Promise<Layer> {
     return remembered(this.networkTools, distribution.name, () => this.layerOf(distribution, NETWORK_TOOLS));
   }

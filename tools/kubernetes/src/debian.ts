@@ -8,14 +8,14 @@ import { linkOrCopy } from './files.js';
 import type { Layer, LayerItem } from './image.js';
 import { Refusal } from './refusal.js';
 
-/** A distribution whose packages machines use, and where its own keyring is. */
+/** A distribution whose packages hosts use, with the path of its keyring. */
 export interface Distribution {
   /** ID-VERSION_ID of its /etc/os-release. */
   readonly name: string;
   readonly suite: string;
   readonly component: string;
   readonly keyring: string;
-  /** How the path of its archives ends. */
+  /** Matches the end of the URL of its archives. */
   readonly archive: RegExp;
   /** The archive and suite of its security updates. */
   readonly security: { readonly archive: RegExp; readonly suite: string };
@@ -39,7 +39,7 @@ const ubuntu = (version: string, suite: string): Distribution => ({
   security: { archive: /\/ubuntu\/?$/, suite: `${suite}-security` },
 });
 
-/** The first one of a kind is what the images take their network tools from. */
+/** The images take their network tools from the first one of a kind. */
 export const DISTRIBUTIONS: readonly Distribution[] = [
   debian(13, 'trixie'),
   debian(12, 'bookworm'),
@@ -47,7 +47,7 @@ export const DISTRIBUTIONS: readonly Distribution[] = [
   ubuntu('22.04', 'jammy'),
 ];
 
-/** What kubeadm's preflight, the CNI plugins, kube-proxy and a balanced address need of a host. */
+/** Required on a host by kubeadm's preflight checks, the CNI plugins, kube-proxy and the virtual IP address. */
 export const HOST_PACKAGES = [
   'containerd',
   'runc',
@@ -66,28 +66,28 @@ export const HOST_PACKAGES = [
   'chrony',
 ] as const;
 
-/** A set of programs for an image, and the packages that have them. */
+/** A set of programs for an image, and the packages that contain them. */
 export interface ProgramSet {
   readonly packages: readonly string[];
   readonly programs: ReadonlySet<string>;
 }
 
-/** What kube-proxy and flannel call. */
+/** Called by kube-proxy and flannel. */
 export const NETWORK_TOOLS: ProgramSet = {
   packages: ['iptables', 'nftables', 'conntrack'],
   programs: new Set(['usr/sbin/nft', 'usr/sbin/xtables-nft-multi', 'usr/sbin/conntrack']),
 };
 
-/** What Kubernetes' own tests call in their pods. */
+/** Called by the Kubernetes tests in their pods. */
 export const TEST_TOOLS: ProgramSet = {
   packages: ['bash', 'bind9-dnsutils', 'curl', 'iproute2', 'libc-bin', 'netcat-openbsd'],
   programs: new Set(['bash', 'curl', 'dig', 'getent', 'nc.openbsd', 'ss'].map((name) => `usr/bin/${name}`)),
 };
 
-/** A shell that passes everything of its environment on, and calls the programs that lie in an image. */
+/** A shell that passes its whole environment on, and prefers the programs of the image to builtins. */
 export const TEST_SHELL: ProgramSet = { packages: ['bash-static'], programs: new Set(['usr/bin/bash-static']) };
 
-/** A small system. */
+/** Contains a shell and the basic tools. */
 export const BUSYBOX_PACKAGE = 'busybox-static';
 
 export interface Package {
@@ -98,8 +98,8 @@ export interface Package {
 }
 
 /**
- * An apt with its own state: it uses the machine's archives and proxies, and treats nothing as installed. So what it
- * fetches for a package is all that the package depends on. Nothing of the machine's own apt is touched.
+ * An apt with its own state: it uses the machine's archives and proxies, and treats no package as installed, so that it
+ * downloads all dependencies. It does not change the state of the machine's own apt.
  */
 export class Apt {
   private constructor(
@@ -118,11 +118,11 @@ export class Apt {
     return apt;
   }
 
-  /** The packages and all that they depend on, by name. */
+  /** Downloads the packages and all their dependencies, sorted by name. */
   async fetch(names: readonly string[], onNote: (note: string) => void): Promise<readonly Package[]> {
     await this.get(['install', '--yes', '--download-only', ...names], onNote);
     const selections = await this.closure(names);
-    // One call for all: each one would read the whole index again.
+    // One call for all packages: each call would read the whole index.
     const stanzas = await this.apt('apt-cache', ['show', '--no-all-versions', ...selections]);
     return Promise.all(
       stanzas
@@ -132,7 +132,7 @@ export class Apt {
     );
   }
 
-  /** `name=version` of everything that an installation would bring. */
+  /** `name=version` of every package that an installation would install. */
   private async closure(names: readonly string[]): Promise<readonly string[]> {
     const text = await this.get(['install', '--simulate', ...names]);
     return [...text.matchAll(/^Inst (\S+) \((\S+) /gm)].map(([, name, version]) => `${name}=${version}`).sort();
@@ -164,7 +164,7 @@ export class Apt {
       'APT::Architecture': 'amd64',
       'APT::Architectures': 'amd64',
       'APT::Install-Recommends': 'false',
-      'APT::Sandbox::User': '', // Its own user may not be able to enter the folder.
+      'APT::Sandbox::User': '', // apt's own user may not have access to the folder.
       'Acquire::Languages': 'none',
       'Debug::NoLocking': 'true',
     };
@@ -189,13 +189,16 @@ const refuseMissing = async (): Promise<void> => {
   }
 };
 
-/** The archives that the machine itself uses: they are near, and may be the only ones that it reaches. */
+/** The archives that the machine itself uses: they are near, and may be the only ones that it can reach. */
 const archivesOfMachine = async (signal: AbortSignal): Promise<readonly string[]> => {
   const text = await run('apt-get', ['indextargets', '--format', '$(REPO_URI)', 'Created-By: Packages'], { signal });
   return [...new Set(text.split('\n').filter((line) => line !== ''))];
 };
 
-/** The sources.list of a distribution, from archives that the machine itself uses. Throws Refusal when none of them has it. */
+/**
+ * The sources.list of a distribution, built from the archives that the machine itself uses. Throws Refusal if none of
+ * them has the distribution.
+ */
 export const sourcesOf = (distribution: Distribution, archives: readonly string[]): string => {
   const { suite, component, keyring, archive, security, name } = distribution;
   const found = archives.find((uri) => archive.test(uri));
@@ -209,7 +212,10 @@ export const sourcesOf = (distribution: Distribution, archives: readonly string[
   return `${lines.join('\n')}\n`;
 };
 
-/** A flat repository that apt takes as `deb [trusted=yes] file:<folder> ./`: it verifies each package by the index's SHA-256. */
+/**
+ * Writes a flat repository that apt uses by `deb [trusted=yes] file:<folder> ./`; apt verifies each package by the
+ * SHA-256 of the index.
+ */
 export const writeRepository = async (packages: readonly Package[], into: string): Promise<void> => {
   await mkdir(into, { recursive: true });
   for (const { file } of packages) await linkOrCopy(file, join(into, basename(file)));
@@ -218,7 +224,7 @@ export const writeRepository = async (packages: readonly Package[], into: string
   await rename(join(into, 'Packages.new'), join(into, 'Packages'));
 };
 
-/** Of a package, the members that are desired, in memory. */
+/** The selected members of a package, in memory. */
 export async function* membersOf(
   deb: string,
   isDesired: (entry: TarEntry) => boolean,
@@ -234,7 +240,7 @@ export async function* membersOf(
 
 const LIBRARIES = /^usr\/lib\/x86_64-linux-gnu\/(xtables\/)?[^/]+\.so[^/]*$|^usr\/lib64\/ld-linux-x86-64\.so\.2$/;
 
-/** Of packages, these programs with every shared library that is there, for images that call them. */
+/** These programs and all shared libraries of the packages, for images that call them. */
 export const programsOf = async (packages: readonly Package[], programs: ReadonlySet<string>): Promise<Layer> => {
   const items: LayerItem[] = [];
   for (const { file } of packages) {
@@ -244,7 +250,7 @@ export const programsOf = async (packages: readonly Package[], programs: Readonl
   return items.sort((one, other) => (one.entry.path < other.entry.path ? -1 : 1));
 };
 
-/** ID-VERSION_ID of the machine that builds. */
+/** ID-VERSION_ID of the build machine. */
 export const distributionOfMachine = async (): Promise<string> => {
   const text = await osRelease();
   const field = (name: string) => new RegExp(`^${name}="?([^"\\n]*)"?$`, 'm').exec(text)?.[1] ?? '';

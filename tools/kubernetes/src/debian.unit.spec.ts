@@ -4,7 +4,7 @@ import { sourcesOf } from './debian.js';
 import { distributionNamed } from './options.js';
 
 describe('packages', () => {
-  it("come from the archives that the machine uses, in the hosts' suite, with their security updates", () => {
+  it("come from the machine's archives, for the distribution of the hosts, with security updates", () => {
     const archives = [
       'http://mirror.example/debian/',
       'http://mirror.example/debian-security/',
@@ -17,25 +17,25 @@ describe('packages', () => {
     ]);
   });
 
-  it('of a distribution that the machine knows no archive of are refused with what it knows', () => {
+  it('are refused for a distribution without a known archive, with the list of the known ones', () => {
     expect(() => sourcesOf(distributionNamed('ubuntu-24.04'), ['http://mirror.example/debian/'])).toThrow(
       /no archive of ubuntu-24\.04 \(it has http:\/\/mirror\.example\/debian\/\)/,
     );
   });
 });
 
-describe('an image of the tests', () => {
-  /** Of test/utils/image/manifest.go, v1.34.4. */
+describe('a test image', () => {
+  /** From test/utils/image/manifest.go, v1.34.4. */
   const MANIFEST = `
 	configs[Agnhost] = Config{list.PromoterE2eRegistry, "agnhost", "2.56"}
 	configs[AgnhostPrivate] = Config{list.PrivateRegistry, "agnhost", "2.6"}
 	configs[BusyBox] = Config{list.PromoterE2eRegistry, "busybox", "1.37.0-1"}
 `;
 
-  it('has the tag that the tests of that version ask for', () => {
+  it('has the tag that the tests of that version use', () => {
     expect(referenceIn(MANIFEST, 'Agnhost')).toBe('registry.k8s.io/e2e-test-images/agnhost:2.56');
     expect(referenceIn(MANIFEST, 'BusyBox')).toBe('registry.k8s.io/e2e-test-images/busybox:1.37.0-1');
   });
 
-  it('that they no longer name has none', () => expect(referenceIn(MANIFEST, 'JessieDnsutils')).toBeUndefined());
+  it('has no tag if the tests do not use it', () => expect(referenceIn(MANIFEST, 'JessieDnsutils')).toBeUndefined());
 });

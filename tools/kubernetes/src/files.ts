@@ -2,13 +2,13 @@ import { errorCodeOf } from '@fairlead/contracts';
 import { copyFile, link, mkdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Makes the folder that the file must be in, and gives the file back. */
+/** Creates the folder of the file, and returns the path of the file. */
 export const folderOf = async (file: string): Promise<string> => {
   await mkdir(dirname(file), { recursive: true });
   return file;
 };
 
-/** Within one file system nothing is copied. What was there under that name is replaced. */
+/** Links within a file system, and copies between two. Replaces an existing file. */
 export const linkOrCopy = async (from: string, to: string): Promise<void> => {
   await rm(to, { force: true });
   try {

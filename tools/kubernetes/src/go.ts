@@ -5,16 +5,16 @@ import { run } from './command.js';
 import { Refusal } from './refusal.js';
 import { goModOf, goVersionOf, splitModule, type GoRecipe } from './recipes.js';
 
-/** Static programs for the machines, whatever the machine of the builder is. */
+/** Static programs for linux/amd64, whatever the build machine is. */
 const TARGET = { CGO_ENABLED: '0', GOOS: 'linux', GOARCH: 'amd64', GOAMD64: 'v1', GOWORK: 'off' } as const;
 
-/** Go downloads a newer toolchain by itself since 1.21, unless this is disabled. */
+/** Go 1.21 and later download a newer toolchain automatically, unless this is disabled. */
 const GO_MIN = '1.21';
 
 export interface GoWork {
-  /** An empty folder for the throw-away module. */
+  /** An empty folder for the temporary module. */
   readonly folder: string;
-  /** Where the programs go. */
+  /** The folder for the programs. */
   readonly into: string;
   readonly signal: AbortSignal;
   readonly onNote: (note: string) => void;
@@ -26,7 +26,10 @@ interface Downloaded {
   readonly Info: string;
 }
 
-/** Builds a recipe's programs. The same recipe and Go give the same bytes: no path, user or time of the builder is in them. */
+/**
+ * Builds a recipe's programs reproducibly: the output depends only on the recipe and the Go version, and contains no
+ * path, user or time of the build machine.
+ */
 export const buildGo = async (recipe: GoRecipe, work: GoWork): Promise<void> => {
   const root = await download(recipe.modules[0] ?? '', work);
   const goMod = await readFile(root.GoMod, 'utf8');
@@ -57,11 +60,11 @@ const download = async (module: string, work: GoWork): Promise<Downloaded> => {
 const resolveModules = async (recipe: GoRecipe, root: Downloaded, work: GoWork): Promise<void> => {
   for (const replace of recipe.replace ?? []) await go(['mod', 'edit', '-replace', replace], work);
   if (recipe.changes !== undefined) await replaceByCopy(recipe, root, work);
-  if (recipe.staging === true) return; // Its go.mod has all of it.
+  if (recipe.staging === true) return; // Its go.mod lists all dependencies.
   await go(['get', ...recipe.modules], work, (line) => work.onNote(line.replace(/^go: /, '')));
 };
 
-/** The module's cache is read-only and checked; what is changed is changed in a copy. */
+/** The module cache is read-only and verified, so changes are made in a copy. */
 const replaceByCopy = async (recipe: GoRecipe, root: Downloaded, work: GoWork): Promise<void> => {
   const copy = join(work.folder, 'changed');
   await cp(root.Dir, copy, { recursive: true });
@@ -74,7 +77,7 @@ const replaceByCopy = async (recipe: GoRecipe, root: Downloaded, work: GoWork): 
   await go(['mod', 'edit', '-replace', `${module}=./changed`], work);
 };
 
-/** Kubernetes reports its build time: the moment of its release, so that two builds are the same. */
+/** Kubernetes reports its build time. The release time is used, so that two builds are identical. */
 const linkerFlags = async (recipe: GoRecipe, root: Downloaded): Promise<string> => {
   const { Time } = JSON.parse(await readFile(root.Info, 'utf8')) as { Time: string };
   const dated = recipe.staging === true ? { 'k8s.io/component-base/version.buildDate': Time } : {};
@@ -90,7 +93,7 @@ const compile = async (recipe: GoRecipe, flags: readonly string[], work: GoWork)
   };
   const built = join(work.folder, 'built');
   await mkdir(built);
-  // One command for all programs: what they share is compiled once, and linked side by side.
+  // One command for all programs: shared packages are compiled once, and the programs are linked in parallel.
   await go(['build', '-v', ...flags, '-o', `${built}/`, ...Object.keys(recipe.programs)], work, onLine);
   for (const [path, name] of Object.entries(recipe.programs))
     await rename(join(built, binaryOf(path)), join(work.into, name));
@@ -99,14 +102,17 @@ const compile = async (recipe: GoRecipe, flags: readonly string[], work: GoWork)
   }
 };
 
-/** How `go build` calls a package's program: the last part of its path, or the one before a major version. */
+/**
+ * The file name that `go build` gives to a program: the last part of its import path, or the part before a major
+ * version.
+ */
 const binaryOf = (path: string): string => {
   const parts = path.split('/');
   const last = parts.at(-1) ?? '';
   return /^v\d+$/.test(last) ? (parts.at(-2) ?? last) : last;
 };
 
-/** The version of the Go on the PATH. Throws Refusal, with how to get one, when there is none. */
+/** The version of the Go on the PATH. Throws Refusal, with installation instructions, if there is none. */
 export const goVersion = async (): Promise<string> => {
   try {
     return (await run('go', ['env', 'GOVERSION'])).trim().replace(/^go/, '');
@@ -128,7 +134,7 @@ const refuseOldGo = async (recipe: GoRecipe, needed: string, signal: AbortSignal
   );
 };
 
-/** 1.24.0 against 1.26.8 or 1.27rc1. */
+/** Compares 1.24.0 with 1.26.8 or 1.27rc1. */
 export const isOlder = (version: string, than: string): boolean => {
   const numbers = (text: string) => text.split(/[.a-z]/).map((part) => Number.parseInt(part, 10) || 0);
   const [left, right] = [numbers(version), numbers(than)];
@@ -136,7 +142,7 @@ export const isOlder = (version: string, than: string): boolean => {
   return at >= 0 && (left[at] ?? 0) < (right[at] ?? 0);
 };
 
-/** Builds one file of our own. */
+/** Builds one of our own source files. */
 export const buildOwn = async (source: string, program: string, work: GoWork): Promise<void> => {
   await mkdir(work.folder, { recursive: true });
   await mkdir(dirname(program), { recursive: true });

@@ -17,7 +17,7 @@ const RECIPE: GoRecipe = {
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
-/** Builds helm from its Go module, for machines that no release site reaches. */
+/** Builds helm from its Go module, for machines without access to release sites. */
 const main = async (): Promise<void> => {
   const program = builtHelm(process.env);
   await mkdir(dirname(program), { recursive: true });

@@ -28,8 +28,8 @@ const membersOf = async (file: string): Promise<Map<string, Buffer>> => {
 
 const json = (bytes: Buffer | undefined): unknown => JSON.parse(String(bytes));
 
-describe('an image made from nothing', () => {
-  it('names its layers by their own checksums, as docker load and ctr images import check them', async () => {
+describe('an image without a base', () => {
+  it('names its layers by their checksums, as docker load and ctr images import require', async () => {
     const file = join(folder, 'kube-proxy.tar');
     await makeImage(
       file,
@@ -50,7 +50,7 @@ describe('an image made from nothing', () => {
     });
   });
 
-  it('is the same from the same programs, whenever they were built', async () => {
+  it('is reproducible from the same programs', async () => {
     const [one, other] = [join(folder, 'one.tar'), join(folder, 'other.tar')];
     await makeImage(one, ['registry.k8s.io/pause:3.10'], componentImage('pause', folders(), []));
     utimesSync(join(folder, 'pause'), 1, 1);
@@ -58,7 +58,7 @@ describe('an image made from nothing', () => {
     expect(readFileSync(other).equals(readFileSync(one))).toBe(true);
   });
 
-  it('of etcd has what brings a snapshot out of its container', async () => {
+  it('of etcd has the programs that stream a snapshot out of its container', async () => {
     for (const name of ['etcd', 'etcdctl', 'etcdutl']) writeFileSync(join(folder, name), name, { mode: 0o755 });
     const file = join(folder, 'etcd.tar');
     await makeImage(file, ['registry.k8s.io/etcd:3.6.5-0'], etcdImage(folder, Buffer.from('busybox')));
@@ -70,7 +70,7 @@ describe('an image made from nothing', () => {
     expect(paths).toEqual(expect.arrayContaining(['usr/bin/cp', 'usr/bin/sh', 'usr/local/bin/etcdutl']));
   });
 
-  it('of kube-proxy names the protocols that nft must print by name: rules with numbers are not recognized by kube-proxy as its own', async () => {
+  it('of kube-proxy maps protocol numbers to names for nft: kube-proxy does not recognize its own rules by number', async () => {
     const file = join(folder, 'kube-proxy.tar');
     await makeImage(file, ['kube-proxy'], componentImage('kube-proxy', folders(), networkLayer([])));
     const found = new Map<string, string>();
@@ -83,7 +83,7 @@ describe('an image made from nothing', () => {
     expect(found.get('etc/protocols')).toMatch(/^sctp 132$/m);
   });
 
-  it('of pause has nothing but its program', async () => {
+  it('of pause contains only its program', async () => {
     const file = join(folder, 'pause.tar');
     await makeImage(file, ['registry.k8s.io/pause:3.10'], componentImage('pause', folders(), []));
     const layers = [...(await membersOf(file)).keys()].filter((path) => path.endsWith('layer.tar'));

@@ -12,7 +12,7 @@ import {
   type TarEntry,
 } from '@fairlead/mirror';
 
-/** What a layer has: a file's content is bytes in memory or the path of a file. */
+/** An entry of a layer; the content of a file is a buffer or the path of a file. */
 export interface LayerItem {
   readonly entry: TarEntry;
   readonly content?: Buffer | string;
@@ -26,7 +26,7 @@ export interface ImageConfig {
 
 const ENVIRONMENT = ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'];
 
-/** A program of the builder's disk, at this path of the image. */
+/** A program on the build machine, at this path of the image. */
 export const programItem = async (path: string, file: string): Promise<LayerItem> => ({
   entry: fileEntry(path, (await stat(file)).size, 0o755),
   content: file,
@@ -38,8 +38,8 @@ export const textItem = (path: string, text: string): LayerItem => ({
 });
 
 /**
- * Writes an image as the archive that `docker load` and `ctr images import` read. It is made of nothing but its layers, without
- * a registry or an engine, and the same layers give the same bytes.
+ * Writes an image as an archive for `docker load` and `ctr images import`. Only the layers are needed, no registry or
+ * container engine; the same layers give the same bytes.
  */
 export const writeImage = async (
   file: string,

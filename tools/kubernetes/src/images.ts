@@ -3,14 +3,13 @@ import { directoryEntry, fileEntry, symlinkEntry, type TarEntry } from '@fairlea
 import { programItem, textItem, writeImage, type ImageConfig, type Layer, type LayerItem } from './image.js';
 
 /**
- * What is in which image. No image has a base of someone else's: the programs are static, and those that are not bring their
- * libraries in a layer.
+ * The content of the images. No image has a third-party base: programs are static, or their libraries are in a layer.
  */
 
 const directory = (path: string, mode?: number): LayerItem => ({ entry: directoryEntry(path, mode) });
 const link = (path: string, target: string): LayerItem => ({ entry: symlinkEntry(path, target) });
 
-/** Debian keeps programs and libraries below /usr; the old places lead there. */
+/** Debian has programs and libraries in /usr; the old paths are symbolic links. */
 const SYSTEM: Layer = [
   directory('etc'),
   textItem('etc/group', 'root:x:0:\nnogroup:x:65534:\n'),
@@ -28,8 +27,8 @@ const SYSTEM: Layer = [
 const IPTABLES_NAMES = ['iptables', 'ip6tables'].flatMap((name) => [name, `${name}-save`, `${name}-restore`]);
 
 /**
- * nft prints `6` for `tcp` where no file names protocols. kube-proxy then treats the elements of its own maps as foreign: each
- * time it writes all of its rules, as at its start, it removes those of every service that was there before.
+ * nft prints `6` instead of `tcp` without a file of protocol names. kube-proxy then does not recognize the elements of
+ * its own maps: each full sync, as at startup, removes those of every existing service.
  */
 export const PROTOCOLS = [
   ['ip', 0],
@@ -42,7 +41,7 @@ export const PROTOCOLS = [
   .map(([name, number]) => `${name} ${number}\n`)
   .join('');
 
-/** With the names under which iptables is called; all of them work on nftables. */
+/** With all names of iptables, which use the nftables backend. */
 export const networkLayer = (tools: Layer): Layer => [
   ...SYSTEM,
   textItem('etc/protocols', PROTOCOLS),
@@ -50,7 +49,7 @@ export const networkLayer = (tools: Layer): Layer => [
   ...IPTABLES_NAMES.map((name) => link(`usr/sbin/${name}`, 'xtables-nft-multi')),
 ];
 
-/** What people and scripts look for in a small system. */
+/** The commands that users and scripts expect in a small system. */
 export const BUSYBOX_NAMES = [
   '[ [[ addgroup adduser arp ash awk base64 basename blkid cal cat chgrp chmod chown chroot clear cmp',
   'comm cp cut date dd df diff dirname dmesg du echo env expand expr false find fold free getopt grep',
@@ -74,24 +73,27 @@ export const busyboxLayer = (busybox: Buffer): Layer => [...SYSTEM, ...busyboxIt
 const programsIn = (folder: string, ...programs: readonly string[]): Readonly<Record<string, string>> =>
   Object.fromEntries(programs.map((program) => [`usr/local/bin/${program}`, join(folder, program)]));
 
-/** As in the image that kubeadm names: with it a snapshot is streamed out of the container (docs/adr, etcd through its own containers). */
+/**
+ * As in the image that kubeadm names: they stream a snapshot out of the container (docs/adr, etcd through its own
+ * containers).
+ */
 const ETCD_NAMES = ['cp', 'sh'];
 
-/** etcd, its tools, and the little that they cannot do. */
+/** etcd, its tools, and the few commands that they lack. */
 export const etcdImage = (folder: string, busybox: Buffer): ImageRecipe => ({
   layers: [[...SYSTEM, ...busyboxItems(busybox, ETCD_NAMES)]],
   programs: programsIn(folder, 'etcd', 'etcdctl', 'etcdutl'),
 });
 
 export interface ImageRecipe {
-  /** Below the images; the first may be shared with others. */
+  /** Below the layer of programs; the first one may be shared with other images. */
   readonly layers: readonly Layer[];
-  /** Program's path in the image to the file that it is. */
+  /** From a program's path in the image to its file. */
   readonly programs: Readonly<Record<string, string>>;
   readonly config?: ImageConfig;
 }
 
-/** The layers below, then one with the programs. */
+/** Writes the base layers and a layer with the programs. */
 export const makeImage = async (file: string, references: readonly string[], recipe: ImageRecipe): Promise<void> => {
   const programs = await Promise.all(
     Object.entries(recipe.programs).map(([path, program]) => programItem(path, program)),
@@ -104,7 +106,7 @@ export const makeImage = async (file: string, references: readonly string[], rec
   );
 };
 
-/** How the image of a Kubernetes component is made of programs that lie in folders of the builder. */
+/** The recipe for the image of a Kubernetes component, from the programs in the folders of the build machine. */
 export const componentImage = (name: string, folders: ProgramFolders, network: Layer): ImageRecipe => {
   switch (name) {
     case 'coredns':

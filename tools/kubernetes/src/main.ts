@@ -12,7 +12,10 @@ import { Refusal } from './refusal.js';
 import { duration, terminalWatch } from './terminal.js';
 
 const GIB = 1024 ** 3;
-/** Measured for 1.34: 0.5 GiB of mirror, as much while it is made, and as much again of packages' passing copies. */
+/**
+ * Measured for 1.34: 0.5 GiB for the mirror, the same while it is built, and the same again for temporary copies of
+ * packages.
+ */
 const DISK_BYTES_PER_VERSION = 1.5 * GIB;
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
@@ -67,7 +70,7 @@ const build = async (options: Options, builder: Builder, mirror: string): Promis
   say(`Its catalogue is signed by ${publicKey}, which connections name in signedBy.`);
 };
 
-/** The catalogue is signed by this machine's key, which is made at the first build. */
+/** Signs the catalogue with this machine's key, which the first build creates. */
 const publish = async (mirror: string, builder: Builder, machine: Distribution): Promise<MirrorCatalogue> => {
   const { privateKey } = await ensureSigningKey(mirrorKeyFile(process.env));
   const catalogue = await writeCatalogue(mirror, builder, machine);
@@ -75,7 +78,10 @@ const publish = async (mirror: string, builder: Builder, machine: Distribution):
   return catalogue;
 };
 
-/** Where the images' network tools come from, and whose packages hosts most likely need: Debian's newest, or this Ubuntu. */
+/**
+ * The source of the network tools of images, and the most likely distribution of hosts: the newest Debian, or the
+ * Ubuntu of this machine.
+ */
 const distributionHere = async (): Promise<Distribution> => {
   const name = await distributionOfMachine();
   const [newest] = DISTRIBUTIONS;

@@ -12,7 +12,7 @@ import { Refusal } from './refusal.js';
 
 export interface Options {
   readonly releases: readonly KubernetesRelease[];
-  /** Absent: the cache's. */
+  /** Default: the folder of the cache. */
   readonly out: string | undefined;
   readonly distributions: readonly Distribution[] | undefined;
   readonly conformance: boolean;

@@ -41,7 +41,7 @@ const writing = (content: string): Piece['make'] => {
 };
 
 describe('a piece', () => {
-  it('is made once, by the next build too', async () => {
+  it('is built once, and reused by the next build', async () => {
     const files = await workshop.ensure(piece('1', writing('kubelet')));
     expect(files).toEqual([
       { path: 'release/kubelet', size: 7, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown },
@@ -50,7 +50,7 @@ describe('a piece', () => {
     expect(begun).toEqual(['the kubelet']);
   });
 
-  it('is made again when its recipe is another one, or a file of it is gone', async () => {
+  it('is built again if its recipe changes or one of its files is missing', async () => {
     await workshop.ensure(piece('1', writing('one')));
     await workshop.ensure(piece('2', writing('two')));
     rmSync(join(folder, 'mirror', 'release', 'kubelet'));
@@ -59,7 +59,7 @@ describe('a piece', () => {
     expect(readFileSync(join(folder, 'mirror', 'release', 'kubelet'), 'utf8')).toBe('three');
   });
 
-  it('that fails half way leaves nothing in the mirror, and nothing after the build', async () => {
+  it('leaves nothing in the mirror or in the work folder if its build fails', async () => {
     const failing: Piece['make'] = async (into, note) => {
       await writing('half')(into, note);
       throw new Error('the compiler stopped');
@@ -71,9 +71,9 @@ describe('a piece', () => {
     expect(readdirSync(join(folder, 'work', 'making'))).toEqual([]);
   });
 
-  it('of a build that was killed is cleared away by the next build, but not that of one that runs', async () => {
+  it('is removed by the next build if its own build was killed, but not if that is still running', async () => {
     const making = join(folder, 'work', 'making');
-    const dead = '4194305'; // Above the kernel's highest process number.
+    const dead = '4194305'; // Above the kernel's maximum process ID.
     for (const pid of [dead, String(process.ppid)]) mkdirSync(join(making, pid, 'kubelet'), { recursive: true });
     await newWorkshop().open();
     expect(readdirSync(making)).toEqual([String(process.ppid)]);

@@ -6,25 +6,25 @@ import { errorCodeOf, MirrorFile } from '@fairlead/contracts';
 import { digestOfFile, writeWhole } from '@fairlead/mirror';
 
 /**
- * A part of the work that is done or not done, never half: its files are made in their own folder, moved to where they
- * belong, and then a stamp records what they are and by which recipe. What has its stamp is not built again.
+ * An atomic part of a build: its files are written to a temporary folder and moved to their destination, then a stamp
+ * records the files and the recipe. A piece with a valid stamp is not built again.
  */
 export interface Piece {
-  /** Unique, and a file's name. */
+  /** Unique; also a file name. */
   readonly name: string;
   readonly title: string;
-  /** The folder below which the piece's files must be. */
+  /** The folder that contains the piece's files. */
   readonly root: string;
-  /** Everything that decides what the files are. */
+  /** All inputs that determine the files. */
   readonly recipe: unknown;
-  /** Writes files into `into`, at the paths that they must have below the root. */
+  /** Writes the files to `into`, at their paths relative to the root. */
   readonly make: (into: string, note: (text: string) => void) => Promise<void>;
 }
 
 const Stamp = z.object({ recipe: z.string(), files: z.array(MirrorFile) });
 type Stamp = z.infer<typeof Stamp>;
 
-/** What watches over the pieces' progress. */
+/** Receives the progress of pieces. */
 export interface Watch {
   begin(title: string): { note(text: string): void; end(): void };
 }
@@ -35,7 +35,7 @@ export class Workshop {
     private readonly watch: Watch,
   ) {}
 
-  /** Removes what killed builds left. */
+  /** Removes the remains of killed builds. */
   async open(): Promise<void> {
     await mkdir(this.making(), { recursive: true });
     for (const name of await readdir(this.making())) {
@@ -43,12 +43,12 @@ export class Workshop {
     }
   }
 
-  /** Removes what this build did not come to finish. */
+  /** Removes the unfinished pieces of this build. */
   async close(): Promise<void> {
     await rm(join(this.making(), String(process.pid)), { recursive: true, force: true });
   }
 
-  /** The piece's files with their checksums; made now if they are not there. */
+  /** The files of the piece with their checksums; builds the piece if necessary. */
   async ensure(piece: Piece): Promise<readonly MirrorFile[]> {
     const done = await this.done(piece);
     if (done !== undefined) return done;
@@ -72,7 +72,7 @@ export class Workshop {
     return files;
   }
 
-  /** The piece's files if all of it is there, else undefined. */
+  /** The files of the piece if it is complete, otherwise undefined. */
   async done(piece: Piece): Promise<readonly MirrorFile[] | undefined> {
     const stamp = await this.readStamp(piece);
     if (stamp === undefined || stamp.recipe !== recipeDigest(piece)) return undefined;
@@ -80,7 +80,7 @@ export class Workshop {
     return stamp.files;
   }
 
-  /** A folder of this process for one piece's passing needs. */
+  /** A temporary folder of this process for one piece. */
   scratch(name: string): string {
     return join(this.making(), String(process.pid), name);
   }

@@ -1,22 +1,22 @@
 import type { KubernetesRelease, MirrorComponent } from '@fairlead/contracts';
 
-/** One set of programs from Go modules, built together. All of it goes into the key under which the result is kept. */
+/** A set of programs from Go modules that are built together. All fields are part of the key of the result. */
 export interface GoRecipe {
-  /** Unique, and a folder's name. */
+  /** Unique; also a folder name. */
   readonly name: string;
-  /** For people: "etcd 3.6.8". */
+  /** For display: "etcd 3.6.8". */
   readonly title: string;
-  /** Path and version, asked for together; the first one's go.mod names the Go version it needs. */
+  /** Module paths with versions, required together. The go.mod of the first one determines the Go version. */
   readonly modules: readonly string[];
-  /** Import path to the program's name in the result. */
+  /** From the import path to the name of the program in the result. */
   readonly programs: Readonly<Record<string, string>>;
   readonly linkerVariables: Readonly<Record<string, string>>;
-  /** The module has `replace` lines for modules of its own repository; these are published as v0.<minor>.<patch>. */
+  /** The module replaces modules with folders of its own repository, which are published as v0.<minor>.<patch>. */
   readonly staging?: true;
   readonly replace?: readonly string[];
-  /** Files of the first module to leave out or to write again (text), relative to its root. */
+  /** Files of the first module to delete (null) or to overwrite (text), relative to its root. */
   readonly changes?: Readonly<Record<string, string | null>>;
-  /** Import path of a package whose test binary is desired, to that binary's name. */
+  /** From the import path of a package to the name of its test binary. */
   readonly tests?: Readonly<Record<string, string>>;
 }
 
@@ -49,7 +49,7 @@ export const kubernetesRecipe = (version: string): GoRecipe => ({
   staging: true,
 });
 
-/** The tests of Kubernetes itself, and the program that their pods run. */
+/** The Kubernetes tests, and the program that their pods run. */
 export const conformanceRecipe = (version: string): GoRecipe => ({
   name: `conformance-${version}`,
   title: `the e2e tests of Kubernetes ${version}`,
@@ -67,12 +67,13 @@ export const conformanceRecipe = (version: string): GoRecipe => ({
 const ETCD = 'go.etcd.io/etcd';
 
 /**
- * The newest patch of a minor of etcd that all of its modules is available of stands in for the patch that a kubeadm names:
- * 3.5.24's etcdctl and etcdutl, for one, were never published as modules. Patches of a minor share their data format.
+ * Used in place of the patch that kubeadm names: the newest patch of the minor version for which all modules are
+ * published. The etcdctl and etcdutl of 3.5.24, for example, were never published as modules. Patches of a minor
+ * version share their data format.
  */
 const ETCD_OF_MINOR: Readonly<Record<string, string>> = { '3.5': '3.5.35', '3.6': '3.6.8' };
 
-/** What is built where this release asks for an etcd image such as 3.6.5-0. */
+/** The component that is built for the etcd image that this release names, such as 3.6.5-0. */
 export const etcdOf = (release: KubernetesRelease): MirrorComponent => {
   const asked = release.etcd.replace(/-\d+$/, '');
   const version = ETCD_OF_MINOR[asked.split('.').slice(0, 2).join('.')] ?? asked;
@@ -102,7 +103,7 @@ const CNI_PLUGINS = {
   meta: ['bandwidth', 'firewall', 'portmap', 'sbr', 'tuning', 'vrf'],
 } as const;
 
-/** All that the official archive has. */
+/** All plugins of the official archive. */
 export const cniPluginsRecipe = (version: string): GoRecipe => ({
   name: `cni-plugins-${version}`,
   title: `CNI plugins ${version}`,
@@ -120,8 +121,8 @@ const TENCENT = 'github.com/tencentcloud/tencentcloud-sdk-go/tencentcloud/common
 export const FLANNEL_VERSION = 'v0.28.4';
 
 /**
- * Its oldest backend, udp, is written in C and is of no use where there is vxlan or one segment: without it no C compiler is
- * needed. The cloud module that it names was withdrawn at that version; a later one is there.
+ * Without the udp backend, which is written in C and is not needed with vxlan or a single segment: no C compiler is
+ * required. The version of the cloud module that flannel requires was withdrawn, so a later one is used.
  */
 export const flannelRecipe = (version: string): GoRecipe => ({
   name: `flannel-${version}`,
@@ -140,11 +141,11 @@ export const flannelRecipe = (version: string): GoRecipe => ({
   },
 });
 
-/** Staging modules of k8s.io/kubernetes are required as v0.0.0 and replaced by folders of its repository. */
+/** k8s.io/kubernetes requires its staging modules as v0.0.0 and replaces them with folders of its repository. */
 const STAGING = /^\s*(\S+) => \.\/staging\//gm;
 const REQUIRED = /^\s+(\S+) (v\S+?)(?:\s*\/\/.*)?$/gm;
 
-/** The go.mod of a throw-away module that builds a recipe. `goMod` is the one of its first module. */
+/** The go.mod of the temporary module that builds a recipe. `goMod` is that of its first module. */
 export const goModOf = (recipe: GoRecipe, goMod: string): string => {
   const go = goVersionOf(goMod);
   const lines = ['module fairlead.dev/build', '', `go ${go}`, ''];
@@ -152,7 +153,7 @@ export const goModOf = (recipe: GoRecipe, goMod: string): string => {
   return `${lines.join('\n')}\n`;
 };
 
-/** The oldest Go that builds it, e.g. 1.24.0. */
+/** The oldest Go version that can build it, e.g. 1.24.0. */
 export const goVersionOf = (goMod: string): string => /^go (\d+\.\d+(?:\.\d+)?)/m.exec(goMod)?.[1] ?? '1.22';
 
 const stagingLines = ({ modules }: GoRecipe, goMod: string): readonly string[] => {

@@ -31,8 +31,8 @@ const release = (version: string): KubernetesRelease => {
   return found;
 };
 
-describe('the throw-away module', () => {
-  it("requires all that Kubernetes requires, and its own repository's modules as they are published", () => {
+describe('the temporary module', () => {
+  it('requires all requirements of Kubernetes, and its staging modules as they are published', () => {
     expect(goModOf(kubernetesRecipe('v1.34.4'), GO_MOD)).toBe(`module fairlead.dev/build
 
 go 1.24.0
@@ -49,7 +49,7 @@ replace (
 `);
   });
 
-  it('has the language version of what it builds, which decides how old Go habits are kept', () => {
+  it('has the language version of the built module, which determines the compatibility behaviour of Go', () => {
     expect(goModOf(corednsRecipe('v1.12.1'), 'module x\n\ngo 1.23.0\n')).toBe(
       'module fairlead.dev/build\n\ngo 1.23.0\n\n',
     );
@@ -58,23 +58,23 @@ replace (
 });
 
 describe('etcd', () => {
-  it('is the newest patch that is available of the minor that kubeadm names, and says so', () => {
+  it('is the newest available patch of the minor version that kubeadm names, and the result states the substitution', () => {
     expect(etcdOf(release('v1.33.13'))).toEqual({ name: 'etcd', version: '3.5.35', standsInFor: '3.5.24' });
     expect(etcdOf(release('v1.34.4'))).toEqual({ name: 'etcd', version: '3.6.8', standsInFor: '3.6.5' });
   });
 
-  it('stands in for nothing where it is the one that is asked for', () => {
+  it('is not substituted if the version that kubeadm names is available', () => {
     expect(etcdOf(release('v1.36.3'))).toEqual({ name: 'etcd', version: '3.6.8' });
   });
 
-  it('never changes its minor, which would change the format of its data', () => {
+  it('never changes its minor version, which would change the data format', () => {
     for (const each of KUBERNETES_RELEASES) {
       const minor = (text: string) => text.split('.').slice(0, 2).join('.');
       expect(minor(etcdOf(each).version)).toBe(minor(each.etcd));
     }
   });
 
-  it('comes with both of its tools', () => {
+  it('includes both of its tools', () => {
     expect(Object.values(etcdRecipe('3.6.8').programs)).toEqual(['etcd', 'etcdctl', 'etcdutl']);
   });
 });
@@ -90,12 +90,12 @@ describe('a Go version', () => {
 });
 
 describe('the command line', () => {
-  it('takes versions with and without their v', () => {
+  it('accepts versions with and without a leading v', () => {
     const { releases } = parseOptions(['1.33.13', 'v1.34.4']);
     expect(releases.map(({ version }) => version)).toEqual(['v1.33.13', 'v1.34.4']);
   });
 
-  it('refuses what is not in the catalogue, with where versions are added', () => {
+  it('refuses versions that are not in the catalogue, and names the file where versions are added', () => {
     expect(() => parseOptions(['v1.29.0'])).toThrow(/not in the catalogue.*software\.ts/);
     expect(() => parseOptions(['--packages', 'fedora-42'])).toThrow(/debian-13/);
     expect(() => parseOptions(['--outt', 'x'])).toThrow(/--help/);

@@ -1,4 +1,4 @@
-/** A reason to stop that is not our bug: the message includes what to do. */
+/** A failure that is not a bug: the message states what to do. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
 }

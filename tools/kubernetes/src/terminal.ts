@@ -2,7 +2,7 @@ import type { Watch } from './pieces.js';
 
 const REDRAW_MS = 200;
 
-/** Progress: on a terminal one line that changes, elsewhere a line when a step begins and one when it ends. */
+/** Prints progress: one line that is updated on a terminal, otherwise a line at the start and the end of each step. */
 export const terminalWatch = (output: NodeJS.WriteStream): Watch => ({
   begin: (title) => (output.isTTY ? liveStep(title, output) : plainStep(title, output)),
 });
@@ -16,7 +16,7 @@ const plainStep = (title: string, output: NodeJS.WriteStream) => {
   };
 };
 
-/** Steps may lie within steps: the innermost that is not done draws. */
+/** Steps can be nested: the innermost open step is displayed. */
 const open: { title: string; text: string; begunAt: number }[] = [];
 
 const liveStep = (title: string, output: NodeJS.WriteStream) => {
