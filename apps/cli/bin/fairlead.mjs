@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The command `fairlead`. Plain JavaScript in words that an old Node can read, so that it gets to the sentence that says it is too old.
+// The entry point of `fairlead`. Plain JavaScript in syntax that an old Node can parse, so that it can print that it is
+// too old.
 import { existsSync, readdirSync, statSync } from 'fs';
 import { join } from 'path';
 import { fileURLToPath, pathToFileURL } from 'url';
@@ -9,7 +10,7 @@ const fail = (sentence) => {
   process.exit(1);
 };
 
-// As `engines` in package.json: ^20.19.0 || >=22.12.0.
+// Must match `engines` in package.json: ^20.19.0 || >=22.12.0.
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (!((major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22)) {
   fail('Fairlead needs Node.js 20.19 or newer of 20, or 22.12 or newer; this is ' + process.versions.node + '.');
@@ -20,7 +21,10 @@ const main = join(root, 'apps', 'cli', 'dist', 'main.js');
 const bundle = join(root, 'apps', 'cli', 'dist', 'bundle.mjs');
 if (!existsSync(main)) fail('Fairlead is not built yet. Run "npm start" once, or "npm run build".');
 
-/** When the compiler last wrote anything, in any project: a bundle from before would run old code. (As `fairlead up` chooses the services.) */
+/**
+ * When the compiler last wrote a file in any project: an older bundle would run old code. (`fairlead up` uses the same
+ * check for services.)
+ */
 const compiledAtMs = () =>
   Math.max(
     ...['apps', 'libs'].flatMap((group) =>

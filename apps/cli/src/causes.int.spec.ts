@@ -13,7 +13,7 @@ const MANIFEST = JSON.stringify({
   spec: { controlPlane: { replicas: 1, connection: 'lab', machineType: 's' }, pools: [] },
 });
 
-/** Of each kind: reads, lists, changes, streams, and what asks for several things first. */
+/** Commands of each kind: reads, lists, changes, streams, and commands that send several requests first. */
 const COMMANDS: readonly string[] = [
   ...['cluster list', 'cluster get demo', 'cluster get demo -o yaml', 'cluster describe demo', 'cluster wait demo'],
   ...['cluster create demo --connection lab --machine-type s', 'cluster create -f -', 'cluster delete demo --yes'],
@@ -37,7 +37,7 @@ const status =
     response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   };
 
-/** What a proxy or a crash answers. */
+/** The response of a proxy or a crashed server. */
 const page =
   (code: number, text: string): Answer =>
   (_request, response) =>
@@ -71,7 +71,7 @@ beforeAll(async () => {
   await Promise.all([plain, secure, gone].map(listening));
   closedPort = portOf(gone);
   await new Promise((resolve) => gone.close(resolve));
-  // The client's own limit is a minute.
+  // The client's own timeout is one minute.
   const { setTimeout: later } = globalThis;
   jest
     .spyOn(globalThis, 'setTimeout')
@@ -103,7 +103,7 @@ const CAUSES: Readonly<Record<string, Cause>> = {
   'TLS with a server that has none': { exit: 3, url: () => `https://127.0.0.1:${portOf(plain)}` },
 };
 
-/** Words of Node.js, OpenSSL, undici, zod and commander that no user should have to know. */
+/** Terms of Node.js, OpenSSL, undici, zod and commander that users should not need to know. */
 const OF_LIBRARIES =
   /\b(ECONN\w*|EPROTO|ENOENT|ERR_\w+|fetch failed|socket hang up|undici|zod|OpenSSL|SSL routines|AbortError|TimeoutError|TypeError|SyntaxError|DEPTH_ZERO\w*|UNABLE_TO\w*)\b|[Ss]elf[- ]signed|operation was aborted|at \w+ \(|node:|\[object/;
 

@@ -1,5 +1,8 @@
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The checkout that this program is part of; its `.fairlead` is the default data folder. (From `dist/` as well as from a bundle there.) */
+/**
+ * The checkout that contains this program; its `.fairlead` is the default data folder. (The path is the same from
+ * `dist/` and from a bundle in it.)
+ */
 export const CHECKOUT = resolve(fileURLToPath(new URL('../../..', import.meta.url)));

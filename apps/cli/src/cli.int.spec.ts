@@ -42,7 +42,7 @@ describe('the server and its token', () => {
     return dataDir;
   };
 
-  it('are those of the local instance, found from any folder below it', async () => {
+  it('are those of the local instance, found from any subfolder', async () => {
     instance(gateway.url);
     gateway.on('GET', '/ns/default/clusters', { body: { items: [] } });
     const below = join(folder, 'a', 'b');
@@ -52,7 +52,7 @@ describe('the server and its token', () => {
     expect(gateway.received[0]?.headers.authorization).toBe('Bearer local-token');
   });
 
-  it('never go together when another server was named', async () => {
+  it('are never combined if another server was named', async () => {
     instance('http://127.0.0.1:1');
     gateway.on('GET', '/ns/default/clusters', { body: { items: [] } });
     await ask(['cluster', 'list'], fakeIo({ cwd: folder }));
@@ -63,7 +63,7 @@ describe('the server and its token', () => {
     ['instance.json', 0o620, (dataDir: string) => join(dataDir, 'instance.json')],
     ['the folder', 0o777, (dataDir: string) => dataDir],
     ['the token', 0o666, (dataDir: string) => join(dataDir, 'local.token')],
-  ])('are not those of a folder where others may write %s; nothing is sent', async (_what, mode, pathIn) => {
+  ])('are not read from a folder that others may write %s; nothing is sent', async (_what, mode, pathIn) => {
     const dataDir = instance(gateway.url);
     chmodSync(pathIn(dataDir), mode);
     const { code, stderr } = await run(['cluster', 'list'], fakeIo({ cwd: folder }));
@@ -81,34 +81,34 @@ describe('the server and its token', () => {
     expect(gateway.received).toEqual([]);
   });
 
-  it('come from the environment too', async () => {
+  it('are read from the environment', async () => {
     gateway.on('GET', '/ns/team-a/clusters', { body: { items: [] } });
     const env = { FAIRLEAD_SERVER: gateway.url, FAIRLEAD_TOKEN: 'from-env', FAIRLEAD_NAMESPACE: 'team-a' };
     expect((await run(['cluster', 'list'], fakeIo({ env }))).code).toBe(0);
     expect(gateway.received[0]?.headers.authorization).toBe('Bearer from-env');
   });
 
-  it('that do not exist end with 3, and what to do', async () => {
+  it('that do not exist exit with 3, and advice', async () => {
     expect(await run(['cluster', 'list', '--data', folder], fakeIo())).toMatchObject({
       code: 3,
       stderr: expect.stringContaining('Start one with "fairlead up"'),
     });
   });
 
-  it('whose instance has ended end with 3, and name its folder', async () => {
+  it('of an instance that has ended exit with 3, and name its folder', async () => {
     const dataDir = instance('http://127.0.0.1:1');
     const { code, stderr } = await run(['cluster', 'list'], fakeIo({ cwd: folder }));
     expect(code).toBe(3);
     expect(stderr).toContain(`The Fairlead of ${dataDir} has ended; start it again`);
   });
 
-  it('that cannot be read end with 4', async () => {
+  it('that cannot be read exit with 4', async () => {
     const { code, stderr } = await ask(['cluster', 'list', '--token-file', join(folder, 'none')]);
     expect(code).toBe(4);
     expect(stderr).toContain('it does not exist');
   });
 
-  it('are distinguished from a server that is no gateway', async () => {
+  it('are distinguished from a server that is not a gateway', async () => {
     gateway.on('GET', '/ns/default/clusters', { body: '<html>' });
     const { code, stderr } = await ask(['cluster', 'list']);
     expect(code).toBe(1);
@@ -125,7 +125,7 @@ describe('a refusal', () => {
     [400, 'cluster.name-invalid', 7],
     [422, 'cluster.spec-unknown', 7],
     [503, 'system.unavailable', 3],
-  ])('of HTTP %d (%s) ends with %d and the message of the server', async (status, reason, exit) => {
+  ])('of HTTP %d (%s) exits with %d and the message of the server', async (status, reason, exit) => {
     gateway.on('GET', '/ns/default/clusters/demo', refusal(status, reason, 'No, because.'));
     expect(await ask(['cluster', 'get', 'demo'])).toEqual({
       code: exit,
@@ -134,7 +134,7 @@ describe('a refusal', () => {
     });
   });
 
-  it('names the field, and everything else that is wrong, each sentence once', async () => {
+  it('names the field, and all other faults, each sentence once', async () => {
     const field = 'config.kubernetes.podCidr';
     const first = { reason: 'cluster.pod-cidr', message: 'First.', field, help: 'See GET /ns.' };
     const second = { reason: 'cluster.name', message: 'Second.', help: '' };
@@ -161,7 +161,7 @@ describe('a refusal', () => {
     });
   });
 
-  it('is JSON on standard error when JSON was asked for', async () => {
+  it('is JSON on standard error if JSON was requested', async () => {
     gateway.on('GET', '/ns/default/clusters/demo', refusal(404, 'cluster.unknown', 'No such cluster'));
     const { stdout, stderr } = await ask(['cluster', 'get', 'demo', '-o', 'json']);
     expect(stdout).toBe('');
@@ -176,7 +176,7 @@ describe('a refusal', () => {
     });
   });
 
-  it('by something in between is reported with its status', async () => {
+  it('by a proxy is reported with its status', async () => {
     gateway.on('GET', '/ns/default/clusters/demo', { status: 502, body: '<html>Bad Gateway' });
     expect(await ask(['cluster', 'get', 'demo'])).toMatchObject({ code: 3, stderr: expect.stringContaining('502') });
   });

@@ -9,7 +9,7 @@ import { guardedIo } from './io/guarded.io.js';
 import type { Io } from './io/io.js';
 import { buildProgram } from './program.js';
 
-/** Runs one command line (without the program's name) and answers with its exit code. Never throws. */
+/** Runs one command line (without the program's name) and returns its exit code. Never throws. */
 export const runCli = async (args: readonly string[], given: Io): Promise<number> => {
   const io = guardedIo(given);
   const program = buildProgram(io);
@@ -17,8 +17,8 @@ export const runCli = async (args: readonly string[], given: Io): Promise<number
     await program.parseAsync([...inPresentWords(args, io)], { from: 'user' });
     return exitCodeOf('ok');
   } catch (error) {
-    if (error instanceof CommanderError && error.exitCode === 0) return exitCodeOf('ok'); // Help or version was asked for.
-    if (error instanceof CommanderError && error.code === 'commander.help') return exitCodeOf('usage'); // A group alone: it printed its help.
+    if (error instanceof CommanderError && error.exitCode === 0) return exitCodeOf('ok'); // Help or version was requested.
+    if (error instanceof CommanderError && error.code === 'commander.help') return exitCodeOf('usage'); // A group without a command: it printed its help.
     if (error instanceof AnsweredExit) return typeof error.exit === 'number' ? error.exit : exitCodeOf(error.exit);
     const failure = asFailure(error, program, io);
     io.err(wantsJson(args) ? failureJson(failure) : failureText(failure, io.colors, optionsOf(program, args)));
@@ -26,7 +26,7 @@ export const runCli = async (args: readonly string[], given: Io): Promise<number
   }
 };
 
-/** Of the command that ran; none where a file holds the request, whose fields the user knows. */
+/** The options of the command that ran; empty if the request is in a file, because then the user knows the fields. */
 const optionsOf = (program: Command, args: readonly string[]): readonly string[] => {
   if (args.some((arg) => arg === '-f' || /^--(file|strategy|settings-file)\b/.test(arg))) return [];
   const command = reached(program, '');
@@ -49,7 +49,7 @@ const asFailure = (error: unknown, program: Command, io: Io): CliFailure => {
   return new CliFailure('failed', { code: 'cli.unexpected', message: wordsOf(error), cause: error });
 };
 
-/** The command that commander was at, which is the one whose operands begin with the word that it does not know. */
+/** The command at which commander failed: the one whose operands begin with the unknown word. */
 const reached = (command: Command, word: string): Command => {
   const [first] = command.args;
   const next = command.commands.find((child) => child.name() === first || child.aliases().includes(first ?? ''));
@@ -70,7 +70,7 @@ const unknownOptionOf = (program: Command, error: CommanderError): CliFailure =>
   return unused === undefined ? usageOf(error) : usageFailure(unused, 'Add --help for its arguments and options.');
 };
 
-/** Commander's own sentence, whose suggestion stands in parentheses on a second line. */
+/** Commander's message, whose suggestion is in parentheses on a second line. */
 const usageOf = ({ message }: CommanderError): CliFailure => {
   const [sentence = '', ...rest] = message.replace(/^error: /, '').split('\n');
   const suggestion = rest
@@ -80,7 +80,7 @@ const usageOf = ({ message }: CommanderError): CliFailure => {
   return usageFailure(sentence, suggestion === '' ? 'Add --help for its arguments and options.' : suggestion);
 };
 
-/** Known also when the command line could not be parsed. */
+/** Also works if the command line could not be parsed. */
 const wantsJson = (args: readonly string[]): boolean =>
   args.some(
     (arg, index) => /^(--output|-o)=?json$/.test(arg) || (/^(--output|-o)$/.test(arg) && args[index + 1] === 'json'),

@@ -35,14 +35,14 @@ describe('the meaning of an option', () => {
 describe('a question at a terminal', () => {
   const terminal = () => ({ input: new PassThrough(), output: new PassThrough() });
 
-  it('is answered by a line', async () => {
+  it('reads a line', async () => {
     const { input, output } = terminal();
     const answer = asking(new AbortController().signal, { input, output })('Go on? ');
     input.write('yes\n');
     expect(await answer).toBe('yes');
   });
 
-  it('has no answer when the terminal ends, as at Ctrl-D', async () => {
+  it('has no answer if the terminal ends, as at Ctrl-D', async () => {
     const { input, output } = terminal();
     const answer = asking(new AbortController().signal, { input, output })('Go on? ');
     input.end();
@@ -50,7 +50,7 @@ describe('a question at a terminal', () => {
   });
 });
 
-describe('what was not understood ends with 2', () => {
+describe('an invalid command line exits with 2', () => {
   it.each([
     [['clutser', 'list'], "unknown command 'clutser'", 'Did you mean "fairlead cluster"?'],
     [['cluster', 'lsit'], "unknown command 'lsit'", 'Did you mean "fairlead cluster list"?'],
@@ -99,7 +99,7 @@ describe('what was not understood ends with 2', () => {
     expect(stderr).toContain(help);
   });
 
-  it('is one line of JSON when JSON was asked for', async () => {
+  it('is one line of JSON if JSON was requested', async () => {
     const { code, stderr } = await run(['cluster', 'lsit', '--output', 'json']);
     expect(code).toBe(2);
     expect(JSON.parse(stderr)).toEqual({
@@ -122,7 +122,7 @@ describe('what was not understood ends with 2', () => {
 });
 
 describe('help', () => {
-  it('ends with 0 and stands on standard output', async () => {
+  it('exits with 0 and is printed on standard output', async () => {
     const { code, stdout, stderr } = await run(['cluster', 'create', '--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('Examples:');
@@ -134,7 +134,7 @@ describe('help', () => {
     [['help', 'cluster'], 'Usage: fairlead cluster|clusters [options] [command]'],
     [['help'], 'Usage: fairlead [options]'],
     [['cluster', 'help', 'create'], 'Usage: fairlead cluster create '],
-  ])('%j shows that command', async (args, usage) => {
+  ])('%j shows the help of that command', async (args, usage) => {
     const { code, stdout } = await run(args);
     expect(code).toBe(0);
     expect(stdout).toContain(usage);
@@ -146,7 +146,7 @@ describe('help', () => {
       expect(stdout).toMatch(new RegExp(`${code} {2}${meaning}`));
   });
 
-  it('has an example for every command, and each example is a command line that the program understands', () => {
+  it('has an example for every command, and the program can parse each example', () => {
     for (const leaf of leavesOf(program())) {
       expect([leaf.name(), examplesOf(leaf).length]).not.toEqual([leaf.name(), 0]);
       for (const [line] of examplesOf(leaf)) expect([line, isUnderstood(line)]).toEqual([line, true]);
@@ -157,7 +157,7 @@ describe('help', () => {
 /** Parses the `fairlead …` part of an example without running it. */
 const isUnderstood = (line: string): boolean => {
   const [, words = ''] = /(?:^|[|(] *)fairlead ([^|>&)]*)/.exec(line) ?? [];
-  // What follows -- is a command for somewhere else.
+  // The words after -- are a command for another machine.
   const [own = ''] = words.split(' -- ');
   const args = (own.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ''));
   const parsed = program();
@@ -171,7 +171,7 @@ const isUnderstood = (line: string): boolean => {
   return options.every((option) => known.some(({ long, short }) => long === option || short === option));
 };
 
-it('prints its own version in both ways', async () => {
+it('prints its own version with both options', async () => {
   expect(await run(['--version'])).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
   expect((await run(['version', '--client', '--output', 'json'])).stdout).toContain(VERSION);
 });
@@ -192,7 +192,7 @@ describe('exit classes', () => {
     [500, 'failed'],
   ] as const)('HTTP %d is %s', (status, exit) => expect(exitClassOfStatus(status)).toBe(exit));
 
-  it('have numbers of their own', () => {
+  it('have distinct numbers', () => {
     const codes = Object.values(EXIT_CODES).map(({ code }) => code);
     expect(new Set(codes).size).toBe(codes.length);
   });
@@ -234,9 +234,9 @@ describe('completion', () => {
     [['cluster', 'create', '--connection', ''], { names: 'connection' }],
     [['cluster', 'create', '-f', ''], { files: true }],
     [['-n', 'team-a', 'cluster', 'get', ''], { names: 'cluster' }],
-  ])('of %j asks for %j', (words, asked) => expect(candidatesFor(program(), words)).toMatchObject(asked));
+  ])('of %j requests %j', (words, asked) => expect(candidatesFor(program(), words)).toMatchObject(asked));
 
-  it('never offers what is meant for scripts', () =>
+  it('never offers commands that are meant for scripts', () =>
     expect(candidatesFor(program(), ['']).words).not.toContain('__complete'));
 
   it.each(['bash', 'zsh', 'fish'])('has a script for %s', async (shell) => {

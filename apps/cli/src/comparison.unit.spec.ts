@@ -19,7 +19,7 @@ const ours = tools.map((cells) => ({ what: cells[0] ?? '', cell: cells.at(-1) ??
 const commandsIn = (cell: string): readonly string[] =>
   [...cell.matchAll(/`([^`]+)`/g)].flatMap(([, text = '']) => (text.startsWith('-') ? [] : [text]));
 
-/** What of the words is no command or option of this program; undefined: all of them are. */
+/** The first word that is not a command or option of this program; undefined if all are. */
 const unknownIn = (line: string): string | undefined => {
   let command: Command = program;
   for (const word of line.split(' ')) {
@@ -41,7 +41,7 @@ describe('the table of verbs', () => {
     expect(tools.filter((cells) => cells.length !== titles.length || cells.some((cell) => cell === ''))).toEqual([]);
   });
 
-  it.each(ours)('claims of Fairlead only what exists: $what', ({ cell }) => {
+  it.each(ours)('lists only existing commands for Fairlead: $what', ({ cell }) => {
     expect(commandsIn(cell).filter((line) => unknownIn(line) !== undefined)).toEqual([]);
   });
 });

@@ -34,7 +34,7 @@ const fairlead = async (): Promise<string> => {
   return stdout.trim();
 };
 
-it('the command runs from its bundle, unless anything was compiled since', async () => {
+it('the command runs from its bundle, unless a source was compiled later', async () => {
   expect(await fairlead()).toBe('compiled one,two');
   write('apps/cli/dist/bundle.mjs', 'console.log(`bundled ${process.argv.slice(2)}`);', 2_000);
   expect(await fairlead()).toBe('bundled one,two');

@@ -1,4 +1,7 @@
-/** Why a command ended: one class each, so that scripts can distinguish "no" from "could not ask". Numbers never change their meaning. */
+/**
+ * The result classes of commands, so that scripts can distinguish a refusal from an unreachable server. The numbers are
+ * stable.
+ */
 export const EXIT_CODES = {
   ok: { code: 0, meaning: 'done' },
   failed: { code: 1, meaning: 'the operation failed' },
@@ -20,12 +23,12 @@ export type ExitCode = (typeof EXIT_CODES)[ExitClass]['code'];
 
 export const exitCodeOf = (exit: ExitClass): ExitCode => EXIT_CODES[exit].code;
 
-/** Codes of answers that say that the server cannot answer now. */
+/** Codes of responses that mean that the server is temporarily unavailable. */
 const UNAVAILABLE: readonly string[] = ['system.unavailable', 'wait.too-long'];
 
 /**
- * The class of an HTTP answer that is no success. 503 says that what is behind the gateway does not answer, unless the gateway itself gives
- * another reason in `code`.
+ * The class of an unsuccessful HTTP response. 503 means that a service behind the gateway is unavailable, unless `code`
+ * gives another reason.
  */
 export const exitClassOfStatus = (status: number, code?: string): ExitClass => {
   if (status === 401 || status === 403) return 'unauthorised';

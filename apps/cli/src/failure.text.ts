@@ -3,7 +3,7 @@ import { inOptions } from './command/options.of.fields.js';
 import { exitCodeOf } from './exit-codes.js';
 import type { CliFailure, Fault } from './failures.js';
 
-/** A failure for a person: each sentence once, with where it is, what can be done, and the code to search for. */
+/** A failure as text: each sentence once, with its location, advice, and the code to search for. */
 export const failureText = (failure: CliFailure, colors: Colors, options: readonly string[] = []): string => {
   const title = colors.red(failure.exit === 'interrupted' ? 'Interrupted:' : 'Error:');
   const faults = [failure, ...failure.further].map(({ code, message, help, field }) =>
@@ -28,7 +28,7 @@ interface Said extends Fault {
   readonly options: readonly string[];
 }
 
-/** The same sentence about several fields is said once. */
+/** Merges faults with the same sentence about several fields. */
 const bySentence = (faults: readonly Fault[]): readonly Said[] => {
   const said = new Map<string, Said>();
   for (const { code, message, help, field, option } of faults) {
@@ -43,7 +43,7 @@ const bySentence = (faults: readonly Fault[]): readonly Said[] => {
   return [...said.values()];
 };
 
-/** The same for a program. */
+/** A failure as JSON. */
 export const failureJson = ({ message, field, help, code, exit, further }: CliFailure): string => {
   const more = further.length === 0 ? {} : { further };
   return `${JSON.stringify({ error: { code, message, field, help, ...more, exitCode: exitCodeOf(exit), class: exit } })}\n`;

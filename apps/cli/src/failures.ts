@@ -1,7 +1,7 @@
 import type { ExitClass } from './exit-codes.js';
 import { ownWordsOf } from './foreign.words.js';
 
-/** One thing that is wrong. */
+/** A single fault. */
 export interface Fault {
   readonly code: string;
   readonly message: string;
@@ -12,20 +12,20 @@ export interface Fault {
 }
 
 interface CliFailureDetails {
-  /** Stable: a refusal's code of the catalogue, or one of the CLI's own (`cli.…`). */
+  /** Stable: the code of a refusal in the catalogue, or one of the CLI's own (`cli.…`). */
   readonly code: string;
-  /** One clear sentence. */
+  /** A single sentence. */
   readonly message: string;
   /** What the caller can do about it. */
   readonly help?: string | undefined;
-  /** The path of what is wrong in the request. */
+  /** The path of the fault in the request. */
   readonly field?: string | undefined;
-  /** What else is wrong with the same request. */
+  /** Other faults of the same request. */
   readonly further?: readonly Fault[];
   readonly cause?: unknown;
 }
 
-/** The command cannot do what was asked. Shown as a sentence; its class is the exit code. */
+/** The command failed. Printed as a sentence; its class determines the exit code. */
 export class CliFailure extends Error {
   readonly code: string;
   readonly help: string | undefined;
@@ -45,9 +45,9 @@ export class CliFailure extends Error {
   }
 }
 
-/** The command ended as it should, and its answer was printed: the exit code is a part of it. */
+/** The command succeeded and has printed its answer; the exit code is part of the answer. */
 export class AnsweredExit extends Error {
-  /** A number is the exit code of a program that ran elsewhere. */
+  /** A number is the exit code of a remote program. */
   constructor(readonly exit: ExitClass | number) {
     super(`the answer has the exit code of ${exit}`);
     this.name = 'AnsweredExit';
@@ -57,13 +57,13 @@ export class AnsweredExit extends Error {
 export const usageFailure = (message: string, help?: string): CliFailure =>
   new CliFailure('usage', { code: 'cli.usage', message, help });
 
-/** The words of whatever was thrown, with those of its causes: `fetch failed` alone explains nothing. */
+/** The message of any thrown value, with those of its causes: `fetch failed` alone explains nothing. */
 export const wordsOf = (thrown: unknown): string => {
   if (!(thrown instanceof Error)) return String(thrown);
   if (thrown instanceof AggregateError) return thrown.errors.map(wordsOf).join('; ') || thrown.message;
   const own = ownWordsOf(thrown);
   if (own !== undefined) return own;
   if (!(thrown.cause instanceof Error)) return thrown.message;
-  // What fetch says of every failure.
+  // The message of every fetch failure.
   return thrown.message === 'fetch failed' ? wordsOf(thrown.cause) : `${thrown.message}: ${wordsOf(thrown.cause)}`;
 };

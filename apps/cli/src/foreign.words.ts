@@ -1,5 +1,5 @@
 import { errorCodeOf } from '@fairlead/contracts';
-/** What the system calls a failure, as a sentence says it. Its own words repeat the file and name the call. */
+/** Readable messages for system error codes. The system's own messages repeat the file and name the system call. */
 const SYSTEM: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
   EACCES: 'permission denied',
@@ -18,7 +18,7 @@ const SYSTEM: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'the name of the host cannot be looked up now',
 };
 
-/** Certificates, by the codes of OpenSSL. */
+/** Certificate errors, by OpenSSL's codes. */
 const CERTIFICATES: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet: check the clocks',
@@ -27,13 +27,13 @@ const CERTIFICATES: Readonly<Record<string, string>> = {
 const UNTRUSTED =
   /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT(_LOCALLY)?)|CERT_UNTRUSTED)$/;
 
-/** OpenSSL: the other side uses no TLS. */
+/** OpenSSL codes for a peer that does not use TLS. */
 const NOT_TLS = /^(EPROTO|ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG))$/;
 
-/** JSON.parse: its words show a piece of the text and change with the version of Node.js. */
+/** JSON.parse: its message contains a part of the text and depends on the version of Node.js. */
 const IN_JSON = /\bin JSON at position (\d+)|\bJSON\b/;
 
-/** The failure of a library in our words; undefined: its own are good enough. */
+/** A readable message for an error of a library; undefined if its own message is sufficient. */
 export const ownWordsOf = (error: Error): string | undefined => {
   const code = errorCodeOf(error) ?? '';
   if (NOT_TLS.test(code)) return 'it does not answer in TLS: use http:// for this address';

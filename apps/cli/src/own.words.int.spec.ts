@@ -26,14 +26,14 @@ describe('a refusal of the server', () => {
   const create = ['cluster', 'create', 'demo', '--connection', 'lab', '--machine-type', 'm'];
   const cni = refusal(400, 'cluster.cni', 'There is no network x.', { field: 'config.kubernetes.networkCni' });
 
-  it('names the option of the command line, and not the field that it became', async () => {
+  it('names the option of the command line, not the field in the request', async () => {
     gateway.on('POST', '/ns/default/clusters', cni);
     expect((await ask([...create, '--cni', 'x'])).stderr).toContain('  Option: --cni\n');
     gateway.on('GET', '/ns/default/clusters/demo', refusal(400, 'read.moment', 'No such event.', { field: 'at' }));
     expect((await ask(['cluster', 'describe', 'demo', '--at', '99'])).stderr).toContain('  Option: --at\n');
   });
 
-  it('names the field where the user wrote it in a file', async () => {
+  it("names the field in the user's file", async () => {
     gateway.on('POST', '/ns/default/clusters', cni);
     const stdin = 'name: demo\ncontrolPlane: [{ connection: lab, count: 1, spec: s }]\n';
     expect((await ask(['cluster', 'create', '--ladybug', '-f', '-'], stdin)).stderr).toContain(
@@ -41,7 +41,7 @@ describe('a refusal of the server', () => {
     );
   });
 
-  it('is not called an outage because it has the status 503', async () => {
+  it('is not reported as an outage if its status is 503', async () => {
     const path = '/ns/default/clusters/demo';
     gateway.on('GET', path, refusal(503, 'cluster.kubeconfig-failed', 'It failed.'));
     expect((await ask(['cluster', 'get', 'demo'])).code).toBe(1);
@@ -63,11 +63,11 @@ it.each([
   [503, 'autoscaler.not-served', 'failed'],
   [504, undefined, 'unreachable'],
   [500, undefined, 'failed'],
-] as const)('an answer with the status %d and the code %s ends the command as %s', (status, code, exit) =>
+] as const)('a response with the status %d and the code %s ends the command as %s', (status, code, exit) =>
   expect(exitClassOfStatus(status, code)).toBe(exit),
 );
 
-describe('what libraries and the system say', () => {
+describe('error messages of libraries and the system', () => {
   it.each([
     [['cluster', 'create', '-f', 'none.yaml']],
     [['cluster', 'create', '--ladybug', '-f', 'none.yaml']],
@@ -75,14 +75,14 @@ describe('what libraries and the system say', () => {
     [['upgrade', 'plan', 'demo', '--reboot', '--strategy', 'none.yaml']],
     [['connection', 'register', 'site', '--provider', 'ssh', '--settings-file', 'none.yaml']],
     [['connection', 'register', 'site', '--provider', 'ssh', '--secret-file', 'none.key']],
-  ])('of a file that is not there is said in our words (%j)', async (args) => {
+  ])('for a missing file are replaced with our own (%j)', async (args) => {
     const { code, stderr } = await ask(args);
     expect(code).not.toBe(0);
     expect(stderr).not.toMatch(/ENOENT|syscall|\bstat\b|\bopen '/);
     expect(stderr).toMatch(/no such file|There is no|does not exist/i);
   });
 
-  it('of text that is not JSON, and of a server without TLS', () => {
+  it('for text that is not JSON, and for a server without TLS, are replaced', () => {
     const parsed = (): unknown => JSON.parse('{ x }');
     expect(parsed).toThrow();
     try {
@@ -105,12 +105,12 @@ describe('what libraries and the system say', () => {
   });
 });
 
-it('an upgrade of nothing names the options that say what changes', async () => {
+it('an upgrade without changes names the options that specify them', async () => {
   const { code, stderr } = await ask(['upgrade', 'plan', 'demo']);
   expect([code, stderr]).toEqual([2, expect.stringContaining('--to, --software, --certificates and --reboot')]);
 });
 
-it('upgrade list leaves dry runs out, and shows them with --all', async () => {
+it('upgrade list hides dry runs, and shows them with --all', async () => {
   const upgrade = (id: string, mode: string) => ({
     ...{ id, mode, phase: 'Completed', message: '', actor: 'user/ada', elapsedMs: null, predictedMs: null },
     ...{ nodesDone: 1, nodesTotal: 1, target: { kubernetes: 'v1.35.4', renewCertificates: false, reboot: false } },

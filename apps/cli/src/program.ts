@@ -54,7 +54,7 @@ const HELP = {
   optionDescription: (option: Option) => meaningOf(option),
 };
 
-/** The whole command tree. Building it does nothing: documentation and completion read it too. */
+/** Builds the whole command tree, without side effects: documentation and completion use it too. */
 export const buildProgram = (io: Io): Command => {
   const program = new Command('fairlead')
     .description(
@@ -70,7 +70,7 @@ export const buildProgram = (io: Io): Command => {
     .configureOutput({
       writeOut: io.out,
       writeErr: io.err,
-      outputError: () => undefined, // runCli says it, with its help and as JSON when asked to.
+      outputError: () => undefined, // Printed by runCli, with help and as JSON if requested.
       getOutHasColors: () => io.colors.isColorSupported,
       getErrHasColors: () => io.colors.isColorSupported,
       getOutHelpWidth: () => Math.min(io.outColumns(), HELP_COLUMNS_MAX),
@@ -127,7 +127,7 @@ export const buildProgram = (io: Io): Command => {
   return program;
 };
 
-/** Commander's own explains the first word only. */
+/** Replaces commander's own command, which explains only the first word. */
 const addHelpCommand = (program: Command, io: Io): void => {
   addCommand(program, {
     usage: 'help',

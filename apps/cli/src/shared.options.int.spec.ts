@@ -38,7 +38,7 @@ const leavesOf = (command: Command): readonly Command[] =>
 
 const takes = (command: Command, long: string): boolean => command.options.some((option) => option.long === long);
 
-/** The words of an example after `fairlead`; its files are in our folder. */
+/** The words of an example after `fairlead`; its files are in the folder of the spec. */
 const wordsOf = (line: string): readonly string[] => {
   const [, words = ''] = /(?:^|[|(] *)fairlead ([^|>&)]*)/.exec(line) ?? [];
   const all = (words.match(/"[^"]*"|'[^']*'|\S+/g) ?? []).map((word) => word.replaceAll(/["']/g, ''));
@@ -51,7 +51,7 @@ const fileOf = (word: string): string => join(folder, word.endsWith('.yaml') ? '
 
 type Getter = 'namespace' | 'namespaceOption' | 'api';
 
-/** What a command reads of its session when its examples run against a server that knows nothing. */
+/** The properties of the session that a command reads when its examples run against a fake server. */
 const readBy = async (command: Command): Promise<ReadonlySet<Getter>> => {
   const read = new Set<Getter>();
   const spies = (['namespace', 'namespaceOption', 'api'] as const).map((name) => {
@@ -64,7 +64,7 @@ const readBy = async (command: Command): Promise<ReadonlySet<Getter>> => {
   for (const [line] of examplesOf(command)) {
     const env = { FAIRLEAD_SERVER: gateway.url, FAIRLEAD_TOKEN: 'x' };
     const io = fakeIo({ cwd: folder, answer: 'yes', env });
-    // A stream would be followed without end.
+    // A stream would be followed forever.
     const looking = setInterval(() => gateway.listeners > 0 && io.pressCtrlC(), 20);
     await run(wordsOf(line), io);
     clearInterval(looking);
@@ -80,7 +80,7 @@ describe('a shared option', () => {
   );
 
   it.each(asking.map((leaf) => ({ title: titleOf(leaf), leaf })))(
-    'is one that the command uses: $title',
+    'is used by the command: $title',
     async ({ leaf }) => {
       const read = await readBy(leaf);
       expect(read.has('api')).toBe(true);
@@ -89,7 +89,7 @@ describe('a shared option', () => {
   );
 
   it.each(leaves.filter((leaf) => !takes(leaf, '--namespace')).map((leaf) => ({ title: titleOf(leaf), leaf })))(
-    'that a command does not use is refused, before it and after it: $title',
+    'is refused before and after a command that does not use it: $title',
     async ({ leaf, title }) => {
       const words = title.split(' ').slice(1);
       const operands = leaf.registeredArguments

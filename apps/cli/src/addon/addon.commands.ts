@@ -90,7 +90,7 @@ const textOf = ({ name, phase, since, version, revision, message }: AddonView, d
     ...(declared === undefined ? ['  installed by Fairlead in every cluster'] : declaredText(declared)),
   ].join('\n');
 
-/** Fields in a line each; values and objects as the manifest has them. */
+/** One line per field; values and objects as in the manifest. */
 const declaredText = (declared: object): readonly string[] =>
   Object.entries(declared)
     .filter(([field, value]) => field !== 'name' && value !== undefined)

@@ -22,12 +22,12 @@ afterEach(() => gateway.stop());
 const addon = (...args: readonly string[]): Promise<Ran> => run(['--server', gateway.url, 'addon', ...args]);
 
 describe('fairlead addon', () => {
-  it('list shows phase, version and revision of each, also for programs', async () => {
+  it('list shows phase, version and revision of each add-on, also in JSON', async () => {
     expect((await addon('list', 'demo')).stdout).toMatch(/^metrics +Failed +3\.13\.0/mu);
     expect(JSON.parse((await addon('list', 'demo', '-o', 'json')).stdout)).toEqual([METRICS]);
   });
 
-  it('get, which is also called show, adds what is declared, and refuses an unknown add-on', async () => {
+  it('get and its alias show print the declaration, and refuse an unknown add-on', async () => {
     for (const verb of ['get', 'show'])
       expect((await addon(verb, 'demo', 'metrics')).stdout).toContain('metrics-server');
     const { code, stderr } = await addon('get', 'demo', 'nothing');
@@ -35,7 +35,7 @@ describe('fairlead addon', () => {
     expect(code).not.toBe(0);
   });
 
-  it('set-secret sends values of standard input, and shows none of them', async () => {
+  it('set-secret sends values from standard input, and prints none of them', async () => {
     const path = '/ns/default/addon-secrets/registry';
     gateway.on('PUT', path, { body: { kind: 'AddonSecret', name: 'registry', setTime: METRICS.since } });
     const io = fakeIo({ stdin: 'username: ada\npassword: open-sesame\n' });

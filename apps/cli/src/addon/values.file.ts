@@ -7,7 +7,7 @@ import type { Io } from '../io/io.js';
 
 type Values = Record<string, unknown>;
 
-/** Values of a chart, as Helm reads them from a file. */
+/** Chart values from a file, in Helm's format. */
 export const valuesIn = async (file: string, io: Io): Promise<Values> => {
   const values = parsed(await textIn(file, io), file);
   if (typeof values === 'object' && values !== null && !Array.isArray(values)) return values as Values;

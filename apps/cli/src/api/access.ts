@@ -9,22 +9,22 @@ import { chosenContext, type ChosenContext } from '../instance/contexts.store.js
 import type { Io } from '../io/io.js';
 import { fetchTrusting, readAuthority, type Fetch } from './trusting.fetch.js';
 
-/** Where the REST API is and what opens it. */
+/** The address of the REST API and the credentials for it. */
 export interface Access {
   readonly server: string;
-  /** undefined: send the request without one, and learn that it is needed. */
+  /** undefined: the request is sent without a token; the server reports whether it requires one. */
   readonly token: string | undefined;
-  /** The name of the context that says so; undefined: none does. */
+  /** The name of the context that determined the address; undefined if none did. */
   readonly context?: string | undefined;
   /** Set when the address is that of a local instance. */
   readonly instance: Instance | undefined;
-  /** Ctrl-C ends whatever is being asked. */
+  /** Ctrl-C aborts the current request. */
   readonly interrupted: AbortSignal;
-  /** Whom the user said to trust, PEM; absent: the authorities of the system. */
+  /** The certificate authority that the user trusts, in PEM; if absent, those of the system. */
   readonly authority?: string | undefined;
-  /** Trusts whom the user said. */
+  /** Trusts `authority`. */
   readonly fetch: Fetch;
-  /** Absent: a server that does not answer is a failure at once. */
+  /** If absent, an unreachable server is an immediate failure. */
   readonly outage?: Outage;
 }
 
@@ -62,7 +62,7 @@ export const findAccess = (
   };
 };
 
-/** Who names a server asks nothing of a folder that another user may have written. */
+/** The local instance, unless its folder cannot be trusted. If the user names a server, that is not an error. */
 const instanceIfTrusted = (cwd: string, dataDir: string | undefined): Instance | undefined => {
   try {
     return findInstance(cwd, dataDir);
@@ -92,7 +92,9 @@ const caFileOf = (options: AccessOptions, env: Io['env'], context: ChosenContext
   return options.context === undefined ? (given ?? context?.caFile) : (context?.caFile ?? given);
 };
 
-/** The token of a context belongs to its server: what the environment has of another one must not be sent there where it is named. */
+/**
+ * With --context, the context's own token takes precedence: a token in the environment may belong to another server.
+ */
 const tokenOf = (
   options: AccessOptions,
   env: Io['env'],
@@ -107,7 +109,7 @@ const tokenOf = (
   return local === undefined ? undefined : readToken(local.tokenFile);
 };
 
-/** The token in a file; `help` says how else to give one. */
+/** Reads the token from a file; `help` lists the other ways to pass one. */
 export const readToken = (
   file: string,
   help = 'Give another one with --token-file, or the token itself in FAIRLEAD_TOKEN.',

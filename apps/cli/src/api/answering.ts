@@ -4,22 +4,22 @@ import { deadlineAfter } from '../time/deadline.js';
 import type { Access } from './access.js';
 import { refusalOf, unreachable } from './api.failures.js';
 
-/** While the server does not answer. */
+/** Backoff while the server does not answer. */
 const OUTAGE_AGAIN_FIRST_MS = 100;
 const OUTAGE_AGAIN_MAX_MS = 2_000;
 
-/** Longer than the gateway's own longest wait for a projection. */
+/** Longer than the gateway's longest wait for a projection. */
 const TIMEOUT_MS = 60_000;
 
-/** Together longer than a gateway that was killed holds the key of a request (10 s). */
+/** All repetitions together take longer than the 10 s for which a killed gateway holds an idempotency key. */
 const REPEAT_EVERY_MS = 500;
 
 const REPETITIONS_MAX = 40;
 
 /**
- * Sends a request and lets only a success through; everything else is a `CliFailure`. A request that is being carried out already, for
- * another command or by a gateway that was killed, is sent again until it is answered. So is one of a command that waits, while the server does
- * not answer and the request may be repeated.
+ * Sends a request and returns only a successful response; every other outcome is a `CliFailure`. A request whose key is
+ * already in use, by another command or by a gateway that was killed, is retried until it is answered. A waiting
+ * command also retries an idempotent request while the server is unreachable.
  */
 export const answering =
   (access: Access) =>
@@ -44,10 +44,10 @@ export const answering =
 
 const isUnderWay = (error: unknown): boolean => error instanceof CliFailure && error.code === 'idempotency.in-progress';
 
-/** Sent twice, it does nothing twice. */
+/** A second delivery has no further effect. */
 const isRepeatable = ({ method, headers }: Request): boolean => method === 'GET' || headers.has('idempotency-key');
 
-/** The gateway is away, or what it needs is. */
+/** The gateway, or a service that it depends on, is unavailable. */
 const OUTAGE_CODES: ReadonlySet<string> = new Set([
   'cli.unreachable',
   'system.unavailable',
@@ -69,7 +69,7 @@ const answered = async (access: Access, request: Request): Promise<Response> => 
       });
     const response = await unlessLost(access.fetch(new Request(request, { signal })));
     if (!response.ok) throw await refusalOf(response, `${request.method} ${new URL(request.url).pathname}`);
-    const body = await unlessLost(response.arrayBuffer()); // Here, while there is a limit.
+    const body = await unlessLost(response.arrayBuffer()); // Read here, within the timeout.
     access.outage?.answered();
     return new Response(body.byteLength === 0 ? null : body, response);
   } finally {

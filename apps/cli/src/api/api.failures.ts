@@ -20,7 +20,7 @@ export const unreachable = ({ server, instance }: Access, error: unknown): CliFa
   });
 };
 
-/** Someone answered, in words that are no gateway's. */
+/** The response is not from a Fairlead gateway. */
 export const notFairlead = ({ server }: Access, error: unknown): CliFailure =>
   new CliFailure('failed', {
     code: 'cli.not-fairlead',
@@ -39,7 +39,10 @@ interface ErrorBody {
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
-/** The gateway's own sentence, code and field, its help in commands; where several rules were broken, the others too. */
+/**
+ * The gateway's message, code and field, with its help as commands; if several rules were violated, the other faults
+ * too.
+ */
 export const refusalOf = async (response: Response, request: string): Promise<CliFailure> => {
   const body = await errorBodyOf(response);
   const unsaid = `${request} was answered with ${response.status} ${response.statusText}`.trim();
@@ -52,7 +55,7 @@ export const refusalOf = async (response: Response, request: string): Promise<Cl
   });
 };
 
-/** For an answer that says nothing of it, such as a proxy's page. */
+/** For a response without advice, such as a proxy's page. */
 const adviceFor = (status: number): string => {
   if (status === 502 || status === 503 || status === 504)
     return 'Try again in a moment; if it lasts, check that the gateway runs.';
@@ -75,12 +78,12 @@ const ANSWER_LENGTH_MAX = 1_048_576;
 
 const errorBodyOf = async (response: Response): Promise<ErrorBody> => {
   const text = await response.text();
-  // A proxy's page is not JSON: the status decides.
+  // A proxy's page is not JSON; the status determines the failure.
   const body = parseJsonOrUndefined(text, { lengthMax: ANSWER_LENGTH_MAX });
   return typeof body === 'object' && body !== null ? body : {};
 };
 
-/** An event stream that did not go on. */
+/** The failure of an interrupted event stream. */
 export const streamFailureOf = (access: Access, error: unknown): unknown => {
   if (!(error instanceof StreamFailed)) return error;
   if (error.status === undefined) return unreachable(access, error);

@@ -11,7 +11,7 @@ type RouteOf<M extends Method> = {
 
 type OperationOf<M extends Method, Route extends keyof paths> = paths[Route][M];
 
-/** What may be left out may also be undefined: it is not sent. */
+/** Optional fields may also be undefined, and are then not sent. */
 export type Sent<Value> = Value extends readonly (infer Item)[]
   ? readonly Sent<Item>[]
   : Value extends object
@@ -44,21 +44,21 @@ type DataOf<Operation> = Operation extends { readonly responses: infer Responses
     : never
   : never;
 
-/** Beside what a route takes: a key with which a repetition has no further effect, and how long the answer may wait for the end. */
+/** In addition to a route's own parameters: an idempotency key, and how long the server may wait before it responds. */
 type AskedOf<Operation> = BodyOf<Operation> & {
   readonly query?: QueryOf<Operation>;
   readonly key?: string;
   readonly waitSeconds?: number;
 };
 
-/** Names of the path, and what else is sent; both are left out where a route needs neither. */
+/** Path parameters and other parameters; each is omitted if the route has none. */
 type Rest<Operation> = object extends NamesOf<Operation> & AskedOf<Operation>
   ? [names?: NamesOf<Operation>, asked?: AskedOf<Operation>]
   : object extends AskedOf<Operation>
     ? [names: NamesOf<Operation>, asked?: AskedOf<Operation>]
     : [names: NamesOf<Operation>, asked: AskedOf<Operation>];
 
-/** The position of a request in the log, and what was answered. What follows from the request comes later. */
+/** The sequence of a request in the log, and the response. The effects of the request follow asynchronously. */
 export interface Accepted<Data = unknown> {
   readonly seq: number;
   readonly data: Data;
@@ -74,18 +74,21 @@ type Changing<M extends Method> = <Route extends RouteOf<M>>(
   ...rest: Rest<OperationOf<M, Route>>
 ) => Promise<Accepted<DataOf<OperationOf<M, Route>>>>;
 
-/** The routes of the REST API through the generated client. Every method throws a `CliFailure` when the answer is no success. */
+/**
+ * The routes of the REST API through the generated client. Every method throws a `CliFailure` if the response is not
+ * successful.
+ */
 export interface Api {
   readonly access: Access;
   readonly get: Reading<'get'>;
-  /** Every item of a list, which may be answered in pages. */
+  /** All items of a list, which may have several pages. */
   readonly list: <Route extends RouteOf<'get'>>(
     route: Route,
     ...rest: Rest<OperationOf<'get', Route>>
   ) => Promise<
     DataOf<OperationOf<'get', Route>> extends { readonly items: readonly (infer Item)[] } ? readonly Item[] : never
   >;
-  /** What is no JSON, such as a kubeconfig. */
+  /** A response that is not JSON, such as a kubeconfig. */
   readonly text: <Route extends RouteOf<'get'>>(
     route: Route,
     ...rest: Rest<OperationOf<'get', Route>>
@@ -105,7 +108,7 @@ interface Asked {
   readonly waitSeconds?: number;
 }
 
-/** Names of the path, and what else is sent. */
+/** Path parameters and other parameters. */
 type Given = [names?: Readonly<Record<string, unknown>> | undefined, asked?: Asked];
 
 interface ListPage {
@@ -122,7 +125,7 @@ export const apiAt = (access: Access): Api => {
       ...(waitSeconds === undefined ? {} : { Prefer: `wait=${waitSeconds}` }),
     };
     const init = { params: { path: names, query, header }, parseAs, ...(body === undefined ? {} : { body }) };
-    // What is not JSON throws a SyntaxError; refusals were thrown before.
+    // A response that is not JSON throws a SyntaxError; refusals were thrown before.
     const { data, response } = await client
       .request(method as 'get', route as '/version', init as Record<string, unknown>)
       .catch((error: unknown) => {

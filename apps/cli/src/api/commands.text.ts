@@ -1,4 +1,4 @@
-/** What the gateway says in routes, for users of commands: the path below a method, and the command that asks the same. */
+/** Translates routes in the gateway's messages for CLI users: the path of a route, and the equivalent command. */
 const COMMANDS: readonly (readonly [route: RegExp, command: (...names: string[]) => string])[] = [
   [/^GET \/ns$/, () => 'namespace list'],
   [/^POST \/ns$/, () => 'namespace create <namespace>'],
@@ -76,14 +76,14 @@ const COMMANDS: readonly (readonly [route: RegExp, command: (...names: string[])
 const DEFAULT_NAMESPACE = 'default';
 const within = (namespace: string): string => (namespace === DEFAULT_NAMESPACE ? '' : ` -n ${namespace}`);
 
-/** A method and a path in a sentence; the full stop or the bracket after it is not part of the path. */
+/** A method and a path in a sentence, without the punctuation that follows the path. */
 const ROUTE = /\b(?:GET|POST|PUT|PATCH|DELETE) \/[^\s,;"'()]*[^\s,;"'.()]/g;
 
-/** How a request is sent is this program's part: its user gives the token. */
+/** How a request is sent is the CLI's task; its user provides the token. */
 const SENDING = 'Send "Authorization: Bearer <token>"';
 const GIVING = 'Give a token with --token-file, in FAIRLEAD_TOKEN, or in a context ("fairlead context set")';
 
-/** The gateway's advice as commands of this program. A route that no command asks for stays. */
+/** Replaces routes in the gateway's advice with commands. A route without a command is kept. */
 export const inCommands = (text: string): string =>
   text.replace(SENDING, GIVING).replace(ROUTE, (route) => commandFor(route) ?? route);
 

@@ -7,7 +7,7 @@ import { inCommands } from './commands.text.js';
 
 const ROUTE = /\b(GET|POST|PUT|PATCH|DELETE) \//;
 
-/** Throws where the line is not a command of the program with options that it takes. */
+/** Throws if the line is not a valid command with valid options. */
 const check = (line: string): void => {
   const words = line.split(' ').slice(1);
   let command: Command = buildProgram(fakeIo());

@@ -2,10 +2,10 @@ import type { Schemas } from '@fairlead/api-client';
 import type { Accepted, Api } from './api.js';
 import type { ClusterAt, Manifest, ManifestView } from './views.js';
 
-/** What would be done is answered, and nothing is. */
+/** The server returns the plan and changes nothing. */
 export const DRY_RUN = { dryRun: 'All' } as const;
 
-/** Creates the cluster, or makes it as declared. What is missing or wrong in the document is the server's to say. */
+/** Creates or updates the cluster. The document is validated by the server. */
 export const putManifest = (
   api: Api,
   at: ClusterAt,

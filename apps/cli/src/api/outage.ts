@@ -1,15 +1,15 @@
 import type { Io } from '../io/io.js';
 import { formatDuration } from '../output/duration.js';
 
-/** How long a command that waits bears with a server that does not answer, like the stream of events. */
+/** How long a waiting command retries an unreachable server, like the event stream. */
 const OUTAGE_MAX_MS = 300_000;
 
-/** One failure may be a connection that a proxy has cut: the second one in a row is worth a line. */
+/** One failure may be a connection that a proxy has closed; only the second one in a row is reported. */
 const SAID_AFTER = 2;
 
 /**
- * The time in which the server does not answer a command that waits. Says once that it does not, and once that it does again. A server that has
- * never answered this command is none to wait for.
+ * Tracks how long the server has been unreachable for a waiting command. Reports the outage once, and its end once. A
+ * server that has never answered this command is not retried.
  */
 export class Outage {
   private hasAnswered = false;
@@ -18,7 +18,7 @@ export class Outage {
 
   constructor(
     private readonly io: Pick<Io, 'err' | 'now'>,
-    /** Whether the command waits for something. */
+    /** Whether the command waits for a result. */
     readonly isPatient: () => boolean,
     private readonly clock: () => number = () => performance.now(),
   ) {}
@@ -31,7 +31,7 @@ export class Outage {
     this.io.err(`The gateway answers again after ${formatDuration(this.clock() - since.ms)}.\n`);
   }
 
-  /** No answer; whether another one is worth trying. */
+  /** Records a failed request; returns whether to retry. */
   failed(words: string): boolean {
     if (!this.hasAnswered || !this.isPatient()) return false;
     this.failures += 1;

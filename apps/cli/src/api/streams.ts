@@ -10,7 +10,7 @@ import { PAGES_MAX, type Api } from './api.js';
 import { streamFailureOf } from './api.failures.js';
 import type { AuditView, ClusterAt, EventView } from './views.js';
 
-/** Which events of a cluster: those after a sequence, of all types or of some. */
+/** Selects the events of a cluster: those after a sequence, of all types or of some. */
 export interface EventsWanted {
   readonly since: number;
   readonly types?: readonly string[];
@@ -18,7 +18,7 @@ export interface EventsWanted {
 
 const PAGE_SIZE = 1_000;
 
-/** The events of the name that are in the log now, oldest first; those of all its incarnations. */
+/** All current events of clusters with this name, oldest first. */
 export const eventsOf = async (
   api: Api,
   at: ClusterAt,
@@ -32,13 +32,16 @@ export const eventsOf = async (
   return events;
 };
 
-/** The history with its causes, and the verified hash chains, page by page. */
+/** The history with its causes and verified hash chains, page by page. */
 export const auditPages = (api: Api, at: ClusterAt): AsyncIterable<AuditView> =>
   pagesFrom(0, (after) =>
     api.get('/ns/{namespace}/clusters/{cluster}/audit', at, { query: { after, limit: PAGE_SIZE } }),
   );
 
-/** Yields each page as it arrives, until the end of the log. Older gateways have no pages: their answers have no `next`. */
+/**
+ * Yields each page as it arrives, until the end of the log. The responses of older gateways have no pages, and no
+ * `next`.
+ */
 async function* pagesFrom<Page extends { readonly next?: number | null }>(
   since: number,
   page: (after: number) => Promise<Page>,
@@ -52,7 +55,10 @@ async function* pagesFrom<Page extends { readonly next?: number | null }>(
   }
 }
 
-/** The same events, and then each new one as it happens. Comes back by itself after a lost connection; ends with the signal. */
+/**
+ * The same events, followed by new events as they occur. Reconnects automatically after a lost connection; ends with
+ * the signal.
+ */
 export const followEvents = (
   api: Api,
   of: ClusterAt,
@@ -70,7 +76,10 @@ export const followEvents = (
   ) as AsyncGenerator<EventView>;
 };
 
-/** The log of a unit, and each new line as it is logged. Returns why the server has ended it; undefined: the signal did. */
+/**
+ * The log of a unit, followed by new lines. Returns the reason if the server ended the stream; undefined if the signal
+ * did.
+ */
 export const followNodeLogs = (
   api: Api,
   of: ClusterAt & { readonly node: string },
@@ -79,7 +88,10 @@ export const followNodeLogs = (
 ): AsyncGenerator<LogLines, LogEnd | undefined> =>
   streamed(api, signal, (access) => nodeLogs({ ...access, of, query }));
 
-/** However it is left, the connection ends with it: the gateway would keep it open, and could not stop in good order. */
+/**
+ * Closes the connection however the loop ends: otherwise the gateway would keep it open, which would delay its
+ * shutdown.
+ */
 async function* streamed<Item, End>(
   { access }: Api,
   signal: AbortSignal,

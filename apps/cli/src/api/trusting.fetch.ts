@@ -5,15 +5,15 @@ import { resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { CliFailure, wordsOf } from '../failures.js';
 
-/** As the global one, for a request that is whole. */
+/** Like the global fetch, but only for a complete Request. */
 export type Fetch = (request: Request) => Promise<Response>;
 
-/** Statuses that have no body. */
+/** Status codes without a body. */
 const EMPTY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
 /**
- * As the global fetch, whose HTTP client takes a command 0.05 s of CPU to load. Trusts an authority (PEM) in place of those of Node.js, if one is
- * given. Follows no redirect: the API has none.
+ * Replaces the global fetch, whose HTTP client takes 0.05 s of CPU to load. Trusts the given authority (PEM), if any,
+ * instead of those of Node.js. Does not follow redirects: the API has none.
  */
 export const fetchTrusting = (ca: string | undefined): Fetch => {
   const agent = ca === undefined ? undefined : new Agent({ ca });
@@ -26,7 +26,7 @@ export const fetchTrusting = (ca: string | undefined): Fetch => {
   };
 };
 
-/** Rejects as fetch does: with a TypeError, and what it was as its cause. */
+/** Rejects like fetch: with a TypeError that has the original error as its cause. */
 const answerOf = (request: Request, body: Buffer | undefined, agent: Agent | undefined): Promise<IncomingMessage> =>
   new Promise((settle, reject) => {
     const { method, signal, url } = request;
@@ -45,7 +45,7 @@ const headersOf = ({ rawHeaders }: IncomingMessage): Headers => {
   return headers;
 };
 
-/** Throws a `CliFailure` when it cannot be read. */
+/** Throws a `CliFailure` if the file cannot be read. */
 export const readAuthority = (cwd: string, file: string | undefined): string | undefined => {
   if (file === undefined || file === '') return undefined;
   try {

@@ -29,14 +29,14 @@ afterAll(async () => {
 
 const env = () => ({ FAIRLEAD_SERVER: gateway.url, FAIRLEAD_TOKEN: 'secret' });
 
-describe('a server with a certificate of an authority of its own', () => {
-  it('is trusted with the file of that authority, by option or by variable', async () => {
+describe('a server whose certificate is from a private authority', () => {
+  it('is trusted with the file of that authority, from an option or a variable', async () => {
     expect(await run(['cluster', 'list', '--ca-file', own], fakeIo({ env: env() }))).toMatchObject({ code: 0 });
     const given = { ...env(), FAIRLEAD_CA_FILE: own };
     expect((await run(['cluster', 'list'], fakeIo({ env: given }))).stdout).toContain('demo');
   });
 
-  it('gets no token without it, or with that of another authority', async () => {
+  it('receives no token without that file, or with the file of another authority', async () => {
     const asked = gateway.received.length;
     for (const args of [[], ['--ca-file', stranger]]) {
       const { code, stderr } = await run(['cluster', 'list', ...args], fakeIo({ env: env() }));
@@ -53,7 +53,7 @@ describe('a server with a certificate of an authority of its own', () => {
     expect((await following).stdout).toContain('ClusterAccepted');
   });
 
-  it('is not asked where the file of that authority cannot be read, which the error names', async () =>
+  it('is not called if the file of that authority cannot be read, which the error names', async () =>
     expect(await run(['cluster', 'list', '--ca-file', '/none.pem'], fakeIo({ env: env() }))).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('/none.pem, cannot be read'),

@@ -1,7 +1,7 @@
 import type { Schemas } from '@fairlead/api-client';
 import type { Sent } from './api.js';
 
-/** What is asked for: the server has defaults for what is left out. */
+/** Request bodies: the server has defaults for omitted fields. */
 export type ApplicationSettings = Sent<Schemas['ApplicationRequest']>;
 export type ConnectionChange = Sent<Schemas['ConnectionChange']>;
 export type NodeActionFields = Sent<Schemas['NodeActionRequest']>;
@@ -11,7 +11,7 @@ export type RealmSettings = Sent<Schemas['RealmRequest']>;
 export type ReleaseRequest = Sent<Schemas['ReleaseRequest']>;
 export type UpgradeFields = Sent<Schemas['UpgradeRequest']>;
 
-/** What the server answers. */
+/** Response bodies. */
 export type IssuedAutoscalerCredentialView = Schemas['SignedAutoscalerCredential'];
 export type ClusterChanges = Schemas['ClusterChanges'];
 export type WhoamiView = Schemas['Whoami'];
@@ -45,7 +45,7 @@ export type EtcdRequestView = Schemas['EtcdRequest'];
 export type CertificateView = Schemas['Certificate'];
 export type VersionView = Schemas['Version'];
 
-/** A manifest as a user wrote it: what is missing or wrong in it is the server's to say. */
+/** A manifest as a user wrote it; the server validates it. */
 export interface Manifest {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly [field: string]: unknown;
@@ -56,7 +56,7 @@ export interface TemplateAt {
   readonly template: string;
 }
 
-/** What is done with an upgrade that there is. */
+/** The actions on an existing upgrade. */
 export type Steering =
   | { readonly action: 'approve'; readonly planHash: string }
   | { readonly action: 'pause' | 'abort'; readonly reason: string }

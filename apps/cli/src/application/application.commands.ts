@@ -183,7 +183,7 @@ const addRegister = (parent: Command, io: Io): void => {
     );
 };
 
-/** By name: options that every command has are no settings. */
+/** Selected by name: the shared options are not settings. */
 const settingsOf = async (name: string, options: RegisterOptions, io: Io): Promise<ApplicationSettings> => {
   const known = KNOWN_APPLICATIONS[name];
   const { repository = known?.repository, chart = known?.chart, versions: range = known?.range } = options;

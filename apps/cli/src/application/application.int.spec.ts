@@ -52,7 +52,7 @@ describe('fairlead application', () => {
     expect(stdout).toMatch(/grafana .* 8\.5\.1 .* synchronized\n/);
   });
 
-  it('register sends nothing but settings, whatever other options are given', async () => {
+  it('register sends only settings, whatever other options are given', async () => {
     gateway.on('PUT', GRAFANA, { body: view() });
     const { code, stdout } = await register('--output', 'json');
     expect([code, JSON.parse(stdout).name]).toEqual([0, 'grafana']);
@@ -60,7 +60,7 @@ describe('fairlead application', () => {
     expect(Object.keys(sent?.body as object).toSorted()).toEqual(['chart', 'keep', 'range', 'repository']);
   });
 
-  it('register says that no version matches, and ends at once with --no-wait', async () => {
+  it('register reports that no version matches, and exits at once with --no-wait', async () => {
     const message = 'it has 7.3.0';
     gateway.on('PUT', GRAFANA, { body: view({ state: 'NotSynchronized', reason: 'NoMatchingVersion', message }) });
     const { code, stderr } = await register();
@@ -69,7 +69,7 @@ describe('fairlead application', () => {
     expect((await register('--keep', '21')).code).not.toBe(0);
   });
 
-  it('list and show print applications and the schema of a version, for people and for programs', async () => {
+  it('list and show print applications and the schema of a version, as text and as JSON', async () => {
     gateway.on('GET', LIST, { body: { kind: 'ApplicationList', items: [view()] } });
     gateway.on('GET', GRAFANA, { body: view() });
     const version = { kind: 'ApplicationVersion', application: 'grafana', ...view().versions[0] };
@@ -82,7 +82,7 @@ describe('fairlead application', () => {
     expect(JSON.parse(shown.stdout)).toEqual({ type: 'object' });
   });
 
-  it('sync and delete ask for it', async () => {
+  it('sync and delete send the requests', async () => {
     const body = { kind: 'Status', code: 200, message: '' };
     gateway.on('POST', `${GRAFANA}/sync`, { status: 202, body });
     gateway.on('DELETE', GRAFANA, { body });
@@ -91,7 +91,7 @@ describe('fairlead application', () => {
     expect(gateway.asked('DELETE', GRAFANA)).toHaveLength(1);
   });
 
-  it('has its names completed', async () => {
+  it('has completion for its names', async () => {
     gateway.on('GET', LIST, { body: { kind: 'ApplicationList', items: [view()] } });
     const env = { FAIRLEAD_SERVER: gateway.url };
     expect((await run(['__complete', '--', 'application', 'get', ''], fakeIo({ env }))).stdout).toBe('grafana\n');

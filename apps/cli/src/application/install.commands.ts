@@ -52,7 +52,7 @@ interface Named {
   readonly [field: string]: unknown;
 }
 
-/** What is declared of it already stays, but for what the options name. */
+/** Keeps the fields that are already declared, except for those that the options set. */
 const addonOf = async (
   session: Session,
   application: string,

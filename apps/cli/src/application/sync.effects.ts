@@ -7,13 +7,13 @@ import { formatDuration } from '../output/duration.js';
 const POLL_MS = 200;
 
 export interface Awaited {
-  /** As the registration was answered. */
+  /** The response to the registration. */
   readonly registered: ApplicationView;
   readonly timeoutMs: number;
   readonly interrupted: AbortSignal;
 }
 
-/** Resolves when the application is synchronized; throws why it is not. */
+/** Resolves when the application is synchronized; throws the reason if it cannot be. */
 export const untilSynchronized = async (
   api: Api,
   { registered, timeoutMs, interrupted }: Awaited,

@@ -33,7 +33,7 @@ afterEach(async () => {
 
 const ask = (args: readonly string[]) => run(['--server', gateway.url, 'autoscaler', ...args], fakeIo());
 
-/** Signs what the command sends, as the gateway does. */
+/** Signs the command's CSR like the gateway. */
 const signed = async (csr: string): Promise<string> => {
   const now = new Date();
   const pair = await issueAuthority({ name: 'spec', days: 1, now });
@@ -43,7 +43,7 @@ const signed = async (csr: string): Promise<string> => {
 };
 
 describe('fairlead autoscaler credentials', () => {
-  it('writes a Secret with the key that was made here, its certificate and the configuration that names them', async () => {
+  it('writes a Secret with the locally generated key, its certificate and the configuration that refers to them', async () => {
     const answer = { ...CREDENTIAL, certificate: 'certificate', caCertificate: 'authority', address: '192.0.2.1:7443' };
     gateway.on('POST', CREDENTIALS, { status: 201, body: answer });
     const file = join(folder, 'autoscaler.yaml');
@@ -67,7 +67,7 @@ describe('fairlead autoscaler credentials', () => {
     );
   });
 
-  it('says what to do where the installation serves no autoscalers', async () => {
+  it('states what to do if the installation does not serve autoscalers', async () => {
     const { message, help = '' } = refuse('autoscaler.not-served');
     gateway.on('POST', CREDENTIALS, refusal(503, 'autoscaler.not-served', message, { help }));
     const { code, stderr } = await ask(['credentials', 'demo']);
@@ -77,7 +77,7 @@ describe('fairlead autoscaler credentials', () => {
 });
 
 describe('fairlead autoscaler list and revoke', () => {
-  it('show which certificates are valid, and end one', async () => {
+  it('show which certificates are valid, and revoke one', async () => {
     gateway.on('GET', CREDENTIALS, { body: { kind: 'AutoscalerCredentialList', items: [CREDENTIAL] } });
     gateway.on('DELETE', `${CREDENTIALS}/${CREDENTIAL.id}`, { body: { kind: 'Status', code: 200, message: '' } });
     const listed = await ask(['list', 'demo']);

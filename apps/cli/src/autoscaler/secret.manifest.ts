@@ -1,10 +1,10 @@
 import { stringify } from 'yaml';
 import type { IssuedAutoscalerCredentialView } from '../api/views.js';
 
-/** Where the Deployment of docs/autoscaling.md mounts the Secret. */
+/** The mount path of the Secret in the Deployment of docs/autoscaling.md. */
 const MOUNTED_AT = '/etc/fairlead';
 
-/** What Cluster Autoscaler reads with `--cloud-config`. */
+/** The file for Cluster Autoscaler's `--cloud-config`. */
 const cloudConfig = (address: string): string =>
   stringify({
     address,
@@ -13,7 +13,7 @@ const cloudConfig = (address: string): string =>
     cacert: `${MOUNTED_AT}/ca.crt`,
   });
 
-/** A Secret with a client certificate, its key, the authority of the server, and the configuration that names them. */
+/** A Secret with a client certificate, its key, the server's authority, and the configuration that refers to them. */
 export const secretManifest = (
   { id, address, certificate, caCertificate, expiresAt }: IssuedAutoscalerCredentialView,
   key: string,

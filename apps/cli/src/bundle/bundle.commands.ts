@@ -121,7 +121,7 @@ const create = async ({ io }: Session, versions: readonly string[], options: Cre
   }
 };
 
-/** The mirror in the cache is this user's own; of any other it must be said why it may be believed. */
+/** The mirror in the cache belongs to this user. For any other mirror, the user must state why it can be trusted. */
 const trustOf = ({ from, catalogueSha256, signedBy, unsigned }: CreateOptions): MirrorTrust => {
   if (from === undefined) return { unsigned: true };
   return parsedTrust({
@@ -146,7 +146,7 @@ const keyIn = async (name: string, io: Io): Promise<string> => {
   return readFile(file, 'utf8');
 };
 
-/** A folder is given relative to where the user is. */
+/** A relative path is resolved against the working directory. */
 const locationOf = (from: string | undefined, io: Io): string => {
   if (from === undefined) return localMirror(io.env);
   return isUrl(from) ? from : resolve(io.cwd, from);

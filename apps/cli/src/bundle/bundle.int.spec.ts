@@ -20,7 +20,7 @@ afterEach(() => removeFolder(folder));
 const io = (isLive = false) => fakeIo({ cwd: folder, env: { FAIRLEAD_CACHE: cache }, isLive });
 
 describe('fairlead bundle create', () => {
-  it('packs the mirror of this machine, and prints the SHA-256 that a connection takes', async () => {
+  it('packs the mirror of this machine, and prints the SHA-256 for the connection', async () => {
     const { code, stdout } = await run(['bundle', 'create', '1.34.4'], io());
     const sha256 = createHash('sha256')
       .update(readFileSync(join(folder, 'kubernetes-v1.34.4.tar.gz')))
@@ -30,7 +30,7 @@ describe('fairlead bundle create', () => {
     expect(stdout).toContain('etcd 3.6.8, which stands in for 3.6.5');
   });
 
-  it('answers programs in JSON, and shows a terminal how far it is', async () => {
+  it('prints JSON for programs, and its progress on a terminal', async () => {
     const terminal = io(true);
     const args = ['bundle', 'create', 'v1.33.13', 'v1.34.4', '--from', 'cache/kubernetes', '--unsigned', '-o', 'k.tgz'];
     const { stdout } = await run([...args, '--output', 'json'], terminal);
@@ -41,7 +41,7 @@ describe('fairlead bundle create', () => {
     expect(terminal.drawn().at(-1)).toMatch(/^100 %/);
   });
 
-  it('refuses a tampered mirror with the name of the file, and writes nothing', async () => {
+  it('refuses a tampered mirror, names the file, and writes nothing', async () => {
     writeFileSync(join(cache, 'kubernetes', mirrorPaths.image('v1.34.4', 'etcd')), 'etcd for v1.34.X');
     const { code, stderr } = await run(['bundle', 'create', 'v1.34.4'], io());
     expect(code).toBe(1);
@@ -49,7 +49,7 @@ describe('fairlead bundle create', () => {
     expect(existsSync(join(folder, 'kubernetes-v1.34.4.tar.gz'))).toBe(false);
   });
 
-  it('says what makes a mirror when there is none', async () => {
+  it('states how to build a mirror if there is none', async () => {
     rmSync(cache, { recursive: true });
     const { code, stderr } = await run(['bundle', 'create', 'v1.34.4'], io());
     expect(code).toBe(1);
@@ -66,7 +66,7 @@ describe('fairlead bundle create', () => {
 });
 
 describe('fairlead bundle inspect', () => {
-  it('says what is in a bundle, and refuses what is none', async () => {
+  it('lists the contents of a bundle, and refuses other files', async () => {
     await run(['bundle', 'create', 'v1.34.4', '-o', 'k.tar.gz'], io());
     const { code, stdout } = await run(['bundle', 'inspect', 'k.tar.gz'], io());
     expect(code).toBe(0);
@@ -81,7 +81,7 @@ describe('signatures of bundles and mirrors', () => {
   const keyOf = async (name: string): Promise<string> => (await run(['bundle', 'key', name], io())).stdout.trim();
   const verified = (target: string, key: string) => run(['bundle', 'verify', target, '--signed-by', key], io());
 
-  it('are made by a key that stays on this machine, and checked by its public half', async () => {
+  it('are made with a key that stays on this machine, and verified with its public half', async () => {
     const key = await keyOf('signing.pem');
     expect(key).toMatch(/^ed25519:[A-Za-z0-9+/]{43}=$/);
     expect(await keyOf('signing.pem')).toBe(key);
@@ -103,7 +103,7 @@ describe('signatures of bundles and mirrors', () => {
     expect((await verified('k.tgz', key)).code).toBe(1);
   });
 
-  it('are asked for of every mirror but the own one, unless it is said that none is needed', async () => {
+  it("are required for every mirror except the user's own, unless --unsigned is given", async () => {
     const create = (...more: readonly string[]) =>
       run(['bundle', 'create', 'v1.34.4', '--from', 'cache/kubernetes', '-o', 'k.tgz', ...more], io());
     const key = await keyOf('signing.pem');
@@ -119,7 +119,7 @@ describe('signatures of bundles and mirrors', () => {
     expect((await create('--catalogue-sha256', 'a'.repeat(64))).stderr).toContain('its SHA-256 is');
   });
 
-  it('are of a bundle that is one', async () => {
+  it('are verified only on files that are bundles', async () => {
     await keyOf('signing.pem');
     writeFileSync(join(folder, 'k.tgz'), 'something else');
     expect((await run(['bundle', 'sign', 'k.tgz', '--key', 'signing.pem'], io())).code).toBe(1);

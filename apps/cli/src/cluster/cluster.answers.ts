@@ -5,7 +5,7 @@ import { optional, prose, tableText, type Table } from '../output/table.js';
 import { wrappedLines } from '../output/wrap.js';
 import { attemptOf } from '../progress/operation.words.js';
 
-/** Clusters and nodes in the forms of `--output`. */
+/** Clusters and nodes in the `--output` formats. */
 
 const age = (createdTime: string, nowMs: number): string =>
   createdTime === '' ? '' : formatDuration(nowMs - Date.parse(createdTime));
@@ -13,7 +13,7 @@ const age = (createdTime: string, nowMs: number): string =>
 const nodesOf = ({ progress, nodes }: ClusterView): string =>
   progress === null ? String(nodes.length) : `${progress.nodesReady}/${progress.nodesTotal}`;
 
-/** The reason of a failure is worth a column, and so is that of another state; else what happens now. */
+/** The reason of the state if there is one, otherwise the current activity. */
 const doingOf = ({ status, progress, lease }: ClusterView): string => {
   if (status.reason !== '') return status.reason;
   if (status.phase === 'Pending' && lease !== undefined && lease.startsAt !== null)
@@ -32,7 +32,7 @@ const clusterRow = (cluster: ClusterView, nowMs: number): readonly string[] => [
   doingOf(cluster),
 ];
 
-/** Why it does not get further or has failed, with the attempts, and what can be done. */
+/** Why the cluster makes no progress or has failed, with the attempts, and what the user can do. */
 const waitingText = ({ status, conditions, progress }: ClusterView, nowMs: number): readonly string[] => {
   const failures = (progress?.steps ?? []).flatMap(({ title, failure }) =>
     failure === null ? [] : [`${title}: ${failure.sentence} (${attemptOf(failure, nowMs)})`],
@@ -57,7 +57,7 @@ const sinceOf = (conditions: ClusterView['conditions']): string => {
 
 const CLUSTER_COLUMNS = ['name', 'state', 'ready', 'version', optional('age', 1), prose('message')];
 
-/** Only where some have an end. */
+/** Only if at least one cluster has an end. */
 const endRow = ({ lease }: ClusterView): readonly string[] => [lease?.endsAt ?? ''];
 
 export const clustersAnswer = (clusters: readonly ClusterView[], nowMs: number): Answer & { readonly table: Table } => {
@@ -73,7 +73,7 @@ export const clustersAnswer = (clusters: readonly ClusterView[], nowMs: number):
   };
 };
 
-/** Of several namespaces: each cluster with its own. */
+/** Clusters of several namespaces, each with its namespace. */
 export const clustersOfAll = (clusters: readonly ClusterView[], nowMs: number): Answer & { readonly table: Table } => ({
   data: clusters,
   table: {
@@ -89,7 +89,7 @@ export const clusterAnswer = (cluster: ClusterView, nowMs: number): Answer & { r
   data: cluster,
 });
 
-/** The only cluster of an answer has room to say more. */
+/** If the answer has a single cluster, it is printed with more detail. */
 export const oneClusterAnswer = (cluster: ClusterView, nowMs: number): Answer => {
   const answer = clusterAnswer(cluster, nowMs);
   const more = waitingText(cluster, nowMs);
@@ -98,7 +98,7 @@ export const oneClusterAnswer = (cluster: ClusterView, nowMs: number): Answer =>
   return { ...answer, table: (columns) => [tableText(table, columns), '', ...wrappedLines(more, columns)].join('\n') };
 };
 
-/** What sets the node apart from one that is as requested. */
+/** How the node deviates from a healthy node as requested. */
 const statusOf = ({ reason, extraFor, updatesDisabled, remediation = '', cordon }: NodeView): string =>
   [
     reason,
@@ -110,7 +110,7 @@ const statusOf = ({ reason, extraFor, updatesDisabled, remediation = '', cordon 
     .filter(Boolean)
     .join('; ');
 
-/** What of it differs from what is desired. */
+/** The items that differ from the desired state. */
 const driftOf = ({ drift }: NodeView): string =>
   drift === undefined ? '' : [...new Set(drift.differences.map(({ item }) => item))].join(', ');
 

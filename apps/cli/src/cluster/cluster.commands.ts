@@ -20,7 +20,7 @@ import { oneClusterAnswer } from './cluster.answers.js';
 import { checkLadybug, LADYBUG_OPTION, withDocument, type LadybugOption } from './one.cluster.effects.js';
 import { addPause, addResume, addRetryNetwork } from './pause.commands.js';
 
-/** The group, to which others add what they do with a cluster. */
+/** The `cluster` group, to which other files add their commands. */
 export const addClusterCommands = (program: Command, io: Io): Command => {
   const cluster = addGroup(program, 'cluster', 'Create, watch and delete clusters').alias('clusters');
   addCreate(cluster, io);
@@ -118,7 +118,7 @@ const addDescribe = (parent: Command, io: Io): void => {
     );
 };
 
-/** Until Ctrl-C, or until the cluster is deleted. */
+/** Watches until Ctrl-C or until the cluster is deleted. */
 const watchUntilGone = async (
   session: Session,
   at: ClusterAt,

@@ -23,7 +23,7 @@ const DEMO = '/ns/default/clusters/demo';
 
 const reach = (moment: string): void => reachMoment(gateway, happening, moment);
 describe('cluster', () => {
-  it('list prints a table, and the same as documents in JSON', async () => {
+  it('list prints a table, and documents in JSON', async () => {
     gateway.on('GET', '/ns/team-a/clusters', { body: { items: [clusterView({ namespace: 'team-a' })] } });
     expect((await ask(['cluster', 'list', '-n', 'team-a'])).stdout).toBe(
       'NAME   STATE     READY   VERSION   AGE     MESSAGE\ndemo   Running   5/5     v1.34.4   1h00m   -\n',
@@ -48,7 +48,7 @@ describe('cluster', () => {
     expect((await ask(['cluster', 'list', '-A', '-n', 'team-a'])).code).toBe(2);
   });
 
-  it('create without a file names the options that it needs', async () => {
+  it('create without a file names the required options', async () => {
     const { code, stderr } = await ask(['cluster', 'create', 'demo', '--machine-type', 'lab.medium']);
     expect([code, stderr]).toEqual([
       2,
@@ -56,7 +56,7 @@ describe('cluster', () => {
     ]);
   });
 
-  it('create sends the request for CB-Ladybug of standard input below its flag, with an idempotency key', async () => {
+  it('create with its flag sends a CB-Ladybug request from standard input, with an idempotency key', async () => {
     gateway.on('POST', '/ns/default/clusters', {
       status: 202,
       headers: { 'x-fairlead-seq': '101' },
@@ -71,7 +71,7 @@ describe('cluster', () => {
     expect(request?.headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('create waits for the answer of a request with the same key that is under way', async () => {
+  it('create waits for the response of a request with the same key that is in progress', async () => {
     const underWay = {
       kind: 'Status',
       code: 409,
@@ -98,7 +98,7 @@ describe('cluster', () => {
     expect(stdout).toContain('3 control planes  Ready v1.34.4');
   });
 
-  it('describe begins with the state of a cluster that does not run as it should', async () => {
+  it('describe starts with the state of an unhealthy cluster', async () => {
     reach('ready');
     const { cluster } = sample('ready');
     const status = { ...cluster?.status, state: 'Degraded', reasons: ['AddonsFailed'] };
@@ -115,7 +115,7 @@ describe('cluster', () => {
     expect((await ask(['cluster', 'describe', 'demo', '--all'])).stdout).toMatch(/\n\n✔ default\/demo {2}Ready/);
   });
 
-  it('describe answers --output json with the views of the server', async () => {
+  it('describe prints the views of the server with --output json', async () => {
     reach('hosts');
     const { operations } = sample('hosts');
     expect(JSON.parse((await ask(['cluster', 'describe', 'demo', '-o', 'json'])).stdout)).toMatchObject({
@@ -124,7 +124,7 @@ describe('cluster', () => {
     });
   });
 
-  it('describe shows how the latest upgrade ended, and no dry run', async () => {
+  it('describe shows how the latest upgrade ended, without dry runs', async () => {
     reach('ready');
     const upgrade = {
       id: 'u-8f3k2m9q',
@@ -143,7 +143,7 @@ describe('cluster', () => {
     expect(stdout).not.toContain('u-whatif');
   });
 
-  it('describe names what can be done about an upgrade that has halted', async () => {
+  it('describe names the actions on a halted upgrade', async () => {
     reach('ready');
     const target = { kubernetes: 'v1.35.4', renewCertificates: false, reboot: false };
     const halted = {
@@ -159,7 +159,7 @@ describe('cluster', () => {
     );
   });
 
-  it('describe shows the objects as they were at a sequence or a time, and refuses what is neither [Cluster API 31]', async () => {
+  it('describe shows the objects at a sequence or a time, and refuses other values [Cluster API 31]', async () => {
     gateway.on('GET', DEMO, { body: clusterView() });
     for (const moment of ['4711', '2026-11-21T09:00:00+01:00']) {
       const { code, stdout } = await ask(['cluster', 'describe', 'demo', '--at', moment]);
@@ -171,18 +171,18 @@ describe('cluster', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('Give a sequence of the log like 4711, or a time')]);
   });
 
-  it('describe works for a cluster that is gone', async () => {
+  it('describe works for a deleted cluster', async () => {
     reach('deleted');
     gateway.on('GET', `${DEMO}/upgrades`, refusal(404, 'cluster.unknown', 'There is none'));
     expect((await ask(['cluster', 'describe', 'demo'])).stdout).toMatch(/^✔ default\/demo {2}Deleted, took/);
   });
 
-  it('describe of a name that never was ends with 5', async () => {
+  it('describe exits with 5 for a name that never existed', async () => {
     gateway.on('GET', '/ns/default/clusters/unknown/operations', refusal(404, 'cluster.unknown', 'There is none'));
     expect((await ask(['cluster', 'describe', 'unknown'])).code).toBe(5);
   });
 
-  it('describe says which service is silent, and that the disk of the log is low', async () => {
+  it('describe reports a silent service, and that the disk of the log is low', async () => {
     reach('ready');
     gateway.on('GET', '/readyz', {
       body: {

@@ -7,15 +7,17 @@ type Fields = Readonly<Record<string, unknown>>;
 const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 
-/** Only what was given overrides. */
+/** Only fields that were given override the manifest. */
 const given = (fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
-/** The field of a mapping with what overrides it; a mapping that is not there stays away unless something does. */
+/** A mapping with its overrides; an absent mapping is created only if there are overrides. */
 const merged = (name: string, before: unknown, overrides: Fields): Fields =>
   Object.keys(overrides).length === 0 ? {} : { [name]: { ...fieldsOf(before), ...overrides } };
 
-/** A manifest with the options of the command line, each of which overrides a field. All else is the server's to judge. */
+/**
+ * Applies the options of the command line to a manifest; each option overrides a field. The server validates the rest.
+ */
 export const manifestWith = (manifest: ManifestDocument, flags: ClusterFlags): ManifestDocument => {
   if (flags.description !== undefined)
     throw usageFailure('--description cannot be given with a manifest', 'Set a label of the cluster: metadata.labels.');

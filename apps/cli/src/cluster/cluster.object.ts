@@ -9,7 +9,7 @@ export const clusterObject = (manifest: ManifestView, cluster: ClusterView) => {
   return { apiVersion, kind, metadata, spec, status: { ...status, ...statusOf(cluster) } };
 };
 
-/** The same of a moment whose manifest is not known. */
+/** The cluster at a moment whose manifest is unknown. */
 export const clusterWithoutSpec = (cluster: ClusterView) => {
   const { name, namespace, uid, createdTime: creationTimestamp } = cluster;
   return {
@@ -30,7 +30,7 @@ const statusOf = ({ status, k8sVersion, endpoint, conditions, lease, addons, pro
   nodes: nodes.map(nodeStatusOf),
 });
 
-/** Without the fields that CB-Ladybug has for its providers. */
+/** Without CB-Ladybug's provider fields. */
 const nodeStatusOf = ({
   csp: _provider,
   cspLabel: _,

@@ -4,7 +4,7 @@ import { parseYaml } from '@fairlead/parsers';
 import { usageFailure, wordsOf } from '../failures.js';
 import { FILE_LIMITS } from '../io/file.limits.js';
 
-/** What `cluster create` takes beside a file; each one given overrides the file. */
+/** The options of `cluster create` that override fields of the file. */
 export interface ClusterFlags {
   readonly controlPlanes?: number;
   readonly workers?: number;
@@ -21,7 +21,7 @@ export interface ClusterFlags {
   readonly onFailure?: OnCreationFailure;
 }
 
-/** The body of the request. What is missing or wrong in it is the server's to say, with its codes. */
+/** The body of the request. The server validates it and reports its own codes. */
 export const clusterRequest = (
   name: string | undefined,
   document: ClusterRequest | undefined,
@@ -41,16 +41,19 @@ export const clusterRequest = (
   };
 };
 
-/** Without a file: three control planes and two workers on one connection, or without workers a single node. */
+/**
+ * Defaults without a file: three control planes and two workers on one connection, or a single node if there are no
+ * workers.
+ */
 const defaultsOf = ({ workers = 2, controlPlanes = controlPlanesBeside(workers) }: ClusterFlags): ClusterRequest => ({
   controlPlane: [{ count: controlPlanes }],
   ...workersBeside(controlPlanes, workers, { count: workers }),
 });
 
-/** How many control planes a request means that does not say: only a single node goes without workers. */
+/** The default number of control planes: only a single node has no workers. */
 export const controlPlanesBeside = (workers: number): number => (workers === 0 ? 1 : 3);
 
-/** Several control planes without workers are for the server to refuse, in its words. */
+/** Several control planes without workers are refused by the server. */
 export const workersBeside = (
   controlPlanes: number,
   workers: number,
@@ -106,7 +109,7 @@ const configOf = ({ config }: ClusterRequest, flags: ClusterFlags): Pick<Cluster
   return { config: { ...config, kubernetes: { ...config?.kubernetes, ...kubernetes } } };
 };
 
-/** A request from a YAML or JSON text. `source` names it in a complaint. */
+/** Parses a request from YAML or JSON. `source` is its name in error messages. */
 export const parseClusterDocument = (text: string, source: string): ClusterRequest => {
   const document = parsedYaml(text, source);
   if (typeof document !== 'object' || document === null || Array.isArray(document)) {

@@ -27,7 +27,7 @@ const usageOf = (work: () => unknown): string => {
 };
 
 describe('a request from options alone', () => {
-  it('asks for three control planes and two workers on one connection', () =>
+  it('has three control planes and two workers on one connection', () =>
     expect(clusterRequest('demo', undefined, { connection: 'lab', machineType: 'lab.medium' })).toEqual({
       name: 'demo',
       controlPlane: [{ connection: 'lab', count: 3, spec: 'lab.medium' }],
@@ -42,13 +42,13 @@ describe('a request from options alone', () => {
     }),
   );
 
-  it('of several control planes without workers is no single node: what it lacks is the server to say', () =>
+  it('with several control planes and no workers is sent as it is, for the server to refuse', () =>
     expect(clusterRequest('demo', undefined, { controlPlanes: 3, workers: 0 })).toEqual({
       name: 'demo',
       controlPlane: [{ count: 3 }],
     }));
 
-  it('sends every option under the name of the REST API', () => {
+  it('sends every option under its name in the REST API', () => {
     const request = clusterRequest('demo', undefined, {
       controlPlanes: 5,
       workers: 4,
@@ -73,7 +73,7 @@ describe('a request from options alone', () => {
     expect(ClusterRequest.safeParse(request).success).toBe(true);
   });
 
-  it('leaves what is missing to the server to refuse', () =>
+  it('omits missing fields, which the server refuses', () =>
     expect(clusterRequest('demo', undefined, {})).toMatchObject({
       controlPlane: [{ count: 3 }],
       worker: [{ count: 2 }],
@@ -83,7 +83,7 @@ describe('a request from options alone', () => {
 describe('a request from a file', () => {
   it('is sent as it is', () => expect(clusterRequest(undefined, document(), {})).toEqual(document()));
 
-  it('is overridden by options, and keeps the rest', () =>
+  it('is overridden by options, and keeps its other fields', () =>
     expect(clusterRequest('other', document(), { workers: 7, machineType: 'large', cni: 'canal' })).toEqual({
       name: 'other',
       serviceType: 'multi',
@@ -92,28 +92,28 @@ describe('a request from a file', () => {
       config: { kubernetes: { networkCni: 'canal', podCidr: '10.1.0.0/16' } },
     }));
 
-  it('is not given more workers when it has several sets of them', () =>
+  it('gets no additional workers if it has several sets of them', () =>
     expect(usageOf(() => clusterRequest('x', { worker: [{ count: 1 }, { count: 2 }] }, { workers: 5 }))).toContain(
       'cannot be divided',
     ));
 
-  it('needs a name somewhere', () =>
+  it('requires a name', () =>
     expect(usageOf(() => clusterRequest(undefined, { controlPlane: [] }, {}))).toBe('A cluster needs a name'));
 
   it.each([
     ['a list', '- 1'],
     ['a word', 'hello'],
     ['nothing', ''],
-  ])('is refused when it holds %s', (_what, text) =>
+  ])('is refused if it contains %s', (_what, text) =>
     expect(usageOf(() => parseClusterDocument(text, 'f.yaml'))).toBe('f.yaml does not hold a request for CB-Ladybug'),
   );
 
-  it('is refused when it is not YAML', () =>
+  it('is refused if it is not YAML', () =>
     expect(usageOf(() => parseClusterDocument('a: [', 'f.yaml'))).toContain('f.yaml is not YAML'));
 });
 
 describe('a file that is a manifest', () => {
-  it('is no request for CB-Ladybug', () =>
+  it('is not a request for CB-Ladybug', () =>
     expect(usageOf(() => parseClusterDocument(MANIFEST, 'shop.yaml'))).toBe(
       'shop.yaml holds a manifest, not a request for CB-Ladybug',
     ));

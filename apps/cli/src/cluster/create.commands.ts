@@ -143,16 +143,16 @@ const manifestOf = async (session: Session, file: string, name: string | undefin
   return name === undefined ? first.manifest : { ...first.manifest, metadata: { ...first.manifest.metadata, name } };
 };
 
-/** A manifest with this resource version is refused if there is such a cluster. */
+/** The server refuses a manifest with this resource version if the cluster exists. */
 const ONLY_IF_ABSENT = '';
 
-/** What it was read from has another identity: that of the new cluster is the server's to give. */
+/** Removes the uid of the source; the server assigns one to the new cluster. */
 const asNew = (manifest: ManifestDocument): ManifestDocument => {
   const { uid: _uid, ...metadata } = manifest.metadata;
   return { ...manifest, metadata: { ...metadata, resourceVersion: ONLY_IF_ABSENT } };
 };
 
-/** The field that says so is none of the user's. */
+/** The server's error names a field that the user did not set. */
 const orExists = (error: unknown): unknown =>
   error instanceof CliFailure && error.code === 'cluster.name-taken'
     ? new CliFailure(error.exit, {

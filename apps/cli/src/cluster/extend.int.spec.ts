@@ -29,7 +29,7 @@ describe('fairlead cluster extend', () => {
   it.each([
     ['--by', '48h', '2026-12-03T18:00:00.000Z'],
     ['--until', '2026-12-24T18:00:00Z', '2026-12-24T18:00:00.000Z'],
-  ])('moves the end of the manifest that it has read, and nothing else (%s)', async (option, value, endsAt) => {
+  ])('changes only the end in the manifest that it has read (%s)', async (option, value, endsAt) => {
     declared({ endsAt: END, gracePeriod: '1h' });
     const { code, stdout, stderr } = await ask(option, value);
     expect([code, stderr]).toEqual([0, '']);
@@ -42,7 +42,7 @@ describe('fairlead cluster extend', () => {
     });
   });
 
-  it('says what to do where the cluster has no end, or no new one was given', async () => {
+  it('states what to do if the cluster has no end, or no new end was given', async () => {
     declared(undefined);
     const none = await ask('--by', '1h');
     expect([none.code === 0, none.stderr]).toEqual([false, expect.stringContaining('Declare spec.lease')]);

@@ -8,7 +8,7 @@ const reservationText = ({ connection, phase, endsAt, message }: LeaseView['rese
   return `  ${connection}: ${phase}${until}${message === '' ? '' : `; denied: ${message}`}`;
 };
 
-/** When a cluster ends, and what is reserved for it. */
+/** The end of a cluster, and its reservation. */
 export const leaseText = ({ lease }: Pick<ClusterView, 'lease'>, nowMs: number): readonly string[] => {
   if (lease === undefined) return [];
   const { startsAt, endsAt, deletionAt, reservations } = lease;

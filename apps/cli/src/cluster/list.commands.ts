@@ -40,7 +40,7 @@ const list = async (session: Session, options: ListOptions): Promise<Answer> => 
   return options.ladybug === true ? answer : withDocuments(session, clusters, answer);
 };
 
-/** Every two seconds: no stream has the events of several clusters for everyone. */
+/** Polls every two seconds: there is no event stream for several clusters that every user may read. */
 const watchList = async (session: Session, options: ListOptions): Promise<never> => {
   const { io } = session;
   const region = io.isLive ? io.openRegion() : undefined;
@@ -62,7 +62,7 @@ const watchList = async (session: Session, options: ListOptions): Promise<never>
 
 const AGAIN_MS = 2_000;
 
-/** A row that is only older than before is not worth another line. */
+/** A row in which only the age has changed is not printed again. */
 const ageless = (line: string): string => line.replaceAll(/\s+(\d+(\.\d+)?(d|h|m|s))+(?=\s)/g, ' ');
 
 interface Listed {

@@ -17,13 +17,13 @@ export const LADYBUG_OPTION = [
 
 const isForPrograms = ({ format }: Pick<Session, 'format'>): boolean => format === 'json' || format === 'yaml';
 
-/** Before anything is asked of the server. */
+/** Called before any request. */
 export const checkLadybug = (session: Session, { ladybug }: LadybugOption): void => {
   if (ladybug === true && !isForPrograms(session))
     throw usageFailure('--ladybug needs -o json or -o yaml', 'Tables are the same with and without it.');
 };
 
-/** What json and yaml print of a cluster: one document, which can be applied. A cluster that is gone by now has no spec. */
+/** The json and yaml output for a cluster: one document that can be applied. A deleted cluster has no spec. */
 export const documentOf = async (
   { api }: Pick<Session, 'api'>,
   cluster: ClusterView,
@@ -39,14 +39,14 @@ export const documentOf = async (
   return manifest === undefined ? clusterWithoutSpec(cluster) : clusterObject(manifest, cluster);
 };
 
-/** A cluster after a change of it, or as it is: `answer` is for people. */
+/** A cluster, possibly after a change; `answer` is its text form. */
 export const withDocument = async (
   session: Session,
   cluster: ClusterView,
   answer: Answer = clusterAnswer(cluster, session.io.now()),
 ): Promise<Answer> => (isForPrograms(session) ? { ...answer, data: await documentOf(session, cluster) } : answer);
 
-/** At most so many manifests are read at once. */
+/** The maximum number of manifests that are read concurrently. */
 const READS_MAX = 8;
 
 export const withDocuments = async <A extends Answer>(

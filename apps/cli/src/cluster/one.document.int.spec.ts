@@ -25,7 +25,7 @@ const NODE = {
   ...{ kind: 'Node', name: 'demo-w-1', pool: 'web', role: 'worker', phase: 'Ready', ready: true, reason: '' },
   ...{ spec: 'lab.medium', csp: 'lab', cspLabel: 'a=b', regionLabel: 'a=b', zoneLabel: 'a=b', software: {} },
 };
-/** What only CB-Ladybug calls by these names. */
+/** Names that only CB-Ladybug uses. */
 const OF_LADYBUG = /mcis|cpLeader|cpGroup|installMonAgent|cspLabel|networkCni/;
 
 let gateway: FakeGateway;
@@ -50,7 +50,7 @@ const declared = (name: string) => ({
 });
 const LADYBUG = 'name: demo\ncontrolPlane: [{ connection: lab, count: 1, spec: s }]\n';
 
-describe('what json and yaml print of a cluster', () => {
+describe('the json and yaml output of a cluster', () => {
   it.each(['cluster get demo -o yaml', 'cluster get demo -o json'])(
     'is its manifest with its status (%s)',
     async (line) => {
@@ -80,7 +80,7 @@ describe('what json and yaml print of a cluster', () => {
     expect(sent[0]?.body).toMatchObject({ metadata: VIEW.metadata, spec: { version: 'v1.34.4' } });
   });
 
-  it('is the same in a list, and in the answers to changes', async () => {
+  it('has the same form in lists and in responses to changes', async () => {
     gateway.on('POST', `${DEMO}/pause`, { body: clusterView({ mcis: 'demo' }) });
     const list = read((await ask('cluster list -o yaml')).stdout) as unknown as readonly (typeof VIEW)[];
     for (const one of [...list, read((await ask('cluster pause demo -o json')).stdout)])
@@ -88,7 +88,7 @@ describe('what json and yaml print of a cluster', () => {
     expect((await ask('cluster list -o name')).stdout).toBe('demo\n');
   });
 
-  it('is that of CB-Ladybug only below its flag, which tables refuse', async () => {
+  it("is CB-Ladybug's document only with its flag, which is refused for tables", async () => {
     for (const line of ['cluster get demo --ladybug -o json', 'cluster list --ladybug -o json'])
       expect((await ask(line)).stdout).toMatch(OF_LADYBUG);
     for (const line of ['cluster get demo --ladybug', 'cluster list --ladybug'])
@@ -111,7 +111,7 @@ describe('fairlead cluster create -f', () => {
   });
   const sent = (name: string) => gateway.asked('PUT', `/ns/default/clusters/${name}/manifest`)[0];
 
-  it('declares the manifest, only if there is no such cluster, with an idempotency key', async () => {
+  it('declares the manifest with an idempotency key, only if the cluster does not exist', async () => {
     const { code, stderr } = await ask('cluster create -f -', JSON.stringify(declared('demo')));
     expect([code, stderr]).toEqual([0, expect.stringContaining('wait for it with "fairlead cluster wait demo"')]);
     expect(stderr).toContain('Warning: It is small.\n');
@@ -120,7 +120,7 @@ describe('fairlead cluster create -f', () => {
     expect(sent('demo')?.headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('takes what get and export print for a new cluster of another name', async () => {
+  it('accepts the output of get and export for a new cluster with another name', async () => {
     for (const line of ['cluster get demo -o yaml', 'export demo']) {
       const { stdout } = await ask(line);
       expect((await ask('cluster create demo2 -f -', stdout)).code).toBe(0);
@@ -150,12 +150,12 @@ describe('fairlead cluster create -f', () => {
     ['cluster create --ladybug -f -', JSON.stringify(VIEW), 'Leave --ladybug out.'],
     ['cluster create -f -', `${JSON.stringify(VIEW)}\n---\n${JSON.stringify(VIEW)}`, 'Type "fairlead apply -f -"'],
     ['cluster create -n team-a -f -', JSON.stringify(VIEW), 'is of namespace default, not of team-a'],
-  ])('says what to type instead: %s', async (line, stdin, words) => {
+  ])('states the correct command: %s', async (line, stdin, words) => {
     expect(await ask(line, stdin)).toMatchObject({ code: 2, stderr: expect.stringContaining(words) });
     expect(gateway.received).toEqual([]);
   });
 
-  it('changes no cluster that exists', async () => {
+  it('does not change an existing cluster', async () => {
     const field = 'metadata.resourceVersion';
     gateway.on('PUT', `${DEMO}/manifest`, refusal(409, 'cluster.name-taken', 'It exists.', { field }));
     const { code, stderr } = await ask('cluster create -f -', JSON.stringify(declared('demo')));

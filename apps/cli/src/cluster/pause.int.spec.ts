@@ -26,7 +26,7 @@ describe.each([
   ['pause', 'Paused'],
   ['resume', 'Running'],
 ])('fairlead cluster %s', (action, state) => {
-  it('sends the reason, and shows the state that follows', async () => {
+  it('sends the reason, and shows the resulting state', async () => {
     gateway.on('POST', `${DEMO}/${action}`, inState(state));
     const { code, stdout, stderr } = await ask(action, 'demo', '--reason', 'the provider is under maintenance');
     expect([code, stderr]).toEqual([0, '']);
@@ -35,20 +35,20 @@ describe.each([
     expect(asked?.body).toEqual({ reason: 'the provider is under maintenance' });
   });
 
-  it('needs no reason', async () => {
+  it('does not require a reason', async () => {
     gateway.on('POST', `${DEMO}/${action}`, inState(state));
     expect((await ask(action, 'demo')).code).toBe(0);
     expect(gateway.asked('POST', `${DEMO}/${action}`)[0]?.body).toEqual({ reason: '' });
   });
 
-  it('answers --output json with the document of the cluster', async () => {
+  it('prints the document of the cluster with --output json', async () => {
     gateway.on('POST', `${DEMO}/${action}`, inState(state));
     const { code, stdout } = await ask(action, 'demo', '--output', 'json');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ metadata: { name: 'demo' }, status: { state } });
   });
 
-  it('of a cluster that does not exist ends with 5', async () => {
+  it('exits with 5 for a cluster that does not exist', async () => {
     gateway.on('POST', `${DEMO}/${action}`, refusal(404, 'cluster.unknown', 'There is no cluster demo'));
     expect(await ask(action, 'demo')).toEqual({
       code: 5,
@@ -58,8 +58,8 @@ describe.each([
   });
 });
 
-describe('a cluster that is paused', () => {
-  it('refuses its deletion, and the advice names the command that resumes it', async () => {
+describe('a paused cluster', () => {
+  it('refuses its deletion, with advice that names the command to resume it', async () => {
     const message = `Unable to delete it. The cluster 'demo' has been paused since ${SINCE}.`;
     const help = 'Resume it first, with POST /ns/default/clusters/demo/resume.';
     gateway.on('DELETE', DEMO, refusal(409, 'cluster.paused', message, { help }));
@@ -72,7 +72,7 @@ describe('a cluster that is paused', () => {
 });
 
 describe('fairlead cluster retry-network', () => {
-  it('asks for another try, and shows the cluster', async () => {
+  it('requests another attempt, and shows the cluster', async () => {
     gateway.on('POST', `${DEMO}/network/retry`, { status: 200, body: clusterView() });
     const { code, stdout } = await ask('retry-network', 'demo');
     expect(code).toBe(0);

@@ -7,10 +7,7 @@ const ANSWER_TIMEOUT_MS = 3_000;
 const words = z.record(z.string(), z.string()).default({});
 const Readiness = z.object({ services: words, alarms: words });
 
-/**
- * What explains that a cluster makes no progress: a sentence for each service that has been silent for a while, and for each of
- * its alarms.
- */
+/** Possible causes of a cluster without progress: a sentence for each silent service and for each alarm. */
 export const silentServices = async ({
   server,
   fetch,
@@ -23,7 +20,7 @@ export const silentServices = async ({
       .filter(([, sign]) => sign !== 'ok')
       .map(([name, sign]) => `${name}: ${sign}`);
   } catch {
-    return []; // Whether the gateway is reached follows from the answer to the command itself.
+    return []; // The command's own request shows whether the gateway is reachable.
   } finally {
     late.clear();
   }

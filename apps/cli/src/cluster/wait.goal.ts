@@ -4,7 +4,7 @@ import { nearest } from '../command/nearest.js';
 import type { Described } from './cluster.describe.js';
 import { isGone } from './watch.effects.js';
 
-/** What `fairlead cluster wait` waits for. */
+/** The goal of `fairlead cluster wait`. */
 export type Goal =
   | { readonly kind: 'ready' | 'deleted' }
   | { readonly kind: 'condition'; readonly type: string; readonly status: string };
@@ -12,7 +12,9 @@ export type Goal =
 const STATUSES: readonly string[] = ['True', 'False', 'Unknown'];
 const NAMED_MAX = 3;
 
-/** `ready`, `deleted`, or a condition: `NodesReady`, `HookBlocked=False`, or, as kubectl has it, `condition=Ready`. */
+/**
+ * Parses `ready`, `deleted`, or a condition: `NodesReady`, `HookBlocked=False`, or, as in kubectl, `condition=Ready`.
+ */
 export const goal = (text: string): Goal => {
   if (text === 'ready' || text === 'deleted') return { kind: text };
   const [name = '', status = 'True'] = text.replace(/^condition=/, '').split('=');
@@ -52,7 +54,7 @@ export const isReached = (of: Goal, described: Described): boolean => {
   }
 };
 
-/** It cannot come to that by itself: the cluster is gone, or its creation has failed. */
+/** The goal cannot be reached anymore: the cluster is deleted, or its creation has failed. */
 export const isHopeless = (of: Goal, described: Described): boolean => {
   if (of.kind === 'deleted') return false;
   return isGone(described) || (of.kind === 'ready' && described.cluster?.status.state === 'Failed');

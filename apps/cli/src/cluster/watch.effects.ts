@@ -8,16 +8,16 @@ import { watch, type WatchEnd } from '../progress/watch.effects.js';
 import { describedOf, describeLines, type Described } from './cluster.describe.js';
 
 export interface WatchClusterOptions {
-  /** There is nothing more to wait for. */
+  /** Whether the goal is reached. */
   readonly until: (described: Described) => boolean;
   readonly all: boolean;
   readonly timeoutMs?: number | undefined;
 }
 
-/** Some conditions change by time alone. */
+/** Some conditions change without an event. */
 const AGAIN_MS = 10_000;
 
-/** Shows a cluster, with what is done with it, until it is as asked. */
+/** Displays a cluster and its operations until `until` holds. */
 export const watchCluster = (
   api: Api,
   io: Io,
@@ -39,15 +39,15 @@ export const watchCluster = (
     { timeoutMs, againMs: AGAIN_MS },
   );
 
-/** Of the latest event that is known to show. */
+/** The sequence of the latest event in the views. */
 const seqOf = ({ cluster, operations }: Described): number =>
   Math.max(cluster?.lastSeq ?? 0, operations.at(-1)?.seq ?? 0);
 
-/** Of the latest operation. */
+/** The new lines of the latest operation. */
 const linesOf = (before: Described | undefined, { at, cluster, operations }: Described): readonly string[] => {
   const operation = operations.at(-1);
   if (operation === undefined) return [];
-  // What had ended before is not what is waited for.
+  // An operation that had ended before is not printed.
   if (before === undefined && isOver(operation))
     return cluster === null ? [] : [`${at.cluster}  ${cluster.status.state}: nothing is in progress`];
   const former = before?.operations.find(({ id }) => id === operation.id);
@@ -55,10 +55,10 @@ const linesOf = (before: Described | undefined, { at, cluster, operations }: Des
   return linesBetween(former, shown);
 };
 
-/** It is gone, and its deletion has ended. */
+/** The cluster is deleted, and its deletion operation has ended. */
 export const isGone = ({ cluster, operations }: Described): boolean =>
   cluster === null && operations.every((operation) => isOver(operation));
 
-/** Whether anything is known of a cluster of the name, also of one that is gone. */
+/** Whether a cluster with this name exists or existed. */
 export const isKnown = async (api: Api, at: ClusterAt): Promise<boolean> =>
   (await unlessUnknown(api.list('/ns/{namespace}/clusters/{cluster}/operations', at))) !== undefined;

@@ -24,7 +24,7 @@ const ask = (args: readonly string[], io: FakeIo = fakeIo()): Promise<Ran> =>
 
 const reach = (moment: string): void => reachMoment(gateway, happening, moment);
 
-/** The present state of the cluster, beside the moment that was reached. */
+/** Sets the present state of the cluster, in addition to the recorded moment. */
 const be = (change: object): void => void gateway.on('GET', DEMO, { body: { ...sample('ready').cluster, ...change } });
 
 const PROVISIONING = {
@@ -32,7 +32,7 @@ const PROVISIONING = {
 };
 
 describe('cluster wait', () => {
-  it('waits in any terminal until the cluster is Ready, whoever created it', async () => {
+  it('waits on any terminal until the cluster is Ready, whoever created it', async () => {
     reach('machines');
     be(PROVISIONING);
     const running = ask(['cluster', 'wait', 'demo']);
@@ -43,13 +43,13 @@ describe('cluster wait', () => {
     expect(stderr).toContain('demo  Shared resources: done');
   });
 
-  it('ends at once where there is nothing to wait for', async () => {
+  it('exits at once if the goal is already reached', async () => {
     reach('ready');
     expect((await ask(['cluster', 'wait', 'demo'])).code).toBe(0);
     expect(gateway.received.filter(({ path }) => path.endsWith('/stream')).length).toBeLessThanOrEqual(1);
   });
 
-  it('ends with 1, the cause and what can be done when the creation has failed', async () => {
+  it('exits with 1, the cause and advice if the creation has failed', async () => {
     reach('failed');
     be({ status: { phase: 'Failed', state: 'Failed', reasons: [], reason: 'X', message: 'kubeadm init failed' } });
     const { code, stderr } = await ask(['cluster', 'wait', 'demo']);
@@ -58,7 +58,7 @@ describe('cluster wait', () => {
     expect(stderr).toContain('  Continue from the failed step: fairlead cluster retry demo');
   });
 
-  it('waits for the end of a deletion, and is content where there is no such cluster', async () => {
+  it('waits for the end of a deletion, and succeeds if there is no such cluster', async () => {
     reach('deleting');
     be({});
     const running = ask(['cluster', 'wait', 'demo', '--for', 'deleted']);
@@ -70,7 +70,7 @@ describe('cluster wait', () => {
     expect(await ask(['cluster', 'wait', 'demo', '--for', 'deleted'])).toMatchObject({ code: 0 });
   });
 
-  it('exits with 5 when the cluster is deleted while the command waits for Ready', async () => {
+  it('exits with 5 if the cluster is deleted while the command waits for Ready', async () => {
     reach('deleted');
     gateway.on('GET', DEMO, refusal(404, 'cluster.unknown', 'There is none'));
     expect(await ask(['cluster', 'wait', 'demo'])).toMatchObject({
@@ -79,7 +79,7 @@ describe('cluster wait', () => {
     });
   });
 
-  it('waits for a condition, which it knows by its name', async () => {
+  it('waits for a condition by name', async () => {
     reach('ready');
     const condition = (status: string) => ({
       conditions: [
@@ -98,7 +98,7 @@ describe('cluster wait', () => {
     });
   });
 
-  it('ends with 8 when its time is over, and says how to come back', async () => {
+  it('exits with 8 after its timeout, and names the command to continue', async () => {
     reach('machines');
     be(PROVISIONING);
     const { code, stderr } = await ask(['cluster', 'wait', 'demo', '--timeout', '200ms']);
@@ -108,7 +108,7 @@ describe('cluster wait', () => {
 });
 
 describe('cluster describe --watch', () => {
-  it('keeps drawing the cluster until Ctrl-C, also over a restart of the gateway', async () => {
+  it('draws the cluster until Ctrl-C, also across a restart of the gateway', async () => {
     reach('machines');
     be({});
     const io = fakeIo({ isLive: true });
@@ -123,7 +123,7 @@ describe('cluster describe --watch', () => {
     expect(stderr).toContain('Watch it again with "fairlead cluster describe demo --watch".');
   });
 
-  it('ends by itself when the cluster is deleted', async () => {
+  it('exits when the cluster is deleted', async () => {
     reach('deleting');
     be({});
     const running = ask(['cluster', 'describe', 'demo', '-w']);
@@ -135,7 +135,7 @@ describe('cluster describe --watch', () => {
 });
 
 describe('cluster get', () => {
-  it('says what a deletion waits for, with its attempt, and what can be done', async () => {
+  it('shows what a deletion waits for, the attempt, and advice', async () => {
     const deletion = sample('hooked-again').operations.at(-1)!;
     const { steps, nextActions } = deletion;
     be({
@@ -155,14 +155,14 @@ describe('cluster get', () => {
     expect(stdout).toContain('  Continue without the hook: fairlead hook skip demo backup --point BeforeClusterDelete');
   });
 
-  it('prints one line of a cluster that is Running', async () => {
+  it('prints one line for a Running cluster', async () => {
     be({});
     expect((await ask(['cluster', 'get', 'demo'])).stdout.trimEnd().split('\n')).toHaveLength(2);
   });
 });
 
 describe('cluster list --watch', () => {
-  it('prints what has changed until Ctrl-C', async () => {
+  it('prints changes until Ctrl-C', async () => {
     gateway.on('GET', '/ns/default/clusters', { body: { items: [clusterView({ name: 'one' })] } });
     const io = fakeIo();
     const running = ask(['cluster', 'list', '--watch'], io);

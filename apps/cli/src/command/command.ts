@@ -9,23 +9,24 @@ const examplesByCommand = new WeakMap<Command, readonly Example[]>();
 export const examplesOf = (command: Command): readonly Example[] => examplesByCommand.get(command) ?? [];
 
 export interface CommandDefinition {
-  /** Name and arguments in commander's words: `get <name>`. */
+  /** Name and arguments in commander's syntax: `get <name>`. */
   readonly usage: string;
   readonly summary: string;
-  /** More than the summary, where there is more to say. */
+  /** Replaces the summary in the help, if it is not sufficient. */
   readonly description?: string;
   readonly examples: readonly Example[];
-  /** Meant when the group's own word is followed by none of its commands. */
+  /** Runs if the group's name is not followed by a command. */
   readonly isDefault?: true;
   /**
-   * The shared options that the command uses; any other is refused. `server`: all; `installation`: all but the namespace; `output`: the
-   * format alone; `namespace`, `output-namespace`: that, and no server; `none`: none. `out-file…`: as `server` and `output`, and -o is a file's.
+   * The shared options that the command uses; others are refused. `server`: all; `installation`: all except the
+   * namespace; `output`: only the format; `namespace`, `output-namespace`: these, without a server; `none`: none.
+   * `out-file…`: like `server` and `output`, but -o is the path of a file.
    */
   readonly shared?:
     'server' | 'installation' | 'output' | 'output-namespace' | 'namespace' | 'none' | 'out-file' | 'out-file-alone';
 }
 
-/** Adds a command that does something. */
+/** Adds a command with an action. */
 export const addCommand = (parent: Command, definition: CommandDefinition): Command => {
   const command = parent
     .command(definition.usage, { isDefault: definition.isDefault === true })
@@ -41,7 +42,9 @@ export const addCommand = (parent: Command, definition: CommandDefinition): Comm
   });
 };
 
-/** Before the command all shared options are understood; one that means nothing to the command must not be swallowed. */
+/**
+ * Every shared option is accepted before the command; one that the command does not use must not be ignored silently.
+ */
 const refuseMisplaced = (command: Command, shared: readonly Option[]): void => {
   for (let above = command.parent; above !== null; above = above.parent) {
     for (const option of above.options) {
@@ -58,19 +61,19 @@ const refuseMisplaced = (command: Command, shared: readonly Option[]): void => {
   }
 };
 
-/** The words of a command, with the program's name. */
+/** The full name of a command, including the program. */
 export const titleOf = (command: Command): string =>
   `${command.parent === null ? '' : `${titleOf(command.parent)} `}${command.name()}`;
 
 const unusedText = (command: Command, { long }: Option): string => `"${titleOf(command)}" does not use ${long}`;
 
-/** The sentence for a shared option that the command does not use; undefined: it is none of them. */
+/** The message for a shared option that the command does not use; undefined if it is not a shared option. */
 export const unusedSharedText = (command: Command, flag: string): string | undefined => {
   const option = sharedOptions('server').find(({ long, short }) => long === flag || short === flag);
   return option === undefined ? undefined : unusedText(command, option);
 };
 
-/** Adds a word under which commands are grouped. */
+/** Adds a group of commands. */
 export const addGroup = (parent: Command, name: string, summary: string): Command =>
   parent.command(name).summary(summary).description(`${summary}.`);
 
@@ -120,13 +123,13 @@ export const sharedOptions = (which: NonNullable<CommandDefinition['shared']>): 
 
 type Action<Arguments extends readonly unknown[]> = (session: Session, ...args: Arguments) => Promise<Answer | void>;
 
-/** Options before the command's name are those of its groups and of the program; the nearer one wins. */
+/** Options before the command's name belong to its groups or the program; the nearest one takes precedence. */
 const optionsOf = (command: Command): SharedOptions => ({
   ...(command.parent === null ? {} : optionsOf(command.parent)),
   ...command.opts(),
 });
 
-/** What commander calls: gives the action its session, and prints its answer. */
+/** The handler for commander: passes a session to the action, and prints its answer. */
 export const runs =
   <Arguments extends readonly unknown[]>(io: Io, action: Action<Arguments>) =>
   async (...received: unknown[]): Promise<void> => {

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { CliFailure, usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 
-/** Options of commands that take something away. */
+/** Options of destructive commands. */
 export interface ConfirmOptions {
   readonly yes?: true;
 }
@@ -12,15 +12,15 @@ export const CONFIRM_OPTION = ['-y, --yes', 'do not ask for confirmation'] as co
 export const addConfirmOption = (command: Command): Command => command.option(...CONFIRM_OPTION);
 
 interface Question {
-  /** What will happen; absent: it was shown already. */
+  /** The consequences; absent if they have been printed already. */
   readonly what?: string;
-  /** Absent: whether to go on. */
+  /** Default: whether to continue. */
   readonly question?: string;
-  /** What must be typed; absent: a yes. */
+  /** The text that the user must type; if absent, a yes is sufficient. */
   readonly typed?: string;
 }
 
-/** Before anything is changed. Without a terminal, --yes is required. */
+/** Asks before a change. Without a terminal, --yes is required. */
 export const confirm = async (
   io: Io,
   { what, question = 'Go on?', typed }: Question,

@@ -27,7 +27,7 @@ describe.each([
 ])('%j', (command, path, what) => {
   beforeEach(() => void gateway.on('DELETE', path, { body: { kind: 'Status', code: 200, message: '' } }));
 
-  it('says what it will do and asks, unless --yes is given', async () => {
+  it('states the consequences and asks, unless --yes is given', async () => {
     const no = await ask(command, fakeIo({ answer: 'n' }));
     expect([no.code, no.stderr]).toEqual([1, expect.stringContaining(what)]);
     const unattended = await ask(command);

@@ -1,14 +1,14 @@
 import { Option, type Command } from 'commander';
 import type { Io } from '../io/io.js';
 
-/** Until when former names are understood. */
+/** The version that removes deprecated names. */
 const GOES_IN = '0.2.0';
 
-/** Says once, on standard error, what a former name is called now. */
+/** Prints a deprecation warning on standard error. */
 export const sayFormer = (io: Pick<Io, 'err'>, former: string, now: string): void =>
   io.err(`${former} is now ${now}; the former name goes in version ${GOES_IN}.\n`);
 
-/** An option's former name: hidden, and understood as the option. `former`: `--spec <name>`. */
+/** Adds the deprecated name of an option as a hidden alias. `former`: `--spec <name>`. */
 export const withFormerOption = (
   command: Command,
   io: Pick<Io, 'err'>,
@@ -39,7 +39,7 @@ export const withFormerFlag = (
   });
 };
 
-/** Commands that had another name: the group, and its word before and now. */
+/** Renamed commands: the group, the deprecated name, and the current name. */
 export const FORMER_COMMANDS: readonly (readonly [group: string, former: string, now: string])[] = [
   ['connection', 'set', 'register'],
   ['application', 'show', 'get'],
@@ -49,7 +49,7 @@ export const FORMER_COMMANDS: readonly (readonly [group: string, former: string,
   ['pool', 'release', 'unhold'],
 ];
 
-/** A command line with former names of commands in today's. What follows the command is left alone. */
+/** Replaces a deprecated command name in a command line. The arguments after it are unchanged. */
 export const inPresentWords = (args: readonly string[], io: Pick<Io, 'err'>): readonly string[] => {
   for (const [group, former, now] of FORMER_COMMANDS) {
     const at = args.findIndex((word, index) => [group, `${group}s`].includes(word) && args[index + 1] === former);

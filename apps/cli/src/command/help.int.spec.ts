@@ -22,7 +22,7 @@ describe('help', () => {
     expect(stdout).not.toContain('display help for command');
   });
 
-  it('groups the commands of the program, each in one group', async () => {
+  it('lists each command of the program in exactly one group', async () => {
     const { stdout } = await run(['--help'], io());
     expect([...stdout.matchAll(/^[A-Z][\w ]+:$/gm)].map(([heading]) => heading)).toEqual(
       expect.arrayContaining(['Clusters:', 'Nodes:', 'Upgrades and backups:', 'Access:', 'Operate Fairlead:']),
@@ -30,7 +30,7 @@ describe('help', () => {
     expect(stdout).not.toMatch(/^Commands:$/m);
   });
 
-  it('names shared options below the own ones, and describes them once', async () => {
+  it("lists shared options after the command's own, and describes them only once", async () => {
     const { stdout } = await run(['node', 'list', '--help'], io());
     expect(stdout.indexOf('--selector')).toBeLessThan(stdout.indexOf('Shared options (see "fairlead --help"):'));
     expect(stdout).not.toContain('address of the REST API');

@@ -1,12 +1,12 @@
 import { Help, type Command, type Option } from 'commander';
 
-/** A line that a user can type, and what it does. */
+/** An example command line, and its meaning. */
 export type Example = readonly [line: string, meaning: string];
 
 const INDENT = 2;
 const CONTINUED = 6;
 
-/** Words in lines of at most `width`; a longer word has a line of its own. */
+/** Wraps words at `width`; a longer word has its own line. */
 const wrapped = (words: readonly string[], width: number): readonly string[] => {
   const lines: string[] = [];
   for (const word of words) {
@@ -17,13 +17,13 @@ const wrapped = (words: readonly string[], width: number): readonly string[] => 
   return lines;
 };
 
-/** A text below an indent, in lines that fit. */
+/** An indented text, wrapped to the available columns. */
 export const indented = (text: string, columns: number, indent = INDENT): string =>
   wrapped(text.split(' '), columns - indent)
     .map((line) => `${' '.repeat(indent)}${line}`)
     .join('\n');
 
-/** A command line that fits: what follows is on further lines, as a shell reads it. */
+/** Wraps a command line with backslashes, so that a shell can read it. */
 const commandText = (line: string, columns: number): string => {
   const words = line.match(/(?:"[^"]*"|'[^']*'|\S)+/g) ?? [];
   const [first = '', ...others] = wrapped(words, columns - CONTINUED - 2);
@@ -42,7 +42,7 @@ export const examplesText = (examples: readonly Example[], columns: number): str
         .map(([line, meaning]) => `${meaningText(meaning, columns)}\n${commandText(line, columns)}`)
         .join('\n\n')}\n`;
 
-/** The shared options of a command in a line or two: the program's own help describes them. */
+/** Lists the shared options of a command in a line or two; the program's help describes them. */
 export const sharedText = (options: readonly Option[], columns: number): string => {
   if (options.length === 0) return '';
   const names = options.map(({ short, long }) => short ?? long ?? '').join(', ');
@@ -50,8 +50,8 @@ export const sharedText = (options: readonly Option[], columns: number): string 
 };
 
 /**
- * The help of a command without the options that every command has, which the program's describes, and without commander's own word for
- * help. Only what is shown: suggestions for what is misspelt know them.
+ * Formats the help of a command without the shared options, which the program's help describes, and without commander's
+ * `help` command. Only affects the display: suggestions for misspelled options include them.
  */
 export const formatHelp =
   (sharedHeading: string) =>

@@ -1,4 +1,4 @@
-/** The number of letters to change, add, take away or swap with the next. */
+/** The edit distance: insertions, deletions, substitutions and swaps of adjacent letters. */
 const distance = (a: string, b: string): number => {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, at) => at)];
   for (let i = 1; i <= a.length; i += 1) {
@@ -16,7 +16,7 @@ const distance = (a: string, b: string): number => {
 
 const at = (rows: readonly (readonly number[])[], i: number, j: number): number => rows[i]?.[j] ?? 0;
 
-/** What is spelled like `word`, nearest first: at most a third of its letters differ from one of the names. */
+/** Candidates with a similar name, nearest first: at most a third of the letters differ. */
 export const nearest = <T>(word: string, candidates: readonly T[], namesOf: (candidate: T) => readonly string[]): T[] =>
   candidates
     .map((candidate) => ({ candidate, far: Math.min(...namesOf(candidate).map((name) => distance(word, name))) }))

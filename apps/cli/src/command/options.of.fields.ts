@@ -1,6 +1,6 @@
 import type { Fault } from '../failures.js';
 
-/** Fields of requests, and the option that sets each. A field of several sets is set by one option, too. */
+/** The option that sets each field of a request. One option may set a field in several sets. */
 const OPTIONS: readonly (readonly [field: RegExp, option: string])[] = [
   [/^config\.kubernetes\.networkCni$/, '--cni'],
   [/^config\.kubernetes\.version$/, '--kubernetes-version'],
@@ -33,13 +33,16 @@ const OPTIONS: readonly (readonly [field: RegExp, option: string])[] = [
 
 const dashed = (field: string): string => `--${field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-/** The option that sets a field of the command, if the command has it; a name is an argument. */
+/** The option of the command that sets a field, if there is one; a name is an argument. */
 const optionOf = (field: string, known: readonly string[]): string | undefined => {
   const found = OPTIONS.find(([pattern, option]) => pattern.test(field) && known.includes(option || dashed(field)));
   return found && (found[1] || dashed(field));
 };
 
-/** A fault of a request that was made of options: it names them, and not the fields that they became. `known`: the command's options. */
+/**
+ * Names options instead of request fields in a fault, for a request that was built from options. `known`: the command's
+ * options.
+ */
 export const inOptions = <T extends Pick<Fault, 'field'>>(
   fault: T,
   known: readonly string[],

@@ -3,7 +3,7 @@ import { isDnsName } from '@fairlead/contracts';
 import { InvalidArgumentError } from 'commander';
 import { parseDuration } from '../output/duration.js';
 
-/** Parsers of option values. Each throws commander's error, which becomes a sentence with the option's name. */
+/** Parsers of option values. Each throws commander's error, whose message contains the option's name. */
 
 export const integerBetween =
   (min: number, max: number) =>
@@ -16,7 +16,10 @@ export const integerBetween =
 
 const CONTROL_PLANE_COUNTS: readonly number[] = [1, 3, 5, 7];
 
-/** As the gateway takes it, where there is no gateway to ask yet: an even number of members of etcd would bear no more losses than one less. */
+/**
+ * Same rule as the gateway, for use before there is one: an even number of etcd members tolerates no more failures than
+ * one less.
+ */
 export const controlPlaneCount = (text: string): number => {
   const count = Number(text);
   if (!CONTROL_PLANE_COUNTS.includes(count)) throw new InvalidArgumentError('It must be 1, 3, 5 or 7.');
@@ -43,7 +46,7 @@ export const duration = (text: string): number => {
   return durationMs;
 };
 
-/** In milliseconds; the limits are durations themselves, as an operator writes them. */
+/** Returns milliseconds; the limits are duration strings. */
 export const durationBetween = (min: string, max: string): ((text: string) => number) => {
   const [minMs, maxMs] = [duration(min), duration(max)];
   return (text) => {
@@ -54,7 +57,7 @@ export const durationBetween = (min: string, max: string): ((text: string) => nu
   };
 };
 
-/** From where on a history is read: after a sequence of the log, from a time, or from a duration ago. */
+/** The start of a history: a sequence of the log, a time, or a duration before now. */
 export type Since = number | string | { readonly agoMs: number };
 
 export const since = (text: string): Since => {
@@ -68,7 +71,7 @@ export const since = (text: string): Since => {
   );
 };
 
-/** A sequence of the log, or a time; without a zone, that of this machine. */
+/** A sequence of the log, or a time; the default time zone is that of this machine. */
 export const moment = (text: string): number | string => {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
   const time = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
@@ -76,7 +79,7 @@ export const moment = (text: string): number | string => {
   throw new InvalidArgumentError('Give a sequence of the log like 4711, or a time like 2026-11-21T08:00:00Z.');
 };
 
-/** RFC 3339 in UTC; without a zone, that of this machine is meant. */
+/** RFC 3339 in UTC; the default time zone of the input is that of this machine. */
 export const time = (text: string): string => {
   const parsed = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(parsed)) return new Date(parsed).toISOString();
@@ -89,7 +92,7 @@ export const kubernetesVersion = (text: string): string => {
   return text.startsWith('v') ? text : `v${text}`;
 };
 
-/** Collects an option that may be given several times. */
+/** Collects the values of a repeatable option. */
 export const collected = (text: string, before: readonly string[] | undefined): readonly string[] => [
   ...(before ?? []),
   text,

@@ -6,17 +6,17 @@ import { chosenContext } from '../instance/contexts.store.js';
 import type { Io } from '../io/io.js';
 import { DEFAULT_FORMAT, type Format } from '../output/format.js';
 
-/** The options that (nearly) every command has. */
+/** Options of (nearly) all commands. */
 export interface SharedOptions extends AccessOptions {
   readonly output?: Format;
   readonly namespace?: string;
-  /** What the command itself has of these: it waits for something, and bears with a server that restarts meanwhile. */
+  /** Set if the command waits for a result, and therefore tolerates a restart of the server. */
   readonly wait?: boolean;
   readonly watch?: boolean;
   readonly follow?: boolean;
 }
 
-/** One run of a command: the terminal, what was asked of all commands, and the server, which is looked for when it is first needed. */
+/** One run of a command: the terminal, the shared options, and the API, which is created on first use. */
 export class Session {
   private known: Api | undefined;
   private found: Access | undefined;
@@ -33,12 +33,12 @@ export class Session {
     return (this.known ??= apiAt({ ...this.access, outage: new Outage(this.io, () => this.waits) }));
   }
 
-  /** Where the server is, and what opens it. */
+  /** The address of the server, and the credentials for it. */
   get access(): Access {
     return (this.found ??= findAccess(this.shared, this.io));
   }
 
-  /** From now on a server that restarts is waited for, because the command waits for something that continues there. */
+  /** From now on, the command tolerates a restart of the server, because it waits for work that continues there. */
   waitsForServer(): void {
     this.waits = true;
   }
@@ -50,7 +50,7 @@ export class Session {
     return namespace ?? (context === undefined ? (given ?? ofContext()) : (ofContext() ?? given)) ?? 'default';
   }
 
-  /** What --namespace says; undefined: it was not given. */
+  /** The value of --namespace; undefined if it was not given. */
   get namespaceOption(): string | undefined {
     return this.shared.namespace;
   }
@@ -59,7 +59,7 @@ export class Session {
     return this.shared.output ?? DEFAULT_FORMAT;
   }
 
-  /** Where the instance's data is, as far as the user said. */
+  /** The data folder of the instance, if the user named one. */
   get dataDir(): string | undefined {
     return this.shared.data;
   }

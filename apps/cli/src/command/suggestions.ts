@@ -5,7 +5,7 @@ import { nearest } from './nearest.js';
 
 const HIDDEN = '__';
 const SUGGESTIONS_MAX = 3;
-/** Words that other programs use, for what is called otherwise here. */
+/** Terms of other programs, with their names in this one. */
 const SYNONYMS: Readonly<Record<string, string>> = {
   rm: 'delete',
   del: 'delete',
@@ -25,7 +25,7 @@ const visible = (command: Command): readonly Command[] =>
 
 const namesOf = (command: Command): readonly string[] => [command.name(), ...command.aliases()];
 
-/** `cluster` is meant by `cluster` and `clusters`, `get` also by `show`. */
+/** Whether the command has this name, alias or synonym: `cluster` and `clusters`, `get` and `show`. */
 const isCalled = (command: Command, word: string): boolean =>
   namesOf(command).some((name) => name === word || name === SYNONYMS[word]);
 
@@ -33,8 +33,8 @@ const leavesOf = (command: Command): readonly Command[] =>
   visible(command).flatMap((child) => (child.commands.length > 0 ? leavesOf(child) : [child]));
 
 /**
- * For words of which `command` knows none: the commands that have all of them in another order (`create cluster`), else those that have the
- * first one further down (`describe`). Empty: none is that near, and the spelling decides.
+ * Commands for words that are not a command of `command`: those with the words in another order (`create cluster`),
+ * otherwise those with the first word as a subcommand (`describe`). If empty, suggestions follow from the spelling.
  */
 const elsewhere = (command: Command, words: readonly string[]): readonly Command[] => {
   const [first = '', second] = words;
@@ -46,7 +46,7 @@ const elsewhere = (command: Command, words: readonly string[]): readonly Command
   return leavesOf(command).filter((leaf) => isCalled(leaf, first));
 };
 
-/** What was probably meant by words that are no command of `command`, and where all of them are listed. */
+/** The error for an unknown command, with suggestions and where all commands are listed. */
 export const unknownCommand = (command: Command, words: readonly string[]): CliFailure => {
   const [word = ''] = words;
   const spelled = nearest(word, visible(command), namesOf);
@@ -58,7 +58,7 @@ export const unknownCommand = (command: Command, words: readonly string[]): CliF
   );
 };
 
-/** The command that words lead to; throws at the first that leads nowhere. */
+/** The command with these names; throws at the first unknown one. */
 export const commandNamed = (program: Command, words: readonly string[]): Command => {
   const [word, ...rest] = words;
   if (word === undefined) return program;

@@ -5,7 +5,7 @@ import { followOperation, type Followed } from '../progress/follow.effects.js';
 import { duration } from './parsers.js';
 import type { Session } from './session.js';
 
-/** Options of commands whose work goes on after the answer. */
+/** Options of commands whose work continues after the response. */
 export interface WaitOptions {
   readonly wait?: boolean;
   readonly timeout?: number;
@@ -21,13 +21,13 @@ export const addWaitOptions = (command: Command): Command =>
       duration,
     );
 
-/** The same for commands that wait by default. `until`: what is waited for. */
+/** The same for commands that wait by default. `until`: the condition. */
 export const addWaitsByDefault = (command: Command, until: string): Command =>
   command
     .option('--wait', `wait until ${until} (default)`, true)
     .option('--no-wait', 'exit when the request is accepted');
 
-/** Watches what a request leads to, with --wait; undefined: without it. */
+/** With --wait, watches the effects of a request; otherwise returns undefined. */
 export const waitFor = async (
   session: Session,
   at: ClusterAt,
@@ -44,12 +44,12 @@ export const waitFor = async (
 
 interface Requests {
   readonly seq: number;
-  /** Ids of the operations. */
+  /** IDs of the operations. */
   readonly operations: readonly string[];
   readonly what: string;
 }
 
-/** Watches what a request leads to operation by operation, in the order in which they were requested; undefined: without --wait. */
+/** With --wait, watches the operations in the order of their requests; otherwise returns undefined. */
 export const waitForAll = async (
   session: Session,
   at: ClusterAt,
@@ -70,7 +70,7 @@ export const waitForAll = async (
   return followed;
 };
 
-/** Before anything is asked of the server. */
+/** Called before any request. */
 export const checkWaitOptions = ({ wait, timeout }: WaitOptions): void => {
   if (wait !== true && timeout !== undefined) throw usageFailure('--timeout needs --wait');
 };

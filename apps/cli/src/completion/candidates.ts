@@ -1,14 +1,14 @@
 import type { Command, Option } from 'commander';
 
-/** What can stand at the end of a command line: words of the program, or names that only the server knows. */
+/** Completions for the end of a command line: words of the program, or names from the server. */
 export interface Candidates {
   readonly words: readonly string[];
   readonly names?: NameKind | undefined;
-  /** The cluster whose nodes, pools or snapshots are meant. */
+  /** The cluster whose nodes, pools or snapshots are completed. */
   readonly cluster?: string | undefined;
-  /** Options with values that stand before, by attribute: a namespace or a server that is meant, and a connection. */
+  /** Options with values earlier in the line, by attribute: such as a namespace, a server or a connection. */
   readonly given?: Readonly<Record<string, string>>;
-  /** A path of the file system: the shell knows better. */
+  /** A path in the file system, which the shell completes. */
   readonly files?: true | undefined;
 }
 
@@ -29,7 +29,7 @@ const NAME_KINDS = [
 ] as const;
 export type NameKind = (typeof NAME_KINDS)[number];
 
-/** Options and arguments that mean a name of another word. */
+/** Options and arguments whose value is a name of another kind. */
 const MEANT: Readonly<Record<string, NameKind>> = {
   nodes: 'node',
   remove: 'node',
@@ -41,12 +41,12 @@ const MEANT: Readonly<Record<string, NameKind>> = {
 
 const nameKindOf = (word: string): NameKind | undefined => NAME_KINDS.find((kind) => kind === word) ?? MEANT[word];
 
-/** A name that is chosen now cannot be one that there is. */
+/** Commands with a new name as argument, which cannot be completed. */
 const CHOSEN: readonly string[] = ['pool create', 'namespace create'];
-/** `--to` is a version there, and elsewhere a moment or a file. */
+/** The commands where `--to` is a version; elsewhere it is a moment or a file. */
 const UPGRADES: readonly string[] = ['plan', 'start'];
 
-/** Candidates for the last of `words`, which may be empty or begun; the words before it are whole. */
+/** Completions for the last of `words`, which may be empty or partial; the other words are complete. */
 export const candidatesFor = (program: Command, words: readonly string[]): Candidates => {
   const before = words.slice(0, -1);
   const current = words.at(-1) ?? '';
@@ -67,7 +67,7 @@ interface Position {
 
 type About = Pick<Candidates, 'cluster' | 'given'>;
 
-/** Follows whole words down the tree as the parser would. */
+/** Follows complete words through the command tree like the parser. */
 const walk = (program: Command, words: readonly string[]): Position =>
   words.reduce<Position>(
     ({ command, operands, awaiting, given }, word) => {
@@ -117,7 +117,10 @@ const valuesOf = (option: Option, command: Command, about: About): Candidates =>
   return /<(file|dir)>/.test(option.flags) ? { words: [], files: true } : { words: [] };
 };
 
-/** `node remove <cluster> <node>`: the arguments' own names say what they are. A default command lends its own. */
+/**
+ * `node remove <cluster> <node>`: the names of the arguments determine the kind. A group uses the arguments of its
+ * default command.
+ */
 const argumentNames = (command: Command, operands: readonly string[], about: About): Partial<Candidates> => {
   const leaf =
     command.registeredArguments.length > 0

@@ -8,7 +8,7 @@ import type { Io } from '../io/io.js';
 import { candidatesFor, type Candidates } from './candidates.js';
 import { COMPLETION_SCRIPTS, SHELLS, type Shell } from './scripts.js';
 
-/** Users do not wait longer for a name. */
+/** Users do not wait longer for a completion. */
 const NAMES_TIMEOUT_MS = 1_000;
 
 export const addCompletionCommands = (program: Command, io: Io): void => {
@@ -43,7 +43,10 @@ const complete = async (program: Command, session: Session, words: readonly stri
   if (lines.length > 0) session.io.out(`${lines.join('\n')}\n`);
 };
 
-/** A server that is away, or answers nonsense, has no names; that is no reason to disturb someone who is typing. */
+/**
+ * If the server is unreachable or its response is invalid, there are no names; no error is printed while the user is
+ * typing.
+ */
 const namesOf = async (candidates: Candidates, session: Session): Promise<readonly string[]> => {
   if (candidates.names === undefined) return [];
   if (candidates.names === 'context') return contextNames(session);
@@ -55,7 +58,7 @@ const namesOf = async (candidates: Candidates, session: Session): Promise<readon
   }
 };
 
-/** With the server and the namespace that the line names already. */
+/** A session for the server and the namespace in the line. */
 const meant = ({ io }: Session, { given = {} }: Candidates): Session => {
   const { server, tokenFile, caFile, data, context, namespace } = given;
   return new Session(io, {
@@ -73,7 +76,7 @@ const contextNames = ({ io }: Session): readonly string[] => {
   }
 };
 
-/** A name with other characters would be words of a command line. */
+/** A name with other characters could be parsed by the shell. */
 const SAFE_NAME = /^[\w.:@/+-]+$/;
 
 const namesFrom = async (session: Session, candidates: Candidates): Promise<readonly string[]> => {

@@ -75,7 +75,9 @@ describe('completion', () => {
     ['fairlead cluster list -n ', ['default', 'team-a']],
     ['fairlead connection grant site ', ['default', 'team-a']],
     ['fairlead completion ', ['bash', 'zsh', 'fish']],
-  ])('offers for "%s" what the server has now', async (line, names) => expect(await complete(line)).toEqual(names));
+  ])('offers the current names of the server for "%s"', async (line, names) =>
+    expect(await complete(line)).toEqual(names),
+  );
 
   it('offers the contexts of this user', async () => {
     const home = newFolder('completion');
@@ -88,7 +90,7 @@ describe('completion', () => {
     removeFolder(home);
   });
 
-  it('is silent within about a second where a server is away, is silent, refuses or makes up names', async () => {
+  it('prints nothing within about a second if a server is unreachable, hangs, refuses or returns invalid names', async () => {
     expect(await complete('fairlead cluster get ', { FAIRLEAD_SERVER: 'http://127.0.0.1:1' })).toEqual([]);
     gateway.on('GET', '/ns/default/clusters', () => 'never');
     const before = performance.now();
@@ -102,9 +104,9 @@ describe('completion', () => {
     expect(await complete('fairlead cluster get ')).toEqual(['demo']);
   });
 
-  it('completes in a real bash, without expanding what it offers', async () => {
+  it('completes in a real bash, without expanding the candidates', async () => {
     const home = newFolder('completion-bash');
-    // The program that the script calls is a stand-in that prints what the real entry point printed above.
+    // A fake program for the script, which prints the output of the real entry point above.
     writeFileSync(join(home, 'fairlead'), `#!/bin/sh\nprintf '%s\\n' demo demo-2 other 'de$(touch ${home}/owned)'\n`);
     chmodSync(join(home, 'fairlead'), 0o755);
     const script = `${COMPLETION_SCRIPTS.bash}

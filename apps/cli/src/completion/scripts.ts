@@ -1,4 +1,4 @@
-/** Scripts that ask `fairlead __complete` for candidates; a line `:files` means that the shell must offer files. */
+/** Scripts that run `fairlead __complete` for candidates; with a line `:files` the shell completes file names. */
 export const COMPLETION_SCRIPTS = {
   bash: `# fairlead completion for bash. Load it with: source <(fairlead completion bash)
 _fairlead() {

@@ -12,12 +12,12 @@ import { clusterView, FakeGateway } from '../spec/gateway.fixtures.js';
 import { COMPLETION_SCRIPTS } from './scripts.js';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/fairlead.mjs', import.meta.url));
-/** A shell starts the whole program for each completion, on a machine that may be busy. */
+/** A shell starts the whole program for each completion, possibly on a busy machine. */
 const TIMEOUT_MS = 120_000;
 
 const folder = newFolder('shells');
 const gateway = new FakeGateway();
-/** Programs of a shell that this machine lacks come from its package. */
+/** Shells that are not installed on this machine are extracted from their packages. */
 const tree = join(cacheFolder(process.env), 'shells');
 
 const isMissing = (name: string): boolean => !existsSync(`/usr/bin/${name}`) && !existsSync(`/bin/${name}`);
@@ -28,7 +28,7 @@ const itIn = (name: string): typeof it | typeof it.skip => (reasons.length > 0 &
 
 const PATHS = `${folder}:${tree}/usr/bin:${tree}/bin:/usr/bin:/bin`;
 
-/** What a shell prints that has nothing but this program and its completion. */
+/** The output of a shell that has only this program and its completion. */
 const shell = async (words: readonly string[]): Promise<string> => {
   const env = {
     HOME: folder,
@@ -64,7 +64,7 @@ afterAll(async () => {
   removeFolder(folder);
 });
 
-/** Live names, words of the program, and the end of an option's value. */
+/** Names from the server, words of the program, and an option's value. */
 const CASES = [
   ['fairlead cluster get oth', ['other']],
   ['fairlead node drain demo demo-w', ['demo-w-1']],
@@ -74,7 +74,7 @@ const CASES = [
 
 describe('completion in a real fish', () => {
   itIn('fish')(
-    'offers the same words as the program, and live names',
+    'completes like the program, with names from the server',
     async () => {
       const lines = CASES.map(([line]) => `complete -C '${line}'; echo .`).join('; ');
       const script = `source ${folder}/fairlead.fish; complete -C 'fairlead cluster get '; echo .; ${lines}`;
@@ -90,7 +90,7 @@ describe('completion in a real fish', () => {
   );
 });
 
-/** An interactive zsh on a terminal of its own, in which Tab is pressed; then Ctrl-X writes the line down. */
+/** An interactive zsh on a pseudo-terminal, which receives Tab; Ctrl-X then writes the line to a file. */
 const ZSH = `
 fpath=(${tree}/usr/share/zsh/functions/{,Completion/}*(N/) $fpath); module_path=(${tree}/usr/lib/x86_64-linux-gnu/zsh/*(N/) $module_path)
 zmodload zsh/zpty
@@ -108,7 +108,7 @@ cat $SPEC_FOLDER/lines
 
 describe('completion in a real zsh', () => {
   itIn('zsh')(
-    'completes words of the program and live names on its command line',
+    'completes words of the program and names from the server',
     async () => {
       const printed = await shell(['zsh', '-f', '-c', ZSH, 'zsh', ...CASES.map(([line]) => line)]);
       const completed = CASES.map(([line, [word]]) => `${line.slice(0, line.lastIndexOf(' '))} ${word}`);

@@ -196,7 +196,7 @@ interface SetOptions {
   readonly timeout: number;
 }
 
-/** `endpoint=http://…`, several times. */
+/** `endpoint=http://…`, repeatable. */
 const collectSetting = (
   text: string,
   before: readonly (readonly [string, string])[] | undefined,

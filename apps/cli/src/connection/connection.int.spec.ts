@@ -22,7 +22,7 @@ afterEach(async () => {
 const ask = (args: readonly string[], io: FakeIo = fakeIo()): Promise<Ran> =>
   run(['--server', gateway.url, ...args], io);
 describe('connection', () => {
-  it('set sends the secret apart from the command line', async () => {
+  it('set does not read the secret from the command line', async () => {
     gateway.on('PUT', '/connections/lab2', {
       body: { name: 'lab2', provider: 'lab', region: 'r', zone: 'z', verified: null, problem: '', settings: {} },
     });
@@ -73,7 +73,7 @@ describe('connection', () => {
     expect((await ask(set, fakeIo({ stdin: 'key\n' }))).code).toBe(2);
   });
 
-  describe('set waits until it is known what the connection offers', () => {
+  describe('set waits until the connection is verified', () => {
     const settings = { name: 'site', provider: 'ssh', region: '', zone: '', settings: {} };
     const at = '2026-11-21T09:00:00.000Z';
     const verified = { at, zones: ['z'], specs: 3, nlb: false, simulated: false };
@@ -86,7 +86,7 @@ describe('connection', () => {
       gateway.on('GET', '/connections/site', () => ({ body: looks[Math.min(count++, looks.length - 1)] }));
     };
 
-    it('and says what was found', async () => {
+    it('and prints the result', async () => {
       answers(unknown, unknown, unknown, { ...settings, verified, checkedTime: at, problem: '' });
       const { code, stdout } = await ask(set);
       expect(code).toBe(0);
@@ -94,7 +94,7 @@ describe('connection', () => {
       expect(gateway.asked('GET', '/connections/site').length).toBe(3);
     });
 
-    it('and ends with 1 and the error of the provider when it is not reached', async () => {
+    it("and exits with 1 and the provider's error if the provider is unreachable", async () => {
       const problem = 'open SSH on a failed: no route to host';
       answers(unknown, unknown, { ...settings, verified: null, checkedTime: at, problem });
       const { code, stdout, stderr } = await ask(set);
@@ -102,14 +102,14 @@ describe('connection', () => {
       expect(stderr).toContain('The connection site is registered, and cannot be used now: open SSH on a failed');
     });
 
-    it('and does not take what was found before for what is found now', async () => {
+    it('and ignores the result of an earlier verification', async () => {
       const before = { ...settings, verified, checkedTime: at, problem: '' };
       const later = { ...before, checkedTime: '2026-11-21T09:01:00.000Z', problem: 'the key opens no host' };
       answers(before, before, before, later);
       expect((await ask(set)).stderr).toContain('the key opens no host');
     });
 
-    it('and ends with 8 when that takes too long', async () => {
+    it('and exits with 8 after its timeout', async () => {
       answers(unknown, unknown);
       const { code, stderr } = await ask([...set, '--timeout', '300ms']);
       expect(code).toBe(8);
@@ -139,19 +139,19 @@ describe('connection', () => {
       gateway.on('GET', '/connections/site', () => ({ body: looks[Math.min(count++, looks.length - 1)] }));
     };
 
-    it('says what was found, and not what was found before', async () => {
+    it('prints the new result, not an earlier one', async () => {
       answers(site, site, { ...later, problem: '' });
       const { code, stdout, stderr } = await ask(verify);
       expect([code, stdout]).toEqual([0, expect.stringMatching(/site +ssh +- +- +3 +reached/)]);
       expect(stderr).toBe('Verifying the connection site ...\n');
     });
 
-    it('ends with 1 when the provider is not reached, for the same reason as before', async () => {
+    it('exits with 1 if the provider is unreachable, even with the same error as before', async () => {
       answers(site, site, later);
       expect(await ask(verify)).toMatchObject({ code: 1, stderr: expect.stringContaining(problem) });
     });
 
-    it('ends with 8 when that takes too long, and with 130 when it is interrupted', async () => {
+    it('exits with 8 after its timeout, and with 130 if interrupted', async () => {
       answers({ ...site, problem: '' });
       expect((await ask([...verify, '--timeout', '300ms'])).code).toBe(8);
       const io = fakeIo();
@@ -162,7 +162,7 @@ describe('connection', () => {
     });
   });
 
-  it('specs lists what can be given to --spec', async () => {
+  it('specs lists the values for --spec', async () => {
     const items = [{ name: 'lab.small', memory: '2', cpu: { count: '2', clock: '' } }];
     gateway.on('GET', '/mcir/connections/lab/specs', { body: { items } });
     expect((await ask(['connection', 'specs', 'lab', '-o', 'name'])).stdout).toBe('lab.small\n');
@@ -170,7 +170,7 @@ describe('connection', () => {
 
   const fingerprint = (letter: string): string => `SHA256:${letter.repeat(43)}`;
 
-  it('describe shows the host keys, and what to do about a host that is kept out', async () => {
+  it('describe shows the host keys, and advice for an excluded host', async () => {
     const host = { address: '198.51.100.11', zone: '', spec: 'ssh.any', machine: '', cluster: '' };
     const hosts = [
       {
@@ -217,7 +217,7 @@ describe('connection', () => {
       expect(stdout).toContain(line);
   });
 
-  it('describe says that hosts of nspawn are no security boundary', async () => {
+  it('describe warns that nspawn hosts are not a security boundary', async () => {
     const body = { name: 'here', provider: 'nspawn', region: 'local', zone: '', problem: '' };
     gateway.on('GET', '/connections/here', { body });
     expect((await ask(['connection', 'describe', 'here'])).stdout).toContain('they are no security boundary');
@@ -226,7 +226,7 @@ describe('connection', () => {
     expect((await ask(['connection', 'list'])).stdout).toContain('reached, no security boundary');
   });
 
-  it('accept-host-key names the host or the jump host, and one key', async () => {
+  it('accept-host-key sends the name of the host or the jump host, and one key', async () => {
     gateway.on('POST', '/connections/site/accept-host-key', { status: 202, body: {} });
     const accept = ['connection', 'accept-host-key', 'site'];
     await ask([...accept, '--host', 'rack-1', '--key', fingerprint('B')]);
@@ -244,13 +244,13 @@ describe('connection', () => {
       expect((await ask([...accept, ...wrong])).code).toBe(2);
   });
 
-  it('accept-host accepts a host as it is', async () => {
+  it('accept-host accepts a host in its present state', async () => {
     gateway.on('POST', '/connections/site/accept-host', { status: 202, body: {} });
     await ask(['connection', 'accept-host', 'site', 'rack-2']);
     expect(gateway.received.map(({ body }) => body)).toEqual([{ host: 'rack-2' }]);
   });
 
-  it('hosts lists an inventory with who has which host', async () => {
+  it('hosts lists an inventory with the owner of each host', async () => {
     const host = { name: 'rack-1', address: '198.51.100.11', zone: 'hall-a', spec: 'ssh.any' };
     const hosts = [
       { ...host, state: 'in-use', cluster: 'default/demo', machine: 'demo-cp-1-x7k2p', problem: '' },
@@ -266,7 +266,7 @@ describe('connection', () => {
     ['connection', 'lab2', '/connections/lab2', (quota: object) => ({ quota })],
     ['namespace', 'a', '/ns/a', (quota: object) => quota],
   ] as const)(
-    'quota of a %s shows, changes what is given, and removes only in words',
+    'quota of a %s shows limits, changes the given ones, and removes them only with --no-limits',
     async (noun, name, path, sent) => {
       const at = noun === 'namespace' ? `${path}/quota` : path;
       const item = { name, provider: 'lab', createdTime: '', description: '' };
@@ -287,14 +287,14 @@ describe('connection', () => {
     },
   );
 
-  it('grant changes that alone', async () => {
+  it('grant changes only the grants', async () => {
     const item = { name: 'lab2', provider: 'lab', region: 'r', zone: 'z', verified: null, problem: '' };
     gateway.on('PATCH', '/connections/lab2', { body: { ...item, namespaces: ['a', 'b'] } });
     expect((await ask(['connection', 'grant', 'lab2', 'a', 'b'])).stdout).toContain('granted to a, b');
     expect(gateway.received.map(({ body }) => body)).toEqual([{ namespaces: ['a', 'b'] }]);
   });
 
-  it('verify asks for another look', async () => {
+  it('verify requests a new verification', async () => {
     gateway.on('POST', '/connections/site/verify', { status: 202, body: {} });
     expect((await ask(['connection', 'verify', 'site'])).code).toBe(0);
   });

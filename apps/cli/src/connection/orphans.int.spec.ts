@@ -37,7 +37,7 @@ const ask = (args: readonly string[], io: FakeIo = fakeIo()): Promise<Ran> =>
   run(['--server', gateway.url, 'connection', 'orphans', ...args], io);
 
 describe('fairlead connection orphans list', () => {
-  it('shows each machine that no cluster has planned, and what became of its deletion', async () => {
+  it('shows each machine without a cluster, and the state of its deletion', async () => {
     const { code, stdout } = await ask(['list', 'lab']);
     expect(code).toBe(0);
     expect(
@@ -71,24 +71,24 @@ describe('fairlead connection orphans list', () => {
     ]);
   });
 
-  it('answers --output json with the machines, and --output name with their ids', async () => {
+  it('prints the machines with --output json, and their ids with --output name', async () => {
     expect(JSON.parse((await ask(['list', 'lab', '--output', 'json'])).stdout)).toEqual(ITEMS);
     expect((await ask(['list', 'lab', '--output', 'name'])).stdout).toBe('i-1\ni-2\ni-3\n');
   });
 
-  it('says so when there is none', async () => {
+  it('prints a message if there are none', async () => {
     gateway.on('GET', ORPHANS, { body: { kind: 'OrphanList', items: [] } });
     expect((await ask(['list', 'lab'])).stdout).toBe('The connection lab has no orphaned machines.\n');
   });
 
-  it('of a connection that does not exist ends with 5', async () => {
+  it('exits with 5 for a connection that does not exist', async () => {
     gateway.on('GET', ORPHANS, refusal(404, 'connection.not-found', 'There is no connection lab'));
     expect((await ask(['list', 'lab'])).code).toBe(5);
   });
 });
 
 describe('fairlead connection orphans delete', () => {
-  it('asks, and deletes what was confirmed', async () => {
+  it('asks for confirmation, and deletes the confirmed machine', async () => {
     const { code, stdout, stderr } = await ask(['delete', 'lab', 'i-1'], fakeIo({ answer: 'y' }));
     expect({ code, stdout, stderr }).toEqual({
       code: 0,
@@ -98,25 +98,25 @@ describe('fairlead connection orphans delete', () => {
     expect(gateway.asked('DELETE', STRAY)).toHaveLength(1);
   });
 
-  it.each(['', 'n', 'nay'])('deletes nothing when it is answered "%s"', async (answer) => {
+  it.each(['', 'n', 'nay'])('deletes nothing if the answer is "%s"', async (answer) => {
     const { code, stderr } = await ask(['delete', 'lab', 'i-1'], fakeIo({ answer }));
     expect([code, stderr]).toEqual([1, expect.stringContaining('Not confirmed; nothing was changed')]);
     expect(gateway.asked('DELETE', STRAY)).toEqual([]);
   });
 
-  it('deletes nothing where no one can be asked, and names the option', async () => {
+  it('deletes nothing without a terminal, and names the option', async () => {
     const { code, stderr } = await ask(['delete', 'lab', 'i-1']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('Give --yes to skip the confirmation.')]);
     expect(gateway.asked('DELETE', STRAY)).toEqual([]);
   });
 
-  it('answers --output json with --yes and without a question', async () => {
+  it('prints JSON with --yes and --output json, and does not ask', async () => {
     const { code, stdout, stderr } = await ask(['delete', 'lab', 'i-1', '--yes', '--output', 'json']);
     expect([code, stderr]).toEqual([0, '']);
     expect(JSON.parse(stdout)).toEqual({ name: 'lab', id: 'i-1', deleting: true });
   });
 
-  it('of a machine that is no orphan names the command that lists them', async () => {
+  it('names the command that lists orphans for a machine that is not one', async () => {
     const { help } = REFUSALS['connection.orphan-unknown'];
     const message = "The connection 'lab' has no orphaned machine i-1";
     const of = { help: help.replaceAll('{connection}', 'lab') };
@@ -133,7 +133,7 @@ describe('fairlead connection orphans adopt', () => {
     gateway.on('POST', ADOPT, { status: 202, headers: { 'x-fairlead-seq': '7' }, body: { kind: 'Status', code: 202 } });
   });
 
-  it('asks, and says where the machine goes, and that it is deleted with its node', async () => {
+  it('asks for confirmation, and states the target of the machine and that it is deleted with its node', async () => {
     const { code, stdout, stderr } = await ask(['adopt', 'lab', 'i-1', ...into], fakeIo({ answer: 'y' }));
     expect([code, stdout]).toEqual([
       0,
@@ -145,12 +145,12 @@ describe('fairlead connection orphans adopt', () => {
     ]);
   });
 
-  it('changes nothing when it is not confirmed', async () => {
+  it('changes nothing without confirmation', async () => {
     expect((await ask(['adopt', 'lab', 'i-1', ...into], fakeIo({ answer: '' }))).code).toBe(1);
     expect(gateway.asked('POST', ADOPT)).toEqual([]);
   });
 
-  it('needs a cluster and a pool', async () => {
+  it('requires a cluster and a pool', async () => {
     const { code, stderr } = await ask(['adopt', 'lab', 'i-1', '--yes', '--cluster', 'demo']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('--pool')]);
   });

@@ -13,7 +13,7 @@ export interface QuotaOptions {
   readonly clusters?: Limit;
   readonly nodes?: Limit;
   readonly cores?: Limit;
-  /** false: without any limit. */
+  /** false: removes all limits. */
   readonly limits: boolean;
 }
 
@@ -28,7 +28,7 @@ export const withQuota = (command: Command): Command => {
     .option('--no-limits', 'remove all limits');
 };
 
-/** What the options change; undefined: nothing, the quota is shown. */
+/** The changes by the options; undefined if there are none, and the quota is only displayed. */
 export const quotaChangeOf = ({ clusters, nodes, cores, limits }: QuotaOptions): QuotaChange | undefined => {
   const given = Object.entries({ clusters, nodes, cores }).flatMap(([what, limit]) =>
     limit === undefined ? [] : [[what, limit === NONE ? null : limit] as const],

@@ -7,7 +7,7 @@ import type { Io } from '../io/io.js';
 import { wrappedLines } from '../output/wrap.js';
 
 type Hosts = NonNullable<ConnectionView['hosts']>;
-/** A server of an earlier release says nothing of keys. */
+/** Absent from responses of earlier releases. */
 type Key = Hosts[number]['hostKey'] | undefined;
 
 const keyText = (key: Key): string => (key ? `${key.fingerprint} (${key.source})` : 'none known yet');
@@ -26,7 +26,7 @@ const hostLines = (name: string, hosts: Hosts): readonly string[] =>
       : []),
   ]);
 
-/** A server of an earlier release says nothing of it. */
+/** Earlier releases do not return the SSH key. */
 const sshKeyLines = ({ sshKey }: ConnectionView): readonly string[] => {
   if (sshKey === undefined) return [];
   const { name, publicKey, rotation } = sshKey;

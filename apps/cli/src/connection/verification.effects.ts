@@ -5,20 +5,20 @@ import { CliFailure } from '../failures.js';
 import { formatDuration } from '../output/duration.js';
 
 const POLL_MS = 200;
-/** Settings that change nothing are no reason to ask the provider: after so long, what is known counts. */
+/** Settings without a change do not trigger a verification: after this time, the existing result is used. */
 const SETTLED_MS = 10_000;
 
 export interface Awaited {
-  /** As it was before; undefined: there was none. */
+  /** The earlier view; undefined if the connection did not exist. */
   readonly before: ConnectionView | undefined;
   readonly connection: string;
-  /** It may be that nothing is asked of the provider. */
+  /** Whether the request may not trigger a verification. */
   readonly maySettle: boolean;
-  /** undefined: as long as it takes. */
+  /** undefined: no timeout. */
   readonly timeoutMs: number | undefined;
 }
 
-/** Resolves when the provider has been asked and is reached; throws its words when it is not. */
+/** Resolves when a new verification has succeeded; throws the provider's error if it failed. */
 export const untilVerified = async ({ api, io }: Session, awaited: Awaited): Promise<ConnectionView> => {
   const { before, connection, maySettle, timeoutMs = Infinity } = awaited;
   const startedAtMs = performance.now();

@@ -35,7 +35,7 @@ const checkedName = (name: string): string => {
   );
 };
 
-/** Without the token itself. */
+/** Omits the token. */
 const viewOf = (name: string, { token, ...context }: Context, current: string | null) => ({
   name,
   current: name === current,
@@ -178,7 +178,7 @@ const changed = (
       'A new context needs --server',
       'Give the address of the REST API, like https://fairlead.example.com.',
     );
-  // What opens one server is not sent to another.
+  // Credentials for one server are not sent to another.
   const {
     token: storedToken,
     tokenFile: storedFile,

@@ -31,7 +31,7 @@ const setProd = () =>
 const tokenSent = ({ received }: FakeGateway) => received.at(-1)?.headers.authorization;
 
 describe('fairlead context', () => {
-  it('keeps a stored token with mode 0600, and never prints it', async () => {
+  it('stores a token with mode 0600, and never prints it', async () => {
     const texts = [await setProd(), await as(['context', 'list']), await as(['context', 'show'])];
     const all = [...texts, await as(['context', 'list', '-o', 'json']), await as(['context', 'show', '-o', 'yaml'])];
     expect(all.map(({ code, stdout, stderr }) => [code, /stored-secret/.test(stdout + stderr)])).toEqual(
@@ -41,14 +41,14 @@ describe('fairlead context', () => {
     expect(texts[1]?.stdout).toMatch(/\* +prod +http:\S+ +team-a +stored/);
   });
 
-  it('says which server and namespace commands use, and what opens it', async () => {
+  it('shows which server, namespace and credentials commands use', async () => {
     await setProd();
     expect((await as(['cluster', 'list', '-o', 'name'])).stdout).toBe('demo\n');
     expect(tokenSent(prod)).toBe('Bearer stored-secret');
     expect((await as(['whoami'])).stdout).toContain(`${prod.url} (context prod)`);
   });
 
-  it('comes after flags and environment, and before the local instance', async () => {
+  it('has lower precedence than flags and environment, and higher than the local instance', async () => {
     await setProd();
     writeFileSync(join(home, 'site.token'), 'site-token');
     await as(['context', 'set', 'site', '--server', site.url, '--token-file', 'site.token']);
@@ -70,7 +70,7 @@ describe('fairlead context', () => {
     }
   });
 
-  it('sends what opens one server to no other', async () => {
+  it('never sends the credentials for one server to another', async () => {
     await setProd();
     await as(['context', 'set', 'prod', '--server', site.url]);
     expect(readFileSync(file(), 'utf8')).not.toContain('stored-secret');
@@ -78,7 +78,7 @@ describe('fairlead context', () => {
     expect(tokenSent(site)).toBeUndefined();
   });
 
-  it('changes only what is given, and forgets a context with its token', async () => {
+  it('changes only the given fields, and deletes a context with its token', async () => {
     await setProd();
     await as(['context', 'set', 'prod', '-n', 'team-b']);
     expect(JSON.parse(readFileSync(file(), 'utf8'))).toMatchObject({
@@ -89,7 +89,7 @@ describe('fairlead context', () => {
     expect(readFileSync(file(), 'utf8')).toBe('{\n  "format": 1,\n  "current": null,\n  "contexts": {}\n}\n');
   });
 
-  it('loses no change of several that are made at once', async () => {
+  it('does not lose concurrent changes', async () => {
     const names = Array.from({ length: 12 }, (_, index) => `c${index}`);
     await Promise.all(names.map((name) => as(['context', 'set', name, '--server', prod.url])));
     expect((await as(['context', 'list', '-o', 'name'])).stdout.split('\n').filter(Boolean).toSorted()).toEqual(
@@ -98,7 +98,7 @@ describe('fairlead context', () => {
     expect(existsSync(`${file()}.lock`)).toBe(false);
   });
 
-  it('is not stopped by the lock of a command that was killed', async () => {
+  it('ignores the lock of a killed command', async () => {
     await setProd();
     writeFileSync(`${file()}.lock`, '');
     const longAgo = new Date(Date.now() - 60_000);
@@ -109,7 +109,7 @@ describe('fairlead context', () => {
   it.each([
     ['damaged', '{"format": 1,', 1, 'cannot be used'],
     ['of a later release', '{"format": 2, "current": null, "contexts": {}}', 1, 'written by another release'],
-  ])('writes nothing over a file that is %s', async (_what, text, code, words) => {
+  ])('does not overwrite a file that is %s', async (_what, text, code, words) => {
     await setProd();
     writeFileSync(file(), text);
     for (const args of [['context', 'set', 'x', '--server', prod.url], ['whoami']])
@@ -138,7 +138,7 @@ describe('fairlead context', () => {
     expect(await as(args)).toMatchObject({ code, stderr: expect.stringContaining(words) });
   });
 
-  it('is none where there is no home, and can be left', async () => {
+  it('is empty without a home folder, and can be unset', async () => {
     await setProd();
     expect((await as(['context', 'unset'])).code).toBe(0);
     expect((await as(['whoami'])).code).toBe(3);
@@ -147,7 +147,7 @@ describe('fairlead context', () => {
 });
 
 describe('fairlead whoami', () => {
-  it('shows roles and the end of the token', async () => {
+  it('shows the roles and the expiry of the token', async () => {
     prod.on('GET', '/whoami', {
       body: {
         ...WHO,

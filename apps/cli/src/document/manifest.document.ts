@@ -6,7 +6,7 @@ import type { Session } from '../command/session.js';
 import { usageFailure } from '../failures.js';
 import { FILE_LIMITS } from '../io/file.limits.js';
 
-/** What is written to a file and sent to the server. All else that is wrong with it is the server's to say. */
+/** A manifest in a file or a request. The server validates all other fields. */
 export interface ManifestDocument extends Manifest {
   readonly metadata: Readonly<Record<string, unknown>> & { readonly name: string; readonly namespace?: string };
 }
@@ -14,18 +14,18 @@ export interface ManifestDocument extends Manifest {
 const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Where a manifest was read. */
+/** The location of a manifest. */
 export interface Source {
   /** As the user named it, or as it was found in a folder. */
   readonly file: string;
-  /** Counted from 1; absent: the file holds no other. */
+  /** The number of the document, from 1; absent if the file has only one. */
   readonly document?: number;
 }
 
 export interface SourcedManifest {
   readonly manifest: ManifestDocument;
   readonly source: Source;
-  /** The line of a field by its path, or of the nearest thing above it; counted from 1. */
+  /** The line number, from 1, of the field at a path, or of its nearest existing parent. */
   readonly lineOf: (path: readonly PropertyKey[]) => number;
 }
 
@@ -34,11 +34,11 @@ export const sourceText = ({ file, document }: Source): string =>
 
 const capitalized = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
-/** At the beginning of a sentence. The name of a file is left as it is. */
+/** For the start of a sentence. The name of a file is not capitalized. */
 const subjectOf = (source: Source): string =>
   source.document === undefined ? source.file : capitalized(sourceText(source));
 
-/** Of one file or stream. */
+/** The limit for one file or stream. */
 const DOCUMENTS_MAX = 100;
 
 const documentsIn = (text: string, file: string): readonly unknown[] => {
@@ -50,7 +50,7 @@ const documentsIn = (text: string, file: string): readonly unknown[] => {
   }
 };
 
-/** Where the parts of documents are: read again, and only for a text whose lines are needed. */
+/** The positions in documents. The text is parsed again, only if a line number is needed. */
 const linesIn = (text: string): ((at: number, path: readonly PropertyKey[]) => number) => {
   let placed: ReturnType<typeof parsePlacedYaml> | undefined;
   return (at, path) => {
@@ -59,7 +59,7 @@ const linesIn = (text: string): ((at: number, path: readonly PropertyKey[]) => n
   };
 };
 
-/** The clusters and templates of a YAML or JSON text; empty documents are left out. `file` names it in a complaint. */
+/** The clusters and templates in YAML or JSON; empty documents are skipped. `file` is the name in error messages. */
 export const parseManifests = (text: string, file: string): readonly SourcedManifest[] => {
   const documents = documentsIn(text, file);
   if (documents.length > DOCUMENTS_MAX)
@@ -74,7 +74,7 @@ export const parseManifests = (text: string, file: string): readonly SourcedMani
   });
 };
 
-/** The same of a text that holds one document. */
+/** The same for a text with a single document. */
 export const parseManifest = (text: string, file: string): ManifestDocument => {
   const [first, ...others] = parseManifests(text, file);
   if (first === undefined) throw usageFailure(`${file} is empty`);
@@ -84,7 +84,7 @@ export const parseManifest = (text: string, file: string): ManifestDocument => {
 
 const KINDS: readonly unknown[] = [MANIFEST_KIND, TEMPLATE_KIND];
 
-/** A ClusterRequest has its machines at the top, and neither apiVersion nor kind. */
+/** A ClusterRequest has its machines at the top level, and neither apiVersion nor kind. */
 const isLadybug = (document: unknown): boolean =>
   isMapping(document) &&
   !('apiVersion' in document || 'metadata' in document) &&
@@ -116,7 +116,7 @@ type Asked = Pick<Session, 'namespace' | 'namespaceOption'>;
 const namespaceOf = ({ metadata: { namespace: own } }: ManifestDocument, { namespace }: Asked): string =>
   own ?? namespace;
 
-/** A namespace that was asked for is never left for the one in the file. */
+/** A namespace in the file must not override a namespace that the user named. */
 export const refuseForeignNamespace = (
   { manifest: { metadata }, source }: SourcedManifest,
   { namespaceOption: asked }: Asked,
@@ -143,12 +143,12 @@ export const isTemplate = (manifest: ManifestDocument): boolean => manifest['kin
 
 export const yamlOf = (manifest: object): string => stringify(manifest, { aliasDuplicateObjects: false });
 
-/** What is declared of a cluster, now or in an earlier generation. */
+/** The declared state of a cluster, now or in an earlier generation. */
 type DeclaredManifest = Pick<ManifestView, 'apiVersion' | 'kind' | 'spec'> & {
   readonly metadata: Pick<ManifestView['metadata'], 'name' | 'namespace' | 'labels'>;
 };
 
-/** Without what only the server knows: it can be applied to this cluster and, with another name, to a new one. */
+/** Without server-side fields: can be applied to this cluster or, with another name, to a new one. */
 export const exported = ({ apiVersion, kind, metadata: { name, namespace, labels }, spec }: DeclaredManifest) => ({
   apiVersion,
   kind,
@@ -157,10 +157,10 @@ export const exported = ({ apiVersion, kind, metadata: { name, namespace, labels
 });
 
 type PoolView = ManifestView['spec']['pools'][number];
-/** A pool as it is declared. */
+/** A pool as declared. */
 export type DeclaredPool = Omit<PoolView, 'replicas'> & Partial<Pick<PoolView, 'replicas'>>;
 
-/** The size of a pool that is autoscaled is no part of its declaration. */
+/** The size of an autoscaled pool is not part of its declaration. */
 const withoutSize = (pool: PoolView): DeclaredPool => {
   const { replicas: _size, ...others } = pool;
   return pool.autoscaling === undefined ? pool : others;

@@ -7,16 +7,16 @@ import { parseManifests, type SourcedManifest } from './manifest.document.js';
 export interface FileOptions {
   /** Files and folders; `-` is standard input. */
   readonly file: readonly string[];
-  /** Folders with the folders in them. */
+  /** Includes subfolders. */
   readonly recursive?: true;
 }
 
 const STDIN = '-';
 const EXTENSIONS: readonly string[] = ['.yaml', '.yml', '.json'];
-/** Of all folders together: a folder that was meant otherwise is not read to its end. */
+/** The limit for all folders together, in case the user named a wrong folder. */
 const FILES_MAX = 1000;
 
-/** All manifests of all files, well-formed, in the order of the files and of their documents; at least one. */
+/** Parses all manifests of all files, in the order of the files and of their documents; fails if there are none. */
 export const readManifests = async (
   { file: named, recursive }: FileOptions,
   io: Pick<Io, 'cwd' | 'readStdin'>,
@@ -34,13 +34,13 @@ export const readManifests = async (
   return manifests;
 };
 
-/** As a sentence begins with it. */
+/** For the start of a sentence. */
 export const titleOf = (file: string): string => (file === STDIN ? 'Standard input' : file);
 
 const manifestsOf = async (file: string, io: Pick<Io, 'cwd' | 'readStdin'>): Promise<readonly SourcedManifest[]> =>
   parseManifests(await readText(file, io), titleOf(file));
 
-/** A file, or standard input. */
+/** Reads a file, or standard input. */
 export const readText = (file: string, { cwd, readStdin }: Pick<Io, 'cwd' | 'readStdin'>): Promise<string> =>
   file === STDIN ? readStdin() : readable(file, readFile(resolve(cwd, file), 'utf8'));
 
@@ -49,7 +49,7 @@ const readable = <T>(file: string, reading: Promise<T>): Promise<T> =>
     throw usageFailure(`${file} cannot be read: ${wordsOf(error)}`);
   });
 
-/** The manifests of a folder, by name; undefined: it is no folder. */
+/** The manifests in a folder, sorted by name; undefined if it is not a folder. */
 const filesIn = async (name: string, cwd: string, recursive: boolean): Promise<readonly string[] | undefined> => {
   if (!(await readable(name, stat(resolve(cwd, name)))).isDirectory()) return undefined;
   const files: string[] = [];
@@ -68,7 +68,7 @@ interface Collection {
   readonly files: string[];
 }
 
-/** Links to folders are not followed, so that this ends. */
+/** Does not follow links to folders, so that it terminates. */
 const collect = async (folder: string, collection: Collection): Promise<void> => {
   const { cwd, recursive, files } = collection;
   const entries = await readable(folder, readdir(resolve(cwd, folder), { withFileTypes: true }));

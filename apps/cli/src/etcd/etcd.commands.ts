@@ -126,7 +126,7 @@ const addRestore = (parent: Command, io: Io): void => {
     );
 };
 
-/** The name of the cluster, as the server requires it: typed, or meant by --yes. */
+/** The name of the cluster, which the server requires as a confirmation: typed by the user, or implied by --yes. */
 const confirmed = async (
   { api, io }: Session,
   at: ClusterAt,
@@ -143,7 +143,7 @@ const confirmed = async (
   return at.cluster;
 };
 
-/** With --wait: as it ended, after it was shown like any other operation on the cluster. */
+/** With --wait, displays the operation on the cluster, and returns its result. */
 const ended = async (
   session: Session,
   at: ClusterAt,
@@ -169,7 +169,10 @@ const requestAnswer = (cluster: string, request: EtcdRequestView): Answer => {
   };
 };
 
-/** What happens to a snapshot, and what has happened to it. One that is not valid, or a restore that fails, ends the command before. */
+/**
+ * The participles for an operation on a snapshot in progress and after success. An invalid snapshot or a failed restore
+ * ends the command earlier.
+ */
 const ETCD_WORDS: Readonly<Record<EtcdRequestView['what'], readonly [under: string, done: string]>> = {
   snapshot: ['is being taken', 'is complete'],
   verification: ['is being verified', 'is valid'],

@@ -59,7 +59,7 @@ const isWanted = ({ since, actor }: ShowOptions, io: Io): ((entry: Entry) => boo
   return (entry) => entry.seq > seq && Date.parse(entry.time) >= time && isActor(entry.actor);
 };
 
-/** Page by page for people; json and yaml are one document, so they come when all of it is there. */
+/** Printed page by page as text. json and yaml are a single document, printed at the end. */
 const showAudit = async (session: Session, name: string, which: ShowOptions): Promise<Answer | undefined> => {
   const { io, format } = session;
   const wanted = isWanted(which, io);
@@ -101,7 +101,7 @@ const wholeAudit = async (pages: AsyncIterable<AuditView>): Promise<AuditView | 
   return whole;
 };
 
-/** Of all pages so far: a hash chain that goes on is counted once. */
+/** Merges the verifications of all pages: a hash chain that continues is counted once. */
 const verificationOf = (before: AuditView | undefined, page: AuditView): AuditView['verification'] => {
   if (before === undefined) return page.verification;
   const faults = [...before.verification.faults, ...page.verification.faults];
@@ -156,7 +156,7 @@ const addVerify = (audit: Command, io: Io): void => {
   }).action(runs(io, verify));
 };
 
-/** Of the pages only what the verification needs is kept. */
+/** Keeps only the data for the verification, not the pages. */
 const verificationOfAll = async (pages: AsyncIterable<AuditView>): Promise<AuditView['verification']> => {
   const contexts = new Set<string>();
   const faults: AuditView['verification']['faults'] = [];

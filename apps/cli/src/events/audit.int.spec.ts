@@ -41,14 +41,14 @@ describe('audit', () => {
     },
   });
 
-  it('shows who did what, and because of what', async () => {
+  it('shows who did what, and the causes', async () => {
     gateway.on('GET', '/ns/default/clusters/demo/audit', audit());
     expect((await ask(['audit', 'demo'])).stdout).toContain(
       '102   2026-11-21T08:00:00Z   system/infra-svc   ClusterRequested (101)   Accepted.',
     );
   });
 
-  it('shows only what an actor did, and only since a moment, where that is asked', async () => {
+  it('filters by actor and by start', async () => {
     gateway.on('GET', '/ns/default/clusters/demo/audit', audit());
     const seqs = async (...options: readonly string[]): Promise<string> =>
       (await ask(['audit', 'demo', ...options, '-o', 'name'])).stdout;
@@ -62,7 +62,7 @@ describe('audit', () => {
     });
   });
 
-  it('follows the pages, prints each when it is there, and verifies all of them', async () => {
+  it('follows the pages, prints each as it arrives, and verifies all of them', async () => {
     const whole = audit().body;
     const page = (seq: number, next: number | null, context: string) => ({
       body: {
@@ -89,7 +89,7 @@ describe('audit', () => {
     expect([items.length, sum.events]).toEqual([2, 80]);
   });
 
-  it('verify ends with 0 when nothing is changed, and with 1 and the place when something is', async () => {
+  it('verify exits with 0 if nothing was changed, otherwise with 1 and the location', async () => {
     gateway.on('GET', '/ns/default/clusters/demo/audit', audit());
     expect(await ask(['audit', 'verify', 'demo'])).toMatchObject({
       code: 0,
@@ -106,7 +106,7 @@ describe('audit', () => {
     });
   });
 
-  it('trace shows what led to an event and what followed, and knows no other', async () => {
+  it('trace shows the causes and the consequences of an event, and refuses an unknown one', async () => {
     gateway.on('GET', '/ns/default/clusters/demo/audit', audit());
     expect(await ask(['audit', 'trace', 'demo', '102'])).toMatchObject({
       code: 0,
@@ -133,7 +133,7 @@ describe('audit', () => {
       },
     });
 
-    it('shows each field that changed with its event, and what came and went in a line', async () => {
+    it('shows each changed field with its event, and created and deleted objects in one line', async () => {
       const field = { field: 'phase', before: 'Ready', after: 'Lost', event };
       const added = ['pool', 'phase'].map((of, index) => ({
         ...{ field: of, before: null, after: 'x', event: { ...planned, seq: planned.seq + index } },
@@ -152,7 +152,7 @@ describe('audit', () => {
       ]);
     });
 
-    it('says when nothing changed, and asks for the first moment', async () => {
+    it('prints a message if nothing changed, and requires the first moment', async () => {
       gateway.on('GET', '/ns/default/clusters/demo/changes', changes([]));
       expect((await ask(['audit', 'diff', 'demo', '--from', '50'])).stdout).toBe('Nothing changed.\n');
       expect(await ask(['audit', 'diff', 'demo'])).toMatchObject({

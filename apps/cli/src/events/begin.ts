@@ -8,7 +8,7 @@ export interface Begin {
   readonly time: number;
 }
 
-/** Where a history begins that is asked for from a moment on. */
+/** Where a history starts. */
 export const beginOf = (since: Since, io: Pick<Io, 'now'>): Begin => {
   if (typeof since === 'number') return { seq: since, time: Number.NEGATIVE_INFINITY };
   return { seq: 0, time: typeof since === 'string' ? Date.parse(since) : io.now() - since.agoMs };

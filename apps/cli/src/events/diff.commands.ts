@@ -50,7 +50,7 @@ const diff = async (session: Session, name: string, { from, to }: DiffFlags): Pr
   };
 };
 
-/** One row for each field that changed, and one for an object that came or went. */
+/** One row per changed field, and one per created or deleted object. */
 const rowsOf = ({ kind, name, change, fields }: Changed): readonly (readonly string[])[] => {
   const object = `${kind} ${name}`;
   if (change === 'changed')

@@ -4,7 +4,7 @@ import { hanging } from '../output/wrap.js';
 const SEQUENCE_WIDTH = 6;
 const TYPE_WIDTH = 24;
 
-/** An event as a line of text; where there is no room, its sentence goes on below. */
+/** An event as text, wrapped to the available columns. */
 export const eventLine = ({ seq, time, type, actor, sentence }: EventView, columns: number): string => {
   const head = `${String(seq).padStart(SEQUENCE_WIDTH)}  ${time}  `;
   const line = `${head}${type.padEnd(TYPE_WIDTH)}  ${sentence}  (${actor})`;

@@ -77,7 +77,7 @@ interface Followed {
   readonly isWanted: (event: EventView) => boolean;
 }
 
-/** From now on; from an earlier moment on where one is given. */
+/** Follows events from now, or from an earlier moment if one is given. */
 const followed = async (
   session: Session,
   at: ClusterAt,
@@ -103,13 +103,15 @@ const followed = async (
 const latest = (events: readonly EventView[], count: number): readonly EventView[] =>
   count === 0 ? [] : events.slice(-count);
 
-/** Of the latest event about the cluster. What the view of a cluster shows, is most of the way. */
+/**
+ * The sequence of the latest event about the cluster. Starts from the one in the cluster's view, which is usually near.
+ */
 const latestSeq = async (api: Api, at: ClusterAt): Promise<number> => {
   const since = (await unlessUnknown(api.get('/ns/{namespace}/clusters/{cluster}', at)))?.lastSeq ?? 0;
   return (await eventsOf(api, at, { since })).at(-1)?.seq ?? since;
 };
 
-/** One event that stands for itself: a line of text, of JSON, or a YAML document. */
+/** One event as a separate document: a line of text or JSON, or a YAML document. */
 const eventText = (event: EventView, { format, io }: Session): string => {
   switch (format) {
     case 'json':

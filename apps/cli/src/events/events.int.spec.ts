@@ -17,7 +17,7 @@ const ask = (args: readonly string[], io: FakeIo = fakeIo()): Promise<Ran> =>
   run(['--server', gateway.url, ...args], io);
 
 describe('events', () => {
-  it('follow prints one line of JSON an event, until Ctrl-C, which is not a failure', async () => {
+  it('follow prints one line of JSON per event, until Ctrl-C, which is not a failure', async () => {
     const story = new Story().requested(0).at(1, 'ClusterAccepted').events;
     gateway.state(...story.slice(0, 1));
     const io = fakeIo();
@@ -36,7 +36,7 @@ describe('events', () => {
     ).toEqual(['ClusterRequested', 'ClusterAccepted']);
   });
 
-  it('follow begins now unless it is asked for more: nothing of the past is printed', async () => {
+  it('follow starts now by default: it prints no earlier events', async () => {
     const story = new Story().requested(0).at(1, 'ClusterAccepted').at(2, 'VmsPlanned').events;
     gateway.state(...story.slice(0, 2));
     const types = async (...options: readonly string[]): Promise<string> => {
@@ -53,7 +53,7 @@ describe('events', () => {
     expect(await types('--tail', '2')).toBe('ClusterAccepted\nVmsPlanned\n');
   });
 
-  it('tail prints the latest of them', async () => {
+  it('tail prints the latest events', async () => {
     gateway.state(...new Story().requested(0).at(1, 'ClusterAccepted').at(2, 'VmsPlanned').events);
     expect(await typesOf('--tail', '2')).toEqual(['ClusterAccepted', 'VmsPlanned']);
   });
@@ -61,12 +61,12 @@ describe('events', () => {
   const typesOf = async (...options: readonly string[]): Promise<readonly string[]> =>
     (await ask(['events', 'demo', ...options, '-o', 'name'])).stdout.trimEnd().split('\n');
 
-  it('since leaves out what is known', async () => {
+  it('since omits events up to a sequence', async () => {
     gateway.state(...new Story().requested(0).at(1, 'ClusterAccepted').events);
     expect(await typesOf('--since', '101')).toEqual(['ClusterAccepted']);
   });
 
-  it('since a time, or of the last minutes, leave out what is older', async () => {
+  it('since a time or a duration omits older events', async () => {
     gateway.state(...new Story().requested(0).at(3_600, 'ClusterAccepted').events);
     const [first, second] = gateway.events.map(({ time }) => Date.parse(time));
     expect(second! - first!).toBeGreaterThan(1_000);
@@ -78,7 +78,7 @@ describe('events', () => {
     );
   });
 
-  it('of some types are asked of the gateway', async () => {
+  it('of some types are filtered by the gateway', async () => {
     gateway.state(...new Story().requested(0).at(1, 'ClusterAccepted').events);
     await typesOf('--type', 'ClusterAccepted', '--type', 'NodeLost');
     expect(gateway.asked('GET', '/ns/default/clusters/demo/events')[0]?.query).toMatchObject({
@@ -86,7 +86,7 @@ describe('events', () => {
     });
   });
 
-  it('of a node that the cluster never had are refused, with the names that are near', async () => {
+  it('of a node that the cluster never had are refused, with similar names', async () => {
     const removed = 'demo-w-9-zzzzz';
     const nodes = [{ name: WORKERS[0] }, { name: WORKERS[1] }];
     gateway.on('GET', '/ns/default/clusters/demo/nodes', { body: { kind: 'NodeList', items: nodes } });
@@ -108,7 +108,7 @@ describe('events', () => {
     expect((await ask(['events', 'demo', '--node', removed, '-o', 'name'])).stdout).toBe('NodeRemoved\n');
   });
 
-  it('of a node are those that it reported, and those that name it', async () => {
+  it('of a node include those that it reported and those that name it', async () => {
     gateway.state(
       ...new Story()
         .requested(0)

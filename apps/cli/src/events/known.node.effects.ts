@@ -9,7 +9,7 @@ import { mentions } from './mentions.js';
 const NEAR_MAX = 3;
 const REPORTER = 'node/';
 
-/** Names of nodes, those of the past included, as far as events say that they are some. */
+/** Names of nodes in an event, including deleted ones. */
 const namedIn = ({ actor, data }: EventView): readonly string[] => {
   const { node } = data as { readonly node?: unknown };
   return [
@@ -18,13 +18,13 @@ const namedIn = ({ actor, data }: EventView): readonly string[] => {
   ];
 };
 
-/** Names end with random letters, which are the first to be typed wrong. */
+/** The random suffix of a name is the part that is most often mistyped. */
 const withoutEnd = (name: string): string => name.replace(/-[^-]*$/, '');
 
 const isLike = (name: string, given: string): boolean =>
   name.startsWith(given) || withoutEnd(name) === withoutEnd(given);
 
-/** A misspelled name must not look like a node of which nothing is known. One that is gone is known by its events. */
+/** Refuses a misspelled name, which would look like a node without events. A deleted node is known from its events. */
 export const refuseUnknownNode = async ({ api }: Session, at: ClusterAt, node: string): Promise<void> => {
   const present = ((await unlessUnknown(api.list('/ns/{namespace}/clusters/{cluster}/nodes', at))) ?? []).map(
     ({ name }) => name,

@@ -1,6 +1,6 @@
 import type { EventView } from '../api/views.js';
 
-/** Deeper than the data of any event. */
+/** Larger than the depth of any event's data. */
 const DEPTH_MAX = 16;
 
 const contains = (value: unknown, name: string, depth = 0): boolean => {
@@ -9,6 +9,6 @@ const contains = (value: unknown, name: string, depth = 0): boolean => {
   return Object.values(value).some((inner) => contains(inner, name, depth + 1));
 };
 
-/** Whether an event was reported by a node, or names it anywhere in its data. */
+/** Whether a node reported an event, or occurs anywhere in its data. */
 export const mentions = ({ actor, data }: EventView, node: string): boolean =>
   actor === `node/${node}` || contains(data, node);

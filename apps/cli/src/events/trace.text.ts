@@ -2,13 +2,13 @@ import type { Consequence, Trace } from './trace.js';
 
 type Entry = Trace['event'];
 
-/** So many of the events that followed are printed as text. */
+/** The maximum number of consequences that are printed as text. */
 export const FOLLOWED_MAX = 200;
 
 const lineOf = ({ seq, time, type, actor, sentence }: Entry): string =>
   `${seq}  ${type}  ${sentence}  (${actor}, ${time})`;
 
-/** The causes as a list, the first one on top; then the event, and what followed as a tree: each below what caused it. */
+/** The causes as a list, first cause first; then the event, and its consequences as a tree. */
 export const traceText = ({ causes, event, led }: Trace): string => {
   const followed = linesBelow(led, '  ');
   const left = followed.length - FOLLOWED_MAX;

@@ -2,21 +2,24 @@ import type { AuditView } from '../api/views.js';
 
 type Entry = AuditView['items'][number];
 
-/** An event with everything that followed from it. */
+/** An event with all its consequences. */
 export interface Consequence {
   readonly entry: Entry;
   readonly led: readonly Consequence[];
 }
 
-/** Why an event happened, and what it led to. */
+/** The causes and consequences of an event. */
 export interface Trace {
-  /** From the first cause, usually a request, to the nearest one. */
+  /** From the first cause, usually a request, to the direct one. */
   readonly causes: readonly Entry[];
   readonly event: Entry;
   readonly led: readonly Consequence[];
 }
 
-/** The trace of the event with this sequence in a history, in the order of the log; undefined: the history has no such event. */
+/**
+ * The trace of the event with this sequence in a history, in the order of the log; undefined if the history does not
+ * contain it.
+ */
 export const traceOf = (history: readonly Entry[], seq: number): Trace | undefined => {
   const event = history.find((entry) => entry.seq === seq);
   if (event === undefined) return undefined;
@@ -24,7 +27,10 @@ export const traceOf = (history: readonly Entry[], seq: number): Trace | undefin
   return { causes: causesOf(event, bySeq), event, led: ledBy(event, effectsIn(history)) };
 };
 
-/** Each answer names up to 20 causes: the chain goes on at the farthest of them. A cause comes before its effect, so it ends. */
+/**
+ * Each response names up to 20 causes: the chain continues at the farthest of them. It terminates, since a cause
+ * precedes its effect.
+ */
 const causesOf = (event: Entry, bySeq: ReadonlyMap<number, Entry>): readonly Entry[] => {
   const causes: Entry[] = [];
   for (let nearest = causeOf(event, bySeq); nearest !== undefined; nearest = causeOf(nearest, bySeq))
@@ -37,7 +43,7 @@ const causeOf = ({ seq, because }: Entry, bySeq: ReadonlyMap<number, Entry>): En
   return cause === undefined || cause.seq >= seq ? undefined : bySeq.get(cause.seq);
 };
 
-/** The events of a history by the sequence of what caused them. */
+/** The events of a history by the sequence of their cause. */
 const effectsIn = (history: readonly Entry[]): ReadonlyMap<number, readonly Entry[]> => {
   const effects = new Map<number, Entry[]>();
   for (const entry of history) {

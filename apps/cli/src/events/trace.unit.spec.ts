@@ -31,7 +31,7 @@ const textOf = (history: readonly Entry[], seq: number): readonly string[] => {
 };
 
 describe('the trace of an event', () => {
-  it('begins with the first cause, and has all that followed below it', () =>
+  it('starts with the first cause, and includes all consequences', () =>
     expect(textOf(HISTORY, 3)).toEqual([
       'CAUSES',
       '  1  ClusterRequested',
@@ -44,24 +44,24 @@ describe('the trace of an event', () => {
       '     └─ 7  VmsCreated',
     ]));
 
-  it('says where there is no cause, and no consequence', () =>
+  it('states if there is no cause or no consequence', () =>
     expect(textOf(HISTORY, 4)).toEqual([
       ...['CAUSES', '  none', 'EVENT', '  4  KubeconfigRequested', 'CONSEQUENCES', '  none'],
     ]));
 
-  it('goes beyond the causes that one answer names', () => {
+  it('continues beyond the causes in one response', () => {
     const chain = Array.from({ length: 50 }, (_, at) =>
       entry(at + 1, 'Step', ...Array.from({ length: Math.min(at, 20) }, (__, back) => at - back)),
     );
     expect(traceOf(chain, 50)?.causes.map(({ seq }) => seq)).toEqual(Array.from({ length: 49 }, (_, at) => at + 1));
   });
 
-  it('is of no event that the history lacks', () => expect(traceOf(HISTORY, 8)).toBeUndefined());
+  it('is undefined for an event outside the history', () => expect(traceOf(HISTORY, 8)).toBeUndefined());
 
-  it('ends where a cause does not come before its effect', () =>
+  it('ends if a cause does not precede its effect', () =>
     expect(traceOf([entry(1, 'Odd', 2), entry(2, 'Odd', 1)], 2)).toMatchObject({ causes: [{ seq: 1 }], led: [] }));
 
-  it('has a limit as text, and says how many are left', () => {
+  it('is limited as text, with the number of omitted events', () => {
     const many = [
       entry(1, 'Request'),
       ...Array.from({ length: FOLLOWED_MAX + 5 }, (_, at) => entry(at + 2, 'Step', 1)),

@@ -6,7 +6,7 @@ import { provideStreams } from '../up/streams.effects.js';
 import { installationAt, type InstallationOptions } from './installation.store.js';
 import type { Installation } from './handover.ports.js';
 
-/** Runs `work` on the installation of a data folder, one at a time. Where NATS does not run, it runs for as long as that takes. */
+/** Runs `work` on the installation of a data folder, under a lock. Starts NATS for the duration if it does not run. */
 export const onInstallation = async <Result>(
   settings: NatsSettings,
   env: NodeJS.ProcessEnv,

@@ -51,7 +51,7 @@ const settingsOf = (io: Io, { data, nats, natsCa }: Given): NatsSettings => ({
   natsCa: natsCa === undefined ? undefined : resolve(io.cwd, natsCa),
 });
 
-/** Works on the installation that the options name, and answers. */
+/** Runs work on the installation that the options name, and returns its answer. */
 const on = async (io: Io, given: Given, work: (installation: Installation) => Promise<Answer>): Promise<Answer> => {
   const { onInstallation } = await import('./access.effects.js');
   const answers: Answer[] = [];

@@ -7,7 +7,7 @@ import { OwnerKeysText, type Header } from './handover.file.js';
 import { checkHandover, messagesIn, writeHandover, type Content } from './handover.file.store.js';
 import { MOVED, type Installation, type KeptBySource, type Message } from './handover.ports.js';
 
-/** New for each handover. */
+/** Random values for each handover. */
 export interface Fresh {
   readonly id: string;
   readonly code: string;
@@ -18,14 +18,14 @@ const RECEIPT_LENGTH = 32;
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** The lock that a code opens. */
+/** The lock that is opened by a code. */
 export const lockOf = (code: string): string => sha256(`fairlead-handover-code ${code}`);
 
-/** By which the target shows that it has what the source exported. */
+/** Proof that the target has imported the export of the source. */
 const receiptOf = (id: string, digest: string): string =>
   sha256(`fairlead-handover-receipt ${id} ${digest}`).slice(0, RECEIPT_LENGTH);
 
-/** What is in the log, whatever the server makes of it. */
+/** A digest of the log that does not depend on the server's metadata. */
 class LogDigest {
   private readonly hash = createHash('sha256');
   events = 0;
@@ -57,7 +57,7 @@ const wasReleased = (): CliFailure =>
     'Activate the other installation. "fairlead handover release" prints the code again.',
   );
 
-/** The public key to which a source seals. Changes nothing but the key's file. */
+/** Returns the public key to which a source seals. Changes only the key file. */
 export const prepareTarget = async (target: Installation): Promise<string> => {
   const { record, messages } = await target.state();
   if (record === undefined && messages > 0) throw notEmpty(messages);
@@ -85,7 +85,7 @@ const asActive = ({ record }: LogState): Pick<HandoverRecord, 'before'> => {
   return { before: { state: 'active', id, target, lock, at, epoch, events } };
 };
 
-/** The log is closed, and stays so until it is cancelled or released. The same export, run again, continues. */
+/** Closes the log until the handover is cancelled or released. A repeated export continues. */
 const fence = async (
   source: Installation,
   target: string,
@@ -101,7 +101,7 @@ const fence = async (
     if (known?.id !== record.id) throw withoutCode();
     return { record, kept: known };
   }
-  // On disk before the lock is in the log: a fence whose code is lost could only be cancelled.
+  // Written to disk before the lock is in the log: a fence whose code is lost could only be cancelled.
   const kept: KeptBySource = { id: fresh.id, target, code: fresh.code, signingSeed: newSigningSeed() };
   source.keep(kept);
   const { id, code } = kept;
@@ -160,14 +160,16 @@ const withoutGaps = ({ messages, firstSeq, lastSeq }: LogState): void => {
 
 const newSigningSeed = (): string => Buffer.from(createUser().getSeed()).toString('utf8');
 
-/** Closes the log of the source for all writers, waits until its services have stopped, and writes everything to a file. */
+/**
+ * Closes the log of the source for all writers, waits until its services have stopped, and writes all data to a file.
+ */
 export const exportInstallation = async (
   source: Installation,
   { target, file }: { readonly target: string; readonly file: string },
   fresh: Fresh,
 ): Promise<{ readonly id: string; readonly events: number; readonly source: string }> => {
   const { record, kept } = await fence(source, target, fresh);
-  // An earlier release may have begun this handover.
+  // The handover may have been started by an earlier release.
   const { signingSeed = newSigningSeed() } = kept;
   if (kept.signingSeed === undefined) source.keep({ ...kept, signingSeed });
   const signer = fromSeed(Buffer.from(signingSeed)).getPublicKey();
@@ -215,7 +217,7 @@ const importRecord = ({ id, target, lock, at, epoch, events }: Header): Omit<Han
   events,
 });
 
-/** What is there of an import that was interrupted must be the beginning of the file. */
+/** The events of an interrupted import must be a prefix of the file. */
 const appendEvents = async (target: Installation, file: string, present: number): Promise<void> => {
   const there = new LogDigest();
   for await (const message of target.messages('events')) there.add(message);
@@ -244,7 +246,7 @@ const differs = (): CliFailure =>
     'Use a new data folder.',
   );
 
-/** How many events the target has now, and their digest. */
+/** The number and the digest of the target's events. */
 const readBack = async (target: Installation): Promise<LogDigest> => {
   const digest = new LogDigest();
   for await (const message of target.messages('events')) digest.add(message);
@@ -252,8 +254,8 @@ const readBack = async (target: Installation): Promise<LogDigest> => {
 };
 
 /**
- * Brings everything in the file into an empty installation, whose log is closed then. Answers with the receipt. `source` is the key that
- * the export printed: a file that another key signed is refused.
+ * Imports the file into an empty installation, whose log is then closed. Returns the receipt. `source` is the key that
+ * the export printed; a file that is signed with another key is refused.
  */
 export const importInstallation = async (
   target: Installation,
@@ -269,7 +271,7 @@ export const importInstallation = async (
   if (record === undefined || record.state === 'importing') {
     const keys = keysIn(target, header);
     await target.begin({ state: 'importing', ...known });
-    // Before the secrets: a start that finds those without their keys is refused.
+    // Before the secrets: a start refuses secrets without their keys.
     await target.putOwnerKeys(keys);
     await appendEvents(target, file, messages);
     for (const kind of ['secrets', 'snapshots'] as const) await target.replace(kind, messagesIn(file, kind));
@@ -289,8 +291,8 @@ const otherInstallation = (target: string): CliFailure =>
   );
 
 /**
- * Gives the installation up for good: from then on its log can never be opened again, and the code that is answered opens that of the
- * target. Run again, it answers the same.
+ * Releases the installation permanently: its log can never be opened again, and the returned code opens that of the
+ * target. Idempotent.
  */
 export const releaseSource = async (source: Installation, receipt: string): Promise<{ readonly code: string }> => {
   const { record, messages, sealed } = await source.state();
@@ -300,7 +302,7 @@ export const releaseSource = async (source: Installation, receipt: string): Prom
   if (record.state === 'released' && sealed) return { code: kept.code };
   const { exported } = kept;
   if (exported === undefined || receipt.trim() !== receiptOf(record.id, exported.digest)) throw wrongReceipt();
-  // It may have been opened by an earlier release of Fairlead, which knows no fence.
+  // An earlier release of Fairlead, which does not know the fence, may have opened it.
   await source.close({ ...record, state: 'fenced' });
   if (messages !== exported.events || (await source.state()).messages !== exported.events) throw grown();
   await source.seal({ ...record, state: 'released' });
@@ -322,7 +324,7 @@ const grown = (): CliFailure =>
     'Export again, and import the new file into a new data folder.',
   );
 
-/** Opens the log of the target, if the source has released it. Run again, it changes nothing. */
+/** Opens the log of the target if the source has released it. Idempotent. */
 export const activateTarget = async (target: Installation, code: string): Promise<HandoverRecord> => {
   const { record } = await target.state();
   if (record === undefined || record.state === 'fenced' || record.state === 'released') throw notImported();
@@ -355,7 +357,7 @@ const wrongCode = (): CliFailure =>
     'Give the code that "fairlead handover release" printed at the source.',
   );
 
-/** Opens the log of the source again, unless it was released. Run again, it changes nothing. */
+/** Opens the log of the source again, unless it was released. Idempotent. */
 export const cancelHandover = async (source: Installation): Promise<{ readonly changed: boolean }> => {
   const { record, sealed } = await source.state();
   if (record?.state === 'released' || sealed) throw wasReleased();

@@ -43,7 +43,7 @@ const wordsIn = async (): Promise<readonly string[]> => {
 };
 
 describe('the file of a handover', () => {
-  it('is the whole of one export where two write it at once', async () => {
+  it('contains exactly one export if two write it at the same time', async () => {
     const exportOf = (id: string): Promise<void> =>
       writeHandover(file, { header: { ...header, id }, content: contentOf(id), seed });
     await Promise.all([exportOf(randomUUID()), exportOf(randomUUID())]);
@@ -51,7 +51,7 @@ describe('the file of a handover', () => {
     expect(readdirSync(folder)).toEqual(['fairlead.handover']);
   });
 
-  it('stays the one before where an export fails, with nothing beside it', async () => {
+  it('is unchanged if an export fails, and no temporary file remains', async () => {
     await writeHandover(file, { header, content: contentOf('before'), seed });
     const failing = async function* (): Content {
       yield* contentOf('half');

@@ -14,7 +14,7 @@ const NEWLINE = 0x0a;
 
 export type Content = AsyncIterable<readonly [Moved, Message]>;
 
-/** A file to write, and the seed of the key that signs it. */
+/** The content of a file, and the seed of the key that signs it. */
 export interface Export {
   readonly header: Header;
   readonly content: Content;
@@ -39,15 +39,15 @@ async function* linesOf({ header, content, seed }: Export): AsyncGenerator<strin
   yield `${endLine({ messages, sha256, signature: Buffer.from(signature).toString('base64') })}\n`;
 }
 
-/** Whole or not at all, for its owner only; one that exists is replaced. */
+/** Written atomically and readable only by its owner; replaces an existing file. */
 export const writeHandover = async (file: string, exported: Export): Promise<void> => {
   const gzip = createGzip();
-  // A failure of the content is thrown to the reader of the compressed bytes.
+  // An error of the content is thrown to the reader of the compressed bytes.
   pipeline(Readable.from(linesOf(exported)), gzip, () => undefined);
   await writeWhole(file, gzip, OWNER_ONLY);
 };
 
-/** Lines of a compressed file, each of bounded length. */
+/** The lines of a compressed file, with a limited length. */
 async function* readLines(file: string, hash: Hash): AsyncGenerator<{ text: string; before: string }> {
   let rest = Buffer.alloc(0);
   const input = createReadStream(file);
@@ -113,7 +113,7 @@ const otherSource = (source: string, given: string): CliFailure =>
     help: 'Compare the key with the one that "fairlead handover export" printed at the source. If it differs, the file is another one.',
   });
 
-/** Reads the whole file, and checks it, its signature by the source included. */
+/** Reads and verifies the whole file, including the signature of the source. */
 export const checkHandover = async (file: string, source: string): Promise<Header> => {
   const header = await headerOf(file);
   if (header.source !== source) throw otherSource(header.source, source);

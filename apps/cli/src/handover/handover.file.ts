@@ -4,19 +4,19 @@ import * as z from 'zod';
 import type { Message, Moved } from './handover.ports.js';
 
 /*
- * The file of a handover, before it is compressed: one JSON value a line. The first line is the header, then a line for each message, and at
- * the end how many there were, with the SHA-256 of all lines before and its signature by the source.
+ * The format of a handover file before compression: one JSON value per line. The first line is the header, followed by
+ * a line per message, and at the end their number, the SHA-256 of all earlier lines, and the signature of the source.
  */
 
-/** A message of NATS in Base64, with its subject: nats-server accepts 1 MiB. */
+/** A NATS message in Base64, with its subject: nats-server accepts 1 MiB. */
 export const LINE_BYTES_MAX = 2 * 1024 * 1024;
-/** Of Ed25519, in Base64. */
+/** An Ed25519 signature in Base64. */
 const SIGNATURE_LENGTH = 88;
 const KEYS_BYTES_MAX = LINE_BYTES_MAX - 4_096;
 
 const { id, lock, at, epoch } = HandoverRecord.shape;
 
-/** Public key of the pair with which a source signs its files (an NKey of the kind user). */
+/** The public key with which a source signs its files (an NKey of type user). */
 export const HandoverSource = z.string().regex(/^U[A-Z2-7]{55}$/);
 
 export const Header = z.strictObject({
@@ -35,7 +35,7 @@ export type Header = z.infer<typeof Header>;
 
 export const OwnerKeysText = z.record(z.string().regex(/^[\w-]+\.key\.[\w-]+$/), z.base64().length(44));
 
-/** Headers that mean something to readers. Those of a writer's conditions would be checked again. */
+/** Headers with a meaning for readers. The headers of write conditions would be evaluated again. */
 export const COPIED_HEADERS = ['Nats-Msg-Id', 'KV-Operation', 'Nats-Rollup'] as const;
 
 const SUBJECTS: Readonly<Record<Moved, RegExp>> = {
@@ -65,12 +65,12 @@ export type Line =
 export const messageLine = (of: Moved, { subject, headers, data }: Message): string =>
   JSON.stringify([of, subject, headers, Buffer.from(data).toString('base64')]);
 
-/** What a source signs: nothing else that it signs begins so. */
+/** The text that a source signs, with a prefix that is unique to this purpose. */
 export const signedText = (sha256: string): Uint8Array => Buffer.from(`fairlead-handover.v2 ${sha256}`);
 
 export const endLine = (end: End): string => JSON.stringify(end);
 
-/** Throws where a line is neither. */
+/** Throws if a line is neither of them. */
 export const parseLine = (text: string): Line => {
   const value = parseJson(text, { lengthMax: LINE_BYTES_MAX });
   if (!Array.isArray(value)) return { kind: 'end', end: EndLine.parse(value) };

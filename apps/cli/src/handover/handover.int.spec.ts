@@ -41,7 +41,9 @@ interface Side {
 
 class Crash extends Error {}
 
-/** An installation that is never reached again after so many calls: before the call, or after it. */
+/**
+ * An installation that becomes unreachable after this number of calls: before the last call takes effect, or after it.
+ */
 const crashingAfter = (calls: number, when: 'before' | 'after', inner: Installation): Installation => {
   let left = calls;
   return new Proxy(inner, {
@@ -93,7 +95,7 @@ const START = { seq: 0, streamVersion: 0, hash: '0'.repeat(64) };
 const stateFacts = async ({ admin }: Side, count: number): Promise<void> => {
   for (let index = 0; index < count; index += 1) {
     const namespace = `n${randomUUID().slice(0, 8)}`;
-    // Every second one by an atomic batch, whose headers must not be sent again.
+    // Every second event is appended in an atomic batch, whose headers must not be sent again.
     const facts = index % 2 === 0 ? [created(namespace)] : [created(namespace), created(namespace)];
     const appended = await storeOf(admin).append(namespaceStream(namespace), START, facts, cause);
     expect(appended.kind).toBe('appended');
@@ -107,7 +109,7 @@ const logOf = async ({ admin }: Side): Promise<readonly string[]> => {
   return found;
 };
 
-/** Whether NATS takes an event, of one fact or of several, from whoever may publish it. */
+/** Whether NATS accepts events, as single messages and as batches, from an authorized publisher. */
 const takesEvents = async (side: Side): Promise<boolean> => {
   const answers = await Promise.all(
     [1, 2].map(async (count) => {
@@ -162,7 +164,7 @@ interface Sides {
 
 const both = (): Sides => ({ from: source.installation, to: target.installation });
 
-/** Everything that operators do, in order; each step may be repeated. */
+/** All steps of the operators, in order; each may be repeated. */
 const handOver = async ({ from, to }: Sides, once: Fresh): Promise<void> => {
   const key = await prepareTarget(to);
   const { source: signer } = await exportInstallation(from, { target: key, file: file() }, once);
@@ -171,7 +173,10 @@ const handOver = async ({ from, to }: Sides, once: Fresh): Promise<void> => {
   await activateTarget(to, code);
 };
 
-/** Which of the two has the clusters and may act: an empty installation owns nothing, and in one that is being imported no service runs. */
+/**
+ * Which of the two has the clusters and may act: an empty installation owns nothing, and no service runs during an
+ * import.
+ */
 const holders = async (): Promise<readonly boolean[]> => {
   const { record } = await target.installation.state();
   const mayOwn = record !== undefined && record.state !== 'importing';
@@ -179,7 +184,7 @@ const holders = async (): Promise<readonly boolean[]> => {
 };
 
 describe('an installation that is handed over', () => {
-  it('is at the target event by event, with its sequences, ids and hash chains, its secrets and its snapshots [Cluster API 32]', async () => {
+  it('is copied to the target event by event, with its sequences, ids, hash chains, secrets and snapshots [Cluster API 32]', async () => {
     const before = await logOf(source);
     await handOver(both(), fresh());
     expect(await logOf(target)).toEqual(before);
@@ -190,7 +195,7 @@ describe('an installation that is handed over', () => {
     expect(await target.installation.state()).toMatchObject({ record: { state: 'active', epoch: 2 } });
   });
 
-  it('takes no event of any writer from the fence on, not even after a restart prepares its streams, until it is cancelled', async () => {
+  it('accepts no event from any writer after the fence, even if a restart prepares its streams, until the handover is cancelled', async () => {
     const before = await logOf(source);
     await exportInstallation(
       source.installation,
@@ -205,7 +210,7 @@ describe('an installation that is handed over', () => {
     expect(await takesEvents(source)).toBe(true);
   });
 
-  it('is never opened again once it is released, and the code is not known before', async () => {
+  it('is never opened again after its release, before which the code is secret', async () => {
     const key = await prepareTarget(target.installation);
     const exported = await exportInstallation(source.installation, { target: key, file: file() }, fresh());
     const { receipt } = await importInstallation(target.installation, { file: file(), source: exported.source });
@@ -225,7 +230,7 @@ describe('an installation that is handed over', () => {
     expect(await holders()).toEqual([false, true]);
   });
 
-  it('cannot be activated from an import that is older than a cancellation', async () => {
+  it('cannot be activated from an import before a cancellation', async () => {
     const key = await prepareTarget(target.installation);
     const first = fresh();
     const exported = await exportInstallation(source.installation, { target: key, file: file() }, first);
@@ -241,7 +246,7 @@ describe('an installation that is handed over', () => {
     expect(await holders()).toEqual([false, false]);
   });
 
-  it('is imported only whole, unchanged, by the installation that it was exported for, and while that is empty', async () => {
+  it('is imported only if the file is complete, unchanged, for this installation, and the installation is empty', async () => {
     const { source: signer } = await exportInstallation(
       source.installation,
       { target: await prepareTarget(target.installation), file: file() },
@@ -274,7 +279,7 @@ describe('an installation that is handed over', () => {
     await expect(prepareTarget(target.installation)).rejects.toThrow('has 1 events');
   });
 
-  it('is imported only if it is signed by the key that the export printed, whoever else can write a file for this target', async () => {
+  it('is imported only if the file is signed with the key that the export printed, whoever else can write a file for this target', async () => {
     const key = await prepareTarget(target.installation);
     const { source: signer } = await exportInstallation(source.installation, { target: key, file: file() }, fresh());
     const genuine = gunzipSync(await readFile(file()))
@@ -303,12 +308,12 @@ describe('an installation that is handed over', () => {
     );
     await expect(importing(signer)).rejects.toThrow('its signature is not that of the key that it names');
     expect((await target.installation.state()).messages).toBe(0);
-    // The same key signs each export of the handover, also after an interruption.
+    // Each export of a handover is signed with the same key, also after an interruption.
     expect((await exportInstallation(source.installation, { target: key, file: file() }, fresh())).source).toBe(signer);
     await importInstallation(target.installation, { file: file(), source: signer });
   });
 
-  it('can be handed on by the one that has taken it over, with the next epoch, and a cancellation leaves it as it was', async () => {
+  it('can be handed over again by its new owner, with the next epoch, and a cancellation changes nothing', async () => {
     await handOver(both(), fresh());
     const was = (await target.installation.state()).record;
     await emptied(source);
@@ -322,7 +327,7 @@ describe('an installation that is handed over', () => {
   });
 });
 
-/** How many calls a whole handover makes, of either side. */
+/** The number of calls in a complete handover, per side. */
 const CALLS_MAX = 60;
 
 describe.each([
@@ -330,8 +335,8 @@ describe.each([
   ['source', 'after'],
   ['target', 'before'],
   ['target', 'after'],
-] as const)('a handover in which the process that works on the %s is killed %s any of its calls', (side, when) => {
-  it('never leaves two owners, and ends with exactly one: cancelled where it was not released, or completed [ORBITER 30, Cluster API 32]', async () => {
+] as const)('a handover with a kill of the process for the %s %s any of its calls', (side, when) => {
+  it('never has two owners, and ends with exactly one: cancelled if it was not released, otherwise completed [ORBITER 30, Cluster API 32]', async () => {
     let completed = false;
     for (let calls = 0; calls < CALLS_MAX && !completed; calls += 1) {
       await Promise.all([emptied(source), emptied(target)]);
@@ -359,7 +364,7 @@ describe.each([
       }
       if (isReleased) await expect(cancelHandover(from)).rejects.toThrow('was released');
       if (atTarget !== true) {
-        // What an operator does: the same commands, once more.
+        // The operator runs the same commands again.
         await resume(both());
       }
       expect(await holders()).toEqual([false, true]);

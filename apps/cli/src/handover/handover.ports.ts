@@ -1,7 +1,7 @@
 import type { HandoverRecord } from '@fairlead/contracts';
 import type { LogState } from '@fairlead/event-sourcing/streams';
 
-/** What is moved: the log, the sealed secrets, the sealed snapshots of etcd. */
+/** The data that is moved: the log, the sealed secrets, and the sealed snapshots of etcd. */
 export const MOVED = ['events', 'secrets', 'snapshots'] as const;
 export type Moved = (typeof MOVED)[number];
 
@@ -12,39 +12,39 @@ export interface Message {
   readonly data: Uint8Array;
 }
 
-/** What a source keeps in its data folder, and nowhere else. */
+/** Stored only in the data folder of the source. */
 export interface KeptBySource {
   readonly id: string;
   readonly target: string;
   /** Opens the log of the target. */
   readonly code: string;
-  /** Seed of the key that signs the exported files; absent: of a handover that an earlier release began. */
+  /** The seed of the key that signs the exported files; absent if an earlier release started the handover. */
   readonly signingSeed?: string;
-  /** Of the last export that ended: how many events, and their digest. */
+  /** The result of the last complete export: the number of events, and their digest. */
   readonly exported?: { readonly events: number; readonly digest: string };
 }
 
-/** One installation, as its administrator reaches it. */
+/** Administrative access to one installation. */
 export interface Installation {
   state(): Promise<LogState>;
   close(record: HandoverRecord): Promise<void>;
   seal(record: HandoverRecord): Promise<void>;
   open(record: HandoverRecord | undefined): Promise<void>;
-  /** Records that an import is under way; the log takes as many events as that brings. */
+  /** Records that an import is in progress; the log accepts as many events as the import contains. */
   begin(record: HandoverRecord): Promise<void>;
-  /** Resolves when no service but the gateway has given a sign of life for a while. */
+  /** Resolves when no service except the gateway has sent a heartbeat for some time. */
   quiet(): Promise<void>;
   messages(of: Moved): AsyncIterable<Message>;
-  /** Adds an event after the one with that sequence; fails if that is not the last. */
+  /** Appends an event after the one with that sequence; fails if that is not the last one. */
   append(afterSeq: number, message: Message): Promise<void>;
-  /** Secrets or snapshots: whatever was there is replaced. */
+  /** Replaces all secrets or snapshots. */
   replace(of: Exclude<Moved, 'events'>, messages: AsyncIterable<Message>): Promise<void>;
-  /** The keys of secrets, in the clear, base64. */
+  /** The unencrypted keys of secrets, base64. */
   ownerKeys(): Promise<Readonly<Record<string, string>>>;
   putOwnerKeys(keys: Readonly<Record<string, string>>): Promise<void>;
   readKept(): KeptBySource | undefined;
   keep(kept: KeptBySource | undefined): void;
-  /** The private half of the key to which a source seals; made when it is first asked for. */
+  /** The private half of the key to which a source seals; created on first use. */
   seed(): Uint8Array;
   forgetSeed(): void;
 }

@@ -29,7 +29,7 @@ const STREAM_OF: Readonly<Record<Moved, string>> = {
   snapshots: `OBJ_${SNAPSHOTS_BUCKET}`,
 };
 
-/** Services say every five seconds that they serve. */
+/** Services send a heartbeat every five seconds. */
 const SILENT_MS = 12_000;
 const SILENT_WITHIN_MS = 90_000;
 const POLL_MS = 100;
@@ -81,7 +81,7 @@ const publish = async (
   });
 };
 
-/** Waits until none of the services that act says that it serves. */
+/** Waits until no service except the gateway sends heartbeats. */
 const untilQuiet = async (nc: NatsConnection, silentMs: number): Promise<void> => {
   let heard: { readonly service: string; readonly atMs: number } = { service: '', atMs: performance.now() };
   const subscription = nc.subscribe(aliveSubject('*'), {
@@ -121,11 +121,11 @@ const opened = (keys: MasterKeys, sealed: string, name: string): string => {
 
 export interface InstallationOptions {
   readonly dataDir: string;
-  /** How long services must have been silent; 0 where none can run. */
+  /** How long services must have been silent; 0 if none can run. */
   readonly silentMs?: number;
 }
 
-/** An installation by its data folder and a connection to its NATS with the administrator's credential. */
+/** An installation, from its data folder and a connection to its NATS with the administrator's credential. */
 export const installationAt = (
   nc: NatsConnection,
   { dataDir, silentMs = SILENT_MS }: InstallationOptions,

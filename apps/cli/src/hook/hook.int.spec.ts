@@ -18,7 +18,7 @@ const hook = (...args: readonly string[]): Promise<Ran> => run(['--server', gate
 const valueSent = (): string => (gateway.asked('PUT', SECRET)[0]?.body as { readonly value: string }).value;
 
 describe('fairlead hook', () => {
-  it('skip sends what is let go, and needs a reason', async () => {
+  it('skip sends the point to skip, and requires a reason', async () => {
     gateway.on('POST', SKIP, { body: clusterView({}) });
     const { code } = await hook('skip', 'demo', 'backup', '--point', 'BeforeNodeDrain', '--reason', 'it is down');
     expect([code, gateway.asked('POST', SKIP)[0]?.body]).toEqual([
@@ -28,14 +28,14 @@ describe('fairlead hook', () => {
     expect((await hook('skip', 'demo', 'backup')).code).toBe(2);
   });
 
-  it('set-secret prints the value that it generates, and not one of a file', async () => {
+  it('set-secret prints a value that it generates, but not the value of a file', async () => {
     gateway.on('PUT', SECRET, { body: VIEW });
     const generated = await hook('set-secret', 'inventory');
     expect(generated.stdout.trim()).toBe(valueSent());
     expect(valueSent()).toMatch(/^[\w-]{43}$/u);
   });
 
-  it('set-secret says how long the old value is valid, which can be chosen', async () => {
+  it('set-secret prints how long the old value is valid, which an option sets', async () => {
     const oldValidUntil = '2026-11-22T08:30:00.000Z';
     gateway.on('PUT', SECRET, { body: { ...VIEW, oldValidUntil } });
     const rotated = await hook('set-secret', 'inventory', '--expire-old-after', '90m');

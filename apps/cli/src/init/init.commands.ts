@@ -67,7 +67,7 @@ export const addInitCommand = (program: Command, io: Io): void => {
     .action(runs(io, async (session, name: string | undefined, options: InitOptions) => init(session, name, options)));
 };
 
-/** Beside a file, so that both can be kept in a repository; else that of the program, which is there. */
+/** Next to the manifest, so that both can be in one repository; without a file, the schema of this program. */
 const schemaOf = ({ outputFile }: InitOptions): string =>
   outputFile === undefined ? pathToFileURL(join(CHECKOUT, 'docs', SCHEMA_FILE)).href : `./${SCHEMA_FILE}`;
 
@@ -94,7 +94,7 @@ const init = async (session: Session, name: string | undefined, options: InitOpt
   );
 };
 
-/** What the options say is in it: what the server would refuse is not written. */
+/** A manifest that the server would refuse is not written. */
 const refuseInvalid = (text: string, { io, namespace }: Session): void => {
   const [verdict] = verdictsOf(parseManifests(text, 'The manifest'), {
     namespace,

@@ -22,20 +22,20 @@ const SHAPES = [
 ];
 
 describe('fairlead init', () => {
-  it.each(SHAPES)('prints a manifest that is valid as it is: %j', async (...args) => {
+  it.each(SHAPES)('prints a valid manifest: %j', async (...args) => {
     const { code, stdout, stderr } = await init(...args);
     expect([code, stderr]).toEqual([0, '']);
     expect((await verdict(stdout)).stderr).toBe('');
   });
 
-  it.each(SHAPES)('suggests only fields that are valid too: %j', async (...args) => {
+  it.each(SHAPES)('suggests only valid fields: %j', async (...args) => {
     const { stdout } = await init(...args);
     const used = stdout.replaceAll(/^(\s*)#(?=\w)/gm, '$1');
     expect(used).not.toBe(stdout);
     expect((await verdict(used)).stderr).toBe('');
   });
 
-  it('names a schema that is there, whether it prints or writes', async () => {
+  it('names an existing schema, whether it prints or writes', async () => {
     const printed = /^# yaml-language-server: \$schema=(\S+)\n/.exec((await init()).stdout)?.[1] ?? '';
     expect(existsSync(fileURLToPath(printed))).toBe(true);
     expect((await init('demo', '-f', 'demo.yaml')).stderr).toContain('cluster.schema.json beside it');
@@ -57,7 +57,7 @@ describe('fairlead init', () => {
     [['shop', '--kubernetes-version', '1.2.3'], 'v1.2.3'],
     [['shop\nspec: {}'], 'Error:'],
     [['shop', '--control-planes', '3', '--workers', '0'], 'cluster.single-node'],
-    // Hosts that join by themselves become no control planes.
+    // Hosts that join by themselves cannot be control planes.
     [['shop', '--provider', 'join'], 'Allowed choices are external, lab, nspawn, openstack, ssh'],
   ])('writes nothing that the server would refuse: %j', async (args, words) => {
     const { code, stdout, stderr } = await init(...args);
@@ -66,7 +66,7 @@ describe('fairlead init', () => {
   });
 
   describe('on a terminal', () => {
-    /** Answers in turn, and what was asked. */
+    /** Answers in order, and records the questions. */
     const answering = (...answers: readonly string[]) => {
       const questions: string[] = [];
       const left = [...answers];
@@ -77,7 +77,7 @@ describe('fairlead init', () => {
       return { questions, io: { ...fakeIo({ cwd: folder }), ask } };
     };
 
-    it('asks for what is not given, shows what Enter means, and writes what was answered', async () => {
+    it('asks for missing values, shows the defaults, and writes the answers', async () => {
       const { questions, io } = answering('shop', 'ssh', '', 'rack.large', '4', '', '', 'calico');
       const { code, stdout } = await run(['init'], io);
       expect(code).toBe(0);
@@ -97,7 +97,7 @@ describe('fairlead init', () => {
       expect((await verdict(stdout)).stderr).toBe('');
     });
 
-    it('says what is wrong with an answer, and asks again', async () => {
+    it('explains an invalid answer, and asks again', async () => {
       const { questions, io } = answering('Shop!', 'shop', '', '', '', 'many', '0');
       const { code, stdout, stderr } = await run(['init', '--cni', 'flannel', '--kubernetes-version', '1.34.4'], io);
       expect([code, stdout]).toEqual([0, expect.stringContaining('schedulable: true')]);
@@ -107,7 +107,7 @@ describe('fairlead init', () => {
       expect(questions.filter((question) => question.startsWith('Control planes'))).toEqual([]);
     });
 
-    it('gives up after some answers that are none, and asks nothing with --yes', async () => {
+    it('fails after several invalid answers, and asks nothing with --yes', async () => {
       const wrong = answering(...Array.from({ length: 9 }, () => 'No!'));
       expect((await run(['init'], wrong.io)).code).toBe(2);
       const quiet = answering();

@@ -1,6 +1,6 @@
 import { MANIFEST_API_VERSION, MANIFEST_KIND } from '@fairlead/contracts';
 
-/** What is declared, every value decided. */
+/** The values of the manifest, all of them decided. */
 export interface InitAnswers {
   readonly name: string;
   readonly namespace: string | undefined;
@@ -10,7 +10,7 @@ export interface InitAnswers {
   readonly workers: number;
   readonly version: string;
   readonly cni: string;
-  /** What an editor reads the schema from. */
+  /** The location of the schema for editors. */
   readonly schema: string;
   readonly caution: string | undefined;
 }
@@ -34,7 +34,7 @@ const poolsText = ({ workers, connection, machineType }: InitAnswers): string =>
 const connectionText = ({ connection, caution }: InitAnswers): string =>
   `  # Machines of the connection ${connection}${caution === undefined ? '' : ` (${caution})`}. List: fairlead connection specs ${connection}`;
 
-/** A manifest to start from. A line that begins with "#" and no space is a field that may be used by removing the "#". */
+/** An initial manifest. A line that begins with "#" and no space is an optional field: remove the "#" to use it. */
 export const initManifest = (answers: InitAnswers): string => {
   const { name, namespace, version, cni, controlPlanes, workers, schema } = answers;
   return `# yaml-language-server: $schema=${schema}

@@ -13,10 +13,10 @@ import type { Io } from '../io/io.js';
 const WORKERS_MAX = 500;
 export const workerCount = integerBetween(0, WORKERS_MAX);
 export const INIT_NETWORKS: readonly string[] = ['calico', 'flannel', 'cilium'];
-/** A manifest to start from has control planes, and hosts that join by themselves become workers only. */
+/** An initial manifest has control planes, and hosts that join by themselves can only be workers. */
 export const INIT_PROVIDERS = PROVIDERS.filter((provider) => !PROVIDER_TRAITS[provider].hostsJoin);
 
-/** What the arguments and options say; the rest is asked for, or is as usual. */
+/** The values from arguments and options; the others are asked for, or have defaults. */
 export interface InitGiven {
   readonly name?: string;
   readonly provider?: ProviderName;
@@ -30,7 +30,7 @@ export interface InitGiven {
 
 export type Answered = Required<InitGiven>;
 
-/** How often a question is asked that has no usable answer. */
+/** How often a question is repeated after an invalid answer. */
 const TRIES_MAX = 5;
 
 const oneOf =
@@ -47,7 +47,7 @@ const clusterName = (text: string): string => {
   return text;
 };
 
-/** As it is: the connection decides what it is called. */
+/** Not validated here: the connection defines the names. */
 const word = (text: string): string => {
   if (/\s/.test(text)) throw new InvalidArgumentError('It must be one word.');
   return text;
@@ -55,7 +55,7 @@ const word = (text: string): string => {
 
 type Ask = NonNullable<Io['ask']>;
 
-/** The answer; Enter means the usual one. Throws a `CliFailure` after too many answers that are none. */
+/** The answer; Enter selects the default. Throws a `CliFailure` after too many invalid answers. */
 const asked = async <T>(
   { ask, err }: { readonly ask: Ask; readonly err: Io['err'] },
   question: string,
@@ -75,7 +75,7 @@ const asked = async <T>(
   throw usageFailure(`${question} has no usable answer`, 'Give it as an option: "fairlead init --help".');
 };
 
-/** Everything that the manifest needs: as given, else asked for where there is a terminal, else as usual. */
+/** All values of the manifest: from options, otherwise asked for on a terminal, otherwise the defaults. */
 export const answersFor = async (given: InitGiven, { ask, err }: Pick<Io, 'ask' | 'err'>): Promise<Answered> => {
   const answer = async <T>(
     known: T | undefined,

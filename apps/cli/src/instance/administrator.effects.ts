@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { CliFailure, wordsOf } from '../failures.js';
 import { readInstance } from './instance.store.js';
 
-/** How to reach NATS as its administrator. */
+/** How to connect to NATS as its administrator. */
 export interface NatsSettings {
   readonly dataDir: string;
-  /** undefined: that of the instance of the data folder. */
+  /** undefined: the NATS of the instance in the data folder. */
   readonly nats: string | undefined;
   /** undefined: keys/nats-ca.pem of the data folder, for a tls:// address. */
   readonly natsCa: string | undefined;
@@ -41,7 +41,7 @@ export const connectAsAdministrator = async (settings: NatsSettings): Promise<Na
   }
 };
 
-/** undefined: none is given, and no instance runs in the folder. */
+/** undefined if none is given and no instance runs in the folder. */
 export const natsIn = ({ dataDir, nats }: Pick<NatsSettings, 'dataDir' | 'nats'>): string | undefined => {
   if (nats !== undefined) return nats;
   const instance = readInstance(dataDir);

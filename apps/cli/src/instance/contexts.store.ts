@@ -10,12 +10,12 @@ import { FILE_LIMITS } from '../io/file.limits.js';
 import type { Io } from '../io/io.js';
 import { refuseUntrusted } from './instance.trust.js';
 
-/** A server, and what opens it. */
+/** A server, and the credentials for it. */
 export const Context = z.strictObject({
   server: z.string().min(1),
   caFile: z.string().optional(),
   namespace: z.string().optional(),
-  /** The token is in that file, or here; absent: requests are sent without one. */
+  /** The token is in this file or in `token`; if both are absent, requests are sent without one. */
   tokenFile: z.string().optional(),
   token: z.string().optional(),
 });
@@ -32,7 +32,7 @@ const NONE: Contexts = { format: 1, current: null, contexts: {} };
 const READABLE_BY_OTHERS = 0o077;
 const LOCK_AGAIN_MS = 50;
 const LOCK_TRIES_MAX = 60;
-/** A lock is held for milliseconds: one that is this old was left by a process that was killed. */
+/** A lock is held for milliseconds: an older one remained from a killed process. */
 const LOCK_AGE_MAX_MS = 10_000;
 
 type Surroundings = Pick<Io, 'env'>;
@@ -43,13 +43,13 @@ const folderOf = ({ env }: Surroundings): string | undefined => {
   return home === undefined || home === '' ? undefined : join(home, '.config', 'fairlead');
 };
 
-/** undefined: this user has no home. */
+/** undefined: this user has no home folder. */
 export const contextsFile = (io: Surroundings): string | undefined => {
   const folder = folderOf(io);
   return folder === undefined ? undefined : join(folder, 'contexts.json');
 };
 
-/** Tokens are in it: it belongs to this user alone. */
+/** The file contains tokens, so only this user may have access to it. */
 const refuseReadable = (file: string): void => {
   if ((statSync(file).mode & READABLE_BY_OTHERS) === 0) return;
   throw new CliFailure('unauthorised', {
@@ -59,7 +59,7 @@ const refuseReadable = (file: string): void => {
   });
 };
 
-/** No contexts where there is no file. Throws when it is damaged, or not this user's alone. */
+/** No contexts if the file does not exist. Throws if it is damaged, or if other users have access to it. */
 export const readContexts = (io: Surroundings): Contexts => {
   const file = contextsFile(io);
   if (file === undefined) return NONE;
@@ -85,7 +85,7 @@ const isAbandoned = (lock: string): boolean => {
   return stats !== undefined && Date.now() - stats.mtimeMs > LOCK_AGE_MAX_MS;
 };
 
-/** One change at a time, so that none undoes another. */
+/** Serializes changes, so that none is lost. */
 const locked = async <T>(file: string, change: () => T): Promise<T> => {
   const lock = `${file}.lock`;
   makeFolder(dirname(file), 0o700);
@@ -120,7 +120,7 @@ const unwritable = (file: string, error: unknown): CliFailure =>
     cause: error,
   });
 
-/** Writes what `change` makes of the contexts, whole, with mode 0600. */
+/** Atomically writes the contexts that `change` returns, with mode 0600. */
 export const changeContexts = async (io: Surroundings, change: (contexts: Contexts) => Contexts): Promise<Contexts> => {
   const file = contextsFile(io);
   if (file === undefined) throw usageFailure('There is no folder for contexts', 'Set HOME or XDG_CONFIG_HOME.');
@@ -160,8 +160,8 @@ export interface ChosenContext extends Context {
 }
 
 /**
- * `--context`; else none where `--server`, `--data` or FAIRLEAD_SERVER says which server is meant; else FAIRLEAD_CONTEXT, or the current
- * one. undefined: none is chosen.
+ * `--context`; none if `--server`, `--data` or FAIRLEAD_SERVER selects the server; otherwise FAIRLEAD_CONTEXT, or the
+ * current context. undefined: no context is selected.
  */
 export const chosenContext = (
   { context, server, data }: ContextOptions,

@@ -10,17 +10,20 @@ import { refuseUntrusted } from './instance.trust.js';
 export const DATA_FOLDER = '.fairlead';
 const FILE = 'instance.json';
 
-/** An instance of Fairlead that uses a data folder (or did, if its process has ended). */
+/** An instance of Fairlead that uses a data folder, or used it, if its process has ended. */
 export const Instance = z.object({
   format: z.literal(1),
   server: z.string(),
   tokenFile: z.string(),
-  /** Authority of the server's certificate; absent: it uses plain text, or one that Node.js trusts. */
+  /**
+   * The authority of the server's certificate; absent if the server uses plain text, or a certificate that Node.js
+   * trusts.
+   */
   caFile: z.string().optional(),
   dataDir: z.string(),
   /** Absent: written by an earlier release. */
   natsUrl: z.string().optional(),
-  /** Whose end is the instance's end; `birth` distinguishes it from a later process of the same number. */
+  /** The process of the instance; `birth` distinguishes it from a later process with the same ID. */
   process: z.object({ pid: z.int(), birth: z.string().nullable() }),
   startedAt: z.string(),
   version: z.string(),
@@ -29,7 +32,7 @@ export type Instance = z.infer<typeof Instance>;
 
 export const instanceFile = (dataDir: string): string => join(dataDir, FILE);
 
-/** undefined: no instance uses that folder. Throws when the file is damaged, or when another user may have written it. */
+/** undefined: no instance uses that folder. Throws if the file is damaged, or if another user may have written it. */
 export const readInstance = (dataDir: string): Instance | undefined => {
   const file = instanceFile(dataDir);
   try {
@@ -56,7 +59,7 @@ export const writeInstance = (instance: Instance): void =>
 
 export const removeInstance = (dataDir: string): void => rmSync(instanceFile(dataDir), { force: true });
 
-/** The instance of `dataDir`, or else of the nearest `.fairlead` above `cwd`, or else of the checkout. */
+/** The instance of `dataDir`, otherwise of the nearest `.fairlead` above `cwd`, otherwise of the checkout. */
 export const findInstance = (cwd: string, dataDir: string | undefined): Instance | undefined => {
   if (dataDir !== undefined) return readInstance(resolve(cwd, dataDir));
   for (const folder of [...ancestorsOf(cwd), CHECKOUT]) {

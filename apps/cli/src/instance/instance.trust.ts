@@ -5,18 +5,19 @@ import { CliFailure } from '../failures.js';
 export const UNTRUSTED = 'cli.instance-untrusted';
 const WRITABLE_BY_OTHERS = 0o022;
 
-/** What matters of a file or folder, and who asks. */
+/** The relevant properties of a file or folder, and the current user. */
 export interface Ownership {
   readonly path: string;
   readonly owner: number;
   readonly mode: number;
-  /** Of this process; undefined: the system knows no users. */
+  /** The user ID of this process; undefined if the system has no users. */
   readonly self: number | undefined;
 }
 
 /**
- * Why it is not trusted; undefined: it is. Whoever can write an instance folder decides where commands and tokens are sent and what comes
- * back, kubeconfigs included; that is true for root, too, who would act for the folder's owner with rights that the owner does not have.
+ * The reason for distrust; undefined if the path is trusted. A user who can write to an instance folder decides where
+ * commands and tokens are sent and what the responses are, kubeconfigs included. This also applies to root, who would
+ * act for the folder's owner with more permissions than the owner has.
  */
 export const distrustOf = (
   { path, owner, mode, self }: Ownership,
@@ -45,7 +46,7 @@ const untrusted = (what: string, reason: string, help: string): CliFailure =>
     help,
   });
 
-/** undefined: there is no such file, as far as this user can see; the reader gets the reason. */
+/** undefined if the file does not exist for this user; the reader reports the reason. */
 const statsOf = (path: string): Stats | undefined => {
   try {
     return statSync(path);
@@ -55,7 +56,7 @@ const statsOf = (path: string): Stats | undefined => {
   }
 };
 
-/** Throws when a user other than this one may have written to one of them. Files that do not exist are trusted. */
+/** Throws if another user may have written to one of the paths. Missing files are trusted. */
 export const refuseUntrusted = (paths: readonly string[], what?: string): void => {
   for (const path of paths) {
     const stats = statsOf(path);

@@ -6,23 +6,23 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import * as z from 'zod';
 import { CliFailure } from '../failures.js';
 
-/** The keys of owners in the bucket, each sealed under a master key. */
+/** The keys of owners in the bucket, each sealed with a master key. */
 export interface OwnerKeys {
   names(): Promise<readonly string[]>;
-  /** undefined: it was destroyed. */
+  /** undefined: the key was destroyed. */
   read(name: string): Promise<{ readonly sealed: string; readonly revision: number } | undefined>;
-  /** False: it was changed or destroyed since that revision. */
+  /** False if it was changed or destroyed since that revision. */
   replace(name: string, sealed: string, revision: number): Promise<boolean>;
 }
 
 const OWNER_KEYS = '*.key.>';
-/** By which JetStream refuses a write because the subject has a newer message. */
+/** JetStream's error codes for a write that is refused because the subject has a newer message. */
 const WRONG_LAST_SEQUENCE: readonly unknown[] = [10_071, 10_164];
 
 const isConflict = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && WRONG_LAST_SEQUENCE.includes(error.code);
 
-/** The sealed keys of owners, as `fairlead keys export` writes them. */
+/** The format of `fairlead keys export`. */
 const ExportedKeys = z.strictObject({
   format: z.literal('fairlead-owner-keys.v1'),
   keys: z.record(z.string().regex(/^[\w-]+\.key\.[\w-]+$/), z.string().min(1)),
@@ -41,7 +41,10 @@ const valueOf = async (bucket: KV, name: string): Promise<string | undefined> =>
   return entry === null || entry.operation !== 'PUT' ? undefined : entry.string();
 };
 
-/** The keys of owners in NATS; needs the administrator's credential. Throws where an earlier release still keeps them among the secrets. */
+/**
+ * The keys of owners in NATS; requires the administrator's credential. Throws if an earlier release still stores them
+ * among the secrets.
+ */
 export const natsOwnerKeys = async (nc: NatsConnection): Promise<OwnerKeys> => {
   if ((await namesIn(await bucketOf(nc, SECRETS_BUCKET), OWNER_KEYS)).length > 0) throw fromEarlierRelease();
   const kv = await bucketOf(nc, SECRET_KEYS_BUCKET);
@@ -64,7 +67,7 @@ export const natsOwnerKeys = async (nc: NatsConnection): Promise<OwnerKeys> => {
   };
 };
 
-/** Writes the sealed keys of all owners to a file of mode 0600, whole or not at all. Answers how many there are. */
+/** Atomically writes the sealed keys of all owners to a file with mode 0600. Returns their number. */
 export const exportOwnerKeys = async (nc: NatsConnection, file: string): Promise<number> => {
   const owners = await natsOwnerKeys(nc);
   const keys: Record<string, string> = {};
@@ -77,8 +80,9 @@ export const exportOwnerKeys = async (nc: NatsConnection, file: string): Promise
 };
 
 /**
- * Before services start: brings keys of owners to their bucket, from `exported` if a backup was restored, and from among the secrets, where an earlier release kept
- * them. What is there already, or was destroyed there, stays so. Throws where secrets are there without any key.
+ * Before services start: copies keys of owners to their bucket, from `exported` if a backup was restored, and from the
+ * secrets if an earlier release stored them there. Existing and destroyed keys are unchanged. Throws if there are
+ * secrets but no keys.
  */
 export const provideOwnerKeys = async (nc: NatsConnection, exported: string): Promise<void> => {
   const kv = await bucketOf(nc, SECRET_KEYS_BUCKET);
@@ -96,7 +100,7 @@ export const provideOwnerKeys = async (nc: NatsConnection, exported: string): Pr
   if (isNew && (await namesIn(secrets, '>')).length > 0) throw withoutOwnerKeys(exported);
 };
 
-/** Also a key that was destroyed is known. */
+/** A destroyed key is not created again. */
 const createUnlessKnown = async (kv: KV, name: string, sealed: string): Promise<void> => {
   if ((await kv.get(name)) !== null) return;
   await kv.create(name, sealed);

@@ -1,7 +1,7 @@
 import { terminalText } from '../output/terminal.text.js';
 import type { Io } from './io.js';
 
-/** The edge of the program: nothing reaches standard output, standard error or a region but through here. */
+/** All output to standard output, standard error and regions is sanitized here. */
 export const guardedIo = (io: Io): Io => {
   const shown = (text: string): string => terminalText(text, { withColours: io.colors.isColorSupported });
   const { ask } = io;

@@ -1,21 +1,21 @@
 import type { Colors } from 'picocolors/types.js';
 
-/** Everything a command meets of the terminal and the process around it; specs bring their own. */
+/** A command's access to the terminal and the process; specs use their own. */
 export interface Io {
-  /** Writes to standard output: what was asked for, and nothing else. */
+  /** Writes to standard output: only the requested data. */
   readonly out: (text: string) => void;
-  /** Writes to standard error: failures, progress and advice. It goes above an open region. */
+  /** Writes to standard error: failures, progress and advice. Printed above an open region. */
   readonly err: (text: string) => void;
-  /** Lines at the end of standard error that are drawn again in place. Only where `isLive`; one at a time. */
+  /** Opens a region: lines at the end of standard error that are redrawn in place. Only if `isLive`; one at a time. */
   readonly openRegion: () => Region;
   readonly readStdin: () => Promise<string>;
-  /** Asks on standard error and reads a line; undefined: there is no terminal to ask on. An interrupt rejects it. */
+  /** Asks on standard error and reads a line; undefined if there is no terminal. Rejects on an interrupt. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
-  /** Progress may be redrawn: standard error is a terminal, and nothing says that this is CI. */
+  /** Whether progress can be redrawn: standard error is a terminal outside CI. */
   readonly isLive: boolean;
-  /** Room in a line of standard output; infinite in a file or a pipe. COLUMNS decides wherever it is set. */
+  /** The width of standard output; infinite for a file or a pipe. COLUMNS overrides it. */
   readonly outColumns: () => number;
-  /** The same of standard error. */
+  /** The same for standard error. */
   readonly errColumns: () => number;
   readonly rows: () => number;
   readonly colors: Colors;
@@ -28,11 +28,11 @@ export interface Io {
 
 export interface Region {
   draw(lines: readonly string[]): void;
-  /** Leaves the last lines where they are. */
+  /** Closes the region, and keeps its last lines. */
   close(): void;
 }
 
-/** Ctrl-C (or SIGTERM): the first asks for an end, the second for a fast one. */
+/** Ctrl-C (or SIGTERM): the first one requests a shutdown, the second one a fast shutdown. */
 export interface Interrupts {
   readonly first: AbortSignal;
   readonly second: AbortSignal;

@@ -4,15 +4,15 @@ import { addAbortSignal } from 'node:stream';
 import pc from 'picocolors';
 import type { Interrupts, Io, Region } from './io.js';
 
-/** Of a terminal that does not know its size. */
+/** For a terminal with unknown size. */
 const COLUMNS_UNKNOWN = 80;
 const ROWS_WITHOUT_TERMINAL = 40;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** The third Ctrl-C ends this process whatever it does; what it started ends by its wardens. */
+/** The third Ctrl-C ends this process unconditionally; the wardens of its child processes end them. */
 const PATIENCE = 2;
 const INTERRUPTED = 130;
 
-/** The terminal and the process that we really have. */
+/** The real terminal and process. */
 export const processIo = (): Io => {
   const { stdout, stderr, stdin, env } = process;
   for (const stream of [stdout, stderr]) stream.on('error', endWhenReaderIsGone);
@@ -40,7 +40,7 @@ export const processIo = (): Io => {
   };
 };
 
-/** A program that reads a pipe gets whole lines; COLUMNS is a request, as for ps and ls. */
+/** A program that reads a pipe receives whole lines, unless COLUMNS is set, as for ps and ls. */
 export const columnsOf = (
   { isTTY, columns }: { readonly isTTY?: boolean; readonly columns?: number },
   env: Io['env'],
@@ -55,13 +55,16 @@ interface Terminal {
   readonly output: NodeJS.WritableStream;
 }
 
-/** A terminal that ends (Ctrl-D) gives no answer; without one the process would end, too, as if all was well. */
+/**
+ * A terminal that ends (Ctrl-D) gives an empty answer. Otherwise the promise would stay pending, and the process would
+ * exit successfully.
+ */
 export const asking =
   (interrupted: AbortSignal, terminal: Terminal = { input: process.stdin, output: process.stderr }) =>
   async (question: string): Promise<string> => {
     const lines = createInterface(terminal);
     const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
-    // The terminal is in raw mode while a line is read: Ctrl-C is a key then, and no signal.
+    // The terminal is in raw mode while a line is read: Ctrl-C is a key, not a signal.
     lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
     try {
       return await Promise.race([lines.question(question, { signal: interrupted }), ended]);
@@ -70,7 +73,10 @@ export const asking =
     }
   };
 
-/** What is written while a region is open goes above it, as a crash notice during the progress of a cluster. */
+/**
+ * Text that is written while a region is open is printed above it, such as a crash notice above the progress of a
+ * cluster.
+ */
 const standardError = (stderr: NodeJS.WriteStream): Pick<Io, 'err' | 'openRegion'> => {
   let region: { readonly update: ReturnType<typeof createLogUpdate>; text: string } | undefined;
   return {
@@ -99,7 +105,7 @@ const standardError = (stderr: NodeJS.WriteStream): Pick<Io, 'err' | 'openRegion
   };
 };
 
-/** `fairlead events demo | head`: whoever read our output has seen enough. */
+/** `fairlead events demo | head`: the reader of the pipe has closed it. */
 const endWhenReaderIsGone = (error: NodeJS.ErrnoException): void => {
   if (error.code === 'EPIPE') process.exit(0);
   throw error;

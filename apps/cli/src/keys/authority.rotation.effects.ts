@@ -3,11 +3,11 @@ import { nextAuthorityStep } from './authority.rotation.planner.js';
 
 export interface AuthorityWorld {
   readAuthorities(): Authorities;
-  /** Whole or not at all, with the bundle and the server's certificate that follow from them. */
+  /** Atomically writes the authorities, the bundle and the server's certificate. */
   writeAuthorities(authorities: Authorities): Promise<void>;
-  /** Gives services and NATS, where they have copies, the files that there are. */
+  /** Copies the current files to services and NATS, if they have copies. */
   handOut(): void;
-  /** Has NATS show the certificate that there is, and resolves when a client that trusts only the current authority reaches it. */
+  /** Reloads NATS, and resolves when a client that trusts only the current authority can connect. */
   reloadServer(current: string): Promise<void>;
   now(): Date;
 }
@@ -17,8 +17,8 @@ export type AuthorityRotated =
   { readonly status: 'announced' | 'waiting'; readonly until: string } | { readonly status: 'complete' };
 
 /**
- * Takes a rotation as far as it can go now. Ends at any moment, and the next call goes on: a client that trusts the bundle of any step
- * reaches the server of that step and of the next.
+ * Continues a rotation as far as currently possible. Can be interrupted at any time, and the next call continues: a
+ * client that trusts the bundle of any step can connect to the server of that step and of the next one.
  */
 export const rotateAuthority = async (
   world: AuthorityWorld,
@@ -27,7 +27,7 @@ export const rotateAuthority = async (
   let announced = false;
   for (;;) {
     const authorities = world.readAuthorities();
-    // A crash may have come between the file and what follows from it.
+    // An earlier call may have crashed between these writes.
     await world.writeAuthorities(authorities);
     world.handOut();
     const times = { now: world.now(), agentsForMs };

@@ -64,7 +64,7 @@ describe("a rotation of the authority of NATS' certificate", () => {
     expect(statuses.at(-1)).toBe(type);
   };
 
-  it('first trusts both, then presents the new one without ending a connection, and then no longer trusts the former', async () => {
+  it('first trusts both authorities, then presents the new certificate without closing connections, and then stops trusting the former authority', async () => {
     const [former = ''] = certificates(bundle);
     const service = await environment.connect('gateway', FOREVER);
     const statuses = statusesOf(service);
@@ -98,7 +98,7 @@ describe("a rotation of the authority of NATS' certificate", () => {
     await service.flush();
   }, 120_000);
 
-  it('goes on after a crash before each of its effects, while a client reaches NATS with what was handed out', async () => {
+  it('continues after a crash before each effect, while a client can connect to NATS with the distributed files', async () => {
     const { dataDir, nats } = environment;
     const names = serverNames(dataDir);
     expect(names).toEqual([ADDRESS]);
@@ -122,7 +122,7 @@ describe("a rotation of the authority of NATS' certificate", () => {
           await writeAuthorities(dataDir, authorities, { names, now: new Date() });
         }),
         handOut: mortal(() => handOut({ dataDir, secretsDir }, ['gateway', 'nats'])),
-        // A server that was not asked to read its files again shows the former certificate.
+        // A server that was not reloaded presents the former certificate.
         reloadServer: () => Promise.reject(new Error('crash')),
         now: () => new Date(),
       };
@@ -140,7 +140,7 @@ describe("a rotation of the authority of NATS' certificate", () => {
     expect(crashes).toBeGreaterThan(5);
   }, 180_000);
 
-  it('keeps both trusted where NATS does not show the new certificate', async () => {
+  it('keeps trusting both if NATS does not present the new certificate', async () => {
     const { dataDir, nats } = environment;
     const at = { names: serverNames(dataDir), now: new Date() };
     const certificateOf = certificateIn;

@@ -1,23 +1,23 @@
 import type { Authorities } from '@fairlead/embedded';
 
-/** What a rotation of NATS' authority does next. The file of the authorities says how far it is. */
+/** The next step in the rotation of NATS' authority, which depends only on the file of the authorities. */
 export type AuthorityStep =
-  /** Everyone trusts the new one, too, before anything is signed with it. */
+  /** All clients trust both authorities before the new one signs anything. */
   | { readonly kind: 'announce'; readonly authorities: Authorities }
-  /** Agents learn of it when they renew their credentials. */
+  /** Agents receive the new authority when they renew their credentials. */
   | { readonly kind: 'wait'; readonly until: string }
-  /** From here on the new one signs the server's certificate, and the key of the former one is destroyed. */
+  /** The new authority signs the server's certificate, and the key of the former one is destroyed. */
   | { readonly kind: 'switch'; readonly authorities: Authorities }
-  /** The server shows a certificate of the new one: nothing needs the former one. */
+  /** The server presents a certificate of the new authority: the former one is not needed anymore. */
   | { readonly kind: 'finish'; readonly authorities: Authorities };
 
 export interface AuthorityTimes {
   readonly now: Date;
-  /** How long after the announcement an agent may still not know of it. */
+  /** How long after the announcement an agent may not have received it. */
   readonly agentsForMs: number;
 }
 
-/** `made` is the new authority, where a rotation begins; `certificateOf` takes the certificate out of a pair. */
+/** `made` is the new authority if a rotation starts; `certificateOf` extracts the certificate from a pair. */
 export const nextAuthorityStep = (
   { current, other }: Authorities,
   { now, agentsForMs }: AuthorityTimes,

@@ -5,9 +5,9 @@ import { CliFailure } from '../failures.js';
 import { formatDuration } from '../output/duration.js';
 
 const POLL_MS = 500;
-/** After so long without progress it is said how to find out why. */
+/** After this time without progress, advice on the cause is printed. */
 const STILL_MS = 30_000;
-/** How many hosts a line names. */
+/** The maximum number of hosts in one line. */
 const NAMED_MAX = 5;
 
 type SshKey = NonNullable<ConnectionView['sshKey']>;
@@ -15,11 +15,11 @@ type Rotation = NonNullable<SshKey['rotation']>;
 
 export interface AwaitedRotation {
   readonly name: string;
-  /** The rotation that ended last, as it was before this one was requested. */
+  /** The last completed rotation before this request. */
   readonly before: string | undefined;
   readonly timeoutMs: number;
   readonly interrupted: AbortSignal;
-  /** Takes a line of progress. */
+  /** Prints a line of progress. */
   readonly tell: (line: string) => void;
 }
 
@@ -34,14 +34,14 @@ const lineOf = ({ status, replaced, pending, hosts, problem }: Rotation): string
   return `${done}${hostsText(hosts, pending)}${problem === '' ? '' : `. Trying again: ${problem}`}`;
 };
 
-/** A host that does not answer is tried again by itself; where a step has failed for good, someone must retry. */
+/** An unreachable host is retried automatically; a permanently failed step requires a retry by the user. */
 const stillText = ({ hosts }: Rotation): string => {
   const [first] = hosts;
   const cluster = first === undefined ? '<cluster>' : `${first.cluster} -n ${first.namespace}`;
   return `"fairlead cluster describe ${cluster}" shows what is wrong with these hosts; "fairlead cluster retry ${cluster}" continues where a step has failed.`;
 };
 
-/** What remains to be said when the rotation has ended. */
+/** The summary of a completed rotation. */
 export const rotatedText = (name: string, { replaced, leftOut, hosts }: NonNullable<SshKey['rotated']>): string =>
   [
     `The SSH key of connection ${name} is rotated: ${replaced} hosts have the new key only, and the former one is destroyed.`,
@@ -52,7 +52,7 @@ export const rotatedText = (name: string, { replaced, leftOut, hosts }: NonNulla
         ]),
   ].join('\n');
 
-/** Resolves to the connection once the rotation has ended; throws when it failed, or takes too long. */
+/** Resolves to the connection when the rotation has ended; throws if it failed or timed out. */
 export const untilRotated = async (api: Api, awaited: AwaitedRotation): Promise<ConnectionView> => {
   const { name, before, timeoutMs, interrupted, tell } = awaited;
   const startedAtMs = performance.now();

@@ -18,7 +18,7 @@ describe('keys rotate connection', () => {
   });
   afterEach(() => gateway.stop());
 
-  /** The gateway answers with these views, one after the other, and with the last one from then on. */
+  /** The gateway returns these views in order, and then repeats the last one. */
   const shows = (...keys: readonly object[]): void => {
     let at = 0;
     gateway.on('GET', CONNECTION, () => {
@@ -31,7 +31,7 @@ describe('keys rotate connection', () => {
     run(['--server', gateway.url, 'keys', 'rotate', 'connection', 'lab', ...more], fakeIo());
   const sent = (): readonly unknown[] => gateway.received.filter(({ path }) => path === ROTATE).map(({ body }) => body);
 
-  it('follows the rotation, naming the hosts that still need the former key, until that key is destroyed', async () => {
+  it('follows the rotation, and names the hosts that still use the former key, until that key is destroyed', async () => {
     shows({}, { rotation: running }, { rotated });
     const { code, stdout, stderr } = await rotate();
     expect([code, sent()]).toEqual([0, [{}]]);
@@ -39,14 +39,14 @@ describe('keys rotate connection', () => {
     expect(stdout).toContain('The SSH key of connection lab is rotated: 3 hosts have the new key only');
   });
 
-  it('only requests it with --no-wait, and forces its end with --force', async () => {
+  it('only requests the rotation with --no-wait, and completes it with --force', async () => {
     shows({ rotation: running });
     expect((await rotate('--no-wait')).code).toBe(0);
     expect((await rotate('--no-wait', '--force')).code).toBe(0);
     expect(sent()).toEqual([{}, { force: true }]);
   });
 
-  it('ends with the cause when the rotation stops, and as timed out when hosts stay off', async () => {
+  it('exits with the cause if the rotation stops, and as timed out if hosts are unreachable', async () => {
     shows({ rotation: { ...running, status: 'failed', problem: 'delete SSH key on lab failed: no' } });
     const failed = await rotate();
     expect([failed.code === 0, failed.stderr]).toEqual([
@@ -58,7 +58,7 @@ describe('keys rotate connection', () => {
     expect([late.code, late.stderr]).toEqual([8, expect.stringContaining('default/demo/demo-w-1-abcde')]);
   });
 
-  it('ends with the refusal of the server, and what to do', async () => {
+  it('exits with the refusal of the server, and advice', async () => {
     shows({});
     gateway.on('POST', ROTATE, refusal(409, 'connection.ssh-key-own', "The SSH key of connection 'lab' is your own"));
     const { code, stderr } = await rotate();

@@ -12,33 +12,37 @@ import { nextStep } from './master.rotation.planner.js';
 export interface RotationWorld {
   readonly ownerKeys: OwnerKeys;
   readMasterKeys(): MasterKeys;
-  /** Whole or not at all, and for good: from then on services may seal with the current one. */
+  /** Writes the keys atomically and durably: afterwards services may seal with the current key. */
   writeMasterKeys(keys: MasterKeys): void;
-  /** Gives services that have copies of the file the one that there is. */
+  /** Distributes the current file to services that have copies. */
   handOut(): void;
-  /** Waits until what services began before the last change of the file has ended. */
+  /** Waits until all work that services started before the last change of the file has ended. */
   settle(): Promise<void>;
 }
 
 export interface Rotated {
-  /** Keys of owners that were resealed. */
+  /** Number of owners' keys that were resealed. */
   readonly resealed: number;
-  /** It finished a rotation that had begun before. */
+  /** Whether it completed a rotation that had been started earlier. */
   readonly resumed: boolean;
 }
 
-/** A service may go on making owners' keys with what it has just read; so often they are looked for again. */
+/**
+ * A service may still create owners' keys with the key that it has just read; the search for them is repeated up to
+ * this number.
+ */
 const PASSES_MAX = 20;
 const NAMED_MAX = 5;
 
 /**
- * Rotates the master key while services run. Ends it at any moment, and the next call goes on: no secret is unreadable in between, and the
- * former key is destroyed last. Throws when a key of an owner opens with neither master key; then nothing was destroyed.
+ * Rotates the master key while services run. Can be interrupted at any time, and the next call continues: every secret
+ * stays readable, and the former key is destroyed last. Throws if neither master key opens the key of an owner; nothing
+ * is destroyed then.
  */
 export const rotateMaster = async (world: RotationWorld, made: MasterKey): Promise<Rotated> => {
   const resumed = world.readMasterKeys().other !== undefined;
   for (;;) {
-    // A crash may have come between the file and its copies.
+    // An earlier call may have crashed between the write and the distribution.
     world.handOut();
     const keys = world.readMasterKeys();
     const step = nextStep(keys, made);
@@ -64,7 +68,7 @@ const resealAll = async ({ ownerKeys, settle }: RotationWorld, keys: MasterKeys)
   });
 };
 
-/** Answers how many there were. */
+/** Returns the number of resealed keys. */
 const reseal = async (ownerKeys: OwnerKeys, keys: MasterKeys): Promise<number> => {
   const unreadable: string[] = [];
   let count = 0;
@@ -77,7 +81,7 @@ const reseal = async (ownerKeys: OwnerKeys, keys: MasterKeys): Promise<number> =
       continue;
     }
     await ownerKeys.replace(name, sealOwnerKey(keys, opened.key, name), entry.revision);
-    count += 1; // Also one that was changed meanwhile: the next pass looks again.
+    count += 1; // Also counts a key that was changed concurrently: the next pass checks it again.
   }
   if (unreadable.length > 0) throw unreadableFailure(unreadable);
   return count;

@@ -1,15 +1,18 @@
 import type { MasterKey, MasterKeys } from '@fairlead/embedded/credentials';
 
-/** What a rotation does next. The file of the master keys says how far it is, so that it can end at any moment and go on later. */
+/**
+ * The next step of a rotation, which depends only on the file of the master keys: a rotation can be interrupted at any
+ * time and continued later.
+ */
 export type RotationStep =
-  /** Every service knows the new key before anything is sealed with it. */
+  /** Every service knows the new key before it is used. */
   | { readonly kind: 'announce'; readonly keys: MasterKeys }
-  /** From here on services seal with the new one. */
+  /** Services seal with the new key. */
   | { readonly kind: 'switch'; readonly keys: MasterKeys }
-  /** Once everything is resealed, the former key is destroyed. */
+  /** All keys are resealed: the former key is destroyed. */
   | { readonly kind: 'destroy'; readonly keys: MasterKeys };
 
-/** `made` is the new key, where a rotation begins. */
+/** `made` is the new key if a rotation starts. */
 export const nextStep = ({ current, other }: MasterKeys, made: MasterKey): RotationStep => {
   switch (other?.role) {
     case undefined:

@@ -19,7 +19,7 @@ const SECRETS = SERVICES.flatMap((service) =>
   OWNERS.map((owner) => ({ service, owner, ref: `${service}.test.${owner}` as SecretRef })),
 );
 const RUNNING = readFileSync(new URL('../../../../docs/running.md', import.meta.url), 'utf8');
-/** Of the command that backs up the data. */
+/** The paths that the backup command excludes. */
 const LEFT_OUT = [...(/^tar .*fairlead-data\.tar\.gz.*$/m.exec(RUNNING)?.[0] ?? '').matchAll(/--exclude (\S+)/g)].map(
   ([, path = '']) => path,
 );
@@ -46,7 +46,7 @@ const start = async (): Promise<void> => {
   await provideStreams(environment.nats, environment.dataDir);
 };
 
-/** Runs `work` on the files of NATS while it is down, and starts it again as `fairlead up` does. */
+/** Runs `work` on the files of NATS while it is stopped, then starts it like `fairlead up`. */
 const whileNatsIsDown = async (work: () => void): Promise<void> => {
   await Promise.all([...connections.values()].map((connection) => connection.close()));
   connections.clear();
@@ -62,7 +62,7 @@ const connectionOf = async (service: ServiceName): Promise<NatsConnection> => {
   return connection;
 };
 
-/** As a service that has just started: its cache is cold. */
+/** A service that has just started: its cache is empty. */
 const secretsOf = async (service: ServiceName): Promise<NatsSecrets> =>
   new NatsSecrets(await connectionOf(service), service, new MasterKeyFile(masterKeyFile));
 
@@ -107,8 +107,8 @@ const restore = async (keys?: string): Promise<void> => {
 
 const bucket = async (name: string): Promise<KV> => new Kvm(await environment.connect()).open(name);
 
-describe('the keys of secrets, backed up apart from the data', () => {
-  it('a backup from before the deletion, restored, opens nothing of the cluster, and everything of the others', async () => {
+describe('the keys of secrets, backed up separately from the data', () => {
+  it('a backup from before a deletion, restored, opens nothing of the deleted cluster, and everything of the others', async () => {
     await putAll();
     await backUpData();
     await exportKeys('before.json');
@@ -120,12 +120,12 @@ describe('the keys of secrets, backed up apart from the data', () => {
     expect(await read(LIVING)).toEqual(valuesOf(LIVING));
     expect(await read('shared')).toEqual(valuesOf('shared'));
 
-    // The sealed values are there: an older copy of the keys, which will be destroyed, would open them.
+    // The sealed values exist: an older copy of the destroyed keys would open them.
     await restore('before.json');
     expect(await read(DELETED)).toEqual(valuesOf(DELETED));
   }, 120_000);
 
-  it('are in no file of the backup of the data', async () => {
+  it('are not in any file of the data backup', async () => {
     await putAll();
     const sealed = (await (await bucket('SECRET_KEYS')).get(`bootstrap-svc.key.${LIVING}`))?.string() ?? '';
     const value = (await (await bucket('SECRETS')).get(`bootstrap-svc.test.${LIVING}`))?.string() ?? '';
@@ -136,7 +136,7 @@ describe('the keys of secrets, backed up apart from the data', () => {
     expect([archive.includes(value), archive.includes(sealed)]).toEqual([true, false]);
   }, 60_000);
 
-  it('are exported to a file that only its owner may read, sealed by the master key', async () => {
+  it('are exported to a file that only its owner may read, sealed with the master key', async () => {
     await putAll();
     await exportKeys('keys.json');
     const file = join(backups, 'keys.json');
@@ -146,7 +146,7 @@ describe('the keys of secrets, backed up apart from the data', () => {
     for (const sealed of Object.values(keys)) expect(sealed).toMatch(/^v2\./);
   }, 60_000);
 
-  it('are imported once: the file is gone afterwards, and a key that was destroyed is not brought back', async () => {
+  it('are imported once: the file is deleted afterwards, and a destroyed key is not restored', async () => {
     await putAll();
     await exportKeys('keys.json');
     await deleteCluster(DELETED);
@@ -157,7 +157,7 @@ describe('the keys of secrets, backed up apart from the data', () => {
     expect(await read(LIVING)).toEqual(valuesOf(LIVING));
   }, 60_000);
 
-  it('that are missing beside secrets keep the start from making others in their place', async () => {
+  it('that are missing although there are secrets prevent the start from creating others', async () => {
     await putAll();
     await backUpData();
     await exportKeys('keys.json');
@@ -173,7 +173,7 @@ describe('the keys of secrets, backed up apart from the data', () => {
   }, 60_000);
 });
 
-describe('the keys of secrets of an earlier release, which kept them among the secrets', () => {
+describe('the keys of secrets of an earlier release, stored among the secrets', () => {
   beforeEach(async () => {
     await putAll();
     const [secrets, keys] = [await bucket('SECRETS'), await bucket('SECRET_KEYS')];
@@ -184,7 +184,7 @@ describe('the keys of secrets of an earlier release, which kept them among the s
     await (await environment.connect()).request('$JS.API.STREAM.DELETE.KV_SECRET_KEYS', '');
   }, 60_000);
 
-  it('are moved by the next start, and every secret opens', async () => {
+  it('are moved by the next start, and every secret can be opened', async () => {
     await start();
     for (const owner of OWNERS) expect(await read(owner)).toEqual(valuesOf(owner));
     const left = [];
@@ -192,7 +192,7 @@ describe('the keys of secrets of an earlier release, which kept them among the s
     expect(left).toEqual([]);
   }, 60_000);
 
-  it('are neither exported nor resealed before that', async () => {
+  it('are neither exported nor resealed before that start', async () => {
     const before = readFileSync(masterKeyFile, 'utf8');
     for (const command of [
       ['rotate', 'master'],

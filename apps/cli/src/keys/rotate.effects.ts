@@ -38,20 +38,20 @@ import { rotateMaster, type Rotated, type RotationWorld } from './master.rotatio
 import { exportOwnerKeys, natsOwnerKeys } from '../instance/owner.keys.store.js';
 
 export interface MasterRotationSettings extends NatsSettings {
-  /** Copies for services are here, if there is such a folder. */
+  /** Contains the copies for services, if it exists. */
   readonly secretsDir: string;
 }
 
-/** A service's write to NATS ends within 5 s, by its answer or without one. */
+/** A service's write to NATS ends within 5 s, with or without a response. */
 const SETTLE_MS = 10_000;
 
-/** Rotates the master key of a data folder. Throws a `CliFailure`; run again, it goes on where it ended. */
+/** Rotates the master key of a data folder. Throws a `CliFailure`; a repeated call continues. */
 export const rotateMasterIn = async (settings: MasterRotationSettings, settleMs = SETTLE_MS): Promise<Rotated> => {
   const { dataDir, secretsDir } = settings;
   const file = join(dataDir, 'keys', 'master.key');
   if (!existsSync(file)) throw notProvisioned(file);
   prepareDataFolder(dataDir);
-  // Not the folder's own lock: the instance that uses it holds that, and continues.
+  // Not the lock of the folder: a running instance holds that one.
   const lock = takeLock(join(dataDir, 'keys', 'rotation.lock'));
   if (lock.status === 'held') throw underWay(lock.holder.pid);
   try {
@@ -73,7 +73,10 @@ export const rotateMasterIn = async (settings: MasterRotationSettings, settleMs 
   }
 };
 
-/** Exports the sealed keys of secrets to a file, with those that services make meanwhile or without. Throws a `CliFailure`. */
+/**
+ * Exports the sealed keys of secrets to a file; keys that services create at the same time may be missing. Throws a
+ * `CliFailure`.
+ */
 export const exportOwnerKeysOf = async (settings: NatsSettings, file: string): Promise<number> => {
   const nc = await connectAsAdministrator(settings);
   try {
@@ -83,7 +86,9 @@ export const exportOwnerKeysOf = async (settings: NatsSettings, file: string): P
   }
 };
 
-/** Rotates the keys of NATS in a data folder from which nothing serves. Throws an `EnvironmentFault` or a `CliFailure`. */
+/**
+ * Rotates the keys of NATS in a data folder without a running instance. Throws an `EnvironmentFault` or a `CliFailure`.
+ */
 export const rotateNatsIn = ({
   dataDir,
   agentsForMs,
@@ -96,25 +101,25 @@ export const rotateNatsIn = ({
   const folder = openDataFolder(dataDir);
   try {
     rotateCredentials(dataDir, { now: new Date(), nodesForMs: agentsForMs });
-    // The next start creates it again, with another key.
+    // The next start creates it with another key.
     rmSync(join(dataDir, 'keys', 'nats-server.pem'), { force: true });
   } finally {
     folder.release();
   }
 };
 
-/** Without the services' folders there is one copy of everything, in the data folder. */
+/** Without folders for the services, the only copy is in the data folder. */
 const HOLDERS_OF_AUTHORITY = [...SERVICES, REVOKER, 'nats'] as const;
 const SHOWN_WITHIN_MS = 30_000;
 const RELOAD_POLL_MS = 500;
 
 export interface AuthorityRotationSettings extends MasterRotationSettings {
   readonly agentsForMs: number;
-  /** How long NATS may take to show its new certificate. */
+  /** The timeout for NATS to present its new certificate. */
   readonly shownWithinMs?: number;
 }
 
-/** Takes the rotation of NATS' authority a step further, while everything runs. Throws a `CliFailure`. */
+/** Executes the next step in the rotation of NATS' authority, while everything runs. Throws a `CliFailure`. */
 export const rotateAuthorityIn = async (
   settings: AuthorityRotationSettings,
   now: () => Date = () => new Date(),
@@ -147,7 +152,7 @@ export const rotateAuthorityIn = async (
 interface Shown {
   readonly dataDir: string;
   readonly url: string;
-  /** PEM: the authority whose certificate the server has to show. */
+  /** PEM: the authority of the certificate that the server must present. */
   readonly current: string;
   readonly shownWithinMs: number;
 }
@@ -174,7 +179,7 @@ const untilServerShows = async ({ dataDir, url, current, shownWithinMs }: Shown)
   }
 };
 
-/** By a credential that ends within a minute: no other may have the server read its files again. */
+/** With a credential that expires within a minute: no other one may reload the server. */
 const askToReload = async ({ dataDir, url }: Pick<Shown, 'dataDir' | 'url'>): Promise<void> => {
   const nc = await connectWith(dataDir, url, () => readIfAny(join(dataDir, 'keys', 'nats-ca.pem')) ?? '');
   try {

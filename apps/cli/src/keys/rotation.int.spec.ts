@@ -43,7 +43,7 @@ afterAll(async () => {
   await environment?.stop();
 });
 
-/** As a service that has the copy which was handed out to it. */
+/** A service with its distributed copy of the file. */
 const secretsOf = (service: ServiceName): NatsSecrets =>
   new NatsSecrets(connections[service], service, new MasterKeyFile(join(secretsDir, service, 'master.key')));
 
@@ -56,7 +56,7 @@ const put = async (): Promise<void> => {
   for (const { service, ref, owner } of SECRETS) await secretsOf(service).put(ref, `value of ${ref}`, owner);
 };
 
-/** What each service reads with a cold cache. */
+/** Reads all secrets of all services with an empty cache. */
 const readAll = async (): Promise<void> => {
   for (const { service, ref } of SECRETS)
     expect([ref, await secretsOf(service).get(ref)]).toEqual([ref, `value of ${ref}`]);
@@ -72,7 +72,7 @@ const world = async (): Promise<RotationWorld> => ({
   settle: () => Promise.resolve(),
 });
 
-/** Every key of an owner, as the bucket has it. */
+/** All keys of owners in the bucket. */
 const sealedKeys = async (): Promise<ReadonlyMap<string, string>> => {
   const keys: OwnerKeys = await natsOwnerKeys(admin);
   const entries = await Promise.all((await keys.names()).map(async (name) => [name, await keys.read(name)] as const));
@@ -85,7 +85,7 @@ const opensAnything = async (keys: MasterKeys): Promise<boolean> =>
 describe('a rotation of the master key', () => {
   beforeEach(put);
 
-  it('leaves every secret readable, and the former key opens nothing [ORBITER 28]', async () => {
+  it('keeps every secret readable, and the former key opens nothing [ORBITER 28]', async () => {
     const before = masterKeys();
     expect(await opensAnything(before)).toBe(true);
     const { resealed } = await rotateMaster(await world(), newMasterKey());
@@ -98,7 +98,7 @@ describe('a rotation of the master key', () => {
     await expect(old.get('gateway.test.shared' as SecretRef)).rejects.toThrow(/another master key/);
   });
 
-  it('makes an older copy of the keys worthless, for owners that were destroyed since and for all others', async () => {
+  it('makes an older copy of the keys useless, for owners that were destroyed since and for all others', async () => {
     const kv = await new Kvm(admin).open('SECRET_KEYS');
     const copy = await sealedKeys();
     const readWithCopy = async (service: ServiceName, ref: string): Promise<string | undefined> => {
@@ -114,7 +114,7 @@ describe('a rotation of the master key', () => {
     for (const name of copy.keys()) await kv.purge(name);
   });
 
-  it('goes on after a crash before and after each of its effects, with every secret readable in between', async () => {
+  it('continues after a crash before and after each effect, with every secret readable in between', async () => {
     let crashes = 0;
     for (let survived = 0; ; survived += 1) {
       await put();
@@ -149,7 +149,7 @@ describe('a rotation of the master key', () => {
     expect(crashes).toBeGreaterThan(SECRETS.length + 6);
   }, 120_000);
 
-  it('loses nothing that services seal meanwhile, for owners old and new', async () => {
+  it('loses nothing that services seal concurrently, for old and new owners', async () => {
     const before = masterKeys();
     const running = SERVICES.map((service) => ({ service, secrets: secretsOf(service) }));
     const made: { readonly service: ServiceName; readonly ref: SecretRef }[] = [];
@@ -175,7 +175,7 @@ describe('a rotation of the master key', () => {
     expect(await opensAnything(before)).toBe(false);
   }, 60_000);
 
-  it('brings no key back that was destroyed while it read', async () => {
+  it('does not restore a key that was destroyed during the rotation', async () => {
     const real = await world();
     const late: RotationWorld = {
       ...real,
@@ -192,7 +192,7 @@ describe('a rotation of the master key', () => {
     expect(await secretsOf('gateway').get('gateway.test.u1' as SecretRef)).toBeUndefined();
   });
 
-  it('destroys nothing while a key opens with neither master key', async () => {
+  it('destroys nothing if neither master key opens a key', async () => {
     const kv = await new Kvm(admin).open('SECRET_KEYS');
     await kv.put('gateway.key.foreign', 'AAAA');
     try {
@@ -209,7 +209,7 @@ describe('a rotation of the master key', () => {
     await readAll();
   });
 
-  it('is of keys that an earlier release sealed, too', async () => {
+  it('includes keys that an earlier release sealed', async () => {
     const kv = await new Kvm(admin).open('SECRET_KEYS');
     for (const [name, sealed] of await sealedKeys()) await kv.put(name, sealed.split('.')[2] ?? '');
     await readAll();
@@ -219,7 +219,7 @@ describe('a rotation of the master key', () => {
 });
 
 describe('fairlead keys rotate nats', () => {
-  it('is refused while Fairlead runs on the data folder', async () => {
+  it('is refused while Fairlead runs in the data folder', async () => {
     const before = readFileSync(join(environment.dataDir, 'keys', 'nats-operator.json'), 'utf8');
     const { code, stderr } = await run(
       ['keys', 'rotate', 'nats', '--data', environment.dataDir],
@@ -229,7 +229,7 @@ describe('fairlead keys rotate nats', () => {
     expect(readFileSync(join(environment.dataDir, 'keys', 'nats-operator.json'), 'utf8')).toBe(before);
   });
 
-  it('gives everyone new credentials, and NATS a certificate with another key, by the next "provision keys"', async () => {
+  it('issues new credentials, and a NATS certificate with another key, at the next "provision keys"', async () => {
     const folder = newFolder('keys');
     try {
       const io = fakeIo({ cwd: folder });
@@ -257,7 +257,7 @@ describe('fairlead keys rotate master', () => {
   const rotate = (...more: string[]) =>
     run(['keys', 'rotate', 'master', '--data', environment.dataDir, ...more], fakeIo({ cwd: environment.dataDir }));
 
-  it('rotates with the administrator`s credential of the data folder, and hands the new key out', async () => {
+  it('rotates with the administrator`s credential of the data folder, and distributes the new key', async () => {
     await put();
     const before = masterKeys();
     const { code, stderr } = await rotate('--nats', environment.nats.url);
@@ -268,7 +268,7 @@ describe('fairlead keys rotate master', () => {
       expect(readFileSync(join(secretsDir, service, 'master.key'), 'utf8')).toBe(readFileSync(masterKeyFile, 'utf8'));
   }, 60_000);
 
-  it('says what is missing where it does not know NATS, or where another one rotates', async () => {
+  it('reports a missing address of NATS, and a concurrent rotation', async () => {
     expect(await rotate()).toMatchObject({ code: 2, stderr: expect.stringContaining('--nats is not given') });
     const lock = join(environment.dataDir, 'keys', 'rotation.lock');
     const { takeLock } = await import('@fairlead/embedded');

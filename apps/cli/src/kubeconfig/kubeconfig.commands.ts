@@ -100,7 +100,7 @@ const kubeconfig = async (
   return { data: { file, ...(merge === true ? { context } : {}) }, table: words, names: [file] };
 };
 
-/** `-o yaml` means a format to everyone who knows kubectl; a file of that name is hardly meant. */
+/** Users of kubectl expect `-o yaml` to select a format; a file with that name is unlikely. */
 const refuseFormat = (out: string | undefined): void => {
   if (!FORMATS.some((format) => format === out)) return;
   throw usageFailure(
@@ -109,7 +109,7 @@ const refuseFormat = (out: string | undefined): void => {
   );
 };
 
-/** The file that kubectl writes to: the first of KUBECONFIG, else ~/.kube/config. */
+/** The file that kubectl writes: the first one in KUBECONFIG, otherwise ~/.kube/config. */
 const kubectlFile = ({ env, cwd }: Io): string => {
   const [first] = (env['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '');
   if (first !== undefined) return resolve(cwd, first);

@@ -26,22 +26,22 @@ describe('kubeconfig', () => {
 
   beforeEach(() => void gateway.on('GET', '/ns/default/clusters/demo/kubeconfig', { body: text }));
 
-  it('goes to standard output', async () => expect((await ask(['kubeconfig', 'demo'])).stdout).toBe(text));
+  it('is printed on standard output', async () => expect((await ask(['kubeconfig', 'demo'])).stdout).toBe(text));
 
-  it('goes into a file that only its owner may read', async () => {
+  it('is written to a file that only its owner may read', async () => {
     const file = join(folder, 'demo.yaml');
     expect((await ask(['kubeconfig', 'demo', '-o', file])).code).toBe(0);
     expect(readFileSync(file, 'utf8')).toBe(text);
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('is not written to a file that is named like an output format', async () => {
+  it('is not written to a file whose name is an output format', async () => {
     const { code, stderr } = await ask(['kubeconfig', 'demo', '-o', 'yaml'], fakeIo({ cwd: folder }));
     expect([code, stderr]).toEqual([2, expect.stringContaining('-o names a file here, and yaml is an output format')]);
     expect(existsSync(join(folder, 'yaml'))).toBe(false);
   });
 
-  it.each(['1m', '25h', 'soon'])('is not asked for with a lifetime of %s', async (ttl) => {
+  it.each(['1m', '25h', 'soon'])('is not requested with a lifetime of %s', async (ttl) => {
     const { code, stderr } = await ask(['kubeconfig', 'demo', '--ttl', ttl]);
     expect([code, stderr]).toEqual([2, expect.stringContaining('Give a duration from 10m to 24h')]);
   });
@@ -56,14 +56,14 @@ describe('kubeconfig', () => {
     );
   });
 
-  it('of users who sign in by OpenID Connect has no certificate, and no time', async () => {
+  it('for users who sign in by OpenID Connect has no certificate, and no expiry', async () => {
     gateway.on('GET', '/ns/default/clusters/demo/kubeconfig/oidc', { body: 'exec' });
     expect((await ask(['kubeconfig', 'demo', '--oidc'])).stdout).toContain('exec');
     for (const other of [['--ttl', '30m'], ['--administrator']])
       expect((await ask(['kubeconfig', 'demo', '--oidc', ...other])).stderr).toContain(`and ${other[0]} exclude each`);
   });
 
-  it('is merged into the file that kubectl uses', async () => {
+  it("is merged into kubectl's file", async () => {
     const file = join(folder, 'config');
     const { stdout } = await ask(['kubeconfig', 'demo', '--merge'], fakeIo({ env: { KUBECONFIG: `${file}:/other` } }));
     expect(stdout).toContain('the current context is default-demo');

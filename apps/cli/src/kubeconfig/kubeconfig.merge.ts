@@ -14,8 +14,8 @@ interface Kubeconfig {
 }
 
 /**
- * The kubeconfig `added` inside `existing`: its cluster, user and context under the one name `name`, which becomes the current context.
- * What was there under that name before is replaced, everything else stays.
+ * Merges the kubeconfig `added` into `existing`: its cluster, user and context get the name `name`, and the context
+ * becomes the current one. Existing entries with that name are replaced, all others are kept.
  */
 export const mergeKubeconfig = (existing: string, added: string, name: string): string => {
   const base = parsed(existing, 'The kubeconfig to merge into');

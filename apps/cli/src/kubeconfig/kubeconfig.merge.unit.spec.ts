@@ -20,7 +20,7 @@ contexts: [{ name: prod, context: { cluster: prod, user: prod } }]
 current-context: prod
 `;
 
-it('becomes the current context under its own name, and leaves the others alone', () =>
+it('becomes the current context under its name, and keeps the others', () =>
   expect(parse(mergeKubeconfig(existing, added, 'default-demo'))).toEqual({
     apiVersion: 'v1',
     kind: 'Config',
@@ -40,16 +40,16 @@ it('becomes the current context under its own name, and leaves the others alone'
     'current-context': 'default-demo',
   }));
 
-it('is merged twice as once', () => {
+it('is idempotent', () => {
   const once = mergeKubeconfig(existing, added, 'default-demo');
   expect(mergeKubeconfig(once, added, 'default-demo')).toBe(once);
 });
 
-it('makes a whole file where there was none', () =>
+it('creates the file if it does not exist', () =>
   expect(parse(mergeKubeconfig('', added, 'default-demo'))).toMatchObject({
     kind: 'Config',
     'current-context': 'default-demo',
   }));
 
-it('refuses to write over what it cannot read', () =>
+it('does not overwrite a file that it cannot parse', () =>
   expect(() => mergeKubeconfig('a: [', added, 'x')).toThrow('is not YAML'));

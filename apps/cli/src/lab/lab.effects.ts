@@ -7,7 +7,7 @@ import type { Session } from '../command/session.js';
 import { readToken } from '../api/access.js';
 import { CliFailure, wordsOf } from '../failures.js';
 
-/** As the lab has it. */
+/** The format of the lab. */
 export interface LabFault {
   readonly kind: LabFaultKind;
   readonly machine?: string | undefined;
@@ -35,7 +35,7 @@ const noLab = (connection: string, provider: string): CliFailure =>
     help: 'Name a connection of provider lab with --connection.',
   });
 
-/** Only administrators of everything see where a lab is. */
+/** Only platform administrators can read the address of a lab. */
 const endpointOf = async ({ api }: Session, { connection }: LabOptions): Promise<string> => {
   const view = await api.get('/connections/{connection}', { connection });
   if (!traitsOf(view.provider).isSimulated) throw noLab(connection, view.provider);

@@ -20,7 +20,7 @@ beforeEach(async () => {
   writeFileSync(join(folder, 'lab.token'), 'lab-secret\n');
   gateway.on('GET', '/connections/lab', { body: { name: 'lab', provider: 'lab', settings: { endpoint: lab.url } } });
   lab.on('GET', '/v1/faults', () => ({ body: { items: faults } }));
-  // As the lab itself reads them.
+  // Parsed with the lab's own schema.
   lab.on('PUT', '/v1/faults', ({ body }) => {
     faults = (body as { items: unknown[] }).items.map((item) => Fault.parse(item));
     return { body: { items: faults } };
@@ -39,7 +39,7 @@ const fault = (...args: readonly string[]) =>
   );
 
 describe('fairlead lab fault', () => {
-  it('sets faults beside those that are set, replaces one of its kind, and clears them', async () => {
+  it('adds faults, replaces one of the same kind, and clears them', async () => {
     await fault('set', 'host-lost', '--machine', 'demo-w-*', '--times', '1');
     await fault('set', 'boot-slow', '--delay', '2m');
     await fault('set', 'boot-slow', '--delay', '30s');
@@ -54,7 +54,7 @@ describe('fairlead lab fault', () => {
     expect(lab.received.every(({ headers }) => headers.authorization === 'Bearer lab-secret')).toBe(true);
   });
 
-  it('is refused where there is no lab, and to those who may not see it', async () => {
+  it('is refused without a lab, and for users who may not see it', async () => {
     gateway.on('GET', '/connections/lab', { body: { name: 'lab', provider: 'ssh', settings: {} } });
     expect(await fault('list')).toMatchObject({
       code: 6,
@@ -67,7 +67,7 @@ describe('fairlead lab fault', () => {
     expect(lab.received).toEqual([]);
   });
 
-  it('shows the words of the lab, and never its token', async () => {
+  it('prints the message of the lab, and never its token', async () => {
     lab.on('GET', '/v1/faults', { status: 401, body: { code: 'unauthorized', message: 'a bearer token is needed' } });
     const { code, stderr } = await fault('list');
     expect([code, stderr]).toEqual([4, expect.stringContaining('a bearer token is needed')]);
@@ -78,13 +78,13 @@ describe('fairlead lab fault', () => {
 describe('docs/lab.md', () => {
   const examples = [...page.matchAll(/^ {4}fairlead lab fault set (.*)$/gm)].map(([, words = '']) => words);
 
-  it('has a section and an example of every fault, and of no other', () => {
+  it('has a section and an example for every fault, and for no other', () => {
     const sections = [...page.matchAll(/^### (.*)$/gm)].map(([, kind]) => kind);
     expect(sections).toEqual(LAB_FAULT_KINDS);
     expect([...new Set(examples.map((words) => words.split(' ')[0]))].toSorted()).toEqual(LAB_FAULT_KINDS.toSorted());
   });
 
-  it.each(examples)('shows an example that the lab accepts: %s', async (line) => {
+  it.each(examples)('has an example that the lab accepts: %s', async (line) => {
     const words = (line.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ''));
     expect(await fault('set', ...words)).toMatchObject({ code: 0, stderr: '' });
     expect(faults).toHaveLength(1);

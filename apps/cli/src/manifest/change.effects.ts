@@ -15,26 +15,26 @@ import { changeText, isChanged } from './change.text.js';
 
 export interface ChangeOptions {
   readonly dryRun?: true;
-  /** Nothing is asked. */
+  /** Do not ask for confirmation. */
   readonly yes?: true;
   readonly wait?: boolean;
   readonly timeout?: number;
   readonly idempotencyKey?: string;
 }
 
-/** A change as the server would make it, and what is declared now; undefined: there is no such cluster. */
+/** The result of a dry run, and the present declaration; undefined if the cluster does not exist. */
 export interface PlannedChange {
   readonly before: ManifestView | undefined;
   readonly planned: ManifestView;
 }
 
-/** A manifest with this resource version is refused if there is such a cluster. */
+/** The server refuses a manifest with this resource version if the cluster exists. */
 const ONLY_IF_ABSENT = '';
 
-/** How often a change is planned when the cluster changes between the reading and the planning. */
+/** How often planning is retried if the cluster changes between the read and the dry run. */
 const PLANS_MAX = 5;
 
-/** Both are of one version of the cluster: what differs, and what is done for it. */
+/** Plans a change: the diff and the plan are for the same version of the cluster. */
 export const planChange = async ({ api }: Session, at: ClusterAt, manifest: Manifest): Promise<PlannedChange> => {
   for (let attempt = 1; attempt <= PLANS_MAX; attempt += 1) {
     const before = await unlessUnknown(api.get('/ns/{namespace}/clusters/{cluster}/manifest', at));
@@ -57,15 +57,15 @@ const answerOf = ({ cluster }: ClusterAt, manifest: ManifestView, outcome: Outco
   names: [cluster],
 });
 
-/** What was shown is what is applied: if the cluster changes in between, or someone else creates it, the server refuses. */
+/** Applies exactly what was displayed: if the cluster was changed or created in the meantime, the server refuses. */
 const asShown = (manifest: Manifest, before: ManifestView | undefined): Manifest => ({
   ...manifest,
   metadata: { resourceVersion: before?.metadata.resourceVersion ?? ONLY_IF_ABSENT, ...manifest.metadata },
 });
 
 /**
- * What a change of the version would do to each node, and what the checks find; undefined: the version stays. Of a paused cluster no
- * upgrade is planned.
+ * The effects of a version change on each node, and the findings of the checks; undefined if the version does not
+ * change. An upgrade of a paused cluster is not planned.
  */
 const planUpgrade = async (
   session: Session,
@@ -78,15 +78,15 @@ const planUpgrade = async (
   try {
     return await plannedUpgrade(session, at, request, { dryRun: 'true' });
   } catch (error) {
-    // Beside one that waits there is no other plan: the declaration takes its place, or is refused.
+    // There is already an open upgrade: the declaration replaces it, or is refused.
     if (error instanceof CliFailure && error.code === 'upgrade.open') return undefined;
     throw error;
   }
 };
 
-/** How a change is planned, and how what was shown is sent. */
+/** How a change is planned, and how the displayed change is sent. */
 export interface Change {
-  /** The manifest, where the user gave it: what it does not declare are defaults. */
+  /** The manifest, if the user gave one: its missing fields have defaults. */
   readonly declared?: Manifest;
   readonly plan: () => Promise<PlannedChange>;
   readonly send: (before: ManifestView | undefined, key: string) => Promise<Accepted<ManifestView>>;
@@ -109,10 +109,10 @@ export const changeManifest = (
     options,
   );
 
-/** What is declared waits for everything that another request need not cure. */
+/** The declared version waits for checks that can pass later, but not for those that require another request. */
 const mayPass = ({ findings }: UpgradeView): boolean => findings.every(({ permanent }) => permanent !== true);
 
-/** Shows a change that was planned, asks, sends it and follows its operations. */
+/** Displays a planned change, asks for confirmation, sends it and follows its operations. */
 export const carryOut = async (
   session: Session,
   at: ClusterAt,
@@ -151,7 +151,7 @@ export const carryOut = async (
   return answerOf(at, applied, outcome);
 };
 
-/** Operation by operation, in the order in which they were requested. */
+/** Follows the operations in the order of their requests. */
 const follow = async (
   session: Session,
   at: ClusterAt,

@@ -3,7 +3,7 @@ import { CONFIRM_OPTION } from '../command/confirm.js';
 import { duration } from '../command/parsers.js';
 import { addWaitsByDefault } from '../command/waiting.js';
 
-/** What every command has that changes what is declared of a cluster. */
+/** Options of every command that changes the declaration of a cluster. */
 export const addChangeOptions = (command: Command): Command =>
   addWaitsByDefault(
     command.option('--dry-run', 'show what would change, without changing anything').option(...CONFIRM_OPTION),

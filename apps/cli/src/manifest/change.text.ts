@@ -22,7 +22,9 @@ const SIGNS = {
   'change-addons': '~',
 } as const;
 
-/** The fields that differ, each with its value before and after; `declared`: the paths of the manifest, if it was given whole. */
+/**
+ * The changed fields, each with its old and new value; `declared`: the paths in the manifest, if a whole one was given.
+ */
 export const diffLines = (
   before: ManifestView | undefined,
   after: ManifestView,
@@ -48,7 +50,7 @@ const defaultedLines = (count: number): readonly string[] => {
   return [`  and ${count} ${count === 1 ? 'default' : 'defaults'}, which -o yaml shows`];
 };
 
-/** Whether a manifest itself has the field of a path; without one, everything counts as declared. */
+/** Whether the manifest contains the field of a path; without a manifest, always true. */
 const declaredIn = (manifest: Manifest | undefined): ((field: string) => boolean) => {
   if (manifest === undefined) return () => true;
   const { metadata, spec } = manifest as { readonly metadata?: { readonly labels?: unknown }; readonly spec?: unknown };
@@ -57,7 +59,7 @@ const declaredIn = (manifest: Manifest | undefined): ((field: string) => boolean
     paths.some((path) => field === path || field.startsWith(`${path}.`) || field.startsWith(`${path}[`));
 };
 
-/** Of values, and of lists whose items have no names. */
+/** The paths of values, and of lists whose items have no names. */
 const pathsOf = (value: unknown, path: string): readonly string[] => {
   if (Array.isArray(value))
     return value.every((item) => typeof nameOf(item) === 'string')
@@ -70,7 +72,7 @@ const pathsOf = (value: unknown, path: string): readonly string[] => {
 const nameOf = (item: unknown): unknown =>
   typeof item === 'object' && item !== null && 'name' in item ? item.name : undefined;
 
-/** Of steps that concern no pool, and not the whole cluster either. */
+/** The subjects of steps that concern neither a pool nor the whole cluster. */
 const SUBJECTS: Readonly<Record<string, string>> = {
   'balance-addresses': 'virtual addresses: ',
   'change-addons': 'add-ons: ',
@@ -92,13 +94,13 @@ const stepLines = (
   ];
 };
 
-/** What is done for a change, with reasons. */
+/** The steps of a change, with reasons. */
 const planLines = ({ plan = [] }: ManifestView, options: TextOptions): readonly string[] =>
   plan.flatMap((step) => stepLines(step, options));
 
 const INDENT = '  ';
 
-/** Both, as a person is asked to confirm them. */
+/** The diff and the plan, as displayed for confirmation. */
 export const changeText = (
   before: ManifestView | undefined,
   after: ManifestView,

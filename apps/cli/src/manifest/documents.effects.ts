@@ -23,8 +23,8 @@ const combined = (answers: readonly Answer[]): Answer => {
 };
 
 /**
- * The documents one after the other, and one answer for all. The first that fails ends it, and what was done before is printed.
- * `continues`: every document is looked at, whatever the answer about another is.
+ * Processes the documents in order, and returns one answer. Stops at the first failure, after the results before it are
+ * printed. `continues`: processes every document, whatever the result of another is.
  */
 export const inTurn = async (
   io: Pick<Io, 'err'>,
@@ -47,7 +47,7 @@ export const inTurn = async (
   return combined(answers);
 };
 
-/** One key names one request. */
+/** An idempotency key identifies a single request. */
 export const refuseSharedKey = (documents: readonly SourcedManifest[], key: string | undefined): void => {
   if (key !== undefined && documents.length > 1)
     throw usageFailure('--idempotency-key is for one document', `There are ${documents.length}.`);

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { CliFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 
-/** A text that was edited, in a file that stays until `discard`: so that nothing is lost when the server refuses it. */
+/** An edited text, in a file that exists until `discard`, so that no edits are lost if the server refuses them. */
 export interface Edited {
   readonly text: string;
   readonly file: string;
   discard(): Promise<void>;
 }
 
-/** `code --wait` is a program with an argument. */
+/** May contain arguments: `code --wait`. */
 const editorOf = ({ env }: Io): readonly string[] =>
   (env['VISUAL'] ?? env['EDITOR'] ?? 'vi').split(/\s+/).filter((word) => word !== '');
 
@@ -25,7 +25,7 @@ const run = (program: string, args: readonly string[]): Promise<void> =>
     );
   });
 
-/** Opens the text in the user's editor (VISUAL, EDITOR, else vi) and reads what was saved. */
+/** Opens the text in the user's editor (VISUAL, EDITOR, otherwise vi) and returns the saved text. */
 export const edit = async (io: Io, name: string, text: string): Promise<Edited> => {
   const folder = await mkdtemp(join(tmpdir(), 'fairlead-edit-'));
   const file = join(folder, name);

@@ -14,7 +14,7 @@ import { commandAt } from '../progress/stopped.watching.js';
 
 const GENERATION_MAX = 999_999_999;
 
-/** `history` and `rollback`: what was declared of a cluster, and how it is declared again. */
+/** `history` and `rollback`: the generations of a cluster's declaration, and how to return to one. */
 export const addHistoryCommands = (parent: Command, io: Io): void => {
   addHistory(parent, io);
   addRollback(parent, io);
@@ -144,7 +144,10 @@ const generationBefore = async ({ api }: Session, at: ClusterAt): Promise<number
   return before.generation;
 };
 
-/** What a manifest leaves out stays as it is: labels that were not there are taken away explicitly, and a pause is none of it. */
+/**
+ * Omitted fields keep their values: labels that the generation does not have are removed explicitly, and a pause is not
+ * changed.
+ */
 const declaredAgain = (generation: GenerationManifest, resourceVersion: string, kept: object): Manifest => {
   const { metadata, spec, ...type } = exported(generation);
   const { paused: _paused, ...declared } = spec;
@@ -155,7 +158,7 @@ const declaredAgain = (generation: GenerationManifest, resourceVersion: string, 
   };
 };
 
-/** A version that cannot be returned to need not keep everything else from it. */
+/** If only the version cannot be restored, the user is advised to restore the rest. */
 const withAdvice = (error: unknown, at: ClusterAt, to: number, { keepVersion }: RollbackOptions): unknown => {
   const isOfVersion = error instanceof CliFailure && error.field === 'spec.version';
   if (!isOfVersion || keepVersion === true) return error;

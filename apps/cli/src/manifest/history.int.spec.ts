@@ -66,20 +66,20 @@ describe('fairlead cluster history', () => {
     ]);
   });
 
-  it('prints the manifest of one of them, which can be applied', async () => {
+  it('prints the manifest of a generation, which can be applied', async () => {
     const { stdout } = await cluster('history', 'demo', '--generation', '2');
     expect(parse(stdout)).toEqual(manifestOf(4));
   });
 });
 
 describe('fairlead cluster rollback', () => {
-  it('shows what would change, and changes nothing in a dry run', async () => {
+  it('prints the changes, and changes nothing in a dry run', async () => {
     const { code, stdout } = await cluster('rollback', 'demo', '--to', '2', '--dry-run');
     expect([code, stdout]).toEqual([0, expect.stringContaining('pools[web].replicas: 2 → 4')]);
     expect(sent().map(({ query }) => query['dryRun'])).toEqual(['All']);
   });
 
-  it('takes the generation before the latest where none is named, and asks before it declares it again', async () => {
+  it('defaults to the previous generation, and asks before it declares it again', async () => {
     const refused = await run(['--server', gateway.url, 'cluster', 'undo', 'demo'], fakeIo({ answer: 'n' }));
     expect(refused.code).not.toBe(0);
     expect(sent().map(({ query }) => query)).toEqual([{ dryRun: 'All' }]);
@@ -90,11 +90,11 @@ describe('fairlead cluster rollback', () => {
       query: {},
       body: { metadata: { name: 'demo', resourceVersion: '61', labels: {} }, spec: { version: 'v1.34.4' } },
     });
-    // A rollback is no way to pause or resume.
+    // A rollback never pauses or resumes.
     expect(last?.body).not.toHaveProperty('spec.paused');
   });
 
-  it('leaves the version of Kubernetes on request, and advises that where the version alone is refused', async () => {
+  it('keeps the Kubernetes version on request, and advises this if only the version is refused', async () => {
     await cluster('rollback', 'demo', '--to', '2', '--keep-version', '--yes', '--no-wait');
     expect(sent().at(-1)?.body).toMatchObject({ spec: { version: 'v1.35.4' } });
     gateway.on('PUT', MANIFEST, refusal(422, 'upgrade.minor-downgrade', 'No.', { field: 'spec.version' }));
@@ -103,7 +103,7 @@ describe('fairlead cluster rollback', () => {
     expect(stderr).toContain('Undo everything else with "fairlead cluster rollback demo --to 2 --keep-version".');
   });
 
-  it('undoes nothing of a cluster that was never changed', async () => {
+  it('is refused for a cluster that was never changed', async () => {
     gateway.on('GET', GENERATIONS, {
       body: { kind: 'ManifestGenerationList', items: [generation(1, [])], earlierLeftOut: 0 },
     });

@@ -76,7 +76,10 @@ const addApply = (program: Command, io: Io): void => {
   );
 };
 
-/** A dry run creates no template, so what a cluster would become by one of the same command cannot be shown. */
+/**
+ * A dry run does not create templates, so the effect of a new template on a cluster in the same command cannot be
+ * displayed.
+ */
 const unlessTemplateMissing = async (
   change: Promise<Answer>,
   session: Session,
@@ -116,7 +119,7 @@ const addDiff = (program: Command, io: Io): void => {
   );
 };
 
-/** Of one of the documents. Where there are several, its lines are shown below the name of the object. */
+/** The diff of one document. If there are several, its lines are printed below the name of the object. */
 const difference = async (
   session: Session,
   document: SourcedManifest,
@@ -150,7 +153,7 @@ const difference = async (
 const isUnknownTemplate = (error: unknown): boolean =>
   error instanceof CliFailure && error.code === 'template.not-found';
 
-/** The name of the cluster's template, where one of the documents declares it. */
+/** The name of the cluster's template, if one of the documents declares it. */
 const templateAmong = (
   documents: readonly SourcedManifest[],
   cluster: ManifestDocument,
@@ -270,8 +273,8 @@ const deletion = async (session: Session, manifest: ManifestDocument, options: D
 };
 
 /**
- * Every manifest is well-formed, and of the namespace that was asked for, before anything is carried out. Templates come first, so that
- * the names of files need not say which cluster uses which template.
+ * Parses all manifests and checks their namespaces before any change. Templates come first, so that their order does
+ * not depend on file names.
  */
 const manifestsOf = async (session: Session, options: FileOptions): Promise<readonly SourcedManifest[]> => {
   const sourced = await readManifests(options, session.io);

@@ -36,7 +36,7 @@ interface Sent {
 let gateway: FakeGateway;
 let folder: string;
 
-/** Plans as a gateway would whose cluster has two nodes of web. */
+/** Plans like the gateway for a cluster with two nodes of web. */
 const change = ({ body, query }: Received) => {
   const { spec, metadata: sent } = body as Sent;
   const { labels } = sent;
@@ -51,7 +51,7 @@ const change = ({ body, query }: Received) => {
   };
 };
 
-/** The same, of another version of the cluster; empty: there is none yet. */
+/** The same for another version of the cluster; empty: it does not exist yet. */
 const plannedAt = (resourceVersion: string, received: Received) => {
   const { body, ...answer } = change(received);
   return { ...answer, body: { ...body, metadata: { ...body.metadata, resourceVersion } } };
@@ -86,12 +86,12 @@ const applyIo = (replicas: number, answer?: string): FakeIo =>
     stdin: JSON.stringify({ ...manifestOf(replicas), metadata: { name: 'demo' } }),
     ...(answer === undefined ? {} : { answer }),
   });
-/** What was sent to be carried out, without dry runs. */
+/** The requests without dry runs. */
 const changes = (): readonly Sent[] =>
   gateway.asked('PUT', PATH).flatMap(({ query, body }) => (query['dryRun'] === undefined ? [body as Sent] : []));
 
 describe('fairlead apply', () => {
-  it('shows what differs and the plan, asks, and applies what was shown', async () => {
+  it('prints the diff and the plan, asks, and applies what was displayed', async () => {
     const { code, stdout, stderr } = await ask(['apply', '-f', '-', '--no-wait'], applyIo(4, 'y'));
     expect([code, stdout]).toEqual([0, 'cluster/demo configured\n']);
     expect(stderr).toContain('~ pools[web].replicas: 2 → 4');
@@ -100,7 +100,7 @@ describe('fairlead apply', () => {
     expect(changes().map(({ metadata }) => metadata)).toEqual([{ name: 'demo', resourceVersion: '12' }]);
   });
 
-  it('changes nothing without a yes, or without a terminal to ask at', async () => {
+  it('changes nothing without a yes, or without a terminal', async () => {
     const no = await ask(['apply', '-f', '-'], applyIo(4, 'n'));
     expect([no.code, no.stderr]).toEqual([1, expect.stringContaining('nothing was changed')]);
     const noTerminal = await ask(['apply', '-f', '-'], applyIo(4));
@@ -108,7 +108,7 @@ describe('fairlead apply', () => {
     expect(changes()).toEqual([]);
   });
 
-  it('shows and applies a change of labels alone, as diff does', async () => {
+  it('displays and applies a change of labels alone, like diff', async () => {
     const labelled = (): FakeIo =>
       fakeIo({ stdin: JSON.stringify({ ...manifestOf(2), metadata: { name: 'demo', labels: { team: 'a' } } }) });
     const difference = await ask(['diff', '-f', '-'], labelled());
@@ -118,7 +118,7 @@ describe('fairlead apply', () => {
     expect(changes().map(({ metadata }) => metadata['labels'])).toEqual([{ team: 'a' }]);
   });
 
-  it('asks for nothing when everything is as declared, and changes nothing in a dry run', async () => {
+  it('does not ask if nothing differs, and changes nothing in a dry run', async () => {
     const same = await ask(['apply', '-f', '-'], applyIo(2));
     expect([same.code, same.stdout, same.stderr]).toEqual([0, 'cluster/demo unchanged\n', '']);
     const dry = await ask(['apply', '-f', '-', '--dry-run'], applyIo(3));
@@ -136,7 +136,7 @@ describe('fairlead apply', () => {
     expect(changes()).toEqual([]);
   });
 
-  it('says how a creation that has failed goes on when everything is as declared', async () => {
+  it('states how a failed creation continues if nothing differs', async () => {
     gateway.on('GET', PATH, { body: { ...manifestOf(2), status: { phase: 'Failed', pools: [] } } });
     const same = await ask(['apply', '-f', '-'], applyIo(2));
     expect([same.code, same.stdout]).toEqual([0, 'cluster/demo unchanged\n']);
@@ -145,7 +145,7 @@ describe('fairlead apply', () => {
     );
   });
 
-  it('creates a cluster that does not exist, and only if it was not created meanwhile', async () => {
+  it('creates a cluster only if it does not exist and was not created in the meantime', async () => {
     gateway.on('GET', PATH, refusal(404, 'cluster.unknown', 'There is none'));
     gateway.on('PUT', PATH, (received) => plannedAt('', received));
     const { code, stdout, stderr } = await ask(['apply', '-f', '-', '--yes', '--no-wait'], applyIo(3));
@@ -154,14 +154,14 @@ describe('fairlead apply', () => {
     expect(changes().map(({ metadata }) => metadata)).toEqual([{ name: 'demo', resourceVersion: '' }]);
   });
 
-  it('shows what differs and the plan of one version of the cluster, whoever changes it meanwhile', async () => {
+  it('prints the diff and the plan for one version of the cluster, despite concurrent changes', async () => {
     let version = 12;
     gateway.on('GET', PATH, () => {
       const { metadata, ...read } = manifestOf(version === 12 ? 1 : 2);
       return { body: { ...read, metadata: { ...metadata, resourceVersion: String(version) } } };
     });
     gateway.on('PUT', PATH, (received) => {
-      version = 13; // Someone else has scaled it between the two.
+      version = 13; // Another user has scaled it between the two requests.
       return plannedAt('13', received);
     });
     const { code, stderr } = await ask(['apply', '-f', '-', '--yes', '--no-wait'], applyIo(4));
@@ -183,13 +183,13 @@ describe('fairlead apply', () => {
     ['kind: Deployment\nmetadata: {name: a}', 'Standard input holds an object of kind "Deployment"'],
     ['metadata: {name: a}\n---\nkind: Cluster', 'Document 2 of Standard input does not hold a manifest'],
     [Array.from({ length: 101 }, () => 'metadata: {name: a}').join('\n---\n'), 'holds 101 documents'],
-  ])('says what is wrong with a file that holds %j', async (stdin, sentence) => {
+  ])('reports the fault in a file with %j', async (stdin, sentence) => {
     const { code, stderr } = await ask(['apply', '-f', '-'], fakeIo({ stdin }));
     expect([code, stderr]).toEqual([2, expect.stringContaining(sentence)]);
   });
 
   it.each([['apply'], ['diff'], ['delete']])(
-    'in another namespace than the manifest is refused: %s',
+    'is refused with another namespace than the manifest: %s',
     async (command) => {
       const { metadata, ...rest } = manifestOf(2);
       const io = fakeIo({ stdin: JSON.stringify({ ...rest, metadata: { ...metadata, namespace: 'prod' } }) });
@@ -202,7 +202,7 @@ describe('fairlead apply', () => {
     },
   );
 
-  it('takes the manifests of a file in their order, beside documents that are empty', async () => {
+  it('processes the manifests of a file in order, and skips empty documents', async () => {
     const document = JSON.stringify({ ...manifestOf(2), metadata: { name: 'demo' } });
     const apply = (text: string) => ask(['apply', '-f', '-'], fakeIo({ stdin: text }));
     expect((await apply(`---\n# nothing yet\n---\n${document}\n---\n`)).stdout).toBe('cluster/demo unchanged\n');
@@ -219,7 +219,7 @@ describe('fairlead apply', () => {
     const carryOut = (command: readonly string[], ...documents: readonly string[]) =>
       ask(command, fakeIo({ stdin: documents.join('\n---\n') }));
 
-    it('ends with the first that is refused, and says what was done before', async () => {
+    it('stops at the first refusal, and prints the results before it', async () => {
       gateway.on('GET', other, refusal(404, 'cluster.unknown', 'Cluster other does not exist'));
       gateway.on('PUT', other, refusal(422, 'connection.unknown', 'Connection lab does not exist'));
       const apply = ['apply', '-f', '-', '--yes', '--no-wait'];
@@ -232,7 +232,7 @@ describe('fairlead apply', () => {
       expect(changes().map(({ spec }) => spec.pools[0]?.replicas)).toEqual([3]);
     });
 
-    it('is answered as one list, and differs where one of them does', async () => {
+    it('returns one list, and differs if one of them does', async () => {
       const { code, stdout } = await carryOut(
         ['diff', '-f', '-', '--output', 'json'],
         document('demo', 3),
@@ -257,7 +257,7 @@ describe('fairlead apply', () => {
         gateway.on('GET', `${templates}/large`, { body: template('large') });
       });
 
-      it('differs, also where what changes of the cluster is known only after its new template was applied', async () => {
+      it('differs, even if the changes of the cluster are known only after its new template is applied', async () => {
         const documents = [ofTemplate, JSON.stringify(template('small')), document('demo')];
         const differs = await carryOut(['diff', '-f', '-'], ...documents);
         expect([differs.code, differs.stdout.split('\n')]).toEqual([
@@ -274,7 +274,7 @@ describe('fairlead apply', () => {
         expect([refused.code, refused.stderr]).toEqual([7, expect.stringContaining('names the template small')]);
       });
 
-      it('is planned in a dry run, except for the cluster whose template is new', async () => {
+      it('is planned in a dry run, except for the cluster with a new template', async () => {
         const dryRun = ['apply', '-f', '-', '--dry-run'];
         const documents = [ofTemplate, JSON.stringify(template('small')), document('demo', 3)];
         const planned = await carryOut(dryRun, ...documents);
@@ -299,7 +299,7 @@ describe('fairlead apply', () => {
       });
     });
 
-    it('takes no idempotency key, which names one request', async () => {
+    it('refuses an idempotency key, which identifies a single request', async () => {
       const apply = ['apply', '-f', '-', '--yes', '--idempotency-key', 'k'];
       const { code, stderr } = await carryOut(apply, document('demo', 3), document('demo', 4));
       expect([code, stderr]).toEqual([2, expect.stringContaining('--idempotency-key is for one document')]);
@@ -328,7 +328,7 @@ describe('fairlead apply', () => {
       write('one/below/a.yml', cluster('a'));
     });
 
-    it('takes each of its manifests by name, and with -R those of the folders in it', async () => {
+    it('processes its manifests by name, and with -R those of its subfolders', async () => {
       const flat = await inFolder('apply', '-f', 'one', ...DRY);
       expect([flat.code, flat.stdout]).toEqual([0, 'b\nd\nc\n']);
       expect((await inFolder('apply', '-R', '-f', 'one', ...DRY)).stdout).toBe('b\nd\na\nc\n');
@@ -356,14 +356,14 @@ describe('fairlead apply', () => {
       expect([code, deleted.map((path) => path.split('/').at(-1))]).toEqual([0, ['c', 'd', 'b', 'small']]);
     });
 
-    it('names the file and the document that is wrong before anything is sent', async () => {
+    it('names the file and the document with the fault before anything is sent', async () => {
       write('one/d.yaml', cluster('d'), { kind: 'Cluster' });
       const { code, stderr } = await inFolder('apply', '-f', 'one', '--yes');
       expect([code, stderr]).toEqual([2, expect.stringContaining('Document 2 of one/d.yaml does not hold a manifest')]);
       expect(gateway.received).toEqual([]);
     });
 
-    it('names what was refused, and shows differences below the object that has them', async () => {
+    it('names the refused object, and prints differences below the object that has them', async () => {
       gateway.on('PUT', '/ns/default/clusters/d/manifest', refusal(422, 'connection.unknown', 'No connection lab'));
       const failed = await inFolder('apply', '-f', 'one', '--yes', '--no-wait');
       expect([failed.code, failed.stderr]).toEqual([
@@ -376,7 +376,7 @@ describe('fairlead apply', () => {
       expect(stdout).toContain('Cluster demo (two/demo.yaml):\n  ~ pools[web].replicas: 2 → 3\n');
     });
 
-    it('must hold a manifest', async () => {
+    it('must contain a manifest', async () => {
       write('none/notes.txt');
       write('none/below/a.yaml', cluster('a'));
       const none = await inFolder('apply', '-f', 'none');
@@ -388,7 +388,7 @@ describe('fairlead apply', () => {
       expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('missing cannot be read')]);
     });
 
-    it('is deleted as far as it exists', async () => {
+    it('is deleted as far as its objects exist', async () => {
       gateway.on('DELETE', '/ns/default/clusters/c', refusal(404, 'cluster.unknown', 'There is no cluster c'));
       const refused = await inFolder('delete', '-f', 'one/c.json', '--yes');
       expect(refused.code).toBe(5);
@@ -397,7 +397,7 @@ describe('fairlead apply', () => {
     });
   });
 
-  it('shows every refusal with its field and what to do', async () => {
+  it('prints every fault with its field and advice', async () => {
     const field = 'spec.pools[0].machinetype';
     const errors = [
       {
@@ -417,7 +417,7 @@ describe('fairlead apply', () => {
   });
 });
 
-describe('fairlead apply of another version', () => {
+describe('fairlead apply with another version', () => {
   const UPGRADES = '/ns/default/clusters/demo/upgrades';
   const asked = (): unknown[] => gateway.asked('POST', UPGRADES).map(({ query, body }) => [query, body]);
   const later = (answer?: string): FakeIo => {
@@ -435,7 +435,7 @@ describe('fairlead apply of another version', () => {
     gateway.on('POST', UPGRADES, { body: STORY.planned });
   });
 
-  it('shows what the upgrade would do to each node, and why, before it asks', async () => {
+  it('prints the effect of the upgrade on each node, with reasons, before it asks', async () => {
     const { code, stdout, stderr } = await ask(['apply', '-f', '-', '--no-wait'], later('y'));
     expect([code, stdout]).toEqual([0, 'cluster/demo configured\n']);
     expect(stderr).toContain('~ cluster: v1.34.4 → v1.35.4: 3 nodes');
@@ -445,7 +445,7 @@ describe('fairlead apply of another version', () => {
     expect(changes()).toHaveLength(1);
   });
 
-  it('answers a dry run with that plan, and changes nothing', async () => {
+  it('prints that plan in a dry run, and changes nothing', async () => {
     const { code, stdout } = await ask(['apply', '-f', '-', '--dry-run', '--output', 'json'], later());
     expect([code, JSON.parse(stdout).upgrade.plan]).toEqual([0, STORY.planned.plan]);
     expect(changes()).toEqual([]);
@@ -456,14 +456,14 @@ describe('fairlead apply of another version', () => {
     gateway.on('POST', UPGRADES, { body: upgradeView({ phase: 'Rejected', plan: null, planHash: null, findings }) });
   };
 
-  it('changes nothing when only another request could pass the checks', async () => {
+  it('changes nothing if only another request could pass the checks', async () => {
     rejected({ permanent: true });
     const { code, stderr } = await ask(['apply', '-f', '-', '--yes'], later());
     expect([code, stderr]).toEqual([7, expect.stringContaining('would break a rule')]);
     expect(changes()).toEqual([]);
   });
 
-  it('declares the version although the checks reject it now, and prints that its upgrade waits', async () => {
+  it('declares the version although the checks fail now, and prints that its upgrade waits', async () => {
     rejected({});
     const { code, stderr } = await ask(['apply', '-f', '-', '--yes', '--no-wait'], later());
     expect([code, stderr]).toEqual([
@@ -473,7 +473,7 @@ describe('fairlead apply of another version', () => {
     expect(changes()).toHaveLength(1);
   });
 
-  it('shows the upgrade until it is over', async () => {
+  it('follows the upgrade until it ends', async () => {
     const operation = { id: 'op-13', seq: 13, kind: 'upgrade' };
     gateway.on('GET', '/ns/default/clusters/demo/operations', { body: { items: [operation] } });
     gateway.on('GET', UPGRADES, { body: { items: [STORY.completed] } });
@@ -486,7 +486,7 @@ describe('fairlead apply of another version', () => {
 });
 
 describe('fairlead diff', () => {
-  it('ends with 1 when the manifest differs, and with 0 when it does not', async () => {
+  it('exits with 1 if the manifest differs, otherwise with 0', async () => {
     const differs = await ask(['diff', '-f', '-'], applyIo(4));
     expect(differs).toEqual({ code: 1, stdout: '~ pools[web].replicas: 2 → 4\n', stderr: '' });
     expect(await ask(['diff', '-f', '-'], applyIo(2))).toEqual({ code: 0, stdout: '', stderr: '' });
@@ -495,13 +495,13 @@ describe('fairlead diff', () => {
 });
 
 describe('fairlead export', () => {
-  it('writes the manifest as it can be applied again', async () => {
+  it('prints a manifest that can be applied', async () => {
     const { code, stdout } = await ask(['export', 'demo']);
     const { metadata: _metadata, ...rest } = manifestOf(2);
     expect([code, parse(stdout)]).toEqual([0, { ...rest, metadata: { name: 'demo', namespace: 'default' } }]);
   });
 
-  it('writes the labels of the cluster, which are declared, too', async () => {
+  it('includes the labels of the cluster', async () => {
     const { metadata, ...rest } = manifestOf(2);
     gateway.on('GET', PATH, { body: { ...rest, metadata: { ...metadata, labels: { team: 'a' } } } });
     const { metadata: written } = parse((await ask(['export', 'demo'])).stdout);
@@ -509,8 +509,8 @@ describe('fairlead export', () => {
   });
 });
 
-describe('fairlead export of a pool that is autoscaled', () => {
-  it('leaves its size out, so that applying it undoes nothing [azimuth 30]', async () => {
+describe('fairlead export of an autoscaled pool', () => {
+  it('omits its size, so that applying it reverts nothing [azimuth 30]', async () => {
     const { spec } = manifestOf(3);
     const pools = spec.pools.map((pool) => ({ ...pool, autoscaling: { min: 2, max: 5 } }));
     gateway.on('GET', PATH, { body: { ...manifestOf(3), spec: { ...spec, pools } } });
@@ -529,13 +529,13 @@ describe('fairlead edit', () => {
   const edit = (script: string) =>
     ask(['edit', 'demo', '--yes', '--no-wait'], fakeIo({ env: { EDITOR: editor(script) } }));
 
-  it('applies what was saved, if the cluster has not changed since', async () => {
+  it('applies the saved text if the cluster has not changed in the meantime', async () => {
     const { code, stdout } = await edit('sed -i "s/replicas: 2/replicas: 4/" "$1"');
     expect([code, stdout]).toEqual([0, 'cluster/demo configured\n']);
     expect(changes()).toMatchObject([{ metadata: { resourceVersion: '12' }, spec: { pools: [{ replicas: 4 }] } }]);
   });
 
-  it('changes nothing when nothing was edited, or the editor fails', async () => {
+  it('changes nothing if the text is unchanged, or the editor fails', async () => {
     expect((await edit('true')).stdout).toContain('nothing is changed');
     const failed = await edit('exit 3');
     expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('it ended with 3')]);
@@ -556,7 +556,7 @@ describe('fairlead edit', () => {
 });
 
 describe('fairlead pool', () => {
-  it('shows the pools of a cluster with how many nodes are ready', async () => {
+  it('lists the pools of a cluster with their numbers of Ready nodes', async () => {
     const { stdout } = await ask(['pool', 'get', 'demo']);
     expect(stdout).toMatch(/NAME +STATE +DESIRED +READY +AVAILABLE +UP-TO-DATE +MIN +MAX/);
     expect(stdout).toMatch(/web +ScalingUp +2 +1 +0 +2 +- +- +lab\.medium +lab/);
@@ -564,7 +564,7 @@ describe('fairlead pool', () => {
     expect([none.code, none.stderr]).toEqual([5, expect.stringContaining('has no pool none')]);
   });
 
-  it('scales a pool, and removes the nodes that are named, if the cluster is as it was shown', async () => {
+  it('scales a pool, and removes the named nodes, if the cluster has not changed since it was displayed', async () => {
     const SCALE = '/ns/default/clusters/demo/pools/web/scale';
     const nodes = [{ name: 'demo-w-1', reason: 'named' }];
     const plan = [{ action: 'remove-nodes', pool: 'web', count: 1, nodes, reason: 'remove 1 machine (2 → 1)' }];
@@ -586,7 +586,7 @@ describe('fairlead pool', () => {
     expect((await ask(['pool', 'scale', 'demo', 'web', '--replicas', '1'])).stderr).toContain('between 2 and 5');
   });
 
-  it('creates a pool as its options say', async () => {
+  it('creates a pool from options', async () => {
     const options = [
       ...['--min', '2', '--max', '5', '--label', 'tier=web', '--taint', 'dedicated=web:NoSchedule'],
       ...['--zone', 'lab-1a', '--zone', 'lab-1b', '--root-disk-size', '80', '--min-ready', '30s'],
@@ -610,13 +610,13 @@ describe('fairlead pool', () => {
     [['--taint', 'dedicated'], 'key=value:effect'],
     [['--unhealthy-after', 'soon'], 'a duration'],
     [['--timeout', '1m'], 'nothing would be watched'],
-  ])('says what is wrong with %j', async (options, sentence) => {
+  ])('reports the fault in %j', async (options, sentence) => {
     const { code, stderr } = await ask(['pool', 'create', 'demo', 'api', ...options]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(sentence)]);
     expect(changes()).toEqual([]);
   });
 
-  it('creates and deletes by a change of the manifest that was read', async () => {
+  it('creates and deletes pools by a change of the current manifest', async () => {
     expect((await ask(['pool', 'create', 'demo', 'gpu', '--replicas', '0', '--machine-type', 'lab.large'])).code).toBe(
       0,
     );

@@ -38,7 +38,7 @@ interface Definition {
   readonly summary: string;
   readonly description: string;
   readonly examples: readonly Example[];
-  /** Pods leave the nodes. */
+  /** Whether pods are evicted from the nodes. */
   readonly takesDown: boolean;
 }
 
@@ -92,7 +92,7 @@ const DEFINITIONS: readonly Definition[] = [
   },
 ];
 
-/** Asks nodes for something that lasts until it is done. */
+/** Commands that start long-running actions on nodes. */
 export const addActionCommands = (parent: Command, io: Io): void => {
   for (const definition of DEFINITIONS) addAction(parent, definition, io);
   addCancel(parent, io);

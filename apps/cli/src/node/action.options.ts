@@ -7,7 +7,7 @@ import { unknownPool } from '../pool/pool.commands.js';
 import { collected } from '../command/parsers.js';
 import { CliFailure, usageFailure } from '../failures.js';
 
-/** Which nodes a command is about. */
+/** Selects the nodes of a command. */
 export interface SelectionOptions {
   readonly pool?: readonly string[];
   readonly selector?: Readonly<Record<string, string>>;
@@ -52,20 +52,20 @@ const pairsOf = (labels: Readonly<Record<string, string>>): string =>
     .map(([key, value]) => `${key}=${value}`)
     .join(',');
 
-/** The same selection of a list of nodes. */
+/** The same selection as query parameters of a list. */
 export const queryOf = ({ pool, selector }: SelectionOptions) => ({
   pool: pool?.join(','),
   labelSelector: selector === undefined ? undefined : pairsOf(selector),
 });
 
-/** Why a list of nodes is empty although there are some. */
+/** The message for an empty selection. */
 export const noneSelected = (cluster: string, { pool = [], selector = {} }: SelectionOptions): string => {
   const pools = pool.length === 0 ? [] : [`is in the pool${pool.length === 1 ? '' : 's'} ${pool.join(', ')}`];
   const labels = pairsOf(selector) === '' ? [] : [`has ${pairsOf(selector)}`];
   return `No node of ${cluster} ${[...pools, ...labels].join(' and ')}. "fairlead node describe" shows the labels of a node.`;
 };
 
-/** The request, unless it finds no node because a pool does not exist: then that is said. */
+/** Sends the request. If it selects no nodes because a pool does not exist, reports that instead. */
 export const unlessPoolUnknown = async <T>(
   session: Session,
   at: ClusterAt,
@@ -81,7 +81,7 @@ export const unlessPoolUnknown = async <T>(
   }
 };
 
-/** A misspelt pool is not an empty one. */
+/** A misspelled pool is an error, not an empty selection. */
 export const refuseUnknownPools = async (
   { api }: Session,
   at: ClusterAt,
@@ -96,7 +96,7 @@ export const refuseUnknownPools = async (
   if (unknown !== undefined) throw unknownPool(at, unknown, known);
 };
 
-/** The selection in words, for the question whether it is meant. */
+/** The selection as text, for the confirmation. */
 export const selectionWords = (
   cluster: string,
   nodes: readonly string[],

@@ -69,7 +69,7 @@ export const addAdd = (parent: Command, io: Io): void => {
 
 type Pool = ManifestView['spec']['pools'][number];
 
-/** The pool that gets the workers; undefined: none has such machines. */
+/** The pool for the workers; undefined if no pool has such machines. */
 const poolMeant = (manifest: ManifestView, at: ClusterAt, options: AddOptions): Pool | undefined => {
   const { pool, connection, machineType } = options;
   if (pool !== undefined) {
@@ -94,7 +94,7 @@ const inPool = async (session: Session, at: ClusterAt, pool: Pool, options: AddO
       `--on-failure is for a new pool, and the pool ${pool.name} gets these workers`,
       `Leave it out, or create a pool with "${commandAt('pool create', at, '<name>')}".`,
     );
-  // Relative to what is declared when it is decided: repeated with the same key, it adds nothing.
+  // Relative to the declared size at the time of the decision; a repetition with the same key adds nothing.
   const { seq, data: scale } = await api.put(
     '/ns/{namespace}/clusters/{cluster}/pools/{pool}/scale',
     { ...at, pool: pool.name },

@@ -9,7 +9,7 @@ import type { Io } from '../io/io.js';
 import { factLines, listed, type Fact } from '../output/facts.text.js';
 import type { Answer } from '../output/format.js';
 
-/** So many of the latest events are shown. */
+/** The number of latest events that are printed. */
 const EVENTS_SHOWN_MAX = 10;
 
 export const addNodeDescribeCommand = (parent: Command, io: Io): void => {
@@ -74,7 +74,7 @@ const factsOf = (node: NodeView): readonly Fact[] => {
   ];
 };
 
-/** Those that say something only of this node come first. A server of an earlier release names two of them. */
+/** Labels that are specific to this node come first. An earlier release returns only two of them. */
 const labelsOf = ({ labels, regionLabel, zoneLabel }: NodeView): readonly string[] =>
   (labels as NodeView['labels'] | undefined) === undefined
     ? [regionLabel, zoneLabel].filter(Boolean)

@@ -29,7 +29,7 @@ const describeNode = (name: string, ...more: readonly string[]): Promise<Ran> =>
   run(['--server', gateway.url, 'node', 'describe', 'demo', name, ...more]);
 
 describe('fairlead node describe', () => {
-  it('shows what a node is, how it is, and the latest events that concern it', async () => {
+  it('prints the properties of a node, its state, and its latest events', async () => {
     gateway.on('GET', `${DEMO}/nodes/${NODE}`, { body: node });
     const story = new Story().requested(0).at(1, 'NodeReady', { node: OTHER });
     for (let second = 2; second < 14; second += 1) story.at(second, 'NodeReady', { node: NODE });
@@ -55,7 +55,7 @@ describe('fairlead node describe', () => {
     expect(events.at(-1)).toContain('114  2026-11-21T08:00:13.000Z  NodeReady');
   });
 
-  it('of a node that does not exist exits with 5', async () => {
+  it('exits with 5 for a node that does not exist', async () => {
     gateway.on('GET', `${DEMO}/nodes/nobody`, refusal(404, 'node.unknown', 'There is none'));
     expect((await describeNode('nobody')).code).toBe(5);
   });

@@ -15,7 +15,7 @@ import { addSelectionOptions, type SelectionOptions } from './action.options.js'
 import { execOnNodes, outcomeOf, runOnNode, selectedNodes, TRUNCATED } from './exec.effects.js';
 
 const MS_PER_SECOND = 1_000;
-/** Nodes that run a command at a time. */
+/** Nodes that run the command in parallel. */
 const PARALLEL_DEFAULT = 5;
 const PARALLEL_MAX = 50;
 
@@ -26,7 +26,7 @@ interface ExecOptions extends SelectionOptions {
   readonly parallel: number;
 }
 
-/** `exec` and `logs`: what an operator needs of a host, on record. */
+/** `exec` and `logs`: audited access to hosts for operators. */
 export const addExecCommands = (parent: Command, io: Io): void => {
   addExec(parent, io);
   addLogs(parent, io);
@@ -174,7 +174,7 @@ const followed = async ({ io, format }: Session, log: Log, stream: FollowedLog):
   }
 };
 
-/** Each line stands for itself: as text, as a line of JSON, or as a YAML document. */
+/** Each line is separate: as text, as a line of JSON, or as a YAML document. */
 const linesText = (text: string, log: Log, format: Format): string => {
   const lines = text.split('\n').filter((line) => line !== '');
   switch (format) {
@@ -188,7 +188,7 @@ const linesText = (text: string, log: Log, format: Format): string => {
   }
 };
 
-/** undefined: by Ctrl-C. */
+/** undefined: ended by Ctrl-C. */
 const logEnded = ({ err }: Io, { node }: Log, end: LogEnd | undefined): undefined => {
   if (end === undefined) return undefined;
   const message = `The log of ${node} is no longer followed: ${end.message}`;

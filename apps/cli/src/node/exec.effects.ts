@@ -8,9 +8,9 @@ import { exitCodeOf } from '../exit-codes.js';
 import type { Answer } from '../output/format.js';
 import { noneSelected, queryOf, refuseUnknownPools, type SelectionOptions } from './action.options.js';
 
-/** Shorter than the time that an answer may take. */
+/** Shorter than the timeout of a request. */
 const WAIT_SECONDS = 30;
-/** More than the longest command takes. */
+/** Longer than the longest command. */
 const WAITS_MAX = EXEC_LIMITS.timeoutSeconds.max / WAIT_SECONDS + 10;
 
 export const TRUNCATED = `Only the first ${EXEC_LIMITS.outputBytes / 1_024} KiB of each of standard output and standard error were kept.\n`;
@@ -60,7 +60,7 @@ export interface ExecOutcome {
 
 const textOf = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8');
 
-/** Throws a `CliFailure` for a command whose end is not known. */
+/** Throws a `CliFailure` if the outcome of the command is unknown. */
 export const outcomeOf = ({ state, exitCode, truncated, message, node, stdout, stderr }: NodeExecView): ExecOutcome => {
   if (state === 'failed')
     throw new CliFailure('failed', {
@@ -73,7 +73,7 @@ export const outcomeOf = ({ state, exitCode, truncated, message, node, stdout, s
   return { exitCode, truncated, stdout: textOf(stdout), stderr: textOf(stderr) };
 };
 
-/** Names of the nodes that are selected now; a selection of none is a failure. */
+/** The names of the selected nodes; an empty selection is a failure. */
 export const selectedNodes = async (
   session: Session,
   at: ClusterAt,
@@ -97,7 +97,7 @@ interface NodeResult {
   readonly failure: CliFailure | undefined;
 }
 
-/** Each node by itself: what fails on one of them keeps no other from its command. */
+/** A failure on one node does not affect the others. */
 const resultOn = async (session: Session, at: ClusterAt, node: string, request: ExecRequest): Promise<NodeResult> => {
   try {
     return { node, outcome: outcomeOf(await runOnNode(session, at, node, request)), failure: undefined };
@@ -107,7 +107,7 @@ const resultOn = async (session: Session, at: ClusterAt, node: string, request: 
   }
 };
 
-/** Each line with the name of its node, for programs and people. */
+/** Prefixes each line with the name of its node. */
 const prefixed = (node: string, text: string): string =>
   text === ''
     ? ''
@@ -131,11 +131,13 @@ const exitOf = (results: readonly NodeResult[]): number =>
 
 interface OnNodes {
   readonly request: ExecRequest;
-  /** So many nodes at a time. */
+  /** The number of nodes in parallel. */
   readonly parallel: number;
 }
 
-/** Runs a command on several nodes and prints the output of each when it has ended. The exit code is the highest. */
+/**
+ * Runs a command on several nodes and prints the output of each when it has ended. The exit code is the highest one.
+ */
 export const execOnNodes = async (
   session: Session,
   at: ClusterAt,
@@ -146,7 +148,7 @@ export const execOnNodes = async (
   const results: NodeResult[] = [];
   const one = async (node: string): Promise<void> => {
     const result = await resultOn(session, at, node, request).catch((error: unknown) => {
-      limit.clearQueue(); // Nothing more is begun.
+      limit.clearQueue(); // No further commands are started.
       throw error;
     });
     printResult(session, result);

@@ -27,7 +27,7 @@ afterEach(() => gateway.stop());
 const node = (...args: readonly string[]): Promise<Ran> => run(['--server', gateway.url, 'node', ...args]);
 
 describe('fairlead node exec [ORBITER 31]', () => {
-  it('prints the output of the command, waits for its end, and leaves its options alone', async () => {
+  it('prints the output of the command, waits for its end, and does not parse its options', async () => {
     gateway.on('POST', EXEC, { status: 202, body: running });
     gateway.on('GET', `${EXEC}/x1`, { body: finished });
     const { code, stdout, stderr } = await node(
@@ -44,14 +44,14 @@ describe('fairlead node exec [ORBITER 31]', () => {
     expect(gateway.asked('POST', EXEC)[0]?.body).toEqual({ command: ['uptime', '--pretty'], timeoutSeconds: 120 });
   });
 
-  it('ends with the exit code of the command', async () => {
+  it('exits with the exit code of the command', async () => {
     gateway.on('POST', EXEC, { body: { ...finished, exitCode: 3 } });
     expect((await node('exec', 'demo', 'demo-w-1', '--', 'false')).code).toBe(3);
     const json = await node('exec', 'demo', 'demo-w-1', '--output', 'json', '--', 'false');
     expect([json.code, JSON.parse(json.stdout)]).toMatchObject([3, { exitCode: 3, stdout: 'up 3 days\n', tookMs: 12 }]);
   });
 
-  it('says at Ctrl-C that the command continues, and where its end is seen', async () => {
+  it('states at Ctrl-C that the command continues, and where to see its end', async () => {
     const io = fakeIo();
     gateway.on('POST', EXEC, { status: 202, body: running });
     gateway.on('GET', `${EXEC}/x1`, () => {
@@ -70,7 +70,7 @@ describe('fairlead node exec [ORBITER 31]', () => {
     ]);
   });
 
-  it('says so when only the beginning of the output was kept', async () => {
+  it('states that the output was truncated', async () => {
     gateway.on('POST', EXEC, { body: { ...finished, stderr: '', truncated: true } });
     const { stdout, stderr } = await node('exec', 'demo', 'demo-w-1', '--', 'dmesg');
     expect([stdout, stderr]).toEqual([
@@ -79,14 +79,14 @@ describe('fairlead node exec [ORBITER 31]', () => {
     ]);
   });
 
-  it('fails for a command whose outcome is unknown, and says what to do', async () => {
+  it('fails with advice if the outcome of the command is unknown', async () => {
     gateway.on('POST', EXEC, { body: { ...running, state: 'failed', message: 'its outcome is unknown' } });
     const { code, stderr } = await node('exec', 'demo', 'demo-w-1', '--', 'uptime');
     expect([code === 0, stderr]).toEqual([false, expect.stringContaining('its outcome is unknown')]);
     expect(stderr).toContain('Check what it did before you run it again.');
   });
 
-  it('asks nothing without a command', async () => {
+  it('sends nothing without a command', async () => {
     const { code, stderr } = await node('exec', 'demo', 'demo-w-1');
     expect([code, stderr]).toEqual([2, expect.stringContaining('Give it after --, e.g. -- uptime.')]);
     expect(gateway.received).toEqual([]);
@@ -100,7 +100,7 @@ describe('fairlead node exec on several nodes', () => {
       body: { ...finished, node: name, stdout: base64(`one of ${name}\ntwo\n`), stderr: '', ...more },
     });
 
-  it('names the node before each line, and ends with the highest exit code', async () => {
+  it('prefixes each line with the node, and exits with the highest exit code', async () => {
     onNode('demo-w-1');
     onNode('demo-w-2', { exitCode: 3, stderr: base64('no such unit\n') });
     const { code, stdout, stderr } = await node('exec', 'demo', 'demo-w-1,demo-w-2', '--parallel', '1', '--', 'uptime');
@@ -109,7 +109,7 @@ describe('fairlead node exec on several nodes', () => {
     expect(stderr).toBe('demo-w-2: no such unit\ndemo-w-2: exit code 3\n');
   });
 
-  it('takes the nodes of a pool, and all words after the cluster as the command', async () => {
+  it('selects the nodes of a pool, and passes all words after the cluster as the command', async () => {
     gateway.on('GET', NODES, ({ query }) => {
       expect(query).toEqual({ pool: 'web' });
       return { body: { kind: 'NodeList', items: [{ name: 'demo-w-1' }, { name: 'demo-w-2' }] } };
@@ -128,7 +128,7 @@ describe('fairlead node exec on several nodes', () => {
     expect(gateway.asked('POST', `${NODES}/demo-w-2/exec`)[0]?.body).toEqual({ command: ['df', '-h'] });
   });
 
-  it('runs it on the others where one of them cannot', async () => {
+  it('runs the command on the other nodes if it fails on one', async () => {
     gateway.on('POST', `${NODES}/gone/exec`, refusal(404, 'node.unknown', 'There is no node gone.'));
     onNode('demo-w-2');
     const { code, stdout, stderr } = await node('exec', 'demo', 'gone,demo-w-2', '--', 'uptime');
@@ -136,7 +136,7 @@ describe('fairlead node exec on several nodes', () => {
     expect(stderr).toMatch(/^gone: Error: There is no node gone/);
   });
 
-  it('begins no more where the token may not run commands', async () => {
+  it('starts no further commands if the token may not run them', async () => {
     gateway.on('POST', `${NODES}/demo-w-1/exec`, refusal(403, 'auth.role-missing', 'It needs the role admin.'));
     onNode('demo-w-2');
     const { code } = await node('exec', 'demo', 'demo-w-1,demo-w-2', '--parallel', '1', '--', 'uptime');
@@ -147,7 +147,7 @@ describe('fairlead node exec on several nodes', () => {
     [['--pool', 'web', '--', 'uptime'], 5, 'No node of demo is in the pool web'],
     [['--all'], 2, 'no command is given'],
     [[], 2, 'no node is named'],
-  ])('asks for what is missing: %j', async (args, exit, words) => {
+  ])('reports missing arguments: %j', async (args, exit, words) => {
     gateway.on('GET', NODES, { body: { kind: 'NodeList', items: [] } });
     gateway.on('GET', '/ns/default/clusters/demo/manifest', { body: { spec: { pools: [{ name: 'web' }] } } });
     const { code, stderr } = await node('exec', 'demo', ...args);
@@ -160,7 +160,7 @@ describe('fairlead node logs [ORBITER 31]', () => {
     gateway.on('GET', LOGS, { body: 'one\ntwo\n' });
   });
 
-  it('prints the lines of a unit within a time', async () => {
+  it('prints the lines of a unit within a period', async () => {
     const { code, stdout } = await node(
       'logs',
       'demo',
@@ -177,12 +177,12 @@ describe('fairlead node logs [ORBITER 31]', () => {
     expect(asked?.query).toEqual({ unit: 'containerd', sinceSeconds: '900', lines: '2' });
   });
 
-  it('answers --output json with the lines, of the kubelet if nothing is said', async () => {
+  it('prints the lines of the kubelet by default, and JSON with --output json', async () => {
     const { stdout } = await node('logs', 'demo', 'demo-w-1', '--output', 'json');
     expect(JSON.parse(stdout)).toEqual({ node: 'demo-w-1', unit: 'kubelet', lines: ['one', 'two'] });
   });
 
-  it('refuses a unit that is not on the list, and shows what the server refuses', async () => {
+  it('refuses an unknown unit, and prints refusals of the server', async () => {
     const unit = await node('logs', 'demo', 'demo-w-1', '--unit', 'secrets');
     expect([unit.code, unit.stderr]).toEqual([2, expect.stringContaining('Allowed choices are kubelet')]);
     gateway.on('GET', LOGS, refusal(404, 'node.unknown', 'No node demo-w-1'));
@@ -204,7 +204,7 @@ describe('fairlead node logs --follow [ORBITER 31]', () => {
   const end = (reason: string, message: string): string => event('end', { reason, message });
   const lines = event('lines', { text: 'one\ntwo\n', skipped: 0 });
 
-  it('prints lines as they come, says how many were skipped, and that its time is over', async () => {
+  it('prints new lines, the number of skipped lines, and that the time limit was reached', async () => {
     streams(lines, event('lines', { text: 'three\n', skipped: 7 }), end('time-limit', 'a log is followed for an hour'));
     const { code, stdout, stderr } = await node('logs', 'demo', 'demo-w-1', '--follow', '--lines', '2');
     expect([code, stdout]).toEqual([0, 'one\ntwo\nthree\n']);
@@ -215,28 +215,28 @@ describe('fairlead node logs --follow [ORBITER 31]', () => {
     expect(gateway.asked('GET', STREAM)[0]?.query).toEqual({ lines: '2' });
   });
 
-  it('prints one JSON object a line', async () => {
+  it('prints one JSON object per line', async () => {
     streams(lines, end('time-limit', 'it is over'));
     const { stdout } = await node('logs', 'demo', 'demo-w-1', '-f', '--output', 'json');
     const log = { node: 'demo-w-1', unit: 'kubelet' };
     expect(stdout).toBe(['one', 'two'].map((line) => `${JSON.stringify({ ...log, line })}\n`).join(''));
   });
 
-  it('fails with the reason for which the server has ended it', async () => {
+  it('fails with the reason if the server ends the stream', async () => {
     streams(lines, end('failed', 'follow the log of demo-w-1: the connection was lost'));
     const { code, stdout, stderr } = await node('logs', 'demo', 'demo-w-1', '--follow');
     expect([code, stdout]).toEqual([1, 'one\ntwo\n']);
     expect(stderr).toContain('is no longer followed: follow the log of demo-w-1: the connection was lost');
   });
 
-  it('fails when the connection ends without a reason, and opens no other one', async () => {
+  it('fails if the connection ends without a reason, and does not reconnect', async () => {
     streams(lines);
     const { code, stderr } = await node('logs', 'demo', 'demo-w-1', '--follow');
     expect([code, stderr]).toEqual([3, expect.stringContaining('the connection to the server was lost')]);
     expect(gateway.asked('GET', STREAM)).toHaveLength(1);
   });
 
-  it('shows what the server refuses', async () => {
+  it('prints refusals of the server', async () => {
     gateway.on('GET', STREAM, refusal(409, 'node.follow-busy', '5 logs of nodes of demo are already being followed'));
     const { code, stderr } = await node('logs', 'demo', 'demo-w-1', '--follow');
     expect([code, stderr]).toEqual([6, expect.stringContaining('5 logs of nodes of demo are already being followed')]);

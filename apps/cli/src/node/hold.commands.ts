@@ -41,7 +41,7 @@ const set = async (
   return { data, table, names: data.nodes };
 };
 
-/** `hold` and `unhold` of nodes that are selected. */
+/** `hold` and `unhold` for selected nodes. */
 export const addNodeHoldCommands = (parent: Command, io: Io): void => {
   const hold = addCommand(parent, {
     usage: 'hold <cluster> [nodes...]',

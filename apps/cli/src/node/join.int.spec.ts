@@ -26,7 +26,7 @@ afterEach(() => gateway.stop());
 const fairlead = (...args: readonly string[]): Promise<Ran> => run(['--server', gateway.url, ...args]);
 
 describe('fairlead node join-command', () => {
-  it('prints one command with the token, the checksum of the script and the address of the gateway', async () => {
+  it('prints a single command with the token, the checksum of the script and the address of the gateway', async () => {
     gateway.on('POST', TOKENS, { status: 201, body: issued });
     const { code, stdout, stderr } = await fairlead('node', 'join-command', 'demo', '--pool', 'web');
     expect(code).toBe(0);
@@ -38,7 +38,7 @@ describe('fairlead node join-command', () => {
     expect(gateway.asked('POST', TOKENS)[0]?.body).toEqual({ ttlSeconds: 3600 });
   });
 
-  it('asks for another lifetime, and names another address', async () => {
+  it('sets another lifetime, and another address', async () => {
     gateway.on('POST', TOKENS, { status: 201, body: issued });
     const { stdout } = await fairlead(
       ...['node', 'join-command', 'demo', '--pool', 'web', '--ttl', '10m'],
@@ -48,13 +48,13 @@ describe('fairlead node join-command', () => {
     expect(stdout).toContain("--server 'https://fairlead.example.com' --cluster default/demo");
   });
 
-  it('gives programs the token and the command', async () => {
+  it('prints the token and the command as JSON', async () => {
     gateway.on('POST', TOKENS, { status: 201, body: issued });
     const { stdout } = await fairlead('node', 'join-command', 'demo', '--pool', 'web', '--output', 'json');
     expect(JSON.parse(stdout)).toMatchObject({ token: issued.token, command: expect.stringContaining('sh "$f"') });
   });
 
-  it('refuses a lifetime that is none, and passes on why a pool takes no hosts', async () => {
+  it('refuses an invalid lifetime, and prints why a pool does not accept hosts', async () => {
     const late = await fairlead('node', 'join-command', 'demo', '--pool', 'web', '--ttl', 'soon');
     expect([late.code, late.stderr]).toEqual([2, expect.stringContaining('--ttl: soon is not a duration')]);
     gateway.on('POST', TOKENS, refusal(409, 'join.pool-makes-machines', 'Pool web is on the connection lab'));
@@ -65,7 +65,7 @@ describe('fairlead node join-command', () => {
 });
 
 describe('fairlead pool bootstrap-data', () => {
-  it('prints the data alone, so that they can be given to a machine', async () => {
+  it('prints only the data, so that a machine can use it', async () => {
     gateway.on('GET', DATA, { body: data });
     const { code, stdout, stderr } = await fairlead('pool', 'bootstrap-data', 'demo', 'web');
     expect([code, stdout]).toEqual([0, data.data]);
@@ -73,7 +73,7 @@ describe('fairlead pool bootstrap-data', () => {
     expect(gateway.asked('GET', DATA)[0]?.query).toEqual({ format: 'cloud-config', server: gateway.url });
   });
 
-  it('asks for a script, and for another address', async () => {
+  it('requests a script, and sets another address', async () => {
     gateway.on('GET', DATA, { body: data });
     const server = 'https://fairlead.example.com';
     await fairlead('pool', 'bootstrap-data', 'demo', 'web', '--format', 'shell', '--gateway-url', server);

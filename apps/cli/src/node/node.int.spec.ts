@@ -44,14 +44,14 @@ describe('node', () => {
     },
   };
 
-  it('list shows where each node is', async () => {
+  it('list shows the location of each node', async () => {
     gateway.on('GET', '/ns/default/clusters/demo/nodes', { body: { items: [worker] } });
     expect((await ask(['node', 'list', 'demo'])).stdout).toContain(
       'demo-w-1-p4t6z   web    Ready   v1.34.4   lab.small      127.1.1.1',
     );
   });
 
-  it('list asks for the nodes of pools and with labels', async () => {
+  it('list filters by pools and labels', async () => {
     gateway.on('GET', '/ns/default/clusters/demo/nodes', { body: { items: [worker] } });
     const zone = 'topology.kubernetes.io/zone=lab-1a';
     const { code } = await ask([
@@ -71,7 +71,7 @@ describe('node', () => {
     ]);
   });
 
-  it('list shows which nodes are extra while an upgrade runs, and which are held', async () => {
+  it('list shows surge nodes during an upgrade, and held nodes', async () => {
     const [name, extra] = WORKERS;
     const items = [
       { ...worker, name },
@@ -89,7 +89,7 @@ describe('node', () => {
     ]);
   });
 
-  describe('list and its kin, with a filter that matches no node,', () => {
+  describe('list and similar commands, with a filter that matches no node,', () => {
     beforeEach(() => {
       gateway.on('GET', '/ns/default/clusters/demo/nodes', { body: { items: [] } });
       gateway.on('GET', '/ns/default/clusters/demo/manifest', { body: manifest });
@@ -98,7 +98,7 @@ describe('node', () => {
       gateway.on('PUT', '/ns/default/clusters/demo/nodes/updates', none);
     });
 
-    it('say so, and not that the cluster has none', async () => {
+    it('report that, and not that the cluster has none', async () => {
       const { code, stdout } = await ask(['node', 'list', 'demo', '--pool', 'web', '-l', 'tier=b']);
       const see = '"fairlead node describe" shows the labels of a node.';
       expect([code, stdout]).toEqual([0, `No node of demo is in the pool web and has tier=b. ${see}\n`]);
@@ -131,7 +131,7 @@ describe('node', () => {
         .filter(({ query }) => query['dryRun'] === undefined)
         .map(({ body }) => body);
 
-    it('grows the first pool, and says which', async () => {
+    it('scales the first pool up, and names it', async () => {
       const { code, stderr } = await ask(['node', 'add', 'demo', '--count', '2']);
       expect([code, stderr]).toEqual([
         0,
@@ -141,7 +141,7 @@ describe('node', () => {
       expect(gateway.asked('POST', '/ns/default/clusters/demo/nodes')).toEqual([]);
     });
 
-    it('grows the pool that is named, or the one that has such machines', async () => {
+    it('scales the named pool up, or the one with such machines', async () => {
       expect((await ask(['node', 'add', 'demo', '--pool', 'batch'])).code).toBe(0);
       expect((await ask(['node', 'add', 'demo', '--machine-type', 'lab.large'])).code).toBe(0);
       expect(scaled('batch')).toEqual([{ spec: { add: 1 } }, { spec: { add: 1 } }]);
@@ -149,7 +149,7 @@ describe('node', () => {
       expect([unknown.code, unknown.stderr]).toEqual([5, expect.stringContaining('Its pools: web, batch.')]);
     });
 
-    it('asks for the same when it is repeated with the same key, whatever the size is by then', async () => {
+    it('sends the same request if it is repeated with the same key, whatever the current size is', async () => {
       for (const replicas of [2, 4]) {
         const grown = { ...manifest, spec: { ...manifest.spec, pools: [{ ...manifest.spec.pools[0], replicas }] } };
         gateway.on('GET', '/ns/default/clusters/demo/manifest', { body: grown });
@@ -159,7 +159,7 @@ describe('node', () => {
       expect([again?.body, again?.headers['idempotency-key'], others]).toEqual([first?.body, 'k1', []]);
     });
 
-    it('makes a pool where none has such machines, and says so', async () => {
+    it('creates a pool if none has such machines, and names it', async () => {
       const { code, stderr } = await ask(['node', 'add', 'demo', '--machine-type', 'lab.huge', '--on-failure', 'keep']);
       expect([code, stderr]).toEqual([0, expect.stringContaining('A new pool of demo gets one more worker')]);
       expect(gateway.asked('POST', '/ns/default/clusters/demo/nodes')[0]?.body).toEqual({
@@ -168,7 +168,7 @@ describe('node', () => {
       });
     });
 
-    it('refuses options that do not belong together', async () => {
+    it('refuses incompatible options', async () => {
       const both = await ask(['node', 'add', 'demo', '--pool', 'web', '--machine-type', 'lab.small']);
       expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('--pool excludes')]);
       const failure = await ask(['node', 'add', 'demo', '--on-failure', 'keep']);
@@ -176,7 +176,7 @@ describe('node', () => {
     });
   });
 
-  it('remove names the node', async () => {
+  it('remove sends the name of the node', async () => {
     gateway.on('DELETE', `/ns/default/clusters/demo/nodes/${WORKERS[0]}`, {
       status: 202,
       headers: { 'x-fairlead-seq': '200' },

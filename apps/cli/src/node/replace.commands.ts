@@ -29,7 +29,7 @@ interface Which {
   readonly nodes: readonly string[];
 }
 
-/** `replace` of one node, or of a selection. */
+/** `replace` for one node, or for a selection. */
 export const addReplaceCommand = (parent: Command, io: Io): void => {
   const command = addSelectionOptions(
     addCommand(parent, {
@@ -114,7 +114,7 @@ const replaceAll = async (
   const what = `the replacement of ${selectionWords(cluster, nodes, options)}`;
   const followed = await waitForAll(session, at, { seq, operations: asked.operations, what }, options);
   const names = asked.nodes.join(', ');
-  // Of what was held meanwhile, the operation says so.
+  // The operation reports nodes that were held in the meantime.
   const notes = followed?.flatMap(({ operation: { message } }) => (message === '' ? [] : [message])) ?? [];
   const table =
     followed === undefined

@@ -32,7 +32,7 @@ const ask = (...args: readonly string[]): Promise<Ran> =>
   run(['--server', gateway.url, 'node', 'replace', 'demo', NODE, '--yes', ...args]);
 
 describe('fairlead node replace', () => {
-  it('has the new node join first, and says how to watch it [ORBITER 31]', async () => {
+  it('has the new node join first, and states how to watch it [ORBITER 31]', async () => {
     const { code, stdout, stderr } = await ask();
     expect([code, stderr]).toEqual([
       0,
@@ -44,18 +44,18 @@ describe('fairlead node replace', () => {
     expect(asked?.headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}$/u);
   });
 
-  it('removes the old node first on request, with a reason and a key of the caller', async () => {
+  it('removes the old node first on request, and sends a reason and an idempotency key', async () => {
     expect((await ask('--remove-first', '--reason', 'disk errors', '--idempotency-key', 'k-1')).code).toBe(0);
     const [asked] = gateway.asked('POST', REPLACE);
     expect(asked?.body).toEqual({ order: 'remove-first', reason: 'disk errors' });
     expect(asked?.headers['idempotency-key']).toBe('k-1');
   });
 
-  it('answers --output json with the nodes of the cluster', async () => {
+  it('prints the nodes of the cluster with --output json', async () => {
     expect(JSON.parse((await ask('--output', 'json')).stdout)).toEqual([node]);
   });
 
-  it('refuses --timeout without --wait before anything is asked', async () => {
+  it('refuses --timeout without --wait before any request', async () => {
     const { code, stderr } = await ask('--timeout', '1m');
     expect([code, stderr]).toEqual([2, expect.stringContaining('--timeout needs --wait')]);
     expect(gateway.received).toEqual([]);
@@ -65,7 +65,7 @@ describe('fairlead node replace', () => {
     [404, 'node.unknown', 5],
     [409, 'node.control-plane-replacement', 6],
     [409, 'cluster.paused', 6],
-  ])('that is refused with %i %s ends with %i and the message of the server', async (status, reason, exit) => {
+  ])('that is refused with %i %s exits with %i and the message of the server', async (status, reason, exit) => {
     gateway.on('POST', REPLACE, refusal(status, reason, 'No, because.'));
     expect(await ask()).toEqual({
       code: exit,
@@ -87,7 +87,7 @@ describe('fairlead node replace of several nodes', () => {
     gateway.on('POST', REPLACEMENTS, { status: 202, headers: { 'x-fairlead-seq': '40' }, body: answer });
   });
 
-  it('asks for a selection, as its siblings do, with a reason and a key [ORBITER 31]', async () => {
+  it('sends a selection, a reason and a key [ORBITER 31]', async () => {
     const { code, stdout } = await askAll(NODE, OTHER, '--yes', '--reason', 'bad disks', '--idempotency-key', 'k-1');
     expect([code, stdout]).toEqual([0, expect.stringContaining(`${NODE}, ${OTHER} will be replaced`)]);
     const [asked] = gateway.asked('POST', REPLACEMENTS);
@@ -106,7 +106,7 @@ describe('fairlead node replace of several nodes', () => {
     [[], 'no node is named'],
     [[NODE, '--all', '--yes'], 'nodes are named, and others selected'],
     [['--all', '--remove-first', '--yes'], '--remove-first is for one node'],
-  ])('refuses %j before anything is asked', async (args, words) => {
+  ])('refuses %j before any request', async (args, words) => {
     const { code, stderr } = await askAll(...args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
     expect(gateway.received).toEqual([]);
@@ -120,7 +120,7 @@ describe('fairlead node abandon', () => {
 
   beforeEach(() => void gateway.on('POST', ABANDON, { status: 202, headers: { 'x-fairlead-seq': '40' }, body: {} }));
 
-  it('asks before it gives anything up, and without a terminal needs --yes [ORBITER 31]', async () => {
+  it('asks for confirmation, and requires --yes without a terminal [ORBITER 31]', async () => {
     expect(await abandon()).toMatchObject({ code: 2, stderr: expect.stringContaining('Give --yes') });
     expect(gateway.asked('POST', ABANDON)).toEqual([]);
     expect((await abandon('--yes')).code).toBe(0);

@@ -7,16 +7,16 @@ interface TextOptions {
   readonly colors: Colors;
 }
 
-/** What is added, taken away or changed. */
+/** Added, removed or changed. */
 export type Sign = '+' | '-' | '~';
 
-/** A line with its sign; what is wrapped has the same colour. */
+/** A line with its sign; its continuation lines have the same colour. */
 export const signed = (sign: Sign, text: string, { columns, colors }: TextOptions): readonly string[] => {
   const paint = { '+': colors.green, '-': colors.red, '~': colors.yellow }[sign];
   return wrappedLines([`${sign} ${text}`], columns).map(paint);
 };
 
-/** Fields with their values before and after. */
+/** Fields with their old and new values. */
 export const changeLines = (changes: readonly ChangedField[], options: TextOptions): readonly string[] =>
   changes.flatMap(({ field, before, after }) => {
     if (before === null) return signed('+', `${field}: ${after}`, options);

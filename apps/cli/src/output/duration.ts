@@ -3,7 +3,7 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** A duration for people: `0.4s`, `12s`, `3m07s`, `2h05m`, `4d`. */
+/** A duration as text: `0.4s`, `12s`, `3m07s`, `2h05m`, `4d`. */
 export const formatDuration = (durationMs: number): string => {
   const ms = Math.max(0, durationMs);
   if (ms < 10 * SECOND_MS) return `${(Math.floor(ms / 100) / 10).toFixed(1)}s`;
@@ -18,7 +18,7 @@ const two = (value: number): string => String(value).padStart(2, '0');
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/g;
 
-/** `90s`, `10m`, `1h30m`, `250ms` in milliseconds; undefined for anything else. */
+/** Parses `90s`, `10m`, `1h30m`, `250ms` to milliseconds; undefined for other texts. */
 export const parseDuration = (text: string): number | undefined => {
   const parts = [...text.matchAll(PART)];
   if (parts.length === 0 || parts.map(([part]) => part).join('') !== text) return undefined;

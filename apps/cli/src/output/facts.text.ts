@@ -1,12 +1,12 @@
 import { hanging } from './wrap.js';
 
-/** A name and its value: one line of what describes an object. */
+/** A property of an object: one line in its description. */
 export type Fact = readonly [title: string, value: string];
 
 const GAP = 2;
 const INDENT = '  ';
 
-/** Facts as indented lines whose values begin in one column; longer ones go on below. */
+/** Indented lines with aligned values; long values are wrapped. */
 export const factLines = (facts: readonly Fact[], columns: number): readonly string[] => {
   const width = Math.max(0, ...facts.map(([title]) => title.length)) + GAP;
   return facts.flatMap(([title, value]) =>
@@ -14,6 +14,6 @@ export const factLines = (facts: readonly Fact[], columns: number): readonly str
   );
 };
 
-/** Several values in one line, or the word for none. */
+/** Several values in one line, or `none` if the list is empty. */
 export const listed = (values: readonly string[], none: string): string =>
   values.length === 0 ? none : values.join(', ');

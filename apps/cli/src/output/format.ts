@@ -6,20 +6,20 @@ export const FORMATS = ['table', 'json', 'yaml', 'name'] as const;
 export type Format = (typeof FORMATS)[number];
 export const DEFAULT_FORMAT: Format = 'table';
 
-/** For people: a table, text of its own, or text that is laid out for lines of so many characters. */
+/** Text output: a table, a text, or a text that depends on the number of columns. */
 export type Shown = Table | string | ((columns: number) => string);
 
-/** One answer in all its forms. */
+/** An answer in all output formats. */
 export interface Answer {
-  /** For programs: json and yaml print it whole. */
+  /** The complete data, for json and yaml. */
   readonly data: unknown;
   readonly table: Shown;
   readonly names: readonly string[];
-  /** Absent: ok. The answer says why. */
+  /** Default: ok. The printed answer contains the reason. */
   readonly exit?: ExitClass | number;
 }
 
-/** The answer as text that ends with a newline, or as nothing. */
+/** The answer as text that ends with a newline, or an empty text. */
 export const answerText = (answer: Answer, format: Format, columns = Number.POSITIVE_INFINITY): string => {
   switch (format) {
     case 'table':
@@ -33,7 +33,7 @@ export const answerText = (answer: Answer, format: Format, columns = Number.POSI
   }
 };
 
-/** What people see, in lines of at most so many characters as far as it can be wrapped. */
+/** The text output, wrapped to the number of columns where possible. */
 export const shownText = (shown: Shown, columns: number): string => {
   if (typeof shown === 'string') return shown;
   return typeof shown === 'function' ? shown(columns) : tableText(shown, columns);

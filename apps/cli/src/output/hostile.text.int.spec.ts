@@ -17,7 +17,7 @@ const ask = (args: readonly string[], io: FakeIo = fakeIo()): Promise<Ran> =>
   run(['--server', gateway.url, ...args], io);
 
 const DEMO = '/ns/default/clusters/demo';
-it('no text of a host reaches the terminal as something that it obeys', async () => {
+it('control characters in texts from hosts never reach the terminal', async () => {
   const evil = 'down\u001B]52;c;cm0=\u0007\u001B[2J\u202Edmc';
   const hosts = [
     { name: evil, address: '', zone: '', spec: '', state: 'free', cluster: '', machine: '', problem: evil },

@@ -15,7 +15,7 @@ describe('durations', () => {
     [3_600_000, '1h00m'],
     [47 * 3_600_000, '47h00m'],
     [49 * 3_600_000, '2d'],
-  ])('%d ms reads %s', (ms, text) => expect(formatDuration(ms)).toBe(text));
+  ])('%d ms is printed as %s', (ms, text) => expect(formatDuration(ms)).toBe(text));
 
   it.each([
     ['90s', 90_000],
@@ -23,15 +23,15 @@ describe('durations', () => {
     ['1h30m', 5_400_000],
     ['250ms', 250],
     ['1.5s', 1_500],
-  ])('%s is understood', (text, ms) => expect(parseDuration(text)).toBe(ms));
+  ])('%s is valid', (text, ms) => expect(parseDuration(text)).toBe(ms));
 
-  it.each(['', '10', 's', '10 m', 'soon', '5m!', '-3s'])('"%s" is not', (text) =>
+  it.each(['', '10', 's', '10 m', 'soon', '5m!', '-3s'])('"%s" is invalid', (text) =>
     expect(parseDuration(text)).toBeUndefined(),
   );
 });
 
 describe('a table', () => {
-  it('has columns as wide as their widest cell, and a dash where there is nothing', () =>
+  it('has columns as wide as their widest cell, and a dash for an empty cell', () =>
     expect(
       tableText({
         columns: ['name', 'phase'],
@@ -43,10 +43,10 @@ describe('a table', () => {
       }),
     ).toBe('NAME            PHASE\ndemo            Provisioned\na-longer-name   -'));
 
-  it('says why it is empty', () =>
+  it('prints a message if it is empty', () =>
     expect(tableText({ columns: ['name'], rows: [], empty: 'There is nothing.' })).toBe('There is nothing.'));
 
-  it('keeps a row in one line, whatever its cells hold', () =>
+  it('prints a row in one line, whatever its cells contain', () =>
     expect(tableText({ columns: ['error'], rows: [['first\n  second']], empty: '' })).toBe('ERROR\nfirst second'));
 });
 
@@ -57,12 +57,12 @@ describe('an answer', () => {
     names: ['demo'],
   };
 
-  it('is a table for people', () => expect(answerText(answer, 'table')).toBe('NAME\ndemo\n'));
-  it('is whole as JSON and as YAML', () => {
+  it('is a table as text', () => expect(answerText(answer, 'table')).toBe('NAME\ndemo\n'));
+  it('is complete as JSON and as YAML', () => {
     expect(JSON.parse(answerText(answer, 'json'))).toEqual(answer.data);
     expect(parse(answerText(answer, 'yaml'))).toEqual(answer.data);
   });
-  it('is one name a line, and nothing when there is none', () => {
+  it('is one name per line, and empty if there are none', () => {
     expect(answerText(answer, 'name')).toBe('demo\n');
     expect(answerText({ ...answer, names: [] }, 'name')).toBe('');
   });

@@ -1,23 +1,23 @@
 import { shortened, wrapped } from './wrap.js';
 
-/** A column and how it yields when a row has no room. */
+/** A column, and how it adapts if the line is too long. */
 export interface Column {
   readonly title: string;
-  /** Sentences: broken between words into as many lines as they need. */
+  /** Sentences: wrapped between words. */
   readonly isProse?: boolean;
-  /** Left out when there is no room, the highest first; undefined: never. */
+  /** Hidden if the line is too long, highest number first; undefined: never. */
   readonly leaves?: number;
 }
 
 /** A column of sentences. */
 export const prose = (title: string): Column => ({ title, isProse: true });
 
-/** A column that is left out when there is no room; of several, the highest `leaves` goes first. */
+/** A column that is hidden if the line is too long; of several, the one with the highest `leaves` is hidden first. */
 export const optional = (title: string, leaves: number, { isProse = false } = {}): Column => ({
   ...{ title, leaves, isProse },
 });
 
-/** Rows under headings; an empty one says why in `empty`. */
+/** Rows with headings; `empty` is the message for a table without rows. */
 export interface Table {
   readonly columns: readonly (Column | string)[];
   readonly rows: readonly (readonly string[])[];
@@ -25,15 +25,16 @@ export interface Table {
 }
 
 const GAP = '   ';
-/** Where the room is short. */
+/** Used in narrow terminals. */
 const GAP_NARROW = '  ';
 const PROSE_WIDTH_MIN = 24;
-/** Whatever the room: narrower columns say nothing. */
+/** The minimum for every column: narrower ones are unreadable. */
 const WIDTH_MIN = 6;
 
 /**
- * Columns as wide as their widest cell, in lines of at most `room` characters: what is prose is wrapped, optional columns are left out and
- * named below, and at last cells are cut with an ellipsis. An empty cell is a dash, so that columns can be counted by programs too.
+ * Columns as wide as their widest cell, in lines of at most `room` characters: prose is wrapped, then optional columns
+ * are hidden and named below, and finally cells are truncated with an ellipsis. An empty cell is a dash, so that
+ * programs can count columns.
  */
 export const tableText = ({ columns, rows, empty }: Table, room = Number.POSITIVE_INFINITY): string => {
   if (rows.length === 0) return empty;
@@ -43,11 +44,14 @@ export const tableText = ({ columns, rows, empty }: Table, room = Number.POSITIV
 
 interface Layout {
   readonly gap: string;
-  /** By column; undefined: it is left out. */
+  /** By column; undefined if it is hidden. */
   readonly widths: readonly (number | undefined)[];
 }
 
-/** A table that comes in pieces: each with columns at least as wide as before, as far as there is room; the first with the headings. */
+/**
+ * A table that is printed in parts: columns never become narrower from part to part, if the width permits; only the
+ * first part has headings.
+ */
 export class GrowingTable {
   private readonly columns: readonly Column[];
   private readonly natural: number[];
@@ -72,14 +76,14 @@ export class GrowingTable {
     return shown.flatMap((row) => this.lines(row, layout)).join('\n');
   }
 
-  /** A line that names the columns that are left out; none: there are none. */
+  /** A line with the names of the hidden columns; empty if there are none. */
   leftOutText(): readonly string[] {
     const names = this.columns.filter((column) => this.leftOut.has(column)).map(({ title }) => title.toUpperCase());
     if (names.length === 0) return [];
     return wrapped(`(no room for ${names.join(', ')}: widen the terminal, or use -o yaml)`, this.room);
   }
 
-  /** Columns that were left out of one piece stay left out: the headings are printed once. */
+  /** Columns that are hidden in one part stay hidden: the headings are printed once. */
   private layout(): Layout {
     const left = new Set(this.leftOut);
     for (const column of this.columnsThatLeave()) {
@@ -102,7 +106,7 @@ export class GrowingTable {
     return those.toSorted((one, other) => (other.leaves ?? 0) - (one.leaves ?? 0));
   }
 
-  /** The width of a line without the columns, with prose as narrow as it may be. */
+  /** The width of a line without the hidden columns, with prose at its minimum. */
   private needed(left: ReadonlySet<Column>): number {
     const widths = this.columns.flatMap((column, index) =>
       left.has(column) ? [] : [leastOf(column, this.natural[index] ?? 0)],
@@ -153,7 +157,7 @@ const layoutOf = (columns: readonly Measured[], room: number): Layout => {
   return { gap, widths };
 };
 
-/** Takes from the widest column until the line fits, or until each is as narrow as it may be. */
+/** Reduces the widest column until the line fits, or until all have their minimum width. */
 const narrow = (widths: (number | undefined)[], least: readonly number[], excess: () => number): void => {
   while (excess() > 0) {
     let widest: number | undefined;

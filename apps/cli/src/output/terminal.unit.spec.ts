@@ -15,17 +15,17 @@ describe('text for a terminal', () => {
     ['NUL', 'a\u0000b', 'a\\u0000b'],
     ['an override of the direction', 'node\u202Etxt.exe', 'node\\u202etxt.exe'],
     ['isolates and marks', '\u2066a\u2069\u200F\u061C', '\\u2066a\\u2069\\u200f\\u061c'],
-  ])('shows %s', (_what, text, shown) => {
+  ])('escapes %s', (_what, text, shown) => {
     expect(plain(text)).toBe(shown);
     expect(coloured(text)).toBe(shown);
   });
 
-  it('leaves lines, tabs and every language as they are', () => {
+  it('does not change lines, tabs and text in any language', () => {
     const text = 'a\tb\nGrüße, 日本語, עברית, 🙂 ✔ └─';
     expect(plain(text)).toBe(text);
   });
 
-  it('keeps the colours of this program, and only where there are any', () => {
+  it('keeps the colours of this program, if colours are enabled', () => {
     const { red, dim, bold, cyan, green, yellow } = pc.createColors(true);
     const text = [red, dim, bold, cyan, green, yellow].map((paint) => paint('x')).join('');
     expect(coloured(text)).toBe(text);
@@ -33,7 +33,7 @@ describe('text for a terminal', () => {
     expect(coloured('\u001B[8mhidden')).toBe('\\u001b[8mhidden');
   });
 
-  it('means the same to whoever reads it as JSON', () => {
+  it('has the same value when it is parsed as JSON', () => {
     const data = { message: 'a\u001B[2J\u009B\u202Eb' };
     expect(JSON.parse(coloured(JSON.stringify(data)))).toEqual(data);
   });

@@ -64,7 +64,7 @@ const status = (name: string, phase: string, ready: number) => ({
   ...{ name, phase, replicas: 2, readyReplicas: ready, availableReplicas: ready, updatedReplicas: 2 },
 });
 
-/** As a user writes it; the answer of the server is complete. */
+/** As a user writes it; the server's response is complete. */
 const declared = manifestOf({
   version: 'v1.34.4',
   controlPlane: { replicas: 3, connection: 'lab', machineType: 'lab.medium' },
@@ -202,18 +202,18 @@ const transcript = async (columns: number | undefined): Promise<string> => {
   return parts.join('\n');
 };
 
-it.each([80, 120, 160])('what the main commands print fits a terminal of %d columns', async (columns) => {
+it.each([80, 120, 160])('the output of the main commands fits a terminal of %d columns', async (columns) => {
   const text = await transcript(columns);
   golden(`terminal.${columns}.txt`, text);
   expect(text.split('\n').filter((line) => line.length > columns)).toEqual([]);
 });
 
-it('a narrow one cuts what it must, and loses no row', async () => {
+it('a narrow terminal truncates cells if necessary, and omits no row', async () => {
   const tables = (await transcript(40)).split(/^(?=\$ )/m);
   expect(tables).toHaveLength(COMMANDS.length);
   const rows = tables.find((text) => text.startsWith('$ fairlead node list'))?.match(/^demo-.*(Ready|NotRe)/gm);
   expect(rows).toHaveLength(3);
 });
 
-it('a file or a pipe gets every column, and every row in one line', async () =>
+it('a file or a pipe receives every column, and every row in one line', async () =>
   golden('pipe.txt', await transcript(undefined)));

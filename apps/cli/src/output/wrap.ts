@@ -1,4 +1,4 @@
-/** The text in lines of at most so many characters, broken between words where there are any; what is more than `linesMax` lines is cut. */
+/** Wraps a text at `columns`, between words where possible, and truncates it after `linesMax` lines. */
 export const wrapped = (text: string, columns: number, linesMax = Number.POSITIVE_INFINITY): readonly string[] => {
   const lines: string[] = [];
   let rest = text;
@@ -11,15 +11,15 @@ export const wrapped = (text: string, columns: number, linesMax = Number.POSITIV
   return [...lines, shortened(rest, columns)];
 };
 
-/** The beginning, and an ellipsis for the rest. */
+/** Truncates a text with an ellipsis. */
 export const shortened = (text: string, columns: number): string =>
   text.length <= columns ? text : `${text.slice(0, Math.max(0, columns - 1))}…`;
 
-/** What stands before the text of a line: its indentation, and the branches of a tree. */
+/** The prefix of a line: its indentation, and the branches of a tree. */
 const BEFORE_TEXT = /^[ │├└─✔●○✘▲]*/u;
 const FURTHER = 2;
 
-/** Lines of text, each wrapped between words; what is wrapped is indented a little more than its first line. */
+/** Wraps each line between words; continuation lines are indented further than the first one. */
 export const wrappedLines = (lines: readonly string[], columns: number): readonly string[] =>
   lines.flatMap((line) => {
     const { length: indent } = BEFORE_TEXT.exec(line)?.[0] ?? '';
@@ -28,7 +28,7 @@ export const wrappedLines = (lines: readonly string[], columns: number): readonl
 
 const COLUMNS_MIN = 16;
 
-/** A line of at most so many characters, and below it what is left: under the column in which its text begins, and `further` to the right. */
+/** Wraps a line; continuation lines start at the column of its text, plus `further`. */
 export const hanging = (line: string, columns: number, indent: number, further = 0): readonly string[] => {
   if (line.length <= columns) return [line];
   const [first = '', ...more] = wrapped(line.slice(indent), Math.max(COLUMNS_MIN, columns - indent - further));

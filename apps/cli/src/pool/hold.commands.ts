@@ -21,7 +21,7 @@ const set = async (session: Session, { cluster, name, ...request }: Request): Pr
   return { data: updates, table: `The pool ${name} of ${cluster} ${words}.`, names: [name] };
 };
 
-/** `hold` and `release` of a pool, also of nodes that join it later. */
+/** `hold` and `unhold` of a pool, which include nodes that join it later. */
 export const addHoldCommands = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'hold <cluster> <pool>',

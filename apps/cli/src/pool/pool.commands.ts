@@ -32,7 +32,7 @@ export const addPoolCommands = (program: Command, io: Io): void => {
 
 type Pool = ManifestView['spec']['pools'][number];
 
-/** With the pools that there are. */
+/** Lists the existing pools. */
 export const unknownPool = ({ cluster }: ClusterAt, name: string, known: readonly string[]): CliFailure =>
   new CliFailure('not-found', {
     code: 'pool.unknown',
@@ -89,14 +89,14 @@ const rolloutText = ({ rollout }: Pool): string => {
 const healthText = ({ health }: Pool): string =>
   health === undefined ? 'none' : `${health.remediation} after ${health.unhealthyAfter}`;
 
-/** Only of a pool whose hosts join by themselves. */
+/** Only for pools whose hosts join by themselves. */
 const bootstrapFacts = ({ bootstrap }: Pool, status: Status | undefined): readonly Fact[] => {
   if (status?.bootstrapReady === undefined) return [];
   const source = bootstrap === undefined ? 'generated' : 'given';
   return [['bootstrap data', status.bootstrapReady ? `${source}, ready` : `${source}, not ready yet`]];
 };
 
-/** A pool with what it is and how it is, line by line. */
+/** The properties and the state of a pool, one per line. */
 const poolLines = (pool: Pool, status: Status | undefined, columns: number): readonly string[] => {
   const { replicas, connection, machineType, rootDisk, zones = [], labels = {}, taints = [], autoscaling } = pool;
   const { readyReplicas = 0, availableReplicas = 0, updatedReplicas = 0 } = status ?? {};
@@ -179,7 +179,7 @@ const changeOptions = (command: Command): Command =>
     'repeating the request with the same key has no further effect (default: generated)',
   );
 
-/** As it is now, with other pools; refused when it changes in between. */
+/** The current manifest with other pools; refused if it changes in the meantime. */
 const withPools = async (
   { api }: Session,
   at: ClusterAt,
@@ -224,7 +224,7 @@ export interface ScaleOptions extends ChangeOptions {
   readonly remove?: readonly string[];
 }
 
-/** The manifest with another size of one pool, and what is done for it. */
+/** The manifest with a new size of one pool, and its plan. */
 const withScale = (manifest: ManifestView, name: string, { spec, plan, operations }: ScaleView): ManifestView => {
   const { controlPlane, pools } = manifest.spec;
   const { replicas } = spec;
@@ -242,7 +242,7 @@ const withScale = (manifest: ManifestView, name: string, { spec, plan, operation
 
 const SCALE = '/ns/{namespace}/clusters/{cluster}/pools/{pool}/scale';
 
-/** A pool gets another size; everything else of the cluster stays. */
+/** Changes the size of a pool only. */
 export const scaling = ({ api }: Session, at: ClusterAt, name: string, { replicas, remove }: ScaleOptions): Change => {
   const spec = { replicas, remove };
   const planOn = async (before: ManifestView) => {

@@ -14,7 +14,7 @@ interface Taint {
   readonly effect: string;
 }
 
-/** The declared fields of a pool, as options. */
+/** Options for the declared fields of a pool. */
 export interface PoolFlags {
   readonly replicas?: number;
   readonly min?: number;
@@ -39,7 +39,7 @@ export interface PoolFlags {
 
 const TAINT = /^([^=:\s]+)(?:=([^:\s]*))?:(\w+)$/;
 
-/** Collects `key[=value]:effect`, as kubectl writes taints. */
+/** Collects `key[=value]:effect`, in kubectl's syntax for taints. */
 export const taints = (text: string, before: readonly Taint[] = []): readonly Taint[] => {
   const [, key, value, effect = ''] = TAINT.exec(text) ?? [];
   if (key === undefined || !TAINT_EFFECTS.some((one) => one === effect))
@@ -47,7 +47,7 @@ export const taints = (text: string, before: readonly Taint[] = []): readonly Ta
   return [...before, { key, ...(value === undefined ? {} : { value }), effect }];
 };
 
-/** As it is written: the server reads it, too. */
+/** Validated and sent as written; the server parses it too. */
 const durationText = (text: string): string => {
   duration(text);
   return text;
@@ -105,7 +105,7 @@ export const addPoolOptions = (command: Command): Command =>
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Without what was not given; undefined: nothing was. */
+/** Omits undefined fields; undefined if there are no others. */
 const given = (fields: Fields): Fields | undefined => {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
   return entries.length === 0 ? undefined : Object.fromEntries(entries);

@@ -11,40 +11,40 @@ import type { Branch } from './tree.js';
 import { watch, type WatchEnd } from './watch.effects.js';
 
 export interface FollowOptions {
-  /** Sequence of the request that is waited for; 0: whatever the latest one is. */
+  /** Sequence of the request to wait for; 0: the latest one. */
   readonly requestSeq: number;
-  /** undefined: no limit. */
+  /** undefined: no timeout. */
   readonly timeoutMs?: number | undefined;
-  /** What continues on the server when the watching ends early, for the sentence that says so. */
+  /** The work that continues on the server if watching ends early, for the message. */
   readonly what: string;
 }
 
 export interface Followed {
   readonly operation: OperationView;
-  /** Of the latest event that was received. */
+  /** The sequence of the latest received event. */
   readonly seq: number;
 }
 
-/** Operations without upgrades, which have commands of their own. */
+/** Operations without upgrades, which have their own commands. */
 export const operationsOf = (operations: readonly OperationView[]): readonly OperationView[] =>
   operations.filter(({ kind }) => kind !== 'upgrade');
 
-/** Of a request that changed nothing, because it was made before, the latest operation is the one. */
+/** If a request was made before and changed nothing, its operation is the latest one. */
 const requestedAt = (operations: readonly OperationView[], seq: number): OperationView | undefined => {
   const known = operationsOf(operations);
   return (seq === 0 ? undefined : known.find((one) => one.seq >= seq)) ?? known.at(-1);
 };
 
 interface Following {
-  /** Of the latest event that may be known already. */
+  /** The sequence of the latest event that the view must include. */
   readonly from: number;
   readonly version: string;
   readonly timeoutMs: number | undefined;
-  /** The operation that is followed; undefined: it is not there yet. */
+  /** The operation to follow; undefined if it does not exist yet. */
   readonly pick: (operations: readonly OperationView[]) => OperationView | undefined;
 }
 
-/** Shows an operation until it has ended. */
+/** Displays an operation until it has ended. */
 const follow = (
   api: Api,
   io: Io,
@@ -83,8 +83,9 @@ const follow = (
   );
 
 /**
- * Shows an operation on a cluster until it has ended, and answers with it. Throws a `CliFailure` when it failed, when the time is over, or
- * at Ctrl-C; the server goes on in the last two cases. Where a creation that fails is cleaned up, the end of that is waited for, too.
+ * Displays an operation on a cluster until it has ended, and returns it. Throws a `CliFailure` if it failed, at the
+ * timeout, or at Ctrl-C; in the last two cases the work on the server continues. If a failed creation is cleaned up,
+ * waits for the end of the cleanup too.
  */
 export const followOperation = async (api: Api, io: Io, at: ClusterAt, options: FollowOptions): Promise<Followed> => {
   const stopped = { what: options.what, help: comeBack(at) };
@@ -121,7 +122,7 @@ const untilOver = async (api: Api, io: Io, at: ClusterAt, options: FollowOptions
   throw failureOf(operation, helpAfterCleanup(at, deletion));
 };
 
-/** undefined: there is none of this name, or none any more. */
+/** undefined: there is no object with this name. */
 export const unlessUnknown = async <T>(answer: Promise<T>): Promise<T | undefined> => {
   try {
     return await answer;
@@ -131,13 +132,13 @@ export const unlessUnknown = async <T>(answer: Promise<T>): Promise<T | undefine
   }
 };
 
-/** What the server says can be done. */
+/** The server's advice. */
 const helpAfter = ({ phase, nextActions }: OperationView): string | undefined => {
   const nothing = phase === 'Rejected' ? ['Nothing was created.'] : [];
   return [...nothing, ...nextActions].join('\n  ') || undefined;
 };
 
-/** undefined: the cleanup has not begun. */
+/** undefined: the cleanup has not started. */
 const helpAfterCleanup = (at: ClusterAt, cleanup: OperationView | undefined): string => {
   if (cleanup === undefined || !isOver(cleanup))
     return `What was created is being deleted (onFailure: cleanup). ${comeBack(at)}`;

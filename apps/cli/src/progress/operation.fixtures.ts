@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs';
 import type { ClusterView, OperationView } from '../api/views.js';
 import type { ShownOperation } from './operation.tree.js';
 
-/** What the gateway answers at a moment in the life of the cluster demo (`apps/gateway/src/operations/operations.samples.unit.spec.ts`). */
+/**
+ * The gateway's responses at a moment in the life of the cluster demo
+ * (`apps/gateway/src/operations/operations.samples.unit.spec.ts`).
+ */
 export interface Sample {
   readonly cluster: ClusterView | null;
   readonly operations: readonly OperationView[];
@@ -18,7 +21,7 @@ const SAMPLES = new Map(
     .map((line) => [line.moment, line]),
 );
 
-/** Where a sample leaves the cluster out, it is the one that is ready. */
+/** If a sample omits the cluster, it is the one that is ready. */
 export const sample = (moment: string): Sample => {
   const found = SAMPLES.get(moment);
   if (found === undefined) throw new Error(`there is no sample ${moment}`);

@@ -8,7 +8,7 @@ interface Line {
   readonly text: string;
 }
 
-/** What changed, as whole lines for a log: every step once when it ends, every trouble once, and the end. */
+/** The changes as lines of a log: every completed step once, every problem once, and the result. */
 export const linesBetween = (before: OperationView | undefined, shown: ShownOperation): readonly string[] => {
   const { operation, at, version } = shown;
   const beganMs = Date.parse(operation.startedAt);
@@ -23,13 +23,13 @@ export const linesBetween = (before: OperationView | undefined, shown: ShownOper
   });
 };
 
-/** One that was over before it was seen has its beginning, too, so that several in a row can be distinguished. */
+/** An operation that had ended before its first view has a start line too, so that several can be distinguished. */
 const beginLine = (operation: OperationView, version: string): Line => ({
   at: operation.startedAt,
   text: [doingOf(operation), version].filter(Boolean).join(', '),
 });
 
-/** What can be done, once: at the end it belongs to the failure of the command. */
+/** Advice, once; at the end it is part of the command's failure. */
 const adviceLines = (before: OperationView | undefined, after: OperationView): readonly Line[] => {
   if (isOver(after)) return [];
   const known = new Set(before?.nextActions);
@@ -53,7 +53,7 @@ const stepLines = (before: OperationView | undefined, after: OperationView): rea
   });
 };
 
-/** Steps whose note says what happens in them now. */
+/** Steps whose note describes their current activity. */
 const NOTED: ReadonlySet<string> = new Set(['restore-etcd']);
 
 const noteLine = ({ name, title, state, note, startedAt }: StepView, past: StepView | undefined): readonly Line[] =>
@@ -61,7 +61,7 @@ const noteLine = ({ name, title, state, note, startedAt }: StepView, past: StepV
     ? [{ at: startedAt, text: `${title}: ${note}` }]
     : [];
 
-/** What was done before this operation began, a retry does not repeat. */
+/** Omits steps that were completed before this operation started: a retry does not repeat them. */
 const doneLine = (step: StepView, operation: OperationView): readonly Line[] => {
   const { title, total, note, durationMs, finishedAt } = step;
   if (finishedAt === null || finishedAt < operation.startedAt) return [];
@@ -70,7 +70,7 @@ const doneLine = (step: StepView, operation: OperationView): readonly Line[] => 
   return [{ at: finishedAt, text: `${title}: done${count}${note === '' ? '' : ` (${note})`}${took}` }];
 };
 
-/** Of a reason that is stated again with each attempt, what stays. */
+/** A reason without the parts that change with each attempt. */
 const lasting = (reason: string): string =>
   reason.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '').replaceAll(/attempt \d+/g, '');
 

@@ -3,12 +3,12 @@ import { formatDuration } from '../output/duration.js';
 import { attemptIn, attemptOf, hasFailed, isOver, nodeWords, summaryOf, troubleOf } from './operation.words.js';
 import type { Branch, Mark } from './tree.js';
 
-/** An operation on a cluster, and the nodes to show with it. */
+/** An operation on a cluster, and the nodes to display. */
 export interface ShownOperation {
   readonly at: ClusterAt;
-  /** Version of the cluster; empty where it is not known. */
+  /** Version of the cluster; empty if it is unknown. */
   readonly version: string;
-  /** How the cluster is now; absent: what the operation led to says it. */
+  /** The state of the cluster; if absent, it follows from the operation. */
   readonly state?: ClusterView['status']['state'] | undefined;
   readonly operation: OperationView;
   readonly nodes: readonly NodeProgressView[];
@@ -16,11 +16,11 @@ export interface ShownOperation {
 
 export interface TreeOptions {
   readonly nowMs: number;
-  /** Opens what is done and equal too: every step and every node. */
+  /** Expands completed and equal items: every step and every node. */
   readonly all: boolean;
 }
 
-/** The operation as a tree: what is done or equal is one line, what runs or fails is open. */
+/** The operation as a tree: completed or equal items are collapsed, running or failed ones are expanded. */
 export const treeOf = (shown: ShownOperation, options: TreeOptions): Branch => {
   const { at, operation, version } = shown;
   const { finishedAt, startedAt } = operation;
@@ -30,7 +30,7 @@ export const treeOf = (shown: ShownOperation, options: TreeOptions): Branch => {
   const nodes = nodesBranch(shown, options);
   const took = isDone ? `took ${formatDuration(tookMs)}` : '';
   const label = `${at.namespace}/${at.cluster}`;
-  // The operation has made it Ready, and it is not any more.
+  // The operation made the cluster Ready, but it no longer is.
   const state = isDone && shown.state !== 'Running' ? shown.state : undefined;
   const since = hasFailed(operation) && finishedAt !== null ? `since ${finishedAt}` : '';
   const words = state === undefined ? [summaryOf(operation), since, version, took] : [state, version];
@@ -60,7 +60,7 @@ const markOfOperation = (operation: OperationView, nodes: readonly Branch[]): Ma
   return operation.phase === 'Succeeded' ? 'done' : 'running';
 };
 
-/** The failed step says why; a failure that belongs to no step is shown here. */
+/** A failed step has its own message; a failure without a step is displayed here. */
 const failureBranch = (operation: OperationView): readonly Branch[] => {
   const { message, steps } = operation;
   const isShown = steps.some((step) => troubleOf(step, operation) === message);
@@ -69,13 +69,13 @@ const failureBranch = (operation: OperationView): readonly Branch[] => {
   return [troubleBranch(message, true)];
 };
 
-/** What can be done about it. */
+/** The advice. */
 const adviceBranches = ({ nextActions }: OperationView): readonly Branch[] =>
   nextActions.map((action) => ({ mark: 'waiting', label: action, children: [], wraps: true }));
 
 type Group<T> = readonly [T, ...T[]];
 
-/** Items with the same key together, in the order of their first ones. */
+/** Groups items by key, in the order of their first occurrence. */
 const groupBy = <T>(items: readonly T[], keyOf: (item: T) => string): readonly Group<T>[] => {
   const groups = new Map<string, Group<T>>();
   for (const item of items) {
@@ -163,7 +163,7 @@ const nodesBranch = ({ nodes, operation }: ShownOperation, options: TreeOptions)
   ];
 };
 
-/** Equal nodes are one line; a node with a problem always has its own. */
+/** Equal nodes are one line; a node with a problem always has its own line. */
 const groupsOf = (nodes: readonly NodeProgressView[], all: boolean): readonly Group<NodeProgressView>[] =>
   groupBy(nodes, ({ name, role, stage, state, version, reason }) =>
     all || reason !== '' || state === 'lost' || state === 'not-ready' ? name : `${role}/${stage}/${version}`,

@@ -40,15 +40,15 @@ const DONE: Readonly<Record<Kind, string>> = {
   retry: 'Ready',
 };
 
-/** What an operation does: for a retry, what is done again. */
+/** The kind of an operation; for a retry, that of the original one. */
 export const courseOf = ({ kind, retryOf }: OperationView): Kind => retryOf ?? kind;
 
-/** Those that "fairlead node cancel" ends, by their id. */
+/** Operations that "fairlead node cancel" ends by ID. */
 const CANCELLABLE: ReadonlySet<Kind> = new Set(['reboot-nodes', 'drain-nodes', 'cordon-nodes', 'uncordon-nodes']);
 
 const againOf = ({ retries }: OperationView): string => (retries === 0 ? '' : ` (retry ${retries})`);
 
-/** What the operation does while it runs; a single node that leaves is named. */
+/** What the operation does while it runs; names a single node that is removed. */
 export const doingOf = (operation: OperationView): string => {
   const course = courseOf(operation);
   const [node, ...others] = operation.nodes;
@@ -57,7 +57,7 @@ export const doingOf = (operation: OperationView): string => {
   return `${doing}${againOf(operation)}${CANCELLABLE.has(operation.kind) ? ` (operation ${operation.id})` : ''}`;
 };
 
-/** The operation in a few words. */
+/** A summary of the operation. */
 export const summaryOf = (operation: OperationView): string => {
   const { phase, reason } = operation;
   const again = againOf(operation);
@@ -77,7 +77,7 @@ export const summaryOf = (operation: OperationView): string => {
 export const isOver = ({ phase }: OperationView): boolean => phase !== 'Running';
 export const hasFailed = ({ phase }: OperationView): boolean => phase !== 'Running' && phase !== 'Succeeded';
 
-/** Of an operation that is over, nothing is tried again, whatever was intended. */
+/** No attempts follow after the end of an operation, whatever was planned. */
 export const attemptIn = (operation: OperationView, failure: Failure, nowMs: number): string =>
   attemptOf(isOver(operation) ? { ...failure, nextAttemptAt: null } : failure, nowMs);
 
@@ -88,7 +88,7 @@ export const attemptOf = (failure: Failure, nowMs: number): string =>
     return nextMs > 0 ? `next in ${formatDuration(nextMs)}` : 'trying again';
   });
 
-/** Why the step does not get further, if it is known; a failed step says what the operation does. */
+/** Why the step makes no progress, if known; for a failed step, the message of the operation. */
 export const troubleOf = ({ failure, state }: StepView, { message }: OperationView): string =>
   failure?.sentence ?? (state === 'failed' ? message : '');
 

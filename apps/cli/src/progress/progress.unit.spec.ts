@@ -31,35 +31,36 @@ describe('the creation of a cluster', () => {
     (file, moment) => golden(file, tree(moment)),
   );
 
-  it('is drawn with every step and every node on request', () =>
+  it('is drawn with every step and every node with --all', () =>
     golden('create-all.txt', tree('ready', { all: true })));
 
-  it('is written line by line where nothing can be redrawn', () => golden('create-lines.txt', log(...CREATION)));
+  it('is written line by line if nothing can be redrawn', () => golden('create-lines.txt', log(...CREATION)));
 
-  it('writes the same lines, however many moments were missed', () =>
+  it('writes the same lines, however many views were missed', () =>
     expect(log('requested', 'ready').split('\n').toSorted()).toEqual(
       log(...CREATION)
         .split('\n')
         .toSorted(),
     ));
 
-  it('writes nothing twice when nothing changed', () => expect(log('hosts', 'hosts')).toBe(log('hosts')));
+  it('writes nothing if nothing changed', () => expect(log('hosts', 'hosts')).toBe(log('hosts')));
 
-  it('counts the time of what runs up to now, and of what is done up to its end', () => {
+  it('measures running steps up to now, and completed ones up to their end', () => {
     const running = shownAt('machines');
     const later = Date.parse(running.operation.startedAt) + 60_000;
     expect(draw(running, { nowMs: later })).toMatch(/creating, v1.34.4 +1m00s/);
     expect(draw(shownAt('ready'), { nowMs: later + 3_600_000 })).toBe(tree('ready'));
   });
 
-  it('never shows a line that a terminal would wrap', () => {
+  it('never draws a line that a terminal would wrap', () => {
     for (const line of tree('ready', { all: true, columns: 40 }).split('\n'))
       expect(line.length).toBeLessThanOrEqual(40);
   });
 });
 
 describe('a step that fails', () => {
-  it('is open, with its attempt and when the next one comes', () => golden('trouble-retrying.txt', tree('retrying')));
+  it('is expanded, with its attempt and the time of the next one', () =>
+    golden('trouble-retrying.txt', tree('retrying')));
 
   it('fails the cluster after the last attempt, with its cause', () => {
     golden('trouble-failed.txt', tree('failed'));
@@ -69,24 +70,25 @@ describe('a step that fails', () => {
   it('runs again after a retry, as part of the same creation', () =>
     expect(tree('retried')).toMatch(/^● default\/demo {2}creating \(retry 1\), v1.34.4/));
 
-  it('is shown by the step that runs when it has no name of its own', () =>
+  it('is displayed at the running step if it has no name', () =>
     expect(tree('unnamed')).toMatch(/▲ Load balancer.*\n.*▲ kubeadm init on/));
 });
 
-it('shows a request that a check against the world refused, and that nothing was made', () =>
+it('shows a request that was rejected by a check of the provider, and that nothing was created', () =>
   golden('rejected.txt', tree('rejected')));
 
 describe('nodes', () => {
-  it('are one line while they are equal, and each its own with a problem', () => golden('node-lost.txt', tree('lost')));
+  it('are one line while they are equal, and separate if they have a problem', () =>
+    golden('node-lost.txt', tree('lost')));
 
-  it('say when their agents are lost and when they return', () => {
+  it('show when their agents are lost and when they return', () => {
     const lines = (from: string, to: string): readonly string[] =>
       linesBetween(shownAt(from).operation, shownAt(to)).map((line) => line.slice(9));
     expect(lines('ready', 'lost')).toEqual(['demo  demo-w-2: no heartbeat any more']);
     expect(lines('lost', 'ready')).toEqual(['demo  demo-w-2: sends heartbeats again']);
   });
 
-  it('say once what they wait for, however often that is tried again', () => {
+  it('print once what they wait for, however often it is retried', () => {
     const { operation, ...shown } = shownAt('ready');
     const waiting = (reason: string): typeof operation => {
       const [first, ...others] = operation.nodes;
@@ -103,17 +105,17 @@ describe('nodes', () => {
     expect(lines(operation, waiting(''))).toEqual([]);
   });
 
-  it('that are added are drawn without those that were there before', () => {
+  it('that are added are drawn without the existing ones', () => {
     golden('node-adding.txt', tree('adding'));
     golden('node-added.txt', tree('added', { all: true }));
   });
 
-  it('that are removed are drawn until their machine is gone', () => {
+  it('that are removed are drawn until their machine is deleted', () => {
     golden('node-removing.txt', tree('removing'));
     golden('node-removed.txt', tree('removed'));
   });
 
-  it('that are removed begin with a line that names the node, and without its name if it was gone before anyone looked', () => {
+  it('that are removed have a first line with the name of the node, or without it if the node was already removed', () => {
     const first = (moment: string) => log(moment).split('\n')[0];
     expect(first('removing')).toBe('   0.0s  demo  removing demo-w-1, v1.34.4');
     expect(first('removed')).toBe('   0.0s  demo  removing a node, v1.34.4');
@@ -121,22 +123,22 @@ describe('nodes', () => {
 });
 
 describe('what waits', () => {
-  it('names the hook that holds a deletion, its answer, the attempt and what can be done', () => {
+  it('names the hook that holds a deletion, its response, the attempt and the advice', () => {
     golden('hooked.txt', tree('hooked-again'));
     golden('hooked-lines.txt', log('hooked', 'hooked-again'));
   });
 
-  it('names the PodDisruptionBudget that keeps a pod, also where nothing can be redrawn', () => {
+  it('names the PodDisruptionBudget that blocks an eviction, even if nothing can be redrawn', () => {
     golden('drain-refused.txt', tree('drain-refused'));
     golden('drain-refused-lines.txt', log('draining', 'drain-refused', 'drain-refused'));
   });
 
-  it('shows what a restore of etcd does', () => {
+  it('shows the activity of an etcd restore', () => {
     golden('restoring.txt', tree('restoring'));
     golden('restoring-lines.txt', log('restoring', 'restored'));
   });
 
-  it('shows a long reason whole, on as many lines as it takes', () => {
+  it('prints a long reason completely, on several lines', () => {
     const { operation, ...shown } = shownAt('hooked');
     const [first, ...others] = operation.steps;
     const sentence = `the hook backup failed: ${'the disk of the backup server is full '.repeat(4)}`.trim();
@@ -148,7 +150,7 @@ describe('what waits', () => {
 });
 
 describe('the end of a cluster', () => {
-  it('counts the machines that are gone', () => golden('deleting.txt', tree('deleting')));
+  it('counts the deleted machines', () => golden('deleting.txt', tree('deleting')));
 
-  it('leaves nothing but a line', () => golden('deleted.txt', tree('deleted')));
+  it('is a single line', () => golden('deleted.txt', tree('deleted')));
 });

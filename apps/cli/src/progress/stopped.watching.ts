@@ -4,23 +4,23 @@ import { formatDuration } from '../output/duration.js';
 
 const DEFAULT_NAMESPACE = 'default';
 
-/** A command about a cluster, as it can be typed: `fairlead cluster wait demo -n team-a`. */
+/** A command for a cluster: `fairlead cluster wait demo -n team-a`. */
 export const commandAt = (command: string, { namespace, cluster }: ClusterAt, ...options: readonly string[]): string =>
   ['fairlead', command, cluster, ...options, ...(namespace === DEFAULT_NAMESPACE ? [] : ['-n', namespace])].join(' ');
 
-/** How to see again what goes on with a cluster, from any terminal. */
+/** How to watch the cluster again, from any terminal. */
 export const comeBack = (at: ClusterAt): string =>
   `Come back with "${commandAt('cluster describe', at, '--watch')}", or wait for the end with "${commandAt('cluster wait', at)}".`;
 
 interface Stopped {
-  /** What continues on the server, with its article: `the creation of demo`. */
+  /** The work that continues on the server: `the creation of demo`. */
   readonly what: string;
   readonly help: string;
 }
 
 const capitalized = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
-/** Watching has ended before what was watched. */
+/** Watching ended before the work. */
 export const stoppedWatching = (end: 'interrupted' | 'timed-out', { what, help }: Stopped, timeoutMs = 0): CliFailure =>
   new CliFailure(end, {
     code: `cli.${end}`,
@@ -31,7 +31,7 @@ export const stoppedWatching = (end: 'interrupted' | 'timed-out', { what, help }
     help,
   });
 
-/** Of a server that does not answer any more: what it has accepted is not lost. */
+/** For a server that does not respond anymore: accepted requests are not lost. */
 export const orContinues = (error: unknown, { what, help }: Stopped): unknown => {
   if (!(error instanceof CliFailure) || error.exit !== 'unreachable') return error;
   const { code, message, help: usual = '' } = error satisfies Fault;

@@ -34,7 +34,7 @@ describe('waiting', () => {
   };
   const create = ['cluster', 'create', 'demo', '--connection', 'lab', '--machine-type', 's', '--wait'];
 
-  it('says what happens, line by line, and ends with 0 when it is done', async () => {
+  it('prints progress line by line, and exits with 0 at the end', async () => {
     accepted('/ns/default/clusters');
     reach('requested');
     const running = ask(create);
@@ -49,7 +49,7 @@ describe('waiting', () => {
     await eventually(() => gateway.listeners === 0);
   });
 
-  it('draws the tree on a terminal, and leaves its end there', async () => {
+  it('draws the tree on a terminal, and keeps its last state', async () => {
     accepted('/ns/default/clusters');
     reach('ready');
     const io = fakeIo({ isLive: true });
@@ -58,14 +58,14 @@ describe('waiting', () => {
     expect(io.stderr()).toBe('');
   });
 
-  it('goes on where it was after the connection is lost: nothing missed, nothing twice', async () => {
+  it('continues after a lost connection: misses nothing, repeats nothing', async () => {
     accepted('/ns/default/clusters');
     reach('requested');
     const running = ask(create);
     await eventually(() => gateway.listeners === 1);
     for (const moment of ['machines', 'hosts', 'initialised', 'joining', 'workers', 'ready']) {
       gateway.cutStreams();
-      reach(moment); // It happens while the client is away.
+      reach(moment); // While the client is disconnected.
       if (moment !== 'ready') await eventually(() => gateway.listeners === 1);
     }
     const { code, stderr } = await running;
@@ -75,7 +75,7 @@ describe('waiting', () => {
     expect(lines.length).toBe(17);
   });
 
-  it('survives a restart of the gateway: says so, and goes on where it was', async () => {
+  it('tolerates a restart of the gateway: reports it, and continues', async () => {
     accepted('/ns/default/clusters');
     reach('requested');
     const io = fakeIo();
@@ -96,7 +96,7 @@ describe('waiting', () => {
     expect(lines.at(-1)).toMatch(/ demo {2}Ready$/);
   });
 
-  it('fails at once where no gateway has ever answered', async () => {
+  it('fails at once if no gateway has ever answered', async () => {
     const { url } = gateway;
     await gateway.stop();
     const { code, stderr } = await run(['--server', url, ...create], fakeIo());
@@ -108,24 +108,27 @@ describe('waiting', () => {
   it.each([
     ['Ctrl-C', 130, []],
     ['its time', 8, ['--timeout', '1s']],
-  ] as const)('ends at %s also while the gateway is away, and says how to come back', async (_end, code, options) => {
-    accepted('/ns/default/clusters');
-    reach('requested');
-    const io = fakeIo();
-    const running = ask([...create, ...options], io);
-    await eventually(() => gateway.listeners === 1);
-    await gateway.restart(async () => {
-      await eventually(() => io.stderr().includes('The gateway has not answered since'));
-      if (code === 130) io.pressCtrlC();
-      expect((await running).code).toBe(code);
-    });
-    expect(io.stderr()).toContain('he creation of demo continues on the server');
-    expect(io.stderr()).toContain(
-      'Come back with "fairlead cluster describe demo --watch", or wait for the end with "fairlead cluster wait demo".',
-    );
-  });
+  ] as const)(
+    'ends at %s even while the gateway is unreachable, and states how to continue',
+    async (_end, code, options) => {
+      accepted('/ns/default/clusters');
+      reach('requested');
+      const io = fakeIo();
+      const running = ask([...create, ...options], io);
+      await eventually(() => gateway.listeners === 1);
+      await gateway.restart(async () => {
+        await eventually(() => io.stderr().includes('The gateway has not answered since'));
+        if (code === 130) io.pressCtrlC();
+        expect((await running).code).toBe(code);
+      });
+      expect(io.stderr()).toContain('he creation of demo continues on the server');
+      expect(io.stderr()).toContain(
+        'Come back with "fairlead cluster describe demo --watch", or wait for the end with "fairlead cluster wait demo".',
+      );
+    },
+  );
 
-  it('asks again when the tables of the server are late', async () => {
+  it("retries if the server's tables are late", async () => {
     accepted('/ns/default/clusters');
     reach('requested');
     const running = ask(create);
@@ -141,7 +144,7 @@ describe('waiting', () => {
     expect((await running).code).toBe(0);
   });
 
-  it('ends with 1 and the cause when it failed', async () => {
+  it('exits with 1 and the cause after a failure', async () => {
     accepted('/ns/default/clusters');
     reach('failed');
     const { code, stderr } = await ask(create);
@@ -153,8 +156,8 @@ describe('waiting', () => {
     expect(stderr).toContain('  Delete the cluster: fairlead cluster delete demo\n');
   });
 
-  describe('where a creation that fails is cleaned up', () => {
-    /** The creation has failed, and its deletion has come so far. */
+  describe('a failed creation with cleanup', () => {
+    /** The creation has failed, and the deletion has this state. */
     const cleaned = (change: object | undefined): void => {
       const [creation] = sample('failed').operations;
       const deletion = { ...sample('deleted').operations.at(-1)!, seq: creation!.seq + 1, ...change };
@@ -165,7 +168,7 @@ describe('waiting', () => {
     };
     const CAUSE = 'kubeadm init on demo-cp-1 failed: timed out waiting for the condition';
 
-    it('waits for the end of the cleanup, and ends with 1, the cause, and that everything is deleted', async () => {
+    it('waits for the end of the cleanup, and exits with 1, the cause, and that everything is deleted', async () => {
       accepted('/ns/default/clusters');
       cleaned(undefined);
       const running = ask(create);
@@ -178,7 +181,7 @@ describe('waiting', () => {
       expect(stderr).toContain('demo  Deleted');
     });
 
-    it('says so when the cleanup fails, and when it takes longer than may be waited', async () => {
+    it('reports if the cleanup fails, and if it exceeds the timeout', async () => {
       accepted('/ns/default/clusters');
       cleaned({ phase: 'Failed', reason: 'DeleteMachinesFailedReason', message: 'the provider does not answer' });
       const failed = await ask(create);
@@ -191,7 +194,7 @@ describe('waiting', () => {
     });
   });
 
-  it('does not take the end of an earlier operation for that of its own', async () => {
+  it('does not confuse the end of an earlier operation with its own', async () => {
     const { operations } = sample('deleted');
     const [creation, deletion] = operations;
     reach('ready');
@@ -208,7 +211,7 @@ describe('waiting', () => {
     expect(stderr.trimEnd().endsWith('demo  Deleted')).toBe(true);
   });
 
-  it('ends with 8 when it takes too long, and says that the server goes on', async () => {
+  it('exits with 8 at the timeout, and states that the server continues', async () => {
     accepted('/ns/default/clusters');
     reach('requested');
     const { code, stderr } = await ask([...create, '--timeout', '200ms']);
@@ -216,7 +219,7 @@ describe('waiting', () => {
     expect(stderr).toContain('Not done within 0.2s: the creation of demo continues on the server');
   });
 
-  it('ends with 8 although garbage is collected while nothing happens', async () => {
+  it('exits with 8 even if garbage is collected while nothing happens', async () => {
     accepted('/ns/default/clusters');
     reach('requested');
     const collecting = setInterval(collectGarbage, 100);
@@ -227,7 +230,7 @@ describe('waiting', () => {
     }
   });
 
-  it('ends with 130 at Ctrl-C, and says that the server goes on', async () => {
+  it('exits with 130 at Ctrl-C, and states that the server continues', async () => {
     accepted('/ns/default/clusters');
     reach('requested');
     const io = fakeIo();
@@ -242,7 +245,7 @@ describe('waiting', () => {
   });
 });
 
-it('ends at Ctrl-C also while the server does not answer', async () => {
+it('exits at Ctrl-C even while the server does not respond', async () => {
   gateway.on('GET', '/ns/default/clusters', () => 'never');
   const io = fakeIo();
   const running = ask(['cluster', 'list'], io);

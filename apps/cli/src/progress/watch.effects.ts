@@ -7,20 +7,20 @@ import type { Io } from '../io/io.js';
 import { deadlineAfter } from '../time/deadline.js';
 import type { TextOptions } from './tree.text.js';
 
-/** What is watched: a view that the server makes. Events only say when to ask for it again. */
+/** A view from the server. Events only trigger reading it again. */
 export interface Watched<View> {
   readonly at: ClusterAt;
-  /** The first view shows at least what the log held at this sequence. */
+  /** The first view includes at least this sequence of the log. */
   readonly from: number;
-  /** Events after this sequence can change the view. */
+  /** The sequence after which events can change the view. */
   since(first: View): number;
-  /** The view with at least what the log held at the sequence. */
+  /** Reads the view, which includes at least this sequence of the log. */
   read(minSeq: number): Promise<View>;
-  /** There is nothing more to wait for. */
+  /** Whether the goal is reached. */
   until(view: View): boolean;
-  /** What changed, for a log; before: undefined for the first view. */
+  /** The changes as lines of a log; `before` is undefined for the first view. */
   lines(before: View | undefined, after: View): readonly string[];
-  /** The view as it was made `agoMs` ago, for a terminal. */
+  /** The view for a terminal; it was read `agoMs` ago. */
   frame(view: View, options: FrameOptions): readonly string[];
 }
 
@@ -30,36 +30,36 @@ export interface FrameOptions extends TextOptions {
 }
 
 export interface WatchOptions {
-  /** undefined: no limit. */
+  /** undefined: no timeout. */
   readonly timeoutMs?: number | undefined;
-  /** Nothing is shown: the answer alone matters. */
+  /** Displays nothing: only the result is used. */
   readonly quiet?: boolean | undefined;
-  /** The view is asked for again after this time without an event; undefined: it changes by events only. */
+  /** Reads the view again after this time without an event; undefined: only events change it. */
   readonly againMs?: number | undefined;
 }
 
-/** How the watching ended: with the end that was waited for, or before it, perhaps before anything was seen. */
+/** How watching ended: at the goal, or before it, possibly without any view. */
 export type WatchEnd<View> =
   | {
       readonly end: 'reached';
       readonly view: View;
-      /** Of the latest event that the view shows. */
+      /** The sequence of the latest event in the view. */
       readonly seq: number;
     }
   | { readonly end: 'interrupted' | 'timed-out' };
 
-/** The server is asked for the view at most so often, however many events there are. */
+/** The minimum interval between reads of the view, however many events there are. */
 const PACE_MS = 200;
 const FRAME_MS = 100;
 const COLUMNS_MIN = 20;
 
 interface Screen<View> {
   show(view: View): void;
-  /** Leaves the last state on the terminal and writes nothing any more. */
+  /** Keeps the last state on the terminal, and writes nothing more. */
   close(): void;
 }
 
-/** A line per change, where nothing can be redrawn. */
+/** A line per change, if nothing can be redrawn. */
 const lineScreen = <View>(io: Io, watched: Watched<View>): Screen<View> => {
   let shown: View | undefined;
   return {
@@ -71,7 +71,7 @@ const lineScreen = <View>(io: Io, watched: Watched<View>): Screen<View> => {
   };
 };
 
-/** What is redrawn in place. */
+/** Redraws in place. */
 const frameScreen = <View>(io: Io, watched: Watched<View>): Screen<View> => {
   const region = io.openRegion();
   let latest: { readonly view: View; readonly atMs: number } | undefined;
@@ -84,7 +84,7 @@ const frameScreen = <View>(io: Io, watched: Watched<View>): Screen<View> => {
       columns: Math.max(COLUMNS_MIN, io.errColumns()),
       colors: io.colors,
     });
-    // A region that is higher than the terminal could not be redrawn.
+    // A region that exceeds the terminal's height could not be redrawn.
     region.draw(lines.slice(0, Math.max(1, io.rows() - 1)));
   };
   const frames = setInterval(draw, FRAME_MS);
@@ -102,7 +102,7 @@ const frameScreen = <View>(io: Io, watched: Watched<View>): Screen<View> => {
 
 const SILENT: Screen<unknown> = { show: () => undefined, close: () => undefined };
 
-/** Knows the newest event only: a slow reader skips those between. */
+/** Keeps only the newest event: a slow reader skips earlier ones. */
 class Newest {
   seq = 0;
   private wake: () => void = () => undefined;
@@ -116,7 +116,7 @@ class Newest {
     this.wake();
   }
 
-  /** Until there is an event after the sequence, or the end. */
+  /** Resolves when there is an event after the sequence, or at the end. */
   past(seq: number): Promise<void> {
     if (this.seq > seq || this.ended.aborted) return Promise.resolve();
     return new Promise((resolve) => {
@@ -125,9 +125,9 @@ class Newest {
   }
 }
 
-/** The promise's own end, or undefined once the signal aborts. */
+/** The result of the promise, or undefined if the signal aborts first. */
 const unlessEnded = async <T>(promise: Promise<T>, ended: AbortSignal): Promise<T | undefined> => {
-  promise.catch(() => undefined); // After the end, its failure concerns nothing.
+  promise.catch(() => undefined); // A failure after the end is ignored.
   if (ended.aborted) return undefined;
   let stop = (): void => undefined;
   const aborted = new Promise<undefined>((resolve) => {
@@ -145,8 +145,8 @@ const unlessEnded = async <T>(promise: Promise<T>, ended: AbortSignal): Promise<
 };
 
 /**
- * Shows a view until `until` holds, and answers with the last one. At Ctrl-C and when the time is over it ends, too, and the server goes
- * on with what was watched.
+ * Displays a view until `until` holds, and returns the last one. Also ends at Ctrl-C and at the timeout; the work on
+ * the server continues.
  */
 export const watch = async <View>(
   api: Api,
@@ -165,13 +165,13 @@ export const watch = async <View>(
 };
 
 interface Until {
-  /** Nothing is waited for any more. */
+  /** Aborted when the caller no longer waits. */
   readonly stopped: AbortSignal;
   readonly quiet: boolean;
   readonly againMs: number | undefined;
 }
 
-/** undefined: it was stopped before. */
+/** undefined: stopped before the goal. */
 const untilReached = async <View>(
   api: Api,
   io: Io,
@@ -216,7 +216,7 @@ interface Changing {
   readonly ended: AbortSignal;
 }
 
-/** Until there is a newer event, or it is time to look again. */
+/** Resolves when there is a newer event, or when the view must be read again. */
 const untilChanged = async ({ newest, seq, reading, againMs, ended }: Changing): Promise<void> => {
   const over = new AbortController();
   const again = againMs === undefined ? [] : [pause(againMs, AbortSignal.any([ended, over.signal]))];
@@ -230,10 +230,10 @@ const untilChanged = async ({ newest, seq, reading, againMs, ended }: Changing):
 const pause = (ms: number, ended: AbortSignal): Promise<void> =>
   sleep(ms, undefined, { signal: ended }).catch(() => undefined);
 
-/** Distinguishes a view that is undefined from none. */
+/** Distinguishes a view that is undefined from no view. */
 const box = async <T>(promise: Promise<T>): Promise<{ readonly value: T }> => ({ value: await promise });
 
-/** The tables of a busy server may be late: the event is in the log, so they will show it. */
+/** The projections of a busy server may be late: the event is in the log, so the view will include it. */
 const readOnceShown = async <View>(watched: Watched<View>, seq: number, ended: AbortSignal): Promise<View> => {
   for (;;) {
     try {
@@ -244,7 +244,7 @@ const readOnceShown = async <View>(watched: Watched<View>, seq: number, ended: A
   }
 };
 
-/** Ends when it is aborted; a stream that fails for good rejects, and so ends the watching. */
+/** Ends when it is aborted; a permanent failure of the stream rejects, and so ends watching. */
 const read = async (
   api: Api,
   at: ClusterAt,

@@ -1,10 +1,10 @@
 import { SERVICES, type ServiceName } from '@fairlead/contracts';
 
-/** A file of the data folder, and its name in the folder of a holder. */
+/** A file in the data folder, and its name in the folder of a holder. */
 export interface HeldFile {
   readonly from: string;
   readonly name: string;
-  /** `once`: the holder may replace it, so a file that is there already is kept. */
+  /** `once`: the holder may replace the file, so an existing one is kept. */
   readonly handOut: 'current' | 'once';
 }
 
@@ -21,7 +21,10 @@ const serviceFiles = (service: ServiceName): readonly HeldFile[] => [
   current(`keys/${service}.database-url`, 'database-url'),
 ];
 
-/** Everything that each holder needs and nothing else. What is not made yet, a database URL before the databases, comes later. */
+/**
+ * Exactly the files that each holder needs. Files that do not exist yet, such as a database URL before the databases,
+ * are copied later.
+ */
 export const FILES_OF_HOLDER: Readonly<Record<Holder, readonly HeldFile[]>> = {
   gateway: serviceFiles('gateway'),
   'infra-svc': [...serviceFiles('infra-svc'), current('keys/tunnel-host.key.pub', 'tunnel-host.key.pub')],

@@ -4,7 +4,10 @@ import { FILES_OF_HOLDER, type HeldFile, type Holder } from './holders.planner.j
 
 const OWNER_ONLY = 0o700;
 
-/** Copies to the folder of each of these holders what the data folder has for it; the data folder keeps everything. */
+/**
+ * Copies the files of each of these holders from the data folder to the holder's folder; the data folder keeps all of
+ * them.
+ */
 export const handOut = (
   { dataDir, secretsDir }: { readonly dataDir: string; readonly secretsDir: string },
   holders: readonly Holder[],

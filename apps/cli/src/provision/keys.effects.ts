@@ -15,10 +15,12 @@ import { HOLDERS } from './holders.planner.js';
 import { handOut } from './holders.store.js';
 import type { KeysSettings } from './provision.settings.js';
 
-/** By which programs on its own machine call it, health checks among them. */
+/** The names for callers on the same machine, such as health checks. */
 const LOCAL_NAMES = ['localhost', '127.0.0.1'];
 
-/** Makes what is missing and keeps the rest. Answers with a sentence on where things are. Throws an `EnvironmentFault`. */
+/**
+ * Creates missing files and keeps existing ones. Returns a sentence with the locations. Throws an `EnvironmentFault`.
+ */
 export const provideKeys = async (settings: KeysSettings): Promise<string> => {
   const { dataDir, secretsDir, natsHost, natsPort, natsWebsocketPort, natsNames, natsCluster } = settings;
   const { monitorHost, monitorPort, storeDir } = settings;
@@ -50,8 +52,9 @@ export const provideKeys = async (settings: KeysSettings): Promise<string> => {
 };
 
 /**
- * A server of a cluster deletes the streams of a single server that it finds in its folder, half a minute after its start: no other server
- * knows them. So a cluster has a folder of its own, and a single server does not become one.
+ * Half a minute after its start, a server in a cluster deletes the streams of a single server that it finds in its
+ * folder, because no other server knows them. So a cluster has its own folder, and a single server cannot become a
+ * cluster.
  */
 const CLUSTER_STORE = 'cluster';
 

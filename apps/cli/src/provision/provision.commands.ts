@@ -22,7 +22,7 @@ const foldersOf = (io: Io, { data, secrets }: Given<unknown>): Pick<KeysSettings
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 
-/** What "fairlead up" does by itself, as steps for those who run NATS, PostgreSQL and the services their own way. */
+/** The automatic steps of "fairlead up" as commands, for users who run NATS, PostgreSQL and the services themselves. */
 export const addProvisionCommands = (program: Command, io: Io): void => {
   const provision = addGroup(program, 'provision', 'Prepare NATS and PostgreSQL for an installation of your own');
   addKeys(provision, io);
@@ -172,7 +172,10 @@ interface GivenStores {
   readonly postgresPlainText?: true;
 }
 
-/** With the parameters by which services call PostgreSQL, too; only the file of the authority is a matter of each machine. */
+/**
+ * Includes the parameters with which services connect to PostgreSQL; only the path of the authority differs between
+ * machines.
+ */
 const trustedUrl = ({ postgres, postgresCa, postgresPlainText }: StoresSettings & GivenStores, io: Io): string => {
   const said = databaseTrustOf(io.env);
   const over = databaseUrlOver(postgres, {
@@ -183,13 +186,13 @@ const trustedUrl = ({ postgres, postgresCa, postgresPlainText }: StoresSettings 
   return over.url;
 };
 
-/** A URL may carry a password: it is not repeated. */
+/** A URL may contain a password, so it is not printed. */
 const refuseMalformed = (option: string, url: string, protocols: readonly string[]): void => {
   if (URL.canParse(url) && protocols.includes(new URL(url).protocol)) return;
   throw usageFailure(`${option} is not a URL that begins with ${protocols.map((name) => `${name}//`).join(' or ')}`);
 };
 
-/** What the machine refuses is a sentence already; it only needs its exit class. */
+/** An EnvironmentFault already has a sentence; it only needs an exit class. */
 export const inSentences = async <Result>(work: () => Promise<Result>): Promise<Result> => {
   const { EnvironmentFault } = await import('@fairlead/embedded');
   try {

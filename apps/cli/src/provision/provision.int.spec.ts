@@ -20,7 +20,7 @@ describe.each([['provision keys'], ['up'], ['up --detach'], ['up --provider nspa
       return { code, stdout, stderr };
     };
 
-    it('because a file is in its place ends with a sentence on it, and the file is left alone', async () => {
+    it('because it is a file ends with a message about it, and the file is not changed', async () => {
       writeFileSync(join(folder, 'data'), 'mine');
       expect(await ending('data')).toEqual({
         code: 1,
@@ -30,7 +30,7 @@ describe.each([['provision keys'], ['up'], ['up --detach'], ['up --provider nspa
       expect(readFileSync(join(folder, 'data'), 'utf8')).toBe('mine');
     });
 
-    it('because a file is above it ends with a sentence on it', async () => {
+    it('because a parent is a file ends with a message about it', async () => {
       writeFileSync(join(folder, 'data'), '');
       expect(await ending('data/below')).toEqual({
         code: 1,
@@ -41,8 +41,8 @@ describe.each([['provision keys'], ['up'], ['up --detach'], ['up --provider nspa
   },
 );
 
-describe('the keys that "fairlead provision keys" makes', () => {
-  it('cannot be where a file of that name is, and the command says so', async () => {
+describe('the keys of "fairlead provision keys"', () => {
+  it('cannot replace a file with that name, and the command reports it', async () => {
     mkdirSync(join(folder, 'data'));
     writeFileSync(join(folder, 'data', 'keys'), '');
     const { code, stderr } = await run(['provision', 'keys', '--data', 'data'], fakeIo({ cwd: folder }));
@@ -58,7 +58,7 @@ describe('the folders of the holders of secrets', () => {
   };
   const read = (path: string): string => readFileSync(join(folder, path), 'utf8');
 
-  it('are made for a data folder from before there were any, with the keys and the token that it has', async () => {
+  it('are created for an older data folder, with its existing keys and token', async () => {
     await provide('--secrets', 'unused');
     const before = Object.fromEntries(
       ['keys/master.key', 'keys/node-signing.json', 'creds/gateway.creds'].map((path) => [path, read(`data/${path}`)]),
@@ -77,14 +77,14 @@ describe('the folders of the holders of secrets', () => {
     for (const path of Object.keys(before)) expect([path, read(`data/${path}`)]).toEqual([path, before[path]]);
   });
 
-  it('are in the data folder unless another place is given, and NATS finds its certificate there', async () => {
+  it('are in the data folder by default, and NATS finds its certificate there', async () => {
     await provide();
     const config = read('data/secrets/nats/nats.conf');
     expect(config).toContain(`cert_file: "${folder}/data/secrets/nats/nats-server.pem"`);
     expect(read('data/secrets/nats/nats-server.pem')).toBe(read('data/keys/nats-server.pem'));
   });
 
-  it('keep a token that the gateway has replaced, and get a credential that was changed', async () => {
+  it('keep a token that the gateway has replaced, and receive a changed credential', async () => {
     await provide();
     mkdirSync(join(folder, 'data/secrets/gateway-token'), { recursive: true });
     writeFileSync(join(folder, 'data/keys/local.token'), 'the first one');
@@ -96,7 +96,7 @@ describe('the folders of the holders of secrets', () => {
   });
 });
 
-it('"fairlead provision stores" without keys names the command that makes them', async () => {
+it('"fairlead provision stores" without keys names the command that creates them', async () => {
   const stores = ['--nats', 'nats://127.0.0.1:1', '--postgres', 'postgres://postgres@127.0.0.1:1/postgres'];
   const { code, stderr } = await run(['provision', 'stores', '--data', 'data', ...stores], fakeIo({ cwd: folder }));
   expect([code, stderr]).toEqual([5, expect.stringContaining(`fairlead provision keys --data ${folder}/data`)]);
@@ -117,7 +117,7 @@ describe('replicas', () => {
     });
   });
 
-  it('need a cluster of NATS: "fairlead up" refuses them for the single server that it starts', async () => {
+  it('require a NATS cluster: "fairlead up" refuses them for the single server that it starts', async () => {
     const up = ['up', '--data', 'data', '--replicas', '3'];
     const { code, stderr } = await run(up, fakeIo({ cwd: folder }));
     expect([code, stderr]).toEqual([2, expect.stringContaining('--replicas 3 needs a NATS cluster of at least 3')]);
@@ -125,8 +125,8 @@ describe('replicas', () => {
   });
 });
 
-describe('a cluster of NATS', () => {
-  it('gets one configuration for all of its servers, and a certificate that they show each other', async () => {
+describe('a NATS cluster', () => {
+  it('has one configuration for all servers, and a certificate for the connections between them', async () => {
     const keys = ['provision', 'keys', '--nats-host', '0.0.0.0'];
     expect((await run([...keys, '--data', 'single'], fakeIo({ cwd: folder }))).code).toBe(0);
     const single = new X509Certificate(readFileSync(join(folder, 'single/secrets/nats/nats-server.pem')));
@@ -148,7 +148,7 @@ describe('a cluster of NATS', () => {
     );
   });
 
-  it('is not made of a single server, whose streams it would delete, and the other way round', async () => {
+  it('cannot be created from a single server, whose streams it would delete, and vice versa', async () => {
     const keys = ['provision', 'keys', '--data', 'data'];
     const cluster = ['--nats-cluster', 'nats-1', '--nats-cluster', 'nats-2', '--nats-cluster', 'nats-3'];
     const config = (): string => readFileSync(join(folder, 'data/nats.conf'), 'utf8');

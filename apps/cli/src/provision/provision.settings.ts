@@ -1,19 +1,19 @@
 export interface KeysSettings {
   readonly dataDir: string;
-  /** Has a folder per holder of secrets, with copies of what that holder needs. */
+  /** Contains a folder per holder of secrets, with copies of its files. */
   readonly secretsDir: string;
   readonly natsHost: string;
   readonly natsPort: number;
   /** undefined: NATS does not listen for websockets. */
   readonly natsWebsocketPort?: number;
-  /** Names and addresses by which services and agents call NATS; they stand in its certificate. */
+  /** Names and addresses for services and agents to connect to NATS; they are in its certificate. */
   readonly natsNames: readonly string[];
-  /** Servers of a cluster, by which they reach each other; none: a single server. */
+  /** Addresses of the servers of a cluster; empty for a single server. */
   readonly natsCluster: readonly string[];
   readonly natsClusterPort: number;
   readonly monitorHost: string;
   readonly monitorPort: number;
-  /** As NATS sees it, which may be in a container of its own. */
+  /** As NATS sees it, possibly inside a container. */
   readonly storeDir: string;
 }
 
@@ -21,11 +21,11 @@ export interface StoresSettings {
   readonly dataDir: string;
   readonly secretsDir: string;
   readonly nats: string;
-  /** The authority of its certificate; undefined: the one that "provision keys" made, for a tls:// address. */
+  /** The authority of its certificate; undefined: for a tls:// address, the one that "provision keys" created. */
   readonly natsCa: string | undefined;
   readonly postgres: string;
-  /** On how many NATS servers each store is kept; undefined: as before. */
+  /** The number of NATS servers that store each stream; undefined: unchanged. */
   readonly replicas: number | undefined;
-  /** For each server. */
+  /** The timeout for each server. */
   readonly timeoutMs: number;
 }

@@ -19,11 +19,11 @@ import type { StoresSettings } from './provision.settings.js';
 
 export interface ProvidedStores {
   readonly stores: readonly StoreReport[];
-  /** On what there is. */
+  /** A summary of the result. */
   readonly sentence: string;
 }
 
-/** Makes what is missing in NATS and PostgreSQL. Throws an `EnvironmentFault`, or a `CliFailure`. */
+/** Creates what is missing in NATS and PostgreSQL. Throws an `EnvironmentFault` or a `CliFailure`. */
 export const provideStores = async (settings: StoresSettings): Promise<ProvidedStores> => {
   const { dataDir, secretsDir, nats, postgres, timeoutMs } = settings;
   const caFile = caFileOf(settings);
@@ -54,7 +54,7 @@ const caFileOf = ({ dataDir, nats, natsCa }: StoresSettings): string | undefined
   return existsSync(own) ? own : undefined;
 };
 
-/** A path of this machine means nothing on a service's: it has DATABASE_CA_FILE. */
+/** Removes the path of this machine's file; services use DATABASE_CA_FILE. */
 const withoutFile = (text: string): string => {
   const url = new URL(text);
   if (!url.searchParams.has('sslrootcert')) return text;

@@ -14,7 +14,7 @@ afterEach(() => gateway.stop());
 const ask = (args: readonly string[], io: FakeIo = fakeIo()): Promise<Ran> =>
   run(['--server', gateway.url, ...args], io);
 describe('quarantine', () => {
-  it('release says who must do what', async () => {
+  it('release states who must do what', async () => {
     gateway.on('POST', '/quarantine/release', { status: 202, body: {} });
     expect(
       (
@@ -40,7 +40,7 @@ describe('quarantine', () => {
     });
   });
 
-  it('rejected lists what lies in the log and is not an event', async () => {
+  it('rejected lists messages in the log that are not events', async () => {
     const rejected = {
       stream: 'evt.5.default.demo.node-demo-w-1',
       reason: 'type',

@@ -7,13 +7,15 @@ import { formatDuration } from '../output/duration.js';
 const POLL_MS = 200;
 
 export interface Awaited {
-  /** As the registration was answered. */
+  /** The response to the registration. */
   readonly registered: RealmView;
   readonly timeoutMs: number;
   readonly interrupted: AbortSignal;
 }
 
-/** Resolves when the realm is ready; throws why it is not. A realm that was registered as it was already has been looked at. */
+/**
+ * Resolves when the realm is ready; throws the reason if it is not. An unchanged registration uses the earlier result.
+ */
 export const untilLooked = async (api: Api, { registered, timeoutMs, interrupted }: Awaited): Promise<RealmView> => {
   const { namespace, name } = registered;
   const startedAtMs = performance.now();

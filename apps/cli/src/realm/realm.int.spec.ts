@@ -49,7 +49,7 @@ const register = (...more: readonly string[]): Promise<Ran> =>
   realm('register', 'company', '--issuer', ISSUER, '--client-id', 'fairlead', ...more);
 
 describe('fairlead realm', () => {
-  it('register sends the secret of a file, waits until the realm is ready, and never prints the secret', async () => {
+  it('register sends the secret from a file, waits until the realm is ready, and never prints the secret', async () => {
     gateway.on('PUT', REALM, { body: view({ state: 'Unknown', changedTime: null }) });
     gateway.on('GET', REALM, { body: view() });
     const { code, stdout, stderr } = await register('--secret-file', secretFile());
@@ -61,7 +61,7 @@ describe('fairlead realm', () => {
     expect(stdout + stderr).not.toContain('sealed-in-the-server');
   });
 
-  it('register says why a realm is not ready, and ends at once with --no-wait', async () => {
+  it('register prints why a realm is not ready, and exits at once with --no-wait', async () => {
     const message = 'realm company: POST /token answers 401 (unauthorized_client) to the client fairlead';
     gateway.on('PUT', REALM, { body: view({ state: 'Unknown', changedTime: null }) });
     gateway.on('GET', REALM, { body: view({ state: 'NotReady', reason: 'CredentialRefused', message }) });
@@ -74,7 +74,7 @@ describe('fairlead realm', () => {
     ]);
   });
 
-  it('list and describe show how realms are, for people and for programs', async () => {
+  it('list and describe print the states of realms, as text and as JSON', async () => {
     const items = [view(), view({ name: 'other', state: 'NotReady', reason: 'RealmUnreachable', message: 'away' })];
     gateway.on('GET', REALMS, { body: { kind: 'RealmList', items } });
     gateway.on('GET', REALM, { body: view() });
@@ -86,7 +86,7 @@ describe('fairlead realm', () => {
     expect(JSON.parse((await realm('describe', 'company', '--output', 'json')).stdout)).toEqual(view());
   });
 
-  it('delete passes on the refusal with the clusters, and forces only when asked to', async () => {
+  it('delete prints a refusal with the clusters, and forces only on request', async () => {
     const refusal = { kind: 'Status', reason: 'realm.in-use', message: "The realm 'company' is used by demo" };
     gateway.on('DELETE', REALM, ({ query }) =>
       query['force'] === 'true' ? { body: { kind: 'Status', code: 200, message: '' } } : { status: 409, body: refusal },
@@ -96,7 +96,7 @@ describe('fairlead realm', () => {
     expect((await realm('delete', 'company', '--force', '--yes')).code).toBe(0);
   });
 
-  it('has its names completed', async () => {
+  it('has completion for its names', async () => {
     gateway.on('GET', REALMS, { body: { kind: 'RealmList', items: [view()] } });
     const env = { FAIRLEAD_SERVER: gateway.url };
     expect((await run(['__complete', '--', 'realm', 'describe', ''], fakeIo({ env }))).stdout).toBe('company\n');

@@ -3,7 +3,7 @@ import { examplesOf, SHARED_HEADING, titleOf } from '../command/command.js';
 import { meaningOf } from '../command/help.text.js';
 import { EXIT_CODES } from '../exit-codes.js';
 
-/** docs/cli.md, from the command tree. A spec compares it with the file. */
+/** Renders docs/cli.md from the command tree. A spec compares it with the file. */
 export const referenceText = (program: Command): string =>
   [
     '# The command line',
@@ -44,7 +44,7 @@ export const referenceText = (program: Command): string =>
 
 const sentence = (text: string): string => (text.endsWith('.') ? text : `${text}.`);
 
-/** The commands that do something, in the order of the help. */
+/** The commands with an action, in the order of the help. */
 const leavesOf = (command: Command): readonly Command[] =>
   command.commands
     .filter((child) => !child.name().startsWith('__'))

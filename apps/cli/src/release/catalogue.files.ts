@@ -14,7 +14,7 @@ import type { Io } from '../io/io.js';
 
 const NAME = 'releases.json';
 
-/** The folder or URL of a catalogue, and its name there: a source that does not end with .json is a mirror. */
+/** The folder or URL of a catalogue, and its file name: a source that does not end with .json is a mirror. */
 const placeOf = (source: string, { cwd }: Io): { readonly location: string; readonly name: string } => {
   const at = isUrl(source) || isAbsolute(source) ? source : resolve(cwd, source);
   const end = at.lastIndexOf('/');
@@ -24,7 +24,7 @@ const placeOf = (source: string, { cwd }: Io): { readonly location: string; read
 const failure = (message: string, help?: string): CliFailure =>
   new CliFailure('failed', { code: 'cli.release-catalogue', message, help });
 
-/** The catalogue and its signatures, as they are there. The server verifies them: nothing is read of it here. */
+/** The catalogue and its signatures, unparsed. The server verifies them. */
 export const readCatalogue = async (source: string, io: Io): Promise<Schemas['ReleaseCatalogueRequest']> => {
   const { location, name } = placeOf(source, io);
   const files = openSource(location, { signal: io.interrupts.first });

@@ -129,7 +129,7 @@ const addAdd = (parent: Command, io: Io): void => {
     );
 };
 
-/** The release that another one begins with. */
+/** The release from which a new one takes its defaults. */
 const baseOf = async (api: Api, version: string, like: string | undefined): Promise<ReleaseView> => {
   if (like !== undefined) return api.get('/releases/{version}', { version: like });
   const before = (await api.list('/releases')).find(
@@ -154,7 +154,7 @@ const digestsOf = (given: readonly string[]): NonNullable<Schemas['ReleaseReques
     if (digest === '') throw usageFailure(`"${text}" is not <architecture>/<program>=<SHA-256>.`);
     digests[architecture] = { ...digests[architecture], [program]: digest };
   }
-  // The server refuses an architecture of which a program is missing.
+  // The server refuses an architecture with a missing program.
   return digests as NonNullable<Schemas['ReleaseRequest']['sha256']>;
 };
 

@@ -50,7 +50,7 @@ const written = (name: string, text: string): string => {
 };
 
 describe('fairlead release', () => {
-  it('list says of each release what has run it, and what is withdrawn, of one minor version if asked', async () => {
+  it('list shows how each release was tested, and which are withdrawn, optionally for one minor version', async () => {
     const items = [
       view('v1.34.5', { verified: 'listed', withdrawn: 'CVE-2026-0001' }),
       view('v1.34.4'),
@@ -65,7 +65,7 @@ describe('fairlead release', () => {
     expect(JSON.parse(json.stdout)).toHaveLength(3);
   });
 
-  it('add takes what is not given from the latest known patch before it, and invents no digests', async () => {
+  it('add takes defaults from the latest known earlier patch, except for digests', async () => {
     const before = view('v1.34.11', { etcd: '3.6.7-0' });
     gateway.on('GET', '/releases', {
       body: { kind: 'ReleaseList', items: [view('v1.35.1'), before, view('v1.34.4')] },
@@ -81,13 +81,13 @@ describe('fairlead release', () => {
     expect(stdout).toContain('SHA-256 of its programs: not known');
   });
 
-  it('add of a minor version of which nothing is known needs a release to begin with', async () => {
+  it('add of an unknown minor version requires a base release', async () => {
     gateway.on('GET', '/releases', { body: { kind: 'ReleaseList', items: [view('v1.36.4')] } });
     expect(await release('add', 'v1.37.2')).toMatchObject({ stderr: expect.stringContaining('--like') });
     expect(gateway.asked('PUT', '/releases/v1.37.2')).toEqual([]);
   });
 
-  it('import sends a file as it is, with its signatures', async () => {
+  it('import sends a file unchanged, with its signatures', async () => {
     const file = written('releases.json', CATALOGUE);
     written('releases.json.sig', 'signatures\n');
     gateway.on('POST', IMPORT, { body: SIGNERS });
@@ -96,7 +96,7 @@ describe('fairlead release', () => {
     expect(gateway.asked('POST', IMPORT).map((asked) => asked.body)).toEqual([body, body]);
   });
 
-  it('import of a catalogue without signatures, or too large to be one, sends nothing', async () => {
+  it('import sends nothing if a catalogue has no signatures or is too large', async () => {
     const file = written('releases.json', CATALOGUE);
     expect((await release('import', file)).stderr).toContain('has no releases.json.sig');
     written('releases.json.sig', 'signatures\n');
@@ -105,7 +105,7 @@ describe('fairlead release', () => {
     expect(gateway.asked('POST', IMPORT)).toEqual([]);
   });
 
-  it('sign writes a signature beside a catalogue, and signs nothing else', async () => {
+  it('sign writes a signature next to a catalogue, and refuses other files', async () => {
     const key = written('key.pem', newSigningKey().privateKey);
     const file = written('releases.json', CATALOGUE);
     expect((await run(['release', 'sign', file, '--key', key])).code).toBe(0);

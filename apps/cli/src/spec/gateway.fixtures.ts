@@ -14,14 +14,14 @@ export interface Received {
 export interface Reply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A string is sent as it is, anything else as JSON. */
+  /** A string is sent unchanged, other values as JSON. */
   readonly body?: unknown;
 }
 
-/** `never`: the request is left without an answer. */
+/** `never`: the request is not answered. */
 type Answerer = (request: Received) => Reply | 'never';
 
-/** A server that answers as a gateway would, over real HTTP, and remembers what it was asked. */
+/** A fake gateway over real HTTP that records its requests. */
 export class FakeGateway {
   readonly received: Received[] = [];
   readonly events: EventView[] = [];
@@ -29,7 +29,7 @@ export class FakeGateway {
   private readonly streams = new Set<ServerResponse>();
   private readonly server: Server;
 
-  /** `tls`: a certificate with its key, PEM; then it accepts nothing else. */
+  /** `tls`: a certificate with its key, PEM; the server then only accepts TLS. */
   constructor(private readonly tls?: string) {
     const answer = (request: IncomingMessage, response: ServerResponse): void => void this.answer(request, response);
     this.server = tls === undefined ? createServer(answer) : createTlsServer({ cert: tls, key: tls }, answer);
