@@ -13,7 +13,7 @@ import {
   type StoredEvent,
   type StreamId,
 } from '@fairlead/contracts';
-import { NO_OWN_RELEASES } from '@fairlead/domain';
+import { NO_OWN_RELEASES, type Declared } from '@fairlead/domain';
 import type { AppendResult, Cause, StreamPosition } from '@fairlead/event-sourcing';
 import { OnTask, type Job, type TaskLeases } from '@fairlead/event-sourcing/jetstream';
 import { MemoryStore } from '@fairlead/event-sourcing/memory.store';
@@ -27,6 +27,9 @@ import { LifetimeEffects } from '../../apps/gateway/src/clusters/lifetime.effect
 import { clusters, type ClusterCommand } from '../../apps/gateway/src/clusters/clusters.decider.js';
 import { readSettings as readGatewaySettings } from '../../apps/gateway/src/config.js';
 import { gatewayService } from '../../apps/gateway/src/service.js';
+import { manifestsProjection } from '../../apps/gateway/src/lifecycle/manifests.projection.js';
+import { UnmetEffects } from '../../apps/gateway/src/manifest/unmet.effects.js';
+import type { ManifestRow } from '../../apps/gateway/src/manifest/unmet.queries.js';
 import { readSettings as readInfraSettings } from '../../apps/infra-svc/src/config.js';
 import { infraService } from '../../apps/infra-svc/src/service.js';
 import { FakeCloud, FakeProvider } from '../../apps/infra-svc/test/fake.provider.js';
@@ -150,7 +153,7 @@ export class CrashWorld extends Simulation {
     const upgrade = upgradeService(readSettings({}));
     const bootstrap = { name: 'bootstrap-svc', projections: [], reconcilers: RECONCILERS };
     this.programs = {
-      gateway: this.start({ ...common, ...gateway, start: (life) => this.gatewayParts(life) }),
+      gateway: this.start({ ...common, ...gateway, start: (life, program) => this.gatewayParts(life, program) }),
       'infra-svc': this.start({
         ...common,
         ...infra,
@@ -315,9 +318,21 @@ export class CrashWorld extends Simulation {
     return { id, type: FACT, namespace: NAMESPACE, cluster: CLUSTER, cause: CLIENT, data: { stated } };
   }
 
-  private gatewayParts(life: Life): Parts {
+  private gatewayParts(life: Life, program: Program): Parts {
     const handle = this.decisions(life, this.log);
-    return { handle, controllers: [new CleanupEffects(handle), new LifetimeEffects(handle, { now: () => NOW })] };
+    const all = async (): Promise<readonly ManifestRow[]> => {
+      const key = `${NAMESPACE}/${CLUSTER}`;
+      const doc = (await program.database.read(manifestsProjection.table, [key])).get(key) as Declared | undefined;
+      return doc?.unmet === undefined ? [] : [{ key, doc }];
+    };
+    return {
+      handle,
+      controllers: [
+        new CleanupEffects(handle),
+        new LifetimeEffects(handle, { now: () => NOW }),
+        new UnmetEffects(handle, { all }),
+      ],
+    };
   }
 
   private bootstrapParts(life: Life): Parts {

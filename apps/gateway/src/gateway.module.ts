@@ -106,6 +106,7 @@ import { AdoptionHttp } from './manifest/adoption.http.js';
 import { RemovalHttp } from './manifest/removal.http.js';
 import { ScaleHttp } from './manifest/scale.http.js';
 import { UnmetEffects } from './manifest/unmet.effects.js';
+import { UnmetManifests } from './manifest/unmet.queries.js';
 import { AddressMetrics } from './metrics/address.metrics.js';
 import { FleetMetrics } from './metrics/fleet.metrics.js';
 import { Incarnations } from './namespaces/incarnations.js';
@@ -256,6 +257,7 @@ const PROVIDERS: Provider[] = [
   VirtualAddressChecks,
   ChangeChecks,
   ManifestQueries,
+  UnmetManifests,
   GenerationQueries,
   NamespaceQueries,
   HookSecretValues,

@@ -1,5 +1,5 @@
 import { isRefusal, type ClusterName, type ClusterUid, type Refusal } from '@fairlead/contracts';
-import { missingIn, type Declared } from '@fairlead/domain';
+import { missingIn } from '@fairlead/domain';
 import {
   HANDLE,
   OnTask,
@@ -8,11 +8,10 @@ import {
   type TaskContext,
   type TaskOf,
 } from '@fairlead/event-sourcing/jetstream';
-import { DATABASE } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import type { DataSource } from 'typeorm';
 import { manifests, type AskAgain } from './manifests.decider.js';
+import { UnmetManifests } from './unmet.queries.js';
 import type { AskAgainTask } from './unmet.reconciler.js';
 
 /** What keeps nodes from being added, e.g. an upgrade or a rollout, ends by an event that is not about the pool. */
@@ -33,7 +32,7 @@ interface Place {
 export class UnmetEffects {
   constructor(
     @Inject(HANDLE) private readonly handle: Handle,
-    @Inject(DATABASE) private readonly database: DataSource,
+    @Inject(UnmetManifests) private readonly manifests: Pick<UnmetManifests, 'all'>,
   ) {}
 
   @OnTask('AskAgain', { attemptsMax: 50, backoffFirstMs: 1_000, timeoutMs: 60_000 })
@@ -46,10 +45,7 @@ export class UnmetEffects {
   /** A connection or a quota has changed: pools do not wait for the end of their pause. */
   @OnTask('AskEverywhere', { attemptsMax: 5, backoffFirstMs: 1_000, timeoutMs: 60_000 })
   async askEverywhere({ cause }: TaskContext): Promise<void> {
-    const rows = await this.database.query<{ key: string; doc: Declared }[]>(
-      `select key, doc from manifests where doc ? 'unmet' order by key`,
-    );
-    for (const { key, doc } of rows) {
+    for (const { key, doc } of await this.manifests.all()) {
       const [namespace = '', cluster = ''] = key.split('/');
       for (const pool of Object.keys(missingIn(doc))) await this.ask({ namespace, cluster, uid: doc.uid, pool }, cause);
     }
