@@ -114,9 +114,10 @@ describe('docker-compose.yml', () => {
   const ours = Object.entries(compose.services).filter(([, { image }]) => image === 'fairlead:latest');
 
   it('runs every program of the image through an entry point created by the build', () => {
-    expect(ours.map(([name]) => name).sort()).toEqual(['keys', 'stores', ...STAYING].sort());
+    expect(ours.map(([name]) => name).sort()).toEqual(['keys', 'stores', 'tunnel', ...STAYING].sort());
     for (const [, { command }] of ours) expect(existsSync(join(CHECKOUT, command[0] ?? ''))).toBe(true);
-    for (const name of STAYING) expect(serviceOf(name).command).toEqual([`apps/${name}/dist/bundle.mjs`]);
+    for (const name of [...STAYING, 'tunnel'])
+      expect(serviceOf(name).command).toEqual([`apps/${name}/dist/bundle.mjs`]);
     expect(ours.filter(([, { build }]) => build !== undefined).map(([name]) => name)).toEqual(['keys']);
   });
 
@@ -200,6 +201,7 @@ describe('docker-compose.yml', () => {
       'bootstrap-svc': ['/secrets/bootstrap-svc:ro'],
       'upgrade-svc': ['/secrets/upgrade-svc:ro'],
       revoker: ['/secrets/revoker:ro'],
+      tunnel: ['/secrets/tunnel:ro'],
     });
     for (const name of ONE_OFF) expect([name, serviceOf(name).restart]).toEqual([name, undefined]);
   });
@@ -475,10 +477,11 @@ describe('the processes of docker-compose.yml on this machine', () => {
     expect(handedOut).toEqual({
       gateway: service,
       'gateway-token': ['local.token'],
-      'infra-svc': service,
+      'infra-svc': [...service, 'tunnel-host.key.pub'],
       'bootstrap-svc': [...service, 'node-signing.json'].sort(),
       'upgrade-svc': service,
       revoker: ['account-signing.json', 'nats-ca.pem', 'nats-system.creds', 'nats.creds'],
+      tunnel: ['nats-ca.pem', 'nats.creds', 'tunnel-host.key'],
       nats: ['nats-ca.pem', 'nats-server.pem', 'nats.conf'],
       postgres: ['postgres.password'],
     });
