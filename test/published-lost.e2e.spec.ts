@@ -1,12 +1,12 @@
 import type { StoredEvent } from '@fairlead/contracts';
 import { eventually } from '@fairlead/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startPublished, type Published } from './system/published.js';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { describePublished, startPublished, type Published } from './system/published.js';
 
 const TIMEOUT_MS = 240_000;
 const LOST_WITHIN_MS = 120_000;
 
-describe('an API whose tunnel stands still without a word (lab)', () => {
+describePublished('an API whose tunnel stands still without a word (lab)', () => {
   let published: Published;
 
   const later = async (type: StoredEvent['type'], since: number): Promise<StoredEvent> =>

@@ -1,11 +1,11 @@
 import { Kvm } from '@nats-io/kv';
 import { PUBLISHED_NAMES_BUCKET } from '@fairlead/contracts';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startPublished, type Published } from './system/published.js';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { describePublished, startPublished, type Published } from './system/published.js';
 
 const TIMEOUT_MS = 240_000;
 
-describe('an API that is published through the tunnel (lab)', () => {
+describePublished('an API that is published through the tunnel (lab)', () => {
   let published: Published;
 
   beforeAll(async () => {

@@ -1,3 +1,5 @@
+import { describe } from '@jest/globals';
+import { spawnSync } from 'node:child_process';
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -5,6 +7,11 @@ import type { ClusterManifestView } from '@fairlead/contracts';
 import { parse, stringify } from 'yaml';
 import { findKubectl } from './kubectl.js';
 import { startSystem, type Answer, type System } from './system.js';
+
+const hasClient = spawnSync('ssh', ['-V'], { stdio: 'ignore' }).error === undefined;
+if (!hasClient) process.stderr.write('\n!!! NOT RUN: published clusters need OpenSSH: ssh is not on this machine\n\n');
+/** Control planes of the lab hold their name by the SSH client of this machine. */
+export const describePublished = hasClient ? describe : describe.skip;
 
 const DOMAIN = 'clusters.example.org';
 const CLUSTER = '/ns/default/clusters/demo';

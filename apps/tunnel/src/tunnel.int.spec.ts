@@ -4,7 +4,7 @@ import { ensureStreams } from '@fairlead/event-sourcing/jetstream';
 import { eventually, newFolder, removeFolder } from '@fairlead/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Kvm, type KV } from '@nats-io/kv';
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import {
@@ -33,8 +33,15 @@ interface Key {
   readonly publicKey: string;
 }
 
+const MISSING = ['ssh', 'ssh-keygen', 'openssl'].filter(
+  (program) => spawnSync(program, ['-V'], { stdio: 'ignore' }).error !== undefined,
+);
+if (MISSING.length > 0)
+  process.stderr.write(`\n!!! NOT CHECKED with OpenSSH: ${MISSING.join(', ')}: not on this machine\n\n`);
+const withPrograms = MISSING.length > 0 ? describe.skip : describe;
+
 /** A real nats-server, the tunnel's own code, OpenSSH as the client, and a TLS server behind it that answers with its name. */
-describe('a tunnel', () => {
+withPrograms('a tunnel', () => {
   let environment: TestEnvironment;
   let folder: string;
   let reserved: KV;
