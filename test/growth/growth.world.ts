@@ -115,7 +115,7 @@ export class GrowthWorld implements ServiceWorld {
   private queue: Asked[] = [];
   /** Tasks that are tried again and again, until the provider is well. */
   private requeued: Asked[] = [];
-  /** Tasks of the gateway that something hinders for now. */
+  /** Refused tasks of the gateway, which are retried. */
   private hindered: Asked[] = [];
   /** Is called with every event, once all services know it. */
   noticed: (event: StoredEvent) => void = () => undefined;

@@ -83,7 +83,7 @@ export interface UnmetFacts {
   readonly cause: string;
   readonly since: string;
   readonly attempt: number;
-  /** RFC 3339; null: it is being asked for now. */
+  /** RFC 3339; null: an attempt is in progress. */
   readonly nextAttemptAt: string | null;
 }
 
@@ -174,7 +174,7 @@ export interface ConditionFacts {
   };
   /** What is declared and could not be applied in Kubernetes, with the last failure of each; absent: nothing. */
   readonly unapplied?: Readonly<Record<string, { readonly since: string; readonly message: string }>>;
-  /** What is declared and was refused for now, and is asked for again by itself; absent: nothing. */
+  /** Declared settings that were refused and are retried automatically; absent: none. */
   readonly unmet?: readonly UnmetFacts[];
   /** Services that do not process the events of the cluster. */
   readonly quarantined: readonly { readonly service: string; readonly error: string; readonly since: string }[];

@@ -18,7 +18,7 @@ export interface SessionsParts {
   readonly beatMs?: number;
 }
 
-/** Who holds which name here. It is said again with each beat, so that it ends by itself when this process does. */
+/** The sessions that hold names in this process. Each beat renews their entries, which expire if the process dies. */
 export class Sessions {
   private routes: Routes<Session> = new Map();
   private readonly keys = new Map<Session, string>();
@@ -42,7 +42,7 @@ export class Sessions {
     this.keys.set(session, publicKey);
     this.routes = withRoute(this.routes, name, { session, since: this.parts.now().toISOString() });
     this.parts.say('log', `${name} is held`);
-    // What NATS did not take now, the next beat brings.
+    // If NATS fails now, the next beat writes it.
     await this.beat(name).catch((error: unknown) => this.parts.say('warn', `${name}: ${wordsOf(error)}`));
     return true;
   }
@@ -55,7 +55,7 @@ export class Sessions {
     this.keys.delete(session);
     const before = [...this.routes.keys()];
     this.routes = withoutSession(this.routes, session);
-    for (const name of before) if (!this.routes.has(name)) this.parts.say('log', `${name} is not held any more`);
+    for (const name of before) if (!this.routes.has(name)) this.parts.say('log', `${name} is no longer held`);
   }
 
   start(): void {
@@ -99,13 +99,13 @@ export class Sessions {
     }
   }
 
-  /** Ends the sessions of a key that may not hold the name any more: its cluster is gone. */
+  /** Ends sessions whose key no longer has the reservation, because the cluster was deleted. */
   private async expel(name: string): Promise<void> {
     const publicKey = (await this.parts.names.reservation(name))?.publicKey;
     for (const { session } of routesOf(this.routes, name)) {
       if (this.keys.get(session) === publicKey) continue;
       this.release(session, name);
-      session.end(`${name} is not reserved for its key any more`);
+      session.end(`${name} is no longer reserved for its key`);
     }
   }
 

@@ -296,7 +296,7 @@ const withoutAwaited = (declared: Declared, requestId: string): Declared => ({
 const replicasOf = ({ controlPlane, pools }: DeclaredSpec, pool: string): number =>
   (pool === CONTROL_PLANE_POOL ? controlPlane : pools.find(({ name }) => name === pool))?.replicas ?? 0;
 
-/** Machines of a pool that are declared, and neither there nor asked for now. */
+/** Number of declared machines of a pool that neither exist nor are requested. */
 export const missingOf = (declared: Declared, pool: string): number => {
   if (declared.unmet?.[pool] === undefined) return 0;
   const { spec, nodes, requests, replaced = {} } = declared;
