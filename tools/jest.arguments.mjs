@@ -99,6 +99,7 @@ export const SEEDED = seeded([
   'pause',
   'pool-status',
   'pools',
+  'publication',
   'reconciler',
   'remediation',
   'rollout/rollout',

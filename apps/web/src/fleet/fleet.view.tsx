@@ -4,8 +4,8 @@ import {
   useInfiniteQuery,
   usePrefetchInfiniteQuery,
 } from '@tanstack/react-query';
-import { useMemo, useRef, useState } from 'react';
-import { VList } from 'virtua';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { VList, type VListHandle } from 'virtua';
 import { api, dataOf, may, type FleetRow } from '../api.js';
 import { counted } from '../format.js';
 import { useEvents } from '../live.js';
@@ -79,8 +79,27 @@ const useFleet = () => {
   return { list, rows, filter };
 };
 
+/**
+ * Requests the next page when a scroll ends near the last row. It looks again whenever a fetch ends: a reader who is at
+ * the end while another fetch runs, or whose page is canceled by a newer one, cannot scroll any further to ask again.
+ */
+const useNextPage = (list: ReturnType<typeof useFleet>['list']) => {
+  const handle = useRef<VListHandle>(null);
+  const look = () => {
+    const { current } = handle;
+    if (current === null || !list.hasNextPage || list.isFetching) return;
+    const below = current.scrollSize - current.scrollOffset - current.viewportSize;
+    if (below < current.viewportSize) void list.fetchNextPage();
+  };
+  useEffect(() => {
+    if (!list.isFetchNextPageError) look();
+  });
+  return { handle, look };
+};
+
 export const FleetView = () => {
   const { list, rows, filter } = useFleet();
+  const { handle, look } = useNextPage(list);
   const [isPointed, setPointed] = useState(false);
   const order = useRef<readonly string[]>([]);
   const shown = isPointed ? keepOrder(rows, order.current, keyOf) : rows;
@@ -108,10 +127,7 @@ export const FleetView = () => {
         >
           <Head sort={filter.sort} order={filter.order} />
           <div className="rows" role="rowgroup">
-            <VList
-              onScroll={() => undefined}
-              onScrollEnd={() => (list.hasNextPage && !list.isFetching ? void list.fetchNextPage() : undefined)}
-            >
+            <VList ref={handle} onScrollEnd={look}>
               {shown.map((row, index) => (
                 <Row key={keyOf(row)} row={row} index={index} at={filter.at} />
               ))}

@@ -7,7 +7,7 @@ import { BEGUN_BY, causeBegunBy } from './score.js';
 const BESIDE = new Set<string>(
   `OrphanVmRemovalRequested OrphanVmFound OrphanVmAdopted HookSkipped NodeRemovalCancellationRequested UpdatesDisabledSet
    SshKeyRotationProgressed SshKeyRotated AuthorizedKeyAdded AuthorizedKeyRemoved HostReturned HostWithheld VmAddressChanged
-   AgentCredentialIssued AgentUpdated AgentTakenOver ApiBalanced JoinTokenRenewed KubeconfigRefreshed AuthenticationConfigured
+   AgentCredentialIssued AgentUpdated AgentTakenOver ApiBalanced JoinTokenRenewed KubeconfigRefreshed AuthenticationConfigured TunnelStarted
    NodeLabelsSet DesiredVersionsSet DesiredNetworkSet NodeNetworkApplied NodeInitialized NodeDiverged VersionChanged
    EtcdSnapshotPlaced EtcdSnapshotRemoved EtcdSnapshotVerified EtcdSnapshotTaken EtcdRestoreStarted EtcdLeaderMoved
    CertificatesExpiring CertificatesReported ProbeRecovered VirtualAddressesProbed UpgradePlanned NodesMarked NodesUnmarked SurgeReleased
