@@ -1,3 +1,14 @@
+const SPIN_MS = 100;
+
+/** How many times longer a busy thread takes now because other programs use the processors; at least one. */
+export const contention = (): number => {
+  const startedAt = performance.now();
+  const usedMs = processorMs(() => {
+    while (performance.now() - startedAt < SPIN_MS);
+  });
+  return Math.max(1, (performance.now() - startedAt) / usedMs);
+};
+
 /** Maximum CPU time to parse untrusted text without a pause, on a machine with the yardstick's speed. */
 const PROMISE_MS_PER_MIB = 200;
 const MEBIBYTE = 1_048_576;

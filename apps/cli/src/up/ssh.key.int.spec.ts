@@ -1,15 +1,16 @@
 import { newFolder, removeFolder } from '@fairlead/testing';
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { itWith } from '../../../../test/recorded/checkers.js';
 import { newSshKey } from './ssh.key.js';
 
 describe('an SSH key of the instance', () => {
   const folder = newFolder('ssh-key');
   afterAll(() => removeFolder(folder));
 
-  it('is one that OpenSSH reads, and of which it finds the same public half', () => {
+  itWith('ssh-keygen')('is one that OpenSSH reads, and of which it finds the same public half', () => {
     const { privateKey, publicKey } = newSshKey();
     const file = join(folder, 'key');
     writeFileSync(file, privateKey, { mode: 0o600 });

@@ -505,4 +505,13 @@ describe('the state of a cluster', () => {
         message: expect.stringContaining('v1.33.13, v1.34.4'),
       });
   });
+
+  it('that is not Running has a condition with a reason, a sentence and a time', () => {
+    for (const { facts, type, state } of TABLE) {
+      if (state === 'Running' || type === 'Ready') continue;
+      const { message, lastTransitionTime } = of(facts, type);
+      expect(message).not.toBe('');
+      expect(Date.parse(lastTransitionTime)).not.toBeNaN();
+    }
+  });
 });

@@ -3,15 +3,6 @@ import type { ConditionFacts } from './condition.facts.js';
 import { minutesAgo, inDays, node, away, instead, upgrade, of, stateOf } from './conditions.fixtures.js';
 
 describe('a condition', () => {
-  it('that is not as it should be has a reason, a sentence and a time', () => {
-    for (const { facts, type, state } of TABLE) {
-      if (state === 'Running' || type === 'Ready') continue;
-      const { message, lastTransitionTime } = of(facts, type);
-      expect(message).not.toBe('');
-      expect(Date.parse(lastTransitionTime)).not.toBeNaN();
-    }
-  });
-
   it('Available is True while a majority of control planes is Ready, and says when it was lost', () => {
     const first = node('cp-1', { isReady: false, since: minutesAgo(9) });
     const second = node('cp-2', { isReady: false, since: minutesAgo(4) });
