@@ -1,11 +1,15 @@
 import {
+  CONTROL_PLANE_POOL,
   controlPlaneSurge,
   rolloutLimits,
   rolloutOf,
   type ControlPlaneRollout,
+  type Fact,
+  type KubernetesVersion,
   type NodeName,
   type PoolRollout,
   type StoredEvent,
+  type UpgradeId,
 } from '@fairlead/contracts';
 import { seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
@@ -660,5 +664,129 @@ describe('nodes selected for replacement', () => {
     world.command('resume');
     world.run();
     expect([world.trouble(), new Set(replacedIn(world)).size]).toEqual([undefined, 2]);
+  });
+});
+
+const VERSION = 'v1.35.4' as KubernetesVersion;
+const UPGRADE_ID = 'u-8f3k2m9q' as UpgradeId;
+
+/** What upgrade-svc states of nodes that get another version by new ones. */
+const replaceFor = (world: GrowthWorld, pool: string, nodes: readonly string[], attempt = 1): void =>
+  world.say({
+    type: 'PoolReplacementRequested',
+    data: {
+      ...{ uid: world.declared.uid, upgradeId: UPGRADE_ID, operation: 'op-02', requestId: `u-${pool}-${attempt}` },
+      ...{ pool, nodes: nodes as NodeName[], version: VERSION, software: {} },
+    },
+  });
+
+const ofUpgrade = (world: GrowthWorld, type: 'RolloutPaused' | 'RolloutResumed' | 'UpgradeAbortRequested'): void =>
+  world.say({
+    type,
+    data: { uid: world.declared.uid, upgradeId: UPGRADE_ID, by: 'user', reason: 'a sale' },
+  } as unknown as Fact);
+
+const endsOf = (world: GrowthWorld): readonly string[] =>
+  world.types().filter((type) => type === 'PoolRolloutCompleted' || type === 'PoolRolloutFailed');
+
+describe('nodes of a pool that get another version by new ones', () => {
+  it(
+    'are all replaced, whatever fails: within the limits, none twice, and a retry replaces what is left [Cluster API 25]',
+    () => {
+      for (let seed = FIRST; seed < FIRST + SEEDS; seed += 1) {
+        const random = seededRandom(seed);
+        const world = provisioned(2 + Math.floor(random() * 4));
+        const rollout = { ...picker(random)(ROLLOUTS), strategy: 'Replace' as const };
+        expect(world.declare({ rollout })).toBe(true);
+        const before = world.pool().machines.map(({ name }) => name);
+        const { surge, unavailable } = rolloutLimits(rollout, before.length);
+        world.noticed = (event) => {
+          const { machines } = world.pool();
+          holds('machines are as few as allowed', machines.length <= before.length + surge, event);
+          const serving = machines.filter(({ serves }) => serves).length;
+          holds('enough nodes serve', serving >= before.length - unavailable, event);
+        };
+        const left = (): readonly string[] => before.filter((name) => world.pool().machines.some((one) => one.name === name));
+        try {
+          replaceFor(world, 'worker-1', before);
+          for (let changes = 0; changes < CHANGES_MAX; changes += 1) {
+            world.run(1 + Math.floor(random() * 25));
+            const chance = random();
+            if (chance < 0.4) world.fail(picker(random)(FAILURES));
+            else if (chance < 0.6) world.heal();
+            else world.redeliver();
+          }
+          world.heal();
+          world.run();
+          for (let attempt = 2; attempt < RETRIES_MAX && left().length > 0; attempt += 1) {
+            if (world.trouble() !== undefined) world.command('retry');
+            replaceFor(world, 'worker-1', left(), attempt);
+            world.run();
+          }
+          settle(world);
+          expect([world.trouble(), left(), endsOf(world).at(-1)]).toEqual([undefined, [], 'PoolRolloutCompleted']);
+          expect(world.pool().machines).toHaveLength(before.length);
+        } catch (error) {
+          throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+        }
+      }
+    },
+    LIMIT_MS,
+  );
+
+  it('may be control planes, 3 → 4 → 3 three times and the initial one last [Cluster API 21]', () => {
+    const world = withControlPlanes(3, 1);
+    guardControlPlanes(world);
+    const before = world.controlPlanes().machines.map(({ name }) => name);
+    const sizes: number[] = [];
+    const guarded = world.noticed;
+    world.noticed = (event) => {
+      guarded(event);
+      if (event.type === 'ControlPlaneRemovalStarted' || event.type === 'NodeRemoved') sizes.push(world.etcd.size);
+    };
+    replaceFor(world, CONTROL_PLANE_POOL, before);
+    world.run();
+    expect([world.trouble(), replacedIn(world)]).toEqual([undefined, [before[1], before[2], before[0]]]);
+    expect(sizes).toEqual([4, 3, 4, 3, 4, 3]);
+    expect(endsOf(world)).toEqual(['PoolRolloutCompleted']);
+  });
+
+  it('wait while their upgrade is paused, whenever that is, and continue with it', () => {
+    for (let moment = 1; moment <= 40; moment += 3) {
+      const world = provisioned(3);
+      const before = world.pool().machines.map(({ name }) => name);
+      replaceFor(world, 'worker-1', before);
+      world.run(moment);
+      ofUpgrade(world, 'RolloutPaused');
+      const begun = replacedIn(world).length;
+      world.run();
+      // What has begun is completed.
+      expect([moment, world.trouble(), replacedIn(world).length]).toEqual([moment, undefined, begun]);
+      expect(world.pool().machines.filter(({ serves }) => serves)).toHaveLength(3);
+      ofUpgrade(world, 'RolloutResumed');
+      world.run();
+      expect([moment, world.trouble(), replacedIn(world)]).toEqual([moment, undefined, before]);
+    }
+  });
+
+  it('are left as they are after an abort, whenever that is, and replaced by a later request', () => {
+    for (let moment = 1; moment <= 40; moment += 3) {
+      const world = withControlPlanes(3, 1);
+      guardControlPlanes(world);
+      const before = world.controlPlanes().machines.map(({ name }) => name);
+      replaceFor(world, CONTROL_PLANE_POOL, before);
+      world.run(moment);
+      ofUpgrade(world, 'UpgradeAbortRequested');
+      const begun = replacedIn(world).length;
+      world.run();
+      const { machines } = world.controlPlanes();
+      expect([moment, world.trouble(), replacedIn(world).length]).toEqual([moment, undefined, begun]);
+      expect(machines.map(({ serves }) => serves)).toEqual([true, true, true]);
+      const left = before.filter((name) => machines.some((one) => one.name === name));
+      replaceFor(world, CONTROL_PLANE_POOL, left, 2);
+      world.run();
+      expect([moment, world.trouble(), new Set(replacedIn(world))]).toEqual([moment, undefined, new Set(before)]);
+      expect(replacedIn(world)).toHaveLength(3);
+    }
   });
 });

@@ -43,6 +43,7 @@ export const LONG_STORIES = [
   'test/page',
   'test/pause',
   'test/pools',
+  'test/replace',
   'test/published-lost',
   'test/powered-off',
   'test/realms',

@@ -58,7 +58,9 @@ const askedBy = (event: StoredEvent): ((other: StoredEvent) => boolean) | undefi
       return asksFor(event.data);
     case 'NodeReplacementPlanned': {
       const { rollout } = event.data;
-      return (other) => other.type === 'PoolRolloutRequested' && other.data.requestId === rollout;
+      return (other) =>
+        (other.type === 'PoolRolloutRequested' || other.type === 'PoolReplacementRequested') &&
+        other.data.requestId === rollout;
     }
     case 'VmDeleted':
       return lets(event.data.name);

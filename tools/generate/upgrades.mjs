@@ -56,6 +56,8 @@ const OPERATIONS = {
     'Packages and images are brought to every node and verified; nothing changes yet. Control planes stage one after the other, the leader of etcd last, beside the workers: importing images slows the disks of etcd. After 30 minutes in which no node has got all of them, it fails.',
   'snapshot-etcd': 'A snapshot of etcd is taken and kept off the node.',
   'control-plane': 'One control plane is drained and upgraded, the leader of etcd last.',
+  replace:
+    'Nodes of a pool with `strategy: Replace`, or the control planes, are replaced by new nodes of the version, within the limits of `rollout`.',
   addons: 'CoreDNS and kube-proxy have rolled out.',
   'book-surge': 'The surge nodes of a pool are created and join (with `--max-surge`).',
   'mark-workers': 'Workers that are still to change get a soft taint, so that evicted pods avoid them.',

@@ -51,6 +51,7 @@ import { KubeadmDryRuns } from './preflight/kubeadm.dry-run.effects.js';
 import { OfflineRenewal } from './preflight/offline.renewal.effects.js';
 import { CheckEffects, type ChecksByAgents, type CheckSources } from './preflight/check.effects.js';
 import { RemediationEffects } from './remediation/remediation.effects.js';
+import { ReplacementEffects } from './replacement/replacement.effects.js';
 import {
   CHECKS_BY_AGENTS,
   CHECK_SOURCES,
@@ -174,6 +175,7 @@ export const upgradeModule = (settings: Settings): Type<unknown> => {
       RestoreEffects,
       EmptyEffects,
       RemediationEffects,
+  ReplacementEffects,
       DriftEffects,
       ActionsEffects,
       ActionHooksEffects,

@@ -226,6 +226,11 @@ export const effectOf = (model: Model, job: AnyRolloutTask): Effect => {
           data: { ...idsOf(job), operation: job.operation, addons: { 'kube-proxy': job.kubernetes ?? 'as it was' } },
         },
       );
+    case 'ReplaceNodes': {
+      const { operation, requestId, pool, nodes, version, software } = job;
+      const data = { ...idsOf(job), operation, requestId, pool, nodes: [...nodes], version, software };
+      return effect(model, { type: 'PoolReplacementRequested', data });
+    }
     case 'CallHook': // Called by the simulation, which has the answers.
     case 'CheckUpgrade':
       return nothing(model);

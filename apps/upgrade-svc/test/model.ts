@@ -72,6 +72,26 @@ export interface Surge {
   readonly stays: number;
 }
 
+/** The replacement of a pool's nodes, as infra-svc and bootstrap-svc carry it out. */
+export interface Replacement {
+  readonly requestId: string;
+  readonly pool: string;
+  readonly version: string;
+  readonly left: readonly NodeName[];
+  readonly current: {
+    readonly node: NodeName;
+    readonly newNode: NodeName;
+    readonly stage: 'planned' | 'created' | 'joined';
+  } | null;
+  readonly begun: number;
+  /** Number of new nodes so far, over all requests. */
+  readonly ever: number;
+  readonly isPaused: boolean;
+  readonly isOver: boolean;
+  /** How many of the next new nodes cannot join. */
+  readonly unfit: number;
+}
+
 export const NO_SURGE: Surge = {
   upgradeId: null,
   pool: '',
@@ -101,6 +121,8 @@ export interface Model {
   readonly applied: readonly (readonly [version: string, node: NodeName])[];
   /** Machines beyond the requested size of their pools, until they are deleted. */
   readonly surge: Surge;
+  /** null: none was requested. */
+  readonly replacement: Replacement | null;
   /** Nodes whose pods are protected by a budget. */
   readonly kept: readonly NodeName[];
   /** The step at which the agents of these nodes fail in every attempt. */
@@ -158,6 +180,7 @@ export const modelOf = (controlPlanes: number, workers: number, version: string)
     snapshots: 0,
     applied: [],
     surge: NO_SURGE,
+    replacement: null,
     kept: [],
     fails: {},
     harm: [],

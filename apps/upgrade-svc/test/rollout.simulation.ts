@@ -11,9 +11,10 @@ import { rolloutReconciler } from '../src/rollout/rollout.reconciler.js';
 import { LOOK_AGAIN_MS, type Rollout } from '../src/rollout/rollout.state.js';
 import { rolloutView } from '../src/rollout/rollout.view.js';
 import type { AnyRolloutTask, CallHook, EmptyNode } from '../src/rollout/rollout.tasks.js';
-import { agentStep } from './model.agent.js';
+import { agentStep, type AgentStep } from './model.agent.js';
 import { changeNode, factsOf, nodesOf, UID, type Model } from './model.js';
 import { violations } from './model.safety.js';
+import { heardOfReplacement, replacementSteps } from './model.replacement.js';
 import { heard, surgeSteps } from './model.surge.js';
 import { effectOf } from './model.tasks.js';
 
@@ -150,7 +151,7 @@ export class RolloutSimulation {
     const meta = { id: `event-${seq}`, seq, namespace: 'default', cluster: 'demo', context, time: this.now };
     const event = { ...fact, meta } as unknown as StoredEvent;
     this.log.push(event);
-    this.change(heard(this.model, event as Fact));
+    this.change(heardOfReplacement(heard(this.model, event as Fact), event as Fact));
     const { wakeAt } = this.follower;
     for (const asked of this.follower.read(event)) this.enqueue(asked);
     if (this.follower.wakeAt !== wakeAt) this.setTimer();
@@ -328,9 +329,13 @@ export class RolloutSimulation {
     }
   }
 
-  /** Starts the steps of infra-svc and bootstrap-svc on surge machines. */
+  /** The steps of infra-svc and bootstrap-svc on surge machines and replaced nodes. */
+  private othersSteps(): readonly AgentStep[] {
+    return [...surgeSteps(this.model), ...replacementSteps(this.model)];
+  }
+
   private wakeOthers(): void {
-    for (const { name, seconds } of surgeSteps(this.model)) {
+    for (const { name, seconds } of this.othersSteps()) {
       if (this.busyAgents.has(name)) continue;
       this.busyAgents.add(name);
       this.at(this.takes(seconds), name, () => this.othersAct(name));
@@ -339,7 +344,7 @@ export class RolloutSimulation {
 
   private othersAct(name: string): void {
     this.busyAgents.delete(name);
-    const step = surgeSteps(this.model).find((one) => one.name === name);
+    const step = this.othersSteps().find((one) => one.name === name);
     if (step === undefined) return this.wakeOthers();
     const acted = step.act(this.model);
     this.change(acted.model);

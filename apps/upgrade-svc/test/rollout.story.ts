@@ -1,11 +1,13 @@
-import type {
-  ClusterName,
-  ConnectionName,
-  EventData,
-  Fact,
-  KubernetesVersion,
-  Machine,
-  NodeName,
+import {
+  declaredOf,
+  type ClusterName,
+  type ConnectionName,
+  type EventData,
+  type Fact,
+  type KubernetesVersion,
+  type Machine,
+  type NodeName,
+  type PoolName,
 } from '@fairlead/contracts';
 import { UpgradeStrategy, type UpgradeId } from '@fairlead/contracts';
 import { clusterRequested, machineOf } from '../src/nodes/nodes.fixtures.js';
@@ -85,3 +87,24 @@ export const hold = (node: NodeName | null, pool: string | null, disabled: boole
     reason: 'black friday',
   },
 });
+
+/** The manifest declares that another version comes by new nodes, of the control plane and of the pool w. */
+export const replacing = (model: Model): Fact<'ClusterSpecChanged'> => {
+  const spec = declaredOf(clusterRequested(UID).data.spec);
+  const [first] = spec.pools;
+  const count = (role: string): number => nodesOf(model).filter((node) => node.role === role).length;
+  const rollout = { strategy: 'Replace', maxSurge: 1 } as const;
+  const pool = { ...first!, name: 'w' as PoolName, replicas: count('worker') };
+  return {
+    type: 'ClusterSpecChanged',
+    data: {
+      uid: UID,
+      revision: 1,
+      spec: {
+        ...spec,
+        controlPlane: { ...spec.controlPlane, replicas: count('control-plane'), rollout },
+        pools: [{ ...pool, rollout: { ...rollout, maxUnavailable: 0, canary: true } }],
+      },
+    },
+  };
+};

@@ -302,7 +302,11 @@ export const UPGRADE_FINDINGS = {
   ),
   'C7.surge': forbids(
     'control planes are upgraded in place and have no surge nodes',
-    'Leave out maxSurge for pool control-plane.',
+    'Leave out maxSurge for pool control-plane; or declare "strategy: Replace" in controlPlane.rollout, which has its own maxSurge.',
+  ),
+  'C7.two-steps': forbids(
+    'control planes are replaced by new ones, which cannot behave as the version before',
+    'Leave out twoStep; or declare "strategy: InPlace" in controlPlane.rollout.',
   ),
   'C8.quorum': blocks(
     'etcd has {healthy} healthy of {members} members and would lose its quorum without {node}',

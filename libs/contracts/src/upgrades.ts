@@ -246,6 +246,7 @@ export const PLAN_OPERATION_KINDS = [
   'stage',
   'snapshot-etcd',
   'control-plane',
+  'replace',
   'addons',
   'book-surge',
   'mark-workers',
@@ -258,7 +259,9 @@ export const PlanOperation = z.strictObject({
   id: z.string().describe('Unique within the plan, in order'),
   kind: z.enum(PLAN_OPERATION_KINDS),
   node: NodeName.nullable(),
-  nodes: z.array(NodeName).describe('All nodes that it concerns: those staged or marked; of a node: itself'),
+  nodes: z
+    .array(NodeName)
+    .describe('All nodes that it concerns: those staged, marked or replaced; of a node: itself'),
   role: NodeRole.nullable(),
   pool: z.string().nullable(),
   batch: z
@@ -363,7 +366,7 @@ export const UPGRADE_RULES = {
   C4: { title: 'kubeadm upgrade apply runs once per step, on the first control plane', overridable: false },
   C5: { title: 'A control plane is done when its components were seen to work', overridable: false },
   C6: { title: 'The kubelet of a control plane is upgraded while the node is drained', overridable: false },
-  C7: { title: 'Control planes are changed in place, without surge nodes', overridable: false },
+  C7: { title: 'Control planes have a surge only if they are replaced', overridable: false },
   C8: { title: 'etcd keeps its quorum while a member is away', overridable: false },
   C9: { title: 'Addons are upgraded after the last control plane and before any worker', overridable: true },
   D1: { title: 'A canary goes first', overridable: true },

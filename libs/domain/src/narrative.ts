@@ -541,6 +541,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
       ? `${pool} no longer needs surge nodes`
       : `${pool} no longer needs surge nodes: ${nodes.join(', ')} will be deleted`,
   SurgeSkipped: ({ pool, reason }) => `${pool} continues without surge nodes: ${reason}`,
+  PoolReplacementRequested: ({ pool, nodes, version }) =>
+    `the replacement of ${namesOf(nodes)} of pool ${pool} by new nodes of ${version} was requested`,
   AddonsUpgraded: ({ addons }) => `addons were upgraded: ${listed(addons)}`,
   EtcdLeaderMoved: ({ node, to }) => `${to} leads etcd in place of ${node}`,
   UpgradeAllowed: ({ node }) => `${node} may be changed`,

@@ -1,6 +1,7 @@
 import { releaseOf, UPGRADE_TAINT, UpgradeId, WorldFailure, type NodeName } from '@fairlead/contracts';
 import { actionMark, requestOfMark } from '@fairlead/domain';
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
+import { kubeadmManifests } from '@fairlead/kubernetes/kubeadm';
 import { Controller, Inject } from '@nestjs/common';
 import { hostsOf, initialControlPlane, type Cluster } from '../bootstrap/bootstrap.state.js';
 import type { Step } from '../bootstrap/step.js';
@@ -10,7 +11,6 @@ import { OPERATORS_BINDING } from '../kubeconfigs/operators.manifests.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import type { KubernetesCluster, NodeView } from '../kubernetes/kubernetes.ports.js';
 import { REMOVAL } from '../removal/node-removal.effects.js';
-import { kubeadmManifests } from './declared.manifests.js';
 
 const KUBE_SYSTEM = 'kube-system';
 

@@ -44,6 +44,7 @@ const nodesOf = ({ node, nodes }: Operation): string => node ?? (nodes.length > 
 export const TITLES: Readonly<Record<string, string>> = {
   'snapshot-etcd': 'Snapshot of etcd',
   stage: 'Stage the software',
+  replace: 'Replace the nodes',
   addons: 'Addons',
   'book-surge': 'Add surge nodes',
   'mark-workers': 'Mark the workers',

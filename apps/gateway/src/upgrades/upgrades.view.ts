@@ -140,11 +140,17 @@ const surgeNodes = ({ upgrade }: Known, { kind, pool }: PlanOperation): string =
   return kind === 'book-surge' ? `${what} to be Ready` : `${what} to leave`;
 };
 
+/** What is waited for while the nodes of a pool are replaced. */
+const replacedNodes = ({ pool, nodes }: PlanOperation): string =>
+  `new nodes in the place of ${nodes.length} of pool ${String(pool)}`;
+
 /** Who or what is under way, for those that wait for their turn. */
 const underWay = (known: Known): string => {
   const running = known.operations.filter((operation) => stateOf(known, operation)?.status === 'running');
   const surge = running.find(({ kind }) => kind === 'book-surge' || kind === 'return-surge');
   if (surge !== undefined) return surgeNodes(known, surge);
+  const replacing = running.find(({ kind }) => kind === 'replace');
+  if (replacing !== undefined) return replacedNodes(replacing);
   const names = [...new Set(running.map(({ node, kind }) => node ?? kind))];
   return names.length === 0
     ? 'its turn'
@@ -299,14 +305,15 @@ const endEmulation = (known: Known): readonly string[] => {
 
 // --- the upgrade ------------------------------------------------------------------------------------------------------------------
 
-/** While surge machines are created or deleted, no node is being changed: the upgrade itself states what it waits for. */
-const surgeMessage = (known: Known): string => {
-  const surge = known.operations.find(
-    (operation) =>
-      (operation.kind === 'book-surge' || operation.kind === 'return-surge') &&
-      stateOf(known, operation)?.status === 'running',
+const MACHINE_KINDS: ReadonlySet<string> = new Set<PlanOperation['kind']>(['book-surge', 'return-surge', 'replace']);
+
+/** While machines are created or deleted, no node is being changed: the upgrade itself states what it waits for. */
+const machinesMessage = (known: Known): string => {
+  const operation = known.operations.find(
+    (one) => MACHINE_KINDS.has(one.kind) && stateOf(known, one)?.status === 'running',
   );
-  return surge === undefined || known.upgrade.phase !== 'Running' ? '' : `waits for ${surgeNodes(known, surge)}`;
+  if (operation === undefined || known.upgrade.phase !== 'Running') return '';
+  return `waits for ${operation.kind === 'replace' ? replacedNodes(operation) : surgeNodes(known, operation)}`;
 };
 
 const summaryOf = (known: Known, nodes: readonly UpgradeNodeView[]): UpgradeSummary => {
@@ -319,7 +326,7 @@ const summaryOf = (known: Known, nodes: readonly UpgradeNodeView[]): UpgradeSumm
     cluster: upgrade.cluster,
     mode: upgrade.mode,
     phase: upgrade.phase,
-    message: upgrade.message === '' ? surgeMessage(known) : forCluster(upgrade, pauseMessage(known)),
+    message: upgrade.message === '' ? machinesMessage(known) : forCluster(upgrade, pauseMessage(known)),
     target: upgrade.target,
     actor: upgrade.actor,
     requestedAt: upgrade.requestedAt,

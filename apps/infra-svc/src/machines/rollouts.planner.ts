@@ -90,7 +90,7 @@ const poolOf = (
     ...rules,
     declared: { ...rules.declared, replicas },
     // Whoever asks for nodes to be replaced is the one for whom OnDelete waits.
-    ...(asked === undefined ? {} : { strategy: 'RollingUpdate' as const }),
+    ...(asked === undefined ? {} : { strategy: 'InPlace' as const }),
     now,
     asked,
     machines: planned.filter((plan) => plan.pool === name && plan.surge === undefined),
@@ -278,7 +278,7 @@ export const rolloutStep = (cluster: Cluster, name: string, rollout: PoolRollout
   const pool = poolOf(cluster, name, rollout, now);
   if (pool === undefined) return { kind: 'complete', heldBack: [] };
   const next = nextIn(cluster, pool);
-  if (next.length > 0) return { kind: 'replace', next };
+  if (next.length > 0) return rollout.isPaused === true ? { kind: 'wait' } : { kind: 'replace', next };
   const isDone =
     pool.replaced.length === 0 && unfinishedIn(cluster, pool).length === 0 && settlingIn(cluster, pool).length === 0;
   return isDone ? { kind: 'complete', heldBack: heldIn(cluster, pool) } : { kind: 'wait' };

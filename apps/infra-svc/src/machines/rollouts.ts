@@ -1,4 +1,4 @@
-import type { Cause, EventData, NodeName, StoredEvent } from '@fairlead/contracts';
+import type { Cause, EventData, NodeName, StoredEvent, UpgradeId } from '@fairlead/contracts';
 import { readinessAfter, replacementIn, type Readiness, type ReadinessEvent, type Replacement } from '@fairlead/domain';
 
 /** Nodes whose replacement was explicitly requested, whatever their machines are like. */
@@ -21,6 +21,10 @@ export interface PoolRollout {
   readonly cause: Cause | null;
   /** Whether the failure is stated. */
   readonly failed: boolean;
+  /** The upgrade that replaces the nodes for another version; absent: none. */
+  readonly upgradeId?: UpgradeId;
+  /** That upgrade is paused or halted: no further replacement begins. */
+  readonly isPaused?: true;
 }
 
 interface UnderWay {
@@ -66,7 +70,11 @@ const change = (rollouts: Rollouts, pool: string, to: Partial<PoolRollout>): Rol
   return rollout === undefined ? rollouts : { ...rollouts, pools: set(rollouts.pools, pool, { ...rollout, ...to }) };
 };
 
-const rolloutOf = ({ requestId, nodes, reason = '' }: EventData<'PoolRolloutRequested'>): PoolRollout => ({
+const rolloutOf = ({
+  requestId,
+  nodes,
+  reason = '',
+}: Pick<EventData<'PoolRolloutRequested'>, 'requestId' | 'nodes' | 'reason'>): PoolRollout => ({
   requestId,
   ...(nodes === undefined ? {} : { asked: { nodes, reason, joined: [] } }),
   begun: 0,
@@ -197,6 +205,52 @@ const nodesAfter = (rollouts: Rollouts, event: StoredEvent): Rollouts => {
   }
 };
 
+const replacingFor = (rollouts: Rollouts, data: EventData<'PoolReplacementRequested'>): Rollouts => {
+  const { pool, requestId, nodes, version, upgradeId } = data;
+  const rollout = { ...rolloutOf({ requestId, nodes, reason: `its pool gets ${version} by new nodes` }), upgradeId };
+  return { ...rollouts, pools: set(rollouts.pools, pool, rollout) };
+};
+
+/** Applies a change to the rollouts of an upgrade; undefined: they end, and what has begun is completed. */
+const ofUpgrade = (
+  rollouts: Rollouts,
+  { upgradeId }: { readonly upgradeId: UpgradeId },
+  to: ((rollout: PoolRollout) => PoolRollout) | undefined,
+): Rollouts => {
+  const pools = Object.entries(rollouts.pools);
+  if (!pools.some(([, one]) => one.upgradeId === upgradeId)) return rollouts;
+  return {
+    ...rollouts,
+    pools: Object.fromEntries(
+      pools.flatMap(([pool, one]) => {
+        if (one.upgradeId !== upgradeId) return [[pool, one]];
+        return to === undefined ? [] : [[pool, to(one)]];
+      }),
+    ),
+  };
+};
+
+const paused = (rollout: PoolRollout): PoolRollout => ({ ...rollout, isPaused: true });
+const resumed = ({ isPaused: _isPaused, ...rollout }: PoolRollout): PoolRollout => rollout;
+
+/** Applies the events of upgrades that replace nodes. */
+const upgradesAfter = (rollouts: Rollouts, event: StoredEvent): Rollouts => {
+  switch (event.type) {
+    case 'PoolReplacementRequested':
+      return replacingFor(rollouts, event.data);
+    case 'RolloutPaused':
+    case 'RolloutHalted':
+      return ofUpgrade(rollouts, event.data, paused);
+    case 'RolloutResumed':
+      return ofUpgrade(rollouts, event.data, resumed);
+    case 'UpgradeAbortRequested':
+    case 'RolloutAborted':
+      return ofUpgrade(rollouts, event.data, undefined);
+    default:
+      return nodesAfter(rollouts, event);
+  }
+};
+
 /** `isThere`: whether the machine existed before the event. */
 export const rolloutsAfter = (rollouts: Rollouts, event: StoredEvent, isThere: (name: string) => boolean): Rollouts => {
   switch (event.type) {
@@ -224,6 +278,6 @@ export const rolloutsAfter = (rollouts: Rollouts, event: StoredEvent, isThere: (
     case 'ClusterRetryRequested':
       return retried(rollouts);
     default:
-      return nodesAfter(rollouts, event);
+      return upgradesAfter(rollouts, event);
   }
 };

@@ -93,9 +93,10 @@ const discover = ({ world, host }: CommandCall, request: JoinRequest): Cluster =
     );
   }
   const kubelet = installedVersion(host, 'kubelet') ?? '0.0';
-  if (minorOf(kubelet) > minorOf(cluster.version)) {
+  const version = cluster.kubernetes.configuredVersion;
+  if (minorOf(kubelet) > minorOf(version)) {
     throw new CommandFault(
-      `error execution phase preflight: [preflight] Some fatal errors occurred:\n\t[ERROR KubeletVersion]: the kubelet version is higher than the control plane version. Kubelet version: "${kubelet}" Control plane version: "${cluster.version.slice(1)}"`,
+      `error execution phase preflight: [preflight] Some fatal errors occurred:\n\t[ERROR KubeletVersion]: the kubelet version is higher than the control plane version. Kubelet version: "${kubelet}" Control plane version: "${version.slice(1)}"`,
     );
   }
   return cluster;

@@ -18,6 +18,7 @@ export const kubeadmUpgrade = async (call: CommandCall, parsed: ParsedArguments)
   if (!cluster.kubernetes.etcd.hasQuorum())
     throw new CommandFault('[upgrade/health] FATAL: the API server does not answer: etcdserver: no leader');
   const kubeadm = `v${call.programVersion ?? installedVersion(host, 'kubeadm')}`;
+  cluster.version = cluster.kubernetes.configuredVersion;
   const [, verb, requested] = parsed.positional;
   if (verb !== 'plan' && verb !== 'apply' && verb !== 'node')
     throw new CommandFault(`unknown command "${verb ?? ''}" for "kubeadm upgrade"`);

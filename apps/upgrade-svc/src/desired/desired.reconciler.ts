@@ -21,6 +21,8 @@ export type Desired =
       /** Additional software of surge nodes: by the operations that request them, and of the current surges. */
       readonly bookings: Readonly<Record<string, SoftwareVersions>>;
       readonly surges: Readonly<Record<string, SoftwareVersions>>;
+      /** Pools whose nodes an upgrade replaces: the version and additional software of new ones. Absent: none. */
+      readonly replaced?: Readonly<Record<string, { readonly version: string; readonly software: SoftwareVersions }>>;
       /** Nodes with a permission of an earlier release, which neither expires nor belongs to an upgrade. */
       readonly inTheMaking: readonly NodeName[];
       /** Nodes that could not join and were kept: their agents keep their permission for a retry. */
@@ -115,6 +117,8 @@ const surging = (state: Known, { upgradeId, operation, pool }: EventData<'SurgeR
 /** Surge nodes have the target of their upgrade from the start; those of one surge are batched. */
 const batchOf = (state: Known, machines: readonly Machine[]): Batch => {
   const [first] = machines;
+  const replaced = first === undefined ? undefined : state.replaced?.[first.pool];
+  if (replaced !== undefined) return { nodes: machines.map(({ name }) => name), ...replaced };
   const surge = first?.surge === undefined ? undefined : state.surges[`${first.surge}/${first.pool}`];
   return { nodes: machines.map(({ name }) => name), version: state.version, software: surge ?? {} };
 };
@@ -156,6 +160,15 @@ const evolveKnown = (state: Known, event: StoredEvent): Desired => {
       return coming(state, event.data);
     case 'SurgeRequested':
       return surging(state, event.data);
+    case 'PoolReplacementRequested': {
+      const { pool, version, software } = event.data;
+      return { ...state, replaced: { ...state.replaced, [pool]: { version, software } } };
+    }
+    case 'RolloutCompleted':
+    case 'RolloutAborted': {
+      const { replaced: _replaced, ...others } = state;
+      return others;
+    }
     case 'OperationCompleted': {
       const version = state.coming[`${event.data.upgradeId}/${event.data.operation}`];
       return version === undefined ? state : { ...state, version };

@@ -1,5 +1,6 @@
 import { releaseOf, WorldFailure, type GateName } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
+import { kubeadmManifests } from '@fairlead/kubernetes/kubeadm';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
@@ -8,6 +9,7 @@ import type { Settings } from '../config.js';
 import { Etcd } from '../etcd/etcd.effects.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
+import { kubeadmObjects } from '../replacement/replacement.effects.js';
 import { operationOf, recordFacts, viewOf, whereOf, type RolloutContext } from '../rollout/rollout.context.js';
 import type { CheckGates, UpgradeAddons } from '../rollout/rollout.tasks.js';
 import { CLUSTER_ACCESS, GATE_SOURCES, SETTINGS } from '../tokens.js';
@@ -53,9 +55,18 @@ export class GatesEffects {
   @OnTask('UpgradeAddons', { attemptsMax: 10, backoffFirstMs: 1_000, timeoutMs: 5 * 60_000 })
   async upgradeAddons(task: RolloutContext<UpgradeAddons>): Promise<void> {
     const cluster = await this.clusters.of(task.data.uid, task.cluster);
+    if (task.data.install === true) await this.install(task, cluster);
     const workloads = await cluster.workloads('kube-system');
     const addons = Object.fromEntries(workloads.map(({ name, version }) => [name, version]));
     await recordFacts(task, this.clock, { type: 'AddonsUpgraded', data: { ...whereOf(task), addons } });
+  }
+
+  /** What kubeadm would have done for the last control plane, had it upgraded it. */
+  private async install(task: RolloutContext<UpgradeAddons>, cluster: UpgradeCluster): Promise<void> {
+    const { kubernetes } = task.data;
+    const release = kubernetes === null ? undefined : releaseOf(kubernetes, viewOf(task).upgrade.plan?.releases);
+    if (release === undefined) throw new Error(`no release ${kubernetes} in a plan that leads to it`);
+    await cluster.apply(kubeadmManifests(release, await kubeadmObjects(cluster)));
   }
 
   /** Evaluates within this slice; returns why the gate does not hold. */

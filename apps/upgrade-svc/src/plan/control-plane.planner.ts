@@ -13,7 +13,8 @@ import {
   c6KubeletGoesAlong,
 } from '../rules/control-plane.rules.js';
 import { NO_CHANGE, type Draft } from './plan.builder.js';
-import { softwareTo, type PlanInput, type PlannedNode } from './plan.request.js';
+import { CONTROL_PLANE_POOL, softwareTo, type PlanInput, type PlannedNode } from './plan.request.js';
+import { replacementDraft } from './replacement.planner.js';
 
 /**
  * One step of the path for control planes. `to` null: Kubernetes is unchanged, only other software, certificates or
@@ -43,6 +44,9 @@ const needsChange = (input: PlanInput, node: PlannedNode, step: Step): boolean =
     (step.last && (renewCertificates || reboot))
   );
 };
+
+const isOfOtherVersion = (node: PlannedNode, to: Step['to']): boolean =>
+  node.components !== to || Object.keys(softwareTo(node, to, {})).length > 0;
 
 const PACKAGES_OF_THE_KUBELET: readonly string[] = ['kubelet', 'kubectl'];
 
@@ -139,6 +143,15 @@ export const controlPlaneBatches = (
     nodes.filter((node) => needsChange(input, node, step)),
     leader,
   );
+  const replacement =
+    step.to === null
+      ? undefined
+      : replacementDraft(
+          input,
+          changing.filter((node) => isOfOtherVersion(node, step.to)),
+          { pool: CONTROL_PLANE_POOL, to: step.to, others: othersOf(input, step) },
+        );
+  if (replacement !== undefined) return [[replacement]];
   return passes(input, step, leader).flatMap((pass) =>
     changing.map((node, index) => [draftOf(input, node, index, pass)]),
   );

@@ -11,6 +11,7 @@ const DURATIONS = {
   'control-plane.node': 85,
   'control-plane.kubelet': 20,
   'control-plane.certificates': 60,
+  replace: 180,
   addons: 15,
   'book-surge': 120,
   'mark-workers': 1,
@@ -23,7 +24,10 @@ const DURATIONS = {
 export type DurationKey = keyof typeof DURATIONS;
 export type Durations = Readonly<Partial<Record<string, number>>>;
 
-type Shape = Pick<PlanOperation, 'kind' | 'change' | 'drain'>;
+type Shape = Pick<PlanOperation, 'kind' | 'change' | 'drain' | 'nodes'>;
+
+/** How often its duration is that of one node. */
+export const timesOf = ({ kind, nodes }: Shape): number => (kind === 'replace' ? Math.max(1, nodes.length) : 1);
 
 const controlPlaneKey = (change: PlanOperation['change']): DurationKey => {
   if (change?.kubeadm === 'apply') return 'control-plane';
@@ -39,7 +43,7 @@ export const durationKeyOf = ({ kind, change, drain }: Shape): DurationKey => {
 export const predictedSecondsOf = (operation: Shape, durations: Durations): number => {
   const key = durationKeyOf(operation);
   const boot = operation.change?.reboot === true ? (durations['boot'] ?? DURATIONS.boot) : 0;
-  return (durations[key] ?? DURATIONS[key]) + boot;
+  return (durations[key] ?? DURATIONS[key]) * timesOf(operation) + boot;
 };
 
 /** Batches are sequential; within one, as many operations run concurrently as the pool allows. */

@@ -10,7 +10,7 @@ import {
 import { findRelease, offeredReleases, ownRows, type OwnReleases } from '@fairlead/domain';
 import { finding, when } from '../rules/finding.js';
 import { b14Addons } from '../rules/addons.rules.js';
-import { c7NoSurge } from '../rules/control-plane.rules.js';
+import { c7NoSurge, c7NoTwoSteps } from '../rules/control-plane.rules.js';
 import { b5RemovedApis } from '../rules/apis.rules.js';
 import { b3EtcdHealthy, b4FreshSnapshot, b10EtcdMinor, b10V2Store, hasVersion } from '../rules/etcd.rules.js';
 import { b12Corefile } from '../rules/corefile.rules.js';
@@ -25,10 +25,15 @@ import { g5MayEmulate } from '../rules/rollback.rules.js';
 import { a5KubeadmAtTarget, a6NoKubeletAtTheLimit, a6SkewOnTheWay, versionsIn } from '../rules/skew.rules.js';
 import { d5ForceIsBounded } from '../rules/workers.rules.js';
 import { CONTROL_PLANE_POOL, strategyOf, type PlanInput } from './plan.request.js';
+import { changedBy } from './replacement.planner.js';
 
 const nodesWhere = (plan: UpgradePlan, holds: (operation: PlanOperation) => boolean): readonly NodeName[] => [
-  ...new Set(plan.operations.filter(holds).flatMap(({ node }) => (node === null ? [] : [node]))),
+  ...new Set(plan.operations.filter(holds).flatMap(changedBy)),
 ];
+
+const isReplacement = ({ kind }: PlanOperation): boolean => kind === 'replace';
+const isOfControlPlane = ({ pool, kind }: PlanOperation): boolean =>
+  kind === 'control-plane' || (kind === 'replace' && pool === CONTROL_PLANE_POOL);
 
 /** Nodes that get other software, with the Kubernetes versions that they pass through. */
 const broughtTo = ({ operations }: UpgradePlan): ReadonlyMap<NodeName, readonly string[]> => {
@@ -88,6 +93,7 @@ const strategyFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding
   const pools = plan.pools.filter(({ name }) => name !== CONTROL_PLANE_POOL);
   return [
     ...c7NoSurge(strategy.pools[CONTROL_PLANE_POOL]?.maxSurge),
+    ...c7NoTwoSteps(strategy.twoStep, plan.operations.some((one) => isReplacement(one) && isOfControlPlane(one))),
     ...pools.flatMap(({ name }) => d5ForceIsBounded(name, strategyOf(strategy, name))),
     ...(strategy.twoStep && plan.path.length > 1 ? g5MayEmulate(plan.path.at(-2) ?? '', plan.path.at(-1) ?? '') : []),
   ];
@@ -95,7 +101,7 @@ const strategyFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding
 
 const skewOfPlan = (input: PlanInput, { operations, held, path }: UpgradePlan): readonly Finding[] => {
   const versions = versionsIn(input.facts);
-  const changing = new Set(operations.flatMap(({ node }) => (node === null ? [] : [node])));
+  const changing = new Set(operations.flatMap(changedBy));
   const left = input.facts.nodes.map(({ name }) => name).filter((name) => !changing.has(name) || held.includes(name));
   const newApi = path.length > 1 && minorsAhead(path[0] ?? '', path.at(-1) ?? '') > 0;
   return [
@@ -108,18 +114,26 @@ const skewOfPlan = (input: PlanInput, { operations, held, path }: UpgradePlan): 
 const worldFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding[] => {
   const { facts, request } = input;
   const releases = ownRows(input.own);
-  const changed = nodesWhere(plan, () => true);
+  const changed = nodesWhere(plan, (operation) => !isReplacement(operation));
   const upgraded = nodesWhere(
     plan,
-    ({ kind, change }) => kind === 'control-plane' && typeof change?.kubernetes === 'string',
+    (operation) =>
+      isOfControlPlane(operation) && (isReplacement(operation) || typeof operation.change?.kubernetes === 'string'),
   );
-  const rewritten = nodesWhere(plan, ({ change }) => (change?.kubeadm ?? null) !== null);
-  const drained = nodesWhere(plan, ({ drain }) => drain);
+  // What was written by hand on a control plane is not on its successor either.
+  const rewritten = nodesWhere(
+    plan,
+    (operation) =>
+      (operation.change?.kubeadm ?? null) !== null || (isReplacement(operation) && isOfControlPlane(operation)),
+  );
+  const drained = nodesWhere(plan, (operation) => operation.drain || isReplacement(operation));
   const renewed = nodesWhere(
     plan,
-    ({ change }) => change !== null && (change.renewCertificates || change.kubeadm !== null),
+    (operation) =>
+      isReplacement(operation) ||
+      (operation.change !== null && (operation.change.renewCertificates || operation.change.kubeadm !== null)),
   );
-  const touchesControlPlane = plan.operations.some(({ kind }) => kind === 'control-plane');
+  const touchesControlPlane = plan.operations.some(isOfControlPlane);
   const takesSnapshot = plan.operations.some(({ kind }) => kind === 'snapshot-etcd');
   const target = plan.path.at(-1) ?? '';
   const endsAtMs = Date.parse(facts.at) + plan.predictedSeconds * 1_000;

@@ -24,11 +24,19 @@ export interface RolloutRequest {
   readonly overridden: readonly string[];
 }
 
+/** How many nodes of a pool may be extra and unavailable while they are replaced. */
+export interface ReplacementLimits {
+  readonly surge: number;
+  readonly unavailable: number;
+}
+
 /** The complete input of a plan. The same input results in the same plan, byte for byte. */
 export interface PlanInput {
   readonly request: RolloutRequest;
   readonly facts: ClusterFacts;
   readonly holds: Holds;
+  /** Pools, and the control plane, whose nodes are replaced for another version; absent: none. */
+  readonly replaced?: Readonly<Record<string, ReplacementLimits>>;
   /** As in the manifest; absent: the manifest has none. */
   readonly addons?: readonly AddonStanding[];
   readonly underWay: UnderWay;
@@ -80,6 +88,8 @@ export const participants = (input: PlanInput, role: NodeRole): readonly Planned
     .map(plannedNode);
 
 const KUBERNETES_PACKAGES = ['kubeadm', 'kubelet', 'kubectl'] as const;
+
+export const isOfKubernetes = (name: string): boolean => KUBERNETES_PACKAGES.some((one) => one === name);
 
 /** The software of the node that changes to reach this Kubernetes version and the requested packages. */
 export const softwareTo = (

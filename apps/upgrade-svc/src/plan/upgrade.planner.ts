@@ -40,6 +40,7 @@ import {
   type PlannedNode,
   type PlanInput,
 } from './plan.request.js';
+import { changedBy, limitsOf, versionOfReplacement } from './replacement.planner.js';
 import { afterPass, poolSize, workerBatches, type WorkerPass } from './workers.planner.js';
 
 /**
@@ -104,7 +105,9 @@ const stageDraft = (
   const changed = drafts.flatMap(({ node, to }) =>
     node !== null && Object.keys(to).length > 0 ? [node.facts.name] : [],
   );
-  const nodes = changed.length === 0 ? [] : [...new Set([...changed, ...others])];
+  // Replaced nodes need nothing staged; other nodes run the addons of the new version.
+  const isAnyNew = changed.length > 0 || drafts.some(({ kind }) => kind === 'replace');
+  const nodes = isAnyNew ? [...new Set([...changed, ...others])] : [];
   if (nodes.length === 0) return [];
   const reason = 'packages and images are on every node and verified before the first node changes (B9)';
   return [{ kind: 'stage', node: null, nodes, to: software, reason }];
@@ -175,16 +178,21 @@ const oneStep = (input: PlanInput, before: Progress, step: Step): Progress => {
   return workersPass(input, done, pass, done !== ready);
 };
 
-const plannedPools = (input: PlanInput, operations: readonly PlanOperation[]): readonly PlannedPool[] =>
-  [...new Set(operations.flatMap(({ pool }) => (pool === null ? [] : [pool])))].map((name) => {
+const plannedPools = (input: PlanInput, operations: readonly PlanOperation[]): readonly PlannedPool[] => {
+  const isReplaced = (pool: string): boolean => operations.some((one) => one.kind === 'replace' && one.pool === pool);
+  return [...new Set(operations.flatMap(({ pool }) => (pool === null ? [] : [pool])))].map((name) => {
+    const limits = isReplaced(name) ? limitsOf(input, name) : undefined;
+    const surge = limits?.surge ?? 0;
     if (name === CONTROL_PLANE_POOL) {
       const nodes = input.facts.nodes.filter(({ role }) => role === 'control-plane').length;
-      return { name, nodes, atOnce: 1, surge: 0 };
+      return { name, nodes, atOnce: 1, surge };
     }
     const strategy = strategyOf(input.request.strategy, name);
     const nodes = poolSize(input, name);
+    if (limits !== undefined) return { name, nodes, atOnce: limits.unavailable + surge, surge };
     return { name, nodes, atOnce: d2AtOnce(strategy, nodes), surge: d2Surge(strategy, nodes) };
   });
+};
 
 const predicted = (input: PlanInput, operations: readonly PlanOperation[], pools: readonly PlannedPool[]): number =>
   predictedTotal(
@@ -216,7 +224,7 @@ const grow = (input: PlanInput, path: Path): UpgradePlan => {
   );
   const operations = [...plan.operations];
   const pools = plannedPools(input, operations);
-  const touched = new Set(operations.flatMap(({ node }) => (node === null ? [] : [node])));
+  const touched = new Set(operations.flatMap(changedBy));
   const { upgradeId, target, strategy } = input.request;
   const releases = rowsBeyondBuiltIn(input.own, path.versions);
   return {
@@ -263,6 +271,9 @@ const judge = (input: PlanInput): { readonly plan: UpgradePlan; readonly finding
  */
 const BESIDE_A_DRY_RUN: readonly string[] = ['B4', 'B5', 'B6', 'B10', 'B11', 'B12'];
 
+const isOfApi = ({ kind, pool }: Pick<PlanOperation, 'kind' | 'pool'>): boolean =>
+  kind === 'replace' && pool === CONTROL_PLANE_POOL;
+
 export interface DryRunRequest extends KubeadmDryRun {
   readonly node: NodeName;
 }
@@ -272,9 +283,9 @@ export const dryRunOf = (input: PlanInput): DryRunRequest | null => {
   const { plan, findings } = judge(input);
   const stops = stopping(findings, input.request.overridden);
   if (stops.some(({ rule }) => !BESIDE_A_DRY_RUN.includes(rule))) return null;
-  const first = plan.operations.find(({ change }) => change?.kubeadm === 'apply');
-  const kubernetes = first?.change?.kubernetes ?? null;
-  const node = input.facts.nodes.find(({ name }) => name === first?.node);
+  const first = plan.operations.find(({ change, ...operation }) => change?.kubeadm === 'apply' || isOfApi(operation));
+  const kubernetes = first?.change?.kubernetes ?? versionOfReplacement(first) ?? null;
+  const node = input.facts.nodes.find(({ name }) => name === first?.nodes[0]);
   if (kubernetes === null || node === undefined || node.lost) return null;
   return { node: node.name, kubernetes, ignoredPreflightErrors: first?.change?.ignoredPreflightErrors ?? [] };
 };

@@ -2,6 +2,7 @@ import type { KubernetesVersion } from '@fairlead/contracts';
 import { d1NeedsCanary, d2AtOnce, d2Surge, d3MarkWorkers, d6MustDrain } from '../rules/workers.rules.js';
 import { NO_CHANGE, type Draft } from './plan.builder.js';
 import { softwareTo, strategyOf, type PlanInput, type PlannedNode } from './plan.request.js';
+import { replacementDraft } from './replacement.planner.js';
 
 /** One pass: the workers are upgraded to a version; `last`: also to all other requested software. */
 export interface WorkerPass {
@@ -61,6 +62,17 @@ const chunks = <T>(items: readonly T[], size: number): readonly (readonly T[])[]
 export const poolSize = ({ facts }: PlanInput, pool: string): number =>
   facts.nodes.filter((node) => node.role === 'worker' && node.pool === pool).length;
 
+const replacementOf = (
+  input: PlanInput,
+  pool: string,
+  changing: readonly PlannedNode[],
+  { to, last }: WorkerPass,
+): Draft | undefined => {
+  if (to === null) return undefined;
+  const nodes = changing.filter((node) => Object.keys(softwareTo(node, to, {})).length > 0);
+  return replacementDraft(input, nodes, { pool, to, others: last ? (input.request.target.software ?? {}) : {} });
+};
+
 const poolBatches = (
   input: PlanInput,
   pool: string,
@@ -70,6 +82,8 @@ const poolBatches = (
   const strategy = strategyOf(input.request.strategy, pool);
   const changing = members.filter((node) => workerNeedsChange(input, node, pass));
   if (changing.length === 0) return [];
+  const replacement = replacementOf(input, pool, changing, pass);
+  if (replacement !== undefined) return [[replacement]];
   const canary = d1NeedsCanary(strategy, members.length - changing.length, changing.length);
   const nodes = ordered(changing, canary);
   const drafts = nodes.map((node, index) => draftOf(input, node, pass, canary && index === 0));

@@ -38,6 +38,7 @@ import {
   type Pause,
   type Upgrade,
 } from './rollout.state.js';
+import { isAnyUnderWay } from './replacement.phase.js';
 import { rolloutView, type RolloutView, type TrackedOperation } from './rollout.view.js';
 import { skewBrokenBy, versionsNow } from './skew.guard.planner.js';
 import {
@@ -117,6 +118,7 @@ export const deadlineOf = (tracked: TrackedOperation): string | null => {
     case 'request-surge':
     case 'release-surge':
     case 'surge-failed':
+    case 'replacing':
     case 'complete':
       return null;
   }
@@ -260,6 +262,7 @@ const statedInPhase = (tracked: TrackedOperation, now: string): readonly Rollout
     case 'agent':
     case 'effect':
     case 'nodes':
+    case 'replacing':
     case 'release':
     case 'leave-failed':
     case 'settle':
@@ -378,11 +381,15 @@ const namesWith = ({ operations }: RolloutView, status: OperationState['status']
   ),
 ];
 
+/** New nodes that have come in the place of others, and are still there. */
+const joinedIn = ({ operations, cluster }: RolloutView): readonly NodeName[] =>
+  operations.flatMap(({ state }) => (state.replacement?.joined ?? []).filter((name) => name in cluster.nodes));
+
 const rolloutCompleted = (view: RolloutView, now: string): RolloutFact => ({
   type: 'RolloutCompleted',
   data: {
     ...ids(view),
-    upgraded: namesWith(view, 'done'),
+    upgraded: [...namesWith(view, 'done'), ...joinedIn(view)],
     skipped: namesWith(view, 'skipped'),
     quarantined: namesWith(view, 'quarantined'),
     tookMs: Math.max(0, Date.parse(now) - Date.parse(view.upgrade.startedAt ?? now)),
@@ -406,7 +413,7 @@ const ends = (view: RolloutView, now: string): readonly RolloutFact[] => {
   const atWork = view.operations.some(
     (tracked) => tracked.operation.node !== null && (isInFlight(tracked) || !isLetGo(tracked, now)),
   );
-  return atWork ? [] : [...surgesReleased(view), aborted(view)];
+  return atWork || isAnyUnderWay(view) ? [] : [...surgesReleased(view), aborted(view)];
 };
 
 /** The pool is done except for failed nodes, and its surge nodes are kept while those are unavailable. */

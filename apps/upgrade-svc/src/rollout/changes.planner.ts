@@ -50,6 +50,7 @@ const isChangeOf = (state: OperationState, fact: Exclude<EffectFact, HookFact>):
     case 'EtcdSnapshotTaken':
     case 'NodesMarked':
     case 'AddonsUpgraded':
+    case 'PoolReplacementRequested':
     case 'NodesUnmarked':
       return !state.effect;
   }

@@ -23,6 +23,7 @@ const inputOf = (
     request: { upgradeId: upgrade.id, target, pools, controlPlane, strategy, overridden: upgrade.overridden },
     facts,
     holds: cluster.holds,
+    ...(cluster.replaced === undefined ? {} : { replaced: cluster.replaced }),
     addons: Object.values(cluster.addons ?? {}),
     underWay: { operations: underWay(cluster), clusterReady: cluster.life === 'ready' },
     endpoint: cluster.endpoint,

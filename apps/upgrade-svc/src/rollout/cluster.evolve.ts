@@ -1,4 +1,16 @@
-import type { DeclaredSpec, EventData, Machine, MachinePlan, NodeName, StoredEvent } from '@fairlead/contracts';
+import {
+  CONTROL_PLANE_POOL,
+  controlPlaneSurge,
+  isReplacedForVersions,
+  rolloutLimits,
+  rolloutOf,
+  type DeclaredSpec,
+  type EventData,
+  type Machine,
+  type MachinePlan,
+  type NodeName,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import { healthAfter, isHealthEvent, leavingIn, replacementIn, type HealthEvent } from '@fairlead/domain';
 import { addonStandingsAfter, type AddonStandings } from '../rules/addon.standings.js';
 import { withHold } from '../holds/holds.js';
@@ -219,11 +231,24 @@ const evolveNodes = (cluster: ClusterState, event: StoredEvent): ClusterState =>
   }
 };
 
-/** The latest declared settings for drains and for the availability of nodes. */
+/** The limits of pools whose nodes are replaced for another version. */
+const replacedIn = ({ controlPlane, pools }: DeclaredSpec): NonNullable<ClusterState['replaced']> => {
+  const surge = controlPlaneSurge(controlPlane);
+  return Object.fromEntries([
+    ...(isReplacedForVersions(controlPlane) ? [[CONTROL_PLANE_POOL, { surge, unavailable: 1 - surge }] as const] : []),
+    ...pools
+      .filter(isReplacedForVersions)
+      .map((pool) => [pool.name, rolloutLimits(rolloutOf(pool), pool.replicas)] as const),
+  ]);
+};
+
+/** The latest declared settings for drains, for the availability of nodes, and for their replacement. */
 const withDeclared = (
-  { drain: _drain, minReady: _minReady, ...cluster }: ClusterState,
-  { drain, pools }: DeclaredSpec,
+  { drain: _drain, minReady: _minReady, replaced: _replaced, ...cluster }: ClusterState,
+  spec: DeclaredSpec,
 ): ClusterState => {
+  const { drain, pools } = spec;
+  const replaced = replacedIn(spec);
   const minReady = pools.flatMap(({ name, minReadySeconds = 0 }) =>
     minReadySeconds === 0 ? [] : [[name, minReadySeconds] as const],
   );
@@ -231,6 +256,7 @@ const withDeclared = (
     ...cluster,
     ...(drain === undefined ? {} : { drain }),
     ...(minReady.length === 0 ? {} : { minReady: Object.fromEntries(minReady) }),
+    ...(Object.keys(replaced).length === 0 ? {} : { replaced }),
   };
 };
 

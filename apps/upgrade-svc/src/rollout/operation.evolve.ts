@@ -305,5 +305,11 @@ export const OPERATION_FACTS = {
     ...upgrade,
     marked: upgrade.marked.filter((node) => !data.nodes.includes(node)),
   }),
+  PoolReplacementRequested: (upgrade, { data: { operation, requestId, nodes }, meta }) =>
+    withOperation(upgrade, operation, () => ({
+      effect: true,
+      effectAt: meta.time,
+      replacement: { requestId, nodes, begun: [], joined: [], isDone: false },
+    })),
   AddonsUpgraded: effectSeen,
 } satisfies { readonly [Type in RolloutFactType]?: EvolveUpgrade<Type> };

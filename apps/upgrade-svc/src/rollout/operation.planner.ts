@@ -1,6 +1,7 @@
 import { isHeld, lastAnswerAt, needsSnapshot, type Moment } from '@fairlead/domain';
 import type { GateName, GateStage, NodeChange, NodeName, PlanOperation, SoftwareVersions } from '@fairlead/contracts';
-import { strategyOf } from '../plan/plan.request.js';
+import { isOfKubernetes, strategyOf } from '../plan/plan.request.js';
+import { versionOfReplacement } from '../plan/replacement.planner.js';
 import { c9AddonsGate } from '../rules/addons.rules.js';
 import {
   c1GatesBefore,
@@ -14,6 +15,7 @@ import {
 import { d4GatesAfter, d7UserGates } from '../rules/workers.rules.js';
 import { changeIdOf, packagesOf, stageIdOf } from './operation.evolve.js';
 import type { AnyRolloutTask } from './rollout.tasks.js';
+import { isAfterReplacement, nodesToReplace, replacementPhase } from './replacement.phase.js';
 import { extraToEmpty, surgePhase } from './surge.planner.js';
 import {
   drainOf,
@@ -51,6 +53,7 @@ export type Phase =
   | 'release-surge'
   | 'surge-failed'
   | 'nodes'
+  | 'replacing'
   | 'gates-finish'
   | 'complete';
 
@@ -267,6 +270,8 @@ const clusterPhase = (tracked: TrackedOperation): Phase => {
     case 'book-surge':
     case 'return-surge':
       return surgePhase(tracked);
+    case 'replace':
+      return replacementPhase(tracked);
     case 'addons':
       if (!state.effect && operation.to['kubernetes'] !== undefined) return 'effect';
       return missing(tracked, 'finish').length > 0 ? 'gates-finish' : 'complete';
@@ -424,12 +429,29 @@ const nodeTask = (tracked: TrackedOperation, node: NodeName): AnyRolloutTask | n
     // For operations without a node:
     case 'effect':
     case 'nodes':
+    case 'replacing':
     case 'gates-finish':
     case 'request-surge':
     case 'release-surge':
     case 'surge-failed':
       return null;
   }
+};
+
+/** Every request has an ID of its own, so that one that has failed is not taken for its retry. */
+const replacementTask = (tracked: TrackedOperation): AnyRolloutTask | null => {
+  const { operation, rollout } = tracked;
+  const version = versionOfReplacement(operation);
+  if (version === undefined) return null;
+  return {
+    ...baseOf(tracked),
+    type: 'ReplaceNodes',
+    requestId: `${rollout.upgrade.id}-${operation.id}-${rollout.upgrade.run}`,
+    pool: operation.pool ?? '',
+    nodes: nodesToReplace(tracked),
+    version,
+    software: Object.fromEntries(Object.entries(operation.to).filter(([name]) => !isOfKubernetes(name))),
+  };
 };
 
 const effectTask = (tracked: TrackedOperation): AnyRolloutTask | null => {
@@ -442,7 +464,14 @@ const effectTask = (tracked: TrackedOperation): AnyRolloutTask | null => {
     case 'mark-workers':
       return { ...base, type: 'MarkWorkers', nodes };
     case 'addons':
-      return { ...base, type: 'UpgradeAddons', kubernetes: operation.to['kubernetes'] ?? null };
+      return {
+        ...base,
+        type: 'UpgradeAddons',
+        kubernetes: operation.to['kubernetes'] ?? null,
+        ...(isAfterReplacement(tracked) ? { install: true } : {}),
+      };
+    case 'replace':
+      return replacementTask(tracked);
     case 'stage':
     case 'book-surge':
     case 'return-surge':
@@ -499,6 +528,7 @@ export const tasksOf = (tracked: TrackedOperation): readonly AnyRolloutTask[] =>
     case 'release-surge':
     case 'surge-failed':
     case 'complete':
+    case 'replacing':
     // For operations on a node:
     case 'hook':
     case 'save-etcd':

@@ -33,6 +33,7 @@ export type EffectFact = Fact<
   | 'NodesMarked'
   | 'NodesUnmarked'
   | 'AddonsUpgraded'
+  | 'PoolReplacementRequested'
   | 'EtcdLeaderMoved'
   | 'NodeCordoned'
   | 'EvictionRefused'

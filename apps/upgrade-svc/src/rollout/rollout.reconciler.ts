@@ -17,6 +17,7 @@ const REASONS: Readonly<Record<RolloutTaskType, string>> = {
   BeginProbes: 'the strategy names probes',
   EndProbes: 'the rollout has ended',
   UpgradeAddons: 'addons must fit the version of the control planes',
+  ReplaceNodes: 'the nodes of the pool are declared to be replaced for another version',
   CheckGates: 'the operation proceeds only when its gates hold',
   EmptyNode: 'a node is drained before it changes',
   ChangeNode: 'the node is ready for its change',

@@ -3,7 +3,7 @@ import { goldenBeside } from '@fairlead/testing/golden';
 import { describe, expect, it } from '@jest/globals';
 import { changeNode, cp, modelNode, modelOf, NO_SURGE, nodesOf, w, type Model } from '../../test/model.js';
 import { RolloutSimulation } from '../../test/rollout.simulation.js';
-import { asked, beginning, hold, toVersion, UPGRADE, request } from '../../test/rollout.story.js';
+import { asked, beginning, hold, replacing, toVersion, UPGRADE, request } from '../../test/rollout.story.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 100);
 const SEED_FIRST = Number(process.env['SIM_SEED'] ?? 1);
@@ -108,6 +108,133 @@ const twoPools = (): Model => {
   const gpu = modelNode('demo-gpu-1', 'worker', 'gpu', '1.33.13');
   return { ...model, nodes: { ...model.nodes, [gpu.name]: gpu } };
 };
+
+/** Versions of the nodes of a role, sorted. */
+const versionsIn = ({ model }: RolloutSimulation, role: string): readonly string[] =>
+  nodesOf(model).flatMap((node) => (node.role === role ? [String(node.software['kubelet'])] : [])).toSorted();
+
+const replacedIn = ({ log }: RolloutSimulation): readonly string[] =>
+  log.flatMap((event) => (event.type === 'NodeReplacementPlanned' ? [event.data.node] : []));
+
+const times = (count: number, version: string): readonly string[] => Array.from({ length: count }, () => version);
+
+const upgradeAgain = (simulation: RolloutSimulation, version: string): void =>
+  simulation.say('request', asked(toVersion(version), {}, { upgradeId: 'u-7777777a' as UpgradeId }));
+
+/** Pools and control planes whose rollout has the strategy Replace. */
+const REPLACED: readonly Story[] = [
+  {
+    name: 'replaced-3-2',
+    model: () => modelOf(3, 2, '1.33.13'),
+    version: '1.33.13',
+    tell: (simulation) => {
+      simulation.say('request', replacing(simulation.model));
+      simulation.say('request', asked(toVersion('v1.34.4')));
+    },
+    then: (simulation) => {
+      expectUpgraded(simulation, '1.34.4');
+      expect([versionsIn(simulation, 'control-plane'), versionsIn(simulation, 'worker')]).toEqual([
+        times(3, '1.34.4'),
+        times(2, '1.34.4'),
+      ]);
+      // Each node once, none in place, and control planes before workers.
+      expect(replacedIn(simulation)).toEqual([cp(1), cp(2), cp(3), w(1), w(2)]);
+      expect([simulation.count('UpgradeAllowed'), simulation.model.applied]).toEqual([0, []]);
+      expect(simulation.model.snapshots).toBeGreaterThan(0);
+      expect(simulation.model.proxy).toBe('1.34.4');
+      const completed = simulation.log.findLast((event) => event.type === 'RolloutCompleted');
+      expect(completed?.data).toMatchObject({ upgraded: nodesOf(simulation.model).map(({ name }) => name) });
+    },
+  },
+  {
+    name: 'replaced-over-two-minors',
+    model: () => modelOf(1, 2, '1.33.13'),
+    version: '1.33.13',
+    tell: (simulation) => {
+      simulation.say('request', replacing(simulation.model));
+      simulation.say('request', asked(toVersion('v1.35.4')));
+    },
+    then: (simulation) => {
+      expectUpgraded(simulation, '1.35.4');
+      // The control plane passes through each minor, workers lag within the skew and are replaced once.
+      expect(replacedIn(simulation)).toEqual([cp(1), cp(101), w(1), w(2)]);
+    },
+  },
+  {
+    name: 'replacement-is-aborted-and-finished-later',
+    model: () => modelOf(3, 2, '1.33.13'),
+    version: '1.33.13',
+    tell: (simulation) => {
+      simulation.say('request', replacing(simulation.model));
+      simulation.say('request', asked(toVersion('v1.34.4')));
+      simulation.when(on('NodeReplacementPlanned', cp(2)), () =>
+        simulation.say('request', request('UpgradeAbortRequested', { reason: 'wrong time' })),
+      );
+      simulation.when(
+        ({ type }) => type === 'RolloutAborted',
+        () => {
+          // What has begun is finished, and nothing else begins: as many nodes as before, all Ready.
+          expect(versionsIn(simulation, 'control-plane')).toEqual(['1.33.13', '1.34.4', '1.34.4']);
+          expect(versionsIn(simulation, 'worker')).toEqual(times(2, '1.33.13'));
+          atRest(simulation);
+          simulation.after(60, () => upgradeAgain(simulation, 'v1.34.4'));
+        },
+      );
+    },
+    then: (simulation) => {
+      expect(simulation.count('RolloutAborted')).toBe(1);
+      expectUpgraded(simulation, '1.34.4');
+      expect(replacedIn(simulation)).toEqual([cp(1), cp(2), cp(3), w(1), w(2)]);
+    },
+  },
+  {
+    name: 'replacement-pauses-between-nodes',
+    model: () => modelOf(3, 2, '1.33.13'),
+    version: '1.33.13',
+    tell: (simulation) => {
+      simulation.say('request', replacing(simulation.model));
+      simulation.say('request', asked(toVersion('v1.34.4')));
+      simulation.when(on('NodeReplacementPlanned', cp(1)), () =>
+        simulation.say('request', request('UpgradePauseRequested', { reason: 'the sale starts' })),
+      );
+      simulation.when(
+        ({ type }) => type === 'RolloutPaused',
+        () =>
+          simulation.after(3_600, () => {
+            expect(replacedIn(simulation)).toEqual([cp(1)]);
+            expect(versionsIn(simulation, 'control-plane')).toEqual(['1.33.13', '1.33.13', '1.34.4']);
+            simulation.say('request', request('UpgradeResumeRequested'));
+          }),
+      );
+    },
+    then: (simulation) => {
+      expect(simulation.count('RolloutPaused')).toBe(1);
+      expectUpgraded(simulation, '1.34.4');
+    },
+  },
+  {
+    name: 'replacement-fails-and-is-retried',
+    model: () => modelOf(3, 2, '1.33.13'),
+    version: '1.33.13',
+    tell: (simulation) => {
+      simulation.say('request', replacing(simulation.model));
+      simulation.say('request', asked(toVersion('v1.34.4')));
+      simulation.when(on('NodeReplacementPlanned', cp(2)), () => {
+        simulation.model = { ...simulation.model, replacement: { ...simulation.model.replacement!, unfit: 1 } };
+      });
+      simulation.when(
+        ({ type }) => type === 'RolloutHalted',
+        () => simulation.after(60, () => simulation.say('request', request('UpgradeRetryRequested'))),
+      );
+    },
+    then: (simulation) => {
+      const halted = simulation.log.find(({ type }) => type === 'RolloutHalted');
+      expect(halted?.data).toMatchObject({ rule: 'E7', cause: { message: 'it has no route to the API' } });
+      expectUpgraded(simulation, '1.34.4');
+      expect(replacedIn(simulation)).toEqual([cp(1), cp(2), cp(2), cp(3), w(1), w(2)]);
+    },
+  },
+];
 
 const STORIES: readonly Story[] = [
   {
@@ -592,6 +719,7 @@ const STORIES: readonly Story[] = [
       atRest(simulation);
     },
   },
+  ...REPLACED,
 ];
 
 describe.each(STORIES)('the story $name', (story) => {

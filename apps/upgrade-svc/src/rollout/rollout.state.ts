@@ -21,6 +21,7 @@ import { later } from '@fairlead/event-sourcing';
 import type { AddonStandings } from '../rules/addon.standings.js';
 import { NO_HOLDS, type Holds } from '../holds/holds.js';
 import type { Durations } from '../plan/durations.js';
+import type { ReplacementLimits } from '../plan/plan.request.js';
 
 /** A node as described by events. */
 export interface RolloutNode extends Health {
@@ -110,6 +111,20 @@ export interface OperationState {
   readonly problem: Cause | null;
   /** The node is being rolled back. */
   readonly rollingBack: boolean;
+  /** The replacement of its nodes by new ones; absent: none is requested. */
+  readonly replacement?: ReplacementState;
+}
+
+/** The progress of the replacement of a pool's nodes, which infra-svc drives. */
+export interface ReplacementState {
+  readonly requestId: string;
+  /** The nodes to be replaced. */
+  readonly nodes: readonly NodeName[];
+  /** Requests of the replacements that have begun. */
+  readonly begun: readonly string[];
+  /** New nodes that have joined. */
+  readonly joined: readonly NodeName[];
+  readonly isDone: boolean;
 }
 
 export interface Pause {
@@ -181,6 +196,8 @@ export interface ClusterState {
   readonly isPaused?: true;
   /** Seconds for which a node must be Ready to be available, by pool; absent: no pool declares any. */
   readonly minReady?: Readonly<Record<string, number>>;
+  /** Pools, and the control plane, whose nodes are replaced for another version, with the limits; absent: none. */
+  readonly replaced?: Readonly<Record<string, ReplacementLimits>>;
   /** How nodes are drained; absent: no manifest declares it. */
   readonly drain?: DrainPolicy;
   /** Upgrade hooks; absent: the cluster declares none. */
@@ -315,9 +332,14 @@ export const isAway = (progress: OperationProgress): boolean =>
 
 /** Nodes that this plan started to change and has not finished: their own gates check their health. */
 export const touchedNodes = (upgrade: Upgrade): readonly NodeName[] =>
-  operationsOf(upgrade).flatMap(({ operation, state }) =>
-    operation.node !== null && state.touched && state.status !== 'done' ? [operation.node] : [],
-  );
+  operationsOf(upgrade).flatMap(({ operation, state }) => {
+    if (state.status === 'done') return [];
+    return operation.node !== null && state.touched ? [operation.node] : (state.replacement?.nodes ?? []);
+  });
+
+/** Nodes of a pool are being replaced by this plan. */
+export const isReplacing = (upgrade: Upgrade): boolean =>
+  operationsOf(upgrade).some(({ state }) => state.replacement !== undefined && state.status !== 'done');
 
 /** Whether an operator has overridden the rule and it can be overridden. */
 export const isOverridden = ({ overridden }: Upgrade, rule: UpgradeRule): boolean =>

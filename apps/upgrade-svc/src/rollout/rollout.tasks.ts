@@ -3,6 +3,7 @@ import type {
   GateName,
   GateStage,
   HookPoint,
+  KubernetesVersion,
   NodeChange,
   NodeName,
   PoolStrategy,
@@ -96,6 +97,23 @@ export interface UpgradeAddons extends RolloutTask {
   readonly operation: string;
   /** The Kubernetes version that they must support. */
   readonly kubernetes: string | null;
+  /** Control planes were replaced, so kubeadm has not upgraded kube-proxy and CoreDNS; absent: it has. */
+  readonly install?: true;
+}
+
+/**
+ * PoolReplacementRequested: from now on new nodes of the pool have the version. Before control planes are replaced,
+ * kubeadm-config is set to it, as they run what it says. infra-svc replaces the nodes and answers PoolRolloutCompleted
+ * or PoolRolloutFailed.
+ */
+export interface ReplaceNodes extends RolloutTask {
+  readonly type: 'ReplaceNodes';
+  readonly operation: string;
+  readonly requestId: string;
+  readonly pool: string;
+  readonly nodes: readonly NodeName[];
+  readonly version: KubernetesVersion;
+  readonly software: SoftwareVersions;
 }
 
 /**
@@ -199,6 +217,7 @@ export type AnyRolloutTask =
   | BeginProbes
   | EndProbes
   | UpgradeAddons
+  | ReplaceNodes
   | CheckGates
   | EmptyNode
   | ChangeNode
@@ -214,6 +233,7 @@ export type RolloutTaskType =
   | 'BeginProbes'
   | 'EndProbes'
   | 'UpgradeAddons'
+  | 'ReplaceNodes'
   | 'CheckGates'
   | 'EmptyNode'
   | 'ChangeNode'

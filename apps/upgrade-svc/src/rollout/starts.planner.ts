@@ -11,6 +11,7 @@ import {
   hasFailed,
   isAway,
   isOverridden,
+  isReplacing,
   isUnwell,
   type OperationProgress,
   type Pause,
@@ -146,7 +147,8 @@ export const pauseFor = <Reason extends keyof typeof PAUSE_REASONS>(
 export const holdback = (view: RolloutView, now: string): Pause | null => {
   const { cluster, upgrade } = view;
   const repairs = Object.values(cluster.repairs);
-  if (repairs.length > 0) return pauseFor('in-progress', { operations: repairs.join('; ') });
+  // Replacements of this plan are repairs, too.
+  if (repairs.length > 0 && !isReplacing(upgrade)) return pauseFor('in-progress', { operations: repairs.join('; ') });
   const meltdown = meltdownOf(view);
   if (meltdown !== undefined) return pauseFor('meltdown', meltdown);
   if (isOverridden(upgrade, 'D7')) return null;

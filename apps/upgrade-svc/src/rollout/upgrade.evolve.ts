@@ -10,7 +10,7 @@ import {
   type StoredEvent,
   type UpgradeRequestType,
 } from '@fairlead/contracts';
-import { durationKeyOf } from '../plan/durations.js';
+import { durationKeyOf, timesOf } from '../plan/durations.js';
 import { finding } from '../rules/finding.js';
 import { g2NoWayBackOverEtcd } from '../rules/rollback.rules.js';
 import {
@@ -275,13 +275,47 @@ const surgeTrouble = ({ extra }: ClusterState, upgrade: Upgrade, event: StoredEv
   }
 };
 
+/** What infra-svc says of a replacement that this upgrade has requested. */
+const replacementAfter = (
+  { replacement }: OperationState,
+  event: StoredEvent,
+): Pick<OperationState, 'replacement' | 'trouble'> | undefined => {
+  if (replacement === undefined) return undefined;
+  switch (event.type) {
+    case 'NodeReplacementPlanned': {
+      const { rollout, requestId } = event.data;
+      if (rollout !== replacement.requestId) return undefined;
+      return { trouble: null, replacement: { ...replacement, begun: [...replacement.begun, requestId] } };
+    }
+    case 'NodeReplacementReady': {
+      const { requestId, newNode } = event.data;
+      if (!replacement.begun.includes(requestId)) return undefined;
+      return { trouble: null, replacement: { ...replacement, joined: [...replacement.joined, newNode] } };
+    }
+    case 'PoolRolloutCompleted':
+      return event.data.requestId === replacement.requestId
+        ? { trouble: null, replacement: { ...replacement, isDone: true } }
+        : undefined;
+    case 'PoolRolloutFailed':
+      return event.data.requestId === replacement.requestId ? { trouble: event.data.cause, replacement } : undefined;
+    default:
+      return undefined;
+  }
+};
+
+const evolveReplacements = (upgrade: Upgrade, event: StoredEvent): Upgrade =>
+  operationsOf(upgrade).reduce((before, { operation, state }) => {
+    const change = replacementAfter(state, event);
+    return change === undefined ? before : withOperation(before, operation.id, () => change);
+  }, upgrade);
+
 const speaksOf = (upgrade: Upgrade, event: StoredEvent): boolean =>
   !('upgradeId' in event.data) || event.data.upgradeId === upgrade.id;
 
 export const evolveUpgrade = (cluster: ClusterState, upgrade: Upgrade, event: StoredEvent): Upgrade => {
   if (!speaksOf(upgrade, event)) return upgrade;
   const course = withUnwellBefore(cluster, evolveCourse(upgrade, event), event);
-  return surgeTrouble(cluster, evolveProbes(evolveByAgents(course, event), event), event);
+  return evolveReplacements(surgeTrouble(cluster, evolveProbes(evolveByAgents(course, event), event), event), event);
 };
 
 /** The duration of an operation becomes the prediction for the next one of its kind. */
@@ -293,6 +327,6 @@ export const learn = (cluster: ClusterState, event: StoredEvent): ClusterState =
   const { kind, id } = operation;
   const isSurge = kind === 'book-surge' || kind === 'return-surge';
   if (isSurge && cluster.upgrade.operations[id]?.effect !== true) return cluster;
-  const seconds = Math.round(event.data.tookMs / 100) / 10;
+  const seconds = Math.round(event.data.tookMs / timesOf(operation) / 100) / 10;
   return { ...cluster, durations: { ...cluster.durations, [durationKeyOf(operation)]: seconds } };
 };

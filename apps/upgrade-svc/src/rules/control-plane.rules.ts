@@ -72,9 +72,16 @@ export const c6KubeletGoesAlong = (facts: Pick<ClusterFacts, 'nodes'>): boolean 
   return controlPlanes.length === 1 || controlPlanes.every((node) => node.kubeletTalksToLocalApi === true);
 };
 
-/** C7: control planes are upgraded in place, because an additional etcd member is a risk in itself. */
+/**
+ * C7: control planes that are upgraded in place have no surge: an additional etcd member would be a risk for no gain.
+ * The surge of replaced ones is declared in their rollout.
+ */
 export const c7NoSurge = (maxSurge: number | string | undefined): readonly Finding[] =>
   when(maxSurge !== undefined && maxSurge !== 0 && maxSurge !== '0%', () => finding('C7.surge', { maxSurge }));
+
+/** C7: a new control plane cannot emulate the version before, and the old one leaves with its binaries. */
+export const c7NoTwoSteps = (twoStep: boolean, isReplaced: boolean): readonly Finding[] =>
+  when(twoStep && isReplaced, () => finding('C7.two-steps', {}));
 
 /** C8, temporarily unavailable: the remaining members are a majority of all. A single member has no quorum to lose. */
 export const c8MayPause = ({ members, healthy }: Quorum, itIsHealthy: boolean): boolean =>
@@ -136,5 +143,5 @@ export const c9WorkersMayBegin = (
 ): boolean =>
   operations.every(
     ({ operation: { kind, batch }, ended }) =>
-      ended || batch >= worker.batch || (kind !== 'control-plane' && kind !== 'addons'),
+      ended || batch >= worker.batch || !(kind === 'control-plane' || kind === 'addons' || kind === 'replace'),
   );

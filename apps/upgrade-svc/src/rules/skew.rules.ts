@@ -197,6 +197,27 @@ const proxied = (node: NodeVersions, version: string): NodeVersions => ({
   kubeProxy: node.kubeProxy === null ? null : version,
 });
 
+/** From this version on, kubeadm points the kubelet of a new control plane to its own API server by default. */
+const LOCAL_KUBELETS_SINCE = '1.33.0';
+
+/** A new node has all parts of its version at once. */
+const replacedOneByOne = (versions: Versions, { nodes, to }: PlanOperation): readonly Versions[] => {
+  const kubelet = to['kubelet'];
+  if (kubelet === undefined) return [];
+  const kubeletTalksToLocalApi = compareVersions(kubelet, LOCAL_KUBELETS_SINCE) >= 0;
+  const components = { apiServer: kubelet, controllerManager: kubelet, scheduler: kubelet, kubeletTalksToLocalApi };
+  const states: Versions[] = [];
+  for (const name of nodes) {
+    const before = states.at(-1) ?? versions;
+    states.push(
+      before.map((one) =>
+        one.name === name ? { ...one, kubelet, ...(one.role === 'control-plane' ? components : {}) } : one,
+      ),
+    );
+  }
+  return states;
+};
+
 /**
  * The states of the cluster during an operation, the last one being its end. kubeadm upgrades the API server, then the
  * controller manager, then the scheduler; the kubelet is last. kube-proxy on all nodes follows the last control plane
@@ -208,6 +229,7 @@ export const statesOf = (versions: Versions, operation: PlanOperation): readonly
     const version = operation.to['kube-proxy'];
     return version === undefined ? [] : [versions.map((one) => proxied(one, version))];
   }
+  if (kind === 'replace') return replacedOneByOne(versions, operation);
   if (node === null) return [];
   const version = change?.kubernetes?.slice(1);
   const components = role === 'control-plane' && change?.kubeadm !== null && version !== undefined;

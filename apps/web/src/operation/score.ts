@@ -98,6 +98,7 @@ export const BEGUN_BY: Readonly<Record<string, Cause>> = {
   NodeReplacementPlanned: 'machine',
   NodeReplacementReady: 'verify',
   PoolRolloutRequested: 'wait',
+  PoolReplacementRequested: 'wait',
   RemediationRequested: 'wait',
   NodeRemovalCancelled: 'done',
   NodesAbandoned: 'done',

@@ -264,6 +264,19 @@ export const rolloutFactEvents = {
     'A pool continues without surge nodes, so that fewer of it are away at a time.',
     z.strictObject({ uid, upgradeId, operation, pool: z.string(), reason: z.string() }),
   ),
+  PoolReplacementRequested: fact(
+    'Nodes of a pool are replaced by new ones of another version, within the limits of its rollout; infra-svc replaces them.',
+    z.strictObject({
+      uid,
+      upgradeId,
+      operation,
+      requestId: z.string(),
+      pool: z.string(),
+      nodes: z.array(node).min(1),
+      version: KubernetesVersion.describe('Of the new nodes'),
+      software: z.record(z.string(), z.string()).describe('Packages of the new nodes beside those of the version'),
+    }),
+  ),
   AddonsUpgraded: fact(
     'The addons of the cluster fit the version of its control plane.',
     z.strictObject({ uid, upgradeId, operation, addons: z.record(z.string(), z.string()) }),

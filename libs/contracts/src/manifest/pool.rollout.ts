@@ -1,15 +1,21 @@
 import * as z from 'zod';
 import { NodeShareRequest, shareOf, type NodeShare } from '../upgrades.js';
 
-export const ROLLOUT_STRATEGIES = ['RollingUpdate', 'OnDelete'] as const;
-export const ROLLOUT_DEFAULTS = { strategy: 'RollingUpdate', maxSurge: 1, maxUnavailable: 0, canary: true } as const;
+export const ROLLOUT_STRATEGIES = ['InPlace', 'Replace', 'OnDelete'] as const;
+export type RolloutStrategy = (typeof ROLLOUT_STRATEGIES)[number];
+export const ROLLOUT_DEFAULTS = { strategy: 'InPlace', maxSurge: 1, maxUnavailable: 0, canary: true } as const;
 
-/** How the nodes of a pool are replaced when its machine template changes. */
+/** The name of InPlace in earlier releases; accepted in requests and events. */
+const FORMER_IN_PLACE = 'RollingUpdate';
+
+/** How the nodes of a pool change: their version, and their machines. */
 export const PoolRollout = z.strictObject({
   strategy: z
-    .enum(ROLLOUT_STRATEGIES)
+    .enum([...ROLLOUT_STRATEGIES, FORMER_IN_PLACE])
     .default(ROLLOUT_DEFAULTS.strategy)
-    .describe('RollingUpdate: nodes are replaced at once; OnDelete: when someone replaces or removes them'),
+    .describe(
+      'InPlace: another Kubernetes version is installed on the nodes; nodes with other machines are replaced at once. Replace: nodes with another version are replaced, too. OnDelete: as InPlace, but nodes are replaced only when someone replaces or removes them. RollingUpdate: the former name of InPlace',
+    ),
   maxSurge: NodeShareRequest.default(ROLLOUT_DEFAULTS.maxSurge).describe(
     'How many nodes beyond its replicas the pool may have; a percentage is rounded up',
   ),
@@ -23,7 +29,7 @@ export const PoolRollout = z.strictObject({
 });
 export type PoolRollout = z.infer<typeof PoolRollout>;
 
-/** How control planes are replaced when their machine template changes: always one at a time. */
+/** How control planes change; they are always replaced one at a time. */
 export const ControlPlaneRollout = z.strictObject({
   strategy: PoolRollout.shape.strategy,
   maxSurge: z
@@ -38,11 +44,14 @@ const CONTROL_PLANE_ROLLOUT: ControlPlaneRollout = {
   maxSurge: ROLLOUT_DEFAULTS.maxSurge,
 };
 
+const present = <Of extends { readonly strategy: PoolRollout['strategy'] }>(rollout: Of): Of =>
+  rollout.strategy === FORMER_IN_PLACE ? { ...rollout, strategy: ROLLOUT_DEFAULTS.strategy } : rollout;
+
 export const controlPlaneRolloutOf = ({
   rollout,
 }: {
   readonly rollout?: ControlPlaneRollout | undefined;
-}): ControlPlaneRollout => rollout ?? CONTROL_PLANE_ROLLOUT;
+}): ControlPlaneRollout => present(rollout ?? CONTROL_PLANE_ROLLOUT);
 
 /** With fewer, etcd would tolerate no failure, or have no member, while a control plane is missing. */
 export const REMOVE_FIRST_CONTROL_PLANES_MIN = 3;
@@ -54,10 +63,15 @@ export const controlPlaneSurge = (of: {
 }): 0 | 1 => (of.replicas < REMOVE_FIRST_CONTROL_PLANES_MIN ? 1 : controlPlaneRolloutOf(of).maxSurge);
 
 /** Events from before canaries lack the field. */
-export const rolloutOf = ({ rollout }: { readonly rollout?: PoolRollout | undefined }): PoolRollout => ({
-  ...ROLLOUT_DEFAULTS,
-  ...rollout,
-});
+export const rolloutOf = ({ rollout }: { readonly rollout?: PoolRollout | undefined }): PoolRollout =>
+  present({ ...ROLLOUT_DEFAULTS, ...rollout });
+
+/** Whether another Kubernetes version comes to its nodes by their replacement. */
+export const isReplacedForVersions = ({
+  rollout,
+}: {
+  readonly rollout?: { readonly strategy: PoolRollout['strategy'] } | undefined;
+}): boolean => rollout?.strategy === 'Replace';
 
 type Limits = Pick<PoolRollout, 'maxSurge' | 'maxUnavailable'>;
 

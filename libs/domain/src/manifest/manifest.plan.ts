@@ -13,8 +13,8 @@ import {
   nodeMetadata,
   controlPlaneRolloutOf,
   controlPlaneSurge,
+  isReplacedForVersions,
   REMOVE_FIRST_CONTROL_PLANES_MIN,
-  ROLLOUT_DEFAULTS,
   rolloutLimits,
   rolloutOf,
   type PoolRollout,
@@ -91,10 +91,10 @@ const nodesOf = (count: number): string => `${count} node${count === 1 ? '' : 's
 
 type Template = MachineTemplate & { readonly rollout?: Pick<PoolRollout, 'strategy'> | undefined };
 
-const strategyOf = ({ rollout }: Template): PoolRollout['strategy'] => rollout?.strategy ?? ROLLOUT_DEFAULTS.strategy;
+const isOnDelete = ({ rollout }: Template): boolean => rollout?.strategy === 'OnDelete';
 
 const isChanged = (was: Template, is: Template): boolean =>
-  changesOf(was, is).length > 0 || strategyOf(was) !== strategyOf(is);
+  changesOf(was, is).length > 0 || isOnDelete(was) !== isOnDelete(is);
 
 /** The previous and current template of nodes that may have to be replaced. `pace`: how fast they are replaced. */
 interface Replacing {
@@ -113,7 +113,7 @@ const replaced = (pool: string, { was, is, pace }: Replacing, members: readonly 
   if (outdated.length === 0) return [];
   const why = changesOf(was, is);
   const what = why.length === 0 ? 'machines that differ' : why.join(', ');
-  if (strategyOf(is) === 'OnDelete') {
+  if (isOnDelete(is)) {
     const reason = `${what}: ${nodesOf(outdated.length)} stay until someone replaces or removes them (OnDelete)`;
     return [step('replace-nodes', pool, { reason, count: 0 })];
   }
@@ -270,7 +270,12 @@ const upgraded = (
   if (before.version === after.version) return [];
   const { versions } = versionPath(before.version, after.version, releases);
   const path = versions.join(' → ');
-  return [step('upgrade', null, { reason: `${path}: ${nodesOf(count)}, control planes before workers`, count })];
+  const replaced = [
+    ...(isReplacedForVersions(after.controlPlane) ? ['control planes'] : []),
+    ...after.pools.flatMap((pool) => (isReplacedForVersions(pool) ? [`pool ${pool.name}`] : [])),
+  ];
+  const how = replaced.length === 0 ? '' : `; replaced by new nodes: ${replaced.join(', ')}`;
+  return [step('upgrade', null, { reason: `${path}: ${nodesOf(count)}, control planes before workers${how}`, count })];
 };
 
 type NamedList = 'virtualAddresses' | 'addons';

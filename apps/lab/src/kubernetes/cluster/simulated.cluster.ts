@@ -259,9 +259,15 @@ export class SimulatedCluster {
     return this.tokens.checkCertificateKey(certificateKey);
   }
 
+  /** The version in kubeadm's ConfigMap: control planes that join run it, whatever the others run. */
+  get configuredVersion(): string {
+    const config = this.store.get(CONFIG_MAPS, KUBE_SYSTEM, 'kubeadm-config');
+    return /^kubernetesVersion: (\S+)$/m.exec(config?.data?.['ClusterConfiguration'] ?? '')?.[1] ?? this.version;
+  }
+
   /** A kubelet joins. Its node is NotReady until it has a network. */
   registerNode(request: NodeRegistration): void {
-    if (request.role === 'control-plane') this.controlPlaneVersions.set(request.name, this.version);
+    if (request.role === 'control-plane') this.controlPlaneVersions.set(request.name, this.configuredVersion);
     this.fleet.register(request);
     this.manager.enqueueKey(STATIC_PODS, request.name);
   }

@@ -1,6 +1,6 @@
 import { WorldFailure, type KubernetesRelease } from '@fairlead/contracts';
 import { parseYaml, ParseFailure } from '@fairlead/parsers';
-import type { Manifest } from '../kubernetes/kubernetes.ports.js';
+import type { Manifest } from './cluster.ports.js';
 
 const KUBE_SYSTEM = 'kube-system';
 const CONFIG_LENGTH_MAX = 256 * 1_024;
@@ -53,6 +53,10 @@ const workload = (kind: 'DaemonSet' | 'Deployment', name: string, image: string)
   spec: { template: { spec: { containers: [{ name, image }] } } },
 });
 
+/** kubeadm-config at a version: control planes that join from now on run it. */
+export const kubeadmConfigAt = (version: string, clusterConfiguration: string): Manifest =>
+  configMap(atVersion(clusterConfiguration, version));
+
 /** Existing objects of kubeadm: a cluster may run without kube-proxy. */
 export interface KubeadmObjects {
   /** The ClusterConfiguration of kubeadm-config in the snapshot. */
@@ -73,9 +77,8 @@ export const kubeadmManifests = (
   const repository = textIn(document, 'imageRepository') ?? DEFAULT_REPOSITORY;
   const ofDns = textIn(document['dns'], 'imageRepository') ?? repository;
   const dnsRepository = ofDns === DEFAULT_REPOSITORY ? `${ofDns}/coredns` : ofDns;
-  const configuration = atVersion(clusterConfiguration, version);
   return [
-    configMap(configuration),
+    kubeadmConfigAt(version, clusterConfiguration),
     ...(kubeProxy ? [workload('DaemonSet', 'kube-proxy', `${repository}/kube-proxy:${version}`)] : []),
     ...(coreDns ? [workload('Deployment', 'coredns', `${dnsRepository}/coredns:${coredns}`)] : []),
   ];
