@@ -1,4 +1,5 @@
 import type { ClusterManifestView, EventType, StoredEvent } from '@fairlead/contracts';
+import { KubernetesClient } from '@fairlead/kubernetes';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSystem, type System } from './system/system.js';
 
@@ -95,11 +96,12 @@ describe('a version of control planes and a pool with the strategy Replace', () 
   );
 
   it('is what the API servers and the addons of kubeadm run', async () => {
-    const images = await system.kubectl('shop', [
-      ...['get', 'pods', '-n', 'kube-system', '-o', 'jsonpath={range .items[*]}{.spec.containers[*].image}{"\\n"}{end}'],
-    ]);
+    const { body: kubeconfig } = await system.call<string>('GET', `${PATH}/kubeconfig/administrator`);
+    const { core } = new KubernetesClient('shop', kubeconfig, () => undefined);
+    const { items } = await core.listNamespacedPod({ namespace: 'kube-system' });
+    const images = items.flatMap(({ spec }) => (spec?.containers ?? []).map(({ image }) => image ?? ''));
     const of = (component: string): readonly string[] => [
-      ...new Set(images.split('\n').filter((image) => image.includes(component))),
+      ...new Set(images.filter((image) => image.includes(component))),
     ];
     for (const component of ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kube-proxy'])
       expect(of(component)).toEqual([expect.stringMatching(new RegExp(`:${NEW}$`))]);
