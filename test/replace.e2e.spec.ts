@@ -28,8 +28,7 @@ interface Nodes {
 describe('a version of control planes and a pool with the strategy Replace', () => {
   let system: System;
   let before: readonly string[];
-  const put = (body: object, query = '') =>
-    system.call<ClusterManifestView>('PUT', `${PATH}/manifest${query}`, body);
+  const put = (body: object, query = '') => system.call<ClusterManifestView>('PUT', `${PATH}/manifest${query}`, body);
   const log = (): Promise<readonly StoredEvent[]> => system.events('shop');
   const nodes = async (): Promise<Nodes['items']> => {
     const minSeq = (await log()).at(-1)?.meta.seq ?? 0;

@@ -706,7 +706,8 @@ describe('nodes of a pool that get another version by new ones', () => {
           const serving = machines.filter(({ serves }) => serves).length;
           holds('enough nodes serve', serving >= before.length - unavailable, event);
         };
-        const left = (): readonly string[] => before.filter((name) => world.pool().machines.some((one) => one.name === name));
+        const left = (): readonly string[] =>
+          before.filter((name) => world.pool().machines.some((one) => one.name === name));
         try {
           replaceFor(world, 'worker-1', before);
           for (let changes = 0; changes < CHANGES_MAX; changes += 1) {

@@ -175,7 +175,7 @@ export const upgradeModule = (settings: Settings): Type<unknown> => {
       RestoreEffects,
       EmptyEffects,
       RemediationEffects,
-  ReplacementEffects,
+      ReplacementEffects,
       DriftEffects,
       ActionsEffects,
       ActionHooksEffects,

@@ -90,7 +90,10 @@ const joins =
     const fresh = modelNode(newNode, role, replacement.pool, replacement.version.slice(1));
     const at = { uid: UID, node: newNode, revision: 1, software: fresh.software };
     return {
-      model: change({ ...model, nodes: { ...model.nodes, [newNode]: fresh } }, { current: { ...current, stage: 'joined' } }),
+      model: change(
+        { ...model, nodes: { ...model.nodes, [newNode]: fresh } },
+        { current: { ...current, stage: 'joined' } },
+      ),
       facts: [
         { type: 'DesiredVersionsSet', data: { ...at, changesAllowed: false } },
         { type: 'NodeReady', data: at },

@@ -259,9 +259,7 @@ export const PlanOperation = z.strictObject({
   id: z.string().describe('Unique within the plan, in order'),
   kind: z.enum(PLAN_OPERATION_KINDS),
   node: NodeName.nullable(),
-  nodes: z
-    .array(NodeName)
-    .describe('All nodes that it concerns: those staged, marked or replaced; of a node: itself'),
+  nodes: z.array(NodeName).describe('All nodes that it concerns: those staged, marked or replaced; of a node: itself'),
   role: NodeRole.nullable(),
   pool: z.string().nullable(),
   batch: z

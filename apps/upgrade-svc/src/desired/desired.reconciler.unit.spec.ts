@@ -146,4 +146,25 @@ describe('the versions of new machines', () => {
       { data: { nodes: ['demo-w-2-aaaaa'], version: 'v1.34.4', software: {} } },
     ]);
   });
+
+  it('of a pool whose nodes are replaced for another version are that version, with its other packages, until the upgrade is over', () => {
+    const upgradeId = 'u-8f3k2m9q' as UpgradeId;
+    const asked = {
+      type: 'PoolReplacementRequested',
+      data: { uid, upgradeId, pool: 'w', version: 'v1.35.4', software: { containerd: '1.7.27' } },
+    } as unknown as Fact;
+    const over = { type: 'RolloutAborted', data: { uid, upgradeId, leftFailed: [] } } as unknown as Fact;
+    const ofOtherPool = vmsCreated(uid, 'demo-x-1-aaaaa');
+    const machines = ofOtherPool.data.machines.map((one) => ({ ...one, pool: 'x' }));
+    expect(
+      tasksAfter(
+        ...[clusterRequested(), asked, vmsCreated(uid, 'demo-w-8-aaaaa')],
+        ...[{ ...ofOtherPool, data: { ...ofOtherPool.data, machines } }, over, vmsCreated(uid, 'demo-w-9-aaaaa')],
+      ),
+    ).toMatchObject([
+      { data: { nodes: ['demo-w-8-aaaaa'], version: 'v1.35.4', software: { containerd: '1.7.27' } } },
+      { data: { nodes: ['demo-x-1-aaaaa'], version: 'v1.34.4', software: {} } },
+      { data: { nodes: ['demo-w-9-aaaaa'], version: 'v1.34.4', software: {} } },
+    ]);
+  });
 });

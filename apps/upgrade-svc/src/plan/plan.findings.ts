@@ -93,7 +93,10 @@ const strategyFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding
   const pools = plan.pools.filter(({ name }) => name !== CONTROL_PLANE_POOL);
   return [
     ...c7NoSurge(strategy.pools[CONTROL_PLANE_POOL]?.maxSurge),
-    ...c7NoTwoSteps(strategy.twoStep, plan.operations.some((one) => isReplacement(one) && isOfControlPlane(one))),
+    ...c7NoTwoSteps(
+      strategy.twoStep,
+      plan.operations.some((one) => isReplacement(one) && isOfControlPlane(one)),
+    ),
     ...pools.flatMap(({ name }) => d5ForceIsBounded(name, strategyOf(strategy, name))),
     ...(strategy.twoStep && plan.path.length > 1 ? g5MayEmulate(plan.path.at(-2) ?? '', plan.path.at(-1) ?? '') : []),
   ];

@@ -539,3 +539,80 @@ describe('components that did not respond to the survey', () => {
       }
   });
 });
+
+describe('a plan for pools whose nodes are replaced', () => {
+  const model = modelOf(3, 3, '1.33.13');
+  const limits = { surge: 1, unavailable: 0 };
+  const replaced = { 'control-plane': limits, w: { surge: 2, unavailable: 1 } };
+  const operationsOf = ({ operations }: UpgradePlan) =>
+    operations.map(({ kind, pool, nodes, to: versions }) => [kind, pool, nodes.length, versions['kubelet']]);
+
+  it('replaces control planes after a snapshot of etcd, then the addons follow, then workers [Cluster API 24]', () => {
+    const plan = planned(inputOf(model, to('v1.34.4'), {}, { replaced }));
+    expect(operationsOf(plan)).toEqual([
+      ['stage', null, 3, '1.34.4'],
+      ['snapshot-etcd', null, 0, undefined],
+      ['replace', 'control-plane', 3, '1.34.4'],
+      ['addons', null, 0, undefined],
+      ['replace', 'w', 3, '1.34.4'],
+    ]);
+    expect(plan.operations.at(-1)?.reason).toBe(
+      '3 nodes of w replaced by new nodes of v1.34.4, at most 2 extra and 1 unavailable (strategy Replace)',
+    );
+    expect(plan.pools).toEqual([
+      { name: 'control-plane', nodes: 3, atOnce: 1, surge: 1 },
+      { name: 'w', nodes: 3, atOnce: 3, surge: 2 },
+    ]);
+    expect(plan.current).toEqual([]);
+  });
+
+  it('changes the other pools in place, and nodes of another version alone', () => {
+    const { w: ofWorkers } = replaced;
+    const mixed = changeNode(model, w(1), { software: { ...model.nodes[w(1)]!.software, kubelet: '1.34.4', kubeadm: '1.34.4', kubectl: '1.34.4' } });
+    const done = changeNode(mixed, cp(1), { components: { api: '1.34.4', controllers: '1.34.4', scheduler: '1.34.4', emulates: null }, software: mixed.nodes[w(1)]!.software });
+    const half = planned(inputOf(done, to('v1.34.4'), {}, { replaced }));
+    expect(half.operations.flatMap(({ kind, nodes }) => (kind === 'replace' ? [nodes] : []))).toEqual([
+      [cp(2), cp(3)],
+      [w(2), w(3)],
+    ]);
+    expect(half.current).toEqual([cp(1), w(1)]);
+    const one = planned(inputOf(model, to('v1.34.4'), {}, { replaced: { w: ofWorkers } }));
+    expect(one.operations.map(({ kind }) => kind).filter((kind) => kind === 'control-plane' || kind === 'replace')).toEqual([
+      'control-plane',
+      'control-plane',
+      'control-plane',
+      'replace',
+    ]);
+  });
+
+  it('replaces control planes at each minor version on its path, and workers once', () => {
+    const plan = planned(inputOf(model, to('v1.35.4'), {}, { replaced }));
+    expect(operationsOf(plan).filter(([kind]) => kind === 'replace')).toEqual([
+      ['replace', 'control-plane', 3, '1.34.4'],
+      ['replace', 'control-plane', 3, '1.35.4'],
+      ['replace', 'w', 3, '1.35.4'],
+    ]);
+  });
+
+  it('leaves certificates and boots in place, and nodes that are held', () => {
+    const target = { renewCertificates: true, reboot: true };
+    const kinds = planned(inputOf(model, { target }, {}, { replaced })).operations.map(({ kind }) => kind);
+    expect([kinds.includes('replace'), kinds.filter((kind) => kind === 'worker').length]).toEqual([false, 3]);
+    const holds = { nodes: { [w(2)]: 'a database' }, pools: {} };
+    const held = planned(inputOf(model, to('v1.34.4'), {}, { replaced, holds }));
+    expect([held.operations.at(-1)?.nodes, held.held]).toEqual([[w(1), w(3)], [w(2)]]);
+  });
+
+  it('asks kubeadm on a control plane that is replaced, whether the upgrade would succeed', () =>
+    expect(dryRunOf(inputOf(model, to('v1.34.4'), {}, { replaced }))).toMatchObject({
+      node: cp(2),
+      kubernetes: 'v1.34.4',
+    }));
+
+  it('is rejected with two steps, and for versions whose kubelets would reach older API servers', () => {
+    expect(rejectedBy(inputOf(model, to('v1.34.4'), { twoStep: true }, { replaced }))).toContain('C7');
+    expect(rejectedBy(inputOf(modelOf(3, 1, '1.31.14'), to('v1.32.13'), {}, { replaced }))).toEqual(['A2']);
+    expect(rejectedBy(inputOf(modelOf(3, 1, '1.31.14'), to('v1.32.13')))).toEqual([]);
+  });
+});
+

@@ -10,7 +10,9 @@ import type { RolloutView, TrackedOperation } from './rollout.view.js';
 export const nodesToReplace = ({ operation, rollout: { cluster } }: TrackedOperation): readonly NodeName[] =>
   Object.values(cluster.nodes)
     .filter((node) => poolOf(node) === operation.pool && heldBecause(cluster.holds, node) === undefined)
-    .filter(({ name, software }) => cluster.extra[name] === undefined && software['kubelet'] !== operation.to['kubelet'])
+    .filter(
+      ({ name, software }) => cluster.extra[name] === undefined && software['kubelet'] !== operation.to['kubelet'],
+    )
     .map(({ name }) => name);
 
 /** The phase of an operation that replaces nodes: requested here, carried out by infra-svc. */

@@ -111,7 +111,9 @@ const twoPools = (): Model => {
 
 /** Versions of the nodes of a role, sorted. */
 const versionsIn = ({ model }: RolloutSimulation, role: string): readonly string[] =>
-  nodesOf(model).flatMap((node) => (node.role === role ? [String(node.software['kubelet'])] : [])).toSorted();
+  nodesOf(model)
+    .flatMap((node) => (node.role === role ? [String(node.software['kubelet'])] : []))
+    .toSorted();
 
 const replacedIn = ({ log }: RolloutSimulation): readonly string[] =>
   log.flatMap((event) => (event.type === 'NodeReplacementPlanned' ? [event.data.node] : []));
