@@ -62,6 +62,7 @@ export const profileOf = (source: SoftwareSource): HostProfile => ({
   imagePullPolicy: 'Never',
   resolvConf: '/etc/resolv.conf',
   ignorePreflightErrors: ['SystemVerification', 'FileContent--proc-sys-net-bridge-bridge-nf-call-iptables', 'Swap'],
+  ...(machineIsUnified() ? {} : { failCgroupV1: false }),
 });
 
 /** Copies the archive to bootstrap-svc's folder of bundles, and names it. */

@@ -47,6 +47,7 @@ const profile = {
   imagePullPolicy: 'Never',
   resolvConf: '/etc/resolv.conf',
   ignorePreflightErrors: ['SystemVerification', 'FileContent--proc-sys-net-bridge-bridge-nf-call-iptables', 'Swap'],
+  ...(machineIsUnified() ? {} : { failCgroupV1: false }),
 };
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);

@@ -274,6 +274,7 @@ const nodeFacts = (model: Model, node: ModelNode): NodeFacts => ({
   disk: { freeBytes: 20e9, neededBytes: 2e9 },
   source: null,
   kubeletSettings: null,
+  cgroupV1: null,
   kubeletTalksToLocalApi: node.role === 'control-plane' ? true : null,
   allocatable: { cpuMillis: 2_000, memoryBytes: 4e9 },
 });

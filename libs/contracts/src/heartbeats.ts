@@ -40,6 +40,10 @@ export const KubeletSettings = z.object({
 });
 export type KubeletSettings = z.infer<typeof KubeletSettings>;
 
+/** What a kubelet does on a host with cgroup v1: it fails since v1.35, unless its configuration lets it run there. */
+export const CgroupV1 = z.enum(['runs', 'fails']);
+export type CgroupV1 = z.infer<typeof CgroupV1>;
+
 /** Agents are updated independently of services: unknown fields of newer agents are ignored. */
 export const Heartbeat = z.object({
   uid: ClusterUid,
@@ -53,5 +57,6 @@ export const Heartbeat = z.object({
   software: SoftwareVersions,
   source: SourceLook.optional().describe('Absent: packages of the distribution, or not looked at yet'),
   kubelet: KubeletSettings.optional().describe('Absent: nothing is set for it on the node itself'),
+  cgroupV1: CgroupV1.optional().describe('Absent: the host has cgroup v2, or the agent does not look at it'),
 });
 export type Heartbeat = z.infer<typeof Heartbeat>;

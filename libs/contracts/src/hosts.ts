@@ -70,3 +70,5 @@ export const HostProfile = z.strictObject({
   failCgroupV1: z.boolean().optional().describe('false lets a kubelet of 1.35 or newer run on cgroup v1'),
 });
 export type HostProfile = z.infer<typeof HostProfile>;
+
+export const runsOnCgroupV1 = (profile: HostProfile | undefined): boolean => profile?.failCgroupV1 === false;

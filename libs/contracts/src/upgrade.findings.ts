@@ -175,6 +175,10 @@ export const UPGRADE_FINDINGS = {
     '{component} names the admission plugin {plugin}, which is removed in {removedIn}, and would not start: {where}',
     'Remove the plugin from each of these places, and from the ClusterConfiguration in kube-system/kubeadm-config.',
   ),
+  'B5.cgroup-v1': refuses(
+    'kubelets of {removedIn} and later do not start on hosts with cgroup v1: {nodes}',
+    'Boot these hosts with systemd.unified_cgroup_hierarchy=1. To keep cgroup v1 for now, set failCgroupV1: false in kube-system/kubelet-config, and in the kubeadm patch of each node (/etc/fairlead/kubeadm-patches).',
+  ),
   'B6.fail-closed': refuses(
     'webhook {webhook} has failurePolicy Fail for nodes, pods or leases in kube-system',
     'Give it a namespaceSelector that excludes kube-system, or failurePolicy Ignore.',

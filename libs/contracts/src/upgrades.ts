@@ -345,7 +345,10 @@ export const UPGRADE_RULES = {
   B2: { title: 'The cluster is healthy', overridable: true },
   B3: { title: 'etcd is healthy, and its members are the control planes', overridable: false },
   B4: { title: 'There is a recent snapshot of etcd off its node', overridable: true },
-  B5: { title: 'Nothing uses APIs, flags or feature gates that the target version removes', overridable: true },
+  B5: {
+    title: 'Nothing uses APIs, flags, feature gates or cgroup v1 that the target version removes',
+    overridable: true,
+  },
   B6: { title: 'No webhook can block the control plane', overridable: true },
   B7: { title: 'Pods can be evicted and have room elsewhere', overridable: true },
   B8: { title: 'Certificates outlive the upgrade, and clocks agree', overridable: true },

@@ -1,5 +1,13 @@
-import { adoptionFault, refuse, traitsOf, WorldFailure, type NodeSet, type Refusal } from '@fairlead/contracts';
-import { parseResult, problemsOfHost, renderStep } from '@fairlead/node-scripts';
+import {
+  adoptionFault,
+  refuse,
+  runsOnCgroupV1,
+  traitsOf,
+  WorldFailure,
+  type NodeSet,
+  type Refusal,
+} from '@fairlead/contracts';
+import { parseResult, problemsOfHost, renderStep, type HostFacts } from '@fairlead/node-scripts';
 import { SECRETS, type SecretStore } from '@fairlead/service-kit';
 import type { HostAddress, HostShell } from '@fairlead/service-kit/ssh';
 import { Inject, Injectable } from '@nestjs/common';
@@ -59,7 +67,7 @@ export class Adoption {
 
   /** A host of an earlier installation still has its kubelet and agent, and one with another key cannot be prepared. */
   private async problemsOf(
-    { id, ssh, sshKey, reach }: Extract<ListedMachine, { status: 'running' }>,
+    { id, ssh, sshKey, reach, profile }: Extract<ListedMachine, { status: 'running' }>,
     { open: { connection }, infrastructure }: PreparedConnection,
     signal: AbortSignal,
   ): Promise<readonly string[]> {
@@ -73,7 +81,8 @@ export class Adoption {
       return [`it was created with the SSH key ${sshKey ?? keyRef}, which is not sealed here`];
     const { host, port, user, hostKey } = ssh;
     try {
-      return await this.look({ name: id, host, port, user, hostKey, privateKey }, signal);
+      const facts = await this.look({ name: id, host, port, user, hostKey, privateKey }, signal);
+      return problemsOfHost(facts, { address: null, lookedAt: null, cgroupV1: runsOnCgroupV1(profile) });
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof WorldFailure)) throw error;
@@ -81,14 +90,14 @@ export class Adoption {
     }
   }
 
-  private async look(address: HostAddress, signal: AbortSignal): Promise<readonly string[]> {
+  private async look(address: HostAddress, signal: AbortSignal): Promise<HostFacts> {
     const { step, script: text, input, result, limitMs } = renderStep('look', {});
     const session = await this.shell.open(address, { ...PATIENCE, signal });
     try {
       const name = `${step}-${randomUUID().replaceAll('-', '')}`;
       const { stdout } = await session.run({ name, operation: OPERATION, text, input, limitMs }, signal);
       const parsed = result.safeParse(parseResult(stdout));
-      if (parsed.success) return problemsOfHost(parsed.data.facts, { address: null, lookedAt: null });
+      if (parsed.success) return parsed.data.facts;
     } finally {
       session.release();
     }

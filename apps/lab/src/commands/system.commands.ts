@@ -57,7 +57,7 @@ export const swapoff: Command = async ({ host }) => {
 
 export const swapon: Command = async ({ host, args, out }) => {
   const parsed = parseArguments(args);
-  if (parsed.has('-a', '--all')) {
+  if (parsed.has('-a', '--all') || parsed.positional.length > 0) {
     await host.setSwap(true);
     return 0;
   }

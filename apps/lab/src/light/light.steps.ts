@@ -76,6 +76,7 @@ const LIGHT_FACTS = {
   hasSystemd: true,
   machine: 'x86_64',
   kernel: '6.12.0-lab',
+  cgroup: 'v2',
   machineId: '',
   productUuid: '',
   addresses: [],

@@ -1,4 +1,10 @@
-import { WorldFailure, type AgentConfig, type KubeletSettings, type SoftwareVersions } from '@fairlead/contracts';
+import {
+  WorldFailure,
+  type AgentConfig,
+  type CgroupV1,
+  type KubeletSettings,
+  type SoftwareVersions,
+} from '@fairlead/contracts';
 import type { KnownReleases } from '../node/known.releases.js';
 import { certificatesOn, type SeenCertificates } from '../certificates/certificates.js';
 import { NodeChanges } from '../change/change.effects.js';
@@ -6,7 +12,7 @@ import { AgentStops, type Ask } from '../change/change.ports.js';
 import { ChangeStore } from '../change/change.store.js';
 import { Probes } from '../probes/probes.effects.js';
 import type { HostSoftware, SoftwareView } from '../software/host.software.js';
-import { kubeletSettingsOn } from '../software/kubelet.settings.js';
+import { cgroupV1On, kubeletSettingsOn } from '../software/kubelet.settings.js';
 import { SourceWatch } from '../software/source.watch.js';
 import { backoffMs } from '../time/backoff.js';
 import type { Metronome } from '../time/metronome.js';
@@ -76,6 +82,7 @@ export class AgentLoop {
   private inspection: Inspection | undefined;
   private inspectionDue = true;
   private kubelet: KubeletSettings | undefined;
+  private cgroupV1: CgroupV1 | undefined;
   private view: NodeView | undefined;
   private failure: ItemFailure | undefined;
   private failures = 0;
@@ -223,6 +230,7 @@ export class AgentLoop {
     this.probes.set(this.desired.probes ?? []);
     this.parts.releases.learn(this.desired.releases);
     this.kubelet = await kubeletSettingsOn(this.parts.host);
+    this.cgroupV1 = await cgroupV1On(this.parts.host);
     const { stages, packages } = this.softwareView();
     const host = await inspect(stages, packages, this.desired.software);
     const seen = await this.withChange(host);
@@ -419,6 +427,7 @@ export class AgentLoop {
       software: this.software,
       source: this.source?.last,
       kubelet: this.kubelet,
+      cgroupV1: this.cgroupV1,
     };
     platform.sendHeartbeat(heartbeatOf(config, now));
     platform.ping();

@@ -1,6 +1,7 @@
 import {
   NODE_ANNOTATIONS,
   type AgentConfig,
+  type CgroupV1,
   type Heartbeat,
   type KubeletSettings,
   type SoftwareVersions,
@@ -22,6 +23,7 @@ export const heartbeatOf = (
     readonly software: SoftwareVersions;
     readonly source: SourceLook | undefined;
     readonly kubelet: KubeletSettings | undefined;
+    readonly cgroupV1: CgroupV1 | undefined;
   },
 ): Heartbeat => ({
   uid,
@@ -35,6 +37,7 @@ export const heartbeatOf = (
   software: now.software,
   ...(now.source === undefined ? {} : { source: now.source }),
   ...(now.kubelet === undefined ? {} : { kubelet: now.kubelet }),
+  ...(now.cgroupV1 === undefined ? {} : { cgroupV1: now.cgroupV1 }),
 });
 
 /** The agent's state and desired state, shown on the Node object for operators. */

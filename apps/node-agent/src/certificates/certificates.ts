@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { EXTERNAL_ETCD, KUBELET_CERTIFICATE, type EventData, type NodeRole } from '@fairlead/contracts';
+import { KUBELET_CONF } from '../node/node.paths.js';
 import type { HostPort } from '../node/host.ports.js';
 
 type Certificates = EventData<'CertificatesReported'>['certificates'];
@@ -72,6 +73,13 @@ export const clientCertificateIn = (text: string): ClientCertificate | undefined
   return name === undefined || organization === undefined ? undefined : { name, organization, expiresAt };
 };
 
+/**
+ * A kubelet starts with the certificate in its kubeconfig, and never renews that one. kubeadm's kubeconfig has none: it
+ * names the file that the kubelet renews. One that was made by hand may have one.
+ */
+const startsWith = async (host: HostPort, name: string): Promise<string | undefined> =>
+  name === KUBELET_CERTIFICATE ? pemIn((await host.readFile(KUBELET_CONF)) ?? '') : undefined;
+
 /** The last read certificate and its expiry, by name. */
 export type SeenCertificates = Map<string, { readonly pem: string; readonly expiresAt: string | undefined }>;
 
@@ -89,7 +97,7 @@ export const certificatesOn = async (
     Object.entries(files).map(async ([name, places]) => {
       const texts = await Promise.all([places].flat().map((path) => host.readFile(path)));
       const text = texts.find((each) => each !== undefined);
-      const pem = text === undefined ? undefined : pemIn(text);
+      const pem = text === undefined ? undefined : ((await startsWith(host, name)) ?? pemIn(text));
       if (pem === undefined) return undefined;
       const before = seen.get(name);
       const expiresAt = before?.pem === pem ? before.expiresAt : endOf(pem);

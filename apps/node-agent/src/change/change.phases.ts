@@ -7,6 +7,7 @@ import {
   restoreMember,
   startControlPlane,
   stopControlPlane,
+  stopForRestore,
   undoRestore,
   type RestoreParts,
 } from './etcd.restore.js';
@@ -209,7 +210,7 @@ const restoreStep = async (phase: RestorePhase, parts: PhaseParts, task: PhaseTa
   const restore = restorePartsOf(parts, task);
   switch (phase) {
     case 'etcd-stop':
-      return stopControlPlane(restore);
+      return stopForRestore(restore);
     case 'etcd-restore':
       return restoreMember(restore, etcdOf(change));
     case 'etcd-start':

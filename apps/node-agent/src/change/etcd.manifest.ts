@@ -5,10 +5,15 @@ export interface Member {
   readonly name: string;
   readonly peerUrl: string;
   readonly dataFolder: string;
+  /** Of its write-ahead log; null: in the data folder. */
+  readonly walFolder: string | null;
 }
 
+const optionalIn = (manifest: string, flag: string): string | undefined =>
+  new RegExp(`^\\s*(?:-\\s+)?--${flag}=(\\S+)[\\s\\\\]*$`, 'm').exec(manifest)?.[1];
+
 const flagIn = (manifest: string, flag: string): string => {
-  const value = new RegExp(`^\\s*(?:-\\s+)?--${flag}=(\\S+)[\\s\\\\]*$`, 'm').exec(manifest)?.[1];
+  const value = optionalIn(manifest, flag);
   if (value !== undefined) return value;
   const message = `it does not say --${flag}`;
   throw new WorldFailure({ operation: 'read the manifest of etcd', target: 'host', message, retryable: false });
@@ -19,6 +24,7 @@ export const memberIn = (manifest: string): Member => ({
   name: flagIn(manifest, 'name'),
   peerUrl: flagIn(manifest, 'initial-advertise-peer-urls'),
   dataFolder: flagIn(manifest, 'data-dir'),
+  walFolder: optionalIn(manifest, 'wal-dir') ?? null,
 });
 
 export const imageOf = (manifest: string): string => {

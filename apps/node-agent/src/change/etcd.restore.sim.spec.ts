@@ -1,17 +1,25 @@
 import { describe, expect, it } from '@jest/globals';
 import type { EtcdChange } from '@fairlead/contracts';
 import type { CommandResult, HostPort } from '../node/host.ports.js';
-import { restoreMember, startControlPlane, stopControlPlane, undoRestore, type RestoreParts } from './etcd.restore.js';
+import {
+  restoreMember,
+  startControlPlane,
+  stopControlPlane,
+  stopForRestore,
+  undoRestore,
+  type RestoreParts,
+} from './etcd.restore.js';
 
 const MANIFESTS = '/etc/kubernetes/manifests';
 const NAMES = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'];
+const DATA = '/var/lib/etcd';
 const PEER = 'https://10.0.0.1:2380';
 const ETCD = [
   'spec:',
   '  containers:',
   '  - command:',
   '    - etcd',
-  '    - --data-dir=/var/lib/etcd',
+  `    - --data-dir=${DATA}`,
   `    - --initial-advertise-peer-urls=${PEER}`,
   '    - --name=cp-1',
   '    image: registry.k8s.io/etcd:3.6.5-0',
@@ -81,6 +89,8 @@ class ModelHost {
   };
 
   private move(from: string, to: string): void {
+    // A disk of its own is mounted there.
+    if ([from, to].includes(DATA)) throw new Error(`rename: Device or resource busy: ${DATA}`);
     for (const [path, text] of [...this.files]) {
       if (path !== from && !path.startsWith(`${from}/`)) continue;
       this.files.delete(path);
@@ -97,6 +107,8 @@ class ModelHost {
     if (line.includes('tasks ls')) return said(this.running.map((name) => `${name} 1 RUNNING`).join('\n'));
     if (line.endsWith('--help')) return said(this.help);
     const folder = /--data-dir=(\S+)/.exec(line)?.[1];
+    if ([...this.files.keys()].some((file) => file.startsWith(`${folder}/`)))
+      return { code: 1, stdout: '', stderr: `Error: data-dir "${folder}" not empty or could not be read` };
     if (folder !== undefined) this.files.set(`${folder}/member/snap/db`, 'data of the snapshot');
     return said('');
   }
@@ -176,6 +188,24 @@ describe('a restore of etcd on a control plane', () => {
         '--bump-revision=1000000000 --mark-compacted',
     );
     expect(await commandOf('--data-dir')).not.toContain('revision');
+  });
+
+  it('works where the data folder is a disk of its own, which cannot be renamed and exists already', async () => {
+    const host = await stopped();
+    host.files.set(`${DATA}/lost+found/x`, '');
+    await restoreMember(host.parts(), change());
+    expect(host.data).toBe('data of the snapshot');
+    await undoRestore(host.parts(), change());
+    expect([host.data, host.running]).toEqual(['data from before', NAMES]);
+  });
+
+  it('is refused before anything is stopped if etcd keeps its log elsewhere, and says what to do', async () => {
+    const host = new ModelHost();
+    host.files.set(`${MANIFESTS}/etcd.yaml`, ETCD.replace('--name', '--wal-dir=/mnt/wal\n    - --name'));
+    await expect(stopForRestore(host.parts())).rejects.toThrow(
+      'etcd keeps its log in /mnt/wal (--wal-dir), which a restore would leave beside other data: move what is in it to /var/lib/etcd/member/wal, and take the flag out of the manifest',
+    );
+    expect(host.running).toEqual(NAMES);
   });
 
   it('is refused for a different member, and while etcd may be running', async () => {

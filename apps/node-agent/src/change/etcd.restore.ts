@@ -44,6 +44,16 @@ const until = async (parts: RestoreParts, name: string, desired: boolean): Promi
   throw failure(`${desired ? 'start' : 'stop'} the static pod ${name}`, `it ${what} after ${limitMs / 1_000} s`);
 };
 
+/** etcd would find the former log beside the restored data, and fail. */
+const refuseOtherLog = async (host: HostPort): Promise<void> => {
+  const text = await runText(host);
+  if (text === undefined) return;
+  const { walFolder, dataFolder } = memberIn(text);
+  if (walFolder === null) return;
+  const message = `etcd keeps its log in ${walFolder} (--wal-dir), which a restore would leave beside other data: move what is in it to ${dataFolder}/member/wal, and take the flag out of the manifest`;
+  throw failure('restore etcd', message, false);
+};
+
 /** Stops API servers first, so that nothing is written that would be lost, and etcd last. */
 export const stopControlPlane = async (parts: RestoreParts): Promise<void> => {
   const { host } = parts;
@@ -53,6 +63,11 @@ export const stopControlPlane = async (parts: RestoreParts): Promise<void> => {
   }
   for (const name of [...names, 'etcd']) await until(parts, name, false);
   if ((await etcdUnitOn(host)) !== undefined) await stopUnit(host);
+};
+
+export const stopForRestore = async (parts: RestoreParts): Promise<void> => {
+  await refuseOtherLog(parts.host);
+  await stopControlPlane(parts);
 };
 
 /** Starts etcd first, because an API server without etcd exits and is restarted only after a while. */
@@ -79,9 +94,11 @@ const keptIn = ({ dataFolder }: Member, { restoreId }: EtcdChange): string =>
 const undoneIn = ({ dataFolder }: Member, { restoreId }: EtcdChange): string =>
   `${dataFolder}/fairlead-undone-${restoreId}`;
 
+const runText = async (host: HostPort): Promise<string | undefined> =>
+  (await etcdUnitOn(host)) ?? (await host.readFile(stoppedOf('etcd'))) ?? (await host.readFile(manifestOf('etcd')));
+
 const manifestText = async (host: HostPort): Promise<string> => {
-  const text =
-    (await etcdUnitOn(host)) ?? (await host.readFile(stoppedOf('etcd'))) ?? (await host.readFile(manifestOf('etcd')));
+  const text = await runText(host);
   if (text === undefined) throw failure('read the manifest of etcd', `there is none at ${stoppedOf('etcd')}`, false);
   return text;
 };

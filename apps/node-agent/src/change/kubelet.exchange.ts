@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { NodeChange } from '@fairlead/contracts';
 import type { HostPort } from '../node/host.ports.js';
+import { KUBELET_CONF } from '../node/node.paths.js';
 import { mustRun, replaceFile } from '../software/item.js';
 import { restartKubelet } from './etcd.restore.js';
 import { serverIn, withServer } from './kubelet.server.js';
 import type { PhaseParts, PhaseTask } from './phase.task.js';
 import { isWell, KUBELET, untilWell } from './static.pods.js';
 
-const KUBELET_CONFIGURATION = '/etc/kubernetes/kubelet.conf';
 const PRIVATE = 0o600;
 const SERVICE_TIMEOUT_MS = 120_000;
 const CONFIGURE_TIMEOUT_MS = 60_000;
@@ -30,7 +30,7 @@ const SETTLES_MS = 3_000;
 /** The API server in kubelet.conf, now or before an earlier attempt, if it is not the balanced one; otherwise null. */
 export const ownServerOf = async ({ host }: PhaseParts, { ownServer, change }: PhaseTask): Promise<string | null> => {
   if (ownServer !== null || change.balancedEndpoint === null) return ownServer;
-  const text = await host.readFile(KUBELET_CONFIGURATION);
+  const text = await host.readFile(KUBELET_CONF);
   const named = text === undefined ? undefined : serverIn(text);
   return named === undefined || named === change.balancedEndpoint ? null : named;
 };
@@ -46,12 +46,12 @@ export const pointKubelet = async (parts: PhaseParts, task: PhaseTask): Promise<
   const server = change.balancedEndpoint;
   if (server === null) return;
   if (ownServer !== null && (await installedOf(parts)) === desiredOf(task)) return;
-  const text = await host.readFile(KUBELET_CONFIGURATION);
+  const text = await host.readFile(KUBELET_CONF);
   const before = text === undefined ? undefined : serverIn(text);
   if (text === undefined || before === undefined || before === server) return;
   // The value of an earlier attempt takes precedence.
   if (ownServer === null) await remember({ ownServer: before });
-  await replaceFile(host, KUBELET_CONFIGURATION, withServer(text, server), PRIVATE);
+  await replaceFile(host, KUBELET_CONF, withServer(text, server), PRIVATE);
   // A kubelet that is unhealthy now cannot be waited for.
   const answers = await isWell(parts, KUBELET);
   await restartKubelet(host);
@@ -81,7 +81,7 @@ const READ_AT_ITS_START = [
   '/var/lib/kubelet/config.yaml',
   '/var/lib/kubelet/instance-config.yaml',
   '/var/lib/kubelet/kubeadm-flags.env',
-  KUBELET_CONFIGURATION,
+  KUBELET_CONF,
 ];
 
 /** A digest of the settings with which the desired kubelet would start now. */
@@ -105,9 +105,9 @@ export const isStartedAsDesired = async (parts: PhaseParts, task: PhaseTask): Pr
  */
 export const installKubelet = async (parts: PhaseParts, task: PhaseTask, ownServer: string | null): Promise<void> => {
   const { host, software } = parts;
-  const text = await host.readFile(KUBELET_CONFIGURATION);
+  const text = await host.readFile(KUBELET_CONF);
   if (ownServer !== null && text !== undefined && serverIn(text) !== ownServer)
-    await replaceFile(host, KUBELET_CONFIGURATION, withServer(text, ownServer), PRIVATE);
+    await replaceFile(host, KUBELET_CONF, withServer(text, ownServer), PRIVATE);
   const version = packageVersion(task.change.kubernetes);
   await software.packages.install({ kubelet: desiredOf(task), kubectl: task.desired['kubectl'] ?? version });
   await mustRun(host, 'systemctl', ['daemon-reload'], SERVICE_TIMEOUT_MS);

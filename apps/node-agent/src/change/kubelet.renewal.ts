@@ -1,7 +1,8 @@
 import { WorldFailure } from '@fairlead/contracts';
 import { clientCertificateIn, type ClientCertificate } from '../certificates/certificates.js';
 import type { HostPort } from '../node/host.ports.js';
-import { mustRun } from '../software/item.js';
+import { KUBELET_CONF } from '../node/node.paths.js';
+import { mustRun, replaceFile } from '../software/item.js';
 import { restartKubelet } from './etcd.restore.js';
 import type { PhaseParts, PhaseTask } from './phase.task.js';
 
@@ -51,6 +52,10 @@ const signed = async (host: HostPort, { name, organization }: ClientCertificate,
   throw new WorldFailure({ operation: 'kubeadm kubeconfig user', target: 'host', message });
 };
 
+/** kubeadm's own `kubelet-finalize`: by hand, `kubeadm init phase kubeconfig kubelet` leaves the certificate in the file. */
+const linked = (kubeconfig: string): string =>
+  kubeconfig.replaceAll(/^( *client-(?:certificate|key))-data:.*$/gm, `$1: ${CURRENT}`);
+
 /**
  * A kubelet renews its certificates itself while it runs and the API accepts it. One with an expired client certificate
  * does not even start, and neither do its static pods: this issues a new one, and removes its serving certificate so
@@ -58,11 +63,19 @@ const signed = async (host: HostPort, { name, organization }: ClientCertificate,
  */
 export const renewKubelet = async (parts: PhaseParts, { desired }: PhaseTask): Promise<boolean> => {
   const { host, now, removeFile } = parts;
-  const text = await host.readFile(CURRENT);
-  const before = text === undefined ? undefined : clientCertificateIn(text);
-  if (before === undefined || !isOver(before, now())) return false;
-  await host.writeFile(RENEWED, await signed(host, before, desired['kubelet'] ?? ''), PRIVATE);
-  await mustRun(host, 'ln', ['-sfn', RENEWED, CURRENT]);
+  const kubeconfig = (await host.readFile(KUBELET_CONF)) ?? '';
+  const [given, current] = [kubeconfig, (await host.readFile(CURRENT)) ?? ''].map(clientCertificateIn);
+  const before = current ?? given;
+  if (before === undefined) return false;
+  // A kubelet starts with the certificate of its kubeconfig, and never renews that one.
+  const isGivenOver = given !== undefined && isOver(given, now());
+  const isCurrentOver = isOver(before, now());
+  if (!isGivenOver && !isCurrentOver) return false;
+  if (isCurrentOver) {
+    await host.writeFile(RENEWED, await signed(host, before, desired['kubelet'] ?? ''), PRIVATE);
+    await mustRun(host, 'ln', ['-sfn', RENEWED, CURRENT]);
+  }
+  if (isGivenOver) await replaceFile(host, KUBELET_CONF, linked(kubeconfig), PRIVATE);
   for (const path of SERVING) await removeFile?.(path);
   await restartKubelet(host);
   return true;

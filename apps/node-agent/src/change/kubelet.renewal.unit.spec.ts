@@ -66,6 +66,39 @@ describe('the kubelet of a control plane whose certificates are renewed', () => 
     expect(host.files.get(CURRENT)).toBe(valid);
   });
 
+  describe('by a kubelet.conf that was made by hand, with a certificate in it that nothing renews', () => {
+    const CONF = '/etc/kubernetes/kubelet.conf';
+    const confWith = (pem: string): string =>
+      `users:\n- name: system:node:demo-cp-1\n  user:\n    client-certificate-data: ${encoded(pem)}\n    client-key-data: ${encoded('KEY')}\n`;
+    const LINKED = `users:\n- name: system:node:demo-cp-1\n  user:\n    client-certificate: ${CURRENT}\n    client-key: ${CURRENT}\n`;
+
+    it('uses the certificate that it renews itself from then on', async () => {
+      const host = new ModelHost();
+      host.files.set(CONF, confWith(ended));
+      await renew(host, valid);
+      expect(host.files.get(CONF)).toBe(LINKED);
+      expect(host.files.get(CURRENT)).toBe(valid);
+      expect(host.commands.filter((line) => /kubeconfig user|restart kubelet/.test(line))).toContain(
+        'systemctl restart kubelet',
+      );
+    });
+
+    it('gets a new one if its own has ended as well', async () => {
+      const host = new ModelHost();
+      host.files.set(CONF, confWith(ended));
+      await renew(host, ended);
+      expect(host.files.get(CONF)).toBe(LINKED);
+      expect(host.files.get(RENEWED)).toBe('NEW CERTIFICATE\nNEW KEY\n');
+    });
+
+    it('is left alone while that is valid', async () => {
+      const host = new ModelHost();
+      host.files.set(CONF, confWith(valid));
+      await renew(host, valid);
+      expect(host.files.get(CONF)).toBe(confWith(valid));
+    });
+  });
+
   it('does not count as renewed if kubeadm prints no certificate', async () => {
     const host = new ModelHost();
     host.files.set(CURRENT, ended);

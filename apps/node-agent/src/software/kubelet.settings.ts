@@ -1,4 +1,4 @@
-import type { KubeletSettings } from '@fairlead/contracts';
+import type { CgroupV1, KubeletSettings } from '@fairlead/contracts';
 import { ParseFailure, parseKubeletConfiguration, type KubeletConfiguration } from '@fairlead/parsers';
 import type { HostPort } from '../node/host.ports.js';
 
@@ -101,4 +101,23 @@ export const kubeletSettingsOn = async (host: Pick<HostPort, 'readFile'>): Promi
     [EXTRA_ARGS, KUBELET_PATCH, CONFIG].map((path) => host.readFile(path)),
   );
   return kubeletSettingsIn({ extraArgs, patch, config });
+};
+
+const MOUNTS = '/proc/self/mounts';
+const CGROUP_MOUNT = /^\S+ \/sys\/fs\/cgroup (\S+) /;
+const ALLOWED = /^ *"?failCgroupV1"?: *false *,?$/m;
+
+/**
+ * Undefined on cgroup v2. A kubelet looks at one mount alone: a hybrid hierarchy, with cgroup2 below a tmpfs, is v1 to
+ * it. Its configuration is what kubeadm writes again from that of the cluster and the patch of the node.
+ */
+export const cgroupV1On = async (host: Pick<HostPort, 'readFile'>): Promise<CgroupV1 | undefined> => {
+  const mounts = (await host.readFile(MOUNTS)) ?? '';
+  const [, type = 'cgroup2'] =
+    mounts
+      .split('\n')
+      .map((line) => CGROUP_MOUNT.exec(line))
+      .findLast((match) => match !== null) ?? [];
+  if (type === 'cgroup2') return undefined;
+  return ALLOWED.test((await host.readFile(CONFIG)) ?? '') ? 'runs' : 'fails';
 };

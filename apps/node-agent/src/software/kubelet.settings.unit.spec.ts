@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { kubeletSettingsIn, kubeletSettingsOn } from './kubelet.settings.js';
+import { cgroupV1On, kubeletSettingsIn, kubeletSettingsOn } from './kubelet.settings.js';
 
 const NONE = { extraArgs: undefined, patch: undefined, config: undefined };
 
@@ -68,5 +68,22 @@ describe('the kubelet settings of a node', () => {
       '/etc/fairlead/kubeadm-patches/kubeletconfiguration0+merge.yaml',
       '/var/lib/kubelet/config.yaml',
     ]);
+  });
+});
+
+describe('cgroup v1', () => {
+  const HYBRID = 'tmpfs /sys/fs/cgroup tmpfs ro 0 0\ncgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n';
+  const on = (mounts: string | undefined, config?: string) =>
+    cgroupV1On({ readFile: async (path) => (path === '/proc/self/mounts' ? mounts : config) });
+
+  it('is reported unless the mount that kubelets look at is of v2, or not known', async () => {
+    expect(await on(HYBRID)).toBe('fails');
+    expect(await on('cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n')).toBeUndefined();
+    expect(await on(undefined)).toBeUndefined();
+  });
+
+  it('is one on which the kubelet runs if its configuration says so', async () => {
+    expect(await on(HYBRID, 'cgroupDriver: systemd\nfailCgroupV1: false\n')).toBe('runs');
+    expect(await on(HYBRID, 'failCgroupV1: true\n')).toBe('fails');
   });
 });

@@ -55,6 +55,7 @@ describe.each(RECORDED_VERSIONS)('the output of real tools on a control plane of
       name: 'cp-1',
       peerUrl: expect.stringMatching(/^https:\/\/198\.18\.64\.\d+:2380$/),
       dataFolder: '/var/lib/etcd',
+      walFolder: null,
     });
     expect(imageOf(manifest)).toBe(`registry.k8s.io/etcd:${releaseOf(kubernetes)?.etcd}`);
   });

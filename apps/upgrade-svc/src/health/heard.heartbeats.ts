@@ -30,8 +30,8 @@ export class HeardHeartbeats implements NodeHeartbeats {
     const isDoubtful = Math.abs(read.skewMs) >= DOUBTFUL_SKEW_MS;
     const newer = isDoubtful ? await this.after(subject, performance.now()) : undefined;
     const skewMs = newer === undefined || Math.abs(read.skewMs) < Math.abs(newer.skewMs) ? read.skewMs : newer.skewMs;
-    const { source = null, kubelet = null } = (newer ?? read).heartbeat;
-    return { skewMs, source, kubelet };
+    const { source = null, kubelet = null, cgroupV1 = null } = (newer ?? read).heartbeat;
+    return { skewMs, source, kubelet, cgroupV1 };
   }
 
   /** The first heartbeat after that time; undefined: none arrived within the silence limit. */

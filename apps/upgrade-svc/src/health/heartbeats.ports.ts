@@ -1,4 +1,4 @@
-import type { KubeletSettings, SourceLook } from '@fairlead/contracts';
+import type { CgroupV1, KubeletSettings, SourceLook } from '@fairlead/contracts';
 
 /** The contents of a node's last heartbeat besides its liveness. */
 export interface HeartbeatReport {
@@ -8,6 +8,8 @@ export interface HeartbeatReport {
   readonly source: SourceLook | null;
   /** Kubelet settings on the node itself; null: none. */
   readonly kubelet: KubeletSettings | null;
+  /** null: its host has cgroup v2, or it is unknown. */
+  readonly cgroupV1: CgroupV1 | null;
 }
 
 export interface NodeHeartbeats {

@@ -71,14 +71,19 @@ describe('the heartbeat in a survey', () => {
 
   it('is the received one', async () => {
     const heard = new HeardHeartbeats({ sinceMs: 0, heardAt: () => 1, lastOf: () => read }, 1_000);
-    expect(await heard.last(AT)).toEqual({ skewMs: 3, source: null, kubelet: null });
+    expect(await heard.last(AT)).toEqual({ skewMs: 3, source: null, kubelet: null, cgroupV1: null });
   });
 
   it('is waited for soon after the start, when that of a live node has yet to arrive', async () => {
     let looks = 0;
     const heardAt = (): number | undefined => ((looks += 1) < 3 ? undefined : performance.now());
     const listener = { sinceMs: performance.now(), heardAt, lastOf: () => read };
-    expect(await new HeardHeartbeats(listener, 10_000).last(AT)).toEqual({ skewMs: 3, source: null, kubelet: null });
+    expect(await new HeardHeartbeats(listener, 10_000).last(AT)).toEqual({
+      skewMs: 3,
+      source: null,
+      kubelet: null,
+      cgroupV1: null,
+    });
   });
 
   it('is empty for a node that was silent for the limit, at once or when it is over', async () => {

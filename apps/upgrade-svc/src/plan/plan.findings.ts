@@ -19,7 +19,7 @@ import { b11HandMade } from '../rules/hand-made.rules.js';
 import { b8Certificates, b8Clocks, b8Ended, b9Room, b9Source } from '../rules/nodes.rules.js';
 import { b7Capacity, b7PodsCanMove } from '../rules/pods.rules.js';
 import { asksForNothing, b1OneOperation, b2ClusterHealthy, unreadFindings } from '../rules/preflight.rules.js';
-import { b5RemovedSettings } from '../rules/settings.rules.js';
+import { b5CgroupV1, b5RemovedSettings } from '../rules/settings.rules.js';
 import { b6Webhooks } from '../rules/webhooks.rules.js';
 import { g5MayEmulate } from '../rules/rollback.rules.js';
 import { a5KubeadmAtTarget, a6NoKubeletAtTheLimit, a6SkewOnTheWay, versionsIn } from '../rules/skew.rules.js';
@@ -145,6 +145,11 @@ const worldFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding[] 
     ...b3EtcdHealthy(facts, upgraded),
     ...(touchesControlPlane ? b4FreshSnapshot(facts, takesSnapshot) : []),
     ...(plan.path.length > 1 ? [...b5RemovedApis(facts, target), ...b5RemovedSettings(facts, target, releases)] : []),
+    ...b5CgroupV1(
+      facts,
+      target,
+      nodesWhere(plan, ({ to }) => to['kubelet'] !== undefined),
+    ),
     ...b6Webhooks(facts),
     ...b7PodsCanMove(facts, drained),
     ...plan.pools

@@ -180,6 +180,7 @@ export class ClusterSurvey {
             clockSkewMs: heartbeat?.skewMs ?? null,
             source: heartbeat?.source ?? null,
             kubeletSettings: heartbeat?.kubelet ?? null,
+            cgroupV1: heartbeat?.cgroupV1 ?? null,
             disk:
               freeBytes === null
                 ? null
@@ -254,6 +255,7 @@ const bareNode = (
     disk: null,
     source: null,
     kubeletSettings: null,
+    cgroupV1: null,
     kubeletTalksToLocalApi: kubeletTalksToLocalApi(role, kubelet),
     allocatable: view?.allocatable ?? { cpuMillis: 0, memoryBytes: 0 },
   };

@@ -66,7 +66,7 @@ describe('The survey before an upgrade', () => {
           if (node === 'unreachable') throw new WorldFailure({ operation: 'x', target: node, message: 'x' });
           return skewMs === null
             ? null
-            : { skewMs, source: sources.get(node) ?? null, kubelet: kubelets.get(node) ?? null };
+            : { skewMs, source: sources.get(node) ?? null, kubelet: kubelets.get(node) ?? null, cgroupV1: null };
         },
       },
       now: () => new Date(),

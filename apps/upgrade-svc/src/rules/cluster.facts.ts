@@ -1,4 +1,12 @@
-import type { Finding, KubeletSettings, NodeName, NodeRole, SoftwareVersions, SourceLook } from '@fairlead/contracts';
+import type {
+  CgroupV1,
+  Finding,
+  KubeletSettings,
+  NodeName,
+  NodeRole,
+  SoftwareVersions,
+  SourceLook,
+} from '@fairlead/contracts';
 import type { TemplateView } from '@fairlead/kubernetes';
 
 /**
@@ -140,6 +148,8 @@ export interface NodeFacts {
   readonly source: SourceLook | null;
   /** Settings of its kubelet on the node itself; null: none. */
   readonly kubeletSettings: KubeletSettings | null;
+  /** null: its host has cgroup v2, or it is unknown. */
+  readonly cgroupV1: CgroupV1 | null;
   /** Whether the kubelet's kubeconfig points to the local API server (ControlPlaneKubeletLocalMode). null: unknown. */
   readonly kubeletTalksToLocalApi: boolean | null;
   readonly allocatable: Capacity;

@@ -8,7 +8,7 @@ import { INSTALLED } from './rules.fixtures.js';
 import { b8Certificates, b8Ended, b8Clocks, b9Room, b9Source } from './nodes.rules.js';
 import { b7Capacity, b7PodsCanMove } from './pods.rules.js';
 import { b1OneOperation, b2ClusterHealthy, unreadFindings } from './preflight.rules.js';
-import { b5RemovedSettings } from './settings.rules.js';
+import { b5CgroupV1, b5RemovedSettings } from './settings.rules.js';
 import { b6Webhooks } from './webhooks.rules.js';
 
 const AT = '2026-11-21T10:00:00.000Z';
@@ -185,6 +185,25 @@ describe('B5 no component has a setting that the target no longer accepts', () =
 
   it('ignores the etcd flags that kubeadm itself sets', () =>
     expect(sentences(withArgs('etcd', 'etcd', '--experimental-initial-corrupt-check=true'), 'v1.36.3')).toEqual([]));
+});
+
+describe('B5 no kubelet is upgraded to a version that does not start on its host', () => {
+  const old = withNode(w(1), { cgroupV1: 'fails' });
+
+  it('rejects v1.35 where a host has cgroup v1, and says what to do', () => {
+    const findings = b5CgroupV1(old, 'v1.35.4', [cp(1), w(1)]);
+    expectRefused(findings, 'B5');
+    expect(findings[0]).toMatchObject({
+      sentence: `kubelets of v1.35 and later do not start on hosts with cgroup v1: ${w(1)}`,
+      help: expect.stringMatching(/systemd\.unified_cgroup_hierarchy=1.*failCgroupV1: false/),
+    });
+  });
+
+  it('accepts earlier versions, nodes that keep their kubelet, and kubelets that are told to run there', () => {
+    expect(b5CgroupV1(old, 'v1.34.4', [w(1)])).toEqual([]);
+    expect(b5CgroupV1(old, 'v1.35.4', [cp(1)])).toEqual([]);
+    expect(b5CgroupV1(withNode(w(1), { cgroupV1: 'runs' }), 'v1.35.4', [w(1)])).toEqual([]);
+  });
 });
 
 describe('B11 no manual change is lost', () => {

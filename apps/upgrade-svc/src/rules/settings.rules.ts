@@ -1,6 +1,6 @@
-import { type Finding, type KubernetesRelease, minorsAhead, releaseOf } from '@fairlead/contracts';
+import { type Finding, type KubernetesRelease, minorsAhead, type NodeName, releaseOf } from '@fairlead/contracts';
 import type { ClusterFacts, Component, ComponentSettings, NodeFacts } from './cluster.facts.js';
-import { finding } from './finding.js';
+import { finding, when } from './finding.js';
 import { LOCKED_GATES, REMOVED_ADMISSION_PLUGINS, REMOVED_FLAGS, REMOVED_GATES } from './removed.settings.js';
 
 /** etcd removed the flags with this prefix in this etcd minor. */
@@ -136,4 +136,20 @@ export const b5RemovedSettings = (
         found.set(key, known);
       }
   return [...found.values()].map(({ fault, places }) => findingOf(fault, [...places]));
+};
+
+/** The first minor whose kubelets fail on cgroup v1 by default (KEP 5573). */
+const CGROUP_V1_FAILS_SINCE = '1.35';
+
+/** B5: no host of a kubelet that is upgraded has cgroup v1 once kubelets no longer start there. */
+export const b5CgroupV1 = (
+  { nodes }: ClusterFacts,
+  target: string,
+  changed: readonly NodeName[],
+): readonly Finding[] => {
+  if (!gone(CGROUP_V1_FAILS_SINCE, target)) return [];
+  const failing = nodes.filter(({ name, cgroupV1 }) => cgroupV1 === 'fails' && changed.includes(name));
+  return when(failing.length > 0, () =>
+    finding('B5.cgroup-v1', { nodes: failing.map(({ name }) => name), removedIn: `v${CGROUP_V1_FAILS_SINCE}` }),
+  );
 };

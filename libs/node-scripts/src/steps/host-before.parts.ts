@@ -35,6 +35,9 @@ on_hold() { dpkg_here --get-selections | awk '$2 == "hold" { print $1 }'; }`;
 /** How swapItem of the agent marks the lines of /etc/fstab that it takes out. */
 const SWAP_OFF = 's/^# \\(.*\\) # fairlead: swap off$/\\1/';
 
+/** Modules that the agent, kube-proxy and network plugins load, each after those that need it. */
+const MODULES = 'ip_vs_sh ip_vs_wrr ip_vs_rr ip_vs vxlan ipip wireguard br_netfilter overlay';
+
 /** Keeps what the agent is about to change, once: a host that has an agent already is no longer as it was. */
 export const rememberHost = `${HOLDS}
 before=${hostPath(AGENT_PATHS.before)}
@@ -52,6 +55,8 @@ if [ ! -e "$before" ] && [ ! -e ${hostPath(AGENT_PATHS.config)} ]; then
   done >"$before.new/settings"
   cat "$root/proc/sys/kernel/hostname" >"$before.new/name" 2>/dev/null || true
   on_hold >"$before.new/holds" || true
+  cut -d ' ' -f 1 "$root/proc/modules" >"$before.new/modules" 2>/dev/null || true
+  cat "$root/proc/swaps" >"$before.new/swaps" 2>/dev/null || true
   mv "$before.new" "$before"
 fi`;
 
@@ -88,8 +93,27 @@ if [ -d "$before" ]; then
     quiet hostname "$name"
   fi
 fi
+if [ -s "$before/swaps" ] && has swapon; then
+  awk 'NR > 1 { print $1, $5 }' "$before/swaps" | while read -r swap priority; do
+    if ! awk '{ print $1 }' "$root/proc/swaps" | grep -qxF "$swap"; then
+      # The kernel's own priorities are negative, and cannot be asked for.
+      if [ "$priority" -lt 0 ]; then quiet swapon "$swap"; else quiet swapon -p "$priority" "$swap"; fi
+    fi
+  done
+fi
 if grep -q '# fairlead: swap off$' "$root/etc/fstab" 2>/dev/null; then
   changed=true
   sed -i '${SWAP_OFF}' "$root/etc/fstab"
-  if [ -z "$root" ]; then quiet swapon -a; fi
+  # What was on is not known of a host from before that was kept.
+  if [ ! -s "$before/swaps" ] && has swapon; then quiet swapon -a; fi
+fi
+loaded=''
+if [ -s "$before/modules" ] && has rmmod; then
+  for module in ${MODULES}; do
+    if ! grep -qxF "$module" "$before/modules" && grep -q "^$module " "$root/proc/modules"; then loaded="$loaded $module"; fi
+  done
 fi`;
+
+/** Once nothing of a node uses them; modules that something else has come to use stay. */
+export const unloadModules = `
+for module in \${loaded:-}; do quiet rmmod "$module"; done`;

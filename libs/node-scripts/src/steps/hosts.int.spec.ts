@@ -291,6 +291,25 @@ describe('the inspection of a host', () => {
     expect(await problems()).toEqual([expect.stringMatching(words)]);
   });
 
+  it('takes networks of podman and CRI-O for what they are', async () => {
+    host.write('/etc/cni/net.d/87-podman-bridge.conflist', '{}');
+    expect(await problems()).toEqual([
+      '/etc/cni/net.d/87-podman-bridge.conflist is a network of podman, which the first pods would get: move it out of /etc/cni/net.d',
+    ]);
+    host.write('/etc/cni/net.d/10-flannel.conflist', '{}');
+    expect(await problems()).toContainEqual(expect.stringMatching(/10-flannel.conflist is left of another cluster/));
+  });
+
+  it.each([
+    ['v1, alone', 'tmpfs /sys/fs/cgroup tmpfs ro 0 0\ncgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n', 'v1'],
+    ['v1 beside v2', 'tmpfs /sys/fs/cgroup tmpfs ro 0 0\ncgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n', 'v1'],
+    ['v2', 'cgroup2 /sys/fs/cgroup cgroup2 rw,nsdelegate 0 0\n', 'v2'],
+    ['none', 'proc /proc proc rw 0 0\n', ''],
+  ])('finds the hierarchy of cgroups that a kubelet would find: %s', async (_hierarchy, mounts, cgroup) => {
+    host.write('/proc/self/mounts', mounts);
+    expect((await look()).facts.cgroup).toBe(cgroup);
+  });
+
   it('names the node of an existing agent', async () => {
     host.write('/etc/fairlead/agent.json', JSON.stringify(AGENT_CONFIG, null, 2));
     expect(await problems()).toEqual([`it has an agent of another cluster (node ${AGENT_CONFIG.node})`]);

@@ -13,7 +13,7 @@ import { API_PORT, CRI_SOCKET } from '../kubeadm/kubeadm.types.js';
 import { HOST_UNIT } from '../join/host.unit.js';
 import { hostPath, quote } from '../shell/quote.js';
 import { script, type HostScript } from '../shell/script.js';
-import { restoreHost } from './host-before.parts.js';
+import { restoreHost, unloadModules } from './host-before.parts.js';
 import { BASELINE, wipe as wiping, wiped, type Wipe } from './host-wipe.parts.js';
 import { emptyFolder } from './kubeadm.parts.js';
 
@@ -63,7 +63,8 @@ export const PORTS = [API_PORT, 2379, 2380, 10250, 10257, 10259];
 
 /** Shell functions that inspect the host; each prints names, one per line. */
 export const LOOKS = `
-has() { command -v "$1" >/dev/null 2>&1; }
+# A program of this host: those of a simulated one lie below its root, and others must not touch this machine.
+has() { case $(command -v "$1" 2>/dev/null) in "$root"/*) true ;; *) false ;; esac; }
 quiet() { "$@" >>"$log" 2>&1 9>&- || true; }
 
 # A folder may be a mount of its own: what is in it goes, and the folder where it can.
@@ -142,7 +143,7 @@ if [ -e ${hostPath(NETWORK_PATHS.firewall.unit)} ]; then
   quiet systemctl daemon-reload
 fi
 rm -f ${hostPath(NETWORK_PATHS.firewall.undo)}
-if [ -z "$root" ] && has nft; then quiet nft delete table ${NFT_TABLE}; fi
+if has nft; then quiet nft delete table ${NFT_TABLE}; fi
 if [ -e ${hostPath(NETWORK_PATHS.sshd)} ]; then
   changed=true
   rm -f ${hostPath(NETWORK_PATHS.sshd)}
@@ -201,30 +202,32 @@ if [ -z "$root" ]; then
     changed=true
     quiet ip link delete "$device"
   done
+fi
 
-  for kind in iptables ip6tables iptables-legacy ip6tables-legacy; do
-    if has "$kind-save" && has "$kind-restore" && "$kind-save" 2>/dev/null | grep -qE '${RULES}'; then
-      changed=true
-      "$kind-save" 2>/dev/null | grep -vE '${RULES}' | "$kind-restore" >>"$log" 2>&1 || true
-    fi
+for kind in iptables ip6tables iptables-legacy ip6tables-legacy; do
+  if has "$kind-save" && has "$kind-restore" && "$kind-save" 2>/dev/null | grep -qE '${RULES}'; then
+    changed=true
+    "$kind-save" 2>/dev/null | grep -vE '${RULES}' | "$kind-restore" >>"$log" 2>&1 || true
+  fi
+done
+if has nft; then
+  tables | while read -r table; do
+    # shellcheck disable=SC2086 # Family and name are two arguments.
+    quiet nft delete table $table
   done
-  if has nft; then
-    tables | while read -r table; do
-      # shellcheck disable=SC2086 # Family and name are two arguments.
-      quiet nft delete table $table
+fi
+# iptables makes its tables when it is used first; those of which nothing is left do nothing.
+if has nft; then
+  for family in ip ip6; do
+    for table in filter nat mangle; do
+      if nft list table "$family" "$table" >/dev/null 2>&1 &&
+        ! nft list table "$family" "$table" | grep -qvE '^(table .*[{]|[[:space:]]*chain [A-Z]+ [{]|[[:space:]]*type .* policy accept;|[[:space:]]*[}]|[[:space:]]*|# .*)$'; then
+        quiet nft delete table "$family" "$table"
+      fi
     done
-  fi
-  # iptables makes its tables when it is used first; those of which nothing is left do nothing.
-  if has nft; then
-    for family in ip ip6; do
-      for table in filter nat mangle; do
-        if nft list table "$family" "$table" >/dev/null 2>&1 &&
-          ! nft list table "$family" "$table" | grep -qvE '^(table .*[{]|[[:space:]]*chain [A-Z]+ [{]|[[:space:]]*type .* policy accept;|[[:space:]]*[}]|[[:space:]]*|# .*)$'; then
-          quiet nft delete table "$family" "$table"
-        fi
-      done
-    done
-  fi
+  done
+fi
+if [ -z "$root" ]; then
   if has ipvsadm; then quiet ipvsadm --clear; fi
   if has ipset; then
     for set in $(ipset list -name 2>/dev/null | grep -E '^(KUBE-|cali)' || true); do quiet ipset destroy "$set"; done
@@ -300,6 +303,7 @@ if [ -e "$root/etc/kubernetes/kubelet.conf" ] || [ -e "$root/etc/kubernetes/admi
   fi
 fi
 ${KERNEL}
+${removeAgent ? unloadModules : ''}
 ${FILES}
 ${wipe === undefined ? '' : `${BASELINE}${wiping(wipe)}`}${VERIFIED}
 ${wipe === undefined ? '' : wiped(wipe)}${RESULT}

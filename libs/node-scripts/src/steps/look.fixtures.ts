@@ -8,6 +8,7 @@ export const FREE_HOST: HostFacts = {
   hasSystemd: true,
   machine: 'x86_64',
   kernel: '6.12.48+deb13-amd64',
+  cgroup: 'v2',
   machineId: '',
   productUuid: '',
   addresses: [],

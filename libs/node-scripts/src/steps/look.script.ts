@@ -32,6 +32,8 @@ export const HostFacts = z.strictObject({
   /** From `uname`. */
   machine: text,
   kernel: text,
+  /** v1 or v2: the hierarchy that a kubelet would find. */
+  cgroup: text,
   machineId: text,
   productUuid: text,
   /** Addresses of its interfaces; IPv6 as 32 hexadecimal digits. Empty: not reported by the kernel. */
@@ -179,6 +181,10 @@ folders() {
       comma=,
     fi
   done
+}
+# A kubelet looks at this mount alone: a hybrid hierarchy, with cgroup2 below a tmpfs, is v1 to it.
+cgroup() {
+  awk '$2 == "/sys/fs/cgroup" { found = $3 } END { if (found != "") print found == "cgroup2" ? "v2" : "v1" }' "$root/proc/self/mounts" 2>/dev/null || true
 }`;
 
 /** Within the same network, a machine that drops pings still answers ARP or neighbour solicitations. */
@@ -196,6 +202,7 @@ const FACTS = [
   '\\"hasSystemd\\":$systemd',
   '\\"machine\\":$(json_text "$(uname -m)")',
   '\\"kernel\\":$(json_text "$(uname -r)")',
+  '\\"cgroup\\":$(json_text "$(cgroup)")',
   '\\"machineId\\":$(said etc/machine-id)',
   '\\"productUuid\\":$(said sys/class/dmi/id/product_uuid)',
   '\\"addresses\\":[$(addresses | sort -u | list)]',

@@ -13,6 +13,8 @@ export interface Expected {
   readonly address: string | null;
   /** null: its clock is not compared. */
   readonly lookedAt: LookedAt | null;
+  /** The profile of its connection has `failCgroupV1: false`. */
+  readonly cgroupV1?: boolean;
 }
 
 /** Certificates are valid from their signing: to a clock further behind they are not valid yet. */
@@ -28,6 +30,8 @@ const MACHINES = ['x86_64', 'aarch64', 'ppc64le', 's390x'];
 /** kubeadm's preflight rejects older ones. */
 const KERNEL_MIN = { major: 4, minor: 19 } as const;
 const SHOWN_MAX = 4;
+/** Networks of tools for containers that are no cluster. */
+const NETWORKS = /^\/etc\/cni\/net\.d\/[^/]*(podman|crio)[^/]*$/;
 const NODE_FILES = /^\/(etc\/kubernetes\/(kubelet|admin)\.conf|var\/lib\/etcd\/member(\/.*)?)$/;
 
 const few = (items: readonly string[]): string =>
@@ -83,6 +87,24 @@ const machineProblems = ({ user, hasSystemd, machine, kernel }: HostFacts): read
   ];
 };
 
+/** kubelets fail there since v1.35, unless they are told not to. */
+const cgroupProblems = ({ cgroup }: HostFacts, isAllowed: boolean): readonly string[] =>
+  cgroup !== 'v1' || isAllowed
+    ? []
+    : [
+        'it has cgroup v1, on which kubelets of v1.35 and later do not start: boot it with systemd.unified_cgroup_hierarchy=1, or set failCgroupV1: false and ignorePreflightErrors: [SystemVerification] in the profile of the connection',
+      ];
+
+/** The container runtime takes the first network that it finds: those pods that start before the plugin would get it. */
+const networkProblems = ({ leftovers }: HostFacts): readonly string[] => {
+  const networks = leftovers.filter((path) => NETWORKS.test(path));
+  return networks.length === 0
+    ? []
+    : [
+        `${few(networks)} is a network of ${networks.some((path) => path.includes('podman')) ? 'podman' : 'CRI-O'}, which the first pods would get: move it out of /etc/cni/net.d`,
+      ];
+};
+
 const clusterProblems = ({
   leftovers,
   units,
@@ -93,7 +115,7 @@ const clusterProblems = ({
   agent,
 }: HostFacts): readonly string[] => {
   const node = leftovers.find((path) => NODE_FILES.test(path));
-  const others = leftovers.filter((path) => !NODE_FILES.test(path));
+  const others = leftovers.filter((path) => !NODE_FILES.test(path) && !NETWORKS.test(path));
   const rest = 'is left of another cluster: reset the host (kubeadm reset, k3s-uninstall.sh), or reinstall it';
   return [
     ...(node === undefined ? [] : [`it is a Kubernetes node already (${node} exists)`]),
@@ -137,10 +159,15 @@ const folderProblems = ({ folders }: HostFacts): readonly string[] =>
   });
 
 /** Why a host cannot become a node now, one sentence each with a remedy; empty: the inspection found no problem. */
-export const problemsOfHost = (facts: HostFacts, { address, lookedAt }: Expected): readonly string[] => [
+export const problemsOfHost = (
+  facts: HostFacts,
+  { address, lookedAt, cgroupV1 = false }: Expected,
+): readonly string[] => [
   ...machineProblems(facts),
+  ...cgroupProblems(facts, cgroupV1),
   ...addressProblems(facts, address),
   ...clusterProblems(facts),
+  ...networkProblems(facts),
   ...clockProblems(facts, lookedAt),
   ...folderProblems(facts),
 ];

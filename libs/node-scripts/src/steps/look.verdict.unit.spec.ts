@@ -14,9 +14,12 @@ interface Machine {
   readonly init: 'systemd' | 'openrc';
   readonly cpu: 'x86_64' | 'aarch64' | 'i686' | 'armv7l';
   readonly kernel: readonly [number, number];
+  readonly cgroup: 'v1' | 'v2';
+  /** By the profile of its connection. */
+  readonly runsOnCgroupV1: boolean;
   readonly address: 'own' | 'own-ipv6' | 'translated';
   readonly clockOffSeconds: number;
-  readonly remains: 'nothing' | 'node' | 'manifests' | 'network' | 'k3s';
+  readonly remains: 'nothing' | 'node' | 'manifests' | 'network' | 'k3s' | 'podman' | 'cri-o';
   readonly runs: 'nothing' | 'kubelet' | 'microk8s';
   readonly agentOf: string | null;
   readonly listens: readonly number[];
@@ -34,6 +37,8 @@ const REMAINS = {
   manifests: ['/etc/kubernetes/manifests/etcd.yaml'],
   network: ['/etc/cni/net.d/10-calico.conflist'],
   k3s: ['/var/lib/rancher/k3s'],
+  podman: ['/etc/cni/net.d/87-podman-bridge.conflist'],
+  'cri-o': ['/etc/cni/net.d/100-crio-bridge.conflist'],
 };
 const RUNS = { nothing: [], kubelet: ['kubelet'], microk8s: ['snap.microk8s.daemon-kubelite'] };
 const FILTERS = { none: [], 'kube-proxy': ['ip kube-proxy'], iptables: ['KUBE-SERVICES', 'CNI-HOSTPORT-DNAT'] };
@@ -47,6 +52,7 @@ const look = (machine: Machine): HostFacts => ({
   hasSystemd: machine.init === 'systemd',
   machine: machine.cpu,
   kernel: `${machine.kernel.join('.')}.7-generic`,
+  cgroup: machine.cgroup,
   addresses: [
     '127.0.0.1',
     '10.0.2.15',
@@ -82,7 +88,11 @@ const obstacles = (machine: Machine): readonly RegExp[] => {
     [machine.address === 'translated', /no interface with the address 10\.77\.0\.2 \(it has 10\.0\.2\.15\)/],
     [machine.clockOffSeconds > 7, /clock is .* ahead of/],
     [machine.clockOffSeconds < -7, /clock is .* behind/],
-    [machine.remains !== 'nothing', machine.remains === 'node' ? /Kubernetes node already/ : /left of another cluster/],
+    [machine.cgroup === 'v1' && !machine.runsOnCgroupV1, /cgroup v1, .*v1\.35.*unified_cgroup_hierarchy=1/],
+    [machine.remains === 'node', /Kubernetes node already/],
+    [['manifests', 'network', 'k3s'].includes(machine.remains), /left of another cluster/],
+    [machine.remains === 'podman', /87-podman-bridge.conflist is a network of podman/],
+    [machine.remains === 'cri-o', /100-crio-bridge.conflist is a network of CRI-O/],
     [machine.runs !== 'nothing', /of another cluster runs/],
     [machine.agentOf !== null, /agent of another cluster/],
     [machine.listens.length > 0, /something listens on port/],
@@ -108,7 +118,9 @@ const machines: fc.Arbitrary<Machine> = fc.record({
   kernel: mostly<readonly [number, number]>([6, 12], [4, 18], [3, 10], [4, 19], [5, 4]),
   address: mostly<Machine['address']>('own', 'own-ipv6', 'translated'),
   clockOffSeconds: mostly(0, -129_600, 172_800, 12, -12, 3, -3),
-  remains: mostly<Machine['remains']>('nothing', 'node', 'manifests', 'network', 'k3s'),
+  cgroup: mostly<Machine['cgroup']>('v2', 'v1'),
+  runsOnCgroupV1: fc.boolean(),
+  remains: mostly<Machine['remains']>('nothing', 'node', 'manifests', 'network', 'k3s', 'podman', 'cri-o'),
   runs: mostly<Machine['runs']>('nothing', 'kubelet', 'microk8s'),
   agentOf: mostly<string | null>(null, '', 'demo-w-1-aaaaa'),
   listens: mostly<readonly number[]>([], [6443], [2379, 2380, 10250]),
@@ -123,6 +135,7 @@ const machines: fc.Arbitrary<Machine> = fc.record({
 const expectedOf = (machine: Machine) => ({
   address: machine.address === 'own-ipv6' ? IPV6 : ADDRESS,
   lookedAt: AT,
+  cgroupV1: machine.runsOnCgroupV1,
 });
 
 describe('the verdict on a host', () => {

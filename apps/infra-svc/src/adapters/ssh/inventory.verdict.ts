@@ -1,4 +1,4 @@
-import { nodeAddressOf, type NodeName, type OwnHost } from '@fairlead/contracts';
+import { nodeAddressOf, runsOnCgroupV1, type HostProfile, type NodeName, type OwnHost } from '@fairlead/contracts';
 import { cloneWarning, problemsOfHost, sameMachine, type Identified } from '@fairlead/node-scripts';
 import type { StockView } from '../../stock/stock.ports.js';
 import type { Found } from './own.hosts.js';
@@ -24,7 +24,11 @@ const identityOf = ({ host, found }: Looked): readonly Identified[] =>
  * One verdict per host, in the order of the inventory. Of two names of one machine, the one in use counts, otherwise
  * the first.
  */
-export const verdictsOf = (looked: readonly Looked[], { held, withheld }: StockView): readonly HostVerdict[] => {
+export const verdictsOf = (
+  looked: readonly Looked[],
+  { held, withheld }: StockView,
+  profile: HostProfile | undefined,
+): readonly HostVerdict[] => {
   const isHeld = ({ name }: OwnHost): boolean => held.some(({ host }) => host.name === name);
   const inOrder = looked.toSorted((one, other) => Number(isHeld(other.host)) - Number(isHeld(one.host)));
   return looked.map(({ host, found }) => {
@@ -39,7 +43,7 @@ export const verdictsOf = (looked: readonly Looked[], { held, withheld }: StockV
     const same = identity === undefined ? undefined : sameMachine(identity, before);
     if (same !== undefined)
       return verdict(`it is the same machine as ${same.name}: list each machine once, with one address`);
-    const expected = { address: nodeAddressOf(host), lookedAt: found.lookedAt };
+    const expected = { address: nodeAddressOf(host), lookedAt: found.lookedAt, cgroupV1: runsOnCgroupV1(profile) };
     const warning = identity === undefined ? undefined : cloneWarning(identity, before);
     return verdict(problemsOfHost(found.look.facts, expected).join('; '), warning);
   });

@@ -118,6 +118,20 @@ describe('your own hosts', () => {
     ]);
   });
 
+  it('with cgroup v1 are refused, unless the profile lets their kubelets run there', async () => {
+    rack.put(
+      0,
+      '/proc/self/mounts',
+      'tmpfs /sys/fs/cgroup tmpfs ro 0 0\ncgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n',
+    );
+    const problem = async (profile: Record<string, unknown>) =>
+      (await rack.open({ profile }).verify(signal())).hosts?.[0]?.problem;
+    expect(await problem({})).toMatch(
+      /^it has cgroup v1, .* boot it with systemd\.unified_cgroup_hierarchy=1, or set failCgroupV1: false/,
+    );
+    expect(await problem({ failCgroupV1: false })).toBe('');
+  });
+
   it('are inspected again by a verification, even right after the last one', async () => {
     const provider = rack.open({}, { ...QUICK, freshForMs: 60_000 });
     const problem = async () => (await provider.verify(signal())).hosts?.[1]?.problem;

@@ -89,9 +89,11 @@ export class SshProvider implements InfrastructureProvider {
     this.hosts.forget();
     const view = await this.stock.look(this.connection.name);
     const looked = await this.every(async (host) => ({ host, found: await this.hosts.look(host, signal) }));
-    const states = verdictsOf(looked, view).map(({ name, problem, warning }): HostState => {
-      return { name, problem, ...(warning === '' ? {} : { warning }) };
-    });
+    const states = verdictsOf(looked, view, this.connection.own.profile).map(
+      ({ name, problem, warning }): HostState => {
+        return { name, problem, ...(warning === '' ? {} : { warning }) };
+      },
+    );
     if (states.some(({ problem }) => problem === '')) return { nlb: false, simulated: false, hosts: states };
     const [first] = states;
     throw this.failure(
@@ -267,7 +269,7 @@ export class SshProvider implements InfrastructureProvider {
     const looked = await this.all(this.inventory, async (host) => {
       return { host, found: inUse.has(host.name) ? undefined : await this.hosts.look(host, signal) };
     });
-    const verdicts = verdictsOf(looked, view);
+    const verdicts = verdictsOf(looked, view, this.connection.own.profile);
     const isFit = (at: number): boolean => inUse.has(looked[at]!.host.name) || verdicts[at]!.problem === '';
     const fit = looked.filter((_, at) => isFit(at));
     const unfit = verdicts.filter((_, at) => !isFit(at));

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path/posix';
 import type { HostPort } from '../../node/host.ports.js';
-import { KUBELET_CONF } from './kubeconfig.js';
+import { KUBELET_CONF } from '../../node/node.paths.js';
 
 /** The folder of kubelet.conf and its parent: kubeadm creates the former if it is missing. */
 const FOLDERS = [dirname(KUBELET_CONF), dirname(dirname(KUBELET_CONF))] as const;

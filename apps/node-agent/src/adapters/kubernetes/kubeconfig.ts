@@ -2,9 +2,7 @@ import { WorldFailure } from '@fairlead/contracts';
 import { parseYaml } from '@fairlead/parsers';
 import * as z from 'zod';
 import type { HostPort } from '../../node/host.ports.js';
-
-/** The kubelet's own credentials, written by `kubeadm init` and `kubeadm join`. */
-export const KUBELET_CONF = '/etc/kubernetes/kubelet.conf';
+import { KUBELET_CONF } from '../../node/node.paths.js';
 
 /** The kubelet's own kubeconfig has 6 KiB. */
 const KUBECONFIG_LENGTH_MAX = 65_536;
