@@ -107,6 +107,17 @@ describe('the kubelet of a control plane whose certificates are renewed', () => 
     expect(host.files.get(CURRENT)).toBe(ended);
   });
 
+  it('fails in the words of kubeadm where the key of the authority is kept elsewhere, and restarts nothing', async () => {
+    const host = new ModelHost();
+    const words =
+      'failure loading ca certificate authority: open /etc/kubernetes/pki/ca.key: no such file or directory';
+    host.files.set(CURRENT, valid);
+    host.failing.set('kubeadm certs renew', words);
+    const failed = await host.changes().ensure(desired({ change: only }), host.bootId, nothing);
+    expect(failed?.message).toBe(`exit code 1: ${words}`);
+    expect([host.commands.filter((line) => /restart/.test(line)), host.manifests.length]).toEqual([[], 4]);
+  });
+
   it('restarts everything if a static pod does not respond, whose certificates may have expired too', async () => {
     const host = new ModelHost();
     host.mute = 'etcd v1';
