@@ -22,8 +22,8 @@ import { hostSoftware } from './host.software.js';
 import { ensureAll } from './inspection.js';
 
 const MIRROR = '/srv/mirror';
-const RUNS = 6;
-const LIMIT_MS = 120_000;
+const RUNS = 5;
+const LIMIT_MS = 300_000;
 
 /** The state of a host before it became a node. */
 interface Owned {
@@ -190,7 +190,7 @@ const MODULE = ' 32768 0 - Live 0x0000000000000000\n';
 const SWAPS = 'Filename Type Size Used Priority\n';
 const BRIDGED = ['iptables', 'ip6tables'].map((name) => `/proc/sys/net/bridge/bridge-nf-call-${name}`);
 
-const table = (host: FilesHost, name: string): FilesHost =>
+const table = (host: FilesHost, name: string): void =>
   host.write(`/kernel/nft/${name}`, `table ${name} {\n  chain mine {\n    ip saddr 198.51.100.7 drop\n  }\n}\n`);
 const load = (host: FilesHost, module: string): void => {
   if (host.read('/proc/modules').includes(`${module} `)) return;

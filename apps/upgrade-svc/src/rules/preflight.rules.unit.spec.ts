@@ -199,7 +199,7 @@ describe('B5 no kubelet is upgraded to a version that does not start on its host
     });
   });
 
-  it('accepts earlier versions, nodes that keep their kubelet, and kubelets that are told to run there', () => {
+  it('accepts earlier versions, nodes that keep their kubelet, and kubelets whose configuration lets them run there', () => {
     expect(b5CgroupV1(old, 'v1.34.4', [w(1)])).toEqual([]);
     expect(b5CgroupV1(old, 'v1.35.4', [cp(1)])).toEqual([]);
     expect(b5CgroupV1(withNode(w(1), { cgroupV1: 'runs' }), 'v1.35.4', [w(1)])).toEqual([]);

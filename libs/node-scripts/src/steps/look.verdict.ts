@@ -87,7 +87,7 @@ const machineProblems = ({ user, hasSystemd, machine, kernel }: HostFacts): read
   ];
 };
 
-/** kubelets fail there since v1.35, unless they are told not to. */
+/** kubelets fail there since v1.35, unless their configuration lets them run. */
 const cgroupProblems = ({ cgroup }: HostFacts, isAllowed: boolean): readonly string[] =>
   cgroup !== 'v1' || isAllowed
     ? []
