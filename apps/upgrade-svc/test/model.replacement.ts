@@ -6,7 +6,7 @@ import { cp, modelNode, nodesOf, UID, w, type Model, type Replacement } from './
 const change = (model: Model, to: Partial<Replacement>): Model =>
   model.replacement === null ? model : { ...model, replacement: { ...model.replacement, ...to } };
 
-/** infra-svc hears of replacements, and of pauses and the end of the upgrade that asks for them. */
+/** infra-svc follows replacements, and the pauses and the end of the upgrade that requests them. */
 export const heardOfReplacement = (model: Model, fact: Fact): Model => {
   switch (fact.type) {
     case 'PoolReplacementRequested': {
