@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSystem, type System } from './system/system.js';
 
 const [OLD, NEW] = ['v1.33.13', 'v1.34.4'];
-const TIMEOUT_MS = 300_000;
+const TIMEOUT_MS = 420_000;
 const machines = { connection: 'lab', machineType: 'lab.medium' };
 const PATH = '/ns/default/clusters/shop';
 
-const manifest = (version: string) => ({
+const manifest = (version: string, ofPool: object = {}) => ({
   apiVersion: 'fairlead.dev/v1alpha1',
   kind: 'Cluster',
   metadata: { name: 'shop' },
@@ -16,7 +16,7 @@ const manifest = (version: string) => ({
     version,
     serviceType: 'single',
     controlPlane: { replicas: 3, ...machines, rollout: { strategy: 'Replace' } },
-    pools: [{ name: 'web', replicas: 2, ...machines, rollout: { strategy: 'Replace' } }],
+    pools: [{ name: 'web', replicas: 2, ...machines, rollout: { strategy: 'Replace' }, ...ofPool }],
   },
 });
 
@@ -34,6 +34,12 @@ describe('a version of control planes and a pool with the strategy Replace', () 
     const minSeq = (await log()).at(-1)?.meta.seq ?? 0;
     return (await system.call<Nodes>('GET', `${PATH}/nodes?minSeq=${minSeq}`)).body.items;
   };
+  const kubernetes = async (): Promise<KubernetesClient> => {
+    const { body: kubeconfig } = await system.call<string>('GET', `${PATH}/kubeconfig/administrator`);
+    return new KubernetesClient('shop', kubeconfig, () => undefined);
+  };
+  /** Asked for by the manifest, and not by an upgrade. */
+  const isOfImage = ({ data }: StoredEvent<'PoolRolloutCompleted'>): boolean => !data.requestId.startsWith('u-');
   const isOver = ({ type }: StoredEvent): boolean =>
     ['UpgradeRejected', 'RolloutCompleted', 'RolloutHalted', 'RolloutAborted'].includes(type);
 
@@ -95,8 +101,7 @@ describe('a version of control planes and a pool with the strategy Replace', () 
   );
 
   it('is what the API servers and the addons of kubeadm run', async () => {
-    const { body: kubeconfig } = await system.call<string>('GET', `${PATH}/kubeconfig/administrator`);
-    const { core } = new KubernetesClient('shop', kubeconfig, () => undefined);
+    const { core } = await kubernetes();
     const { items } = await core.listNamespacedPod({ namespace: 'kube-system' });
     const images = items.flatMap(({ spec }) => (spec?.containers ?? []).map(({ image }) => image ?? ''));
     const of = (component: string): readonly string[] => [
@@ -105,4 +110,31 @@ describe('a version of control planes and a pool with the strategy Replace', () 
     for (const component of ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kube-proxy'])
       expect(of(component)).toEqual([expect.stringMatching(new RegExp(`:${NEW}$`))]);
   });
+
+  it(
+    'stays while the pool gets another image, which is rolled by replacement, too (lab)',
+    async () => {
+      const workers = async (): Promise<readonly string[]> =>
+        (await nodes()).filter(({ role }) => role === 'worker').map(({ name }) => name);
+      const old = await workers();
+      const other = manifest(NEW ?? '', { image: 'debian-13' });
+      expect((await put(other, '?dryRun=All')).body.plan).toMatchObject([
+        { action: 'replace-nodes', pool: 'web', count: 2, nodes: [{ reason: 'image of the connection' }, {}] },
+      ]);
+      expect((await put(other)).status).toBe(202);
+      await system.until('shop', (event) => event.type === 'PoolRolloutCompleted' && isOfImage(event), TIMEOUT_MS);
+      expect((await workers()).filter((name) => old.includes(name))).toEqual([]);
+      const { items } = await (await kubernetes()).core.listNode();
+      const facts = items.map(({ metadata, status }) => [
+        metadata?.name?.includes('-w-'),
+        /Linux 1[23]/.exec(status?.nodeInfo?.osImage ?? '')?.[0],
+        status?.nodeInfo?.kubeletVersion,
+      ]);
+      expect(facts.toSorted()).toEqual([
+        ...Array.from({ length: 3 }, () => [false, 'Linux 12', NEW]),
+        ...Array.from({ length: 2 }, () => [true, 'Linux 13', NEW]),
+      ]);
+    },
+    TIMEOUT_MS,
+  );
 });

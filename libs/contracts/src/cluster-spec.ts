@@ -35,12 +35,17 @@ export const ON_CREATION_FAILURES = ['keep', 'cleanup'] as const;
 export const OnCreationFailure = z.enum(ON_CREATION_FAILURES);
 export type OnCreationFailure = z.infer<typeof OnCreationFailure>;
 
+/** A name or an ID, as the provider knows it. */
+export const IMAGE_LENGTH_MAX = 255;
+export const ImageName = z.string().min(1).max(IMAGE_LENGTH_MAX);
+
 /** A number of machines with the same settings. */
 export const NodeSet = z.strictObject({
   connection: ConnectionName,
   count: z.int().min(1),
   spec: z.string().min(1),
   rootDisk: RootDisk,
+  image: ImageName.optional().describe('Absent: that of the connection'),
   role: z.string().optional().describe('IAM role of the provider, for its cloud controller'),
   pool: PoolName.optional().describe('The pool that workers belong to; absent: worker-<number>, counted on'),
   zones: z.array(z.string()).optional().describe('Zones that they are spread over; absent: all of the connection'),

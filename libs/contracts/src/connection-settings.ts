@@ -107,6 +107,8 @@ export interface ProviderTraits {
   readonly hostsJoin: boolean;
   /** It creates machines with user data, which they run at their first boot. */
   readonly takesUserData: boolean;
+  /** It creates machines with the image that a pool declares; false: they have that of the connection, or none. */
+  readonly choosesImages: boolean;
   /** Its machines run no workloads. */
   readonly isSimulated: boolean;
   /** The isolation between tenants of its machines. */
@@ -134,6 +136,7 @@ const DELETED_MACHINES = 'machines are deleted, not used again';
 
 export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
   external: {
+    choosesImages: true,
     hasInventory: false,
     hostsJoin: false,
     isSimulated: false,
@@ -146,6 +149,7 @@ export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
     example: { connection: 'site', machineType: 'medium', caution: 'its provider must be running' },
   },
   join: {
+    choosesImages: false,
     hasInventory: false,
     hostsJoin: true,
     takesUserData: false,
@@ -160,6 +164,7 @@ export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
     },
   },
   lab: {
+    choosesImages: true,
     hasInventory: false,
     hostsJoin: false,
     takesUserData: true,
@@ -171,6 +176,7 @@ export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
     example: { connection: 'lab', machineType: 'lab.medium', caution: 'a simulation: no workload runs there' },
   },
   nspawn: {
+    choosesImages: false,
     hasInventory: false,
     hostsJoin: false,
     takesUserData: false,
@@ -188,6 +194,7 @@ export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
     },
   },
   openstack: {
+    choosesImages: true,
     hasInventory: false,
     hostsJoin: false,
     takesUserData: false,
@@ -203,6 +210,7 @@ export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
     },
   },
   ssh: {
+    choosesImages: false,
     hasInventory: true,
     hostsJoin: false,
     takesUserData: false,
@@ -216,6 +224,7 @@ export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
 };
 
 const UNKNOWN_PROVIDER: Omit<ProviderTraits, 'example'> = {
+  choosesImages: false,
   hasInventory: false,
   hostsJoin: false,
   takesUserData: false,

@@ -27,6 +27,7 @@ export const MachinePlan = z.strictObject({
   connection: ConnectionName,
   spec: z.string(),
   rootDisk: RootDisk,
+  image: z.string().optional().describe('Absent: that of its connection'),
   zone: z.string().optional().describe('Its zone; absent: the provider chooses'),
   surge,
   adopts: AdoptedMachine.optional().describe('The machine that it is, which exists already; absent: it is created'),

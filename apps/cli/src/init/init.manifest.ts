@@ -59,6 +59,8 @@ ${connectionText(answers)}
     replicas: ${controlPlanes} # 1, 3, 5 or 7
     connection: ${answers.connection}
     machineType: ${answers.machineType}${workers === 0 ? '\n    schedulable: true # workloads run on the only node' : ''}
+    # Replace control planes for another version, instead of changing them in place.
+    #rollout: { strategy: Replace }
     # Replace a control plane that stays unhealthy.
     #health: { remediation: replace, unhealthyAfter: 10m }
 ${poolsText(answers)}

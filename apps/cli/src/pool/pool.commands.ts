@@ -110,6 +110,7 @@ const poolLines = (pool: Pool, status: Status | undefined, columns: number): rea
     ['min ready', `${pool.minReadySeconds ?? 0} s`],
     ['connection', connection],
     ['machine type', machineType],
+    ['image', pool.image ?? 'of the connection'],
     ['root disk', `${rootDisk.type}, ${rootDisk.size}`],
     ['zones', listed(zones, 'all of the connection')],
     [

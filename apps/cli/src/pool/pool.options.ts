@@ -21,6 +21,7 @@ export interface PoolFlags {
   readonly max?: number;
   readonly connection?: string;
   readonly machineType?: string;
+  readonly image?: string;
   readonly rootDiskType?: string;
   readonly rootDiskSize?: string;
   readonly zone?: readonly string[];
@@ -68,13 +69,14 @@ export const addPoolOptions = (command: Command): Command =>
     )
     .option('--connection <name>', "connection that provides the machines (default: the control plane's)")
     .option('--machine-type <name>', "machine size (default: the control plane's)")
+    .option('--image <name>', "image of the machines (default: the connection's)")
     .option('--root-disk-type <type>', 'disk type, as the provider names it')
     .option('--root-disk-size <gb>', 'disk size in GB')
     .option('--zone <zone>', 'zone over which nodes are spread (repeatable; default: all zones)', collected)
     .option('--label <key=value>', 'applied to the nodes of the pool (repeatable)', assignments('key=value'))
     .option('--taint <key=value:effect>', 'applied to the nodes of the pool (repeatable)', taints)
     .addOption(
-      new Option('--strategy <name>', 'how nodes are replaced when the machines of the pool change').choices(
+      new Option('--strategy <name>', 'how nodes change to another version or other machines').choices(
         ROLLOUT_STRATEGIES,
       ),
     )
@@ -135,6 +137,7 @@ export const poolFieldsOf = (flags: PoolFlags): Fields =>
     ...sizeOf(flags),
     connection: flags.connection,
     machineType: flags.machineType,
+    image: flags.image,
     rootDisk: given({ type: flags.rootDiskType, size: flags.rootDiskSize }),
     zones: flags.zone,
     labels: flags.label && Object.fromEntries(flags.label.map(({ name, value }) => [name, value])),

@@ -214,6 +214,22 @@ describe('a pool whose machines boot from user data', () => {
   });
 });
 
+describe('an image of a pool', () => {
+  it('is refused where hosts keep the system that they have, and stays declared elsewhere', async () => {
+    const path = '/ns/default/clusters/shop/manifest';
+    const { body } = await gateway.ask<ClusterManifestView>('GET', path);
+    const declare = (pool: object) =>
+      gateway.ask<Refusal & ClusterManifestView>('PATCH', `${path}?dryRun=All`, {
+        body: { spec: { pools: [...body.spec.pools, { name: 'rolled', replicas: 0, image: 'debian-13', ...pool }] } },
+        headers: { 'content-type': 'application/merge-patch+json' },
+      });
+    const refused = await declare({ connection: 'edge', machineType: 'join.any' });
+    expect([refused.status, refused.body.reason]).toEqual([422, 'pool.image-fixed']);
+    const made = await declare({ connection: 'lab', machineType: 'lab.small' });
+    expect([made.status, made.body.spec?.pools.at(-1)?.image]).toEqual([200, 'debian-13']);
+  });
+});
+
 describe('a join token', () => {
   it('is issued for pools of connections whose hosts join by themselves only', async () => {
     const { status, body } = await issue('worker-1');

@@ -1,6 +1,7 @@
 import {
   apiNameOf,
   bootsFromUserData,
+  CONTROL_PLANE_POOL,
   isDnsName,
   leaseFaults,
   refuse,
@@ -27,6 +28,17 @@ const userDataFaults = ({ pools }: DeclaredSpec, { connections }: Registered): r
     return isSimulated && pool.bootstrap?.data !== undefined
       ? [refuse('pool.data-simulated', { pool: name, connection }, `${field}.data`)]
       : [];
+  });
+
+/** Hosts that exist already keep the system that they have. */
+const imageFaults = ({ controlPlane, pools }: DeclaredSpec, { connections }: Registered): readonly Refusal[] =>
+  [
+    { ...controlPlane, pool: CONTROL_PLANE_POOL, field: 'spec.controlPlane.image' },
+    ...pools.map((pool, at) => ({ ...pool, pool: pool.name, field: `spec.pools[${at}].image` })),
+  ].flatMap(({ image, connection, pool, field }) => {
+    const provider = connections.get(connection)?.provider;
+    if (image === undefined || provider === undefined || traitsOf(provider).choosesImages) return [];
+    return [refuse('pool.image-fixed', { pool, provider, connection }, field)];
   });
 
 /** Of a new cluster: afterwards the name is that which was reserved, whatever the domain is. */
@@ -56,6 +68,7 @@ export class ChangeChecks {
     return [
       ...leaseFaults(after.lease, before?.lease, this.clock.now().toISOString()),
       ...userDataFaults(after, known),
+      ...imageFaults(after, known),
       ...(before === undefined ? publicationFaults(address.cluster, after, this.settings.publishDomain) : []),
       ...(await this.addresses.faults(address, after, known)),
     ];

@@ -25,6 +25,8 @@ export interface ProviderUnderTest {
   readonly cidr?: string;
   /** Whether machines can move into another group. */
   readonly adopts?: true;
+  /** An image beside that of the connection; absent: its machines have no choice. */
+  readonly otherImage?: string;
   stop(): Promise<void>;
 }
 
@@ -223,6 +225,23 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
       const [machine] = await collect(under.open().ensureMachines(group, signal()));
       await under.open().deleteGroup({ ...group, uid: randomUUID() as ClusterUid }, signal());
       expect((await under.open().describeMachines(group, signal())).map(({ id }) => id)).toEqual([machine?.id]);
+    });
+
+    it('gives a machine the image that it is declared with, and others that of the group', async () => {
+      const { otherImage } = under;
+      if (otherImage === undefined) return;
+      const provider = under.open();
+      const group = desired(newGroup(), 2);
+      const image = (await provider.resolveImage(signal())).name;
+      const machines = group.machines.map((machine, at) => (at === 0 ? { ...machine, image: otherImage } : machine));
+      await collect(provider.ensureMachines({ ...group, image, machines }, signal()));
+      const listed = (await provider.listMachines(signal())).filter(({ uid }) => uid === group.uid);
+      expect(new Map(listed.map((one) => [one.name, one.image]))).toEqual(
+        new Map([
+          [machines[0]!.name, otherImage],
+          [machines[1]!.name, image],
+        ]),
+      );
     });
 
     it('moves an adopted machine into another group once, with its ID, and only from the named group', async () => {

@@ -52,7 +52,7 @@ export class Adoption {
     if (found === undefined) return refuse('connection.orphan-unknown', about);
     const owner = await this.ownerOf(task, found);
     if (owner !== undefined) return refuse('connection.orphan-recorded', { ...about, owner });
-    const reasons = misfits(found, { set, image: prepared.infrastructure.image, zones: prepared.zones });
+    const reasons = misfits(found, { set, image: set.image ?? prepared.infrastructure.image, zones: prepared.zones });
     if (!isRunning(found) || reasons.length > 0)
       return refuse('connection.orphan-unfit', { ...about, pool: set.pool ?? '', detail: reasons.join('; ') });
     const problems = await this.problemsOf(found, prepared, task.signal);

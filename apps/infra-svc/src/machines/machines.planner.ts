@@ -140,6 +140,10 @@ const number = (sets: readonly NodeSet[], after: { workers: number; pools: numbe
     )
     .map((entry, at) => ({ ...entry, index: after.workers + at + 1 }));
 
+/** Absent: that of the connection. */
+const ofImage = ({ image }: { readonly image?: string | undefined }): { readonly image?: string } =>
+  image === undefined ? {} : { image };
+
 const worker =
   (cluster: string, uid: ClusterUid) =>
   ({ set, pool, index }: Numbered): Unplaced => ({
@@ -152,13 +156,14 @@ const worker =
       connection: set.connection,
       spec: set.spec,
       rootDisk: set.rootDisk,
+      ...ofImage(set),
     },
   });
 
 /** The control planes of a set; `ever`: how many existed before. The very first one is the leader. */
 const controlPlanesOf = (
   { uid, spec }: Pick<ClusterRef, 'uid' | 'spec'>,
-  { count, connection, spec: size, rootDisk, zones = [] }: NodeSet,
+  { count, connection, spec: size, rootDisk, image, zones = [] }: NodeSet,
   ever: number,
 ): readonly Unplaced[] =>
   Array.from({ length: count }, (_, at): Unplaced => ({
@@ -171,6 +176,7 @@ const controlPlanesOf = (
       connection,
       spec: size,
       rootDisk,
+      ...ofImage({ image }),
     },
   }));
 
@@ -220,11 +226,11 @@ export const planNodes = (
  * A set for one machine of the same role and pool, as currently declared; if the pool is not declared, a copy of the
  * machine.
  */
-const setLike = ({ pool, connection, spec, rootDisk }: MachinePlan, declared: Declared | undefined): NodeSet => {
+const setLike = ({ pool, connection, spec, rootDisk, image }: MachinePlan, declared: Declared | undefined): NodeSet => {
   const { controlPlane, pools = [] } = declared?.spec ?? {};
   if (pool === CONTROL_PLANE_POOL && controlPlane !== undefined) return controlPlaneSetOf(controlPlane, 1);
   const now = pools.find(({ name }) => name === pool);
-  return now === undefined ? { connection, spec, rootDisk, pool: pool as PoolName, count: 1 } : nodeSetOf(now, 1);
+  return now === undefined ? { connection, spec, rootDisk, ...ofImage({ image }), pool: pool as PoolName, count: 1 } : nodeSetOf(now, 1);
 };
 
 type Request = Pick<NodesRequest, 'workers' | 'controlPlane' | 'replaces'>;
@@ -278,9 +284,9 @@ export const planSurge = (
 ): readonly MachinePlan[] => {
   const like = likeOf(cluster.planned, pool);
   if (like === undefined) return [];
-  const { connection, spec, rootDisk } = like;
+  const { connection, spec, rootDisk, image } = like;
   const zones = zonesLike(cluster.planned, pool);
-  const machines = number([{ connection, spec, rootDisk, zones, count }], { workers: cluster.workersEver, pools: 0 })
+  const machines = number([{ connection, spec, rootDisk, ...ofImage({ image }), zones, count }], { workers: cluster.workersEver, pools: 0 })
     .map((entry) => ({ ...entry, pool }))
     .map(worker(cluster.spec.name, cluster.uid));
   return spread(machines, presentIn(cluster), zonesOf).map((plan) => ({ ...plan, surge: upgradeId }));
@@ -289,11 +295,12 @@ export const planSurge = (
 /** The machine to request from a provider. */
 export const desiredMachine =
   ({ namespace, spec: { name: cluster } }: ClusterRef) =>
-  ({ name, spec, zone, rootDisk, role, pool, surge, adopts }: MachinePlan): DesiredMachine => ({
+  ({ name, spec, zone, rootDisk, image, role, pool, surge, adopts }: MachinePlan): DesiredMachine => ({
     name,
     spec,
     zone,
     rootDisk,
+    ...ofImage({ image }),
     ...(adopts === undefined ? {} : { adopts }),
     labels: {
       'fairlead.dev/namespace': namespace,

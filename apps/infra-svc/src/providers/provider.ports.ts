@@ -121,6 +121,8 @@ export interface DesiredMachine {
   /** Absent: the provider chooses. */
   readonly zone: string | undefined;
   readonly rootDisk: RootDisk;
+  /** Absent: that of the group. */
+  readonly image?: string;
   /** The existing machine that it adopts, with its former group; absent: it is created. */
   readonly adopts?: AdoptedMachine;
   readonly labels: Readonly<Record<string, string>>;

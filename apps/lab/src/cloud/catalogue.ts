@@ -26,7 +26,10 @@ export interface Image {
   readonly os: string;
 }
 
-export const IMAGES: readonly Image[] = [{ name: 'debian-12', os: 'Debian GNU/Linux 12 (simulated by Fairlead lab)' }];
+export const IMAGES: readonly Image[] = [
+  { name: 'debian-12', os: 'Debian GNU/Linux 12 (simulated by Fairlead lab)' },
+  { name: 'debian-13', os: 'Debian GNU/Linux 13 (simulated by Fairlead lab)' },
+];
 
 export const specNamed = (name: string): MachineSpec | undefined => SPECS.find((spec) => spec.name === name);
 export const regionNamed = (name: string): Region | undefined => REGIONS.find((region) => region.name === name);

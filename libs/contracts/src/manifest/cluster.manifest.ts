@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { CONTROL_PLANES_MAX, POOL_NODES_MAX } from '../cluster.limits.js';
-import { CNIS, Cni, ETCDS, LOAD_BALANCERS, OnCreationFailure, RootDiskRequest, ServiceType } from '../cluster-spec.js';
+import { CNIS, Cni, ETCDS, LOAD_BALANCERS, OnCreationFailure, RootDiskRequest, ServiceType, ImageName } from '../cluster-spec.js';
 import { ClusterName, ConnectionName, Namespace, NodeName, PoolName } from '../ids.js';
 import { CLUSTER_DEFAULTS, serviceTypeWith } from '../requests.js';
 import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
@@ -37,6 +37,9 @@ const machines = {
   connection: ConnectionName.describe('Name of a registered connection'),
   machineType: z.string().min(1).max(TEXT_LENGTH_MAX).describe("Machine size, by the provider's name for it"),
   rootDisk: RootDiskRequest.prefault({}).describe('Of each machine'),
+  image: ImageName.optional().describe(
+    "The image of its machines, by the provider's name for it; another one replaces them. Left out: that of the connection",
+  ),
 };
 
 const ManifestPool = z.strictObject({
@@ -49,7 +52,7 @@ const ManifestPool = z.strictObject({
     .describe('How many workers; a pool of 0 stays declared. Left out: as many as it has; a new pool has 1'),
   autoscaling: Autoscaling.optional().describe('Bounds of its size, in place of replicas'),
   ...machines,
-  rollout: PoolRollout.prefault({}).describe('How its nodes are replaced when its machine template changes'),
+  rollout: PoolRollout.prefault({}).describe('How its nodes change to another version, and how they are replaced'),
   health: ManifestHealthCheck.optional(),
   bootstrap: PoolBootstrap.optional().describe(
     'Only where hosts join by themselves. Left out: its bootstrap data are generated',
@@ -108,7 +111,7 @@ export const ManifestSpec = z.strictObject({
       .default(false)
       .describe('Workloads run on the only control plane of a new cluster without workers'),
     rollout: ControlPlaneRollout.prefault({}).describe(
-      'How control planes are replaced, one at a time, when their machine template changes',
+      'How control planes change to another version, and how they are replaced, one at a time',
     ),
     health: ManifestHealthCheck.optional(),
     zones: poolFields.zones

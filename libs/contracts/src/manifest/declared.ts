@@ -2,6 +2,7 @@ import * as z from 'zod';
 import {
   Cni,
   ETCDS,
+  ImageName,
   KubernetesVersion,
   LOAD_BALANCERS,
   OnCreationFailure,
@@ -37,6 +38,7 @@ const machines = {
   connection: ConnectionName,
   machineType: z.string().min(1),
   rootDisk: RootDisk,
+  image: ImageName.optional().describe('Absent: that of the connection'),
 };
 
 /** Absent, as in every spec from before health checks: no automatic repair. */
@@ -53,7 +55,7 @@ export const DeclaredPool = z.strictObject({
 });
 export type DeclaredPool = z.infer<typeof DeclaredPool>;
 
-type OptionalField = 'health' | 'autoscaling' | 'bootstrap';
+type OptionalField = 'health' | 'autoscaling' | 'bootstrap' | 'image';
 
 type CompletePool = Pick<DeclaredPool, OptionalField> & {
   readonly [Field in Exclude<keyof DeclaredPool, OptionalField>]-?: Exclude<DeclaredPool[Field], undefined>;
@@ -148,11 +150,12 @@ export const completeSpec = (spec: DeclaredSpec): CompleteSpec => ({
 /** The pool of control planes. No worker pool may have this name. */
 export const CONTROL_PLANE_POOL = 'control-plane';
 
-const machinesOf = ({ count, connection, spec, rootDisk, zones }: NodeSet) => ({
+const machinesOf = ({ count, connection, spec, rootDisk, image, zones }: NodeSet) => ({
   replicas: count,
   connection,
   machineType: spec,
   rootDisk,
+  ...(image === undefined ? {} : { image }),
   ...(zones === undefined ? {} : { zones }),
 });
 
@@ -189,9 +192,12 @@ export const declaredOf = ({
 const limitedTo = (zones: readonly string[] = []): Pick<NodeSet, 'zones'> =>
   zones.length === 0 ? {} : { zones: [...zones] };
 
+/** Absent: that of the connection. */
+const ofImage = ({ image }: Pick<DeclaredPool, 'image'>): Pick<NodeSet, 'image'> => (image === undefined ? {} : { image });
+
 /** The machines of a pool, or additional ones, in the form that services are asked for them. */
 export const nodeSetOf = (
-  { name, connection, machineType, rootDisk, zones }: DeclaredPool,
+  { name, connection, machineType, rootDisk, image, zones }: DeclaredPool,
   count: number,
 ): NodeSet => ({
   connection,
@@ -199,12 +205,13 @@ export const nodeSetOf = (
   spec: machineType,
   rootDisk,
   pool: name,
+  ...ofImage({ image }),
   ...limitedTo(zones),
 });
 
 /** Additional control planes with the settings of the existing ones. */
 export const controlPlaneSetOf = (
-  { connection, machineType, rootDisk, zones }: DeclaredSpec['controlPlane'],
+  { connection, machineType, rootDisk, image, zones }: DeclaredSpec['controlPlane'],
   count: number,
 ): NodeSet => ({
   connection,
@@ -212,16 +219,17 @@ export const controlPlaneSetOf = (
   spec: machineType,
   rootDisk,
   pool: CONTROL_PLANE_POOL as PoolName,
+  ...ofImage({ image }),
   ...limitedTo(zones),
 });
 
 /** The ClusterSpec for a manifest. A pool of 0 replicas needs no machines, so only the manifest contains it. */
 export const clusterSpecOf = (name: ClusterName, declared: DeclaredSpec): ClusterSpec => {
   const { controlPlane, network, pools, storage, onFailure, lease } = declared;
-  const { connection, machineType: spec, rootDisk, replicas: count, zones } = controlPlane;
+  const { connection, machineType: spec, rootDisk, image, replicas: count, zones } = controlPlane;
   return {
     name,
-    controlPlane: { connection, count, spec, rootDisk, ...limitedTo(zones) },
+    controlPlane: { connection, count, spec, rootDisk, ...ofImage({ image }), ...limitedTo(zones) },
     workers: pools.filter(({ replicas }) => replicas > 0).map((pool) => nodeSetOf(pool, pool.replicas)),
     serviceType: declared.serviceType,
     singleNode: controlPlane.schedulable,

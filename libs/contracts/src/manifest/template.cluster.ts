@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { CONTROL_PLANES_MAX } from '../cluster.limits.js';
-import { CNIS, Cni, ETCDS, LOAD_BALANCERS, RootDiskRequest, ServiceType } from '../cluster-spec.js';
+import { CNIS, Cni, ETCDS, LOAD_BALANCERS, RootDiskRequest, ServiceType, ImageName } from '../cluster-spec.js';
 import { ConnectionName } from '../ids.js';
 import { Firewall } from '../network/firewall.js';
 import { Sshd } from '../network/sshd.js';
@@ -19,6 +19,7 @@ const machines = {
   connection: ConnectionName.optional().describe('Name of a registered connection'),
   machineType: z.string().min(1).max(TEXT_LENGTH_MAX).optional(),
   rootDisk: RootDiskRequest.optional(),
+  image: ImageName.optional(),
   health: ManifestHealthCheck.optional(),
   zones: poolFields.zones.optional(),
 };

@@ -87,6 +87,11 @@ export const POOL_REFUSALS = {
     'Pool {pool} declares user data, but the provider {provider} of the connection {connection} takes none',
     'Leave by: userData out: nodes are bootstrapped by SSH then.',
   ),
+  'pool.image-fixed': definition(
+    422,
+    'Pool {pool} declares an image, and the provider {provider} of connection {connection} creates no machines from one',
+    'Leave image out: its hosts keep the system that they have.',
+  ),
   'pool.rollout-failed': definition(
     409,
     'The rollout of pool {pool} has failed, and some of its nodes have not been replaced',

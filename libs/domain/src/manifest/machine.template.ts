@@ -1,13 +1,14 @@
 import type { DeclaredPool } from '@fairlead/contracts';
 
 /** The machine settings of a pool, or of the control plane. */
-export type MachineTemplate = Pick<DeclaredPool, 'connection' | 'machineType' | 'rootDisk'>;
+export type MachineTemplate = Pick<DeclaredPool, 'connection' | 'machineType' | 'rootDisk' | 'image'>;
 
 const FIELDS: Readonly<Record<string, (template: MachineTemplate) => string>> = {
   connection: ({ connection }) => connection,
   machineType: ({ machineType }) => machineType,
   'rootDisk.type': ({ rootDisk }) => rootDisk.type,
   'rootDisk.size': ({ rootDisk }) => rootDisk.size,
+  image: ({ image }) => image ?? 'of the connection',
 };
 
 /** How a machine differs from its pool's declaration: `machineType lab.medium`; empty: it does not. */
@@ -27,8 +28,10 @@ export const templateOf = (machine: {
   readonly connection: MachineTemplate['connection'];
   readonly spec: string;
   readonly rootDisk: MachineTemplate['rootDisk'];
+  readonly image?: MachineTemplate['image'];
 }): MachineTemplate => ({
   connection: machine.connection,
   machineType: machine.spec,
   rootDisk: machine.rootDisk,
+  ...(machine.image === undefined ? {} : { image: machine.image }),
 });

@@ -165,12 +165,13 @@ const vanish = (declared: Declared, name: string): Declared => {
   return found === undefined ? leave(declared, [name]) : exchanged(declared, ...found);
 };
 
-const poolLike = ({ pool, connection, spec, rootDisk }: MachinePlan): DeclaredPool => ({
+const poolLike = ({ pool, connection, spec, rootDisk, image }: MachinePlan): DeclaredPool => ({
   name: pool,
   replicas: 0,
   connection,
   machineType: spec,
   rootDisk,
+  ...(image === undefined ? {} : { image }),
 });
 
 /** A machine that no manifest asked for: its pool grows, or is created. */

@@ -608,6 +608,32 @@ describe('the plan of a change', () => {
       expect(changeFaults(before, declared([pool('web', 3, large), pool('idle', 0)]))).toEqual([]);
     });
 
+    it('replaces each node that has another image than the declared one, or that of the connection', () => {
+      const [step] = stepsTo({ image: 'debian-13' });
+      expect([step?.action, step?.count, step?.reason]).toEqual([
+        'replace-nodes',
+        3,
+        'image of the connection → debian-13: 3 nodes replaced, at most 1 extra and 0 unavailable',
+      ]);
+      const declaring = declared([pool('web', 3, { image: 'debian-13' }), pool('idle', 0)]);
+      const rolled = members.map((member) => ({ ...member, machine: { ...member.machine, image: 'debian-13' } }));
+      expect(planOf(before, declaring, { members: rolled })).toEqual([]);
+      expect(planOf(declaring, before, { members: rolled.slice(0, 3) })).toMatchObject([
+        { action: 'replace-nodes', nodes: [{ reason: 'image debian-13' }, {}, {}] },
+      ]);
+    });
+
+    it('says of another version which nodes are replaced for it', () => {
+      const rollout = { strategy: 'Replace', maxSurge: 1, maxUnavailable: 0, canary: true } as const;
+      const now = declared([pool('web', 3, { rollout }), pool('idle', 0)]);
+      const later = { ...now, version: 'v1.35.4' as DeclaredSpec['version'] };
+      const [step] = planOf(now, later, { members: members.slice(0, 3) });
+      expect([step?.action, step?.reason]).toEqual([
+        'upgrade',
+        expect.stringMatching(/control planes before workers; replaced by new nodes: pool web$/),
+      ]);
+    });
+
     it('replaces none that is removed anyway, and none in an empty pool', () => {
       const [remove, replace] = stepsTo(large, 1);
       expect(remove?.nodes.map(({ name }) => name)).toEqual(['w-2', 'w-3']);

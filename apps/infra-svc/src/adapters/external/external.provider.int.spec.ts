@@ -38,6 +38,7 @@ describeProvider('of the example, which is a process of its own', async () => {
     connection: 'site',
     region: 'example-1',
     spec: 'example.medium',
+    otherImage: 'example-2',
     publicKey: 'ssh-ed25519 AAAA spec',
     stop: async () => served.stop(),
   };

@@ -102,8 +102,8 @@ export class ExternalProvider implements InfrastructureProvider {
   /** Bounded only by the signal, because machines take longer than the timeout of a call. */
   async *ensureMachines(group: MachineGroup, signal: AbortSignal): AsyncIterable<MachineAnswer> {
     const { image, network, firewall, sshKey } = group;
-    const machines = group.machines.map(({ name, spec, zone = '', rootDisk, labels }) => ({
-      ...{ name, spec, zone, labels, rootDiskType: rootDisk.type, rootDiskSize: rootDisk.size },
+    const machines = group.machines.map(({ name, spec, zone = '', rootDisk, image: own = '', labels }) => ({
+      ...{ name, spec, zone, labels, rootDiskType: rootDisk.type, rootDiskSize: rootDisk.size, image: own },
     }));
     const request = { group: refOf(group), image, network, firewall, sshKey, machines };
     const call = { operation: 'create machines', method: 'EnsureMachines', request, signal } as const;

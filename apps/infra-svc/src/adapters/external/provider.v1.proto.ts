@@ -145,6 +145,8 @@ message DesiredMachine {
   string root_disk_type = 4;
   string root_disk_size = 5;
   map<string, string> labels = 6;
+  // Empty: the image of the request.
+  string image = 7;
 }
 
 message MachinesRequest {

@@ -24,6 +24,7 @@ describeProvider('lab', async () => {
     connection: 'lab',
     region: 'lab-1',
     spec: 'lab.medium',
+    otherImage: 'debian-13',
     publicKey: opensshKeys.generate('spec').publicKey,
     adopts: true,
     stop: () => lab.stop(),

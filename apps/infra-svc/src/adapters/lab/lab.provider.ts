@@ -255,7 +255,7 @@ export class LabProvider implements InfrastructureProvider {
 
   private askFor(group: MachineGroup, signal: AbortSignal): Promise<LabGroup> {
     const { name, namespace, cluster, uid, image, network, firewall, sshKey } = group;
-    const machines = group.machines.map((machine) => ({ ...machine, image, network, firewall, sshKey }));
+    const machines = group.machines.map((machine) => ({ image, ...machine, network, firewall, sshKey }));
     const body = { cluster, namespace, uid, machines };
     const request = { operation: 'create machines', method: 'PUT', path: path('groups', name), body, signal } as const;
     return this.client.get(this.on(request), LabGroup);

@@ -10,8 +10,9 @@ export interface ServerSurroundings {
   readonly network: string;
   readonly firewall: string;
   readonly keypair: string;
-  readonly image: answers.Image;
-  /** The requested name of the image. */
+  /** By their requested names. */
+  readonly images: ReadonlyMap<string, answers.Image>;
+  /** The image of machines that declare none. */
   readonly imageName: string;
   readonly flavors: readonly answers.Flavor[];
   /** The server group that separates control planes; undefined: none. */
@@ -68,7 +69,9 @@ export class CloudServers {
 
   /** Resolves once Nova has accepted the request, not when the server runs. */
   async create(group: GroupRef, machine: DesiredMachine, around: ServerSurroundings): Promise<void> {
-    const { name, spec, zone, rootDisk } = machine;
+    const { name, spec, zone, rootDisk, image: imageName = around.imageName } = machine;
+    const image = around.images.get(imageName);
+    if (image === undefined) throw this.nova.refusal(`image ${imageName} was not looked up`);
     const flavor = around.flavors.find((one) => one.name === spec);
     if (flavor === undefined) throw this.nova.refusal(`the cloud has no machine size ${spec}`);
     const isDefault = (text: string): boolean => text === '' || text === 'default';
@@ -77,21 +80,21 @@ export class CloudServers {
       throw this.nova.refusal(`${spec} has no disk, so the root disk needs a size`);
     const size = isDefault(rootDisk.size) ? flavor.disk : Number(rootDisk.size);
     const volume = {
-      ...{ boot_index: 0, source_type: 'image', destination_type: 'volume', uuid: around.image.id },
+      ...{ boot_index: 0, source_type: 'image', destination_type: 'volume', uuid: image.id },
       ...{ volume_size: size, delete_on_termination: true },
       ...(isDefault(rootDisk.type) ? {} : { volume_type: rootDisk.type }),
     };
     const server = {
       name,
       flavorRef: flavor.id,
-      ...(hasVolume ? { block_device_mapping_v2: [volume] } : { imageRef: around.image.id }),
+      ...(hasVolume ? { block_device_mapping_v2: [volume] } : { imageRef: image.id }),
       networks: [{ uuid: around.network }],
       security_groups: [{ name: around.firewall }],
       key_name: around.keypair,
       user_data: userData(),
       config_drive: true,
       tags: [connectionTag(this.nova.session.at.connection)],
-      metadata: this.metadataOf(group, name, around.imageName),
+      metadata: this.metadataOf(group, name, imageName),
       ...(zone === undefined || zone === '' ? {} : { availability_zone: zone }),
     };
     const hints =

@@ -24,6 +24,7 @@ describeProvider('openstack, of which the services are simulated', async () => {
     connection: 'openstack',
     region: 'RegionOne',
     spec: 'm1.medium',
+    otherImage: 'debian-13',
     publicKey,
     adopts: true,
     stop: () => cloud.stop(),

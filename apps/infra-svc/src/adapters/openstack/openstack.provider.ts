@@ -118,7 +118,7 @@ export class OpenstackProvider implements InfrastructureProvider {
     const operation = 'create machines';
     const servers = new CloudServers(this.to('Nova', operation, signal));
     await this.refuseGone(group, operation, signal);
-    for (const machine of group.machines) await servers.adopt(group, machine, group.image);
+    for (const machine of group.machines) await servers.adopt(group, machine, machine.image ?? group.image);
     await this.createMissing(group, servers, operation, signal);
     const waiting = new Set<string>(group.machines.map(({ name }) => name));
     for (;;) {
@@ -224,8 +224,11 @@ export class OpenstackProvider implements InfrastructureProvider {
   }
 
   /** Finds an image by ID or by name; of several with one name, the newest. */
-  private async image(operation: ProviderOperation, signal: AbortSignal): Promise<answers.Image> {
-    const { image: text } = this.session.at.settings;
+  private async image(
+    operation: ProviderOperation,
+    signal: AbortSignal,
+    text = this.session.at.settings.image,
+  ): Promise<answers.Image> {
     const glance = this.to('Glance', operation, signal);
     const query = `name=${encodeURIComponent(text)}&status=active&sort=created_at:desc&limit=1`;
     const [named] = (await glance.get(`/images?${query}`, answers.Images)).images;
@@ -249,7 +252,7 @@ export class OpenstackProvider implements InfrastructureProvider {
     const there = new Set((await servers.ofGroup(group)).map(nodeNameOf));
     const missing = group.machines.filter(({ name }) => !there.has(name));
     if (missing.length === 0) return;
-    const around = await this.surroundings(group, servers, operation, signal);
+    const around = await this.surroundings({ ...group, machines: missing }, servers, operation, signal);
     const made = await Promise.allSettled(missing.map((machine) => servers.create(group, machine, around)));
     // The incarnation may have been deleted in the meantime: then the created resources are deleted too.
     if (await new CloudFirewalls(this.to('Neutron', operation, signal)).isGone(group.uid)) {
@@ -258,6 +261,18 @@ export class OpenstackProvider implements InfrastructureProvider {
     }
     const failed = made.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
+  }
+
+  /** Each image of the machines once, by its requested name. */
+  private async imagesOf(
+    { image, machines }: MachineGroup,
+    operation: ProviderOperation,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, answers.Image>> {
+    const names = [...new Set(machines.map((machine) => machine.image ?? image))];
+    return new Map(
+      await Promise.all(names.map(async (name) => [name, await this.image(operation, signal, name)] as const)),
+    );
   }
 
   private async surroundings(
@@ -275,7 +290,7 @@ export class OpenstackProvider implements InfrastructureProvider {
       network: network.id,
       firewall: firewall.id,
       keypair: group.sshKey,
-      image: await this.image(operation, signal),
+      images: await this.imagesOf(group, operation, signal),
       imageName: group.image,
       flavors: await this.flavors(operation, signal),
       serverGroup: hasControlPlanes ? await servers.ensureServerGroup(group) : undefined,

@@ -90,13 +90,14 @@ export class SimulatedCloud {
   async start(): Promise<void> {
     await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
     this.all('networks').push({ id: randomUUID(), name: 'external', description: '', subnets: [], tags: [] });
-    this.all('images').push({
-      id: randomUUID(),
-      name: 'debian-12',
-      status: 'active',
-      os_distro: 'debian',
-      os_version: '12',
-    });
+    for (const version of ['12', '13'])
+      this.all('images').push({
+        id: randomUUID(),
+        name: `debian-${version}`,
+        status: 'active',
+        os_distro: 'debian',
+        os_version: version,
+      });
   }
 
   async stop(): Promise<void> {
