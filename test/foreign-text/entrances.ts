@@ -12,7 +12,7 @@ import { parseKubeadmRefusal, parseKubeletConfiguration } from '@fairlead/parser
 import { WORST_JSON, WORST_LINES, WORST_YAML, type WorstText } from '@fairlead/testing/worst.texts';
 import { X509Certificate } from 'node:crypto';
 import validRange from 'semver/ranges/valid.js';
-import { kubeadmManifests } from '../../libs/kubernetes/src/kubeadm.manifests.js';
+import { kubeadmManifests } from '../../libs/kubernetes/src/kubeadm.js';
 import { parseClusterDocument } from '../../apps/cli/src/cluster/cluster.request.js';
 import { parseManifests } from '../../apps/cli/src/document/manifest.document.js';
 import { parseLine } from '../../apps/cli/src/handover/handover.file.js';
@@ -190,7 +190,7 @@ export const ENTRANCES: readonly Entrance[] = [
     feed: (text) => kubeletSettingsIn({ extraArgs: undefined, patch: undefined, config: text }),
   },
   {
-    file: 'libs/kubernetes/src/kubeadm.manifests.ts',
+    file: 'libs/kubernetes/src/kubeadm.ts',
     what: 'kubeadm-config, as a snapshot of etcd had it',
     shapes: WORST_YAML,
     lengthMax: 256 * KIB,

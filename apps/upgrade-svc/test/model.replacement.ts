@@ -6,8 +6,8 @@ import { cp, modelNode, nodesOf, UID, w, type Model, type Replacement } from './
 const change = (model: Model, to: Partial<Replacement>): Model =>
   model.replacement === null ? model : { ...model, replacement: { ...model.replacement, ...to } };
 
-/** infra-svc follows replacements, and the pauses and the end of the upgrade that requests them. */
-export const heardOfReplacement = (model: Model, fact: Fact): Model => {
+/** infra-svc reads requests for replacements, and pauses and the end of their upgrade. */
+export const withRequest = (model: Model, fact: Fact): Model => {
   switch (fact.type) {
     case 'PoolReplacementRequested': {
       const { requestId, pool, nodes, version } = fact.data;

@@ -14,7 +14,7 @@ import type { AnyRolloutTask, CallHook, EmptyNode } from '../src/rollout/rollout
 import { agentStep, type AgentStep } from './model.agent.js';
 import { changeNode, factsOf, nodesOf, UID, type Model } from './model.js';
 import { violations } from './model.safety.js';
-import { heardOfReplacement, replacementSteps } from './model.replacement.js';
+import { withRequest, replacementSteps } from './model.replacement.js';
 import { heard, surgeSteps } from './model.surge.js';
 import { effectOf } from './model.tasks.js';
 
@@ -151,7 +151,7 @@ export class RolloutSimulation {
     const meta = { id: `event-${seq}`, seq, namespace: 'default', cluster: 'demo', context, time: this.now };
     const event = { ...fact, meta } as unknown as StoredEvent;
     this.log.push(event);
-    this.change(heardOfReplacement(heard(this.model, event as Fact), event as Fact));
+    this.change(withRequest(heard(this.model, event as Fact), event as Fact));
     const { wakeAt } = this.follower;
     for (const asked of this.follower.read(event)) this.enqueue(asked);
     if (this.follower.wakeAt !== wakeAt) this.setTimer();

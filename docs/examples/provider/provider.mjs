@@ -35,7 +35,12 @@ const create = ({ connection, group, image, sshKey }, desired) => {
   const machine = {
     ...{ id: randomUUID(), name: desired.name, uid: group.uid, group: group.name, status: 'creating', message: '' },
     ...{ publicIp: '', privateIp, region: REGION.name, zone: desired.zone || REGION.zones[0] },
-    ...{ ssh: { host: privateIp, port: 22, user: 'root', hostKey: '' }, sshKey, spec: desired.spec, image: desired.image || image },
+    ...{
+      ssh: { host: privateIp, port: 22, user: 'root', hostKey: '' },
+      sshKey,
+      spec: desired.spec,
+      image: desired.image || image,
+    },
     ...{ connection: connection.name, bornAt: Date.now() },
   };
   cloud.machines.set(machine.id, machine);

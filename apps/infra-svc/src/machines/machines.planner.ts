@@ -230,7 +230,9 @@ const setLike = ({ pool, connection, spec, rootDisk, image }: MachinePlan, decla
   const { controlPlane, pools = [] } = declared?.spec ?? {};
   if (pool === CONTROL_PLANE_POOL && controlPlane !== undefined) return controlPlaneSetOf(controlPlane, 1);
   const now = pools.find(({ name }) => name === pool);
-  return now === undefined ? { connection, spec, rootDisk, ...ofImage({ image }), pool: pool as PoolName, count: 1 } : nodeSetOf(now, 1);
+  return now === undefined
+    ? { connection, spec, rootDisk, ...ofImage({ image }), pool: pool as PoolName, count: 1 }
+    : nodeSetOf(now, 1);
 };
 
 type Request = Pick<NodesRequest, 'workers' | 'controlPlane' | 'replaces'>;
@@ -286,7 +288,10 @@ export const planSurge = (
   if (like === undefined) return [];
   const { connection, spec, rootDisk, image } = like;
   const zones = zonesLike(cluster.planned, pool);
-  const machines = number([{ connection, spec, rootDisk, ...ofImage({ image }), zones, count }], { workers: cluster.workersEver, pools: 0 })
+  const machines = number([{ connection, spec, rootDisk, ...ofImage({ image }), zones, count }], {
+    workers: cluster.workersEver,
+    pools: 0,
+  })
     .map((entry) => ({ ...entry, pool }))
     .map(worker(cluster.spec.name, cluster.uid));
   return spread(machines, presentIn(cluster), zonesOf).map((plan) => ({ ...plan, surge: upgradeId }));

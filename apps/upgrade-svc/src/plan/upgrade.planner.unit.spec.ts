@@ -568,8 +568,13 @@ describe('a plan for pools whose nodes are replaced', () => {
 
   it('changes the other pools in place, and nodes of another version alone', () => {
     const { w: ofWorkers } = replaced;
-    const mixed = changeNode(model, w(1), { software: { ...model.nodes[w(1)]!.software, kubelet: '1.34.4', kubeadm: '1.34.4', kubectl: '1.34.4' } });
-    const done = changeNode(mixed, cp(1), { components: { api: '1.34.4', controllers: '1.34.4', scheduler: '1.34.4', emulates: null }, software: mixed.nodes[w(1)]!.software });
+    const mixed = changeNode(model, w(1), {
+      software: { ...model.nodes[w(1)]!.software, kubelet: '1.34.4', kubeadm: '1.34.4', kubectl: '1.34.4' },
+    });
+    const done = changeNode(mixed, cp(1), {
+      components: { api: '1.34.4', controllers: '1.34.4', scheduler: '1.34.4', emulates: null },
+      software: mixed.nodes[w(1)]!.software,
+    });
     const half = planned(inputOf(done, to('v1.34.4'), {}, { replaced }));
     expect(half.operations.flatMap(({ kind, nodes }) => (kind === 'replace' ? [nodes] : []))).toEqual([
       [cp(2), cp(3)],
@@ -577,12 +582,9 @@ describe('a plan for pools whose nodes are replaced', () => {
     ]);
     expect(half.current).toEqual([cp(1), w(1)]);
     const one = planned(inputOf(model, to('v1.34.4'), {}, { replaced: { w: ofWorkers } }));
-    expect(one.operations.map(({ kind }) => kind).filter((kind) => kind === 'control-plane' || kind === 'replace')).toEqual([
-      'control-plane',
-      'control-plane',
-      'control-plane',
-      'replace',
-    ]);
+    expect(
+      one.operations.map(({ kind }) => kind).filter((kind) => kind === 'control-plane' || kind === 'replace'),
+    ).toEqual(['control-plane', 'control-plane', 'control-plane', 'replace']);
   });
 
   it('replaces control planes at each minor version on its path, and workers once', () => {
@@ -615,4 +617,3 @@ describe('a plan for pools whose nodes are replaced', () => {
     expect(rejectedBy(inputOf(modelOf(3, 1, '1.31.14'), to('v1.32.13')))).toEqual([]);
   });
 });
-

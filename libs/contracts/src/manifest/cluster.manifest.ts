@@ -1,6 +1,15 @@
 import * as z from 'zod';
 import { CONTROL_PLANES_MAX, POOL_NODES_MAX } from '../cluster.limits.js';
-import { CNIS, Cni, ETCDS, LOAD_BALANCERS, OnCreationFailure, RootDiskRequest, ServiceType, ImageName } from '../cluster-spec.js';
+import {
+  CNIS,
+  Cni,
+  ETCDS,
+  LOAD_BALANCERS,
+  OnCreationFailure,
+  RootDiskRequest,
+  ServiceType,
+  ImageName,
+} from '../cluster-spec.js';
 import { ClusterName, ConnectionName, Namespace, NodeName, PoolName } from '../ids.js';
 import { CLUSTER_DEFAULTS, serviceTypeWith } from '../requests.js';
 import { DEFAULT_KUBERNETES_VERSION } from '../software.js';

@@ -193,7 +193,8 @@ const limitedTo = (zones: readonly string[] = []): Pick<NodeSet, 'zones'> =>
   zones.length === 0 ? {} : { zones: [...zones] };
 
 /** Absent: that of the connection. */
-const ofImage = ({ image }: Pick<DeclaredPool, 'image'>): Pick<NodeSet, 'image'> => (image === undefined ? {} : { image });
+const ofImage = ({ image }: Pick<DeclaredPool, 'image'>): Pick<NodeSet, 'image'> =>
+  image === undefined ? {} : { image };
 
 /** The machines of a pool, or additional ones, in the form that services are asked for them. */
 export const nodeSetOf = (
