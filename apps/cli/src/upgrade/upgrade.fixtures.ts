@@ -229,7 +229,7 @@ export const STORY = {
     {
       ...begun(900, 300),
       phase: 'Halted',
-      message: 'rule E2 says stop: the change of demo-w-2-c5v7r failed: no space left on device',
+      message: 'stopped at demo-w-2-c5v7r (E2): change failed: no space left on device',
       nextActions: ['Free space on demo-w-2-c5v7r', 'fairlead upgrade retry demo'],
       nodesDone: 4,
     },
