@@ -138,7 +138,7 @@ describe('the removal of a worker whose pods may not leave', () => {
   });
 
   it(
-    'waits for an eviction that a webhook denies, with its message, and completes when it is allowed, despite returning pods [issue 31]',
+    'waits for an eviction that a webhook denies, with its message, and completes when it is allowed, despite returning pods',
     async () => {
       await apply([
         helper(
