@@ -1,7 +1,7 @@
 import { releaseOf, UPGRADE_TAINT, UpgradeId, WorldFailure, type NodeName } from '@fairlead/contracts';
 import { actionMark, requestOfMark } from '@fairlead/domain';
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
-import { kubeadmManifests } from '@fairlead/kubernetes/kubeadm.manifests';
+import { kubeadmManifests } from '@fairlead/kubernetes/kubeadm';
 import { Controller, Inject } from '@nestjs/common';
 import { hostsOf, initialControlPlane, type Cluster } from '../bootstrap/bootstrap.state.js';
 import type { Step } from '../bootstrap/step.js';

@@ -1,6 +1,6 @@
 import { releaseOf, WorldFailure, type GateName } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
-import { kubeadmManifests } from '@fairlead/kubernetes/kubeadm.manifests';
+import { kubeadmManifests } from '@fairlead/kubernetes/kubeadm';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';

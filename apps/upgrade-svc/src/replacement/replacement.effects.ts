@@ -1,6 +1,6 @@
 import { CONTROL_PLANE_POOL } from '@fairlead/contracts';
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
-import { kubeadmConfigAt, type KubeadmObjects } from '@fairlead/kubernetes/kubeadm.manifests';
+import { kubeadmConfigAt, type KubeadmObjects } from '@fairlead/kubernetes/kubeadm';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
