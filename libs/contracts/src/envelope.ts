@@ -19,7 +19,7 @@ export const Envelope = z.strictObject({
     .string()
     .describe('The first cause: the id of the request (or of the request) that all this follows from'),
   causationid: z.string().describe('The direct cause: the id of the event or request that led to this one'),
-  actor: z.string().describe('Who: user/<name of the token>#<its id>, system/<service>, node/<name>'),
+  actor: z.string().describe('Who: user/<name of the token or user>#<its id>, system/<service>, node/<name>'),
   streamversion: z.int().min(1),
   prevhash: z.string().describe('Lowercase hex, or 64 zeros for the first of a stream'),
   data: z.record(z.string(), z.unknown()),

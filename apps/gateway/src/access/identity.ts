@@ -15,13 +15,16 @@ export interface Grant extends RoleGrant {
 
 /** Who asks. */
 export interface Identity {
+  /** Of a user of the identity provider: that of the user. */
   readonly tokenId: string;
-  /** user/<name of the token>#<its id>: names may be equal, ids are not. */
+  /** user/<name of the token or user>#<its id>: names may be equal, ids are not. */
   readonly actor: string;
   /** Those in namespaces that there are. */
   readonly roles: readonly Grant[];
   /** When its token ends; absent: not by itself. */
   readonly expiresAt?: Date;
+  /** A user of the identity provider, whose tokens follow each other. */
+  readonly isUser?: true;
 }
 
 const atLeast = (role: ApiRole, needed: ApiRole): boolean => API_ROLES.indexOf(role) >= API_ROLES.indexOf(needed);
@@ -69,12 +72,12 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Why a token of the identity's making cannot end then; `desired` undefined: it is not to end by itself. */
 export const expiryFaults = (
-  { expiresAt: own }: Pick<Identity, 'expiresAt'>,
+  { expiresAt: own, isUser }: Pick<Identity, 'expiresAt' | 'isUser'>,
   desired: Date | undefined,
   now: Date,
 ): readonly Refusal[] => {
   const field = 'expiresAt';
-  if (own !== undefined && (desired === undefined || desired > own))
+  if (isUser !== true && own !== undefined && (desired === undefined || desired > own))
     return [refuse('token.outlives-caller', { expiresAt: own.toISOString() }, field)];
   if (desired === undefined) return [];
   const aheadMs = desired.getTime() - now.getTime();

@@ -1,12 +1,12 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** `<kind>_<id>_<secret>`: the id finds the row, the secret opens it. */
-const FORM = /^(f[lsc])_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/;
+const FORM = /^(f[lscu])_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/;
 const ID_BYTES = 8;
 const SECRET_BYTES = 32;
 
-/** An API token, a session of the page, and a one-time code that begins one. */
-const PREFIXES = { token: 'fl', session: 'fs', code: 'fc' } as const;
+/** An API token, a session of the page, a one-time code that begins one, and a session of a user of the identity provider. */
+const PREFIXES = { token: 'fl', session: 'fs', code: 'fc', user: 'fu' } as const;
 export type SecretKind = keyof typeof PREFIXES;
 
 export interface NewToken {

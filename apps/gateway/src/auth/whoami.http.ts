@@ -9,13 +9,14 @@ import { bothBases, Documented } from '../http/documented.js';
 const nameOf = ({ actor }: Identity): string => actor.replace(/^user\//, '').replace(/#[^#]*$/, '');
 
 export const whoamiView = (identity: Identity): WhoamiView => {
-  const { tokenId, actor, roles, expiresAt } = identity;
+  const { tokenId, actor, roles, expiresAt, isUser } = identity;
   return {
     kind: 'Whoami',
     name: nameOf(identity),
     tokenId,
     actor,
     roles: roles.map(({ namespace, role }) => ({ namespace, role })),
+    ...(isUser === undefined ? {} : { signedIn: isUser }),
     ...(expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() }),
   };
 };

@@ -11,7 +11,7 @@ export const ACCESS_REFUSALS = {
   'auth.token-expired': definition(
     401,
     'The bearer token expired at {expiresAt}',
-    'Ask an administrator for a new token.',
+    'Sign in again with "fairlead login", or ask an administrator for a new token.',
   ),
   'auth.role-missing': definition(
     403,
@@ -38,6 +38,31 @@ export const ACCESS_REFUSALS = {
     403,
     'A session is accepted only from the page of this gateway',
     'Open the page at its own address. Programs send a bearer token.',
+  ),
+  'session.code-user': definition(
+    403,
+    'Sign-in codes stand for API tokens, and this request was sent by a user of the identity provider',
+    'Open the page, and sign in there with the identity provider.',
+  ),
+  'issuer.none': definition(
+    404,
+    'This installation has no sign-in with OpenID Connect',
+    'Use an API token. An administrator of the installation sets OIDC_ISSUER.',
+  ),
+  'issuer.no-page': definition(
+    404,
+    'This installation has no sign-in with OpenID Connect for the page',
+    'Use an API token, or "fairlead login". An administrator of the installation sets OIDC_PAGE_URL.',
+  ),
+  'issuer.unavailable': definition(
+    503,
+    'The identity provider does not answer, so this sign-in cannot be checked',
+    'Try again. API tokens are accepted meanwhile.',
+  ),
+  'issuer.roles-ended': definition(
+    403,
+    'A role of this user ended while the request was answered',
+    'Ask an administrator for the role. What the request recorded stays recorded.',
   ),
   'namespace.unknown': definition(
     404,
