@@ -2,6 +2,7 @@ import { DnsName, MaintenanceWindow } from '@fairlead/contracts';
 import { parseEnvironment, type Env } from '@fairlead/service-kit';
 import * as z from 'zod';
 import type { Rate } from './limits/rates.rules.js';
+import { OIDC_ENVIRONMENT, oidcSettings, type OidcSettings } from './auth/user.settings.js';
 
 export const SETTINGS = Symbol('gateway.settings');
 
@@ -152,6 +153,7 @@ const Environment = z.object({
     .url({ protocol: /^https?$/ })
     .optional()
     .describe('Monitoring of NATS, e.g. http://127.0.0.1:8222; left out: its max_file_store is not watched'),
+  ...OIDC_ENVIRONMENT,
 });
 
 /** Limits of one replica. */
@@ -195,6 +197,8 @@ export interface Settings {
   readonly publishDomain: string | undefined;
   /** Where the page is; undefined: not served. */
   readonly pageDir: string | undefined;
+  /** How users sign in with OpenID Connect; undefined: only API tokens are accepted. */
+  readonly oidc: OidcSettings | undefined;
 }
 
 const autoscalerOf = ({
@@ -227,6 +231,7 @@ export const readSettings = (env: Env): Settings => {
     agentBundle: parsed.AGENT_BUNDLE,
     pageDir: parsed.PAGE_DIR,
     publishDomain: parsed.PUBLISH_DOMAIN,
+    oidc: oidcSettings(parsed),
     disk: {
       reserveBytes: parsed.LOG_DISK_RESERVE_MIB * MIB,
       storeDir: parsed.NATS_STORE_DIR,

@@ -133,6 +133,10 @@ import { TemplateCommands } from './templates/templates.commands.js';
 import { TemplatesHttp } from './templates/templates.http.js';
 import { TemplateQueries } from './templates/templates.queries.js';
 import { InstallationReleases } from '@fairlead/service-kit';
+import { Issuer } from './auth/issuer.client.js';
+import { IssuerHttp } from './auth/issuer.http.js';
+import { UserSessionsStore } from './auth/user.sessions.store.js';
+import { Users } from './auth/users.js';
 import { SteeringHttp } from './upgrades/steering.http.js';
 import { UpgradeAnswers } from './upgrades/upgrade.answers.js';
 import { UpgradeCommands } from './upgrades/upgrades.commands.js';
@@ -194,6 +198,7 @@ const CONTROLLERS: Type<unknown>[] = [
   WhoamiHttp,
   SignInHttp,
   SignOutHttp,
+  IssuerHttp,
   VersionHttp,
   HandoverHttp,
   LadybugHealthHttp,
@@ -288,6 +293,9 @@ const PROVIDERS: Provider[] = [
   UpgradeAnswers,
   UpgradeCommands,
   UpgradeQueries,
+  Issuer,
+  UserSessionsStore,
+  Users,
 ];
 
 /** Where tokens meet what they stand for. Nest needs a module class for each value of the settings. */

@@ -29,6 +29,7 @@ import { ManifestTable1764100000000 } from './migrations/0005-manifests.migratio
 import { TemplateTable1764200000000 } from './migrations/0006-templates.migration.js';
 import { ApplicationTables1764400000000 } from './migrations/0007-applications.migration.js';
 import { SessionTables1764500000000 } from './migrations/0008-sessions.migration.js';
+import { UserSessionTable1764600000000 } from './migrations/0009-user-sessions.migration.js';
 import { namespacesProjection } from './namespaces/namespaces.projection.js';
 import { nodesProjection } from './nodes/nodes.projection.js';
 import { operationsProjection } from './operations/operations.projection.js';
@@ -96,6 +97,7 @@ export const gatewayService = (settings: Settings): ServiceDefinition =>
       TemplateTable1764200000000,
       ApplicationTables1764400000000,
       SessionTables1764500000000,
+      UserSessionTable1764600000000,
     ],
     jobConcurrency: 4,
     commitsWaitMs: COMMITS_WAIT_MS,

@@ -9,9 +9,12 @@ import { FailureLimit } from './failures.limit.js';
 import { askingOf } from './session.request.js';
 import { isFromOwnPage, sessionIn } from './session.rules.js';
 import { SessionsStore } from './sessions.store.js';
-import { expired, TokenSessions } from './token.sessions.js';
+import { expired, TokenSessions, type TokenSession } from './token.sessions.js';
 import { hashOf, idOf } from './tokens.js';
 import { TokenStore, type Identified } from './tokens.store.js';
+import { ISSUER_PATHS } from './issuer.http.js';
+import { holdsStill } from './user.rules.js';
+import { Users } from './users.js';
 
 const BEARER = /^Bearer +([^ ]+)$/i;
 
@@ -22,6 +25,7 @@ const OPEN_PATHS: ReadonlySet<string> = new Set([
   ...KIT_PATHS,
   `/${LADYBUG}/healthy`,
   ...bothBases(SIGN_IN).map((path) => `/${path}`),
+  ...ISSUER_PATHS,
   ...['join', 'join/install.sh', 'join/agent.mjs', 'join/node.gz'].map((path) => `/${path}`),
 ]);
 
@@ -49,6 +53,8 @@ const credentialOf = (request: HttpRequest): Credential => {
   return { kind: 'session', text: session };
 };
 
+type Known = Extract<Identified, { readonly kind: 'known' }>;
+
 /** Finds out who asks, before anything else of the request is read. */
 @Injectable()
 export class Authentication {
@@ -58,6 +64,7 @@ export class Authentication {
     @Inject(TokenStore) private readonly tokens: TokenStore,
     @Inject(SessionsStore) private readonly pageSessions: SessionsStore,
     @Inject(TokenSessions) private readonly sessions: TokenSessions,
+    @Inject(Users) private readonly users: Users,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -65,7 +72,9 @@ export class Authentication {
   readonly middleware = async (request: HttpRequest, response: HttpResponse, next: () => void): Promise<void> => {
     if (!OPEN_PATHS.has(request.path)) {
       const credential = credentialOf(request);
-      await this.inTurn(request, credential, () => this.identify(credential, response, request));
+      const isUser = this.users.areNamedBy(credential.text);
+      const lookUp = isUser ? this.identifyUser : this.identify;
+      await this.inTurn(request, credential, () => lookUp.call(this, credential, response, request));
     }
     next();
   };
@@ -97,6 +106,38 @@ export class Authentication {
     request.tokenEnded = session.signal;
     request.pageSession = opened?.id;
     return found;
+  }
+
+  /** A user: while the request is answered, its roles are looked up again as often as a next request would. */
+  private async identifyUser(
+    { kind, text }: Credential,
+    response: HttpResponse,
+    request: HttpRequest,
+  ): Promise<Identified> {
+    const session = this.sessions.open([idOf(text, 'user')], response);
+    const found = await this.users.identify(text);
+    if (found.kind === 'known') {
+      if (found.identity.expiresAt !== undefined) session.endAt(found.identity.expiresAt);
+      this.watch(text, { found, session, kind }, response);
+    }
+    request.tokenEnded = session.signal;
+    request.userSession = kind === 'session' ? text : undefined;
+    return found;
+  }
+
+  private watch(
+    text: string,
+    { found, session, kind }: { readonly found: Known; readonly session: TokenSession; readonly kind: Credential['kind'] },
+    response: HttpResponse,
+  ): void {
+    const checkMs = this.users.checkMsOf(text);
+    if (checkMs === undefined) return;
+    const look = async (): Promise<Refusal | undefined> => {
+      const now = await this.users.identify(text);
+      if (now.kind !== 'known') return refuse(UNKNOWN[kind]);
+      return holdsStill(found.identity.roles, now.identity.roles) ? undefined : refuse('issuer.roles-ended');
+    };
+    session.watch(look, checkMs, response);
   }
 
   /** One that has ended counts as a wrong one; only its holder can distinguish the two. */

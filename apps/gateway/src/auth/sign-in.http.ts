@@ -12,6 +12,8 @@ import { askingOf } from './session.request.js';
 import { endedCookie, isFromOwnPage, isLoopback, sessionCookie } from './session.rules.js';
 import { SessionsStore } from './sessions.store.js';
 import { TokenSessions } from './token.sessions.js';
+import { Users } from './users.js';
+import { idOf } from './tokens.js';
 import { TokenStore, type Identified } from './tokens.store.js';
 import { whoamiView } from './whoami.http.js';
 
@@ -68,7 +70,7 @@ export class SignInHttp {
     summary: 'Make a one-time code that signs a browser on this machine in, as the caller',
     description: 'It is good once, for 10 minutes, from the machine of the gateway.',
     answers: [{ status: 201, description: 'The code, shown this once', schema: SignInCodeView }],
-    refusals: ['session.code-elsewhere', 'session.other-origin', 'session.ended'],
+    refusals: ['session.code-elsewhere', 'session.code-user', 'session.other-origin', 'session.ended'],
   })
   async createCode(
     @FromCaller() { identity }: Caller,
@@ -76,6 +78,7 @@ export class SignInHttp {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<SignInCodeView> {
     refuseElsewhere(http);
+    if (identity.isUser === true) throw new Refused(refuse('session.code-user'));
     const { token: code, expiresAt } = await this.store.issueCode(identity.tokenId, this.clock.now());
     response.setHeader(...NO_STORE);
     return { kind: 'SignInCode', code, expiresAt: expiresAt.toISOString() };
@@ -103,6 +106,7 @@ export class SignOutHttp {
   constructor(
     @Inject(SessionsStore) private readonly store: SessionsStore,
     @Inject(TokenSessions) private readonly sessions: TokenSessions,
+    @Inject(Users) private readonly users: Users,
   ) {}
 
   @Post()
@@ -117,7 +121,11 @@ export class SignOutHttp {
     refusals: ['session.other-origin', 'session.ended'],
   })
   async signOut(@Req() http: HttpRequest, @Res({ passthrough: true }) response: HttpResponse): Promise<StatusView> {
-    const { pageSession } = http;
+    const { pageSession, userSession } = http;
+    if (userSession !== undefined) {
+      await this.users.end(userSession);
+      response.once('finish', () => this.sessions.end(idOf(userSession, 'user') ?? '', refuse('session.ended')));
+    }
     if (pageSession !== undefined) {
       await this.store.end(pageSession);
       response.once('finish', () => this.sessions.end(pageSession, refuse('session.ended')));

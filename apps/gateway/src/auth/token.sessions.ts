@@ -18,9 +18,15 @@ export interface TokenSession {
   readonly signal: AbortSignal;
   /** Ends the session at that time. */
   endAt(expiresAt: Date): void;
+  /** Ends the session when `look` finds a reason, for which it is asked this often, or cannot tell. */
+  watch(look: () => Promise<Refusal | undefined>, everyMs: number, response: HttpResponse): void;
 }
 
-const NEVER: TokenSession = { signal: new AbortController().signal, endAt: () => undefined };
+const NEVER: TokenSession = {
+  signal: new AbortController().signal,
+  endAt: () => undefined,
+  watch: () => undefined,
+};
 
 /** What each token is used for right now, so that it ends when the token ends or is revoked, at whichever replica that was. */
 @Injectable()
@@ -46,10 +52,13 @@ export class TokenSessions implements OnApplicationBootstrap, BeforeApplicationS
   /** Of a token, and of a session of the page if it is one; lasts as long as the response. */
   open(used: readonly (string | undefined)[], response: HttpResponse): TokenSession {
     const ids = used.filter((id) => id !== undefined);
-    if (ids.length === 0) return NEVER;
     const session = new AbortController();
     for (const id of ids) this.keep(id, session, response);
-    return { signal: session.signal, endAt: (expiresAt) => this.endAt(session, expiresAt, response) };
+    return {
+      signal: session.signal,
+      endAt: (expiresAt) => this.endAt(session, expiresAt, response),
+      watch: (look, everyMs, until) => this.watch(session, { look, everyMs }, until),
+    };
   }
 
   private keep(id: string, session: AbortController, response: HttpResponse): void {
@@ -64,6 +73,24 @@ export class TokenSessions implements OnApplicationBootstrap, BeforeApplicationS
   /** Ends whatever the token, or the session of the page, is used for at this replica. */
   end(id: string, refusal: Refusal = refuse('auth.token-unknown')): void {
     for (const session of this.sessions.get(id) ?? []) session.abort(refusal);
+  }
+
+  private watch(
+    session: AbortController,
+    { look, everyMs }: { readonly look: () => Promise<Refusal | undefined>; readonly everyMs: number },
+    response: HttpResponse,
+  ): void {
+    let timer: NodeJS.Timeout | undefined;
+    const again = (): void => {
+      timer = setTimeout(() => {
+        look().then(
+          (refusal) => (refusal === undefined ? again() : session.abort(refusal)),
+          () => session.abort(refuse('issuer.unavailable')),
+        );
+      }, everyMs);
+    };
+    again();
+    response.once('close', () => clearTimeout(timer));
   }
 
   private endAt(session: AbortController, expiresAt: Date, response: HttpResponse): void {

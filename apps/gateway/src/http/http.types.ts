@@ -18,6 +18,8 @@ export interface HttpRequest extends IncomingMessage {
   identity?: Identity;
   /** Set by the authentication: the session of the page that the request belongs to. Absent with a bearer token. */
   pageSession?: string | undefined;
+  /** Set by the authentication: the text of the session of the page that a user began at the identity provider. */
+  userSession?: string | undefined;
   /** Aborts when the token of the request ends or is revoked; its reason is the refusal. */
   tokenEnded?: AbortSignal;
 }

@@ -10,6 +10,8 @@ export interface ApiRequest {
 export interface ApiAnswer {
   readonly status: number;
   readonly body?: unknown;
+  /** Of a redirect. */
+  readonly location?: string;
 }
 
 export interface Route {

@@ -7,7 +7,15 @@ import { findRoute, type ApiAnswer, type Route } from '../api/api.router.js';
 import { CertificateAuthority } from '../kubernetes/certificates/certificate.authority.js';
 import type { DocumentStore } from '../persistence/document.store.js';
 import { notFound, RealmProblem } from './realm.problem.js';
-import { AccessTokens, ALGORITHM, isAdministration, REALM, realmRoutes, type Administrator } from './realm.routes.js';
+import {
+  AccessTokens,
+  ALGORITHM,
+  isAdministration,
+  REALM,
+  realmRoutes,
+  TOKEN_SECONDS,
+  type Administrator,
+} from './realm.routes.js';
 import { RealmState } from './realm.state.js';
 import { SimulatedRealm } from './simulated.realm.js';
 
@@ -30,6 +38,8 @@ export interface IdentityParts {
   /** 0 selects any free port. */
   readonly port: number;
   now(): Date;
+  /** How long tokens of users are good for; absent: as long as Keycloak's. */
+  tokenSeconds?(): number;
   onBug(error: unknown): void;
 }
 
@@ -97,7 +107,8 @@ export class IdentityServer {
     );
     const { administrator, now } = parts;
     const { issuerUrl } = this.access;
-    this.routes = realmRoutes({ realm, issuerUrl, administrator, keys, now }, this.sessions);
+    const tokenSeconds = () => parts.tokenSeconds?.() ?? TOKEN_SECONDS;
+    this.routes = realmRoutes({ realm, issuerUrl, administrator, keys, now, tokenSeconds }, this.sessions);
     this.save();
     server.on('request', (request, response) => void this.serve(request, response));
   }
@@ -107,7 +118,7 @@ export class IdentityServer {
   }
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { status, body } = await this.answer(request);
+    const { status, body, location } = await this.answer(request);
     if (response.destroyed) return;
     const isPage = typeof body === 'string';
     const text = body === undefined ? '' : isPage ? body : JSON.stringify(body);
@@ -115,6 +126,7 @@ export class IdentityServer {
       'content-type': isPage ? 'text/html; charset=utf-8' : 'application/json',
       'content-length': Buffer.byteLength(text),
       server: 'Fairlead-Lab-Simulation',
+      ...(location === undefined ? {} : { location }),
     });
     response.end(text);
   }
@@ -125,7 +137,7 @@ export class IdentityServer {
       if (isAdministration(url.pathname)) this.authenticate(request);
       const match = findRoute(this.routes, request.method ?? '', url.pathname);
       if (match === undefined || match === 'other-method') throw notFound();
-      const body = await bodyOf(request);
+      const body = { ...((await bodyOf(request)) as object), ...basicOf(request) };
       const { parameters, route } = match;
       const { signal } = new AbortController();
       const answer = await route.handle({ parameters, query: url.searchParams, body, signal });
@@ -155,6 +167,14 @@ const newIdentity = async (nowMs: number): Promise<Stored> => {
   const { publicKey, privateKey } = await generateKeyPair(ALGORITHM, { extractable: true });
   const signing = { publicPem: await exportSPKI(publicKey), privatePem: await exportPKCS8(privateKey) };
   return { authority: authority.pair, serving, signing, realm: { clients: [], groups: [], users: [] } };
+};
+
+/** Credentials of a client in the header (RFC 6749, 2.3.1), as they would stand in the body. */
+const basicOf = ({ headers }: IncomingMessage): Readonly<Record<string, string>> => {
+  const encoded = /^Basic (.+)$/i.exec(headers.authorization ?? '')?.[1];
+  if (encoded === undefined) return {};
+  const [id = '', secret = ''] = Buffer.from(encoded, 'base64').toString('utf8').split(':');
+  return { client_id: decodeURIComponent(id), client_secret: decodeURIComponent(secret) };
 };
 
 const bodyOf = async (request: IncomingMessage): Promise<unknown> => {

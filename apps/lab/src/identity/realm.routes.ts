@@ -1,13 +1,16 @@
-import { exportJWK, SignJWT, type CryptoKey } from 'jose';
+import { decodeJwt, exportJWK, SignJWT, type CryptoKey, type JWTPayload } from 'jose';
 import { randomBytes } from 'node:crypto';
 import type { ApiAnswer, ApiRequest, Route } from '../api/api.router.js';
 import { RealmProblem } from './realm.problem.js';
-import type { SimulatedRealm } from './simulated.realm.js';
+import type { CodeRequest } from './realm.sessions.js';
+import type { Grant, SimulatedRealm } from './simulated.realm.js';
 
 export const REALM = 'lab';
 export const ALGORITHM = 'ES256';
 export const KEY_ID = 'lab';
-const TOKEN_SECONDS = 300;
+export const TOKEN_SECONDS = 300;
+/** The audience of Keycloak's access tokens that no mapper gives another one. */
+const ACCOUNT = 'account';
 const POLL_SECONDS = 1;
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 
@@ -23,6 +26,8 @@ export interface RealmParts {
   readonly administrator: Administrator;
   readonly keys: { readonly publicKey: CryptoKey; readonly privateKey: CryptoKey };
   now(): Date;
+  /** How long tokens of users are good for. */
+  tokenSeconds(): number;
 }
 
 const ok = (body: unknown): ApiAnswer => ({ status: 200, body });
@@ -42,6 +47,8 @@ const discovery = (issuerUrl: string) => ({
   authorization_endpoint: `${issuerUrl}/protocol/openid-connect/auth`,
   token_endpoint: `${issuerUrl}/protocol/openid-connect/token`,
   device_authorization_endpoint: `${issuerUrl}/protocol/openid-connect/auth/device`,
+  introspection_endpoint: `${issuerUrl}/protocol/openid-connect/token/introspect`,
+  revocation_endpoint: `${issuerUrl}/protocol/openid-connect/revoke`,
   jwks_uri: `${issuerUrl}/protocol/openid-connect/certs`,
   response_types_supported: ['code'],
   subject_types_supported: ['public'],
@@ -55,6 +62,83 @@ const PAGE = (userCode: string): string => `<!doctype html>
 <p>This identity provider is a simulation of Fairlead's lab: its users have no passwords.</p>
 <form method="post"><label>Code <input name="user_code" value="${userCode}"></label>
 <label>User <input name="username"></label> <button>Sign in</button></form>`;
+
+const SIGN_IN_PAGE = `<!doctype html>
+<title>Simulated sign-in</title>
+<h1>Simulated sign-in</h1>
+<p>This identity provider is a simulation of Fairlead's lab: its users have no passwords.</p>
+<form method="post"><label>User <input name="username"></label> <button>Sign in</button></form>`;
+
+const codeRequestOf = (query: URLSearchParams): CodeRequest => ({
+  clientId: query.get('client_id') ?? '',
+  redirectUri: query.get('redirect_uri') ?? '',
+  challenge: query.get('code_challenge_method') === 'S256' ? (query.get('code_challenge') ?? '') : '',
+  nonce: query.get('nonce') ?? undefined,
+});
+
+/** The browser goes back to the client. */
+const backTo = (query: URLSearchParams, parameters: Readonly<Record<string, string>>, issuerUrl: string): ApiAnswer => {
+  const url = new URL(query.get('redirect_uri') ?? '');
+  const state = query.get('state');
+  const all = { ...parameters, iss: issuerUrl, ...(state === null ? {} : { state }) };
+  for (const [name, value] of Object.entries(all)) url.searchParams.set(name, value);
+  return { status: 302, location: url.href };
+};
+
+/** The authorization code flow, introspection and revocation. */
+const codeFlowRoutes = ({ realm, issuerUrl }: RealmParts): readonly Route[] => [
+  {
+    method: 'GET',
+    path: `${OIDC}/auth`,
+    handle: ({ query }) => {
+      realm.checkCodeRequest(codeRequestOf(query));
+      return ok(SIGN_IN_PAGE);
+    },
+  },
+  {
+    method: 'POST',
+    path: `${OIDC}/auth`,
+    handle: ({ query, body }) => {
+      const { username = '' } = body as Form;
+      const request = codeRequestOf(query);
+      realm.checkCodeRequest(request);
+      // As a user who cancels.
+      if (username === '') return backTo(query, { error: 'access_denied' }, issuerUrl);
+      return backTo(query, { code: realm.codeFor(request, username) }, issuerUrl);
+    },
+  },
+  {
+    method: 'POST',
+    path: `${OIDC}/token/introspect`,
+    handle: ({ body }) => {
+      const { client_id: clientId = '', client_secret: secret, token = '' } = body as Form;
+      if (realm.authenticated(clientId, secret).publicClient) throw new RealmProblem(403, 'invalid_request');
+      const { sid } = claimsIn(token);
+      const grant = typeof sid === 'string' ? realm.introspect(sid) : undefined;
+      if (grant === undefined) return ok({ active: false });
+      const { subject, claims } = grant;
+      return ok({ active: true, ...claims, sub: subject, client_id: grant.session.clientId });
+    },
+  },
+  {
+    method: 'POST',
+    path: `${OIDC}/revoke`,
+    handle: ({ body }) => {
+      const { client_id: clientId = '', client_secret: secret, token = '' } = body as Form;
+      realm.revoke(token, realm.authenticated(clientId, secret).clientId);
+      return ok({});
+    },
+  },
+];
+
+/** Without a look at the signature: who introspects verifies it. */
+const claimsIn = (token: string): JWTPayload => {
+  try {
+    return decodeJwt(token);
+  } catch {
+    return {};
+  }
+};
 
 /** OpenID Connect routes for users. */
 const publicRoutes = (parts: RealmParts, sessions: AccessTokens): readonly Route[] => [
@@ -112,18 +196,48 @@ const tokenFor = async (form: Form, parts: RealmParts, sessions: AccessTokens): 
       throw new RealmProblem(401, 'unauthorized_client');
     return ok({ access_token: sessions.begin(), token_type: 'Bearer', expires_in: TOKEN_SECONDS });
   }
-  if (grant !== DEVICE_GRANT) throw new RealmProblem(400, 'unsupported_grant_type');
-  const { subject, audience, claims } = parts.realm.redeem(deviceCode, clientId);
-  const now = Math.floor(parts.now().getTime() / 1_000);
-  const token = await new SignJWT({ ...claims })
-    .setProtectedHeader({ alg: ALGORITHM, kid: KEY_ID })
-    .setIssuer(parts.issuerUrl)
+  const granted = grantOf(grant, { form, deviceCode }, parts.realm);
+  const idToken = await tokenOf(parts, granted, { aud: granted.audience, typ: 'ID', nonce: granted.nonce });
+  const audiences = granted.accessAudiences.length === 0 ? ACCOUNT : [...granted.accessAudiences];
+  const accessToken = await tokenOf(parts, granted, { aud: audiences, typ: 'Bearer', azp: granted.audience });
+  return ok({
+    id_token: idToken,
+    access_token: accessToken,
+    refresh_token: granted.session.id,
+    token_type: 'Bearer',
+    expires_in: parts.tokenSeconds(),
+  });
+};
+
+const grantOf = (
+  grant: string | undefined,
+  { form, deviceCode }: { readonly form: Form; readonly deviceCode: string },
+  realm: SimulatedRealm,
+): Grant => {
+  const { client_id: clientId = '', client_secret: secret, code = '', refresh_token: refreshToken = '' } = form;
+  const { redirect_uri: redirectUri = '', code_verifier: verifier = '' } = form;
+  if (grant === DEVICE_GRANT) return realm.redeem(deviceCode, clientId);
+  if (grant !== 'authorization_code' && grant !== 'refresh_token')
+    throw new RealmProblem(400, 'unsupported_grant_type');
+  realm.authenticated(clientId, secret);
+  return grant === 'refresh_token'
+    ? realm.refresh(refreshToken, clientId)
+    : realm.redeemCode(code, { clientId, redirectUri, verifier });
+};
+
+const tokenOf = (
+  { issuerUrl, keys, now, tokenSeconds }: RealmParts,
+  { subject, claims, session }: Grant,
+  own: JWTPayload,
+): Promise<string> => {
+  const issuedAt = Math.floor(now().getTime() / 1_000);
+  return new SignJWT({ ...claims, ...own, sid: session.id })
+    .setProtectedHeader({ alg: ALGORITHM, kid: KEY_ID, typ: 'JWT' })
+    .setIssuer(issuerUrl)
     .setSubject(subject)
-    .setAudience(audience)
-    .setIssuedAt(now)
-    .setExpirationTime(now + TOKEN_SECONDS)
-    .sign(parts.keys.privateKey);
-  return ok({ id_token: token, access_token: token, token_type: 'Bearer', expires_in: TOKEN_SECONDS });
+    .setIssuedAt(issuedAt)
+    .setExpirationTime(issuedAt + tokenSeconds())
+    .sign(keys.privateKey);
 };
 
 /** The part of Keycloak's Admin API that Fairlead uses, plus users and their groups for tests and demonstrations. */
@@ -180,6 +294,16 @@ const administrationRoutes = (realm: SimulatedRealm): readonly Route[] => {
     { method: 'POST', path: `${ADMIN}/users`, handle: created((body) => realm.createUser(body)) },
     {
       method: 'PUT',
+      path: `${ADMIN}/users/:id`,
+      handle: done(({ parameters: { id = '' }, body }) => realm.updateUser(id, body)),
+    },
+    {
+      method: 'POST',
+      path: `${ADMIN}/users/:id/logout`,
+      handle: done(({ parameters: { id = '' } }) => realm.signOutEverywhere(id)),
+    },
+    {
+      method: 'PUT',
       path: membership,
       handle: done(({ parameters: { id = '', group = '' } }) => realm.join(id, group)),
     },
@@ -212,5 +336,6 @@ export class AccessTokens {
 
 export const realmRoutes = (parts: RealmParts, sessions: AccessTokens): readonly Route[] => [
   ...publicRoutes(parts, sessions),
+  ...codeFlowRoutes(parts),
   ...administrationRoutes(parts.realm),
 ];

@@ -18,6 +18,8 @@ export const Client = z.looseObject({
   clientId: text,
   enabled: z.boolean().default(true),
   publicClient: z.boolean().default(false),
+  secret: z.string().optional(),
+  redirectUris: z.array(z.string()).default([]),
   attributes: z.record(z.string(), z.string()).default({}),
   protocolMappers: z.array(Mapper).max(50).default([]),
 });
@@ -30,7 +32,7 @@ export const Group = z.object({
 });
 export type Group = z.infer<typeof Group>;
 
-export const User = z.object({ id: z.string(), username: text, groups: z.array(z.string()).default([]) });
+export const User = z.object({ id: z.string(), username: text, enabled: z.boolean().default(true), groups: z.array(z.string()).default([]) });
 export type User = z.infer<typeof User>;
 
 export const RealmState = z.object({

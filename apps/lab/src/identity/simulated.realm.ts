@@ -1,9 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { conflict, notFound, RealmProblem } from './realm.problem.js';
+import { RealmSessions, type CodeRedemption, type CodeRequest, type RealmSession } from './realm.sessions.js';
 import { Client, Group, Mapper, User, type RealmState } from './realm.state.js';
 
 const DEVICE_ENABLED = 'oauth2.device.authorization.grant.enabled';
 const GROUPS_MAPPER = 'oidc-group-membership-mapper';
+const AUDIENCE_MAPPER = 'oidc-audience-mapper';
 const DEVICE_SECONDS = 600;
 const DEVICES_MAX = 1_000;
 const MS_PER_SECOND = 1_000;
@@ -19,18 +21,35 @@ interface Device {
 export interface TokenClaims {
   readonly subject: string;
   readonly audience: string;
+  /** Of access tokens. */
+  readonly accessAudiences: readonly string[];
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** A simulation of one realm of Keycloak: its clients, groups and users, and the device flow. Users have no passwords. */
+/** A grant, and the session that it is of. */
+export interface Grant extends TokenClaims {
+  readonly session: RealmSession;
+  readonly nonce?: string | undefined;
+}
+
+/** Whether the URI is registered: exactly, with any port of a loopback address, or with a * at its end. */
+const isRegistered = (registered: string, uri: string): boolean =>
+  registered === uri ||
+  (registered.endsWith('*') && uri.startsWith(registered.slice(0, -1))) ||
+  (/^http:\/\/(127\.0\.0\.1|localhost)(\/|$)/.test(registered) && uri.replace(/:\d+(?=\/|$)/, '') === registered);
+
+/** A simulation of one realm of Keycloak: its clients, groups and users, the device flow and the authorization code flow. Users have no passwords. */
 export class SimulatedRealm {
   private readonly devices = new Map<string, Device>();
+  private readonly sessions: RealmSessions;
 
   constructor(
     private readonly state: RealmState,
     private readonly changed: () => void,
     private readonly now: () => Date,
-  ) {}
+  ) {
+    this.sessions = new RealmSessions(now);
+  }
 
   clients(clientId: string | null): readonly Client[] {
     return this.state.clients.filter((client) => clientId === null || client.clientId === clientId);
@@ -97,6 +116,17 @@ export class SimulatedRealm {
     return this.add(this.state.users, user);
   }
 
+  /** One that is disabled signs in no more, and its sessions end. */
+  updateUser(id: string, body: unknown): void {
+    const user = User.parse({ ...found(this.state.users, id), ...(body as object), id });
+    if (!user.enabled) this.sessions.endAllOf(id);
+    this.replace(this.state.users, user);
+  }
+
+  signOutEverywhere(id: string): void {
+    this.sessions.endAllOf(found(this.state.users, id).id);
+  }
+
   join(userId: string, groupId: string): void {
     const user = found(this.state.users, userId);
     found(this.state.groups, groupId);
@@ -125,18 +155,72 @@ export class SimulatedRealm {
   approve(userCode: string, username: string): void {
     const device = [...this.devices.values()].find((one) => one.userCode === userCode);
     if (device === undefined) throw notFound();
+    device.userId = this.userNamed(username).id;
+  }
+
+  private userNamed(username: string): User {
     const user = this.state.users.find((one) => one.username === username) ?? this.createUser({ username });
-    device.userId = user.id;
+    if (!user.enabled) throw new RealmProblem(400, 'Account is disabled, contact your administrator.');
+    return user;
+  }
+
+  /** Rejects what no registered client may ask for (RFC 6749, 4.1.2.1). */
+  checkCodeRequest({ clientId, redirectUri, challenge }: CodeRequest): void {
+    const [client] = this.clients(clientId);
+    if (client?.enabled !== true) throw new RealmProblem(400, 'Client not found.');
+    if (!client.redirectUris.some((registered) => isRegistered(registered, redirectUri)))
+      throw new RealmProblem(400, 'Invalid parameter: redirect_uri');
+    if (challenge === '') throw new RealmProblem(400, 'Missing parameter: code_challenge_method');
+  }
+
+  /** Signs a user in without authentication, because this is a simulation. */
+  codeFor(request: CodeRequest, username: string): string {
+    this.checkCodeRequest(request);
+    return this.sessions.codeFor(request, this.userNamed(username).id);
+  }
+
+  redeemCode(code: string, redemption: CodeRedemption): Grant {
+    const { session, nonce } = this.sessions.redeem(code, redemption);
+    return { ...this.grantIn(session), nonce };
+  }
+
+  refresh(refreshToken: string, clientId: string): Grant {
+    return this.grantIn(this.sessions.refresh(refreshToken, clientId));
+  }
+
+  revoke(refreshToken: string, clientId: string): void {
+    this.sessions.end(refreshToken, clientId);
+  }
+
+  /** The claims as they are now (RFC 7662); undefined: the session has ended. */
+  introspect(sessionId: string): Grant | undefined {
+    const session = this.sessions.open(sessionId);
+    return session === undefined ? undefined : this.grantIn(session);
+  }
+
+  /** The client that authenticates itself with its secret; a public one has none. */
+  authenticated(clientId: string, secret: string | undefined): Client {
+    const [client] = this.clients(clientId);
+    const isAuthentic = client?.publicClient === true || (secret !== undefined && client?.secret === secret);
+    if (client?.enabled !== true || !isAuthentic) throw new RealmProblem(401, 'invalid_client');
+    return client;
+  }
+
+  private grantIn(session: RealmSession): Grant {
+    const [client] = this.clients(session.clientId);
+    if (client?.enabled !== true) throw new RealmProblem(401, 'invalid_client');
+    return { session, ...this.claimsOf(found(this.state.users, session.userId), client) };
   }
 
   /** The device access token request (RFC 8628, 3.4). */
-  redeem(deviceCode: string, clientId: string): TokenClaims {
+  redeem(deviceCode: string, clientId: string): Grant {
     this.forgetDevices();
     const device = this.devices.get(deviceCode);
     if (device?.clientId !== clientId) throw new RealmProblem(400, 'invalid_grant');
     if (device.userId === undefined) throw new RealmProblem(400, 'authorization_pending');
     this.devices.delete(deviceCode);
-    return this.claimsOf(found(this.state.users, device.userId), this.publicClient(clientId));
+    this.publicClient(clientId);
+    return this.grantIn(this.sessions.begin(device.userId, clientId));
   }
 
   private claimsOf({ id, username, groups }: User, client: Client): TokenClaims {
@@ -147,6 +231,9 @@ export class SimulatedRealm {
     return {
       subject: id,
       audience: client.clientId,
+      accessAudiences: client.protocolMappers
+        .filter((one) => one.protocolMapper === AUDIENCE_MAPPER)
+        .flatMap(({ config }) => config['included.client.audience'] ?? []),
       claims: { preferred_username: username, ...(claim === undefined ? {} : { [claim]: named }) },
     };
   }
