@@ -53,6 +53,7 @@ const APPS = {
     'init',
     'validate',
     'context',
+    'login',
     'whoami',
     'page',
     'support',

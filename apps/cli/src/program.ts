@@ -25,6 +25,7 @@ import { addKubeconfigCommand } from './kubeconfig/kubeconfig.commands.js';
 import { addHistoryCommands } from './manifest/history.commands.js';
 import { addManifestCommands } from './manifest/manifest.commands.js';
 import { addLabCommands } from './lab/lab.commands.js';
+import { addLoginCommands } from './login/login.commands.js';
 import { addNamespaceCommands } from './namespace/namespace.commands.js';
 import { addNodeCommands } from './node/node.commands.js';
 import { addQuarantineCommands } from './quarantine/quarantine.commands.js';
@@ -104,6 +105,7 @@ export const buildProgram = (io: Io): Command => {
   addAuditCommands(program, io);
   program.commandsGroup('Access:');
   addContextCommands(program, io);
+  addLoginCommands(program, io);
   addWhoamiCommand(program, io);
   addPageCommand(program, io);
   addTokenCommands(program, io);

@@ -7,6 +7,7 @@ import type { Outage } from './outage.js';
 import { UNTRUSTED } from '../instance/instance.trust.js';
 import { chosenContext, type ChosenContext } from '../instance/contexts.store.js';
 import type { Io } from '../io/io.js';
+import { fetchSignedIn } from './signed.in.fetch.js';
 import { fetchTrusting, readAuthority, type Fetch } from './trusting.fetch.js';
 
 /** The address of the REST API and the credentials for it. */
@@ -37,12 +38,12 @@ export interface AccessOptions {
 }
 
 /**
- * The address: `--server`, FAIRLEAD_SERVER, the context, or the local instance. The token: `--token-file`, FAIRLEAD_TOKEN, or that of the
- * context or of the local instance, which is never sent to another server. `--context` comes before the environment.
+ * The address: `--server`, FAIRLEAD_SERVER, the context, or the local instance. The token: `--token-file`, FAIRLEAD_TOKEN, or the sign-in or token of
+ * the context or of the local instance, which is never sent to another server. `--context` comes before the environment.
  */
 export const findAccess = (
   options: AccessOptions,
-  { env, cwd, interrupts }: Pick<Io, 'env' | 'cwd' | 'interrupts'>,
+  { env, cwd, interrupts, now }: Pick<Io, 'env' | 'cwd' | 'interrupts' | 'now'>,
 ): Access => {
   const context = chosenContext(options, { env });
   const named = options.server ?? context?.server ?? nonEmpty(env['FAIRLEAD_SERVER']);
@@ -51,14 +52,18 @@ export const findAccess = (
   if (server === undefined) throw noInstance(options.data === undefined ? undefined : resolve(cwd, options.data));
   const local = instance !== undefined && addressOf(instance.server) === addressOf(server) ? instance : undefined;
   const authority = readAuthority(cwd, options.caFile ?? caFileOf(options, env, context) ?? local?.caFile);
+  const token = tokenOf(options, env, context, local);
+  const fetch = fetchTrusting(authority);
+  const { name, signedIn } = context ?? {};
+  const isSignedIn = name !== undefined && signedIn !== undefined && token === signedIn.token;
   return {
     server: addressOf(server),
-    token: tokenOf(options, env, context, local),
+    token,
     context: context?.name,
     instance: local,
     interrupted: interrupts.first,
     authority,
-    fetch: fetchTrusting(authority),
+    fetch: isSignedIn ? fetchSignedIn({ env, now }, name, signedIn, fetch) : fetch,
   };
 };
 
@@ -105,7 +110,7 @@ const tokenOf = (
   const given = nonEmpty(env['FAIRLEAD_TOKEN']);
   if (given !== undefined && options.context === undefined) return given;
   if (context !== undefined)
-    return context.token ?? (context.tokenFile === undefined ? given : readToken(context.tokenFile));
+    return context.signedIn?.token ?? context.token ?? (context.tokenFile === undefined ? given : readToken(context.tokenFile));
   return local === undefined ? undefined : readToken(local.tokenFile);
 };
 

@@ -8,6 +8,7 @@ import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 import {
   changeContexts,
+  checkedContextName,
   contextNamed,
   contextsFile,
   readContexts,
@@ -25,25 +26,17 @@ export const addContextCommands = (program: Command, io: Io): void => {
   addDelete(context, io);
 };
 
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
-
-const checkedName = (name: string): string => {
-  if (NAME.test(name)) return name;
-  throw usageFailure(
-    `${JSON.stringify(name)} is not a name of a context`,
-    'Use up to 63 letters, digits, ".", "_" and "-".',
-  );
-};
-
-/** Omits the token. */
-const viewOf = (name: string, { token, ...context }: Context, current: string | null) => ({
+/** Omits the tokens. */
+const viewOf = (name: string, { token, signedIn, ...context }: Context, current: string | null) => ({
   name,
   current: name === current,
   ...context,
   tokenStored: token !== undefined,
+  ...(signedIn === undefined ? {} : { signedInAt: signedIn.issuer }),
 });
 
-const tokenText = ({ token, tokenFile }: Context): string => (token !== undefined ? 'stored' : (tokenFile ?? 'none'));
+const tokenText = ({ token, tokenFile, signedIn }: Context): string =>
+  signedIn !== undefined ? 'signed in' : token !== undefined ? 'stored' : (tokenFile ?? 'none');
 
 const contextsAnswer = ({ contexts, current }: Contexts): Answer => ({
   data: Object.entries(contexts).map(([name, context]) => viewOf(name, context, current)),
@@ -183,11 +176,12 @@ const changed = (
     token: storedToken,
     tokenFile: storedFile,
     caFile: storedCa,
+    signedIn,
   } = (before?.server === server ? before : {}) as Partial<Context>;
   const given =
     token === undefined && tokenFile === undefined
-      ? { token: storedToken, tokenFile: storedFile }
-      : { token, tokenFile };
+      ? { token: storedToken, tokenFile: storedFile, signedIn }
+      : { token, tokenFile, signedIn: undefined };
   const ca = caFile ?? storedCa;
   const ns = namespace ?? before?.namespace;
   return {
@@ -196,11 +190,12 @@ const changed = (
     ...(ns === undefined ? {} : { namespace: ns }),
     ...(given.token === undefined ? {} : { token: given.token }),
     ...(given.tokenFile === undefined ? {} : { tokenFile: given.tokenFile }),
+    ...(given.signedIn === undefined ? {} : { signedIn: given.signedIn }),
   };
 };
 
 const setContext = async ({ io }: Session, given: string, options: SetOptions): Promise<void> => {
-  const name = checkedName(given);
+  const name = checkedContextName(given);
   if (options.tokenStdin === true && options.tokenFile !== undefined)
     throw usageFailure('--token-stdin and --token-file exclude each other');
   const token = options.tokenStdin === true ? (await io.readStdin()).trim() : undefined;

@@ -8,6 +8,7 @@ import * as z from 'zod';
 import { CliFailure, usageFailure, wordsOf } from '../failures.js';
 import { FILE_LIMITS } from '../io/file.limits.js';
 import type { Io } from '../io/io.js';
+import { SignedIn } from './signed.in.js';
 import { refuseUntrusted } from './instance.trust.js';
 
 /** A server, and the credentials for it. */
@@ -18,6 +19,8 @@ export const Context = z.strictObject({
   /** The token is in this file or in `token`; if both are absent, requests are sent without one. */
   tokenFile: z.string().optional(),
   token: z.string().optional(),
+  /** A user signed in at the identity provider of the server; takes precedence over the token. */
+  signedIn: SignedIn.optional(),
 });
 export type Context = z.infer<typeof Context>;
 
@@ -31,9 +34,9 @@ export type Contexts = z.infer<typeof Contexts>;
 const NONE: Contexts = { format: 1, current: null, contexts: {} };
 const READABLE_BY_OTHERS = 0o077;
 const LOCK_AGAIN_MS = 50;
-const LOCK_TRIES_MAX = 60;
-/** A lock is held for milliseconds: an older one remained from a killed process. */
-const LOCK_AGE_MAX_MS = 10_000;
+const LOCK_TRIES_MAX = 300;
+/** A lock is held for milliseconds, or while a sign-in is refreshed: an older one remained from a killed process. */
+const LOCK_AGE_MAX_MS = 20_000;
 
 type Surroundings = Pick<Io, 'env'>;
 
@@ -86,7 +89,7 @@ const isAbandoned = (lock: string): boolean => {
 };
 
 /** Serializes changes, so that none is lost. */
-const locked = async <T>(file: string, change: () => T): Promise<T> => {
+const locked = async <T>(file: string, change: () => T | Promise<T>): Promise<T> => {
   const lock = `${file}.lock`;
   makeFolder(dirname(file), 0o700);
   for (let tries = 1; ; tries += 1) {
@@ -106,7 +109,7 @@ const locked = async <T>(file: string, change: () => T): Promise<T> => {
     }
   }
   try {
-    return change();
+    return await change();
   } finally {
     rmSync(lock, { force: true });
   }
@@ -121,11 +124,16 @@ const unwritable = (file: string, error: unknown): CliFailure =>
   });
 
 /** Atomically writes the contexts that `change` returns, with mode 0600. */
-export const changeContexts = async (io: Surroundings, change: (contexts: Contexts) => Contexts): Promise<Contexts> => {
+export const changeContexts = async (
+  io: Surroundings,
+  change: (contexts: Contexts) => Contexts | Promise<Contexts>,
+): Promise<Contexts> => {
   const file = contextsFile(io);
   if (file === undefined) throw usageFailure('There is no folder for contexts', 'Set HOME or XDG_CONFIG_HOME.');
-  return locked(file, () => {
-    const changed = change(readContexts(io));
+  return locked(file, async () => {
+    const before = readContexts(io);
+    const changed = await change(before);
+    if (changed === before) return before;
     try {
       writeWhole(file, `${JSON.stringify(changed, undefined, 2)}\n`);
     } catch (error) {
@@ -133,6 +141,30 @@ export const changeContexts = async (io: Surroundings, change: (contexts: Contex
     }
     return changed;
   });
+};
+
+/** The same of one context. */
+export const changeContext = async (
+  io: Surroundings,
+  name: string,
+  change: (context: Context) => Promise<Context>,
+): Promise<Context> => {
+  const { contexts } = await changeContexts(io, async (all) => {
+    const before = contextNamed(all, name);
+    const changed = await change(before);
+    return changed === before ? all : { ...all, contexts: { ...all.contexts, [name]: changed } };
+  });
+  return contexts[name]!;
+};
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
+
+export const checkedContextName = (name: string): string => {
+  if (NAME.test(name)) return name;
+  throw usageFailure(
+    `${JSON.stringify(name)} is not a name of a context`,
+    'Use up to 63 letters, digits, ".", "_" and "-".',
+  );
 };
 
 export const contextNamed = ({ contexts }: Contexts, name: string): Context => {

@@ -14,6 +14,17 @@ export const useWhoami = () =>
     staleTime: 4_000,
   });
 
+/** Whether users sign in at an identity provider, and not only with API tokens. */
+const useIssuer = (): boolean => {
+  const { data } = useQuery({
+    queryKey: ['sign-in-issuer'],
+    queryFn: () => dataOf(api.GET('/sign-in/issuer')),
+    retry: false,
+    staleTime: Infinity,
+  });
+  return data?.page ?? false;
+};
+
 export const useMay = (): ((role: Role, namespace: string) => boolean) => {
   const { data } = useWhoami();
   return (role, namespace) => may(data, role, namespace);
@@ -50,6 +61,7 @@ export const useSignOut = () => {
 export const SignIn = () => {
   const { path } = usePlace();
   const signIn = useSignIn();
+  const hasIssuer = useIssuer();
   const [token, setToken] = useState('');
   const used = useRef<string | undefined>(undefined);
   const code = path[0] === 'sign-in' ? path[1] : undefined;
@@ -64,6 +76,20 @@ export const SignIn = () => {
       <h1>
         <Mark /> Fairlead
       </h1>
+      {hasIssuer ? (
+        <p>
+          <a className="button button-primary" href="sign-in/issuer/begin">
+            Sign in with OpenID Connect
+          </a>
+        </p>
+      ) : null}
+      {path[0] === 'sign-in-refused' ? (
+        <p className="error" role="alert">
+          {path[1] === 'unavailable'
+            ? 'The identity provider did not answer. Try again.'
+            : 'The identity provider did not sign you in, or it took too long. Try again.'}
+        </p>
+      ) : null}
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -81,7 +107,7 @@ export const SignIn = () => {
             required
           />
         </label>
-        <Button type="submit" look="primary" disabled={signIn.isPending || token.trim() === ''}>
+        <Button type="submit" look={hasIssuer ? 'plain' : 'primary'} disabled={signIn.isPending || token.trim() === ''}>
           {signIn.isPending ? 'Signing in …' : 'Sign in'}
         </Button>
         <Failure error={signIn.error} />

@@ -21,7 +21,7 @@ const isFleet = ([noun]: readonly string[]): boolean => noun === undefined || no
 
 const viewOf = (path: readonly string[]): ReactNode => {
   const [noun, namespace, cluster, part, id] = path;
-  if (isFleet(path) || noun === 'sign-in') return <FleetView />;
+  if (isFleet(path) || noun === 'sign-in' || noun === 'sign-in-refused') return <FleetView />;
   if (noun === 'connections') return <ConnectionsView name={namespace} />;
   if (noun === 'installation') return <InstallationView />;
   if (noun === 'create') return <CreateView />;
