@@ -84,7 +84,7 @@ export const SignIn = () => {
         </p>
       ) : null}
       {path[0] === 'sign-in-refused' ? (
-        <p className="error" role="alert">
+        <p className="failure" role="alert">
           {path[1] === 'unavailable'
             ? 'The identity provider did not answer. Try again.'
             : 'The identity provider did not sign you in, or it took too long. Try again.'}
