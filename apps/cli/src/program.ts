@@ -103,14 +103,7 @@ export const buildProgram = (io: Io): Command => {
   program.commandsGroup('History:');
   addEventCommands(program, io);
   addAuditCommands(program, io);
-  program.commandsGroup('Access:');
-  addContextCommands(program, io);
-  addLoginCommands(program, io);
-  addWhoamiCommand(program, io);
-  addPageCommand(program, io);
-  addTokenCommands(program, io);
-  addNamespaceCommands(program, io);
-  addRealmCommands(program, io);
+  addAccessCommands(program, io);
   program.commandsGroup('Machines and applications:');
   addConnectionCommands(program, io);
   addApplicationCommands(program, io);
@@ -127,6 +120,17 @@ export const buildProgram = (io: Io): Command => {
   addCompletionCommands(program, io);
   addHelpCommand(program, io);
   return program;
+};
+
+const addAccessCommands = (program: Command, io: Io): void => {
+  program.commandsGroup('Access:');
+  addContextCommands(program, io);
+  addLoginCommands(program, io);
+  addWhoamiCommand(program, io);
+  addPageCommand(program, io);
+  addTokenCommands(program, io);
+  addNamespaceCommands(program, io);
+  addRealmCommands(program, io);
 };
 
 /** Replaces commander's own command, which explains only the first word. */

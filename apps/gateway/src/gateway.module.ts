@@ -7,6 +7,7 @@ import { ApplicationQueries } from './applications/applications.queries.js';
 import { AccessGuard } from './auth/access.guard.js';
 import { Authentication } from './auth/authentication.js';
 import { LocalToken } from './auth/local.token.js';
+import { TokenCallers } from './auth/token.callers.js';
 import { TokenCommands } from './auth/token.commands.js';
 import { RevokedInterceptor } from './auth/revoked.interceptor.js';
 import { SessionsStore } from './auth/sessions.store.js';
@@ -136,6 +137,7 @@ import { InstallationReleases } from '@fairlead/service-kit';
 import { Issuer } from './auth/issuer.client.js';
 import { IssuerHttp } from './auth/issuer.http.js';
 import { UserSessionsStore } from './auth/user.sessions.store.js';
+import { UserCallers } from './auth/user.callers.js';
 import { Users } from './auth/users.js';
 import { SteeringHttp } from './upgrades/steering.http.js';
 import { UpgradeAnswers } from './upgrades/upgrade.answers.js';
@@ -286,6 +288,7 @@ const PROVIDERS: Provider[] = [
   TemplateCommands,
   TemplateQueries,
   TemplateUsers,
+  TokenCallers,
   TokenCommands,
   TokenSessions,
   TokenSlots,
@@ -294,6 +297,7 @@ const PROVIDERS: Provider[] = [
   UpgradeCommands,
   UpgradeQueries,
   Issuer,
+  UserCallers,
   UserSessionsStore,
   Users,
 ];

@@ -110,7 +110,11 @@ const tokenOf = (
   const given = nonEmpty(env['FAIRLEAD_TOKEN']);
   if (given !== undefined && options.context === undefined) return given;
   if (context !== undefined)
-    return context.signedIn?.token ?? context.token ?? (context.tokenFile === undefined ? given : readToken(context.tokenFile));
+    return (
+      context.signedIn?.token ??
+      context.token ??
+      (context.tokenFile === undefined ? given : readToken(context.tokenFile))
+    );
   return local === undefined ? undefined : readToken(local.tokenFile);
 };
 

@@ -3,13 +3,16 @@ import type { AddressInfo } from 'node:net';
 import type { Configuration, TokenEndpointResponse } from 'openid-client';
 import { fetchTrusting } from './trusting.fetch.js';
 import { CliFailure, wordsOf } from '../failures.js';
+import { parseJsonOrUndefined } from '@fairlead/parsers';
 import type { Io } from '../io/io.js';
+import { deadlineAfter } from '../time/deadline.js';
 import type { SignedIn } from '../instance/signed.in.js';
 
 const TIMEOUT_SECONDS = 5;
 const MS_PER_SECOND = 1_000;
 const CALLBACK = '/callback';
 const SIGN_IN_WITHIN_MS = 10 * 60_000;
+const TOKEN_LENGTH_MAX = 65_536;
 
 /** What the server says about its issuer. */
 export interface IssuerAccess extends Pick<SignedIn, 'issuer' | 'clientId' | 'ca' | 'bearer'> {
@@ -51,12 +54,10 @@ const stored = (access: Omit<IssuerAccess, 'scopes'>, answer: TokenEndpointRespo
 
 /** The `exp` of the token; the server is who verifies it. */
 const endOf = (token: string, { expires_in: seconds = 0 }: TokenEndpointResponse, nowMs: number): number => {
-  try {
-    const { exp } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')) as { exp: unknown };
-    if (typeof exp === 'number') return exp * MS_PER_SECOND;
-  } catch {
-    // Opaque.
-  }
+  const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8');
+  const claims = parseJsonOrUndefined(payload, { lengthMax: TOKEN_LENGTH_MAX });
+  const exp = typeof claims === 'object' && claims !== null && 'exp' in claims ? claims.exp : undefined;
+  if (typeof exp === 'number') return exp * MS_PER_SECOND;
   return nowMs + seconds * MS_PER_SECOND;
 };
 
@@ -105,7 +106,8 @@ const answerAtLoopback = async (
     server.listen(0, '127.0.0.1', settle);
   });
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const over = AbortSignal.any([interrupts.first, AbortSignal.timeout(SIGN_IN_WITHIN_MS)]);
+  const late = deadlineAfter(SIGN_IN_WITHIN_MS);
+  const over = AbortSignal.any([interrupts.first, late.signal]);
   try {
     const came = new Promise<URL>((settle, reject) => {
       over.addEventListener('abort', () => reject(over.reason as Error), { once: true });
@@ -121,6 +123,7 @@ const answerAtLoopback = async (
     await begin(`${origin}${CALLBACK}`);
     return await came;
   } finally {
+    late.clear();
     server.close();
     server.closeAllConnections();
   }

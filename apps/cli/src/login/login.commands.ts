@@ -114,7 +114,11 @@ const addLogout = (program: Command, io: Io): void => {
         });
       });
       const there = isRevoked ? '' : ' The identity provider does not end it: it ends there by itself.';
-      return { data: { context: name, ended: true }, table: `Signed out of the context ${name}.${there}`, names: [name] };
+      return {
+        data: { context: name, ended: true },
+        table: `Signed out of the context ${name}.${there}`,
+        names: [name],
+      };
     }),
   );
 };

@@ -1,20 +1,19 @@
-import { refuse, type Refusal, type RefusalCode } from '@fairlead/contracts';
-import { CLOCK, type Clock } from '@fairlead/service-kit';
+import { refuse, type Refusal } from '@fairlead/contracts';
 import { Inject, Injectable } from '@nestjs/common';
 import { bothBases, LADYBUG } from '../http/documented.js';
 import type { HttpRequest, HttpResponse } from '../http/http.types.js';
 import { Refused } from '../http/refused.js';
 import { KIT_PATHS } from '../access/access.js';
+import { UNKNOWN, type Credential } from './credential.js';
 import { FailureLimit } from './failures.limit.js';
 import { askingOf } from './session.request.js';
 import { isFromOwnPage, sessionIn } from './session.rules.js';
-import { SessionsStore } from './sessions.store.js';
-import { expired, TokenSessions, type TokenSession } from './token.sessions.js';
-import { hashOf, idOf } from './tokens.js';
-import { TokenStore, type Identified } from './tokens.store.js';
+import { TokenCallers } from './token.callers.js';
+import { expired } from './token.sessions.js';
+import { hashOf } from './tokens.js';
+import type { Identified } from './tokens.store.js';
+import { UserCallers } from './user.callers.js';
 import { ISSUER_PATHS } from './issuer.http.js';
-import { holdsStill } from './user.rules.js';
-import { Users } from './users.js';
 
 const BEARER = /^Bearer +([^ ]+)$/i;
 
@@ -29,18 +28,6 @@ const OPEN_PATHS: ReadonlySet<string> = new Set([
   ...['join', 'join/install.sh', 'join/agent.mjs', 'join/node.gz'].map((path) => `/${path}`),
 ]);
 
-/** What a request proves its caller with. */
-export interface Credential {
-  readonly kind: 'token' | 'session' | 'code';
-  readonly text: string;
-}
-
-const UNKNOWN = {
-  token: 'auth.token-unknown',
-  session: 'session.ended',
-  code: 'session.code-unknown',
-} as const satisfies Record<Credential['kind'], RefusalCode>;
-
 /** A token counts before a cookie: programs may run in a browser, too. */
 const credentialOf = (request: HttpRequest): Credential => {
   const { authorization } = request.headers;
@@ -53,28 +40,22 @@ const credentialOf = (request: HttpRequest): Credential => {
   return { kind: 'session', text: session };
 };
 
-type Known = Extract<Identified, { readonly kind: 'known' }>;
-
 /** Finds out who asks, before anything else of the request is read. */
 @Injectable()
 export class Authentication {
   private readonly limit = new FailureLimit();
 
   constructor(
-    @Inject(TokenStore) private readonly tokens: TokenStore,
-    @Inject(SessionsStore) private readonly pageSessions: SessionsStore,
-    @Inject(TokenSessions) private readonly sessions: TokenSessions,
-    @Inject(Users) private readonly users: Users,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(TokenCallers) private readonly tokens: TokenCallers,
+    @Inject(UserCallers) private readonly users: UserCallers,
   ) {}
 
   /** Express middleware. What it throws is answered by the filter. */
   readonly middleware = async (request: HttpRequest, response: HttpResponse, next: () => void): Promise<void> => {
     if (!OPEN_PATHS.has(request.path)) {
       const credential = credentialOf(request);
-      const isUser = this.users.areNamedBy(credential.text);
-      const lookUp = isUser ? this.identifyUser : this.identify;
-      await this.inTurn(request, credential, () => lookUp.call(this, credential, response, request));
+      const callers = this.users.takes(credential) ? this.users : this.tokens;
+      await this.inTurn(request, credential, () => callers.identify(credential, response, request));
     }
     next();
   };
@@ -87,57 +68,6 @@ export class Authentication {
     if (found.kind !== 'known') throw new Refused(this.refusalOf(found, kind, { address, hash }));
     this.limit.succeeded(hash);
     request.identity = found.identity;
-  }
-
-  /** The session is open before the token is looked up, so that a revocation in between ends it as well. */
-  private async identify(
-    { kind, text }: Credential,
-    response: HttpResponse,
-    request: HttpRequest,
-  ): Promise<Identified> {
-    const now = this.clock.now();
-    const opened = kind === 'session' ? await this.pageSessions.find(text, now) : undefined;
-    if (kind === 'session' && opened === undefined) return { kind: 'unknown' };
-    const session = this.sessions.open(opened === undefined ? [idOf(text)] : [opened.tokenId, opened.id], response);
-    const found = await (opened === undefined
-      ? this.tokens.identify(text, now)
-      : this.tokens.holder(opened.tokenId, now));
-    if (found.kind === 'known' && found.identity.expiresAt !== undefined) session.endAt(found.identity.expiresAt);
-    request.tokenEnded = session.signal;
-    request.pageSession = opened?.id;
-    return found;
-  }
-
-  /** A user: while the request is answered, its roles are looked up again as often as a next request would. */
-  private async identifyUser(
-    { kind, text }: Credential,
-    response: HttpResponse,
-    request: HttpRequest,
-  ): Promise<Identified> {
-    const session = this.sessions.open([idOf(text, 'user')], response);
-    const found = await this.users.identify(text);
-    if (found.kind === 'known') {
-      if (found.identity.expiresAt !== undefined) session.endAt(found.identity.expiresAt);
-      this.watch(text, { found, session, kind }, response);
-    }
-    request.tokenEnded = session.signal;
-    request.userSession = kind === 'session' ? text : undefined;
-    return found;
-  }
-
-  private watch(
-    text: string,
-    { found, session, kind }: { readonly found: Known; readonly session: TokenSession; readonly kind: Credential['kind'] },
-    response: HttpResponse,
-  ): void {
-    const checkMs = this.users.checkMsOf(text);
-    if (checkMs === undefined) return;
-    const look = async (): Promise<Refusal | undefined> => {
-      const now = await this.users.identify(text);
-      if (now.kind !== 'known') return refuse(UNKNOWN[kind]);
-      return holdsStill(found.identity.roles, now.identity.roles) ? undefined : refuse('issuer.roles-ended');
-    };
-    session.watch(look, checkMs, response);
   }
 
   /** One that has ended counts as a wrong one; only its holder can distinguish the two. */

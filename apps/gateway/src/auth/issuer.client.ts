@@ -1,7 +1,14 @@
 import { wordsOf } from '@fairlead/contracts';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { createRemoteJWKSet, customFetch as jwksFetch, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
+import {
+  createRemoteJWKSet,
+  customFetch as jwksFetch,
+  errors,
+  jwtVerify,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+} from 'jose';
 import { LRUCache } from 'lru-cache';
 import { readFile } from 'node:fs/promises';
 import * as oidc from 'openid-client';
@@ -11,7 +18,19 @@ import { mappedGroups, userOf, type User } from './user.rules.js';
 import type { OidcSettings } from './user.settings.js';
 
 /** Only signatures with a private key of the issuer: `none` and those with a shared secret are not accepted. */
-const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
+const ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
 /** Types of ID and access tokens; logout tokens have the same issuer and audience. */
 const TYPES: ReadonlySet<string> = new Set(['JWT', 'AT+JWT', 'APPLICATION/AT+JWT']);
 /** Clocks of two machines may differ by so much. */
@@ -70,7 +89,8 @@ export interface SignInProof {
 const timeOf = (seconds: number | undefined): Date => new Date((seconds ?? 0) * 1_000);
 
 /** Three parts separated by dots: Fairlead's own tokens have none. */
-export const isJwt = (text: string): boolean => text.length <= TOKEN_LENGTH_MAX && /^[\w-]+\.[\w-]+\.[\w-]+$/.test(text);
+export const isJwt = (text: string): boolean =>
+  text.length <= TOKEN_LENGTH_MAX && /^[\w-]+\.[\w-]+\.[\w-]+$/.test(text);
 
 /** The identity provider of this installation. Throws IssuerUnavailable if it does not answer as one. */
 @Injectable()
@@ -135,9 +155,7 @@ export class Issuer {
     await this.asked(() => oidc.tokenRevocation(configuration, refreshToken));
   }
 
-  private async granted(
-    grant: (known: Known) => Promise<oidc.TokenEndpointResponse>,
-  ): Promise<Granted | undefined> {
+  private async granted(grant: (known: Known) => Promise<oidc.TokenEndpointResponse>): Promise<Granted | undefined> {
     const known = await this.open();
     const answer = await this.asked(() => grant(known));
     if (answer?.id_token === undefined) return undefined;

@@ -22,12 +22,6 @@ export interface TokenSession {
   watch(look: () => Promise<Refusal | undefined>, everyMs: number, response: HttpResponse): void;
 }
 
-const NEVER: TokenSession = {
-  signal: new AbortController().signal,
-  endAt: () => undefined,
-  watch: () => undefined,
-};
-
 /** What each token is used for right now, so that it ends when the token ends or is revoked, at whichever replica that was. */
 @Injectable()
 export class TokenSessions implements OnApplicationBootstrap, BeforeApplicationShutdown {

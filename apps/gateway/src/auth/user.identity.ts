@@ -6,7 +6,10 @@ const ID_LENGTH = 24;
 
 /** The same user has the same id at every sign-in; another issuer's user of the same name has another. */
 export const userIdOf = (issuer: string, subject: string): string =>
-  `oidc${createHash('sha256').update(JSON.stringify([issuer, subject])).digest('hex').slice(0, ID_LENGTH)}`;
+  `oidc${createHash('sha256')
+    .update(JSON.stringify([issuer, subject]))
+    .digest('hex')
+    .slice(0, ID_LENGTH)}`;
 
 /** Who a user is here. `namespaces`: those that there are. */
 export const userIdentity = (

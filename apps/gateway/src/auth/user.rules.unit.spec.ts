@@ -70,9 +70,12 @@ describe('the claims of a token', () => {
     expect(userOf(claims, reading)?.name).toBe(name);
   });
 
-  it.each([undefined, null, {}, [1, {}, null], [['/admins']], '/ADMINS', 'admins'])('with the groups %j give no role', (groups) => {
-    expect(userOf({ sub: '1', groups }, reading)?.groups).toEqual([]);
-  });
+  it.each([undefined, null, {}, [1, {}, null], [['/admins']], '/ADMINS', 'admins'])(
+    'with the groups %j give no role',
+    (groups) => {
+      expect(userOf({ sub: '1', groups }, reading)?.groups).toEqual([]);
+    },
+  );
 
   it('with more groups than anybody has are read to a limit', () => {
     const groups = [...Array.from({ length: 1_000 }, (_, index) => `/g${index}`), '/admins'];

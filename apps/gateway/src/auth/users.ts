@@ -7,7 +7,7 @@ import type { Issued } from './sessions.store.js';
 import { idOf } from './tokens.js';
 import type { Identified } from './tokens.store.js';
 import { Refused } from '../http/refused.js';
-import { Issuer, isJwt, type Granted } from './issuer.client.js';
+import { Issuer, type Granted } from './issuer.client.js';
 import { IssuerUnavailable } from './issuer.fetch.js';
 import { userIdentity, userIdOf } from './user.identity.js';
 import { rolesOf, type User } from './user.rules.js';
@@ -41,9 +41,9 @@ export class Users {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Whether the text is a token of the issuer or a session of a user, and not one of Fairlead's own. */
-  areNamedBy(text: string): boolean {
-    return this.issuer.settings !== undefined && (idOf(text, 'user') !== undefined || isJwt(text));
+  /** Whether this installation has an issuer. */
+  get signIn(): boolean {
+    return this.issuer.settings !== undefined;
   }
 
   /** How long what the issuer said is believed; undefined: until the token ends. */

@@ -240,19 +240,46 @@ const tokenOf = (
     .sign(keys.privateKey);
 };
 
+const done =
+  (work: (request: ApiRequest) => void): Route['handle'] =>
+  (request) => {
+    work(request);
+    return DONE;
+  };
+const created =
+  (work: (body: unknown) => { readonly id: string }): Route['handle'] =>
+  ({ body }) => ({ ...CREATED, body: { id: work(body).id } });
+
+const userRoutes = (realm: SimulatedRealm): readonly Route[] => {
+  const membership = `${ADMIN}/users/:id/groups/:group`;
+  return [
+    { method: 'POST', path: `${ADMIN}/users`, handle: created((body) => realm.createUser(body)) },
+    {
+      method: 'PUT',
+      path: `${ADMIN}/users/:id`,
+      handle: done(({ parameters: { id = '' }, body }) => realm.updateUser(id, body)),
+    },
+    {
+      method: 'POST',
+      path: `${ADMIN}/users/:id/logout`,
+      handle: done(({ parameters: { id = '' } }) => realm.signOutEverywhere(id)),
+    },
+    {
+      method: 'PUT',
+      path: membership,
+      handle: done(({ parameters: { id = '', group = '' } }) => realm.join(id, group)),
+    },
+    {
+      method: 'DELETE',
+      path: membership,
+      handle: done(({ parameters: { id = '', group = '' } }) => realm.leave(id, group)),
+    },
+  ];
+};
+
 /** The part of Keycloak's Admin API that Fairlead uses, plus users and their groups for tests and demonstrations. */
 const administrationRoutes = (realm: SimulatedRealm): readonly Route[] => {
-  const done =
-    (work: (request: ApiRequest) => void): Route['handle'] =>
-    (request) => {
-      work(request);
-      return DONE;
-    };
-  const created =
-    (work: (body: unknown) => { readonly id: string }): Route['handle'] =>
-    ({ body }) => ({ ...CREATED, body: { id: work(body).id } });
   const models = `${ADMIN}/clients/:id/protocol-mappers/models`;
-  const membership = `${ADMIN}/users/:id/groups/:group`;
   return [
     { method: 'GET', path: `${ADMIN}/clients`, handle: ({ query }) => ok(realm.clients(query.get('clientId'))) },
     { method: 'POST', path: `${ADMIN}/clients`, handle: created((body) => realm.createClient(body)) },
@@ -291,27 +318,7 @@ const administrationRoutes = (realm: SimulatedRealm): readonly Route[] => {
       path: `${ADMIN}/groups/:id`,
       handle: done(({ parameters: { id = '' } }) => realm.deleteGroup(id)),
     },
-    { method: 'POST', path: `${ADMIN}/users`, handle: created((body) => realm.createUser(body)) },
-    {
-      method: 'PUT',
-      path: `${ADMIN}/users/:id`,
-      handle: done(({ parameters: { id = '' }, body }) => realm.updateUser(id, body)),
-    },
-    {
-      method: 'POST',
-      path: `${ADMIN}/users/:id/logout`,
-      handle: done(({ parameters: { id = '' } }) => realm.signOutEverywhere(id)),
-    },
-    {
-      method: 'PUT',
-      path: membership,
-      handle: done(({ parameters: { id = '', group = '' } }) => realm.join(id, group)),
-    },
-    {
-      method: 'DELETE',
-      path: membership,
-      handle: done(({ parameters: { id = '', group = '' } }) => realm.leave(id, group)),
-    },
+    ...userRoutes(realm),
   ];
 };
 

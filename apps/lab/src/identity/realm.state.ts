@@ -32,7 +32,12 @@ export const Group = z.object({
 });
 export type Group = z.infer<typeof Group>;
 
-export const User = z.object({ id: z.string(), username: text, enabled: z.boolean().default(true), groups: z.array(z.string()).default([]) });
+export const User = z.object({
+  id: z.string(),
+  username: text,
+  enabled: z.boolean().default(true),
+  groups: z.array(z.string()).default([]),
+});
 export type User = z.infer<typeof User>;
 
 export const RealmState = z.object({

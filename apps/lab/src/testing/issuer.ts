@@ -1,4 +1,5 @@
 import { request } from 'node:https';
+import { startTestIdentity, type TestIdentity } from './identity.js';
 
 /** An identity provider with the clients of Fairlead, whose users a spec plays. A user has the password `pw-<name>` if users have any. */
 export interface TestIssuer {
@@ -32,9 +33,14 @@ export interface Received {
 
 const TIMEOUT_MS = 20_000;
 
-export const askOver = (ca: string, url: string, { method = 'GET', headers, form, json }: Sent = {}): Promise<Received> =>
+export const askOver = (
+  ca: string,
+  url: string,
+  { method = 'GET', headers, form, json }: Sent = {},
+): Promise<Received> =>
   new Promise((resolve, reject) => {
-    const sent = form === undefined ? (json === undefined ? '' : JSON.stringify(json)) : new URLSearchParams(form).toString();
+    const sent =
+      form === undefined ? (json === undefined ? '' : JSON.stringify(json)) : new URLSearchParams(form).toString();
     const type = form === undefined ? 'application/json' : 'application/x-www-form-urlencoded';
     const all = { ...(sent === '' ? {} : { 'content-type': type }), 'content-length': String(Buffer.byteLength(sent)) };
     const asked = request(url, { method, ca, headers: { ...all, ...headers }, timeout: TIMEOUT_MS }, (response) => {
@@ -69,7 +75,10 @@ const formIn = (page: string, url: string): Form | undefined => {
     const name = attribute(tag, 'name');
     return name === undefined || name === 'cancel' ? [] : [[name, attribute(tag, 'value') ?? '']];
   });
-  return { action: new URL(attribute(opening, 'action') ?? url, url).href, fields: Object.fromEntries(fields) as Form['fields'] };
+  return {
+    action: new URL(attribute(opening, 'action') ?? url, url).href,
+    fields: Object.fromEntries(fields) as Form['fields'],
+  };
 };
 
 const STEPS_MAX = 12;
@@ -115,7 +124,10 @@ const AGAIN_MS = 1_000;
 export const tokensOf = async (issuer: TestIssuer, user: string): Promise<IssuedTokens> => {
   const { issuerUrl, ca, cliClientId } = issuer;
   const post = async <Body>(path: string, form: Readonly<Record<string, string>>) => {
-    const { status, text } = await askOver(ca, `${issuerUrl}/protocol/openid-connect/${path}`, { method: 'POST', form });
+    const { status, text } = await askOver(ca, `${issuerUrl}/protocol/openid-connect/${path}`, {
+      method: 'POST',
+      form,
+    });
     return { status, body: JSON.parse(text) as Body };
   };
   const { body: device } = await post<{ device_code: string; verification_uri_complete: string }>('auth/device', {
@@ -173,7 +185,8 @@ export const realmIssuer = async (
   const admin = async <Body>(path: string, method = 'GET', json?: unknown): Promise<Body> => {
     const headers = { authorization: `Bearer ${await adminToken()}` };
     const answer = await askOver(ca, `${base}/${path}`, { method, headers, ...(json === undefined ? {} : { json }) });
-    if (answer.status >= 300 && answer.status !== 409) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+    if (answer.status >= 300 && answer.status !== 409)
+      throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
     return (answer.text === '' ? undefined : JSON.parse(answer.text)) as Body;
   };
   const client = { protocol: 'openid-connect', enabled: true, protocolMappers: MAPPERS };
@@ -232,3 +245,24 @@ const userNamed = (username: string) => ({
   lastName: 'User',
   credentials: [{ type: 'password', value: `pw-${username}`, temporary: false }],
 });
+
+/** The imitation of Keycloak, set up for Fairlead. */
+export const startTestIssuer = async (): Promise<TestIssuer & Pick<TestIdentity, 'tokenSeconds'>> => {
+  const identity = await startTestIdentity();
+  const { issuerUrl, ca, clientId, clientSecret, stop } = identity;
+  const adminToken = async (): Promise<string> => {
+    const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
+    const { text } = await askOver(ca, `${issuerUrl}/protocol/openid-connect/token`, { method: 'POST', form });
+    return (JSON.parse(text) as { readonly access_token: string }).access_token;
+  };
+  const issuer = await realmIssuer({ issuerUrl, ca, stop }, adminToken);
+  return {
+    ...issuer,
+    get tokenSeconds() {
+      return identity.tokenSeconds;
+    },
+    set tokenSeconds(seconds) {
+      identity.tokenSeconds = seconds;
+    },
+  };
+};
