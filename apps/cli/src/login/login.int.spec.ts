@@ -42,7 +42,9 @@ const answer = (bearer: 'id' | 'access'): void => {
       return { status: 401, body: { ...refusal, errors: [], requestId: '1' } };
     }
     const roles = [{ namespace: 'default', role: 'operator' }];
-    return { body: { kind: 'Whoami', name, tokenId: 'oidc1', actor: `user/${String(name)}#oidc1`, roles, signedIn: true } };
+    return {
+      body: { kind: 'Whoami', name, tokenId: 'oidc1', actor: `user/${String(name)}#oidc1`, roles, signedIn: true },
+    };
   });
 };
 
@@ -124,7 +126,14 @@ describe('fairlead login', () => {
 
   it('needs a context to keep the sign-in in, and a server that has an issuer', async () => {
     expect((await as(['login'])).code).toBe(2);
-    const refusal = { kind: 'Status', code: 404, reason: 'issuer.none', message: 'no sign-in', errors: [], requestId: '1' };
+    const refusal = {
+      kind: 'Status',
+      code: 404,
+      reason: 'issuer.none',
+      message: 'no sign-in',
+      errors: [],
+      requestId: '1',
+    };
     gateway.on('GET', '/sign-in/issuer', { status: 404, body: refusal });
     expect((await as(['login', 'prod', '--server', gateway.url])).code).toBe(5);
   });

@@ -3,6 +3,7 @@ import { askOver, PAGE_URL, signInAt, tokensOf, type TestIssuer } from '@fairlea
 import { eventually, newFolder, removeFolder } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT, type JWTPayload } from 'jose';
+import pg from 'pg';
 import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -164,10 +165,27 @@ export const describeUserSignIn = (start: () => Promise<TestIssuer>): void => {
       expect(body.items.map(({ actor }) => actor)).toContain(`user/root#${who.tokenId}`);
     });
 
-    it('is out when it signs out, also at the issuer', async () => {
+    it('is out when it signs out', async () => {
       const cookie = await signedIn('alice');
       expect((await ask('POST', '/sign-out', inSession(cookie))).status).toBe(200);
       expect((await ask('GET', '/whoami', inSession(cookie))).body.reason).toBe('session.ended');
+    });
+
+    it('has a refresh token that the database alone does not show', async () => {
+      const cookie = await signedIn('alice');
+      const [, session = ''] = cookie.split('=');
+      const [, id = '', secret = ''] = session.split('_');
+      const client = new pg.Client(gateway.environment.databases.gateway);
+      await client.connect();
+      const { rows } = await client.query<{ readonly sealed: Buffer; readonly row: string }>(
+        'select sealed, user_sessions::text as row from user_sessions where id = $1',
+        [id],
+      );
+      await client.end();
+      expect(rows).toHaveLength(1);
+      expect(rows[0]?.row).not.toContain(secret);
+      expect(rows[0]?.sealed.length).toBeGreaterThan(40);
+      expect(rows[0]?.sealed.toString('latin1')).not.toMatch(/[\w.-]{16}/);
     });
 
     it('of another page does nothing with the session', async () => {
@@ -198,9 +216,7 @@ export const describeUserSignIn = (start: () => Promise<TestIssuer>): void => {
       const cookie = await signedIn('dave');
       expect((await ask('GET', '/whoami', inSession(cookie))).status).toBe(200);
       await issuer.setEnabled('dave', false);
-      await eventually(
-        async () => (await ask('GET', '/whoami', inSession(cookie))).body.reason === 'session.ended',
-      );
+      await eventually(async () => (await ask('GET', '/whoami', inSession(cookie))).body.reason === 'session.ended');
       await issuer.setEnabled('dave', true);
       expect((await ask('GET', '/whoami', inSession(cookie))).status).toBe(401); // It does not come back.
     });
