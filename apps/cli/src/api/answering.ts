@@ -64,7 +64,7 @@ const answered = async (access: Access, request: Request): Promise<Response> => 
   try {
     const unlessLost = <T>(answer: Promise<T>): Promise<T> =>
       answer.catch((error: unknown) => {
-        if (access.interrupted.aborted) throw error;
+        if (access.interrupted.aborted || error instanceof CliFailure) throw error;
         throw unreachable(access, late.signal.aborted ? new Error(`no answer within ${TIMEOUT_MS / 1_000} s`) : error);
       });
     const response = await unlessLost(access.fetch(new Request(request, { signal })));

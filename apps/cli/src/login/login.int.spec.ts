@@ -120,7 +120,7 @@ describe('fairlead login', () => {
     await login('bert');
     await issuer.setEnabled('bert', false);
     const { code, stderr } = await as(['whoami']);
-    expect([code, stderr]).toEqual([4, expect.stringContaining('The sign-in of the context prod has ended')]);
+    expect([stderr, code]).toEqual([expect.stringContaining('The sign-in of the context prod has ended'), 4]);
     expect(stderr).toContain('fairlead login prod');
   });
 

@@ -15,6 +15,9 @@ const JOINS: ReadonlySet<string> = new Set(
   ['join', 'script', 'agent', 'runtime'].map((name) => `JoinHostsHttp.${name}`),
 );
 
+/** What is needed before anybody is signed in: where the issuer is, and the way there and back. */
+const ISSUER: ReadonlySet<string> = new Set(['show', 'begin', 'end'].map((name) => `IssuerHttp.${name}`));
+
 describe('every route', () => {
   it('declares what it adds to the log: a change is never without a trace, and a read alone is access', () => {
     for (const { name, method, records } of routes) {
@@ -33,13 +36,14 @@ describe('every route', () => {
     expect(routes.filter(({ access }) => access?.kind === 'public').map(({ name }) => name)).toEqual([
       ...JOINS,
       'SignInHttp.signIn',
+      ...ISSUER,
       'LadybugHealthHttp.healthy',
     ]);
   });
 
   it('with a namespace in its path asks for a role in it, and one without for a role everywhere, in some namespace, or for none', () => {
     for (const { name, path, access } of routes) {
-      if (name === 'LadybugHealthHttp.healthy' || SESSIONS.has(name) || JOINS.has(name)) continue;
+      if (name === 'LadybugHealthHttp.healthy' || SESSIONS.has(name) || JOINS.has(name) || ISSUER.has(name)) continue;
       const kinds = path.includes(':namespace')
         ? ['namespace', 'everywhere']
         : ['authenticated', 'some-namespace', 'everywhere'];

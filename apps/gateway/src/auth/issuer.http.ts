@@ -24,7 +24,6 @@ export const ISSUER_PATHS: readonly string[] = ['', `/${BEGIN}`, `/${CALLBACK}`]
 const FOUND = 302;
 
 interface ForPage {
-  readonly settings: OidcSettings;
   readonly pageUrl: string;
   readonly redirectUri: string;
   readonly isSecure: boolean;
@@ -52,7 +51,7 @@ export class IssuerHttp {
     refusals: ['issuer.none'],
   })
   async show(): Promise<SignInIssuerView> {
-    const { issuer, cliClientId, scopes, bearer, pageUrl, caFile } = this.settings;
+    const { issuer, cliClientId, scopes, bearer, pageUrl, caFile } = this.settings();
     const ca = caFile === undefined ? {} : { ca: await readFile(caFile, 'utf8') };
     return {
       kind: 'SignInIssuer',
@@ -113,17 +112,16 @@ export class IssuerHttp {
     }
   }
 
-  private get settings(): OidcSettings {
+  private settings(): OidcSettings {
     if (this.issuer.settings === undefined) throw new Refused(refuse('issuer.none'));
     return this.issuer.settings;
   }
 
   private forPage(): ForPage {
-    const { settings } = this;
-    const { pageUrl } = settings;
+    const { pageUrl } = this.settings();
     if (pageUrl === undefined) throw new Refused(refuse('issuer.no-page'));
     const redirectUri = `${pageUrl}/${ISSUER_SIGN_IN}/${CALLBACK}`;
-    return { settings, pageUrl, redirectUri, isSecure: pageUrl.startsWith('https:') };
+    return { pageUrl, redirectUri, isSecure: pageUrl.startsWith('https:') };
   }
 }
 

@@ -18,7 +18,7 @@ export interface TokenSession {
   readonly signal: AbortSignal;
   /** Ends the session at that time. */
   endAt(expiresAt: Date): void;
-  /** Ends the session when `look` finds a reason, for which it is asked this often, or cannot tell. */
+  /** Ends the session when `look` finds a reason, which it looks for this often, or fails. */
   watch(look: () => Promise<Refusal | undefined>, everyMs: number, response: HttpResponse): void;
 }
 

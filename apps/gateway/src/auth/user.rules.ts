@@ -76,7 +76,7 @@ export const mappedGroups = (claim: unknown, { groupRoles }: Pick<UserClaims, 'g
   return [...new Set(groupRoles.map(({ group }) => group))].filter((group) => named.has(group));
 };
 
-/** Who the claims of a verified token describe; undefined: nobody, since they have no subject. A name that cannot be shown is the subject. */
+/** Who the claims of a verified token describe; undefined: no user, because there is no subject. A name that cannot be shown is the subject. */
 export const userOf = (claims: Readonly<Record<string, unknown>>, reading: UserClaims): User | undefined => {
   const subject = Subject.safeParse(claims['sub']).data;
   if (subject === undefined) return undefined;

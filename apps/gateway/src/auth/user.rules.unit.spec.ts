@@ -1,3 +1,4 @@
+import { RoleGrant } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { holdsStill, parseGroupRoles, rolesOf, userOf, type UserClaims } from './user.rules.js';
 
@@ -40,8 +41,8 @@ describe('roles of groups', () => {
   });
 
   it('hold still while none of those before is gone', () => {
-    const viewer = { namespace: 'default', role: 'viewer' } as const;
-    const operator = { namespace: 'default', role: 'operator' } as const;
+    const viewer = RoleGrant.parse({ namespace: 'default', role: 'viewer' });
+    const operator = RoleGrant.parse({ namespace: 'default', role: 'operator' });
     expect(holdsStill([viewer], [operator, viewer])).toBe(true);
     expect(holdsStill([viewer, operator], [viewer])).toBe(false);
     expect(holdsStill([], [])).toBe(true);
@@ -66,7 +67,7 @@ describe('the claims of a token', () => {
     [{ sub: '1', preferred_username: 'a'.repeat(64) }, '1'],
     [{ sub: '1', preferred_username: { toString: 'a' } }, '1'],
     [{ sub: '1\u0000', preferred_username: 7 }, 'unnamed'],
-  ])('%j are of nobody, or of a user without a misleading name', (claims, name) => {
+  ])('%j are of no user, or of one without a misleading name', (claims, name) => {
     expect(userOf(claims, reading)?.name).toBe(name);
   });
 

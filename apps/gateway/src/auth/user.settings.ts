@@ -13,7 +13,7 @@ export interface OidcSettings extends UserClaims {
   /** The public client of the command line. */
   readonly cliClientId: string;
   readonly scopes: string;
-  /** Where browsers find the page, without a slash at its end; undefined: the page signs nobody in. */
+  /** Where browsers find the page, without a slash at its end; undefined: no sign-in on the page. */
   readonly pageUrl: string | undefined;
   readonly bearer: (typeof BEARER_KINDS)[number];
   /** So long is what the issuer said about a user believed. */

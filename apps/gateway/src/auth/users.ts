@@ -125,7 +125,7 @@ export class Users {
     }
   }
 
-  /** What another replica heard from the issuer. */
+  /** What another replica got from the issuer. */
   private async checkedElsewhere(text: string): Promise<UserSession | undefined> {
     const untilMs = this.clock.now().getTime() + OTHER_REPLICA_WAIT_MS;
     for (;;) {

@@ -233,6 +233,10 @@ const ABSENT = [
   'GET /ns/{namespace}/clusters/{cluster}/pools/{pool}/bootstrap-data 409',
   'GET /join/install.sh 503',
   'GET /join/agent.mjs 503',
+  // No issuer is set.
+  'GET /sign-in/issuer 404',
+  'GET /sign-in/issuer/begin 404',
+  'GET /sign-in/issuer/callback 404',
 ];
 
 describe('every route', () => {
