@@ -28,7 +28,9 @@ export const describeUserSignIn = (start: () => Promise<TestIssuer>): void => {
   let issuer: TestIssuer;
 
   beforeAll(async () => {
-    issuer = await start();
+    const started = await start();
+    let stopped: Promise<void> | undefined;
+    issuer = { ...started, stop: () => (stopped ??= started.stop()) };
     await issuer.setMember('alice', 'operators', true);
     await issuer.setMember('root', 'admins', true);
     writeFileSync(join(folder, 'ca.pem'), issuer.ca);
@@ -174,7 +176,8 @@ export const describeUserSignIn = (start: () => Promise<TestIssuer>): void => {
     it('has a refresh token that the database alone does not show', async () => {
       const cookie = await signedIn('alice');
       const [, session = ''] = cookie.split('=');
-      const [, id = '', secret = ''] = session.split('_');
+      const [, id = '', secret = ''] = /^fu_(\w{16})_([\w-]{43})$/.exec(session) ?? [];
+      expect(secret).toHaveLength(43);
       const client = new pg.Client(gateway.environment.databases.gateway);
       await client.connect();
       const { rows } = await client.query<{ readonly sealed: Buffer; readonly row: string }>(
@@ -322,6 +325,23 @@ export const describeUserSignIn = (start: () => Promise<TestIssuer>): void => {
       await eventually(async () => (await look('/whoami')).status === 401);
       // Where it is not, the token says what it said until it ends.
       expect((await ask('GET', '/ns/default/clusters', { token })).status).toBe(200);
+    });
+  });
+
+  describe('while the issuer is down', () => {
+    it('what it said last is good until its token ends, an introspected token is not, and API tokens are', async () => {
+      const cookie = await signedIn('alice');
+      const { id_token: id, access_token: access } = await tokensOf(issuer, 'alice');
+      const { path, cookie: begun } = await cameBack('alice');
+      await issuer.stop();
+      await eventually(async () => {
+        const { status, body } = await ask('GET', '/whoami', { token: access, replica: BY_INTROSPECTION });
+        return status === 503 && body.reason === 'issuer.unavailable';
+      });
+      expect((await ask('GET', '/whoami', inSession(cookie))).body.name).toBe('alice');
+      expect((await ask('GET', '/whoami', { token: id })).body.name).toBe('alice');
+      expect((await ask('GET', '/whoami', {})).body.name).toBe('local');
+      expect((await visit(path, begun)).location).toBe(`${PAGE_URL}/#/sign-in-refused/unavailable`);
     });
   });
 };
