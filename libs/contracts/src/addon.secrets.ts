@@ -31,7 +31,7 @@ export const AddonSecretRequest = z
   .strictObject({
     values: Values.refine((values) => JSON.stringify(values).length <= ADDON_SECRET_LENGTH_MAX, {
       message: `must have at most ${ADDON_SECRET_LENGTH_MAX} characters as JSON`,
-    }).describe('Values of charts, as in spec.addons[].values; they are sealed and never shown again'),
+    }).describe('Values of charts, as in spec.addons[].values; they are sealed'),
   })
   .meta({ id: 'AddonSecretRequest' });
 export type AddonSecretRequest = z.infer<typeof AddonSecretRequest>;
@@ -42,8 +42,13 @@ export const AddonSecretView = z
     name: z.string(),
     setTime: z.iso.datetime().describe('When its values were set last'),
   })
-  .meta({ id: 'AddonSecret', description: 'Sealed values of add-ons; they are never shown' });
+  .meta({ id: 'AddonSecret', description: 'Sealed values of add-ons; they are not shown' });
 export type AddonSecretView = z.infer<typeof AddonSecretView>;
+
+export const AddonSecretValuesView = z
+  .strictObject({ kind: z.literal('AddonSecretValues'), name: z.string(), values: Values })
+  .meta({ id: 'AddonSecretValues', description: 'Sealed values of add-ons' });
+export type AddonSecretValuesView = z.infer<typeof AddonSecretValuesView>;
 
 export const AddonSecretList = z
   .strictObject({ kind: z.literal('AddonSecretList'), items: z.array(AddonSecretView) })

@@ -39,7 +39,7 @@ export const HookSecretRequest = z
       .min(LENGTH.min)
       .max(LENGTH.max)
       .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
-      .describe('The key of HMAC-SHA256, as it is written here; it is sealed and never shown again'),
+      .describe('The key of HMAC-SHA256, as it is written here; it is sealed'),
     expireOldAfterSeconds: z
       .int()
       .min(0)
@@ -64,8 +64,13 @@ export const HookSecretView = z
         'Until then requests are signed with the value before, too; absent: there was none, or it ended at once',
       ),
   })
-  .meta({ id: 'HookSecret', description: 'A secret that requests to hooks are signed with; its value is never shown' });
+  .meta({ id: 'HookSecret', description: 'A secret that requests to hooks are signed with; its value is not shown' });
 export type HookSecretView = z.infer<typeof HookSecretView>;
+
+export const HookSecretValueView = z
+  .strictObject({ kind: z.literal('HookSecretValue'), name: z.string(), value: z.string() })
+  .meta({ id: 'HookSecretValue', description: 'The value of a secret that requests to hooks are signed with' });
+export type HookSecretValueView = z.infer<typeof HookSecretValueView>;
 
 export const HookSecretList = z
   .strictObject({ kind: z.literal('HookSecretList'), items: z.array(HookSecretView) })

@@ -134,7 +134,9 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
       : `template ${template} of namespace ${name} is available`,
   ClusterTemplateDeleted: ({ name, template }) => `template ${template} of namespace ${name} was deleted`,
   AddonSecretSet: ({ name, secretName }) => `the add-on secret ${secretName} of namespace ${name} was set`,
+  AddonSecretRead: ({ name, secretName }) => `the add-on secret ${secretName} of namespace ${name} was read`,
   AddonSecretDeleted: ({ name, secretName }) => `the add-on secret ${secretName} of namespace ${name} was deleted`,
+  HookSecretRead: ({ name, secretName }) => `the hook secret ${secretName} of namespace ${name} was read`,
   HookSecretDeleted: ({ name, secretName }) => `the hook secret ${secretName} of namespace ${name} was deleted`,
   RealmRegistered: ({ name, realm, provider, issuerUrl }) =>
     `the realm ${realm} of namespace ${name} was registered: ${provider} at ${issuerUrl}`,

@@ -46,4 +46,11 @@ describe('fairlead addon', () => {
     expect(gateway.asked('PUT', path)[0]?.body).toEqual({ values: { username: 'ada', password: 'open-sesame' } });
     expect(stdout).toBe('The add-on secret registry is set.\n');
   });
+
+  it('get-secret prints values as YAML, which set-secret takes', async () => {
+    const values = { username: 'ada', auth: { password: 'open-sesame' } };
+    const body = { kind: 'AddonSecretValues', name: 'registry', values };
+    gateway.on('GET', '/ns/default/addon-secrets/registry/values', { body });
+    expect((await addon('get-secret', 'registry')).stdout).toBe('username: ada\nauth:\n  password: open-sesame\n');
+  });
 });

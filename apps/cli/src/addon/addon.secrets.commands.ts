@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
 import { addCommand, runs } from '../command/command.js';
 import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
+import { yamlOf } from '../document/manifest.document.js';
 import type { Io } from '../io/io.js';
 import { valuesIn } from './values.file.js';
 
 export const addAddonSecretCommands = (addon: Command, io: Io): void => {
   addListSecrets(addon, io);
+  addGetSecret(addon, io);
   addSetSecret(addon, io);
   addDeleteSecret(addon, io);
 };
@@ -25,12 +27,28 @@ const addListSecrets = (parent: Command, io: Io): void => {
   );
 };
 
+const addGetSecret = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'get-secret <secret>',
+    summary: 'Print sealed values of add-ons, as YAML',
+    description:
+      'Print the values as they were set. It needs the role admin in the namespace, and the history records who read them.',
+    examples: [['fairlead addon get-secret database > database.yaml', 'Write the values to a file, to change one']],
+  }).action(
+    runs(io, async (session, name: string) => {
+      const at = { namespace: session.namespace, addonSecret: name };
+      const { values } = await session.api.get('/ns/{namespace}/addon-secrets/{addonSecret}/values', at);
+      return { data: { name, values }, table: yamlOf(values).trimEnd(), names: [name] };
+    }),
+  );
+};
+
 const addSetSecret = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'set-secret <secret>',
     summary: 'Seal values of add-ons',
     description:
-      'Seal values of charts that add-ons name in valuesFrom, or the username and password of a chart repository that they name in credentialsSecretName. They are sealed by the server and never shown again. Releases that use them are upgraded when they are looked at next.',
+      'Seal values of charts that add-ons name in valuesFrom, or the username and password of a chart repository that they name in credentialsSecretName. They are sealed by the server; only administrators of the namespace can read them back. Releases that use them are upgraded when they are looked at next.',
     examples: [
       ['fairlead addon set-secret database --values-file database.yaml', 'Replace all values of the secret'],
       ['fairlead addon set-secret registry --values-file - -n team-a', 'Read them from standard input'],

@@ -22,6 +22,7 @@ export const addHookCommands = (program: Command, io: Io): void => {
   ).alias('hooks');
   addSkip(hook, io);
   addSecrets(hook, io);
+  addGetSecret(hook, io);
   addSetSecret(hook, io);
   addDeleteSecret(hook, io);
 };
@@ -86,6 +87,22 @@ const addSecrets = (parent: Command, io: Io): void => {
   );
 };
 
+const addGetSecret = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'get-secret <secret>',
+    summary: 'Print the value of a hook secret',
+    description:
+      'Print the value with which requests are signed now, for a receiver that lost it. It needs the role admin in the namespace, and the history records who read it.',
+    examples: [['fairlead hook get-secret inventory > inventory.secret', 'Write the value to a file']],
+  }).action(
+    runs(io, async (session, name: string) => {
+      const at = { namespace: session.namespace, secret: name };
+      const { value } = await session.api.get('/ns/{namespace}/hook-secrets/{secret}/value', at);
+      return { data: { name, value }, table: value, names: [name] };
+    }),
+  );
+};
+
 interface SetSecretOptions {
   readonly valueFile?: string;
   /** In milliseconds. */
@@ -97,7 +114,7 @@ const addSetSecret = (parent: Command, io: Io): void => {
     usage: 'set-secret <secret>',
     summary: 'Set a hook secret',
     description:
-      'Set the secret that signs requests to the hooks and gates that refer to it. The value is sealed by the server and never shown again. Without a file, a random value is generated and printed once. If the secret exists, requests are signed with both values until the old one expires; another rotation before that replaces the old one.',
+      'Set the secret that signs requests to the hooks and gates that refer to it. The value is sealed by the server; only administrators of the namespace can read it back. Without a file, a random value is generated and printed. If the secret exists, requests are signed with both values until the old one expires; another rotation before that replaces the old one.',
     examples: [
       ['fairlead hook set-secret inventory', 'Generate a value and print it'],
       ['fairlead hook set-secret inventory --value-file inventory.secret -n team-a', 'Read the value from a file'],

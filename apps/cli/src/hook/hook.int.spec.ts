@@ -49,6 +49,11 @@ describe('fairlead hook', () => {
     expect((await hook('secrets')).stdout).toContain(oldValidUntil);
   });
 
+  it('get-secret prints the value alone, as a file needs it', async () => {
+    gateway.on('GET', `${SECRET}/value`, { body: { kind: 'HookSecretValue', name: 'inventory', value: 'v'.repeat(40) } });
+    expect((await hook('get-secret', 'inventory')).stdout).toBe(`${'v'.repeat(40)}\n`);
+  });
+
   it('secrets lists names, and delete-secret deletes one', async () => {
     gateway.on('GET', '/ns/default/hook-secrets', { body: { kind: 'HookSecretList', items: [VIEW] } });
     expect((await hook('secrets')).stdout).toContain('inventory');

@@ -52,6 +52,7 @@ const QUERIES: Readonly<Record<string, string>> = {
 const places: Record<string, string> = {
   ...{ namespace: 'default', cluster: 'demo', connection: 'lab', node: 'demo-w-1', pool: 'worker-1' },
   ...{ realm: 'company', application: 'grafana', version: 'v1.34.4', template: 'small', generation: '1' },
+  ...{ secret: 'inventory', addonSecret: 'database' },
 };
 const tokens: Record<string, string | undefined> = { root: undefined };
 let issuer: PlayedIssuer;
@@ -102,6 +103,8 @@ const gateway = useGateway(async () => {
   const chart = { repository: 'https://charts.example.org', chart: 'grafana', range: '8.x' };
   await accepted('PUT', '/applications/grafana', chart);
   await accepted('PUT', '/ns/default/cluster-templates/small', BODIES['putClusterTemplate']);
+  await accepted('PUT', '/ns/default/hook-secrets/inventory', { value: 'a-value-of-more-than-32-characters' });
+  await accepted('PUT', '/ns/default/addon-secrets/database', { values: { password: 'x' } });
   places['request'] = (await accepted<EtcdRequestView>('POST', `${DEMO}/etcd/snapshots`)).id;
   const command = { command: ['uptime'] };
   places['execution'] = (await accepted<NodeExecView>('POST', `${DEMO}/nodes/demo-w-1/exec`, command)).id;

@@ -61,10 +61,12 @@ describe('a token that sends changes without end', () => {
     ['the log of a node as it is written', '/ns/team/clusters/none/nodes/n/logs/stream'],
     ['a kubeconfig', '/ns/team/clusters/none/kubeconfig'],
     ["a cluster with its kubeconfig below CB-Ladybug's base", '/ladybug/ns/team/clusters/none'],
-  ])('may be one that reads what is recorded: %s', async (_what, path) => {
-    const token = await tokenIn('*');
+    ['a hook secret', '/ns/team/hook-secrets/none/value', 'hook.secret-unknown'],
+    ['an add-on secret', '/ns/team/addon-secrets/none/values', 'addon.secret-unknown'],
+  ])('may be one that reads what is recorded: %s', async (_what, path, reason = 'cluster.unknown') => {
+    const token = await tokenIn('*', 'admin');
     const reasons = await reasonsOf(7, () => gateway.ask<ErrorView>('GET', path, { ...LIMITED, token }));
-    expect(reasons).toEqual([...Array.from({ length: 6 }, () => 'cluster.unknown'), 'token.too-many-requests']);
+    expect(reasons).toEqual([...Array.from({ length: 6 }, () => reason), 'token.too-many-requests']);
   });
 
   it('may go on when it has waited, and has changed nothing meanwhile', async () => {

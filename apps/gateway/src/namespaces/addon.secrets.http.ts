@@ -2,6 +2,7 @@ import {
   AddonSecretList,
   AddonSecretPath,
   AddonSecretRequest,
+  AddonSecretValuesView,
   AddonSecretView,
   NamespacePath,
   namespaceStream,
@@ -10,7 +11,7 @@ import {
   StatusView,
 } from '@fairlead/contracts';
 import { HANDLE, POSITIONS, type Handle, type Positions } from '@fairlead/event-sourcing/jetstream';
-import { Body, Controller, Delete, HttpCode, Inject, Param, Put, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Header, HttpCode, Inject, Param, Put, Query } from '@nestjs/common';
 import { RoleInNamespace } from '../access/access.js';
 import { showSeq, untilShown } from '../http/answers.js';
 import { causeOf, FromExchange, type Exchange } from '../http/caller.js';
@@ -51,6 +52,29 @@ export class AddonSecretsHttp {
       setTime,
     }));
     return { kind: 'AddonSecretList', items: items.toSorted((one, other) => (one.name < other.name ? -1 : 1)) };
+  }
+
+  @Get(':addonSecret/values')
+  @RoleInNamespace('admin')
+  @Header('Cache-Control', 'no-store')
+  @Documented({
+    id: 'getAddonSecretValues',
+    tag: 'namespaces',
+    records: 'access',
+    summary: 'Sealed values of add-ons; reading them is recorded',
+    answers: [{ status: 200, description: 'The values', schema: AddonSecretValuesView }],
+    refusals: ['namespace.unknown', 'addon.secret-unknown', 'conflict.concurrent'],
+  })
+  async read(
+    @Param({ schema: AddonSecretPath }) { namespace, addonSecret: secret }: AddonSecretPath,
+    @FromExchange() { caller, response }: Exchange,
+  ): Promise<AddonSecretValuesView> {
+    const command = { type: 'ReadSecret', data: { kind: 'addon', namespace, secret } } as const;
+    const { seq } = orRefuse(await this.handle(sealedSecrets, namespaceStream(namespace), command, causeOf(caller)));
+    const values = await this.values.valuesOf(namespace, secret);
+    if (values === undefined) throw new Refused(refuse('addon.secret-unknown', { namespace, addonSecret: secret }));
+    showSeq(response, seq);
+    return { kind: 'AddonSecretValues', name: secret, values };
   }
 
   @Put(':addonSecret')

@@ -1,4 +1,11 @@
-import { ADDON_SECRETS_OWNER, addonSecretRef, addonSecretText, type SealedAddonSecret } from '@fairlead/contracts';
+import {
+  ADDON_SECRETS_OWNER,
+  addonSecretOf,
+  addonSecretRef,
+  addonSecretText,
+  type AddonSecretValues,
+  type SealedAddonSecret,
+} from '@fairlead/contracts';
 import { SECRETS, type SecretStore } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { Registry } from '../common/registry.js';
@@ -13,6 +20,12 @@ export class SealedAddonValues {
 
   async namesIn(namespace: string): Promise<readonly string[]> {
     return (await this.registry.latest()).namespaces.get(namespace)?.addonSecrets ?? [];
+  }
+
+  /** undefined: they were deleted. */
+  async valuesOf(namespace: string, name: string): Promise<AddonSecretValues | undefined> {
+    const text = await this.secrets.get(addonSecretRef(namespace, name));
+    return text === undefined ? undefined : addonSecretOf(text).values;
   }
 
   async seal(namespace: string, name: string, secret: SealedAddonSecret): Promise<void> {

@@ -2,6 +2,7 @@ import {
   HookSecretList,
   HookSecretPath,
   HookSecretRequest,
+  HookSecretValueView,
   HookSecretView,
   NamespacePath,
   namespaceStream,
@@ -11,7 +12,7 @@ import {
   StatusView,
 } from '@fairlead/contracts';
 import { HANDLE, POSITIONS, type Handle, type Positions } from '@fairlead/event-sourcing/jetstream';
-import { Body, Controller, Delete, HttpCode, Inject, Param, Put, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Header, HttpCode, Inject, Param, Put, Query } from '@nestjs/common';
 import { RoleInNamespace } from '../access/access.js';
 import { showSeq, untilShown } from '../http/answers.js';
 import { causeOf, FromExchange, type Exchange } from '../http/caller.js';
@@ -61,6 +62,29 @@ export class HookSecretsHttp {
       hookSecretView({ name, setTime, oldValidUntil: doc.oldHookSecrets?.[name] }),
     );
     return { kind: 'HookSecretList', items: items.toSorted((one, other) => (one.name < other.name ? -1 : 1)) };
+  }
+
+  @Get(':secret/value')
+  @RoleInNamespace('admin')
+  @Header('Cache-Control', 'no-store')
+  @Documented({
+    id: 'getHookSecretValue',
+    tag: 'namespaces',
+    records: 'access',
+    summary: 'The value of a secret that requests to hooks are signed with; reading it is recorded',
+    answers: [{ status: 200, description: 'The value', schema: HookSecretValueView }],
+    refusals: ['namespace.unknown', 'hook.secret-unknown', 'conflict.concurrent'],
+  })
+  async read(
+    @Param({ schema: HookSecretPath }) { namespace, secret }: HookSecretPath,
+    @FromExchange() { caller, response }: Exchange,
+  ): Promise<HookSecretValueView> {
+    const command = { type: 'ReadSecret', data: { kind: 'hook', namespace, secret } } as const;
+    const { seq } = orRefuse(await this.handle(sealedSecrets, namespaceStream(namespace), command, causeOf(caller)));
+    const value = await this.values.valueOf({ namespace, name: secret });
+    if (value === undefined) throw new Refused(refuse('hook.secret-unknown', { namespace, secret }));
+    showSeq(response, seq);
+    return { kind: 'HookSecretValue', name: secret, value };
   }
 
   @Put(':secret')

@@ -30,6 +30,11 @@ export class HookSecretValues {
     return (await this.registry.latest()).namespaces.get(namespace)?.hookSecrets ?? [];
   }
 
+  /** undefined: it was deleted. */
+  async valueOf({ namespace, name }: HookSecretAt): Promise<string | undefined> {
+    return this.secrets.get(hookSecretRef(namespace, name));
+  }
+
   /** What is still valid when the value is set; undefined: nothing. */
   async oldAfter(at: HookSecretAt, value: string, expireAfterSeconds: number): Promise<OldHookSecret | undefined> {
     const replaced = expireAfterSeconds === 0 ? undefined : await this.replacedBy(at, value);

@@ -243,3 +243,43 @@ describe('the hook secrets of a namespace', () => {
     expect(status).toBe(403);
   });
 });
+
+const SEALED = [
+  { kind: 'hook', part: 'value', body: { value: 'a-value-that-no-event-and-no-log-ever-shows' }, read: 'HookSecretRead' },
+  { kind: 'addon', part: 'values', body: { values: { admin: { password: 'open-sesame-on-no-record' } } }, read: 'AddonSecretRead' },
+] as const;
+
+describe.each(SEALED)('a sealed $kind secret', ({ kind, part, body, read }) => {
+  const namespace = `read-${kind}`;
+  const at = `/ns/${namespace}/${kind}-secrets/inventory`;
+
+  it('is read back by administrators of its namespace, on record and without its value there; others get 403 [ORBITER 31]', async () => {
+    await create(namespace);
+    await create(`${namespace}-other`);
+    await gateway.ask('PUT', at, { body });
+    const token = await tokenFor({ namespace, role: 'admin' });
+    const answer = await gateway.ask('GET', `${at}/${part}`, { token });
+    expect([answer.status, answer.body]).toMatchObject([200, { name: 'inventory', ...body }]);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    const reads = (await gateway.log()).filter(({ type }) => type === read);
+    expect(reads.map(({ data, meta }) => ({ data, actor: meta.actor }))).toEqual([
+      { data: { name: namespace, secretName: 'inventory' }, actor: expect.stringMatching(/^user\//) },
+    ]);
+    expect(answer.headers.get('x-fairlead-seq')).toBe(String(reads[0]?.meta.seq));
+    for (const grant of [
+      { namespace, role: 'viewer' },
+      { namespace, role: 'operator' },
+      { namespace: `${namespace}-other`, role: 'admin' },
+    ] as const) {
+      const refused = await gateway.ask('GET', `${at}/${part}`, { token: await tokenFor(grant) });
+      expect([grant, refused.status]).toEqual([grant, 403]);
+    }
+    expect((await gateway.log()).filter(({ type }) => type === read)).toHaveLength(1);
+    expect(JSON.stringify(await gateway.log())).not.toMatch(/a-value-that-no-event|open-sesame/);
+  });
+
+  it('is refused where there is none', async () => {
+    const unknown = await gateway.ask<ErrorView>('GET', `${at}-2/${part}`);
+    expect([unknown.status, unknown.body.reason]).toEqual([404, `${kind}.secret-unknown`]);
+  });
+});

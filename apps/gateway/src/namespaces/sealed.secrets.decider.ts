@@ -19,6 +19,8 @@ interface Named {
 
 /** `oldValidUntil`: how long the value before stays valid; absent: there is none, or it ends now. */
 export type SetSecret = Command<'SetSecret', Named & { readonly oldValidUntil?: string | undefined }>;
+/** Recorded before the value is shown. */
+export type ReadSecret = Command<'ReadSecret', Named>;
 export type DeleteSecret = Command<'DeleteSecret', Named>;
 
 /** The names of the secrets of a namespace; undefined: there is no namespace. */
@@ -28,6 +30,7 @@ const KINDS = {
   hook: {
     max: HOOK_SECRETS_MAX,
     set: 'HookSecretSet',
+    read: 'HookSecretRead',
     deleted: 'HookSecretDeleted',
     tooMany: (namespace: string, max: number) => refuse('hook.too-many-secrets', { namespace, max }),
     unknown: (namespace: string, secret: string) => refuse('hook.secret-unknown', { namespace, secret }),
@@ -35,6 +38,7 @@ const KINDS = {
   addon: {
     max: ADDON_SECRETS_MAX,
     set: 'AddonSecretSet',
+    read: 'AddonSecretRead',
     deleted: 'AddonSecretDeleted',
     tooMany: (namespace: string, max: number) => refuse('addon.too-many-secrets', { namespace, max }),
     unknown: (namespace: string, secret: string) => refuse('addon.secret-unknown', { namespace, addonSecret: secret }),
@@ -50,17 +54,25 @@ const withoutName = (state: SecretsState, kind: SecretKind, name: string): Secre
 /** Sealed secrets of a namespace. Their values are in no event. */
 export const sealedSecrets: Decider<
   SecretsState,
-  SetSecret | DeleteSecret,
-  Fact<'HookSecretSet' | 'HookSecretDeleted' | 'AddonSecretSet' | 'AddonSecretDeleted'>
+  SetSecret | ReadSecret | DeleteSecret,
+  Fact<
+    | 'HookSecretSet'
+    | 'HookSecretRead'
+    | 'HookSecretDeleted'
+    | 'AddonSecretSet'
+    | 'AddonSecretRead'
+    | 'AddonSecretDeleted'
+  >
 > = {
   initial: undefined,
 
   decide: (state, command) => {
     const { kind, namespace, secret } = command.data;
     if (state === undefined) return refuse('namespace.unknown', { namespace });
-    const { max, set, deleted, tooMany, unknown } = KINDS[kind];
+    const { max, set, read, deleted, tooMany, unknown } = KINDS[kind];
     const isKnown = state[kind].includes(secret);
     const data = { name: namespace, secretName: secret };
+    if (command.type === 'ReadSecret') return isKnown ? [{ type: read, data }] : unknown(namespace, secret);
     if (command.type === 'DeleteSecret') return isKnown ? [{ type: deleted, data }] : unknown(namespace, secret);
     if (!isKnown && state[kind].length >= max) return tooMany(namespace, max);
     const { oldValidUntil } = command.data;

@@ -1,7 +1,7 @@
 import { ADDON_SECRETS_MAX, HOOK_SECRETS_MAX, type Fact } from '@fairlead/contracts';
 import { specification } from '@fairlead/event-sourcing/spec';
 import { describe, it } from '@jest/globals';
-import { sealedSecrets, type DeleteSecret, type SecretKind, type SetSecret } from './sealed.secrets.decider.js';
+import { sealedSecrets, type DeleteSecret, type ReadSecret, type SecretKind, type SetSecret } from './sealed.secrets.decider.js';
 
 const { given } = specification(sealedSecrets);
 
@@ -16,10 +16,13 @@ const remove = (kind: SecretKind, secret: string): DeleteSecret => ({
   data: named(kind, secret),
 });
 
+const read = (kind: SecretKind, secret: string): ReadSecret => ({ type: 'ReadSecret', data: named(kind, secret) });
+
 const KINDS = [
   {
     kind: 'hook',
     isSet: 'HookSecretSet',
+    isRead: 'HookSecretRead',
     isDeleted: 'HookSecretDeleted',
     max: HOOK_SECRETS_MAX,
     tooMany: 'hook.too-many-secrets',
@@ -28,6 +31,7 @@ const KINDS = [
   {
     kind: 'addon',
     isSet: 'AddonSecretSet',
+    isRead: 'AddonSecretRead',
     isDeleted: 'AddonSecretDeleted',
     max: ADDON_SECRETS_MAX,
     tooMany: 'addon.too-many-secrets',
@@ -35,7 +39,7 @@ const KINDS = [
   },
 ] as const;
 
-describe.each(KINDS)('the $kind secrets of a namespace', ({ kind, isSet, isDeleted, max, tooMany, unknown }) => {
+describe.each(KINDS)('the $kind secrets of a namespace', ({ kind, isSet, isRead, isDeleted, max, tooMany, unknown }) => {
   const full = Array.from({ length: max }, (_, index): Fact => ({ type: isSet, data: data(`s-${index}`) }));
 
   it('are set, set again, and deleted', () => {
@@ -52,6 +56,18 @@ describe.each(KINDS)('the $kind secrets of a namespace', ({ kind, isSet, isDelet
     given(created, known, { type: isDeleted, data: data('traffic') })
       .when(remove(kind, 'traffic'))
       .thenRefused(unknown);
+  });
+
+  it('are read on record, each time; unknown ones are not', () => {
+    const known: Fact = { type: isSet, data: data('traffic') };
+    given(created, known)
+      .when(read(kind, 'traffic'))
+      .then({ type: isRead, data: data('traffic') });
+    given(created, known, { type: isRead, data: data('traffic') })
+      .when(read(kind, 'traffic'))
+      .then({ type: isRead, data: data('traffic') });
+    given(created).when(read(kind, 'traffic')).thenRefused(unknown);
+    given(created, known, deleted).when(read(kind, 'traffic')).thenRefused('namespace.unknown');
   });
 
   it(`are at most ${max}, of which one can be set again`, () => {

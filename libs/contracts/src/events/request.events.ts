@@ -62,6 +62,14 @@ export const requestEvents = {
     doc: 'The value of a hook secret was deleted; hooks that refer to it fail.',
     data: z.strictObject({ name: Namespace, secretName: PoolName }),
   }),
+  HookSecretRead: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'namespace',
+    doc: 'The value of a hook secret was read back by an administrator of its namespace.',
+    data: z.strictObject({ name: Namespace, secretName: PoolName }),
+  }),
   AddonSecretSet: defineEvent({
     version: 1,
     writer: 'gateway',
@@ -76,6 +84,14 @@ export const requestEvents = {
     context: 'request',
     scope: 'namespace',
     doc: 'The values of an add-on secret were deleted; changes of add-ons that refer to it fail.',
+    data: z.strictObject({ name: Namespace, secretName: PoolName }),
+  }),
+  AddonSecretRead: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'namespace',
+    doc: 'The values of an add-on secret were read back by an administrator of its namespace.',
     data: z.strictObject({ name: Namespace, secretName: PoolName }),
   }),
   ClusterTemplateCreated: defineEvent({
