@@ -202,10 +202,13 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ClusterSpecChanged: ({ revision, spec }) =>
     `manifest revision ${revision} was applied: ${spec.pools.map(({ name, replicas }) => `${name} ${replicas}`).join(', ') || 'no pools'}`,
   ClusterTemplateChosen: ({ template }) => `the cluster uses the values of template ${template}`,
-  ClusterRetryRequested: ({ correction }) =>
-    correction === undefined
-      ? 'a retry of the failed cluster was requested'
-      : 'the request for the cluster was corrected, and is checked again',
+  ClusterRetryRequested: ({ correction, again }) => {
+    if (correction !== undefined) return 'the request for the cluster was corrected, and is checked again';
+    if (again === undefined) return 'a retry of what failed was requested';
+    return again === 'due'
+      ? 'what is declared is tried again: it is due'
+      : 'what is declared is tried again: there may be room for it now';
+  },
   ClusterPaused: ({ reason }) => `the cluster was paused${because(reason)}`,
   ClusterResumed: ({ reason }) => `the cluster was resumed${because(reason)}`,
   NodesAbandoned: ({ nodes, superseded }) =>

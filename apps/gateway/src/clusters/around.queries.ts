@@ -51,7 +51,7 @@ export class AroundClusters {
       this.busy(),
       this.hookSecrets(keys),
       this.byKey<NonNullable<AroundCluster['unmet']>>(
-        `select key, doc from manifests where key = any($1) and (doc ? 'unmet' or doc ? 'denied')`,
+        `select key, doc from manifests where key = any($1) and doc ?| '{unmet,denied,stopped}'`,
         keys,
       ),
     ]);
@@ -136,4 +136,5 @@ export const aroundInLog = (rowsOf: RowsOf): AroundCluster => ({
     .find(isUnmet),
 });
 
-const isUnmet = ({ unmet, denied }: NonNullable<AroundCluster['unmet']>): boolean => (unmet ?? denied) !== undefined;
+const isUnmet = ({ unmet, denied, stopped }: NonNullable<AroundCluster['unmet']>): boolean =>
+  (unmet ?? denied ?? stopped) !== undefined;

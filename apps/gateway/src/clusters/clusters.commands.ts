@@ -42,6 +42,7 @@ import { causeOf, type Caller, type Exchange } from '../http/caller.js';
 import { orRefuse, refuseAny } from '../http/refused.js';
 import { clusters, type ClusterCommand, type ClusterState } from './clusters.decider.js';
 import { unknownSpecs, unknownZones, type AskedMachines } from './offered.specs.js';
+import { retries } from './retries.decider.js';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -215,8 +216,12 @@ export class ClusterCommands {
     return this.decide({ type: 'ReplaceNode', data: { ...address, requestId, node, order, reason } }, address, caller);
   }
 
-  retry(address: ClusterAddress, caller: Caller): Promise<Decided<ClusterState>> {
-    return this.decide({ type: 'RetryCluster', data: address }, address, caller);
+  async retry(address: ClusterAddress, caller: Caller): Promise<Decided<ClusterState>> {
+    const { namespace, cluster } = address;
+    const stream = { namespace, cluster, context: 'request' };
+    const command = { type: 'RetryCluster', data: address } as const;
+    const decided = orRefuse(await this.handle(retries, stream, command, causeOf(caller)));
+    return { ...decided, state: decided.state.cluster };
   }
 
   delete(address: ClusterAddress, caller: Caller): Promise<Decided<ClusterState>> {

@@ -122,7 +122,13 @@ export type CancelRemoval = Command<'CancelRemoval', Named & { readonly node: No
 /** `correction`: another request in its place, of a cluster of which nothing was made. */
 export type RetryCluster = Command<
   'RetryCluster',
-  Named & { readonly correction?: { readonly spec: ClusterSpec; readonly requestHash: string } }
+  Named & {
+    readonly correction?: { readonly spec: ClusterSpec; readonly requestHash: string };
+    /** Something that is declared came to nothing. */
+    readonly isUnmet?: boolean;
+    /** Nobody asked for it. */
+    readonly again?: 'due' | 'room';
+  }
 >;
 export type DeleteCluster = Command<'DeleteCluster', Named>;
 /** Its creation failed, and its request asked for a cleanup in this case. */
@@ -408,14 +414,15 @@ const retry = (state: ClusterState, { data }: RetryCluster): readonly ClusterReq
   const { upgrade } = state;
   if (hasFailedRollout(state.additions) && upgrade !== undefined && blocksOthers(upgrade))
     return refuseBeside(upgrade, named(data), 'retry the rollout of a pool');
-  const isWaiting = state.phase === 'Failed' || state.stuck.size > 0 || isKept(state.additions);
-  if (!isWaiting) return refuse('cluster.not-failed', { phase: state.phase });
+  const hasFailed = state.phase === 'Failed' || state.stuck.size > 0 || isKept(state.additions);
+  if (!hasFailed && data.isUnmet !== true) return refuse('cluster.not-failed', { phase: state.phase });
   const { uid, pause } = state;
   const correction =
     data.correction === undefined
       ? {}
       : { correction: { ...data.correction, spec: withNodeCidrMask(data.correction.spec) } };
-  return refuseWhilePaused(pause, data, 'retry') ?? [{ type: 'ClusterRetryRequested', data: { uid, ...correction } }];
+  const again = data.again === undefined ? {} : { again: data.again };
+  return refuseWhilePaused(pause, data, 'retry') ?? [{ type: 'ClusterRetryRequested', data: { uid, ...correction, ...again } }];
 };
 
 const end = (state: ClusterState, { data }: DeleteCluster): readonly ClusterRequestFact[] | Refusal => {

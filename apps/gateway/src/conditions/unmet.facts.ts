@@ -3,7 +3,7 @@ import { askedAgainAt, missingOf, type Declared } from '@fairlead/domain';
 import type { UnmetFacts } from './condition.facts.js';
 
 /** What of a declaration has come to nothing. */
-export type UnmetDeclaration = Pick<Declared, 'uid' | 'spec' | 'nodes' | 'requests' | 'replaced' | 'unmet' | 'denied'>;
+export type UnmetDeclaration = Pick<Declared, 'uid' | 'spec' | 'nodes' | 'requests' | 'replaced' | 'unmet' | 'denied' | 'stopped'>;
 
 const sizeOf = ({ spec: { controlPlane, pools } }: UnmetDeclaration, pool: string): number =>
   (pool === CONTROL_PLANE_POOL ? controlPlane : pools.find(({ name }) => name === pool))?.replicas ?? 0;
@@ -28,7 +28,17 @@ const ofLease = ({ denied = {} }: UnmetDeclaration, now: string): readonly Unmet
     return { what, ofNodes: false, cause, since, attempt, nextAttemptAt: at <= now ? null : at };
   });
 
+const ofRollouts = ({ stopped = {} }: UnmetDeclaration, now: string): readonly UnmetFacts[] =>
+  Object.entries(stopped).map(([pool, rollout]) => {
+    const { cause, since, attempt, open = false } = rollout;
+    const name = pool === CONTROL_PLANE_POOL ? 'the control plane' : `pool ${pool}`;
+    const at = askedAgainAt(rollout);
+    const what = `${name}: its rollout ${open ? 'continues' : 'has stopped'}`;
+    return { what, ofNodes: false, cause, since, attempt, nextAttemptAt: open || at <= now ? null : at };
+  });
+
 export const unmetFacts = (declared: UnmetDeclaration, now: string): readonly UnmetFacts[] => [
   ...ofPools(declared, now),
+  ...ofRollouts(declared, now),
   ...ofLease(declared, now),
 ];

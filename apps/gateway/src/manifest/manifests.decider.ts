@@ -39,6 +39,7 @@ import {
 } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { busy, clusters, isCorrectable, upgrading, type ClusterState } from '../clusters/clusters.decider.js';
+import { retries } from '../clusters/retries.decider.js';
 import { sameJson } from '../common/json.js';
 import { failedRolloutOf, isGrowing, isReplacing, isRollingOut } from '../lifecycle/additions.js';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
@@ -90,7 +91,9 @@ export type AskAgain = Command<
   'AskAgain',
   Named & { readonly uid: ClusterUid; readonly pool: string; readonly requestId: string }
 >;
-export type ManifestCommand = ReadManifest | ApplyManifest | CancelRemoval | AskAgain;
+/** What has stopped or was denied is tried again: it is due by its own schedule, or there may be room for it now. */
+export type TryAgain = Command<'TryAgain', Named & { readonly uid: ClusterUid; readonly why: 'due' | 'room' }>;
+export type ManifestCommand = ReadManifest | ApplyManifest | CancelRemoval | AskAgain | TryAgain;
 
 type PresentState = Extract<ClusterState, { status: 'present' }>;
 
@@ -555,6 +558,17 @@ const askAgain = ({ cluster, declared }: ManifestState, { data }: AskAgain): rea
   return clusters.decide(cluster, command) as readonly ManifestFact[] | Refusal;
 };
 
+const tryAgain = (
+  { cluster, declared }: ManifestState,
+  { data: { uid, why, ...named } }: TryAgain,
+): readonly ManifestFact[] | Refusal => {
+  if (declared === undefined || declared.uid !== uid) return nothing;
+  const stopped = Object.values(declared.stopped ?? {}).some(({ open }) => open !== true);
+  const isUnmet = stopped || (why === 'room' && declared.denied !== undefined);
+  if (!isUnmet) return nothing;
+  return retries.decide({ cluster, declared }, { type: 'RetryCluster', data: { ...named, again: why } });
+};
+
 const decide = (state: ManifestState, command: ManifestCommand): readonly ManifestFact[] | Refusal => {
   switch (command.type) {
     case 'ReadManifest':
@@ -565,6 +579,8 @@ const decide = (state: ManifestState, command: ManifestCommand): readonly Manife
       return cancelRemoval(state, command);
     case 'AskAgain':
       return askAgain(state, command);
+    case 'TryAgain':
+      return tryAgain(state, command);
   }
 };
 

@@ -10,9 +10,9 @@ import {
 } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import { manifests, type AskAgain } from './manifests.decider.js';
+import { manifests, type AskAgain, type TryAgain } from './manifests.decider.js';
 import { UnmetManifests } from './unmet.queries.js';
-import type { AskAgainTask } from './unmet.reconciler.js';
+import type { AskAgainTask, TryAgainTask } from './unmet.reconciler.js';
 
 /** What keeps nodes from being added, e.g. an upgrade or a rollout, ends by an event that is not about the pool. */
 const HINDERED_AGAIN_MS = 15_000;
@@ -24,10 +24,12 @@ interface Place {
   readonly namespace: string;
   readonly cluster: string;
   readonly uid: ClusterUid;
-  readonly pool: string;
 }
 
-/** Asks for declared machines again, by the same event as whoever declared them. It calls nothing but the log. */
+/**
+ * Asks for what is declared again, by the same events as people: for machines, and for a retry of rollouts and ends of
+ * leases. It calls nothing but the log.
+ */
 @Controller()
 export class UnmetEffects {
   constructor(
@@ -38,7 +40,15 @@ export class UnmetEffects {
   @OnTask('AskAgain', { attemptsMax: 50, backoffFirstMs: 1_000, timeoutMs: 60_000 })
   async askAgain(task: TaskOf<AskAgainTask>): Promise<RequeueAfter | void> {
     const { namespace, cluster, data } = task;
-    const refused = await this.ask({ namespace, cluster, ...data }, task.cause);
+    const { pool, ...at } = { namespace, cluster, ...data };
+    const refused = await this.ask(at, pool, task.cause);
+    return refused === undefined ? undefined : task.requeueAfter(HINDERED_AGAIN_MS, refused.message);
+  }
+
+  @OnTask('TryAgain', { attemptsMax: 50, backoffFirstMs: 1_000, timeoutMs: 60_000 })
+  async tryAgain(task: TaskOf<TryAgainTask>): Promise<RequeueAfter | void> {
+    const { namespace, cluster, data } = task;
+    const refused = await this.retry({ namespace, cluster, ...data }, 'due', task.cause);
     return refused === undefined ? undefined : task.requeueAfter(HINDERED_AGAIN_MS, refused.message);
   }
 
@@ -47,16 +57,31 @@ export class UnmetEffects {
   async askEverywhere({ cause }: TaskContext): Promise<void> {
     for (const { key, doc } of await this.manifests.all()) {
       const [namespace = '', cluster = ''] = key.split('/');
-      for (const pool of Object.keys(missingIn(doc))) await this.ask({ namespace, cluster, uid: doc.uid, pool }, cause);
+      const place = { namespace, cluster, uid: doc.uid };
+      for (const pool of Object.keys(missingIn(doc))) await this.ask(place, pool, cause);
+      if ((doc.stopped ?? doc.denied) !== undefined) await this.retry(place, 'room', cause);
     }
   }
 
   private async ask(
-    { namespace, cluster, uid, pool }: Place,
+    { namespace, cluster, uid }: Place,
+    pool: string,
     cause: TaskContext['cause'],
   ): Promise<Refusal | undefined> {
     const data = { namespace, cluster: cluster as ClusterName, uid, pool, requestId: randomUUID() };
-    const command: AskAgain = { type: 'AskAgain', data };
+    return this.decide({ type: 'AskAgain', data }, cause);
+  }
+
+  private async retry(
+    { namespace, cluster, uid }: Place,
+    why: 'due' | 'room',
+    cause: TaskContext['cause'],
+  ): Promise<Refusal | undefined> {
+    return this.decide({ type: 'TryAgain', data: { namespace, cluster: cluster as ClusterName, uid, why } }, cause);
+  }
+
+  private async decide(command: AskAgain | TryAgain, cause: TaskContext['cause']): Promise<Refusal | undefined> {
+    const { namespace, cluster } = command.data;
     const stream = { namespace, cluster, context: 'request' };
     const decided = await this.handle(manifests, stream, command, { ...cause, actor: ACTOR });
     return isRefusal(decided) ? decided : undefined;

@@ -9,12 +9,12 @@ export interface ManifestRow {
   readonly doc: Declared;
 }
 
-/** Clusters with pools that lack declared machines. */
+/** Clusters that are not as declared. */
 @Injectable()
 export class UnmetManifests {
   constructor(@Inject(DATABASE) private readonly database: DataSource) {}
 
   all(): Promise<readonly ManifestRow[]> {
-    return this.database.query<ManifestRow[]>(`select key, doc from manifests where doc ? 'unmet' order by key`);
+    return this.database.query<ManifestRow[]>(`select key, doc from manifests where doc ?| '{unmet,denied,stopped}' order by key`);
   }
 }

@@ -9,6 +9,12 @@ export interface AskAgainTask {
   readonly pool: string;
 }
 
+/** Data of the task: the rollout of a pool has stopped. */
+export interface TryAgainTask {
+  readonly [key: string]: unknown;
+  readonly uid: ClusterUid;
+}
+
 /** `declared` undefined: there is no cluster. */
 interface KnownDeclaration {
   readonly declared?: Declared;
@@ -23,13 +29,35 @@ const evolve = (known: KnownDeclaration, event: StoredEvent): KnownDeclaration =
   return declared === undefined ? NOTHING_DECLARED : { declared };
 };
 
+type PoolMoment = readonly [pool: string, at: string];
+
 /** When each pool that lacks machines asks for them again. */
-const momentsOf = (declared: Declared): readonly (readonly [pool: string, at: string])[] =>
+const missingMoments = (declared: Declared): readonly PoolMoment[] =>
   Object.entries(declared.unmet ?? {}).flatMap(([pool, setback]) =>
     missingOf(declared, pool) === 0 ? [] : [[pool, askedAgainAt(setback)] as const],
   );
 
-/** What may have made room for machines anywhere; the quota of a namespace is part of its own stream. */
+/** When each rollout that has stopped continues. */
+const stoppedMoments = (declared: Declared): readonly PoolMoment[] =>
+  Object.entries(declared.stopped ?? {}).flatMap(([pool, rollout]) =>
+    rollout.open === true ? [] : [[pool, askedAgainAt(rollout)] as const],
+  );
+
+const askAgain =
+  ({ uid }: Declared) =>
+  ([pool, at]: PoolMoment): Task => {
+    const data: AskAgainTask = { uid, pool };
+    return { type: 'AskAgain', key: `AskAgain/${pool}/${at}`, reason: 'it lacks declared machines', data };
+  };
+
+const tryAgain =
+  ({ uid }: Declared) =>
+  ([pool, at]: PoolMoment): Task => {
+    const data: TryAgainTask = { uid };
+    return { type: 'TryAgain', key: `TryAgain/${pool}/${at}`, reason: 'its rollout has stopped', data };
+  };
+
+/** What may have made room for machines, or for another end of a lease, anywhere; the quota of a namespace is part of its own stream. */
 const ROOM: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ConnectionRegistered',
   'ConnectionVerificationRequested',
@@ -41,25 +69,27 @@ const followUpsOf = ({ event }: Moment): readonly Task[] =>
     ? []
     : [{ type: 'AskEverywhere', key: 'AskEverywhere', reason: 'there may be room for machines now', data: {} }];
 
-/** What is declared stays declared: machines that came to nothing are asked for again, at growing intervals. */
+/**
+ * What is declared stays declared: machines that came to nothing are asked for again, and rollouts that have stopped
+ * continue, at growing intervals.
+ */
 export const unmetReconciler: Reconciler<KnownDeclaration> = {
   name: 'unmet',
-  version: 1,
+  version: 2,
   context: 'request',
   decider: stateOnly(NOTHING_DECLARED, evolve),
   generation: ({ declared }) => declared?.uid ?? '',
-  tasks: ({ declared }, now) =>
-    declared === undefined
-      ? []
-      : momentsOf(declared)
-          .filter(([, at]) => at <= now)
-          .map(([pool, at]) => {
-            const data: AskAgainTask = { uid: declared.uid, pool };
-            return { type: 'AskAgain', key: `AskAgain/${pool}/${at}`, reason: 'it lacks declared machines', data };
-          }),
+  tasks: ({ declared }, now) => {
+    if (declared === undefined) return [];
+    const isDue = ([, at]: PoolMoment): boolean => at <= now;
+    return [
+      ...missingMoments(declared).filter(isDue).map(askAgain(declared)),
+      ...stoppedMoments(declared).filter(isDue).map(tryAgain(declared)),
+    ];
+  },
   wakeAt: ({ declared }, now) => {
-    const later = declared === undefined ? [] : momentsOf(declared).flatMap(([, at]) => (at > now ? [at] : []));
-    return later.toSorted()[0] ?? null;
+    const moments = declared === undefined ? [] : [...missingMoments(declared), ...stoppedMoments(declared)];
+    return moments.flatMap(([, at]) => (at > now ? [at] : [])).toSorted()[0] ?? null;
   },
   followUps: (_state, moment) => followUpsOf(moment),
 };

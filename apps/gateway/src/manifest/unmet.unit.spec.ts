@@ -9,11 +9,14 @@ import {
   type Fact,
   type StoredEvent,
 } from '@fairlead/contracts';
+import type { Declared } from '@fairlead/domain';
 import { desiredTasks } from '@fairlead/event-sourcing';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
+import { retries } from '../clusters/retries.decider.js';
 import { unmetFacts } from '../conditions/unmet.facts.js';
 import { manifests } from './manifests.decider.js';
+import { UnmetEffects } from './unmet.effects.js';
 import { unmetReconciler } from './unmet.reconciler.js';
 
 const uid = '00000000-0000-4000-8000-000000000001' as ClusterUid;
@@ -54,6 +57,7 @@ const known = (facts: readonly Fact[]) =>
     (before, event) => unmetReconciler.decider.evolve(before, event),
     unmetReconciler.decider.initial,
   );
+const row = (cluster: string, doc: Declared) => ({ key: `default/${cluster}`, doc });
 const keys = (facts: readonly Fact[], now: string) =>
   desiredTasks(unmetReconciler, { state: known(facts) }, now).map(({ key }) => key);
 
@@ -133,4 +137,91 @@ describe('machines that are declared and were refused', () => {
       { what: 'pool web: machines are being made again', ...cause, nextAttemptAt: null },
     ]);
   });
+});
+
+describe('a rollout of a pool that has stopped', () => {
+  const cause = { operation: 'create machines', target: 'lab', message: 'no room' };
+  const replaced = fact('PoolRolloutRequested', { requestId: 'r1', pool: 'web' });
+  const stops = fact('PoolRolloutFailed', { requestId: 'r1', pool: 'web', cause });
+  const stopped = [...BEGUN, replaced, stops];
+  const again = (why: string): Fact => fact('ClusterRetryRequested', { again: why });
+  const tryAgain = (facts: readonly Fact[], why: 'due' | 'room' = 'due') => {
+    const state = logOf(facts).reduce((before, event) => manifests.evolve(before, event), manifests.initial);
+    const decided = manifests.decide(state, { type: 'TryAgain', data: { ...named, uid, why } });
+    return isRefusal(decided) ? decided.code : decided;
+  };
+
+  it('is tried again after a minute, two, and four, by itself', () => {
+    expect(keys(stopped, minutes(0))).toEqual([]);
+    expect(unmetReconciler.wakeAt?.(known(stopped), minutes(0))).toBe(minutes(1));
+    expect(keys(stopped, minutes(1))).toEqual([`TryAgain/web/${minutes(1)}`]);
+    expect(tryAgain(stopped)).toEqual([{ type: 'ClusterRetryRequested', data: { uid, again: 'due' } }]);
+    const twice = [...stopped, again('due'), stops];
+    expect(unmetReconciler.wakeAt?.(known(twice), minutes(0))).toBe(minutes(2));
+    expect(unmetReconciler.wakeAt?.(known([...twice, again('due'), stops]), minutes(0))).toBe(minutes(4));
+  });
+
+  it('is not tried while it continues, nor when it is complete', () => {
+    const open = [...stopped, again('due')];
+    expect([keys(open, minutes(60)), tryAgain(open), tryAgain(open, 'room')]).toEqual([[], [], []]);
+    const done = [...open, fact('PoolRolloutCompleted', { requestId: 'r1', pool: 'web', heldBack: [] })];
+    expect([keys(done, minutes(60)), tryAgain(done)]).toEqual([[], []]);
+  });
+
+  it('is tried at once when there may be room, as is a denied end of a lease', () => {
+    expect(tryAgain(stopped, 'room')).toMatchObject([{ data: { again: 'room' } }]);
+    const denied = fact('ReservationDenied', { connection: 'lab', endsAt: minutes(90), until: minutes(80), cause });
+    expect(tryAgain([...BEGUN, denied], 'room')).toMatchObject([{ data: { again: 'room' } }]);
+    expect(tryAgain([...BEGUN, denied])).toEqual([]);
+    expect(tryAgain(BEGUN, 'room')).toEqual([]);
+  });
+
+  it('waits for the end of an upgrade', () => {
+    const upgrade = fact('UpgradeRequested', {
+      ...{ upgradeId: 'u-000001', mode: 'go', target: { kubernetes: 'v1.35.4' }, overrides: [] },
+      ...{ pools: null, controlPlane: true, strategy: UpgradeStrategy.parse({}), requestHash: 'h' },
+    });
+    expect(tryAgain([...stopped, upgrade])).toBe('upgrade.open');
+  });
+
+  it('is shown with its cause and the next attempt', () =>
+    expect(unmetFacts(known(stopped).declared!, minutes(0))).toMatchObject([
+      { what: 'pool web: its rollout has stopped', ofNodes: false, attempt: 1, nextAttemptAt: minutes(1) },
+    ]));
+});
+
+describe('everything that is not as declared, when a connection or a quota has changed', () => {
+  it('is asked for at once, each by what it needs', async () => {
+    const refused = known([...GROWN, rejected('r1')]).declared!;
+    const cause = { operation: 'create machines', target: 'lab', message: 'no room' };
+    const stopped = known([...BEGUN, fact('PoolRolloutFailed', { requestId: 'r1', pool: 'web', cause })]).declared!;
+    const rows = { all: () => Promise.resolve([row('missing', refused), row('stopped', stopped)]) };
+    const commands: unknown[] = [];
+    const handle = (_decider: unknown, stream: { cluster: string }, { type, data }: { type: string; data: object }) => {
+      commands.push([stream.cluster, type, 'pool' in data ? data.pool : undefined]);
+      return Promise.resolve({ events: [], seq: 0 });
+    };
+    await new UnmetEffects(handle as never, rows).askEverywhere({ cause: {} } as never);
+    expect(commands).toEqual([
+      ['missing', 'AskAgain', 'web'],
+      ['stopped', 'TryAgain', undefined],
+    ]);
+  });
+});
+
+describe('a retry that someone requests', () => {
+  const retry = (facts: readonly Fact[]) => {
+    const state = logOf(facts).reduce((before, event) => retries.evolve(before, event), retries.initial);
+    const decided = retries.decide(state, { type: 'RetryCluster', data: named });
+    return isRefusal(decided) ? decided.code : decided;
+  };
+
+  it('is accepted while only machines are missing, which are then asked for at once', () => {
+    const again = [...GROWN, rejected('r1'), asked('r2'), rejected('r2')];
+    expect(retry(again)).toEqual([{ type: 'ClusterRetryRequested', data: { uid } }]);
+    expect(keys([...again, fact('ClusterRetryRequested', {})], minutes(0))).toEqual([`AskAgain/web/${minutes(0)}`]);
+  });
+
+  it('is refused while nothing is missing, and nothing has failed', () =>
+    expect([retry(GROWN), retry(BEGUN)]).toEqual(['cluster.not-failed', 'cluster.not-failed']));
 });

@@ -257,7 +257,7 @@ describe('an operation about nodes that fails', () => {
     ]));
 
   it('is not taken up when it was rolled back or given up', () => {
-    const over = ['retry', 'Succeeded', 'deletions are tried again'];
+    const over = ['retry', 'Succeeded', 'what has failed, or is missing, is tried again'];
     expect(outcomes(request, notJoined('rollback'), retryRequest).at(-1)).toEqual(over);
     const givenUp: Fact = { type: 'NodesAbandoned', data: { uid, requestId: 'r1', nodes: [] } };
     expect(outcomes(request, notJoined('keep'), givenUp, retryRequest).at(-1)).toEqual(over);

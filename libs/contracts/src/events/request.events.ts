@@ -261,6 +261,12 @@ export const requestEvents = {
         .describe(
           'The request as it is from now on: its creation stopped before a machine was named. Absent: as it was',
         ),
+      again: z
+        .enum(['due', 'room'])
+        .optional()
+        .describe(
+          'What is declared is tried again by itself: a rollout of a pool is due (due), or a connection or a quota has changed (room). Absent: someone requested it',
+        ),
     }),
   }),
   ClusterPaused: defineEvent({

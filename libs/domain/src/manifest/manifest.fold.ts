@@ -15,7 +15,15 @@ import {
 } from '@fairlead/contracts';
 import { replacementIn, type Replacement } from '../members/replacements.js';
 import { requestedSets } from '../usage.js';
-import { denialsAfter, dueAtOnce, setBack, type Denials, type Setback } from './unmet.js';
+import {
+  denialsAfter,
+  dueAtOnce,
+  setBack,
+  stoppedAfter,
+  type Denials,
+  type Setback,
+  type StoppedRollouts,
+} from './unmet.js';
 
 /** A request for nodes that is not finished. */
 export interface RequestedNodes {
@@ -82,6 +90,8 @@ export interface Declared {
   readonly unmet?: Readonly<Record<string, Setback>>;
   /** The declared end, where providers have denied it. Absent: none has. */
   readonly denied?: NonNullable<Denials>;
+  /** Rollouts of pools that have stopped at a failure. Absent: none has. */
+  readonly stopped?: NonNullable<StoppedRollouts>;
 }
 
 /** Far more than can be abandoned between a request and its plan. */
@@ -316,6 +326,12 @@ export const missingIn = (declared: Declared): Readonly<Record<string, number>> 
     }),
   );
 
+/** Whether something that is declared has come to nothing, and is tried again later. */
+export const hasUnmet = (declared: Declared): boolean =>
+  Object.keys(missingIn(declared)).length > 0 ||
+  declared.denied !== undefined ||
+  Object.values(declared.stopped ?? {}).some(({ open }) => open !== true);
+
 /** Pools that have what is declared lack nothing any more; `time`: what is missing is due at once. */
 const whereMissing = (declared: Declared, time?: string): Declared => {
   const { unmet = {}, ...others } = declared;
@@ -450,6 +466,13 @@ const withDenials = (declared: Declared, event: StoredEvent): Declared => {
   return denied === undefined ? others : { ...others, denied };
 };
 
+const withStopped = (declared: Declared, event: StoredEvent): Declared => {
+  const { stopped: before, ...others } = declared;
+  const stopped = stoppedAfter(before, event);
+  if (stopped === before) return declared;
+  return stopped === undefined ? others : { ...others, stopped };
+};
+
 const change = (declared: Declared, event: StoredEvent): Declared => {
   switch (event.type) {
     case 'ClusterSpecChanged':
@@ -467,7 +490,7 @@ const change = (declared: Declared, event: StoredEvent): Declared => {
     case 'UpdatesDisabledSet':
       return held(declared, event.data);
     case 'ClusterRetryRequested':
-      return whereMissing(declared, event.meta.time);
+      return event.data.again === undefined ? whereMissing(declared, event.meta.time) : declared;
     case 'ClusterReady':
       return whereMissing(declared);
     case 'BootstrapDataGenerated': {
@@ -533,6 +556,9 @@ const DECLARING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'VmDeleted',
   'UpdatesDisabledSet',
   'BootstrapDataGenerated',
+  'PoolRolloutRequested',
+  'PoolRolloutFailed',
+  'PoolRolloutCompleted',
   'ReservationDenied',
   'ReservationConfirmed',
   'ReservationReleased',
@@ -557,7 +583,7 @@ export const declaredAfter = (declared: Declared | undefined, event: StoredEvent
   if (event.type === 'ClusterRequested') return begin(event);
   if (declared === undefined || !('uid' in event.data) || event.data.uid !== declared.uid) return declared;
   if (event.type === 'ClusterDeleted') return undefined;
-  const changed = withDenials(change(declared, event), event);
+  const changed = withStopped(withDenials(change(declared, event), event), event);
   const isSame = changed.spec === declared.spec && changed.labels === declared.labels;
   return isSame ? changed : { ...changed, seq: event.meta.seq };
 };

@@ -1,4 +1,4 @@
-import { sentenceOf, without, type StoredEvent } from '@fairlead/contracts';
+import { CONTROL_PLANE_POOL, sentenceOf, without, type StoredEvent } from '@fairlead/contracts';
 
 /** A request for what is declared came to nothing. It stays declared, and is asked for again. */
 export interface Setback {
@@ -67,10 +67,56 @@ export const denialsAfter = (denials: Denials, event: StoredEvent): Denials => {
       return someOf(Object.fromEntries(left.map(([name, denial]) => [name, dueAtOnce(denial, time)])));
     }
     case 'ClusterRetryRequested':
+      if (event.data.again === 'due') return denials;
       return (
         denials && Object.fromEntries(Object.entries(denials).map(([name, denial]) => [name, dueAtOnce(denial, time)]))
       );
     default:
       return denials;
+  }
+};
+
+/** A rollout that has stopped at a failure: its pool is not as declared. */
+export interface StoppedRollout extends Setback {
+  readonly requestId: string;
+  /** It was tried again since, and is in progress. */
+  readonly open?: true;
+}
+
+/** By pool; undefined: none. */
+export type StoppedRollouts = Readonly<Record<string, StoppedRollout>> | undefined;
+
+const stoppedOf = (entries: readonly (readonly [string, StoppedRollout])[]): StoppedRollouts =>
+  entries.length === 0 ? undefined : Object.fromEntries(entries);
+
+/** Rollouts that have stopped, until they are complete, superseded or abandoned. */
+export const stoppedAfter = (stopped: StoppedRollouts, event: StoredEvent): StoppedRollouts => {
+  const { time } = event.meta;
+  if (event.type === 'PoolRolloutFailed') {
+    const { pool, requestId, cause } = event.data;
+    return { ...stopped, [pool]: { ...setBack(stopped?.[pool], sentenceOf(cause), time), requestId } };
+  }
+  if (stopped === undefined) return undefined;
+  const all = Object.entries(stopped);
+  switch (event.type) {
+    case 'PoolRolloutRequested':
+    case 'PoolRolloutCompleted':
+      return stoppedOf(all.filter(([pool]) => pool !== event.data.pool));
+    case 'NodesAbandoned':
+      return stoppedOf(all.filter(([, { requestId }]) => requestId !== event.data.requestId));
+    case 'ClusterRetryRequested':
+      return stoppedOf(
+        all.map(([pool, one]) => [
+          pool,
+          { ...(event.data.again === 'due' ? one : dueAtOnce(one, time)), open: true as const },
+        ]),
+      );
+    case 'ClusterSpecChanged': {
+      const pools = new Set([CONTROL_PLANE_POOL as string, ...event.data.spec.pools.map(({ name }) => name)]);
+      const left = all.filter(([pool]) => pools.has(pool));
+      return stoppedOf(left.map(([pool, one]) => [pool, one.open === true ? one : dueAtOnce(one, time)]));
+    }
+    default:
+      return stopped;
   }
 };

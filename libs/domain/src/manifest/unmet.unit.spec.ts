@@ -183,3 +183,49 @@ describe('an end of the lease that is denied', () => {
     expect(stands(denied, fact('ClusterRetryRequested', {}))).toEqual([LATER, 0]);
   });
 });
+
+describe('a rollout of a pool that has stopped', () => {
+  const cause = { operation: 'create machines', target: 'lab', message: 'no room' };
+  const stops = (of = 'web', requestId = 'r1'): Fact => fact('PoolRolloutFailed', { requestId, pool: of, cause });
+  const again = (why?: string): Fact => fact('ClusterRetryRequested', why === undefined ? {} : { again: why });
+  const begun = [...BEGUN, stops()];
+  const stoppedIn = (...facts: readonly Fact[]) => fold([...begun, ...facts]).stopped;
+
+  it('is due later each time it fails, from the first failure on', () => {
+    const [first, second] = [timeOf(begun.length), timeOf(begun.length + 2)];
+    expect(stoppedIn()).toMatchObject({ web: { requestId: 'r1', since: first, failedAt: first, attempt: 1 } });
+    expect(stoppedIn(again('due'))).toMatchObject({ web: { attempt: 1, open: true } });
+    expect(stoppedIn(again('due'), stops())).toEqual({
+      web: { requestId: 'r1', cause: expect.stringContaining('no room'), since: first, failedAt: second, attempt: 2 },
+    });
+  });
+
+  it.each([
+    ['a retry that someone requested', undefined],
+    ['room at a connection', 'room'],
+  ])('begins with the first pause again after %s', (_what, why) => {
+    const after = stoppedIn(again('due'), stops(), again(why), stops());
+    expect(after).toMatchObject({ web: { attempt: 1, since: timeOf(begun.length) } });
+  });
+
+  it('is due at once when the manifest changes, and over with its pool', () => {
+    const time = timeOf(begun.length + 1);
+    expect(stoppedIn(declares(2))).toMatchObject({ web: { attempt: 0, failedAt: time } });
+    expect(stoppedIn(fact('ClusterSpecChanged', { revision: 2, spec: declared([]) }))).toBeUndefined();
+    const ofControlPlane = fold([...BEGUN, stops('control-plane'), declares(2)]).stopped;
+    expect(ofControlPlane).toMatchObject({ 'control-plane': { attempt: 0 } });
+  });
+
+  it.each([
+    ['complete', fact('PoolRolloutCompleted', { requestId: 'r1', pool: 'web', heldBack: [] })],
+    ['superseded', fact('PoolRolloutRequested', { requestId: 'r2', pool: 'web' })],
+    ['abandoned', fact('NodesAbandoned', { requestId: 'r1', nodes: [] })],
+  ])('is over when it is %s', (_how, end) => expect(stoppedIn(end)).toBeUndefined());
+
+  it('makes nothing else due, unless there may be room', () => {
+    const denied = fact('ReservationDenied', { connection: 'lab', endsAt: timeOf(90), until: timeOf(80), cause });
+    const [due, room] = ['due', 'room'].map((why) => fold([...GROWN, rejected('r1'), denied, stops(), again(why)]));
+    expect([due?.unmet, due?.denied]).toMatchObject([{ web: { attempt: 1 } }, { lab: { attempt: 1 } }]);
+    expect([room?.unmet, room?.denied]).toMatchObject([{ web: { attempt: 1 } }, { lab: { attempt: 0 } }]);
+  });
+});
