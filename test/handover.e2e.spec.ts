@@ -55,6 +55,7 @@ describe('the handover of a running installation with a cluster, by commands tha
   let folder: string;
   let made: Readonly<Record<string, number>>;
   let history: readonly StoredEvent[];
+  let token: string;
 
   const manifest = (replicas: number) => ({
     apiVersion: 'fairlead.dev/v1alpha1',
@@ -89,6 +90,8 @@ describe('the handover of a running installation with a cluster, by commands tha
     const created = await source.call('PUT', `${CLUSTER}/manifest`, manifest(2));
     if (created.status !== 202) throw new Error(JSON.stringify(created.body));
     await source.until('shop', ({ type }) => type === 'ClusterReady', TIMEOUT_MS / 2);
+    const viewer = { name: 'dashboard', roles: [{ namespace: 'default', role: 'viewer' }] };
+    token = (await source.call<{ readonly token: string }>('POST', '/tokens', viewer)).body.token;
     made = await source.made();
   }, TIMEOUT_MS);
   afterAll(async () => {
@@ -166,6 +169,8 @@ describe('the handover of a running installation with a cluster, by commands tha
       expect(now.slice(0, history.length)).toEqual(history);
       expect(await source.standing()).toEqual(standing);
 
+      const authorization = `Bearer ${token}`;
+      expect((await target.call('GET', CLUSTER, undefined, { authorization })).status).toBe(200);
       expect((await target.call('PUT', `${CLUSTER}/manifest`, manifest(3))).status).toBe(202);
       const scaledAt = now.at(-1)?.meta.seq ?? 0;
       await target.until('shop', ({ type, meta }) => type === 'ClusterReady' && meta.seq > scaledAt, TIMEOUT_MS / 3);

@@ -1,4 +1,5 @@
 import { request } from 'node:https';
+import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { clusterBody, SERVICE_NAMES, startSystem, type System } from './system/system.js';
@@ -47,10 +48,16 @@ describe('Fairlead with only its log and its keys left', () => {
   afterAll(() => system?.stop(), 60_000);
 
   it(
-    'is rebuilt from the log while its clusters run: it shows the same as before, and creates no machine twice [ORBITER 29]',
+    'is rebuilt from the log while its clusters run: it shows the same as before, opens to the same tokens, and creates no machine twice [ORBITER 29]',
     async () => {
       const read = async (name: string): Promise<View> =>
         (await system.call<View>('GET', `/ns/default/clusters/${name}`)).body;
+      const tokenOf = async (name: string): Promise<{ readonly id: string; readonly token: string }> => {
+        const roles = [{ namespace: 'default', role: 'viewer' }];
+        return (await system.call<{ id: string; token: string }>('POST', '/tokens', { name, roles })).body;
+      };
+      const statusWith = async (token: string): Promise<number> =>
+        (await system.call('GET', '/ns/default/clusters', undefined, { authorization: `Bearer ${token}` })).status;
       const create = (name: string, controlPlanes: number, workers: number) =>
         system.call('POST', '/ns/default/clusters', clusterBody(name, { controlPlanes, workers }));
       await create('built', 1, 2);
@@ -58,6 +65,8 @@ describe('Fairlead with only its log and its keys left', () => {
       await create('growing', 3, 2);
       await system.until('growing', ({ type }) => type === 'ControlPlaneInitialized', TIMEOUT_MS);
       const built = await read('built');
+      const [kept, revoked] = [await tokenOf('kept'), await tokenOf('revoked')];
+      expect((await system.call('DELETE', `/tokens/${revoked.id}`)).status).toBe(200);
 
       await Promise.all(SERVICE_NAMES.map((service) => system.supervisor.hold(service, 'SIGKILL')));
       for (const service of SERVICE_NAMES)
@@ -70,6 +79,8 @@ describe('Fairlead with only its log and its keys left', () => {
 
       await system.until('growing', ({ type }) => type === 'ClusterReady', TIMEOUT_MS);
       expect(await read('built')).toEqual(built);
+      await eventually(() => statusWith(kept.token), (status) => status === 200, { withinMs: TIMEOUT_MS });
+      expect(await statusWith(revoked.token)).toBe(401);
       expect([(await system.made())['machine'], (await system.standing())['machines']]).toEqual([8, 8]);
 
       const more = { worker: [{ connection: 'lab', count: 1, spec: 'lab.medium' }] };

@@ -13,6 +13,7 @@ import { RevokedInterceptor } from './auth/revoked.interceptor.js';
 import { SessionsStore } from './auth/sessions.store.js';
 import { SignInHttp, SignOutHttp } from './auth/sign-in.http.js';
 import { TokenSessions } from './auth/token.sessions.js';
+import { TokenEffects } from './auth/tokens.effects.js';
 import { TokensHttp } from './auth/tokens.http.js';
 import { WhoamiHttp } from './auth/whoami.http.js';
 import { TokenStore } from './auth/tokens.store.js';
@@ -167,6 +168,7 @@ const CONTROLLERS: Type<unknown>[] = [
   UnmetEffects,
   PauseHttp,
   KubeconfigHttp,
+  TokenEffects,
   UsersKubeconfigHttp,
   ManifestHttp,
   GenerationsHttp,

@@ -2,6 +2,7 @@ import { boundRequests, defineService, type ServiceDefinition } from '@fairlead/
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { applicationsProjection, applicationVersionsProjection } from './applications/applications.projection.js';
 import { Authentication } from './auth/authentication.js';
+import { tokensReconciler } from './auth/tokens.reconciler.js';
 import { certificatesProjection } from './certificates/certificates.projection.js';
 import { renewalReconciler } from './certificates/renewal.reconciler.js';
 import { cleanupReconciler } from './clusters/cleanup.reconciler.js';
@@ -87,6 +88,7 @@ export const gatewayService = (settings: Settings): ServiceDefinition =>
       lifetimeReconciler,
       bootstrapDataReconciler,
       unmetReconciler,
+      tokensReconciler,
     ],
     migrations: [
       GatewayTables1763700000000,

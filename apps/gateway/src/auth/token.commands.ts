@@ -2,7 +2,7 @@ import {
   NONE,
   refuse,
   type CreatedTokenView,
-  type StoredEvent,
+  type EventData,
   type StreamId,
   type TokenRequest,
 } from '@fairlead/contracts';
@@ -20,16 +20,6 @@ import { newToken, type NewToken } from './tokens.js';
 import { TokenStore } from './tokens.store.js';
 
 const AUDIT: StreamId = { namespace: NONE, cluster: NONE, context: 'audit' };
-
-/**
- * A repetition whose first answer was lost finds the token on record, but not its secret, which exists nowhere: the token gets
- * another one.
- */
-const recordedToken = (events: readonly StoredEvent[], fresh: NewToken): NewToken => {
-  const [recorded] = events;
-  if (recorded?.type !== 'ApiTokenCreated' || recorded.data.id === fresh.id) return fresh;
-  return newToken(recorded.data.id);
-};
 
 @Injectable()
 export class TokenCommands {
@@ -53,9 +43,8 @@ export class TokenCommands {
     const ending = end === undefined ? {} : { expiresAt: end.toISOString() };
     const fresh = newToken();
     // On record before it opens anything.
-    const fact = { type: 'ApiTokenCreated', data: { id: fresh.id, name, roles, ...ending } } as const;
-    const { seq, events } = orRefuse(await this.handle(audit, AUDIT, { type: 'Record', data: fact }, causeOf(caller)));
-    const { id, token, sha256 } = recordedToken(events, fresh);
+    const recorded = await this.record(fresh, { name, roles, ...ending }, caller);
+    const { id, token, sha256, seq } = recorded;
     const createdAt = this.clock.now();
     const grants = roles.map((grant): Grant => {
       const since = namespaces.get(grant.namespace)?.since;
@@ -64,6 +53,32 @@ export class TokenCommands {
     const opens = await this.store.insertOrReplace({ id, name, sha256, roles: grants, createdAt, expiresAt: end });
     if (!opens) throw new Refused(refuse('token.unknown', { id }));
     return { id, kind: 'Token', name, roles, createdTime: createdAt.toISOString(), ...ending, token, seq };
+  }
+
+  /**
+   * A repetition whose first answer was lost finds the token on record, but not its secret, which exists nowhere: the
+   * token gets another one.
+   */
+  private async record(
+    fresh: NewToken,
+    data: Pick<EventData<'ApiTokenCreated'>, 'name' | 'roles' | 'expiresAt'>,
+    caller: Caller,
+  ): Promise<NewToken & { readonly seq: number }> {
+    const { seq, events } = await this.created(fresh, data, causeOf(caller));
+    const [recorded] = events;
+    if (recorded?.type !== 'ApiTokenCreated' || recorded.data.id === fresh.id) return { ...fresh, seq };
+    const again = newToken(recorded.data.id);
+    const { identity, requestId } = caller;
+    return { ...again, seq: (await this.created(again, data, causeOf({ identity, requestId }))).seq };
+  }
+
+  private async created(
+    { id, sha256 }: NewToken,
+    data: Pick<EventData<'ApiTokenCreated'>, 'name' | 'roles' | 'expiresAt'>,
+    cause: ReturnType<typeof causeOf>,
+  ) {
+    const fact = { type: 'ApiTokenCreated', data: { id, ...data, sha256: sha256.toString('hex') } } as const;
+    return orRefuse(await this.handle(audit, AUDIT, { type: 'Record', data: fact }, cause));
   }
 
   /** Closed before it is on record: what must no longer open does not wait for the log. */

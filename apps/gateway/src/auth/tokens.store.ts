@@ -151,6 +151,11 @@ export class TokenStore {
     return replaced[1] > 0;
   }
 
+  /** It was revoked, as the log says. */
+  async close(id: string, at: Date): Promise<void> {
+    await this.database.query('update api_tokens set revoked_at = $2 where id = $1 and revoked_at is null', [id, at]);
+  }
+
   /** Revoking twice is revoking once. Administrators that revoke each other at once take turns, so that one is left. */
   async revoke({ id, inUse, mayRevoke, at }: Revocation): Promise<RevokeOutcome> {
     return this.database.transaction(async (transaction) => {

@@ -492,12 +492,17 @@ export const requestEvents = {
     writer: 'gateway',
     context: 'audit',
     scope: 'installation',
-    doc: 'An API token exists; only its hash is stored, and not here.',
+    doc: 'An API token exists, or has another secret; only the hash of the secret is stored.',
     data: z.strictObject({
       id: z.string(),
       name: z.string(),
       roles: z.array(z.strictObject({ namespace: z.string(), role: z.enum(['viewer', 'operator', 'admin']) })),
       expiresAt: z.iso.datetime().optional().describe('When it ends; absent: it does not end by itself'),
+      sha256: z
+        .string()
+        .regex(/^[0-9a-f]{64}$/)
+        .optional()
+        .describe('Of its 256 random bits; absent: its file has it, or it is of an earlier release'),
     }),
   }),
   ApiTokenRevoked: defineEvent({
