@@ -104,6 +104,7 @@ import { GenerationQueries } from './manifest/generations.queries.js';
 import { ManifestHttp, SchemasHttp } from './manifest/manifest.http.js';
 import { UsersKubeconfigHttp } from './manifest/users.kubeconfig.http.js';
 import { ManifestQueries } from './manifest/manifest.queries.js';
+import { PastManifests } from './manifest/past.manifests.js';
 import { AdoptionHttp } from './manifest/adoption.http.js';
 import { RemovalHttp } from './manifest/removal.http.js';
 import { ScaleHttp } from './manifest/scale.http.js';
@@ -112,6 +113,7 @@ import { UnmetManifests } from './manifest/unmet.queries.js';
 import { AddressMetrics } from './metrics/address.metrics.js';
 import { FleetMetrics } from './metrics/fleet.metrics.js';
 import { Incarnations } from './namespaces/incarnations.js';
+import { PastMoments } from './namespaces/past.moments.js';
 import { NamespaceDeletionHttp } from './namespaces/deletion.http.js';
 import { AddonSecretsHttp } from './namespaces/addon.secrets.http.js';
 import { SealedAddonValues } from './namespaces/addon.secrets.values.js';
@@ -166,9 +168,9 @@ const CONTROLLERS: Type<unknown>[] = [
   RecreationEffects,
   LifetimeEffects,
   UnmetEffects,
+  TokenEffects,
   PauseHttp,
   KubeconfigHttp,
-  TokenEffects,
   UsersKubeconfigHttp,
   ManifestHttp,
   GenerationsHttp,
@@ -236,6 +238,8 @@ const PROVIDERS: Provider[] = [
   AroundClusters,
   ClusterQueries,
   PastClusters,
+  PastManifests,
+  PastMoments,
   ChangeQueries,
   CommandAnswers,
   ConnectionAccess,

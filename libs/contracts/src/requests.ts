@@ -544,6 +544,13 @@ export const ListQuery = ReadQuery.extend({
 });
 export type ListQuery = z.infer<typeof ListQuery>;
 
+export const PastListQuery = ListQuery.extend({
+  at: moment
+    .optional()
+    .describe('Show them as they were at this sequence of the log, or at this time (RFC 3339), folded from events'),
+});
+export type PastListQuery = z.infer<typeof PastListQuery>;
+
 export const FLEET_SORTS = ['name', 'state', 'since', 'version', 'nodes', 'deadline'] as const;
 const FILTER_LENGTH_MAX = 200;
 

@@ -9,7 +9,7 @@ import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 import { commandAt, orContinues, stoppedWatching } from '../progress/stopped.watching.js';
-import { aroundObjects, describeAnswer, describedOf, objectsAnswer } from './cluster.describe.js';
+import { objectsOf, describeAnswer, describedOf, objectsAnswer } from './cluster.describe.js';
 import { addCreate } from './create.commands.js';
 import { addExtend } from './extend.commands.js';
 import { addList } from './list.commands.js';
@@ -101,16 +101,10 @@ const addDescribe = (parent: Command, io: Io): void => {
           columns: io.outColumns(),
           colors: io.colors,
         };
-        if (then !== undefined)
-          return objectsAnswer(
-            await session.api.get('/ns/{namespace}/clusters/{cluster}', at, { query: { at: then } }),
-            options,
-          );
-        if (objects === true)
-          return objectsAnswer(await session.api.get('/ns/{namespace}/clusters/{cluster}', at), {
-            ...options,
-            ...(await aroundObjects(session.api, at)),
-          });
+        if (objects === true || then !== undefined) {
+          const [cluster, around] = await objectsOf(session.api, at, then);
+          return objectsAnswer(cluster, { ...options, ...around });
+        }
         for (const sentence of await silentServices(session.access)) io.err(`${sentence}\n`);
         if (watch === true) return watchUntilGone(session, at, options);
         return describeAnswer(await describedOf(session.api, at), options);

@@ -73,13 +73,17 @@ export const describedOf = async (api: Api, at: ClusterAt, minSeq = 0): Promise<
   };
 };
 
-/** What is known of the present moment alone. */
-export const aroundObjects = async (api: Api, at: ClusterAt): Promise<AroundObjects> => {
-  const [manifest, operations] = await Promise.all([
-    unlessUnknown(api.get('/ns/{namespace}/clusters/{cluster}/manifest', at)),
-    api.list('/ns/{namespace}/clusters/{cluster}/operations', at),
-  ]);
-  return { manifest, operations: operationsOf(operations) };
+/** A cluster with what belongs to it, now or as of an earlier moment. One after the other: each replays the history of that. */
+export const objectsOf = async (
+  api: Api,
+  at: ClusterAt,
+  then: number | string | undefined,
+): Promise<readonly [ClusterView, AroundObjects]> => {
+  const query = then === undefined ? {} : { query: { at: then } };
+  const cluster = await api.get('/ns/{namespace}/clusters/{cluster}', at, query);
+  const manifest = await unlessUnknown(api.get('/ns/{namespace}/clusters/{cluster}/manifest', at, query));
+  const operations = await api.list('/ns/{namespace}/clusters/{cluster}/operations', at, query);
+  return [cluster, { manifest, operations: operationsOf(operations) }];
 };
 
 /** The objects of a cluster as they are, or were at an earlier moment. */

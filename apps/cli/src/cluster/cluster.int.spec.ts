@@ -160,13 +160,20 @@ describe('cluster', () => {
   });
 
   it('describe shows the objects at a sequence or a time, and refuses other values [Cluster API 31]', async () => {
+    reach('hosts');
     gateway.on('GET', DEMO, { body: clusterView() });
+    const template = { name: 'small', revision: 2, deprecated: false };
+    const hooks = [{ name: 'inventory', points: ['BeforeCreate'] }];
+    gateway.on('GET', `${DEMO}/manifest`, { body: { metadata: { name: 'demo' }, spec: { hooks }, status: { template } } });
     for (const moment of ['4711', '2026-11-21T09:00:00+01:00']) {
       const { code, stdout } = await ask(['cluster', 'describe', 'demo', '--at', moment]);
       expect([code, stdout.split('\n')[0]]).toEqual([0, expect.stringContaining('default/demo')]);
+      for (const part of ['Template small', 'Hook inventory', 'Operation create']) expect(stdout).toContain(part);
     }
-    const queries = gateway.asked('GET', DEMO).map(({ query }) => query['at']);
-    expect(queries.slice(-2)).toEqual(['4711', '2026-11-21T08:00:00.000Z']);
+    for (const path of [DEMO, `${DEMO}/manifest`, `${DEMO}/operations`]) {
+      const queries = gateway.asked('GET', path).map(({ query }) => query['at']);
+      expect([path, queries.slice(-2)]).toEqual([path, ['4711', '2026-11-21T08:00:00.000Z']]);
+    }
     const { code, stderr } = await ask(['cluster', 'describe', 'demo', '--at', 'yesterday']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('Give a sequence of the log like 4711, or a time')]);
   });

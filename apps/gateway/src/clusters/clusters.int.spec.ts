@@ -1,4 +1,4 @@
-import type { ClusterView, ErrorView, Fact, OperationList, StatusView } from '@fairlead/contracts';
+import type { ClusterManifestView, ClusterView, ErrorView, Fact, OperationList, StatusView } from '@fairlead/contracts';
 import { eventually } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
@@ -392,6 +392,15 @@ describe('a read', () => {
       ['ClusterDeletionRequested', 200, 'Deleting', 'True'],
       ['ClusterDeleted', 404, 'cluster.unknown', undefined],
     ]);
+    const operations = [];
+    for (const { meta: of } of await gateway.log('evt.*.default.past.>')) {
+      const { body } = await gateway.ask<OperationList>('GET', `${clusters}/past/operations?at=${of.seq}`);
+      operations.push(body.items.map(({ kind, phase }) => `${kind} ${phase}`));
+    }
+    expect(operations.slice(0, 1)).toEqual([['create Running']]);
+    expect(operations.at(-1)).toEqual(expect.arrayContaining(['delete Succeeded']));
+    const declared = await gateway.ask<ClusterManifestView>('GET', `${clusters}/past/manifest?at=${accepted.meta.seq}`);
+    expect([declared.status, declared.body.metadata.uid, declared.body.spec.paused]).toEqual([200, uid, undefined]);
     const then = await asOf(accepted.meta.time);
     expect([then.status, then.body.uid, then.body.lastSeq]).toEqual([200, uid, accepted.meta.seq]);
     expect((await asOf('2020-01-01T00:00:00Z')).body).toMatchObject({

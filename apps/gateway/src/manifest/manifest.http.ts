@@ -2,10 +2,10 @@ import {
   ClusterDraft,
   ClusterManifestView,
   ClusterPath,
+  ClusterQuery,
   ManifestPatch,
   ManifestQuery,
   manifestJsonSchema,
-  ReadQuery,
   templateJsonSchema,
 } from '@fairlead/contracts';
 import { Body, Controller, Get, Inject, Param, Patch, Put, Query } from '@nestjs/common';
@@ -20,6 +20,7 @@ import { CHANGE_REFUSALS, ChangeAnswers } from './change.answers.js';
 import { ManifestCommands } from './manifest.commands.js';
 import { ManifestQueries } from './manifest.queries.js';
 import { appliedView } from './manifest.view.js';
+import { PastManifests } from './past.manifests.js';
 
 /** What a manifest of a new cluster may be refused with besides. */
 const CREATE_REFUSALS = [
@@ -56,6 +57,7 @@ export class ManifestHttp {
   constructor(
     @Inject(ManifestCommands) private readonly commands: ManifestCommands,
     @Inject(ManifestQueries) private readonly queries: ManifestQueries,
+    @Inject(PastManifests) private readonly past: PastManifests,
     @Inject(CommandAnswers) private readonly answers: CommandAnswers,
     @Inject(ChangeAnswers) private readonly changes: ChangeAnswers,
   ) {}
@@ -64,17 +66,20 @@ export class ManifestHttp {
     id: 'getManifest',
     tag: 'manifests',
     summary: 'The desired state of a cluster, with defaults, and how it is',
-    description: 'Every cluster has a manifest, whichever route made or changed it.',
+    description:
+      'Every cluster has a manifest, whichever route made or changed it. With at: as it was at an earlier moment, also of a cluster that is deleted since.',
     answer: 'The manifest',
     schema: ClusterManifestView,
-    refusals: OF_CLUSTER,
+    refusals: [...OF_CLUSTER, 'token.too-many-audits'],
   })
   async get(
     @Param({ schema: ClusterPath }) path: ClusterPath,
-    @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+    @Query({ schema: ClusterQuery }) { minSeq = 0, at }: ClusterQuery,
+    @FromExchange() exchange: Exchange,
   ): Promise<ClusterManifestView> {
     await this.answers.shown(minSeq);
-    const view = await this.queries.one(path);
+    if (typeof at === 'number') await this.answers.shown(at, 'at');
+    const view = at === undefined ? await this.queries.one(path) : await this.past.asOf(path, at, exchange);
     if (view === undefined) throw new Refused(clusterUnknown(path));
     return view;
   }

@@ -1,9 +1,9 @@
 import {
   ClusterPath,
-  ListQuery,
   OperationList,
   OperationPath,
   OperationView,
+  PastListQuery,
   ReadQuery,
   refuse,
 } from '@fairlead/contracts';
@@ -11,13 +11,17 @@ import { POSITIONS, type Positions } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject, Param, Query } from '@nestjs/common';
 import type { Identity } from '../access/identity.js';
 import { untilShown } from '../http/answers.js';
-import { FromCaller, type Caller } from '../http/caller.js';
+import { FromCaller, FromExchange, type Caller, type Exchange } from '../http/caller.js';
 import { bothBases } from '../http/documented.js';
 import { IsWhole, pageOf, pageRequest } from '../http/page.js';
 import { ListRoute, OF_CLUSTER, ReadRoute } from '../http/read.routes.js';
 import { Refused } from '../http/refused.js';
 import { Incarnations } from '../namespaces/incarnations.js';
+import { PastMoments, type PastMoment } from '../namespaces/past.moments.js';
+import { nodesProjection } from '../nodes/nodes.projection.js';
+import { operationsProjection } from './operations.projection.js';
 import { OperationQueries } from './operations.queries.js';
+import { operationView } from './operations.view.js';
 
 /** Of the largest sequence that a number can be. */
 const SEQ_DIGITS = String(Number.MAX_SAFE_INTEGER).length;
@@ -27,6 +31,7 @@ export class OperationsHttp {
   constructor(
     @Inject(OperationQueries) private readonly queries: OperationQueries,
     @Inject(Incarnations) private readonly incarnations: Incarnations,
+    @Inject(PastMoments) private readonly past: PastMoments,
     @Inject(POSITIONS) private readonly positions: Positions,
   ) {}
 
@@ -34,20 +39,26 @@ export class OperationsHttp {
     id: 'listOperations',
     tag: 'operations',
     summary: 'The operations on a cluster, oldest first',
-    description: 'Also of a cluster that is gone, until another takes its name.',
+    description:
+      'Also of a cluster that is gone, until another takes its name. With at: as they were at an earlier moment.',
     answer: 'The operations',
     schema: OperationList,
-    refusals: OF_CLUSTER,
+    refusals: [...OF_CLUSTER, 'token.too-many-audits'],
   })
   async list(
     @Param({ schema: ClusterPath }) { namespace, cluster }: ClusterPath,
-    @Query({ schema: ListQuery }) { minSeq = 0, ...query }: ListQuery,
-    @FromCaller() { identity }: Pick<Caller, 'identity'>,
+    @Query({ schema: PastListQuery }) { minSeq = 0, at, ...query }: PastListQuery,
+    @FromExchange() exchange: Exchange,
     @IsWhole() isWhole: boolean,
   ): Promise<OperationList> {
     await untilShown(this.positions, minSeq);
     const request = pageRequest(`operations/${namespace}/${cluster}`, query, isWhole);
-    const items = await this.all({ namespace, cluster }, identity);
+    if (typeof at === 'number') await untilShown(this.positions, at, 'at');
+    const address = { namespace, cluster };
+    const items =
+      at === undefined
+        ? await this.all(address, exchange.caller.identity)
+        : operationsAt(await this.past.of(address, at, exchange));
     return {
       kind: 'OperationList',
       // One change may request several operations at the same moment, and who follows them relies on their order.
@@ -82,3 +93,11 @@ export class OperationsHttp {
     return found;
   }
 }
+
+/** None at a moment before the first request. */
+const operationsAt = ({ rowsOf }: PastMoment): OperationView[] => {
+  const nodes = rowsOf(nodesProjection).map(({ doc }) => doc);
+  return rowsOf(operationsProjection).flatMap(({ doc }) =>
+    doc.operations.map((operation) => operationView(doc, operation, nodes)),
+  );
+};
