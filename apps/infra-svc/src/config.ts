@@ -42,10 +42,9 @@ const Environment = z.object({
     .optional()
     .describe('Where agents find NATS, separated by commas: no network of pods or services may contain it'),
   REALM_ADDRESSES_ALLOWED: addressRanges.describe('Ranges besides public addresses that identity realms may be at'),
-  GATEWAY_URL: z
-    .url({ protocol: /^https?$/ })
-    .optional()
-    .describe('Where machines that join by themselves reach the gateway'),
+  GATEWAY_URL: emptyIsNone(z.url({ protocol: /^https?$/ })).describe(
+    'Where machines that join by themselves reach the gateway',
+  ),
   PUBLISH_DOMAIN: emptyIsNone(DnsName).describe(
     'Names of clusters are below it, e.g. api.<cluster>.<domain>; left out: no cluster is published',
   ),
@@ -54,7 +53,7 @@ const Environment = z.object({
     'Where control planes reach the tunnel by SSH, <host>:<port>; left out: tunnel.<domain>:2222',
   ),
   TUNNEL_PUBLIC_KEY_FILE: z.string().min(1).optional().describe('The public half of its SSH host key'),
-  GATEWAY_CA: z.string().max(65_536).optional().describe('Certificates (PEM) that sign that of the gateway'),
+  GATEWAY_CA: emptyIsNone(z.string().max(65_536)).describe('Certificates (PEM) that sign that of the gateway'),
 });
 
 /** Throws ConfigurationError: a name without the key of the tunnel could be held by anyone in between. */

@@ -18,6 +18,7 @@ import { EVENTS } from './events/catalogue.js';
 import { APPLICATION_SECRETS_OWNER } from './application.js';
 import type { ServiceName } from './events/definition.js';
 import { HOOK_SECRETS_OWNER } from './hook.secrets.js';
+import { BOOTSTRAP_KEYS_OWNERS } from './joins/bootstrap.data.js';
 import { HELD_NAMES_BUCKET, PUBLISHED_NAMES_BUCKET, TUNNEL } from './published.names.js';
 import { REALM_SECRETS_OWNER } from './realm.js';
 import {
@@ -90,6 +91,7 @@ type ForeignSecret = readonly [
     | 'shared'
     | typeof ADDON_SECRETS_OWNER
     | typeof APPLICATION_SECRETS_OWNER
+    | typeof BOOTSTRAP_KEYS_OWNERS
     | typeof HOOK_SECRETS_OWNER
     | typeof REALM_SECRETS_OWNER
     | '*',
@@ -105,7 +107,7 @@ const FOREIGN_SECRETS: Readonly<Record<ServiceName, readonly ForeignSecret[]>> =
   ],
   'infra-svc': [
     ['gateway', 'connection.>', 'shared'],
-    ['gateway', 'bootstrap.*', 'shared'],
+    ['gateway', 'bootstrap.*', BOOTSTRAP_KEYS_OWNERS],
     ['gateway', 'realm.>', REALM_SECRETS_OWNER],
     ['gateway', 'application.*', APPLICATION_SECRETS_OWNER],
   ],

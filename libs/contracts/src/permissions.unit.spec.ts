@@ -61,6 +61,8 @@ describe('the secrets that a service may read', () => {
     'gateway.connection.lab': ['gateway', 'infra-svc', 'bootstrap-svc'],
     'gateway.connection.lab.jump': ['gateway', 'infra-svc', 'bootstrap-svc'],
     'gateway.key.shared': ['gateway', 'infra-svc', 'bootstrap-svc'],
+    'gateway.bootstrap.0a1b2c3d4e5f': ['gateway', 'infra-svc'],
+    'gateway.key.bootstrap.7b0f6a3e': ['gateway', 'infra-svc'],
     'gateway.hook.team-a.inventory': ['gateway', 'bootstrap-svc', 'upgrade-svc'],
     'gateway.key.hooks': ['gateway', 'bootstrap-svc', 'upgrade-svc'],
     'infra-svc.ssh-key.lab': ['infra-svc', 'bootstrap-svc'],

@@ -1,4 +1,4 @@
-import { clusterFilter, type StoredEvent } from '@fairlead/contracts';
+import { clusterFilter, type ClusterUid, type JoinTokenId, type StoredEvent } from '@fairlead/contracts';
 import type { EventStore, Projection } from '@fairlead/event-sourcing';
 import { EVENT_STORE } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
@@ -48,5 +48,13 @@ export class History {
   /** All events of the name after a sequence, in order. */
   async events(namespace: string, cluster: string, afterSeq: number): Promise<readonly StoredEvent[]> {
     return (await this.store.read(clusterFilter(namespace, cluster), afterSeq)).map(({ event }) => event);
+  }
+
+  /** Ids of the tokens that pools of a cluster ever had. */
+  async bootstrapData(namespace: string, cluster: string, uid: ClusterUid): Promise<readonly JoinTokenId[]> {
+    const generated = await this.store.read(`evt.*.${namespace}.${cluster}.joins.BootstrapDataGenerated`, 0);
+    return generated.flatMap(({ event: { type, data } }) =>
+      type === 'BootstrapDataGenerated' && data.uid === uid ? [data.admission] : [],
+    );
   }
 }

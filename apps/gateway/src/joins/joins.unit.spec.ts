@@ -1,4 +1,5 @@
 import {
+  bootstrapKeysOwner,
   isRefusal,
   type ClusterUid,
   type ConnectionName,
@@ -7,10 +8,11 @@ import {
   type StoredEvent,
 } from '@fairlead/contracts';
 import { poolToken, proofOf, type PoolTokenProof } from '@fairlead/service-kit';
-import { seededRandom } from '@fairlead/testing';
+import { MemorySecrets, seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
-import { bootstrapDataReconciler } from './bootstrap.reconciler.js';
+import { BootstrapDataEffects } from './bootstrap.effects.js';
+import { bootstrapDataReconciler, type DestroyKeysTask } from './bootstrap.reconciler.js';
 import { hostIdOfKey } from './bootstrap.tokens.js';
 import { joins, type Joins, type JoinsCommand } from './joins.decider.js';
 
@@ -157,6 +159,33 @@ describe('the bootstrap data of a pool', () => {
     expect(desired(requested(), web, generated, declared([{ name: 'web', connection: 'far' }]))).toEqual([
       'GenerateBootstrapData/web',
     ]);
+  });
+
+  const keysAfter = async (...events: readonly StoredEvent[]) => {
+    const { decider, followUps } = bootstrapDataReconciler;
+    const secrets = new MemorySecrets();
+    const history = { bootstrapData: async () => [TOKEN] };
+    const effects = new BootstrapDataEffects((() => Promise.reject(new Error('not used'))) as never, secrets, history);
+    await secrets.put(KEY_REF, 'key', bootstrapKeysOwner(UID));
+    await secrets.put('gateway.bootstrap.of-another', 'key', bootstrapKeysOwner('another' as ClusterUid));
+    let state = decider.initial;
+    for (const event of events) {
+      state = decider.evolve(state, event);
+      for (const { data } of followUps?.(state, { event, now: at(9) }) ?? [])
+        await effects.destroy({ namespace: 'default', cluster: 'shop', data: data as DestroyKeysTask } as never);
+    }
+    return [...secrets.values.keys()];
+  };
+
+  it('lose the key of their tokens with their pool and with their cluster, and with nothing else', async () => {
+    const both = [KEY_REF, 'gateway.bootstrap.of-another'];
+    const web = declared([{ name: 'web' }]);
+    const deleting = stored('ClusterDeletionRequested', { uid: UID }, 3);
+    expect(await keysAfter(requested(), web, generated, web)).toEqual(both);
+    expect(await keysAfter(requested(), web, generated, declared([]))).toEqual(both.slice(1));
+    expect(await keysAfter(requested(), web, generated, deleting)).toEqual(both);
+    const deleted = stored('ClusterDeleted', { uid: UID }, 4);
+    expect(await keysAfter(requested(), web, generated, deleting, deleted)).toEqual(both.slice(1));
   });
 
   it('are recorded once, however often they are generated, and not for a pool that is gone', () => {

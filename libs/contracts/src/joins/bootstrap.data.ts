@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { SecretRef } from '../ids.js';
+import type { ClusterUid, SecretRef } from '../ids.js';
 import type { JoinTokenId } from './join.tokens.js';
 
 /** The machine type of hosts that join by themselves. */
@@ -43,8 +43,15 @@ export const PoolBootstrap = z
   .refine(({ by, data }) => by !== undefined || data !== undefined, { error: 'must have by or data' });
 export type PoolBootstrap = z.infer<typeof PoolBootstrap>;
 
+const BOOTSTRAP_KEYS_OWNER = 'bootstrap';
+/** Those of all clusters, as one token of a subject. */
+export const BOOTSTRAP_KEYS_OWNERS = `${BOOTSTRAP_KEYS_OWNER}.*` as const;
+
 /** The secret with the key of the tokens of this id. */
 export const bootstrapKeyRef = (admission: JoinTokenId): SecretRef => `gateway.bootstrap.${admission}` as SecretRef;
+
+/** Owner of the key that seals the keys of a cluster's pools: it is destroyed with the cluster. */
+export const bootstrapKeysOwner = (uid: ClusterUid): string => `${BOOTSTRAP_KEYS_OWNER}.${uid}`;
 
 /** A pool's token is valid in its window and the next one: at most 15 minutes. */
 export const BOOTSTRAP_WINDOW_MS = 450_000;
