@@ -32,6 +32,14 @@ export {
   type MasterKeys,
 } from './credentials/master.keys.js';
 export { keyOfSeed, newKey, type NKey } from './credentials/nkey.js';
+export {
+  bytesOfRing,
+  KEY_CACHED_MS,
+  openWithRing,
+  ringOf,
+  sealWithRing,
+  type OwnerRing,
+} from './credentials/owner.rings.js';
 export { open, seal } from './credentials/sealing.js';
 export { natsServers, natsTrust } from './credentials/trust.js';
 export type { UserPermissions } from './credentials/claims.js';

@@ -6,7 +6,16 @@ import {
   type RefusalCode,
   type SecretRef,
 } from '@fairlead/contracts';
-import { masterKeyOf, open, openOwnerKey, seal, sealOwnerKey } from '@fairlead/embedded/credentials';
+import {
+  KEY_CACHED_MS,
+  masterKeyOf,
+  openOwnerKey,
+  openWithRing,
+  ringOf,
+  sealOwnerKey,
+  sealWithRing,
+  type OwnerRing,
+} from '@fairlead/embedded/credentials';
 import { Kvm, type KV, type KvEntry } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { randomBytes } from 'node:crypto';
@@ -17,8 +26,6 @@ import { missingRight } from './nats.rights.js';
 import type { SecretStore } from './secrets.js';
 
 const KEY_BYTES = 32;
-/** A destroyed key is removed from every process's cache within this time. */
-const KEY_CACHED_MS = 30_000;
 const KEYS_CACHED_MAX = 2_000;
 
 /**
@@ -82,7 +89,7 @@ const entryOf = async (bucket: KV, name: string): Promise<KvEntry | null> => {
  */
 export class NatsSecrets implements SecretStore {
   private readonly buckets = new Map<string, Promise<KV>>();
-  private readonly keys = new LRUCache<string, Uint8Array>({
+  private readonly keys = new LRUCache<string, OwnerRing>({
     max: KEYS_CACHED_MAX,
     ttl: KEY_CACHED_MS,
     ttlAutopurge: true,
@@ -120,7 +127,7 @@ export class NatsSecrets implements SecretStore {
   private async write(ref: SecretRef, value: string, owner: string): Promise<void> {
     const key = await this.ownersKey(this.service, owner, 'create');
     if (key === undefined) throw new Error(`the key of ${owner} cannot be made`);
-    const sealed: SealedSecret = { owner, value: seal(key, Buffer.from(value), ref) };
+    const sealed: SealedSecret = { owner, value: sealWithRing(key, Buffer.from(value), ref) };
     await (await this.secretsBucket()).put(ref, JSON.stringify(sealed));
   }
 
@@ -128,15 +135,24 @@ export class NatsSecrets implements SecretStore {
     const entry = await entryOf(await this.secretsBucket(), ref);
     if (entry === null || entry.operation !== 'PUT') return undefined;
     const sealed = entry.json<SealedSecret>();
-    const key = await this.ownersKey(ref.split('.')[0] ?? '', sealed.owner, 'read');
-    return key === undefined ? undefined : opened(ref, () => open(key, sealed.value, ref)).toString('utf8');
+    const service = ref.split('.')[0] ?? '';
+    const key = await this.ownersKey(service, sealed.owner, 'read');
+    if (key === undefined) return undefined;
+    try {
+      return openWithRing(key, sealed.value, ref).toString('utf8');
+    } catch {
+      // Its key may have been replaced since it was cached.
+      this.keys.delete(this.keyName(service, sealed.owner));
+      const fresh = await this.ownersKey(service, sealed.owner, 'read');
+      return fresh && opened(ref, () => openWithRing(fresh, sealed.value, ref)).toString('utf8');
+    }
   }
 
   private keyName(service: string, owner: string): string {
     return `${service}.key.${owner}`;
   }
 
-  private async ownersKey(service: string, owner: string, mode: 'read' | 'create'): Promise<Uint8Array | undefined> {
+  private async ownersKey(service: string, owner: string, mode: 'read' | 'create'): Promise<OwnerRing | undefined> {
     const name = this.keyName(service, owner);
     const cached = this.keys.get(name);
     if (cached !== undefined) return cached;
@@ -152,25 +168,26 @@ export class NatsSecrets implements SecretStore {
       if (others === undefined) throw error;
       return others;
     }
-    this.keys.set(name, made);
-    return made;
+    const ring = ringOf(made);
+    this.keys.set(name, ring);
+    return ring;
   }
 
   /** `at once`: a missing key is not read again but created, which NATS rejects if it exists. */
-  private async readKey(name: string, mode?: 'at once'): Promise<Uint8Array | undefined> {
+  private async readKey(name: string, mode?: 'at once'): Promise<OwnerRing | undefined> {
     const bucket = await this.keysBucket();
     const entry = mode === 'at once' ? await bucket.get(name) : await entryOf(bucket, name);
     if (entry === null || entry.operation !== 'PUT') return undefined;
     const sealed = entry.string();
-    const { key } = opened(name, () => {
+    const ring = opened(name, () => {
       const found =
         openOwnerKey(this.masterKeys.known(), sealed, name) ?? openOwnerKey(this.masterKeys.fresh(), sealed, name);
       if (found === undefined)
         throw new Error(`the secret ${name} does not open: it was sealed with another master key, or it was changed`);
-      return found;
+      return ringOf(found.key);
     });
-    this.keys.set(name, key);
-    return key;
+    this.keys.set(name, ring);
+    return ring;
   }
 
   private secretsBucket(): Promise<KV> {

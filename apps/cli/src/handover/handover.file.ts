@@ -33,7 +33,7 @@ export const Header = z.strictObject({
 });
 export type Header = z.infer<typeof Header>;
 
-export const OwnerKeysText = z.record(z.string().regex(/^[\w-]+\.key\.[\w-]+$/), z.base64().length(44));
+export const OwnerKeysText = z.record(z.string().regex(/^[\w-]+\.key\.[\w.-]+$/), z.base64().min(44).max(88));
 
 /** Headers with a meaning for readers. The headers of write conditions would be evaluated again. */
 export const COPIED_HEADERS = ['Nats-Msg-Id', 'KV-Operation', 'Nats-Rollup'] as const;

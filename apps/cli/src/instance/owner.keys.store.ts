@@ -22,10 +22,19 @@ const WRONG_LAST_SEQUENCE: readonly unknown[] = [10_071, 10_164];
 const isConflict = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && WRONG_LAST_SEQUENCE.includes(error.code);
 
+/** The sealed secrets themselves. */
+export interface SealedSecrets {
+  names(): Promise<readonly string[]>;
+  /** undefined: it was deleted. */
+  read(name: string): Promise<{ readonly text: string; readonly revision: number } | undefined>;
+  /** False if it was changed or deleted since that revision. */
+  replace(name: string, text: string, revision: number): Promise<boolean>;
+}
+
 /** The format of `fairlead keys export`. */
 const ExportedKeys = z.strictObject({
   format: z.literal('fairlead-owner-keys.v1'),
-  keys: z.record(z.string().regex(/^[\w-]+\.key\.[\w-]+$/), z.string().min(1)),
+  keys: z.record(z.string().regex(/^[\w-]+\.key\.[\w.-]+$/), z.string().min(1)),
 });
 
 const bucketOf = (nc: NatsConnection, name: string): Promise<KV> => new Kvm(nc).open(name);
@@ -47,25 +56,39 @@ const valueOf = async (bucket: KV, name: string): Promise<string | undefined> =>
  */
 export const natsOwnerKeys = async (nc: NatsConnection): Promise<OwnerKeys> => {
   if ((await namesIn(await bucketOf(nc, SECRETS_BUCKET), OWNER_KEYS)).length > 0) throw fromEarlierRelease();
-  const kv = await bucketOf(nc, SECRET_KEYS_BUCKET);
+  const { names, read, replace } = entriesOf(await bucketOf(nc, SECRET_KEYS_BUCKET), OWNER_KEYS);
   return {
-    names: () => namesIn(kv, OWNER_KEYS),
+    names,
     read: async (name) => {
-      const entry = await kv.get(name);
-      if (entry === null || entry.operation !== 'PUT') return undefined;
-      return { sealed: entry.string(), revision: entry.revision };
+      const entry = await read(name);
+      return entry && { sealed: entry.text, revision: entry.revision };
     },
-    replace: async (name, sealed, revision) => {
-      try {
-        await kv.update(name, sealed, revision);
-        return true;
-      } catch (error) {
-        if (isConflict(error)) return false;
-        throw error;
-      }
-    },
+    replace,
   };
 };
+
+/** The sealed secrets in NATS; requires the administrator's credential. */
+export const natsSealedSecrets = async (nc: NatsConnection): Promise<SealedSecrets> =>
+  entriesOf(await bucketOf(nc, SECRETS_BUCKET), '>');
+
+const entriesOf = (kv: KV, filter: string): SealedSecrets => ({
+  names: () => namesIn(kv, filter),
+  read: async (name) => {
+    const entry = await kv.get(name);
+    return entry === null || entry.operation !== 'PUT'
+      ? undefined
+      : { text: entry.string(), revision: entry.revision };
+  },
+  replace: async (name, text, revision) => {
+    try {
+      await kv.update(name, text, revision);
+      return true;
+    } catch (error) {
+      if (isConflict(error)) return false;
+      throw error;
+    }
+  },
+});
 
 /** Atomically writes the sealed keys of all owners to a file with mode 0600. Returns their number. */
 export const exportOwnerKeys = async (nc: NatsConnection, file: string): Promise<number> => {

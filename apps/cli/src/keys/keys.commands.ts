@@ -72,7 +72,7 @@ const addMaster = (rotate: Command, io: Io): void => {
     usage: 'master',
     summary: 'Rotate the master key',
     description:
-      'Create a new master key, reseal the keys of all secrets with it, and destroy the previous master key. NATS must be running; services can keep running. If the command is interrupted, run it again: it resumes. Earlier exports of the keys can still be decrypted by copies of the previous master key.',
+      'Create a new master key, reseal the keys of all secrets with it, and destroy the previous master key; then replace these keys, and reseal every secret. It takes about two minutes. NATS must be running; services can keep running. If the command is interrupted, run it again: it resumes. Earlier exports of the keys can still be decrypted by copies of the previous master key.',
     shared: 'none',
     examples: [
       ['fairlead keys rotate master --data .fairlead', 'For the local instance'],
@@ -92,9 +92,9 @@ const addMaster = (rotate: Command, io: Io): void => {
         const nats = natsSettingsOf(io, given);
         const settings = { ...nats, secretsDir: resolve(io.cwd, given.secrets ?? join(nats.dataDir, 'secrets')) };
         await inSentences(async () => {
-          const { resealed, resumed } = await rotateMasterIn(settings);
+          const { resealed, secrets, resumed } = await rotateMasterIn(settings);
           io.err(
-            `${resumed ? 'The interrupted rotation is complete' : 'The master key was rotated'}; ${resealed} keys were resealed with it, and the former one is no longer valid.\n`,
+            `${resumed ? 'The interrupted rotation is complete' : 'The master key was rotated'}; ${resealed} keys were resealed with it, and the former one is no longer valid. ${secrets} secrets were resealed with new keys.\n`,
           );
         });
       }),

@@ -15,6 +15,7 @@ import {
 } from '@fairlead/embedded';
 import {
   authenticatorOf,
+  KEY_CACHED_MS,
   masterKeysText,
   natsTrust,
   newMasterKey,
@@ -35,7 +36,8 @@ import {
 import { handOut } from '../provision/holders.store.js';
 import { rotateAuthority, type AuthorityRotated, type AuthorityWorld } from './authority.rotation.effects.js';
 import { rotateMaster, type Rotated, type RotationWorld } from './master.rotation.effects.js';
-import { exportOwnerKeys, natsOwnerKeys } from '../instance/owner.keys.store.js';
+import { exportOwnerKeys, natsOwnerKeys, natsSealedSecrets } from '../instance/owner.keys.store.js';
+import { rotateDataKeys } from './data.rotation.effects.js';
 
 export interface MasterRotationSettings extends NatsSettings {
   /** Contains the copies for services, if it exists. */
@@ -45,8 +47,16 @@ export interface MasterRotationSettings extends NatsSettings {
 /** A service's write to NATS ends within 5 s, with or without a response. */
 const SETTLE_MS = 10_000;
 
-/** Rotates the master key of a data folder. Throws a `CliFailure`; a repeated call continues. */
-export const rotateMasterIn = async (settings: MasterRotationSettings, settleMs = SETTLE_MS): Promise<Rotated> => {
+export interface AllRotated extends Rotated {
+  /** Number of secrets that were resealed with new keys of their owners. */
+  readonly secrets: number;
+}
+
+/**
+ * Rotates the master key of a data folder, and then the keys that it seals with all that these seal. Throws a
+ * `CliFailure`; a repeated call continues.
+ */
+export const rotateMasterIn = async (settings: MasterRotationSettings, settleMs = SETTLE_MS): Promise<AllRotated> => {
   const { dataDir, secretsDir } = settings;
   const file = join(dataDir, 'keys', 'master.key');
   if (!existsSync(file)) throw notProvisioned(file);
@@ -64,7 +74,12 @@ export const rotateMasterIn = async (settings: MasterRotationSettings, settleMs 
         handOut: () => (existsSync(secretsDir) ? handOut({ dataDir, secretsDir }, SERVICES) : undefined),
         settle: () => sleep(settleMs),
       };
-      return await rotateMaster(world, newMasterKey());
+      const rotated = await rotateMaster(world, newMasterKey());
+      const secrets = await rotateDataKeys({
+        ...{ ownerKeys: world.ownerKeys, secrets: await natsSealedSecrets(nc), readMasterKeys: world.readMasterKeys },
+        forgotten: () => sleep(KEY_CACHED_MS + settleMs),
+      });
+      return { ...rotated, secrets };
     } finally {
       await nc.close();
     }
