@@ -1,4 +1,4 @@
-import { NONE, type ClusterManifestView } from '@fairlead/contracts';
+import { NONE, type ClusterManifestView, type ClusterName } from '@fairlead/contracts';
 import { Inject, Injectable } from '@nestjs/common';
 import { PastClusters } from '../clusters/past.queries.js';
 import type { ClusterAddress } from '../common/cluster.address.js';
@@ -39,7 +39,7 @@ export class PastManifests {
     { at, exchange }: { readonly at: LogMoment; readonly exchange: Pick<Exchange, 'caller' | 'response'> },
   ): Promise<boolean> {
     if (template === undefined) return false;
-    const { rowsOf } = await this.past.beside({ namespace, cluster: NONE }, at, exchange);
+    const { rowsOf } = await this.past.beside({ namespace, cluster: NONE as ClusterName }, at, exchange);
     return rowsOf(templatesProjection)[0]?.doc[template]?.deprecated === true;
   }
 }
