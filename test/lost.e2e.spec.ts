@@ -79,7 +79,11 @@ describe('Fairlead with only its log and its keys left', () => {
 
       await system.until('growing', ({ type }) => type === 'ClusterReady', TIMEOUT_MS);
       expect(await read('built')).toEqual(built);
-      await eventually(() => statusWith(kept.token), (status) => status === 200, { withinMs: TIMEOUT_MS });
+      await eventually(
+        () => statusWith(kept.token),
+        (status) => status === 200,
+        { withinMs: TIMEOUT_MS },
+      );
       expect(await statusWith(revoked.token)).toBe(401);
       expect([(await system.made())['machine'], (await system.standing())['machines']]).toEqual([8, 8]);
 

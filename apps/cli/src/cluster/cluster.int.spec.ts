@@ -164,7 +164,9 @@ describe('cluster', () => {
     gateway.on('GET', DEMO, { body: clusterView() });
     const template = { name: 'small', revision: 2, deprecated: false };
     const hooks = [{ name: 'inventory', points: ['BeforeCreate'] }];
-    gateway.on('GET', `${DEMO}/manifest`, { body: { metadata: { name: 'demo' }, spec: { hooks }, status: { template } } });
+    gateway.on('GET', `${DEMO}/manifest`, {
+      body: { metadata: { name: 'demo' }, spec: { hooks }, status: { template } },
+    });
     for (const moment of ['4711', '2026-11-21T09:00:00+01:00']) {
       const { code, stdout } = await ask(['cluster', 'describe', 'demo', '--at', moment]);
       expect([code, stdout.split('\n')[0]]).toEqual([0, expect.stringContaining('default/demo')]);

@@ -50,7 +50,9 @@ describe('fairlead hook', () => {
   });
 
   it('get-secret prints the value alone, as a file needs it', async () => {
-    gateway.on('GET', `${SECRET}/value`, { body: { kind: 'HookSecretValue', name: 'inventory', value: 'v'.repeat(40) } });
+    gateway.on('GET', `${SECRET}/value`, {
+      body: { kind: 'HookSecretValue', name: 'inventory', value: 'v'.repeat(40) },
+    });
     expect((await hook('get-secret', 'inventory')).stdout).toBe(`${'v'.repeat(40)}\n`);
   });
 

@@ -75,9 +75,7 @@ const entriesOf = (kv: KV, filter: string): SealedSecrets => ({
   names: () => namesIn(kv, filter),
   read: async (name) => {
     const entry = await kv.get(name);
-    return entry === null || entry.operation !== 'PUT'
-      ? undefined
-      : { text: entry.string(), revision: entry.revision };
+    return entry === null || entry.operation !== 'PUT' ? undefined : { text: entry.string(), revision: entry.revision };
   },
   replace: async (name, text, revision) => {
     try {

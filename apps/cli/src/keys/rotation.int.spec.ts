@@ -355,7 +355,9 @@ describe('fairlead keys rotate master', () => {
     const before = masterKeys();
     const { code, stderr } = await rotate('--nats', environment.nats.url);
     expect([code, stderr]).toEqual([0, expect.stringContaining('The master key was rotated')]);
-    expect(stderr).toContain(`${(await natsSealedSecrets(admin).then(({ names }) => names())).length} secrets were resealed`);
+    expect(stderr).toContain(
+      `${(await natsSealedSecrets(admin).then(({ names }) => names())).length} secrets were resealed`,
+    );
     await readAll();
     expect(await opensAnything(before)).toBe(false);
     for (const service of SERVICES)

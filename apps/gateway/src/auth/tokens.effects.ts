@@ -14,7 +14,13 @@ export class TokenEffects {
     if ('revokedAt' in data) return this.store.close(data.id as string, new Date(data.revokedAt as string));
     const { id, name, roles, sha256, createdAt, expiresAt } = data as Extract<TokenTask, { readonly sha256: string }>;
     await this.store.insertOrReplace({
-      ...{ id, name, roles: roles as readonly Grant[], sha256: Buffer.from(sha256, 'hex'), createdAt: new Date(createdAt) },
+      ...{
+        id,
+        name,
+        roles: roles as readonly Grant[],
+        sha256: Buffer.from(sha256, 'hex'),
+        createdAt: new Date(createdAt),
+      },
       expiresAt: expiresAt === undefined ? undefined : new Date(expiresAt),
     });
   }

@@ -422,7 +422,11 @@ const retry = (state: ClusterState, { data }: RetryCluster): readonly ClusterReq
       ? {}
       : { correction: { ...data.correction, spec: withNodeCidrMask(data.correction.spec) } };
   const again = data.again === undefined ? {} : { again: data.again };
-  return refuseWhilePaused(pause, data, 'retry') ?? [{ type: 'ClusterRetryRequested', data: { uid, ...correction, ...again } }];
+  return (
+    refuseWhilePaused(pause, data, 'retry') ?? [
+      { type: 'ClusterRetryRequested', data: { uid, ...correction, ...again } },
+    ]
+  );
 };
 
 const end = (state: ClusterState, { data }: DeleteCluster): readonly ClusterRequestFact[] | Refusal => {

@@ -3,7 +3,10 @@ import { askedAgainAt, missingOf, type Declared } from '@fairlead/domain';
 import type { UnmetFacts } from './condition.facts.js';
 
 /** What of a declaration has come to nothing. */
-export type UnmetDeclaration = Pick<Declared, 'uid' | 'spec' | 'nodes' | 'requests' | 'replaced' | 'unmet' | 'denied' | 'stopped'>;
+export type UnmetDeclaration = Pick<
+  Declared,
+  'uid' | 'spec' | 'nodes' | 'requests' | 'replaced' | 'unmet' | 'denied' | 'stopped'
+>;
 
 const sizeOf = ({ spec: { controlPlane, pools } }: UnmetDeclaration, pool: string): number =>
   (pool === CONTROL_PLANE_POOL ? controlPlane : pools.find(({ name }) => name === pool))?.replicas ?? 0;

@@ -15,6 +15,8 @@ export class UnmetManifests {
   constructor(@Inject(DATABASE) private readonly database: DataSource) {}
 
   all(): Promise<readonly ManifestRow[]> {
-    return this.database.query<ManifestRow[]>(`select key, doc from manifests where doc ?| '{unmet,denied,stopped}' order by key`);
+    return this.database.query<ManifestRow[]>(
+      `select key, doc from manifests where doc ?| '{unmet,denied,stopped}' order by key`,
+    );
   }
 }

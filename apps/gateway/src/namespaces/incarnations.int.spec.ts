@@ -245,8 +245,18 @@ describe('the hook secrets of a namespace', () => {
 });
 
 const SEALED = [
-  { kind: 'hook', part: 'value', body: { value: 'a-value-that-no-event-and-no-log-ever-shows' }, read: 'HookSecretRead' },
-  { kind: 'addon', part: 'values', body: { values: { admin: { password: 'open-sesame-on-no-record' } } }, read: 'AddonSecretRead' },
+  {
+    kind: 'hook',
+    part: 'value',
+    body: { value: 'a-value-that-no-event-and-no-log-ever-shows' },
+    read: 'HookSecretRead',
+  },
+  {
+    kind: 'addon',
+    part: 'values',
+    body: { values: { admin: { password: 'open-sesame-on-no-record' } } },
+    read: 'AddonSecretRead',
+  },
 ] as const;
 
 describe.each(SEALED)('a sealed $kind secret', ({ kind, part, body, read }) => {

@@ -158,7 +158,13 @@ export const retried = (event: Requested, failed: OperationDoc | undefined): Ope
   const fresh = begun(event, 'create');
   if (failed === undefined) {
     const { time } = event.meta;
-    return { ...fresh, kind: 'retry', phase: 'Succeeded', finishedAt: time, message: 'what has failed, or is missing, is tried again' };
+    return {
+      ...fresh,
+      kind: 'retry',
+      phase: 'Succeeded',
+      finishedAt: time,
+      message: 'what has failed, or is missing, is tried again',
+    };
   }
   const { course, stepsSince, marks, notes, requested, planSeqs, planned, requestId, node, retries } = failed;
   const { pool, machines, reserving } = failed;
