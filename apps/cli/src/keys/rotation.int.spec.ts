@@ -268,10 +268,14 @@ describe('a rotation of the keys of owners', () => {
     expect([...after.values()].every((key) => key.length === 64)).toBe(true);
   });
 
-  it('continues after a crash before each write, with every secret readable in between, also by services with a cache', async () => {
+  it('continues after a crash in each of its steps, with every secret readable in between, also by services with a cache', async () => {
     const cached = SERVICES.map((service) => [service, secretsOf(service)] as const);
     const before = await keysOfOwners();
-    for (let survived = 0; ; survived += 7) {
+    const real = await dataWorld();
+    const owners = before.size;
+    const secrets = (await real.secrets.names()).length;
+    // In the announcement, the switch, the resealing and at the end.
+    for (const survived of [owners >> 1, owners >> 1, owners, secrets >> 1, secrets + (owners >> 1)]) {
       let left = survived;
       const mortal = <Entries extends Pick<OwnerKeys, 'replace'>>(entries: Entries): Entries => ({
         ...entries,
@@ -281,15 +285,14 @@ describe('a rotation of the keys of owners', () => {
           return entries.replace(name, text, revision);
         },
       });
-      const real = await dataWorld();
       const world = { ...real, ownerKeys: mortal(real.ownerKeys), secrets: mortal(real.secrets) };
-      const outcome = await rotateDataKeys(world).catch((error: unknown) => error);
+      await rotateDataKeys(world).catch((error: unknown) => expect(error).toEqual(new Error('crash')));
       await readAll();
-      for (const [service, secrets] of cached)
-        expect(await secrets.get(`${service}.test.shared` as SecretRef)).toBe(`value of ${service}.test.shared`);
-      if (!(outcome instanceof Error)) break;
-      expect(outcome.message).toBe('crash');
+      for (const [service, held] of cached)
+        expect(await held.get(`${service}.test.shared` as SecretRef)).toBe(`value of ${service}.test.shared`);
     }
+    await rotateDataKeys(real);
+    await readAll();
     expect(await openedBy(before)).toEqual([]);
   }, 120_000);
 
