@@ -84,6 +84,100 @@ const sealedKeys = async (): Promise<ReadonlyMap<string, string>> => {
 const opensAnything = async (keys: MasterKeys): Promise<boolean> =>
   [...(await sealedKeys())].some(([name, sealed]) => openOwnerKey(keys, sealed, name) !== undefined);
 
+describe('a rotation of the keys of owners', () => {
+  beforeEach(put);
+
+  const dataWorld = async (): Promise<DataRotationWorld> => ({
+    ownerKeys: await natsOwnerKeys(admin),
+    secrets: await natsSealedSecrets(admin),
+    readMasterKeys: masterKeys,
+    forgotten: () => Promise.resolve(),
+  });
+
+  const keysOfOwners = async (): Promise<ReadonlyMap<string, string>> =>
+    new Map(
+      [...(await sealedKeys())].map(([name, sealed]) => [
+        name,
+        openOwnerKey(masterKeys(), sealed, name)?.key.toString('hex') ?? '',
+      ]),
+    );
+
+  /** All sealed values that one of these keys opens. */
+  const openedBy = async (keys: ReadonlyMap<string, string>): Promise<readonly string[]> => {
+    const secrets = await natsSealedSecrets(admin);
+    const found: string[] = [];
+    for (const ref of await secrets.names()) {
+      const { owner, value } = JSON.parse((await secrets.read(ref))?.text ?? '{}') as Record<string, string>;
+      const key = Buffer.from(keys.get(`${ref.split('.')[0]}.key.${owner}`) ?? '', 'hex');
+      if (key.length === 32 && opens(key, value ?? '', ref)) found.push(ref);
+    }
+    return found;
+  };
+  const opens = (key: Buffer, value: string, ref: string): boolean => {
+    try {
+      return open(key, value, ref).length >= 0;
+    } catch {
+      return false;
+    }
+  };
+
+  it('re-encrypts everything: each secret is readable, and no former key opens one [ORBITER 28]', async () => {
+    const before = await keysOfOwners();
+    expect((await openedBy(before)).length).toBeGreaterThanOrEqual(SECRETS.length);
+    expect(await rotateDataKeys(await dataWorld())).toBeGreaterThanOrEqual(SECRETS.length);
+    await readAll();
+    expect(await openedBy(before)).toEqual([]);
+    const after = await keysOfOwners();
+    expect([...after.keys()].toSorted()).toEqual([...before.keys()].toSorted());
+    expect([...after.values()].every((key) => key.length === 64)).toBe(true);
+  });
+
+  it('continues after a crash in each of its steps, with every secret readable in between, also by services with a cache', async () => {
+    const cached = SERVICES.map((service) => [service, secretsOf(service)] as const);
+    const before = await keysOfOwners();
+    const real = await dataWorld();
+    const owners = before.size;
+    const secrets = (await real.secrets.names()).length;
+    // In the announcement, the switch, the resealing and at the end.
+    for (const survived of [owners >> 1, owners >> 1, owners, secrets >> 1, secrets + (owners >> 1)]) {
+      let left = survived;
+      const mortal = <Entries extends Pick<OwnerKeys, 'replace'>>(entries: Entries): Entries => ({
+        ...entries,
+        replace: (name: string, text: string, revision: number) => {
+          if (left === 0) throw new Error('crash');
+          left -= 1;
+          return entries.replace(name, text, revision);
+        },
+      });
+      const world = { ...real, ownerKeys: mortal(real.ownerKeys), secrets: mortal(real.secrets) };
+      await rotateDataKeys(world).catch((error: unknown) => expect(error).toEqual(new Error('crash')));
+      await readAll();
+      for (const [service, held] of cached)
+        expect(await held.get(`${service}.test.shared` as SecretRef)).toBe(`value of ${service}.test.shared`);
+    }
+    await rotateDataKeys(real);
+    await readAll();
+    expect(await openedBy(before)).toEqual([]);
+  }, 120_000);
+
+  it('does not restore a key that is destroyed meanwhile, and destroys nothing where a secret opens with no key', async () => {
+    const real = await dataWorld();
+    await rotateDataKeys({ ...real, forgotten: () => secretsOf('gateway').destroyKey('u2') });
+    expect(await secretsOf('gateway').get('gateway.test.u2' as SecretRef)).toBeUndefined();
+    const kv = await new Kvm(admin).open('SECRETS');
+    await kv.put('gateway.test.moved', JSON.stringify({ owner: 'u3', value: 'AAAA' }));
+    try {
+      await expect(rotateDataKeys(real)).rejects.toMatchObject({ code: 'cli.secrets-unreadable' });
+      await kv.purge('gateway.test.u2');
+    } finally {
+      await kv.purge('gateway.test.moved');
+    }
+    await put();
+    await rotateDataKeys(real);
+    await readAll();
+  });
+});
+
 describe('a rotation of the master key', () => {
   beforeEach(put);
 
@@ -216,100 +310,6 @@ describe('a rotation of the master key', () => {
     for (const [name, sealed] of await sealedKeys()) await kv.put(name, sealed.split('.')[2] ?? '');
     await readAll();
     await rotateMaster(await world(), newMasterKey());
-    await readAll();
-  });
-});
-
-describe('a rotation of the keys of owners', () => {
-  beforeEach(put);
-
-  const dataWorld = async (): Promise<DataRotationWorld> => ({
-    ownerKeys: await natsOwnerKeys(admin),
-    secrets: await natsSealedSecrets(admin),
-    readMasterKeys: masterKeys,
-    forgotten: () => Promise.resolve(),
-  });
-
-  const keysOfOwners = async (): Promise<ReadonlyMap<string, string>> =>
-    new Map(
-      [...(await sealedKeys())].map(([name, sealed]) => [
-        name,
-        openOwnerKey(masterKeys(), sealed, name)?.key.toString('hex') ?? '',
-      ]),
-    );
-
-  /** All sealed values that one of these keys opens. */
-  const openedBy = async (keys: ReadonlyMap<string, string>): Promise<readonly string[]> => {
-    const secrets = await natsSealedSecrets(admin);
-    const found: string[] = [];
-    for (const ref of await secrets.names()) {
-      const { owner, value } = JSON.parse((await secrets.read(ref))?.text ?? '{}') as Record<string, string>;
-      const key = Buffer.from(keys.get(`${ref.split('.')[0]}.key.${owner}`) ?? '', 'hex');
-      if (key.length === 32 && opens(key, value ?? '', ref)) found.push(ref);
-    }
-    return found;
-  };
-  const opens = (key: Buffer, value: string, ref: string): boolean => {
-    try {
-      return open(key, value, ref).length >= 0;
-    } catch {
-      return false;
-    }
-  };
-
-  it('re-encrypts everything: each secret is readable, and no former key opens one [ORBITER 28]', async () => {
-    const before = await keysOfOwners();
-    expect((await openedBy(before)).length).toBeGreaterThanOrEqual(SECRETS.length);
-    expect(await rotateDataKeys(await dataWorld())).toBeGreaterThanOrEqual(SECRETS.length);
-    await readAll();
-    expect(await openedBy(before)).toEqual([]);
-    const after = await keysOfOwners();
-    expect([...after.keys()].toSorted()).toEqual([...before.keys()].toSorted());
-    expect([...after.values()].every((key) => key.length === 64)).toBe(true);
-  });
-
-  it('continues after a crash in each of its steps, with every secret readable in between, also by services with a cache', async () => {
-    const cached = SERVICES.map((service) => [service, secretsOf(service)] as const);
-    const before = await keysOfOwners();
-    const real = await dataWorld();
-    const owners = before.size;
-    const secrets = (await real.secrets.names()).length;
-    // In the announcement, the switch, the resealing and at the end.
-    for (const survived of [owners >> 1, owners >> 1, owners, secrets >> 1, secrets + (owners >> 1)]) {
-      let left = survived;
-      const mortal = <Entries extends Pick<OwnerKeys, 'replace'>>(entries: Entries): Entries => ({
-        ...entries,
-        replace: (name: string, text: string, revision: number) => {
-          if (left === 0) throw new Error('crash');
-          left -= 1;
-          return entries.replace(name, text, revision);
-        },
-      });
-      const world = { ...real, ownerKeys: mortal(real.ownerKeys), secrets: mortal(real.secrets) };
-      await rotateDataKeys(world).catch((error: unknown) => expect(error).toEqual(new Error('crash')));
-      await readAll();
-      for (const [service, held] of cached)
-        expect(await held.get(`${service}.test.shared` as SecretRef)).toBe(`value of ${service}.test.shared`);
-    }
-    await rotateDataKeys(real);
-    await readAll();
-    expect(await openedBy(before)).toEqual([]);
-  }, 120_000);
-
-  it('does not restore a key that is destroyed meanwhile, and destroys nothing where a secret opens with no key', async () => {
-    const real = await dataWorld();
-    await rotateDataKeys({ ...real, forgotten: () => secretsOf('gateway').destroyKey('u2') });
-    expect(await secretsOf('gateway').get('gateway.test.u2' as SecretRef)).toBeUndefined();
-    const kv = await new Kvm(admin).open('SECRETS');
-    await kv.put('gateway.test.moved', JSON.stringify({ owner: 'u3', value: 'AAAA' }));
-    try {
-      await expect(rotateDataKeys(real)).rejects.toMatchObject({ code: 'cli.secrets-unreadable' });
-      await kv.purge('gateway.test.u2');
-    } finally {
-      await kv.purge('gateway.test.moved');
-    }
-    await put();
-    await rotateDataKeys(real);
     await readAll();
   });
 });
