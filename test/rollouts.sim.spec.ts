@@ -735,6 +735,26 @@ describe('nodes of a pool that get another version by new ones', () => {
     LIMIT_MS,
   );
 
+  it('wait until new ones are Ready for minReadySeconds [Cluster API 10]', () => {
+    const world = provisioned(3);
+    world.declare({
+      minReadySeconds: 600,
+      rollout: { strategy: 'Replace', maxSurge: 1, maxUnavailable: 0, canary: true },
+    });
+    replaceFor(
+      world,
+      'worker-1',
+      world.pool().machines.map(({ name }) => name),
+    );
+    world.run();
+    const at = (type: StoredEvent['type']): readonly number[] =>
+      world.events.flatMap((event) => (event.type === type ? [Date.parse(event.meta.time)] : []));
+    const [planned, joined] = [at('NodeReplacementPlanned'), at('NodeReplacementReady')];
+    expect([world.trouble(), planned.length, joined.length]).toEqual([undefined, 3, 3]);
+    const waits = [...planned.slice(1), ...at('PoolRolloutCompleted')].map((time, after) => time - joined[after]!);
+    for (const wait of waits) expect(wait).toBeGreaterThanOrEqual(590_000);
+  });
+
   it('may be control planes, 3 → 4 → 3 three times and the initial one last [Cluster API 21]', () => {
     const world = withControlPlanes(3, 1);
     guardControlPlanes(world);

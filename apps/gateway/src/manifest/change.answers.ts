@@ -38,6 +38,7 @@ export const CHANGE_REFUSALS: readonly RefusalCode[] = [
   'template.version-step',
   'template.kubelet-too-old',
   'cluster.control-plane-surge',
+  'cluster.replace-schedulable',
   'pool.rollout-blocked',
   'pool.autoscaling-bounds',
   'pool.replicas-autoscaled',

@@ -596,6 +596,18 @@ describe('a plan for pools whose nodes are replaced', () => {
     ]);
   });
 
+  it('replaces the nodes of one pool alone up to the version of the control planes, and no further', () => {
+    const behind = { ...modelOf(3, 3, '1.34.4') };
+    const workers = [1, 2, 3].reduce<Model>(
+      (before, index) => changeNode(before, w(index), { software: model.nodes[w(index)]!.software }),
+      behind,
+    );
+    const alone = { pools: ['w'], controlPlane: false };
+    const plan = planned(inputOf(workers, { ...to('v1.34.4'), ...alone }, {}, { replaced }));
+    expect(operationsOf(plan)).toEqual([['replace', 'w', 3, '1.34.4']]);
+    expect(rejectedBy(inputOf(workers, { ...to('v1.35.4'), ...alone }, {}, { replaced }))).toContain('A2');
+  });
+
   it('leaves certificates and boots in place, and nodes that are held', () => {
     const target = { renewCertificates: true, reboot: true };
     const kinds = planned(inputOf(model, { target }, {}, { replaced })).operations.map(({ kind }) => kind);

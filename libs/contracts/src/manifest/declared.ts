@@ -38,7 +38,8 @@ const machines = {
   connection: ConnectionName,
   machineType: z.string().min(1),
   rootDisk: RootDisk,
-  image: ImageName.optional().describe('Absent: that of the connection'),
+  /** Absent: that of the connection. */
+  image: ImageName.optional(),
 };
 
 /** Absent, as in every spec from before health checks: no automatic repair. */

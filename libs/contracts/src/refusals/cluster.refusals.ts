@@ -173,6 +173,11 @@ export const CLUSTER_REFUSALS = {
     'maxSurge of the control plane can be 0 with {min} control planes or more, not with {count}',
     'Set maxSurge to 1: the new control plane then joins before the old one leaves.',
   ),
+  'cluster.replace-schedulable': definition(
+    422,
+    'The control plane takes workloads, and its successor would not: only a cluster that is created has such a control plane',
+    'Set strategy to InPlace, or declare a control plane that is not schedulable and a pool.',
+  ),
   'cluster.name-empty': definition(400, 'The name of the cluster is empty', 'Give the cluster a name.'),
   'cluster.name-invalid': definition(
     400,

@@ -453,6 +453,7 @@ const CONTROL_PLANE_MACHINE: Readonly<Record<string, Read>> = {
   'controlPlane.machineType': ({ controlPlane }) => controlPlane.machineType,
   'controlPlane.rootDisk.type': ({ controlPlane }) => controlPlane.rootDisk.type,
   'controlPlane.rootDisk.size': ({ controlPlane }) => controlPlane.rootDisk.size,
+  'controlPlane.image': ({ controlPlane }) => controlPlane.image,
 };
 
 const fieldFaults = (
@@ -473,20 +474,28 @@ const machineFaults = (before: DeclaredSpec, after: DeclaredSpec): readonly Refu
 export const controlPlaneRolloutFaults = ({
   controlPlane,
 }: {
-  readonly controlPlane: Pick<DeclaredSpec['controlPlane'], 'replicas' | 'rollout'>;
+  readonly controlPlane: Pick<DeclaredSpec['controlPlane'], 'replicas' | 'rollout' | 'schedulable'>;
 }): readonly Refusal[] => {
-  const { replicas } = controlPlane;
+  const { replicas, schedulable } = controlPlane;
   const min = REMOVE_FIRST_CONTROL_PLANES_MIN;
-  return controlPlaneRolloutOf(controlPlane).maxSurge === 0 && replicas < min
-    ? [refuse('cluster.control-plane-surge', { min, count: replicas }, 'spec.controlPlane.rollout.maxSurge')]
-    : [];
+  const field = 'spec.controlPlane.rollout';
+  return [
+    ...(controlPlaneRolloutOf(controlPlane).maxSurge === 0 && replicas < min
+      ? [refuse('cluster.control-plane-surge', { min, count: replicas }, `${field}.maxSurge`)]
+      : []),
+    ...(schedulable && isReplacedForVersions(controlPlane)
+      ? [refuse('cluster.replace-schedulable', {}, `${field}.strategy`)]
+      : []),
+  ];
 };
 
 /** Removals may have left too few control planes: that must not block unrelated changes. */
 const rolloutFaults = ({ controlPlane: was }: DeclaredSpec, after: DeclaredSpec): readonly Refusal[] => {
   const { controlPlane: is } = after;
   const isSame =
-    was.replicas === is.replicas && controlPlaneRolloutOf(was).maxSurge === controlPlaneRolloutOf(is).maxSurge;
+    was.replicas === is.replicas &&
+    controlPlaneRolloutOf(was).maxSurge === controlPlaneRolloutOf(is).maxSurge &&
+    isReplacedForVersions(was) === isReplacedForVersions(is);
   return isSame ? [] : controlPlaneRolloutFaults(after);
 };
 

@@ -522,6 +522,22 @@ describe('the plan of a change', () => {
         ]),
       );
 
+      it('is refused for a version, and for an image, if the only control plane takes workloads', () => {
+        const single = (more: Partial<DeclaredSpec['controlPlane']> = {}): DeclaredSpec =>
+          withReplicas(1, { schedulable: true, ...more });
+        const replaced = single({ rollout: { strategy: 'Replace', maxSurge: 1 } });
+        expect(changeFaults(single(), replaced)).toMatchObject([
+          { code: 'cluster.replace-schedulable', field: 'spec.controlPlane.rollout.strategy' },
+        ]);
+        expect(controlPlaneRolloutFaults(replaced)).toMatchObject([{ code: 'cluster.replace-schedulable' }]);
+        expect(controlPlaneRolloutFaults(withReplicas(1, { rollout: { strategy: 'Replace', maxSurge: 1 } }))).toEqual(
+          [],
+        );
+        expect(changeFaults(single(), single({ image: 'debian-13' }))).toMatchObject([
+          { code: 'cluster.field-immutable', field: 'spec.controlPlane.image' },
+        ]);
+      });
+
       it('is refused with maxSurge 0 if fewer than 3 are declared, unless that was so before [Cluster API 21]', () => {
         const first = (replicas: number): DeclaredSpec => withReplicas(replicas, { rollout: rollout(0) });
         const [fault] = changeFaults(first(3), first(1));
