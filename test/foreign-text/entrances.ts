@@ -295,6 +295,7 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   'apps/node-agent/src/certificates/certificates.ts': 'certificates of its own host',
   'apps/node-agent/src/software/cni.item.ts': 'parseJson of at most 64 KiB of its own host',
   'apps/cli/src/api/api.failures.ts': 'parseJson of at most 1 MiB',
+  'apps/cli/src/api/issuer.effects.ts': 'parseJson of at most 64 KiB, of a token that the issuer has granted',
   'apps/cli/src/connection/connection.commands.ts': 'parseYaml with the limits of other files of the CLI',
   'apps/cli/src/handover/handover.file.store.ts':
     'lines with the limits of parseLine; what they unpack to is read line by line',
