@@ -33,6 +33,7 @@ export const OWN_DATA = {
   'apps/bootstrap-svc/src/control-plane/etcd.authority.ts': 'a sealed secret',
   'apps/revoker/src/config.ts': 'settings of the program',
   'apps/revoker/src/adapters/nats/': 'answers of NATS about its own accounts and connections',
+  'apps/cli/src/keys/data.rotation.effects.ts': 'sealed secrets that services have written',
   'apps/cli/src/support/known.secrets.ts': 'key files of the instance, bounded there',
   'apps/node-agent/src/main.ts': 'settings of the agent',
   'apps/node-agent/src/host/host.main.ts': 'files of the agent',

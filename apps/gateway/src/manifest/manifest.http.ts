@@ -18,7 +18,6 @@ import { OF_CLUSTER, ReadRoute } from '../http/read.routes.js';
 import { Refused } from '../http/refused.js';
 import { CHANGE_REFUSALS, ChangeAnswers } from './change.answers.js';
 import { ManifestCommands } from './manifest.commands.js';
-import { ManifestQueries } from './manifest.queries.js';
 import { appliedView } from './manifest.view.js';
 import { PastManifests } from './past.manifests.js';
 
@@ -56,8 +55,7 @@ const DRY_RUN =
 export class ManifestHttp {
   constructor(
     @Inject(ManifestCommands) private readonly commands: ManifestCommands,
-    @Inject(ManifestQueries) private readonly queries: ManifestQueries,
-    @Inject(PastManifests) private readonly past: PastManifests,
+    @Inject(PastManifests) private readonly manifests: PastManifests,
     @Inject(CommandAnswers) private readonly answers: CommandAnswers,
     @Inject(ChangeAnswers) private readonly changes: ChangeAnswers,
   ) {}
@@ -79,7 +77,7 @@ export class ManifestHttp {
   ): Promise<ClusterManifestView> {
     await this.answers.shown(minSeq);
     if (typeof at === 'number') await this.answers.shown(at, 'at');
-    const view = at === undefined ? await this.queries.one(path) : await this.past.asOf(path, at, exchange);
+    const view = await this.manifests.one(path, at, exchange);
     if (view === undefined) throw new Refused(clusterUnknown(path));
     return view;
   }

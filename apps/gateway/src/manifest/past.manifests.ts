@@ -8,21 +8,25 @@ import { manifestsProjection } from '../lifecycle/manifests.projection.js';
 import { PastMoments } from '../namespaces/past.moments.js';
 import { nodesProjection } from '../nodes/nodes.projection.js';
 import { templatesProjection } from '../templates/templates.projection.js';
+import { ManifestQueries } from './manifest.queries.js';
 import { manifestView } from './manifest.view.js';
 
-/** What was declared at earlier moments, and how it was then. */
+/** What is declared, or was at earlier moments, and how the cluster is or was then. */
 @Injectable()
 export class PastManifests {
   constructor(
+    @Inject(ManifestQueries) private readonly queries: ManifestQueries,
     @Inject(PastMoments) private readonly past: PastMoments,
     @Inject(PastClusters) private readonly clusters: PastClusters,
   ) {}
 
-  async asOf(
+  /** `at` undefined: now. */
+  async one(
     address: ClusterAddress,
-    at: LogMoment,
+    at: LogMoment | undefined,
     exchange: Pick<Exchange, 'caller' | 'response'>,
   ): Promise<ClusterManifestView | undefined> {
+    if (at === undefined) return this.queries.one(address);
     const moment = await this.past.of(address, at, exchange);
     const declared = moment.rowsOf(manifestsProjection)[0]?.doc;
     const cluster = this.clusters.viewAt(moment);
