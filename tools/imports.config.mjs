@@ -146,6 +146,7 @@ const APPS = {
   'upgrade-svc': [
     'adapters',
     'gates',
+    'replacement',
     'drain',
     'actions',
     'hooks',
