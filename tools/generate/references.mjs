@@ -24,9 +24,7 @@ const eventSection = ([type, { version, writer, context, doc, data }]) => {
   return [
     `### ${type}`,
     '',
-    doc,
-    '',
-    `Version ${version}, written by **${writer}**, context \`${context}\`.`,
+    `${doc} Version ${version}, written by **${writer}**, context \`${context}\`.`,
     '',
     '| Field | Type | Meaning |',
     '|---|---|---|',

@@ -126,7 +126,7 @@ export type RetryCluster = Command<
     readonly correction?: { readonly spec: ClusterSpec; readonly requestHash: string };
     /** Something that is declared came to nothing. */
     readonly isUnmet?: boolean;
-    /** Nobody asked for it. */
+    /** Fairlead retries by itself: the next attempt is due, or there is room now. */
     readonly again?: 'due' | 'room';
   }
 >;

@@ -35,7 +35,10 @@ describe('a plan that requires approval', () => {
 describe('snapshots of etcd in a rollout', () => {
   const CONTROL_PLANES = 3;
   const aged = (etcdSnapshotMaxAge: string): Fact =>
-    ({ type: 'ClusterSpecChanged', data: { uid: UID, spec: { pools: [], etcdSnapshotMaxAge } } }) as unknown as Fact;
+    ({
+      type: 'ClusterSpecChanged',
+      data: { uid: UID, spec: { controlPlane: { replicas: CONTROL_PLANES }, pools: [], etcdSnapshotMaxAge } },
+    }) as unknown as Fact;
   /** The sequence of events on control planes: s, a snapshot; c, one may change. */
   const course = (maxAge: string, request: Fact): string => {
     const model = modelOf(CONTROL_PLANES, 1, '1.33.13');

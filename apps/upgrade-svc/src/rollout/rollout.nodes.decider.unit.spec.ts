@@ -23,7 +23,8 @@ describe('workers of a pool with minReadySeconds', () => {
   const declared = (name: string): Fact => {
     const machines = { connection: 'lab', machineType: 'm', rootDisk: { type: 'default', size: 'default' } };
     const pools = [{ name, replicas: 3, minReadySeconds: MIN_READY_MS / 1_000, ...machines }];
-    return { type: 'ClusterSpecChanged', data: { uid: UID, spec: { pools } } } as unknown as Fact;
+    const spec = { controlPlane: { replicas: 1 }, pools };
+    return { type: 'ClusterSpecChanged', data: { uid: UID, spec } } as unknown as Fact;
   };
   const timesOf = (simulation: RolloutSimulation, type: string, nodes: readonly string[]): readonly number[] =>
     simulation.log.flatMap(({ type: is, data: about, meta }) =>
